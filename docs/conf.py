@@ -4,7 +4,8 @@ import sys
 from importlib.metadata import version as installed_version
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent / "extensions"))
+_ROOT = Path(__file__).parents[1]
+sys.path[:0] = [str(_ROOT / "docs" / "extensions"), str(_ROOT / "tools")]
 
 project = "OneFlow on XLA"
 author = "The OneFlow on XLA authors"

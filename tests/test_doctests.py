@@ -22,6 +22,11 @@ def documented():
         for test in finder.find(module, module.__name__):
             if test.examples:
                 found[test.name] = test.docstring
+    # Functions defined elsewhere are methods, and some of these are made by functions.
+    for name, member in vars(oneflow.Tensor).items():
+        docstring = inspect.getdoc(member) or ""
+        if ">>>" in docstring and name not in FUNCTIONS:
+            found.setdefault(f"oneflow.Tensor.{name}", docstring)
     return found
 
 

@@ -27,7 +27,6 @@ LAYERS = "oneflow.nn.modules"
 LINE_LENGTH = 100
 # The imports of what a package imports when it is asked for, up to the next statement.
 LAZY_IMPORTS = re.compile(r"^if TYPE_CHECKING:\n(?:    .*\n|\)\n)+", re.MULTILINE)
-FUTURE = "__future__"
 
 
 def registered_functions() -> dict[str, Callable]:
@@ -138,17 +137,18 @@ def with_lazy_imports(package: str, text: str) -> str:
     return LAZY_IMPORTS.sub(f"if TYPE_CHECKING:\n{lines}", text, count=1)
 
 
-def public_names(facade: str) -> list[str]:
-    """Return the public names that the text of a façade binds when it is imported."""
+def public_names(module: str) -> list[str]:
+    """Return the public names in the text of a module: defined there, or imported `as` a name."""
     names: set[str] = set()
-    for node in ast.parse(facade).body:
-        if isinstance(node, ast.ImportFrom | ast.Import) and getattr(node, "module", "") != FUTURE:
-            names |= {each.asname or each.name.partition(".")[0] for each in node.names}
-        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
-            names.add(node.name)
-        elif isinstance(node, ast.Assign):
-            names |= {each.id for each in node.targets if isinstance(each, ast.Name)}
-    public = (name for name in names - {"TYPE_CHECKING"} if not name.startswith("_"))
+    for node in ast.parse(module).body:
+        match node:
+            case ast.ClassDef(name=name) | ast.FunctionDef(name=name):
+                names.add(name)
+            case ast.Import(names=aliases) | ast.ImportFrom(names=aliases):
+                names |= {each.asname for each in aliases if each.asname}
+            case ast.Assign(targets=targets):
+                names |= {each.id for each in targets if isinstance(each, ast.Name)}
+    public = (name for name in names if not name.startswith("_"))
     return sorted(public, key=lambda name: (kind_order(name), natural_order(name)))
 
 

@@ -1,4 +1,4 @@
-"""The primitives that run in the examples of docstrings."""
+"""The examples of public names, and the primitives that run in them."""
 
 from __future__ import annotations
 
@@ -6,44 +6,72 @@ import contextlib
 import doctest
 import inspect
 import io
-import os
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Callable
 from typing import Any
 
+from flowvision.models.registry import RegisteredModel, registered_models
+from oneflow.primitives.registry import PRIMITIVES
 from oneflow.runtime.events import SINK, Event, EventKind
+from oneflow.tensor.tensor import Tensor
 
-RUNNER = doctest.DocTestRunner(verbose=False)
-
-
-def primitives_of_examples(entries: Iterable[Any]) -> dict[str, tuple[str, ...]]:
-    """Run the examples of functions; return the primitives that ran, by path of the function."""
-    observed: dict[int, tuple[str, ...]] = {}
-    found: dict[str, tuple[str, ...]] = {}
-    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-        for entry in entries:
-            value = entry.value
-            if not inspect.isfunction(value) or not entry.module.startswith("oneflow"):
-                continue
-            if id(value) not in observed:
-                observed[id(value)] = _run(value)
-            found[entry.path] = observed[id(value)]
-    return found
+_PARSER = doctest.DocTestParser()
+_RUNNER = doctest.DocTestRunner(verbose=False)
+_MODELS = {each.factory: each for each in registered_models()}
 
 
-def _run(function: Any) -> tuple[str, ...]:
+def example_of(value: Any) -> str:
+    """Return the examples in the documentation of an object as text; empty if there are none.
+
+    An in-place form shows its function's example, a model of the zoo how every model is built, and
+    a member of `Tensor` the example of the class that it appears in.
+    """
+    documented = [value, inspect.unwrap(value) if callable(value) else value]
+    if _is_member_of_tensor(value):
+        documented.append(Tensor)
+    for each in documented:
+        examples = _PARSER.get_examples(inspect.getdoc(each) or "")
+        if examples:
+            return "".join(_as_typed(example) for example in examples)
+    model = _MODELS.get(value) if inspect.isfunction(value) else None
+    return _use_of(model) if model is not None else ""
+
+
+def _is_member_of_tensor(value: Any) -> bool:
+    written = value.fget if isinstance(value, property) else value
+    path = getattr(written, "__qualname__", "")
+    return path.startswith("Tensor.") and f".{written.__name__}" in (Tensor.__doc__ or "")
+
+
+def _use_of(model: RegisteredModel) -> str:
+    build = f">>> from {model.module} import {model.name}\n>>> model = {model.name}().eval()\n"
+    if model.task != "image classification":
+        return build
+    size = f"{model.image_size}, {model.image_size}"
+    return f"{build}>>> scores = model(oneflow.rand(1, 3, {size}))\n"
+
+
+def _as_typed(example: doctest.Example) -> str:
+    first, *others = example.source.splitlines()
+    lines = "".join(f"... {line}".rstrip() + "\n" for line in others)
+    return f">>> {first}\n{lines}{example.want}"
+
+
+def primitives_of_example(function: Callable[..., Any]) -> tuple[str, ...]:
+    """Run the examples of a function; return the names of the primitives that ran."""
     names: dict[str, None] = {}
 
     def note(event: Event) -> None:
-        if event.kind is EventKind.OPERATOR:
+        # The gradients that JAX derives are not in the registry.
+        if event.kind is EventKind.OPERATOR and event.name in PRIMITIVES:
             names[event.name] = None
 
-    parser = doctest.DocTestParser()
-    examples = parser.get_doctest(inspect.getdoc(function) or "", {}, function.__name__, None, None)
-    SINK.record = note
-    try:
-        with contextlib.redirect_stdout(io.StringIO()), open(os.devnull, "w"):
-            RUNNER.run(examples, clear_globs=True)
-    finally:
-        SINK.record = None
+    examples = _PARSER.get_doctest(example_of(function), {}, function.__name__, None, None)
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        SINK.record = note
+        try:
+            with contextlib.redirect_stdout(io.StringIO()):
+                _RUNNER.run(examples, clear_globs=True)
+        finally:
+            SINK.record = None
     return tuple(names)

@@ -7,108 +7,28 @@ placements and lowerings to ONNX, or not.
 
 from __future__ import annotations
 
-import ast
 import inspect
-import pydoc
-import re
 import shutil
-import types
-from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
-from examples_of import primitives_of_examples
-from sphinx.application import Sphinx
-from support import Support, support_of
+from entries import INDEX, Entry, entries, modules
+from examples_of import example_of, primitives_of_example
+from support import support_table
 
 import oneflow
 
-# An entry of a table of contents in `api/index.md`: the module, and its page.
-_MODULE = re.compile(r"^([\w.]+) <generated/\1-index>$", re.MULTILINE)
-PACKAGES = ("oneflow", "flowvision", "oneflow_onnx")
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
 
 
-@dataclass(frozen=True)
-class Entry:
-    """A public name.
-
-    Attributes:
-        module: the path that it is reached by, without the name.
-        name: the name.
-        value: the object.
-    """
-
-    module: str
-    name: str
-    value: Any
-
-    @property
-    def path(self) -> str:
-        """The full name."""
-        return f"{self.module}.{self.name}"
-
-    @property
-    def directive(self) -> str:
-        """The directive of autodoc that describes it."""
-        if self.module == "oneflow.Tensor":
-            return "autoattribute" if isinstance(self.value, property) else "automethod"
-        if isinstance(self.value, type):
-            return "autoclass"
-        return "autofunction" if callable(self.value) else "autodata"
-
-    @property
-    def summary(self) -> str:
-        """The first line of its documentation."""
-        lines = (inspect.getdoc(self.value) or "").splitlines()
-        return lines[0] if lines else ""
-
-
-def is_public(value: Any) -> bool:
-    """Accept classes and functions of our packages, and the constants that they publish."""
-    if isinstance(value, types.ModuleType):
-        return False
-    home = getattr(value, "__module__", None) or type(value).__module__
-    return home.partition(".")[0] in PACKAGES
-
-
-def published(module: types.ModuleType) -> list[str]:
-    """Return the public names of a module without `__all__`: defined, or imported `as` that."""
-    names = []
-    for node in ast.parse(inspect.getsource(module)).body:
-        match node:
-            case ast.ClassDef(name=name) | ast.FunctionDef(name=name):
-                names.append(name)
-            case ast.Import(names=aliases) | ast.ImportFrom(names=aliases):
-                names += [each.asname for each in aliases if each.asname]
-            case ast.Assign(targets=[ast.Name(id=name)]):
-                names.append(name)
-    return [name for name in names if not name.startswith("_") and hasattr(module, name)]
-
-
-def entries(module: str) -> Iterator[Entry]:
-    """Yield the public names of a module, or of `Tensor`."""
-    if module == "oneflow.Tensor":
-        for name, value in sorted(vars(oneflow.Tensor).items()):
-            if not name.startswith("_") and (callable(value) or isinstance(value, property)):
-                yield Entry(module, name, value)
-        return
-    loaded: Any = pydoc.locate(module)
-    names = getattr(loaded, "__all__", None) or published(loaded)
-    for name in sorted(names, key=str.lower):
-        value = getattr(loaded, name)
-        # Some modules import it for their annotations.
-        if is_public(value) and (value is not oneflow.Tensor or module == "oneflow"):
-            yield Entry(module, name, value)
-
-
-def page(entry: Entry, others: list[str], support: Support | None) -> str:
+def page(entry: Entry, others: list[str], primitives: Sequence[str]) -> str:
     """Return the text of a name's page.
 
     Args:
         entry: the name.
         others: further public names of the same object.
-        support: what it supports, if it is an operator.
+        primitives: what its example runs.
     """
     # The methods of `Tensor` have pages of their own.
     has_members = isinstance(entry.value, type) and entry.value is not oneflow.Tensor
@@ -119,8 +39,11 @@ def page(entry: Entry, others: list[str], support: Support | None) -> str:
     ]
     if others:
         parts.append("Also: " + ", ".join(f"[{each}]({each}.md)" for each in others) + ".\n")
-    if support is not None:
-        parts.append(support.table())
+    example = example_of(entry.value)
+    if example and ">>>" not in (inspect.getdoc(entry.value) or ""):
+        parts.append(_block(example))
+    if primitives:
+        parts.append(support_table(primitives))
     return "\n".join(parts)
 
 
@@ -132,7 +55,11 @@ def alias_page(entry: Entry, first: str) -> str:
         kind = "class" if isinstance(entry.value, type) else "function"
         remark = f"Another name of [{first}]({first}.md)."
     described = f"```{{eval-rst}}\n.. py:{kind}:: {entry.path}(...)\n\n   {entry.summary}\n```\n"
-    return "\n".join([_heading(entry), described, remark, ""])
+    return "\n".join([_heading(entry), described, remark, "", _block(example_of(entry.value))])
+
+
+def _block(example: str) -> str:
+    return f"Example:\n\n```pycon\n{example}```\n"
 
 
 def _heading(entry: Entry) -> str:
@@ -140,23 +67,23 @@ def _heading(entry: Entry) -> str:
     return f"---\norphan: true\n---\n\n# {entry.path}\n"
 
 
-def write_reference(app: Sphinx) -> None:
+def write_reference(_: Sphinx) -> None:
     """Write all pages below `api/generated`."""
-    root = Path(app.srcdir) / "api" / "generated"
+    root = INDEX.parent / "generated"
     shutil.rmtree(root, ignore_errors=True)
     root.mkdir(parents=True)
-    modules = _MODULE.findall((root.parent / "index.md").read_text())
-    by_module = {module: list(entries(module)) for module in modules}
+    by_module = {module: list(entries(module)) for module in modules()}
     names: dict[int, list[str]] = {}
     for each in (entry for found in by_module.values() for entry in found):
         names.setdefault(id(each.value), []).append(each.path)
-    observed = primitives_of_examples([each for found in by_module.values() for each in found])
     for module, found in by_module.items():
         for each in found:
             first, *others = names[id(each.value)]
             text = alias_page(each, first)
             if each.path == first:
-                text = page(each, others, support_of(observed.get(each.path, ())))
+                is_operator = inspect.isfunction(each.value) and module.startswith("oneflow")
+                primitives = primitives_of_example(each.value) if is_operator else ()
+                text = page(each, others, primitives)
             (root / f"{each.path}.md").write_text(text)
         (root / f"{module}-index.md").write_text(module_page(module, found))
 

@@ -621,7 +621,6 @@ from oneflow.functional.index.gather import (
     tensor_scatter_nd_update as tensor_scatter_nd_update,
 )
 from oneflow.functional.index.scatter import (
-    diagonal_scatter as diagonal_scatter,
     index_add as index_add,
     index_copy as index_copy,
     index_fill as index_fill,
@@ -633,6 +632,9 @@ from oneflow.functional.index.scatter import (
     scatter as scatter,
     scatter_add as scatter_add,
     scatter_reduce as scatter_reduce,
+)
+from oneflow.functional.index.scatter_views import (
+    diagonal_scatter as diagonal_scatter,
     select_scatter as select_scatter,
     slice_scatter as slice_scatter,
 )

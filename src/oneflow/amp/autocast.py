@@ -142,7 +142,15 @@ class autocast:
 
 
 def autocast_decorator(autocast_instance: autocast, func: Callable) -> Callable:
-    """`func` running inside `autocast_instance`."""
+    """`func` running inside `autocast_instance`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> autocast = flow.amp.autocast("cpu", dtype=flow.bfloat16)
+        >>> product = flow.amp.autocast_decorator(autocast, flow.matmul)
+        >>> product(flow.ones(2, 2), flow.ones(2, 2)).dtype
+        oneflow.bfloat16
+    """
 
     @functools.wraps(func)
     def decorated(*args: Any, **kwargs: Any) -> Any:

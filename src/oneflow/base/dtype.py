@@ -149,6 +149,13 @@ def set_default_dtype(d: DType) -> None:
     """Set the floating point type that Python floats turn into.
 
     Raises TypeError unless it is one.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.set_default_dtype(flow.float64)
+        >>> flow.tensor(0.5).dtype
+        oneflow.float64
+        >>> flow.set_default_dtype(flow.float32)
     """
     if not isinstance(d, DType) or not d.is_floating_point:
         raise TypeError(f"`dtype` must be a floating point dtype, got {d!r}")

@@ -16,6 +16,13 @@ class Sbp:
     """The distribution of a tensor over the devices along one dimension of a placement.
 
     One of `split`, `broadcast` and `partial_sum`; equal ones are the same object.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.sbp.broadcast, isinstance(flow.sbp.partial_sum, flow.sbp.sbp)
+        (oneflow.sbp.broadcast, True)
+        >>> str(flow.sbp.split(1)), str(flow.sbp.partial_sum)
+        ('S(1)', 'P')
     """
 
     __slots__ = ("_code", "_text")

@@ -93,6 +93,16 @@ def load_state_dict_from_url(
     Raises:
         ConnectionError: if the address cannot be reached.
         RuntimeError: if the content is not what the hash in the name says.
+
+    Example:
+        >>> import oneflow as flow
+        >>> import pathlib, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     flow.save({"weight": flow.ones(2)}, f"{folder}/weights.of")
+        ...     address = pathlib.Path(folder, "weights.of").as_uri()
+        ...     cache = f"{folder}/cache"
+        ...     print(flow.hub.load_state_dict_from_url(address, cache, progress=False)["weight"])
+        tensor([1., 1.], dtype=oneflow.float32)
     """
     folder = Path(model_dir) if model_dir is not None else Path(get_dir()) / "checkpoints"
     name = Path(unquote(urlparse(url).path)).name
@@ -119,6 +129,17 @@ def download_url_to_file(
         ConnectionError: if the address cannot be reached or the connection breaks; what has arrived
             is kept for the next attempt.
         RuntimeError: if the content does not have this hash; it is removed.
+
+    Example:
+        >>> import oneflow as flow
+        >>> import pathlib, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     count = pathlib.Path(folder, "a").write_text("weights")
+        ...     target = pathlib.Path(folder, "b")
+        ...     address = pathlib.Path(folder, "a").as_uri()
+        ...     flow.hub.download_url_to_file(address, target, progress=False)
+        ...     print(target.read_text())
+        weights
     """
     target = Path(dst)
     target.parent.mkdir(parents=True, exist_ok=True)

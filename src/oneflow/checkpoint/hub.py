@@ -97,6 +97,15 @@ def load(
         ValueError: an unknown source.
         FileNotFoundError: the repository has no `hubconf.py`.
         RuntimeError: it has no such entry point, or packages that it needs are missing.
+
+    Example:
+        >>> import oneflow as flow
+        >>> import pathlib, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     code = "def three(): return 3"
+        ...     count = pathlib.Path(folder, "hubconf.py").write_text(code)
+        ...     print(flow.hub.load(folder, "three", source="local"))
+        3
     """
     if source not in ("github", "local"):
         raise ValueError(f'Unknown source: "{source}". Allowed values: "github" | "local".')

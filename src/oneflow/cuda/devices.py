@@ -20,7 +20,13 @@ from oneflow.runtime.memory import memory_statistics, wait_for
 
 @dataclass(frozen=True)
 class DeviceProperties:
-    """A GPU's name, compute capability and memory in bytes."""
+    """A GPU's name, compute capability and memory in bytes.
+
+    Example:
+        >>> import oneflow as flow
+        >>> if flow.cuda.is_available():
+        ...     print(flow.cuda.get_device_properties(0).name)
+    """
 
     name: str
     major: int
@@ -47,12 +53,24 @@ def is_available() -> bool:
 
 
 def device_count() -> int:
-    """Number of CUDA devices that the processes of this machine can use."""
+    """Number of CUDA devices that the processes of this machine can use.
+
+    Example:
+        >>> import oneflow as flow
+        >>> (flow.cuda.device_count() > 0) == flow.cuda.is_available()
+        True
+    """
     return count_devices("cuda")
 
 
 def current_device() -> int:
-    """Index of the device that ``"cuda"`` means."""
+    """Index of the device that ``"cuda"`` means.
+
+    Example:
+        >>> import oneflow as flow
+        >>> if flow.cuda.is_available():
+        ...     assert flow.cuda.current_device() < flow.cuda.device_count()
+    """
     return current_index("cuda")
 
 
@@ -61,6 +79,11 @@ def set_device(device: Device | str | int) -> None:
 
     Raises:
         RuntimeError: there is no such device.
+
+    Example:
+        >>> import oneflow as flow
+        >>> if flow.cuda.is_available():
+        ...     flow.cuda.set_device(0)
     """
     select(_gpu(device))
 
@@ -70,6 +93,11 @@ def synchronize(device: Device | str | int | None = None) -> None:
 
     Raises:
         RuntimeError: there is no such device.
+
+    Example:
+        >>> import oneflow as flow
+        >>> if flow.cuda.is_available():
+        ...     flow.cuda.synchronize()
     """
     device = _gpu(device)
     xla_device(device)
@@ -82,6 +110,11 @@ def get_device_properties(device: Device | str | int | None = None) -> DevicePro
 
     Raises:
         RuntimeError: there is no such device.
+
+    Example:
+        >>> import oneflow as flow
+        >>> if flow.cuda.is_available():
+        ...     gigabytes = flow.cuda.get_device_properties(0).total_memory / 1e9
     """
     device = _gpu(device)
     found = xla_device(device)
@@ -91,7 +124,13 @@ def get_device_properties(device: Device | str | int | None = None) -> DevicePro
 
 
 def get_device_name(device: Device | str | int | None = None) -> str:
-    """Name of a GPU; raises RuntimeError if there is no such device."""
+    """Name of a GPU; raises RuntimeError if there is no such device.
+
+    Example:
+        >>> import oneflow as flow
+        >>> if flow.cuda.is_available():
+        ...     name = flow.cuda.get_device_name(0)
+    """
     return get_device_properties(device).name
 
 
@@ -99,18 +138,35 @@ def get_device_capability(device: Device | str | int | None = None) -> tuple[int
     """Compute capability ``(major, minor)`` of a GPU.
 
     Raises RuntimeError if there is no such device.
+
+    Example:
+        >>> import oneflow as flow
+        >>> if flow.cuda.is_available():
+        ...     major, minor = flow.cuda.get_device_capability(0)
     """
     properties = get_device_properties(device)
     return properties.major, properties.minor
 
 
 def memory_allocated(device: Device | str | int | None = None) -> int:
-    """Bytes in use on a GPU; 0 without one."""
+    """Bytes in use on a GPU; 0 without one.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.cuda.memory_allocated() >= 0
+        True
+    """
     return memory_statistics(_gpu(device)).get("bytes_in_use", 0) if is_available() else 0
 
 
 def max_memory_allocated(device: Device | str | int | None = None) -> int:
-    """Most bytes in use on a GPU so far; 0 without one."""
+    """Most bytes in use on a GPU so far; 0 without one.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.cuda.max_memory_allocated() >= flow.cuda.memory_allocated()
+        True
+    """
     return memory_statistics(_gpu(device)).get("peak_bytes_in_use", 0) if is_available() else 0
 
 
@@ -119,6 +175,11 @@ def mem_get_info(device: Any = None) -> tuple[int, int]:
 
     Raises:
         RuntimeError: there is no such device.
+
+    Example:
+        >>> import oneflow as flow
+        >>> if flow.cuda.is_available():
+        ...     free, total = flow.cuda.mem_get_info()
     """
     statistics = memory_statistics(_gpu(device))
     total = statistics.get("bytes_limit", 0)
@@ -129,10 +190,21 @@ def empty_cache() -> None:
     """Run what was recorded, so that the memory of tensors that are gone is free.
 
     XLA keeps freed memory for the next program; there is nothing else to give back.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.cuda.empty_cache()
     """
     flush_all("sync")
 
 
 def manual_seed(seed: int) -> None:
-    """Start the default generator again from `seed`; all devices share it."""
+    """Start the default generator again from `seed`; all devices share it.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.cuda.manual_seed(7)
+        >>> flow.initial_seed()
+        7
+    """
     seed_generator(seed)

@@ -101,6 +101,22 @@ class functional_datapipe:
 
     Raises:
         TypeError: what is decorated is no `IterDataPipe`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from oneflow.utils.data import IterDataPipe, functional_datapipe
+        >>> @functional_datapipe("doubled_example")
+        ... class Doubled(IterDataPipe):
+        ...     def __init__(self, source):
+        ...         self.source = source
+        ...     def __iter__(self):
+        ...         return (2 * each for each in self.source)
+        >>> class Count(IterDataPipe):
+        ...     def __iter__(self):
+        ...         return iter(range(3))
+        >>> list(Count().doubled_example())
+        [0, 2, 4]
+        >>> del IterDataPipe.functions["doubled_example"]
     """
 
     def __init__(self, name: str, enable_df_api_tracing: bool = False) -> None:
@@ -124,6 +140,16 @@ class guaranteed_datapipes_determinism:
 
     Attributes:
         prev: whether that was so outside.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from oneflow.utils.data import IterDataPipe, guaranteed_datapipes_determinism
+        >>> class Count(IterDataPipe):
+        ...     def __iter__(self):
+        ...         return iter(range(3))
+        >>> with guaranteed_datapipes_determinism():
+        ...     print(list(Count()))
+        [0, 1, 2]
     """
 
     def __init__(self) -> None:

@@ -151,6 +151,15 @@ class ChainDataset(IterableDataset[T_co]):
 
     Args:
         datasets: iterable data sets.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from oneflow.utils.data import ChainDataset, IterableDataset
+        >>> class Count(IterableDataset):
+        ...     def __iter__(self):
+        ...         return iter(range(3))
+        >>> list(ChainDataset([Count(), Count()]))
+        [0, 1, 2, 0, 1, 2]
     """
 
     def __init__(self, datasets: Iterable[Any]) -> None:

@@ -20,6 +20,14 @@ class Sampler(Generic[T_co]):
 
     Args:
         data_source: accepted for compatibility.
+
+    Example:
+        >>> import oneflow as flow
+        >>> class EverySecond(flow.utils.data.Sampler):
+        ...     def __iter__(self):
+        ...         return iter(range(0, 5, 2))
+        >>> list(flow.utils.data.DataLoader("abcde", sampler=EverySecond(), batch_size=2))
+        [['a', 'c'], ['e']]
     """
 
     def __init__(self, data_source: Sized | None = None) -> None:
@@ -34,6 +42,11 @@ class SequentialSampler(Sampler[int]):
 
     Args:
         data_source: the data set.
+
+    Example:
+        >>> import oneflow as flow
+        >>> list(flow.utils.data.SequentialSampler("abc"))
+        [0, 1, 2]
     """
 
     def __init__(self, data_source: Sized) -> None:
@@ -105,6 +118,11 @@ class SubsetRandomSampler(Sampler[int]):
     Args:
         indices: numbers of samples.
         generator: where the order comes from, default the default generator.
+
+    Example:
+        >>> import oneflow as flow
+        >>> sorted(flow.utils.data.SubsetRandomSampler([2, 5, 7]))
+        [2, 5, 7]
     """
 
     def __init__(self, indices: Sequence[int], generator: Generator | None = None) -> None:
@@ -131,6 +149,11 @@ class WeightedRandomSampler(Sampler[int]):
     Raises:
         ValueError: more samples than have a weight are asked for without replacement, or weights
             are unusable.
+
+    Example:
+        >>> import oneflow as flow
+        >>> list(flow.utils.data.WeightedRandomSampler([0.0, 1.0], num_samples=3))
+        [1, 1, 1]
     """
 
     def __init__(

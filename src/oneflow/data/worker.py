@@ -36,6 +36,11 @@ class WorkerInfo:
         num_workers: how many there are.
         seed: what its random numbers start from in this epoch.
         dataset: its copy of the data set.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.utils.data.get_worker_info() is None  # this is no worker process
+        True
     """
 
     id: int

@@ -61,7 +61,14 @@ class detect_anomaly:
 
 
 def is_anomaly_enabled() -> bool:
-    """Return whether anomaly mode is on."""
+    """Return whether anomaly mode is on.
+
+    Example:
+        >>> import oneflow as flow
+        >>> with flow.autograd.set_detect_anomaly(True):
+        ...     flow.is_anomaly_enabled()
+        True
+    """
     return MODE.anomaly
 
 

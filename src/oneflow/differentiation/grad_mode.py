@@ -225,10 +225,24 @@ class set_grad_enabled(_GradModeSwitch):
 
 
 def is_grad_enabled() -> bool:
-    """Return whether operations are recorded for backward on this thread."""
+    """Return whether operations are recorded for backward on this thread.
+
+    Example:
+        >>> import oneflow as flow
+        >>> with flow.no_grad():
+        ...     flow.is_grad_enabled()
+        False
+    """
     return MODE.enabled
 
 
 def is_inference_mode_enabled() -> bool:
-    """Return whether this thread is inside `inference_mode`."""
+    """Return whether this thread is inside `inference_mode`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> with flow.inference_mode():
+        ...     flow.is_inference_mode_enabled()
+        True
+    """
     return MODE.inference

@@ -76,6 +76,14 @@ def recv(
 
     Raises:
         ValueError: `src` is this process, or not a rank; only one of `shape` and `dtype` is given.
+
+    Example:
+        >>> import oneflow as flow
+        >>> if flow.env.get_world_size() > 1:
+        ...     if flow.env.get_rank() == 0:
+        ...         flow.comm.send(flow.ones(2), 1)
+        ...     elif flow.env.get_rank() == 1:
+        ...         x = flow.comm.recv(0)
     """
     _check_other("src", src)
     if (shape is None) != (dtype is None):

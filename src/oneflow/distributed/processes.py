@@ -22,6 +22,12 @@ class ProcessException(Exception):
         msg: the message.
         error_index: number of the process.
         error_pid: its process id.
+
+    Example:
+        >>> from oneflow import multiprocessing
+        >>> error = multiprocessing.ProcessException("out of memory", error_index=1, error_pid=4711)
+        >>> error.msg, error.error_index
+        ('out of memory', 1)
     """
 
     def __init__(self, msg: str, error_index: int, error_pid: int) -> None:
@@ -33,7 +39,13 @@ class ProcessException(Exception):
 
 
 class ProcessRaisedException(ProcessException):
-    """A process ended with an exception, whose traceback is the message."""
+    """A process ended with an exception, whose traceback is the message.
+
+    Example:
+        >>> from oneflow import multiprocessing
+        >>> isinstance(multiprocessing.ProcessRaisedException("...", 1, 4711), Exception)
+        True
+    """
 
 
 class ProcessExitedException(ProcessException):
@@ -42,6 +54,12 @@ class ProcessExitedException(ProcessException):
     Attributes:
         exit_code: the status; negative, the signal.
         signal_name: name of the signal, None if there was none.
+
+    Example:
+        >>> from oneflow import multiprocessing
+        >>> error = multiprocessing.ProcessExitedException("killed", 0, 4711, -9, "SIGKILL")
+        >>> error.exit_code, error.signal_name
+        (-9, 'SIGKILL')
     """
 
     def __init__(
@@ -67,6 +85,11 @@ class ProcessContext:
     Args:
         processes: the processes.
         error_queues: for each what it puts the traceback of its exception into.
+
+    Example:
+        >>> from oneflow import multiprocessing
+        >>> multiprocessing.ProcessContext([], []).join()  # nothing is left to wait for
+        True
     """
 
     def __init__(self, processes: Sequence[Any], error_queues: Sequence[Any]) -> None:
@@ -124,7 +147,13 @@ class ProcessContext:
 
 
 class SpawnContext(ProcessContext):
-    """The processes that `spawn` started."""
+    """The processes that `spawn` started.
+
+    Example:
+        >>> from oneflow import multiprocessing
+        >>> issubclass(multiprocessing.SpawnContext, multiprocessing.ProcessContext)
+        True
+    """
 
 
 def _run(fn: Callable, number: int, args: tuple, errors: Any) -> None:
@@ -168,6 +197,11 @@ def start_processes(
         ValueError: ``"fork"``, of which XLA's threads would not survive.
         ProcessRaisedException: a process ended with an exception; the others are terminated.
         ProcessExitedException: one ended otherwise than by returning.
+
+    Example:
+        >>> from oneflow import multiprocessing
+        >>> import time
+        >>> multiprocessing.start_processes(time.sleep, nprocs=2, start_method="spawn")
     """
     context = context_for(start_method)
     processes, queues = [], []
@@ -213,7 +247,13 @@ class _Sharing:
 
 
 def get_all_sharing_strategies() -> set[str]:
-    """Return the names that `set_sharing_strategy` takes."""
+    """Return the names that `set_sharing_strategy` takes.
+
+    Example:
+        >>> from oneflow import multiprocessing
+        >>> sorted(multiprocessing.get_all_sharing_strategies())
+        ['file_descriptor', 'file_system']
+    """
     return set(_SHARING_STRATEGIES)
 
 
@@ -236,6 +276,13 @@ def set_sharing_strategy(new_strategy: str) -> None:
 
     Raises:
         AssertionError: an unknown name.
+
+    Example:
+        >>> from oneflow import multiprocessing
+        >>> multiprocessing.set_sharing_strategy("file_system")
+        >>> multiprocessing.get_sharing_strategy()
+        'file_system'
+        >>> multiprocessing.set_sharing_strategy("file_descriptor")
     """
     if new_strategy not in _SHARING_STRATEGIES:
         raise AssertionError(
@@ -246,8 +293,18 @@ def set_sharing_strategy(new_strategy: str) -> None:
 
 
 def init_reductions() -> None:
-    """Nothing to do: tensors know how they are pickled. Kept for programs that call it."""
+    """Nothing to do: tensors know how they are pickled. Kept for programs that call it.
+
+    Example:
+        >>> from oneflow import multiprocessing
+        >>> multiprocessing.init_reductions()
+    """
 
 
 def unlink_all_shared_memory() -> None:
-    """Nothing to do: tensors are copied, not shared. Kept for programs that call it."""
+    """Nothing to do: tensors are copied, not shared. Kept for programs that call it.
+
+    Example:
+        >>> from oneflow import multiprocessing
+        >>> multiprocessing.unlink_all_shared_memory()
+    """

@@ -65,7 +65,13 @@ def all_device_placement(device_type: str) -> Placement:
 
 
 def is_multi_client() -> bool:
-    """Return True: every process runs the script itself, as in OneFlow since version 0.5."""
+    """Return True: every process runs the script itself, as in OneFlow since version 0.5.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.env.is_multi_client()
+        True
+    """
     return True
 
 
@@ -74,18 +80,39 @@ def init() -> bool:
 
     Returns:
         True.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.env.init()
+        True
     """
     return True
 
 
 def init_rdma() -> None:
-    """Accepted for old scripts: XLA's communication libraries choose RDMA themselves."""
+    """Accepted for old scripts: XLA's communication libraries choose RDMA themselves.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.env.init_rdma()
+    """
 
 
 def destory_rdma() -> None:
-    """Accepted for old scripts, as `init_rdma` is (the spelling is upstream's)."""
+    """Accepted for old scripts, as `init_rdma` is (the spelling is upstream's).
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.env.destory_rdma()
+    """
 
 
 def rdma_is_initialized() -> bool:
-    """Return False: `init_rdma` has no influence on how processes communicate."""
+    """Return False: `init_rdma` has no influence on how processes communicate.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.env.rdma_is_initialized()
+        False
+    """
     return False

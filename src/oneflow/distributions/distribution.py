@@ -35,6 +35,15 @@ class Distribution:
         validate_args: check parameters and values; None: the class's default.
 
     A class of your own names in `_parameter_names` the parameters that have the batch shape.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from oneflow.distributions import Distribution
+        >>> class Coin(Distribution):
+        ...     def sample(self, sample_shape=()):
+        ...         return flow.randint(0, 2, (*sample_shape, *self.batch_shape))
+        >>> Coin(batch_shape=(3,)).sample((5,)).shape
+        oneflow.Size([5, 3])
     """
 
     _parameter_names: tuple[str, ...] = ()

@@ -31,6 +31,19 @@ def register_kl(type_p: type, type_q: type) -> Callable[[Formula], Formula]:
 
     Raises:
         TypeError: they are no classes of distributions.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from oneflow.distributions import Distribution, kl_divergence, register_kl
+        >>> class Fixed(Distribution):
+        ...     def __init__(self, place):
+        ...         super().__init__()
+        ...         self.place = place
+        >>> @register_kl(Fixed, Fixed)
+        ... def fixed_fixed(p, q):
+        ...     return flow.tensor(0.0 if p.place == q.place else float("inf"))
+        >>> kl_divergence(Fixed(1), Fixed(2))
+        tensor(inf, dtype=oneflow.float32)
     """
     for each in (type_p, type_q):
         if not (isinstance(each, type) and issubclass(each, Distribution)):

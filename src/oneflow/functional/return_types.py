@@ -13,56 +13,112 @@ from oneflow.tensor.tensor import Tensor
 
 
 class aminmax(NamedTuple):
-    """Result of `aminmax`."""
+    """Result of `aminmax`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> result = flow.aminmax(flow.tensor([3.0, 1.0, 2.0]), dim=0)
+        >>> isinstance(result, flow.return_types.aminmax), result._fields
+        (True, ('min', 'max'))
+    """
 
     min: Tensor
     max: Tensor
 
 
 class cummax(NamedTuple):
-    """Result of `cummax`."""
+    """Result of `cummax`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> result = flow.cummax(flow.tensor([3.0, 1.0, 2.0]), 0)
+        >>> isinstance(result, flow.return_types.cummax), result._fields
+        (True, ('values', 'indices'))
+    """
 
     values: Tensor
     indices: Tensor
 
 
 class cummin(NamedTuple):
-    """Result of `cummin`."""
+    """Result of `cummin`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> result = flow.cummin(flow.tensor([3.0, 1.0, 2.0]), 0)
+        >>> isinstance(result, flow.return_types.cummin), result._fields
+        (True, ('values', 'indices'))
+    """
 
     values: Tensor
     indices: Tensor
 
 
 class frexp(NamedTuple):
-    """Result of `frexp`."""
+    """Result of `frexp`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> result = flow.frexp(flow.tensor([3.0, 1.0, 2.0]))
+        >>> isinstance(result, flow.return_types.frexp), result._fields
+        (True, ('mantissa', 'exponent'))
+    """
 
     mantissa: Tensor
     exponent: Tensor
 
 
 class kthvalue(NamedTuple):
-    """Result of `kthvalue`."""
+    """Result of `kthvalue`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> result = flow.kthvalue(flow.tensor([3.0, 1.0, 2.0]), 2)
+        >>> isinstance(result, flow.return_types.kthvalue), result._fields
+        (True, ('values', 'indices'))
+    """
 
     values: Tensor
     indices: Tensor
 
 
 class linalg_eig(NamedTuple):
-    """Result of `linalg.eig`."""
+    """Result of `linalg.eig`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> result = flow.linalg.eig(flow.eye(2))
+        >>> isinstance(result, flow.return_types.linalg_eig), result._fields
+        (True, ('eigenvalues', 'eigenvectors'))
+    """
 
     eigenvalues: Tensor
     eigenvectors: Tensor
 
 
 class linalg_eigh(NamedTuple):
-    """Result of `linalg.eigh`."""
+    """Result of `linalg.eigh`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> result = flow.linalg.eigh(flow.eye(2))
+        >>> isinstance(result, flow.return_types.linalg_eigh), result._fields
+        (True, ('eigenvalues', 'eigenvectors'))
+    """
 
     eigenvalues: Tensor
     eigenvectors: Tensor
 
 
 class linalg_lstsq(NamedTuple):
-    """Result of `linalg.lstsq`."""
+    """Result of `linalg.lstsq`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> result = flow.linalg.lstsq(flow.eye(2), flow.ones(2, 1))
+        >>> isinstance(result, flow.return_types.linalg_lstsq), result._fields
+        (True, ('solution', 'residuals', 'rank', 'singular_values'))
+    """
 
     solution: Tensor
     residuals: Tensor
@@ -71,21 +127,42 @@ class linalg_lstsq(NamedTuple):
 
 
 class linalg_qr(NamedTuple):
-    """Result of `linalg.qr`."""
+    """Result of `linalg.qr`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> result = flow.linalg.qr(flow.eye(2))
+        >>> isinstance(result, flow.return_types.linalg_qr), result._fields
+        (True, ('Q', 'R'))
+    """
 
     Q: Tensor
     R: Tensor
 
 
 class linalg_slogdet(NamedTuple):
-    """Result of `linalg.slogdet`."""
+    """Result of `linalg.slogdet`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> result = flow.linalg.slogdet(flow.eye(2))
+        >>> isinstance(result, flow.return_types.linalg_slogdet), result._fields
+        (True, ('sign', 'logabsdet'))
+    """
 
     sign: Tensor
     logabsdet: Tensor
 
 
 class linalg_svd(NamedTuple):
-    """Result of `linalg.svd`."""
+    """Result of `linalg.svd`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> result = flow.linalg.svd(flow.eye(2))
+        >>> isinstance(result, flow.return_types.linalg_svd), result._fields
+        (True, ('U', 'S', 'Vh'))
+    """
 
     U: Tensor
     S: Tensor
@@ -93,49 +170,98 @@ class linalg_svd(NamedTuple):
 
 
 class max(NamedTuple):
-    """Result of `max`."""
+    """Result of `max`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> result = flow.max(flow.tensor([3.0, 1.0, 2.0]), 0)
+        >>> isinstance(result, flow.return_types.max), result._fields
+        (True, ('values', 'indices'))
+    """
 
     values: Tensor
     indices: Tensor
 
 
 class median(NamedTuple):
-    """Result of `median`."""
+    """Result of `median`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> result = flow.median(flow.tensor([3.0, 1.0, 2.0]), 0)
+        >>> isinstance(result, flow.return_types.median), result._fields
+        (True, ('values', 'indices'))
+    """
 
     values: Tensor
     indices: Tensor
 
 
 class min(NamedTuple):
-    """Result of `min`."""
+    """Result of `min`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> result = flow.min(flow.tensor([3.0, 1.0, 2.0]), 0)
+        >>> isinstance(result, flow.return_types.min), result._fields
+        (True, ('values', 'indices'))
+    """
 
     values: Tensor
     indices: Tensor
 
 
 class mode(NamedTuple):
-    """Result of `mode`."""
+    """Result of `mode`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> result = flow.mode(flow.tensor([3.0, 1.0, 2.0]))
+        >>> isinstance(result, flow.return_types.mode), result._fields
+        (True, ('values', 'indices'))
+    """
 
     values: Tensor
     indices: Tensor
 
 
 class nanmedian(NamedTuple):
-    """Result of `nanmedian`."""
+    """Result of `nanmedian`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> result = flow.nanmedian(flow.tensor([3.0, 1.0, 2.0]), 0)
+        >>> isinstance(result, flow.return_types.nanmedian), result._fields
+        (True, ('values', 'indices'))
+    """
 
     values: Tensor
     indices: Tensor
 
 
 class sort(NamedTuple):
-    """Result of `sort`."""
+    """Result of `sort`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> result = flow.sort(flow.tensor([3.0, 1.0, 2.0]))
+        >>> isinstance(result, flow.return_types.sort), result._fields
+        (True, ('values', 'indices'))
+    """
 
     values: Tensor
     indices: Tensor
 
 
 class svd(NamedTuple):
-    """Result of `svd`."""
+    """Result of `svd`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> result = flow.svd(flow.eye(2))
+        >>> isinstance(result, flow.return_types.svd), result._fields
+        (True, ('U', 'S', 'V'))
+    """
 
     U: Tensor
     S: Tensor
@@ -143,7 +269,14 @@ class svd(NamedTuple):
 
 
 class topk(NamedTuple):
-    """Result of `topk`."""
+    """Result of `topk`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> result = flow.topk(flow.tensor([3.0, 1.0, 2.0]), 2)
+        >>> isinstance(result, flow.return_types.topk), result._fields
+        (True, ('values', 'indices'))
+    """
 
     values: Tensor
     indices: Tensor

@@ -60,6 +60,19 @@ class Block:
     """A module as a graph shows it: it behaves as the module, and has a `config` as well.
 
     Attributes and items that are modules are blocks too. `origin` is the module itself.
+
+    Example:
+        >>> import oneflow as flow
+        >>> class Double(flow.nn.Graph):
+        ...     def __init__(self):
+        ...         super().__init__()
+        ...         self.layer = flow.nn.Linear(2, 2)
+        ...     def build(self, x):
+        ...         return self.layer(x)
+        >>> layer = Double().layer
+        >>> layer.config.activation_checkpointing = True
+        >>> isinstance(layer, flow.nn.graph.GraphModule), type(layer.origin).__name__
+        (True, 'Linear')
     """
 
     def __init__(self, module: Module, blocks: Blocks) -> None:

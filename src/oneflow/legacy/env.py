@@ -28,16 +28,36 @@ def machine(*val: Any) -> None:
 
 
 def log_dir(val: str) -> None:
-    """Accept the folder of logs: the launcher writes them, see its option `--logdir`."""
+    """Accept the folder of logs: the launcher writes them, see its option `--logdir`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.env.log_dir("log")
+    """
 
 
 def logtostderr(val: int) -> None:
-    """Accept where logs go: messages are Python's warnings and errors."""
+    """Accept where logs go: messages are Python's warnings and errors.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.env.logtostderr(True)
+    """
 
 
 def logbuflevel(val: int) -> None:
-    """Accept how logs are buffered: messages are Python's warnings and errors."""
+    """Accept how logs are buffered: messages are Python's warnings and errors.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.env.logbuflevel(-1)
+    """
 
 
 def grpc_use_no_signal(val: bool = True) -> None:
-    """Accept a setting of a library that is not used."""
+    """Accept a setting of a library that is not used.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.env.grpc_use_no_signal()
+    """

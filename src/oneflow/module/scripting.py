@@ -60,20 +60,50 @@ def trace(
 
 
 def ignore(drop: Any = False, **options: Any) -> Any:
-    """Decorator, with arguments or without, that returns a function as it is."""
+    """Decorator, with arguments or without, that returns a function as it is.
+
+    Example:
+        >>> import oneflow as flow
+        >>> @flow.jit.ignore
+        ... def double(x):
+        ...     return 2 * x
+        >>> double(3)
+        6
+    """
     return drop if callable(drop) else script
 
 
 def unused(fn: Scripted) -> Scripted:
-    """Decorator that returns a function as it is."""
+    """Decorator that returns a function as it is.
+
+    Example:
+        >>> import oneflow as flow
+        >>> @flow.jit.export
+        ... def double(x):
+        ...     return 2 * x
+        >>> double(3)
+        6
+    """
     return fn
 
 
 def is_scripting() -> bool:
-    """Return False: Python is what runs."""
+    """Return False: Python is what runs.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.jit.is_scripting()
+        False
+    """
     return False
 
 
 def annotate(the_type: Any, the_value: Scripted) -> Scripted:
-    """Return a value as it is, whose type a compiler of Python would have to be told."""
+    """Return a value as it is, whose type a compiler of Python would have to be told.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.jit.annotate(list, [1, 2])
+        [1, 2]
+    """
     return the_value

@@ -197,6 +197,11 @@ def get_data_format(data_format: str) -> str:
 
     Raises:
         ValueError: neither starts with NC nor is N...C.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.init.get_data_format("NHWC")
+        'channels_last'
     """
     if data_format.upper().startswith("NC"):
         return "channels_first"
@@ -221,7 +226,13 @@ def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
 
 
 def calc_fan(shape: tuple[int, ...], mode: str, data_format: str) -> float:
-    """Fan of a weight of `shape`; `mode` is ``"fan_in"``, ``"fan_out"`` or ``"fan_avg"``."""
+    """Fan of a weight of `shape`; `mode` is ``"fan_in"``, ``"fan_out"`` or ``"fan_avg"``.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.init.calc_fan((8, 3, 5, 5), "fan_in", "NCHW")
+        75
+    """
     fan_in, fan_out = _fan_in_and_out(tuple(shape), data_format)
     fan_in_and_out = {"fan_in": fan_in, "fan_out": fan_out, "fan_avg": (fan_in + fan_out) / 2}
     if mode.lower() not in fan_in_and_out:

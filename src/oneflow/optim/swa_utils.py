@@ -21,7 +21,14 @@ InplaceAverageFunction = Callable[[list[Tensor], list[Tensor], Tensor], None]
 
 
 def get_swa_avg_fn() -> AverageFunction:
-    """Return the plain average of all models (Izmailov et al., 2018)."""
+    """Return the plain average of all models (Izmailov et al., 2018).
+
+    Example:
+        >>> import oneflow as flow
+        >>> average = flow.optim.swa_utils.get_swa_avg_fn()
+        >>> average(flow.tensor(1.0), flow.tensor(4.0), flow.tensor(2))
+        tensor(2., dtype=oneflow.float32)
+    """
     return lambda average, new, count: average + (new - average) / (count + 1)
 
 
@@ -43,7 +50,16 @@ def get_ema_avg_fn(decay: float = 0.999) -> AverageFunction:
 
 
 def get_swa_multi_avg_fn() -> InplaceAverageFunction:
-    """Return `get_swa_avg_fn` of lists of tensors, in place."""
+    """Return `get_swa_avg_fn` of lists of tensors, in place.
+
+    Example:
+        >>> import oneflow as flow
+        >>> average = flow.optim.swa_utils.get_swa_multi_avg_fn()
+        >>> weights = [flow.tensor(1.0)]
+        >>> average(weights, [flow.tensor(4.0)], flow.tensor(2))
+        >>> weights
+        [tensor(2., dtype=oneflow.float32)]
+    """
     return _inplace(get_swa_avg_fn())
 
 
@@ -52,6 +68,14 @@ def get_ema_multi_avg_fn(decay: float = 0.999) -> InplaceAverageFunction:
 
     Raises:
         ValueError: `decay` is outside [0, 1].
+
+    Example:
+        >>> import oneflow as flow
+        >>> average = flow.optim.swa_utils.get_ema_multi_avg_fn(0.75)
+        >>> weights = [flow.tensor(1.0)]
+        >>> average(weights, [flow.tensor(5.0)], flow.tensor(1))
+        >>> weights
+        [tensor(2., dtype=oneflow.float32)]
     """
     return _inplace(get_ema_avg_fn(decay))
 

@@ -21,6 +21,19 @@ class Plan:
 
     Attributes:
         contents: all of it, as data.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from oneflow.plan import plan_graph, planning
+        >>> class Double(flow.nn.Graph):
+        ...     def build(self, x):
+        ...         return 2 * x
+        >>> with planning():
+        ...     pair = flow.placement("cuda", [0, 1])
+        ...     x = flow.ones(64, 32, placement=pair, sbp=flow.sbp.split(0))
+        ...     plan = plan_graph(Double(), x, compile=False)
+        >>> 0 < plan.seconds < 1
+        True
     """
 
     def __init__(self, contents: PlanContents) -> None:

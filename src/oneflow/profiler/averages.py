@@ -56,6 +56,13 @@ class EventAverages:
         cpu_time_total: microseconds of all together.
         self_cpu_time_total: microseconds without those of the events inside them.
         output_bytes: bytes of all results.
+
+    Example:
+        >>> import oneflow as flow
+        >>> with flow.profiler.profile() as prof:
+        ...     y = flow.ones(3).relu()
+        >>> [(each.key, each.count) for each in prof.key_averages()]
+        [('ones', 1), ('relu', 1)]
     """
 
     key: str
@@ -83,7 +90,15 @@ _SORT_KEYS = ("cpu_time_total", "self_cpu_time_total", "cpu_time", "count", "out
 
 
 class EventList(list[EventAverages]):
-    """Averages, in the order in which their first events ended."""
+    """Averages, in the order in which their first events ended.
+
+    Example:
+        >>> import oneflow as flow
+        >>> with flow.profiler.profile() as prof:
+        ...     y = flow.ones(3).relu()
+        >>> prof.key_averages().total_average().count
+        2
+    """
 
     @property
     def self_cpu_time_total(self) -> float:

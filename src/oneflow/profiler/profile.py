@@ -17,14 +17,25 @@ from oneflow.runtime.events import SINK, Event
 
 
 class ProfilerActivity(enum.Enum):
-    """The subject of a profile: work on the CPU, and on CUDA devices."""
+    """The subject of a profile: work on the CPU, and on CUDA devices.
+
+    Example:
+        >>> import oneflow as flow
+        >>> prof = flow.profiler.profile(activities=[flow.profiler.ProfilerActivity.CPU])
+    """
 
     CPU = 1
     CUDA = 2
 
 
 def kineto_available() -> bool:
-    """Return False: PyTorch's library Kineto is not used; `profiler_start` asks XLA."""
+    """Return False: PyTorch's library Kineto is not used; `profiler_start` asks XLA.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.profiler.kineto_available()
+        False
+    """
     return False
 
 

@@ -81,6 +81,11 @@ def range_pop() -> None:
 
     Raises:
         RuntimeError: none is open on this thread.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.profiler.range_push("step")
+        >>> flow.profiler.range_pop()
     """
     if not _OPEN.ranges:
         raise RuntimeError("range_pop: no range is open on this thread; call `range_push` first")

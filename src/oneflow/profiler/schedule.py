@@ -12,7 +12,14 @@ from typing import Any
 
 
 class ProfilerAction(enum.Enum):
-    """The action of a profiler in a step."""
+    """The action of a profiler in a step.
+
+    Example:
+        >>> import oneflow as flow
+        >>> plan = flow.profiler.schedule(wait=1, warmup=0, active=1)
+        >>> [plan(step).name for step in range(2)]
+        ['NONE', 'RECORD_AND_SAVE']
+    """
 
     NONE = 0
     WARMUP = 1

@@ -18,6 +18,14 @@ def profiler_start(folder: str | os.PathLike[str] | None = None) -> None:
 
     Raises:
         RuntimeError: one is being made already.
+
+    Example:
+        >>> import oneflow as flow
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     flow.profiler.profiler_start(folder)
+        ...     total = flow.ones(3).sum().item()
+        ...     path = flow.profiler.profiler_stop()
     """
     flush_all("sync")
     xla_trace.start(Path(folder) if folder is not None else Path(LOG_DIR.read()) / "xla_trace")
@@ -28,6 +36,15 @@ def profiler_stop() -> Path:
 
     Raises:
         RuntimeError: none is being made.
+
+    Example:
+        >>> import oneflow as flow
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     flow.profiler.profiler_start(folder)
+        ...     total = flow.ones(3).sum().item()
+        ...     print(flow.profiler.profiler_stop().exists())
+        True
     """
     flush_all("sync")
     return xla_trace.stop()

@@ -300,23 +300,54 @@ def manual_seed(seed: int) -> Generator:
 
 
 def seed() -> int:
-    """Start the default generator again from a random seed; returns the seed."""
+    """Start the default generator again from a random seed; returns the seed.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.seed() == flow.initial_seed()
+        True
+    """
     return default_generator.seed()
 
 
 def initial_seed() -> int:
-    """The seed of the default generator."""
+    """The seed of the default generator.
+
+    Example:
+        >>> import oneflow as flow
+        >>> generator = flow.manual_seed(7)
+        >>> flow.initial_seed()
+        7
+    """
     return default_generator.initial_seed()
 
 
 def get_rng_state() -> Tensor:
-    """State of the default generator as a uint8 tensor."""
+    """State of the default generator as a uint8 tensor.
+
+    Example:
+        >>> import oneflow as flow
+        >>> state = flow.get_rng_state()
+        >>> first = flow.rand(2)
+        >>> flow.set_rng_state(state)
+        >>> flow.equal(flow.rand(2), first)
+        True
+    """
     return default_generator.get_state()
 
 
 @keyword_aliases(new_state="state")
 def set_rng_state(state: Tensor) -> None:
-    """Put the default generator into a state that `get_rng_state` returned."""
+    """Put the default generator into a state that `get_rng_state` returned.
+
+    Example:
+        >>> import oneflow as flow
+        >>> state = flow.get_rng_state()
+        >>> first = flow.randperm(9)
+        >>> flow.set_rng_state(state)
+        >>> flow.equal(flow.randperm(9), first)
+        True
+    """
     default_generator.set_state(state)
 
 

@@ -20,27 +20,57 @@ def with_cuda() -> bool:
 
 
 def with_xla() -> bool:
-    """Return True: XLA runs everything."""
+    """Return True: XLA runs everything.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.sysconfig.with_xla()
+        True
+    """
     return True
 
 
 def with_mlir() -> bool:
-    """Return True: programs are compiled from StableHLO, a dialect of MLIR."""
+    """Return True: programs are compiled from StableHLO, a dialect of MLIR.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.sysconfig.with_mlir()
+        True
+    """
     return True
 
 
 def with_mlir_cuda_codegen() -> bool:
-    """Return whether MLIR becomes code for CUDA devices: where there are any."""
+    """Return whether MLIR becomes code for CUDA devices: where there are any.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.sysconfig.with_mlir_cuda_codegen() == flow.cuda.is_available()
+        True
+    """
     return with_cuda()
 
 
 def with_rdma() -> bool:
-    """Return False: collectives use Gloo and NCCL, which need nothing of the build."""
+    """Return False: collectives use Gloo and NCCL, which need nothing of the build.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.sysconfig.with_rdma()
+        False
+    """
     return False
 
 
 def with_tensorrt() -> bool:
-    """Return False: graphs do not run on TensorRT."""
+    """Return False: graphs do not run on TensorRT.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.sysconfig.with_tensorrt()
+        False
+    """
     return False
 
 
@@ -56,12 +86,24 @@ def with_openvino() -> bool:
 
 
 def has_rpc_backend_grpc() -> bool:
-    """Return True: processes of a job find each other by XLA's coordination service, over gRPC."""
+    """Return True: processes of a job find each other by XLA's coordination service, over gRPC.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.sysconfig.has_rpc_backend_grpc()
+        True
+    """
     return True
 
 
 def has_rpc_backend_local() -> bool:
-    """Return True: a process on its own needs no other."""
+    """Return True: a process on its own needs no other.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.sysconfig.has_rpc_backend_local()
+        True
+    """
     return True
 
 
@@ -70,6 +112,11 @@ def get_cuda_version() -> int:
 
     Raises:
         RuntimeError: there are no CUDA devices.
+
+    Example:
+        >>> import oneflow as flow
+        >>> if flow.cuda.is_available():
+        ...     major = flow.sysconfig.get_cuda_version() // 1000
     """
     devices = platform_devices("cuda")
     if not devices:
@@ -82,6 +129,13 @@ def no_headers() -> NoReturn:
 
     Raises:
         NotImplementedError: always.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.sysconfig.get_compile_flags()
+        Traceback (most recent call last):
+        ...
+        NotImplementedError: there are no headers and libraries to build with: ...
     """
     raise NotImplementedError(
         "there are no headers and libraries to build with: operators are written in Python, see "

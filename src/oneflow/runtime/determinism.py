@@ -47,5 +47,11 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
 
 
 def are_deterministic_algorithms_enabled() -> bool:
-    """Return whether `use_deterministic_algorithms` is on."""
+    """Return whether `use_deterministic_algorithms` is on.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.are_deterministic_algorithms_enabled()
+        False
+    """
     return _determinism.enabled

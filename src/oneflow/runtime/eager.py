@@ -63,6 +63,11 @@ class Settings:
 
     Attributes:
         by_operator: run even hot programs operator by operator, as a profiler wants it.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.eager.settings.mode
+        'deferred'
     """
 
     def __init__(self) -> None:

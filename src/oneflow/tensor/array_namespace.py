@@ -38,6 +38,11 @@ def to_device(self: Tensor, device: Any, /, *, stream: Any = None) -> Tensor:
 
     Raises:
         ValueError: a stream is named; XLA orders what runs on a device by itself.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.ones(2).to_device("cpu").device
+        device(type='cpu', index=0)
     """
     if stream is not None:
         raise ValueError(f"to_device(): streams are not supported, got {stream!r}")

@@ -55,6 +55,22 @@ class Tensor:
         >>> x[0][1] = 8
         >>> x.tolist()
         [[1.0, 8.0], [3.0, 4.0]]
+        >>> x.shape, x.ndim, x.numel(), x.dtype, x.device
+        (oneflow.Size([2, 2]), 2, 4, oneflow.float32, device(type='cpu', index=0))
+        >>> y = (x.requires_grad_() ** 2).sum()
+        >>> y.retain_grad()
+        >>> handle = x.register_post_accumulate_grad_hook(lambda leaf: print("done"))
+        >>> y.backward()
+        done
+        >>> x.grad.numpy(), y.item(), y.grad.item()
+        (array([[ 2., 16.],
+               [ 6.,  8.]], dtype=float32), 90.0, 1.0)
+        >>> x.requires_grad, x.is_leaf, x.grad_fn, y.is_leaf, y.retains_grad
+        (True, True, None, False, True)
+        >>> x.detach()[0][0] = 5  # the same memory, without a history
+        >>> x.data[0][1] = 7  # the same, which autograd does not notice
+        >>> y.detach_().requires_grad
+        False
     """
 
     # State. Defaults live on the class so that making a tensor stores one attribute; `_value` is

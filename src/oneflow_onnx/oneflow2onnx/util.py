@@ -56,6 +56,20 @@ def export_onnx_model(
     Raises:
         UnsupportedOperatorsError: operators that ONNX cannot express; lists all of them.
         RuntimeError: the graph was never called.
+
+    Example:
+        >>> import oneflow as flow
+        >>> import tempfile
+        >>> from oneflow_onnx.oneflow2onnx.util import export_onnx_model
+        >>> class Double(flow.nn.Graph):
+        ...     def build(self, x):
+        ...         return 2 * x
+        >>> graph = Double()
+        >>> result = graph(flow.ones(2))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path, remove = export_onnx_model(graph, onnx_model_path=folder)
+        ...     print(path.endswith("model.onnx"))
+        True
     """
     path = Path(onnx_model_path)
     path = path / "model.onnx" if path.is_dir() else path
@@ -79,6 +93,11 @@ def FindOpset(opset: int | None) -> int:
     """Return the opset that an export begins with: `opset`, or 10.
 
     A warning says so if the installed onnx does not know it yet.
+
+    Example:
+        >>> from oneflow_onnx.oneflow2onnx.util import FindOpset
+        >>> FindOpset(None)
+        10
     """
     chosen = opset or DEFAULT_OPSET
     if chosen > newest_opset():
@@ -111,6 +130,21 @@ def run_onnx(
 
     Raises:
         ValueError: the range is not two increasing numbers, or inputs are missing.
+
+    Example:
+        >>> import oneflow as flow
+        >>> import tempfile
+        >>> from oneflow_onnx.oneflow2onnx.util import export_onnx_model, run_onnx
+        >>> class Double(flow.nn.Graph):
+        ...     def build(self, x):
+        ...         return 2 * x
+        >>> graph = Double()
+        >>> result = graph(flow.ones(2))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path, remove = export_onnx_model(graph, onnx_model_path=folder)
+        ...     inputs, output = run_onnx(path, ["CPUExecutionProvider"])
+        >>> bool((output == 2 * next(iter(inputs.values()))).all())
+        True
     """
     low, high = _checked_range(input_tensor_range)
     settings = onnxruntime.SessionOptions()
@@ -162,6 +196,11 @@ def compare_result(
 
     Raises:
         AssertionError: they are not.
+
+    Example:
+        >>> import numpy as np
+        >>> from oneflow_onnx.oneflow2onnx.util import compare_result
+        >>> compare_result(np.array([1.0, 2.0]), np.array([1.0, 2.00001]))
     """
     close = np.isclose(a, b, rtol=rtol, atol=atol, equal_nan=True)
     if close.all():
@@ -207,6 +246,18 @@ def convert_to_onnx_and_check(
     Raises:
         AssertionError: the results differ.
         ValueError: `device` is another one, or ONNX Runtime has no such provider.
+
+    Example:
+        >>> import oneflow as flow
+        >>> import tempfile
+        >>> from oneflow_onnx.oneflow2onnx.util import convert_to_onnx_and_check
+        >>> class Double(flow.nn.Graph):
+        ...     def build(self, x):
+        ...         return 2 * x
+        >>> graph = Double()
+        >>> result = graph(flow.ones(2))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     convert_to_onnx_and_check(graph, onnx_model_path=folder)
     """
     kind = device.removesuffix("_global")
     if kind not in _PROVIDERS:

@@ -112,8 +112,15 @@ def set_default_tensor_type(tensor_type: Any) -> None:
 
 def _typed(name: str, device_type: str = "cpu") -> Any:
     dtype = TENSOR_TYPES[name]
-    text = f"Makes {dtype!r} tensors on {device_type} from sizes, nested lists or arrays."
     module = "oneflow" if device_type == "cpu" else f"oneflow.{device_type}"
+    path = f"flow{module.removeprefix('oneflow')}.{name}"
+    text = f"""Makes {dtype!r} tensors on {device_type} from sizes, nested lists or arrays.
+
+    Example:
+        >>> import oneflow as flow
+        >>> isinstance(flow.tensor([1, 0], dtype=flow.{dtype.name}), {path})
+        {device_type == "cpu"}
+    """
     options = {"dtype": dtype, "device_type": device_type, "__doc__": text, "__module__": module}
     return _TypedConstructor(name, (), options)
 
@@ -181,7 +188,13 @@ def new_ones(
     sbp: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Ones of another shape, with the dtype and device of `x` unless given."""
+    """Ones of another shape, with the dtype and device of `x` unless given.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.zeros(2, dtype=flow.int64).new_ones(3)
+        tensor([1, 1, 1], dtype=oneflow.int64)
+    """
     options = _like(x, dtype, device, placement, sbp)
     return ones(*size, **options, requires_grad=requires_grad)
 
@@ -196,7 +209,13 @@ def new_empty(
     sbp: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """A tensor whose contents do not matter, with the dtype and device of `x` unless given."""
+    """A tensor whose contents do not matter, with the dtype and device of `x` unless given.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.ones(2, dtype=flow.float64).new_empty(3).dtype
+        oneflow.float64
+    """
     options = _like(x, dtype, device, placement, sbp)
     return empty(*size, **options, requires_grad=requires_grad)
 
@@ -212,7 +231,13 @@ def new_full(
     sbp: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """One number everywhere, with the dtype and device of `x` unless given."""
+    """One number everywhere, with the dtype and device of `x` unless given.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.ones(2).new_full((2,), 7)
+        tensor([7., 7.], dtype=oneflow.float32)
+    """
     options = _like(x, dtype, device, placement, sbp)
     return full(size, fill_value, **options, requires_grad=requires_grad)
 
@@ -226,13 +251,25 @@ def new_tensor(
     placement: Any = None,
     sbp: Any = None,
 ) -> Tensor:
-    """A copy of `data`, with the dtype and device of this tensor unless given."""
+    """A copy of `data`, with the dtype and device of this tensor unless given.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.zeros(2, dtype=flow.float64).new_tensor([1, 2])
+        tensor([1., 2.], dtype=oneflow.float64)
+    """
     options = _like(self, dtype, device, placement, sbp)
     return tensor_from_data(data, **options, requires_grad=requires_grad)
 
 
 def new(self: Tensor, *args: Any, device: Device | str | None = None) -> Tensor:
-    """A tensor from sizes or data with the dtype and device of this one."""
+    """A tensor from sizes or data with the dtype and device of this one.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.zeros(2).new([1, 2])
+        tensor([1., 2.], dtype=oneflow.float32)
+    """
     return _construct(args, self.dtype, self.device if device is None else device)
 
 

@@ -149,7 +149,13 @@ def _positional_destination(args: tuple) -> dict[str, Any]:
 
 
 def cpu(self: Tensor) -> Tensor:
-    """This tensor on the CPU."""
+    """This tensor on the CPU.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.ones(2).cpu().device
+        device(type='cpu', index=0)
+    """
     return self.to(CPU)
 
 
@@ -158,12 +164,24 @@ def cuda(self: Tensor, device: Device | str | int | None = None) -> Tensor:
 
     Raises:
         RuntimeError: there is none.
+
+    Example:
+        >>> import oneflow as flow
+        >>> x = flow.ones(2).cuda() if flow.cuda.is_available() else flow.ones(2)
+        >>> x.is_cuda == flow.cuda.is_available()
+        True
     """
     return self.to(Device("cuda") if device is None else parse_device(device))
 
 
 def type_as(self: Tensor, target: Tensor) -> Tensor:
-    """This tensor with the dtype and device of `target`."""
+    """This tensor with the dtype and device of `target`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.ones(2).type_as(flow.zeros(1, dtype=flow.int32))
+        tensor([1, 1], dtype=oneflow.int32)
+    """
     return self.to(target)
 
 
@@ -195,6 +213,13 @@ def type_(self: Tensor, dtype: DType | type | str | None = None, non_blocking: b
 
     Raises:
         ValueError: a type name that does not exist.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.ones(2).type(flow.int64)
+        tensor([1, 1], dtype=oneflow.int64)
+        >>> flow.ones(2).type()
+        'oneflow.FloatTensor'
     """
     prefix = "" if self.device.type == "cpu" else f"{self.device.type}."
     if dtype is None:
@@ -212,7 +237,13 @@ def _converter(name: str, dtype: DType) -> Callable[..., Tensor]:
         return cast(self, dtype)
 
     convert.__name__ = name
-    convert.__doc__ = f"This tensor as {dtype!r}."
+    convert.__doc__ = f"""This tensor as {dtype!r}.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.tensor([1]).{name}().dtype
+        {dtype!r}
+    """
     return convert
 
 
@@ -237,7 +268,13 @@ attach("type", type_)
 
 
 def contiguous_(self: Tensor) -> Tensor:
-    """Store the elements of this tensor row by row, in memory of its own if they are not."""
+    """Store the elements of this tensor row by row, in memory of its own if they are not.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.ones(2, 3).T.contiguous_().stride()
+        (2, 1)
+    """
     if not is_contiguous(self):
         self.data = self.contiguous()
     return self
@@ -251,6 +288,11 @@ def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
 
     Raises:
         RuntimeError: the shapes do not broadcast to this tensor's.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.zeros(2).copy_(flow.tensor([1, 2]))
+        tensor([1., 2.], dtype=oneflow.float32)
     """
     if self.requires_grad and self.is_leaf and not getattr(other, "requires_grad", False):
         with no_grad():
@@ -277,6 +319,11 @@ def fill_(self: Tensor, value: Any) -> Tensor:
 
     Raises:
         RuntimeError: a tensor that has dimensions.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.zeros(3).fill_(2)
+        tensor([2., 2., 2.], dtype=oneflow.float32)
     """
     spec = self._value.spec
     if isinstance(value, Tensor):
@@ -300,7 +347,13 @@ def _once(self: Tensor) -> Tensor:
 
 
 def zero_(self: Tensor) -> Tensor:
-    """Write zeros everywhere."""
+    """Write zeros everywhere.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.ones(2).zero_()
+        tensor([0., 0.], dtype=oneflow.float32)
+    """
     target = _once(self)
     spec = target._value.spec
     target.assign(zeros(shape=spec.shape, dtype=spec.dtype, device=spec.device))
@@ -308,12 +361,25 @@ def zero_(self: Tensor) -> Tensor:
 
 
 def pin_memory(self: Tensor) -> Tensor:
-    """This tensor: XLA keeps transfer memory of its own."""
+    """This tensor: XLA keeps transfer memory of its own.
+
+    Example:
+        >>> import oneflow as flow
+        >>> x = flow.ones(2)
+        >>> x.pin_memory() is x
+        True
+    """
     return self
 
 
 def is_pinned(self: Tensor) -> bool:
-    """False: see `pin_memory`."""
+    """False: see `pin_memory`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.ones(2).is_pinned()
+        False
+    """
     return False
 
 

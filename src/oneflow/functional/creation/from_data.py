@@ -207,6 +207,11 @@ def to_dlpack(tensor: Tensor, *, max_version: tuple[int, int] | None = None, **o
         tensor: what to give away.
         max_version: the highest version of the protocol that the other library knows.
         **options: `stream`, `dl_device` and `copy` of the protocol.
+
+    Example:
+        >>> import oneflow as flow
+        >>> type(flow.to_dlpack(flow.tensor([1, 2]))).__name__
+        'PyCapsule'
     """
     if max_version is not None and max_version >= (1, 0):
         options["max_version"] = max_version

@@ -230,6 +230,11 @@ def float_power_(self: Tensor, exponent: Tensor | float) -> Tensor:
 
     Raises:
         RuntimeError: the tensor has another dtype than the result.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.tensor([2.0, 3.0], dtype=flow.float64).float_power_(2)
+        tensor([4., 9.], dtype=oneflow.float64)
     """
     result = float_power(before_write(self), exponent)
     if result.dtype is not self.dtype:

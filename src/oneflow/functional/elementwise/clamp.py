@@ -191,6 +191,11 @@ def _where_method(self: Tensor, x: Any = None, y: Any = None) -> Any:
 
     The latter, PyTorch's ``self.where(condition, other)``, is meant if `x` is bool, or this tensor
     cannot be a condition.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.tensor([1.0, 2.0]).where(flow.tensor([True, False]), flow.zeros(2))
+        tensor([1., 0.], dtype=oneflow.float32)
     """
     masks = (dt.bool_,) if self.dtype is dt.bool_ else (dt.bool_, dt.uint8)
     takes_mask = isinstance(x, Tensor) and x.dtype in masks

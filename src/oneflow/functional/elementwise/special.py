@@ -132,6 +132,13 @@ def polygamma(n: int, input: Tensor) -> Tensor:
 
 
 def _polygamma_method(self: Tensor, n: int) -> Tensor:
+    """The `n`-th derivative of `digamma`, see `oneflow.polygamma`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.tensor([1.0, 2.0]).polygamma(1)
+        tensor([1.6449, 0.6449], dtype=oneflow.float32)
+    """
     return polygamma(n, self)
 
 

@@ -22,7 +22,14 @@ from oneflow.tensor.tensor import Tensor
 
 
 def is_global(self: Tensor) -> bool:
-    """True for a global tensor."""
+    """True for a global tensor.
+
+    Example:
+        >>> import oneflow as flow
+        >>> x = flow.ones(2)
+        >>> x.is_global, x.to_global(flow.placement("cpu", [0]), flow.sbp.broadcast).is_global
+        (False, True)
+    """
     return self._value.spec.sbp is not None
 
 
@@ -31,6 +38,11 @@ def placement(self: Tensor) -> Placement:
 
     Raises:
         RuntimeError: the tensor is local.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.ones(2, placement=flow.placement("cpu", [0]), sbp=flow.sbp.broadcast).placement
+        oneflow.placement(type="cpu", ranks=[0])
     """
     return _require_global(self, "placement").device
 
@@ -40,6 +52,11 @@ def sbp(self: Tensor) -> NdSbp:
 
     Raises:
         RuntimeError: the tensor is local.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.ones(2, placement=flow.placement("cpu", [0]), sbp=flow.sbp.split(0)).sbp
+        (oneflow.sbp.split(dim=0),)
     """
     return _require_global(self, "sbp").sbp
 
@@ -106,6 +123,12 @@ def local_to_global(
 
     Raises:
         RuntimeError: `input` is global.
+
+    Example:
+        >>> import oneflow as flow
+        >>> placement = flow.placement("cpu", [0])
+        >>> flow.ones(2).local_to_global(placement, flow.sbp.broadcast).sbp
+        (oneflow.sbp.broadcast,)
     """
     if is_global(input):
         raise RuntimeError("`local_to_global` takes a local tensor; use `to_global`")
@@ -126,6 +149,13 @@ def global_to_global(
 
     Raises:
         RuntimeError: `input` is local.
+
+    Example:
+        >>> import oneflow as flow
+        >>> placement = flow.placement("cpu", [0])
+        >>> x = flow.ones(2, placement=placement, sbp=flow.sbp.broadcast)
+        >>> x.global_to_global(sbp=flow.sbp.split(0)).sbp
+        (oneflow.sbp.split(dim=0),)
     """
     spec = _require_global(input, "global_to_global")
     target = make_sharding(
@@ -170,7 +200,14 @@ def to_local(input: Tensor, *, copy: bool = False) -> Tensor:
 def to_consistent(
     input: Tensor, placement: Placement | None = None, sbp: Any = None, grad_sbp: Any = None
 ) -> Tensor:
-    """`to_global`, as OneFlow 0.5 and 0.6 called it."""
+    """`to_global`, as OneFlow 0.5 and 0.6 called it.
+
+    Example:
+        >>> import oneflow as flow
+        >>> placement = flow.placement("cpu", [0])
+        >>> flow.ones(2).to_consistent(placement, flow.sbp.split(0)).is_consistent
+        True
+    """
     return to_global(input, placement, sbp, grad_sbp=grad_sbp)
 
 
@@ -179,18 +216,43 @@ def check_meta_consistency(self: Tensor) -> None:
 
     Raises:
         RuntimeError: the tensor is local.
+
+    Example:
+        >>> import oneflow as flow
+        >>> placement = flow.placement("cpu", [0])
+        >>> flow.ones(2).to_global(placement, flow.sbp.broadcast).check_meta_consistency()
     """
     _require_global(self, "check_meta_consistency")
 
 
 def global_id(self: Tensor) -> int:
-    """A number that no other global tensor of this process has."""
+    """A number that no other global tensor of this process has.
+
+    Example:
+        >>> import oneflow as flow
+        >>> placement = flow.placement("cpu", [0])
+        >>> x, y = (flow.ones(2, placement=placement, sbp=flow.sbp.broadcast) for _ in range(2))
+        >>> x.consistent_id() == y.consistent_id()
+        False
+    """
     _require_global(self, "global_id")
     return id(self)
 
 
+def is_local(self: Tensor) -> bool:
+    """True for a tensor of this process alone, on one device.
+
+    Example:
+        >>> import oneflow as flow
+        >>> x = flow.ones(2)
+        >>> x.is_local, x.to_global(flow.placement("cpu", [0]), flow.sbp.broadcast).is_local
+        (True, False)
+    """
+    return not is_global(self)
+
+
 attach("is_global", property(is_global))
-attach("is_local", property(lambda self: not is_global(self)))
+attach("is_local", property(is_local))
 attach("is_consistent", property(is_global))
 attach("placement", property(placement))
 attach("sbp", property(sbp))

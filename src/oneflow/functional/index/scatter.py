@@ -418,12 +418,6 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     return call(s.masked_scatter, input.expand(shape), mask.expand(shape), source)
 
 
-@function()
-def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
-    """A copy of `input` with `src` in place of the slice at `index` along `dim`."""
-    return _with_part(input, (dim, operator.index(index)), src)
-
-
 @function(inplace=True)
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
     """A copy of `input` with `source` written (or added) at positions of the flattened tensor.
@@ -447,50 +441,3 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
         input.reshape(-1), (index.reshape(-1),), source.reshape(-1), accumulate=accumulate
     )
     return flat.reshape(input.shape)
-
-
-@function()
-def diagonal_scatter(
-    input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1
-) -> Tensor:
-    """A copy of `input` with `src` on the diagonal.
-
-    Raises:
-        RuntimeError: `src` has another shape than the diagonal.
-    """
-    result = input.clone()
-    target = result.diagonal(offset, dim1, dim2)
-    if target.shape != src.shape:
-        raise RuntimeError(
-            f"expected src to have a size equal to the slice of self. src size = "
-            f"{list(src.shape)}, slice size = {list(target.shape)}"
-        )
-    target.copy_(src)
-    return result
-
-
-@function()
-def slice_scatter(
-    input: Tensor,
-    src: Tensor,
-    dim: int = 0,
-    start: int | None = None,
-    end: int | None = None,
-    step: int = 1,
-) -> Tensor:
-    """A copy of `input` with `src` in place of the slices from `start` to `end` along `dim`."""
-    return _with_part(input, (dim, slice(start, end, step)), src)
-
-
-def _with_part(input: Tensor, index: tuple[int, Any], source: Tensor) -> Tensor:
-    dim, entry = index
-    at = wrap_dim(dim, input.ndim)
-    result = input.clone()
-    part = result[(slice(None),) * at + (entry,)]
-    if part.shape != source.shape:
-        raise RuntimeError(
-            f"expected `src` to have the size of the slice of `input`, {list(part.shape)}, but it "
-            f"has {list(source.shape)}"
-        )
-    part.copy_(source)
-    return result

@@ -100,7 +100,14 @@ def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool
 
 @function()
 def msort(input: Tensor) -> Tensor:
-    """The elements in order along dimension 0."""
+    """The elements in order along dimension 0.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.msort(flow.tensor([[3, 1], [2, 5]]))
+        tensor([[2, 1],
+                [3, 5]], dtype=oneflow.int64)
+    """
     return sort(input, 0)[0]
 
 

@@ -45,6 +45,12 @@ def uniform_(
 
     Raises:
         RuntimeError: `a` is greater than `b`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> x = flow.zeros(100).uniform_(2.0, 3.0)
+        >>> bool(((x >= 2) & (x < 3)).all())
+        True
     """
     low, high = ends.pop("from", a), ends.pop("to", b)
     if ends:
@@ -65,6 +71,11 @@ def normal_(
 
     Raises:
         RuntimeError: `std` is negative.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.zeros(3).normal_(mean=5.0, std=0.0)
+        tensor([5., 5., 5.], dtype=oneflow.float32)
     """
     _need_floating(self, "normal_", complex_too=True)
     if std < 0:
@@ -81,7 +92,14 @@ def trunc_normal_(
     b: float = 2.0,
     generator: Generator | None = None,
 ) -> Tensor:
-    """Fill with normal numbers, those outside ``[a, b]`` drawn again."""
+    """Fill with normal numbers, those outside ``[a, b]`` drawn again.
+
+    Example:
+        >>> import oneflow as flow
+        >>> x = flow.zeros(100).trunc_normal_(a=-1.0, b=1.0)
+        >>> bool((x.abs() <= 1).all())
+        True
+    """
     _need_floating(self, "trunc_normal_")
     sample = _draw_like(self, sampling.random_truncated_normal, generator, mean, std, a, b)
     return self.assign(sample)
@@ -95,6 +113,11 @@ def log_normal_(
 
     Raises:
         RuntimeError: `std` is not positive.
+
+    Example:
+        >>> import oneflow as flow
+        >>> bool((flow.zeros(100).log_normal_() > 0).all())
+        True
     """
     _need_floating(self, "log_normal_")
     if std <= 0:
@@ -110,6 +133,11 @@ def cauchy_(
 
     Raises:
         RuntimeError: `sigma` is not positive.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.zeros(3).cauchy_(median=1.0).shape
+        oneflow.Size([3])
     """
     _need_floating(self, "cauchy_")
     if sigma <= 0:
@@ -123,6 +151,11 @@ def exponential_(self: Tensor, lambd: float = 1.0, generator: Generator | None =
 
     Raises:
         RuntimeError: `lambd` is not positive.
+
+    Example:
+        >>> import oneflow as flow
+        >>> bool((flow.zeros(100).exponential_() > 0).all())
+        True
     """
     _need_floating(self, "exponential_")
     if lambd <= 0:
@@ -136,6 +169,11 @@ def geometric_(self: Tensor, p: float, *, generator: Generator | None = None) ->
 
     Raises:
         RuntimeError: `p` is outside (0, 1).
+
+    Example:
+        >>> import oneflow as flow
+        >>> bool((flow.zeros(100).geometric_(0.5) >= 1).all())
+        True
     """
     if not 0 < p < 1:
         raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p}")
@@ -154,6 +192,11 @@ def bernoulli_(
 
     Raises:
         RuntimeError: a probability outside [0, 1].
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.zeros(3).bernoulli_(1.0)
+        tensor([1., 1., 1.], dtype=oneflow.float32)
     """
     spec = self._value.spec
     options = {"shape": spec.shape, "dtype": spec.dtype}
@@ -187,6 +230,12 @@ def random_(
 
     Raises:
         RuntimeError: an empty range.
+
+    Example:
+        >>> import oneflow as flow
+        >>> x = flow.zeros(100).random_(2, 5)
+        >>> sorted(set(x.tolist()))
+        [2.0, 3.0, 4.0]
     """
     given = ends if len(ends) == 2 else (0, *ends) if ends else (0, None)
     low, high = named.pop("from", given[0]) or 0, named.pop("to", given[1])

@@ -263,6 +263,11 @@ def hsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Ten
 
     Raises:
         RuntimeError: a 0-dim tensor, or a size that the sections do not divide.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.hsplit(flow.tensor([1, 2, 3, 4]), 2)
+        (tensor([1, 2], dtype=oneflow.int64), tensor([3, 4], dtype=oneflow.int64))
     """
     if not input.ndim:
         raise RuntimeError(
@@ -277,6 +282,11 @@ def vsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Ten
 
     Raises:
         RuntimeError: fewer than 2 dimensions, or a size that the sections do not divide.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.vsplit(flow.tensor([[1, 2], [3, 4]]), 2)
+        (tensor([[1, 2]], dtype=oneflow.int64), tensor([[3, 4]], dtype=oneflow.int64))
     """
     if input.ndim < 2:
         raise RuntimeError(
@@ -291,6 +301,11 @@ def dsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Ten
 
     Raises:
         RuntimeError: fewer than 3 dimensions, or a size that the sections do not divide.
+
+    Example:
+        >>> import oneflow as flow
+        >>> [part.shape for part in flow.dsplit(flow.zeros(1, 1, 4), [1])]
+        [oneflow.Size([1, 1, 1]), oneflow.Size([1, 1, 3])]
     """
     if input.ndim < 3:
         raise RuntimeError(
@@ -324,7 +339,14 @@ def unbind(x: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
 
 
 def stack_rows(self: Tensor, dim: int = 0) -> Tensor:
-    """`stack` of the parts along the first dimension, as in OneFlow 0.5: it becomes `dim`."""
+    """`stack` of the parts along the first dimension, as in OneFlow 0.5: it becomes `dim`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.tensor([[1, 2], [3, 4]]).stack(dim=1)
+        tensor([[1, 3],
+                [2, 4]], dtype=oneflow.int64)
+    """
     return stack(unbind(self), dim)
 
 

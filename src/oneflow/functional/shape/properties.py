@@ -24,6 +24,11 @@ def size(self: Tensor, idx: int | None = None) -> Any:
 
     Raises:
         IndexError: there is no such dimension.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.ones(2, 3).size(1)
+        3
     """
     shape = self.shape
     if idx is None:
@@ -34,7 +39,13 @@ def size(self: Tensor, idx: int | None = None) -> Any:
 
 
 def dim(self: Tensor) -> int:
-    """Number of dimensions."""
+    """Number of dimensions.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.ones(2, 3).dim()
+        2
+    """
     return self.ndim
 
 
@@ -47,29 +58,59 @@ def stride(self: Tensor, dim: int | None = None) -> Any:
 
     Raises:
         IndexError: there is no such dimension.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.ones(2, 3).stride()
+        (3, 1)
     """
     strides = strided_layout(self).strides
     return strides if dim is None else strides[wrap_dim(dim, len(strides))]
 
 
 def storage_offset(self: Tensor) -> int:
-    """Position of the first element in the memory that the tensor is a view of."""
+    """Position of the first element in the memory that the tensor is a view of.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.ones(2, 3)[1].storage_offset()
+        3
+    """
     return storage_offset_of(self)
 
 
 def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
-    """Return True if the elements are in row-major order."""
+    """Return True if the elements are in row-major order.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.ones(2, 3).T.is_contiguous()
+        False
+    """
     layout = strided_layout(self)
     return is_row_major(layout.shape, layout.strides)
 
 
 def element_size(self: Tensor) -> int:
-    """Bytes per element."""
+    """Bytes per element.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.ones(2, dtype=flow.float64).element_size()
+        8
+    """
     return self.dtype.itemsize
 
 
 def is_view(self: Tensor) -> bool:
-    """Return True if the tensor shares the memory of another one that it was made from."""
+    """Return True if the tensor shares the memory of another one that it was made from.
+
+    Example:
+        >>> import oneflow as flow
+        >>> x = flow.ones(4)
+        >>> x[1:].is_view(), (x + 1).is_view()
+        (True, False)
+    """
     return is_view_of_storage(self)
 
 
@@ -77,13 +118,25 @@ def data_ptr(self: Tensor) -> int:
     """A number that tensors on one memory share, plus their offset in bytes.
 
     It is not an address to read from.
+
+    Example:
+        >>> import oneflow as flow
+        >>> x = flow.ones(4)
+        >>> x[1:].data_ptr() - x.data_ptr()
+        4
     """
     owner = self if self._family is None else self._family.storage
     return id(owner) + storage_offset_of(self) * self.dtype.itemsize
 
 
 def get_device(self: Tensor) -> int:
-    """Index of the device; -1 on the CPU."""
+    """Index of the device; -1 on the CPU.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.ones(2, device="cpu").get_device()
+        -1
+    """
     return -1 if self.device.type == "cpu" else self.device.index
 
 
@@ -113,13 +166,25 @@ def is_floating_point(input: Tensor) -> bool:
 
 @function()
 def is_complex(input: Tensor) -> bool:
-    """Return True if the elements are complex numbers."""
+    """Return True if the elements are complex numbers.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.is_complex(flow.tensor([1j]))
+        True
+    """
     return input.dtype.is_complex
 
 
 @function()
 def is_signed(input: Tensor) -> bool:
-    """Return True if the dtype has negative numbers."""
+    """Return True if the dtype has negative numbers.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.is_signed(flow.tensor([1], dtype=flow.uint8))
+        False
+    """
     return input.dtype.is_signed
 
 
@@ -129,6 +194,11 @@ def is_nonzero(input: Tensor) -> bool:
 
     Raises:
         RuntimeError: there is not exactly one element.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.is_nonzero(flow.tensor([0.0]))
+        False
     """
     return bool(input)
 
@@ -146,7 +216,13 @@ def is_tensor(obj: Any) -> bool:
 
 
 def reversed_dims(self: Tensor) -> Tensor:
-    """View with all dimensions in reverse order."""
+    """View with all dimensions in reverse order.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.zeros(2, 3).T.shape
+        oneflow.Size([3, 2])
+    """
     return permuted(self, tuple(reversed(range(self.ndim))))
 
 
@@ -155,6 +231,11 @@ def matrix_transpose(self: Tensor) -> Tensor:
 
     Raises:
         RuntimeError: fewer than 2 dimensions.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.zeros(5, 2, 3).mT.shape
+        oneflow.Size([5, 3, 2])
     """
     if self.ndim < 2:
         raise RuntimeError(
@@ -162,6 +243,65 @@ def matrix_transpose(self: Tensor) -> Tensor:
             "tensor."
         )
     return transpose(self, -2, -1)
+
+
+def nbytes(self: Tensor) -> int:
+    """Bytes of all elements.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.ones(3, dtype=flow.float64).nbytes
+        24
+    """
+    return self._value.spec.nbytes
+
+
+def is_cuda(self: Tensor) -> bool:
+    """True for a tensor on a CUDA device.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.ones(2, device="cpu").is_cuda
+        False
+    """
+    return self.device.type == "cuda"
+
+
+def is_cpu(self: Tensor) -> bool:
+    """True for a tensor on the CPU.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.ones(2, device="cpu").is_cpu
+        True
+    """
+    return self.device.type == "cpu"
+
+
+def is_lazy(self: Tensor) -> bool:
+    """True inside `nn.Graph.build`, where tensors have no values, neither then nor later.
+
+    Example:
+        >>> import oneflow as flow
+        >>> class Double(flow.nn.Graph):
+        ...     def build(self, x):
+        ...         print(x.is_lazy, x.is_eager)
+        ...         return 2 * x
+        >>> result = Double()(flow.ones(2))
+        True False
+    """
+    return self._value.is_symbolic
+
+
+def is_eager(self: Tensor) -> bool:
+    """False inside `nn.Graph.build`, see `is_lazy`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.ones(2).is_eager
+        True
+    """
+    return not self._value.is_symbolic
 
 
 for _method in (
@@ -180,10 +320,6 @@ attach("ndimension", dim)
 attach("nelement", Tensor.numel)
 attach("T", property(reversed_dims))
 attach("mT", property(matrix_transpose))
-attach("nbytes", property(lambda self: self._value.spec.nbytes))
 attach("itemsize", property(element_size))
-attach("is_cuda", property(lambda self: self.device.type == "cuda"))
-attach("is_cpu", property(lambda self: self.device.type == "cpu"))
-# Inside `build` of a graph tensors have no values, neither then nor later.
-attach("is_eager", property(lambda self: not self._value.is_symbolic))
-attach("is_lazy", property(lambda self: self._value.is_symbolic))
+for _property in (nbytes, is_cuda, is_cpu, is_eager, is_lazy):
+    attach(_property.__name__, property(_property))

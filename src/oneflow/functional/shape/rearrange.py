@@ -46,6 +46,12 @@ def fliplr(input: Tensor) -> Tensor:
 
     Raises:
         RuntimeError: fewer than 2 dimensions.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.fliplr(flow.tensor([[1, 2], [3, 4]]))
+        tensor([[2, 1],
+                [4, 3]], dtype=oneflow.int64)
     """
     if input.ndim < 2:
         raise RuntimeError("Input must be >= 2-d.")
@@ -58,6 +64,12 @@ def flipud(input: Tensor) -> Tensor:
 
     Raises:
         RuntimeError: a 0-dim tensor.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.flipud(flow.tensor([[1, 2], [3, 4]]))
+        tensor([[3, 4],
+                [1, 2]], dtype=oneflow.int64)
     """
     if input.ndim < 1:
         raise RuntimeError("Input must be >= 1-d.")
@@ -315,7 +327,15 @@ def diag(x: Tensor, diagonal: int = 0) -> Tensor:
 
 @function()
 def diagflat(input: Tensor, offset: int = 0) -> Tensor:
-    """The flattened tensor as the diagonal of a matrix."""
+    """The flattened tensor as the diagonal of a matrix.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.diagflat(flow.tensor([1, 2]), offset=1)
+        tensor([[0, 1, 0],
+                [0, 0, 2],
+                [0, 0, 0]], dtype=oneflow.int64)
+    """
     return diag_embed(input.reshape(-1), offset)
 
 
@@ -329,6 +349,12 @@ def fill_diagonal_(self: Tensor, fill_value: float, wrap: bool = False) -> Tenso
 
     Raises:
         RuntimeError: fewer than 2 dimensions, or sizes that differ in a tensor of more than 2.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.zeros(2, 2).fill_diagonal_(3)
+        tensor([[3., 0.],
+                [0., 3.]], dtype=oneflow.float32)
     """
     shape = self.shape
     if self.ndim < 2:

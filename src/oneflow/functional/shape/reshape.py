@@ -134,13 +134,27 @@ def view(input: Tensor, shape: Any, *more: int) -> Tensor:
 
 @function(namespace=None)
 def view_as(input: Tensor, other: Tensor) -> Tensor:
-    """``input.view(other.shape)``."""
+    """``input.view(other.shape)``.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.tensor([1, 2]).view_as(flow.zeros(2, 1))
+        tensor([[1],
+                [2]], dtype=oneflow.int64)
+    """
     return view(input, other.shape)
 
 
 @function(namespace=None)
 def reshape_as(input: Tensor, other: Tensor) -> Tensor:
-    """``input.reshape(other.shape)``."""
+    """``input.reshape(other.shape)``.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.tensor([1, 2]).reshape_as(flow.zeros(2, 1))
+        tensor([[1],
+                [2]], dtype=oneflow.int64)
+    """
     return reshape(input, other.shape)
 
 
@@ -208,6 +222,12 @@ def t(input: Tensor) -> Tensor:
 
     Raises:
         RuntimeError: more than 2 dimensions.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.t(flow.tensor([[1, 2], [3, 4]]))
+        tensor([[1, 3],
+                [2, 4]], dtype=oneflow.int64)
     """
     if input.ndim > 2:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {input.ndim}D")
@@ -305,7 +325,13 @@ def flatten(x: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
 
 @function()
 def ravel(input: Tensor) -> Tensor:
-    """All elements in one dimension; shares memory where possible."""
+    """All elements in one dimension; shares memory where possible.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.ravel(flow.tensor([[1, 2], [3, 4]]))
+        tensor([1, 2, 3, 4], dtype=oneflow.int64)
+    """
     return reshape(input, -1) if input._value.spec.numel else reshape(input, 0)
 
 
@@ -381,7 +407,14 @@ def expand(input: Tensor, sizes: Any, *more: int) -> Tensor:
 
 @function(namespace=None)
 def expand_as(input: Tensor, other: Tensor) -> Tensor:
-    """``input.expand(other.shape)``."""
+    """``input.expand(other.shape)``.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.tensor([1, 2]).expand_as(flow.zeros(2, 2))
+        tensor([[1, 2],
+                [1, 2]], dtype=oneflow.int64)
+    """
     return expand(input, other.shape)
 
 
@@ -392,6 +425,11 @@ def sum_to_size(self: Tensor, *size: Any) -> Tensor:
 
     Raises:
         RuntimeError: `size` does not broadcast to the shape.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.ones(2, 3).sum_to_size(1, 3)
+        tensor([[2., 2., 2.]], dtype=oneflow.float32)
     """
     shape, target = self._value.spec.shape, sizes_of(size)
     pairs = zip(reversed(shape), reversed(target), strict=False)
@@ -407,5 +445,12 @@ attach("sum_to_size", sum_to_size)
 
 @function()
 def broadcast_to(input: Tensor, shape: Sequence[int]) -> Tensor:
-    """``input.expand(shape)``."""
+    """``input.expand(shape)``.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.broadcast_to(flow.tensor([1, 2]), (2, 2))
+        tensor([[1, 2],
+                [1, 2]], dtype=oneflow.int64)
+    """
     return expand(input, shape)

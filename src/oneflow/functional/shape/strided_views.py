@@ -5,6 +5,7 @@ Also views made in place.
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -195,6 +196,11 @@ def view_as_real(input: Tensor) -> Tensor:
 
     Raises:
         RuntimeError: `input` is not complex.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.view_as_real(flow.tensor([1 + 2j]))
+        tensor([[1., 2.]], dtype=oneflow.float32)
     """
     if not input.dtype.is_complex:
         raise RuntimeError("view_as_real is only supported for complex tensors")
@@ -207,6 +213,11 @@ def view_as_complex(input: Tensor) -> Tensor:
 
     Raises:
         RuntimeError: `input` is not a real float tensor whose last dimension has size 2.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.view_as_complex(flow.tensor([[1.0, 2.0]]))
+        tensor([1.+2.j], dtype=oneflow.complex64)
     """
     if input.dtype not in (dt.float32, dt.float64):
         raise RuntimeError(
@@ -238,6 +249,11 @@ def imag(input: Tensor) -> Tensor:
 
     Raises:
         RuntimeError: `input` is real.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.imag(flow.tensor([1 + 2j, 3 - 4j]))
+        tensor([ 2., -4.], dtype=oneflow.float32)
     """
     if not input.dtype.is_complex:
         raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
@@ -250,6 +266,12 @@ def adjoint(input: Tensor) -> Tensor:
 
     Raises:
         RuntimeError: fewer than 2 dimensions.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.tensor([[1 + 1j, 2.0]]).adjoint()
+        tensor([[1.-1.j],
+                [2.-0.j]], dtype=oneflow.complex64)
     """
     transposed = input.mT
     return call(conj, transposed) if input.dtype.is_complex else transposed
@@ -260,6 +282,12 @@ def conjugate_transpose(self: Tensor) -> Tensor:
 
     Raises:
         RuntimeError: neither 0 nor 2 dimensions.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.tensor([[1 + 1j, 2.0]]).H
+        tensor([[1.-1.j],
+                [2.-0.j]], dtype=oneflow.complex64)
     """
     if self.ndim not in (0, 2):
         raise RuntimeError(
@@ -277,6 +305,7 @@ attach("mH", property(adjoint))
 
 
 def _in_place(name: str, function: Callable[..., Tensor]) -> None:
+    @functools.wraps(function)
     def reshape_in_place(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         if MODE.enabled or not self.requires_grad:
             return self._replace_with_view(function(self, *args, **kwargs))

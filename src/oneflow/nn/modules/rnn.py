@@ -31,6 +31,12 @@ class RNNBase(Module):
         proj_size: project an LSTM's outputs to this size; 0: not.
         device: where the parameters live.
         dtype: of the parameters.
+
+    Example:
+        >>> import oneflow as flow
+        >>> layer = flow.nn.GRU(3, 4)
+        >>> isinstance(layer, flow.nn.RNNBase), layer.mode
+        (True, 'GRU')
     """
 
     def __init__(

@@ -24,6 +24,11 @@ class RNNCellBase(Module):
         num_chunks: number of gates.
         device: where the parameters live.
         dtype: of the parameters.
+
+    Example:
+        >>> import oneflow as flow
+        >>> isinstance(flow.nn.LSTMCell(3, 4), flow.nn.RNNCellBase)
+        True
     """
 
     mode = ""

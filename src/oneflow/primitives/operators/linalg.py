@@ -20,7 +20,16 @@ _MATRICES = leading_axes(2)
 
 
 class LinAlgError(RuntimeError):
-    """A matrix has no inverse, or no decomposition of the kind asked for."""
+    """A matrix has no inverse, or no decomposition of the kind asked for.
+
+    Example:
+        >>> import oneflow as flow
+        >>> try:
+        ...     flow.linalg.inv(flow.zeros(2, 2)).tolist()
+        ... except flow.linalg.LinAlgError:
+        ...     print("singular")
+        singular
+    """
 
 
 def adjoint(x):

@@ -1,0 +1,85 @@
+"""The entries of the API reference: the public names of the modules that `api/index.md` lists."""
+
+from __future__ import annotations
+
+import inspect
+import pydoc
+import re
+import types
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from make_facades import public_names
+
+import oneflow
+
+INDEX = Path(__file__).parents[1] / "api" / "index.md"
+# An entry of a table of contents in `api/index.md`: the module, and its page.
+_MODULE = re.compile(r"^([\w.]+) <generated/\1-index>$", re.MULTILINE)
+_PACKAGES = ("oneflow", "flowvision", "oneflow_onnx")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A public name.
+
+    Attributes:
+        module: the path that it is reached by, without the name.
+        name: the name.
+        value: the object.
+    """
+
+    module: str
+    name: str
+    value: Any
+
+    @property
+    def path(self) -> str:
+        """The full name."""
+        return f"{self.module}.{self.name}"
+
+    @property
+    def directive(self) -> str:
+        """The directive of autodoc that describes it."""
+        if self.module == "oneflow.Tensor":
+            return "autoattribute" if isinstance(self.value, property) else "automethod"
+        if isinstance(self.value, type):
+            return "autoclass"
+        return "autofunction" if callable(self.value) else "autodata"
+
+    @property
+    def summary(self) -> str:
+        """The first line of its documentation."""
+        lines = (inspect.getdoc(self.value) or "").splitlines()
+        return lines[0] if lines else ""
+
+
+def is_public(value: Any) -> bool:
+    """Accept classes and functions of our packages, and the constants that they publish."""
+    if isinstance(value, types.ModuleType):
+        return False
+    home = getattr(value, "__module__", None) or type(value).__module__
+    return home.partition(".")[0] in _PACKAGES
+
+
+def modules() -> list[str]:
+    """Return the modules that the index lists."""
+    return _MODULE.findall(INDEX.read_text(encoding="utf-8"))
+
+
+def entries(module: str) -> Iterator[Entry]:
+    """Yield the public names of a module, or of `Tensor`."""
+    if module == "oneflow.Tensor":
+        for name, value in sorted(vars(oneflow.Tensor).items()):
+            if not name.startswith("_") and (callable(value) or isinstance(value, property)):
+                yield Entry(module, name, value)
+        return
+    loaded: Any = pydoc.locate(module)
+    names = getattr(loaded, "__all__", None) or public_names(inspect.getsource(loaded))
+    for name in sorted(names, key=str.lower):
+        value = getattr(loaded, name)
+        # Some modules import it for their annotations.
+        if is_public(value) and (value is not oneflow.Tensor or module == "oneflow"):
+            yield Entry(module, name, value)

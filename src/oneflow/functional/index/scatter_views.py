@@ -1,0 +1,82 @@
+"""Copies of a tensor with one of its views replaced."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from oneflow.base.shape import wrap_dim
+from oneflow.functional.registry import function
+from oneflow.tensor.tensor import Tensor
+
+
+@function()
+def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
+    """A copy of `input` with `src` in place of the slice at `index` along `dim`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.select_scatter(flow.zeros(2, 2), flow.ones(2), 0, 1)
+        tensor([[0., 0.],
+                [1., 1.]], dtype=oneflow.float32)
+    """
+    return _with_part(input, (dim, operator.index(index)), src)
+
+
+@function()
+def diagonal_scatter(
+    input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1
+) -> Tensor:
+    """A copy of `input` with `src` on the diagonal.
+
+    Raises:
+        RuntimeError: `src` has another shape than the diagonal.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.diagonal_scatter(flow.zeros(2, 2), flow.tensor([1.0, 2.0]))
+        tensor([[1., 0.],
+                [0., 2.]], dtype=oneflow.float32)
+    """
+    result = input.clone()
+    target = result.diagonal(offset, dim1, dim2)
+    if target.shape != src.shape:
+        raise RuntimeError(
+            f"expected src to have a size equal to the slice of self. src size = "
+            f"{list(src.shape)}, slice size = {list(target.shape)}"
+        )
+    target.copy_(src)
+    return result
+
+
+@function()
+def slice_scatter(
+    input: Tensor,
+    src: Tensor,
+    dim: int = 0,
+    start: int | None = None,
+    end: int | None = None,
+    step: int = 1,
+) -> Tensor:
+    """A copy of `input` with `src` in place of the slices from `start` to `end` along `dim`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.slice_scatter(flow.zeros(4), flow.ones(2), start=1, end=3)
+        tensor([0., 1., 1., 0.], dtype=oneflow.float32)
+    """
+    return _with_part(input, (dim, slice(start, end, step)), src)
+
+
+def _with_part(input: Tensor, index: tuple[int, Any], source: Tensor) -> Tensor:
+    dim, entry = index
+    at = wrap_dim(dim, input.ndim)
+    result = input.clone()
+    part = result[(slice(None),) * at + (entry,)]
+    if part.shape != source.shape:
+        raise RuntimeError(
+            f"expected `src` to have the size of the slice of `input`, {list(part.shape)}, but it "
+            f"has {list(source.shape)}"
+        )
+    part.copy_(source)
+    return result

@@ -1,0 +1,95 @@
+"""The API reference has a page for every public name, with an example."""
+
+from __future__ import annotations
+
+import sys
+
+import oneflow as flow
+from oneflow.functional.registry import FUNCTIONS
+from tests.distributed.launching import ROOT
+
+sys.path[:0] = [str(ROOT / "docs" / "extensions"), str(ROOT / "tools")]
+
+from entries import Entry, entries, modules  # noqa: E402
+from examples_of import example_of, primitives_of_example  # noqa: E402
+from reference import alias_page, module_page, page  # noqa: E402
+
+ENTRIES = [entry for module in modules() for entry in entries(module)]
+
+# Job functions have pages of their own: `docs/job_functions.md` and the table of their names.
+JOB_FUNCTIONS = {
+    *("config", "distribute", "experimental", "image", "layers", "math", "optimizer"),
+    *("regularizers", "saved_model", "scope", "train", "typing", "util", "asyncs"),
+}
+WITHOUT_PAGES = {
+    "_C": "upstream's internal builtins, other names of the functions",
+    "_utils": "PyTorch's internal functions, which some programs import",
+    "one_embedding": "docs/one_embedding.md",
+    "version": "the version alone",
+}
+# What cannot run in an example, and why.
+WITHOUT_EXAMPLES = {
+    "oneflow.Tensor.assign": "for rooms of the engine",
+    "oneflow.Tensor.value": "for rooms of the engine",
+    "oneflow.hub.help": "downloads a repository",
+    "oneflow.hub.list": "downloads a repository",
+}
+
+
+def test_every_public_function_has_an_entry():
+    paths = {entry.path for entry in ENTRIES}
+    elsewhere = JOB_FUNCTIONS | set(WITHOUT_PAGES) | {"compatible"}
+    missing = [
+        path
+        for path in FUNCTIONS
+        if f"oneflow.{path}" not in paths and path.partition(".")[0] not in elsewhere
+    ]
+    assert missing == []
+
+
+def test_every_facade_has_a_list():
+    files = {file.stem for file in (ROOT / "src" / "oneflow").glob("*.py")}
+    listed = {module.removeprefix("oneflow.") for module in modules()}
+    assert files - listed - {"__init__", "__main__"} == JOB_FUNCTIONS | set(WITHOUT_PAGES)
+
+
+def test_every_entry_has_an_example():
+    """Those of docstrings run in `tests/test_doctests.py`."""
+    missing = {
+        entry.path
+        for entry in ENTRIES
+        if entry.path.startswith("oneflow") and not example_of(entry.value)
+    }
+    assert missing == set(WITHOUT_EXAMPLES)
+
+
+def test_forms_and_aliases_show_the_functions_example():
+    expected = example_of(flow.abs)
+    assert ">>> flow.abs(" in expected
+    for name in ("abs_", "absolute_"):
+        entry = Entry("oneflow.Tensor", name, getattr(flow.Tensor, name))
+        assert expected in page(entry, [], ())
+    method = Entry("oneflow.Tensor", "absolute", flow.Tensor.absolute)
+    text = alias_page(method, "oneflow.abs")
+    assert "[oneflow.abs](oneflow.abs.md) with this tensor" in text
+    assert expected in text
+
+
+def test_members_of_tensor_show_its_example():
+    assert "x.retain_grad" not in example_of(flow.Tensor.retain_grad)
+    for name in ("shape", "grad_fn", "item", "retain_grad"):
+        assert f".{name}" in example_of(getattr(flow.Tensor, name))
+
+
+def test_support_is_found_by_running_the_example():
+    entry = Entry("oneflow", "abs", flow.abs)
+    primitives = primitives_of_example(flow.abs)
+    assert "abs" in primitives
+    assert "| `abs` | yes | yes | one lowering |" in page(entry, [], primitives)
+    assert "example" not in page(entry, [], ())
+
+
+def test_list_of_a_module():
+    found = list(entries("oneflow.sbp"))
+    assert [entry.name for entry in found] == ["broadcast", "partial_sum", "sbp", "split"]
+    assert "| [split](oneflow.sbp.split.md) | Split along dimension" in module_page("sbp", found)
