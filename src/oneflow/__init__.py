@@ -96,7 +96,11 @@ from oneflow.random.generator import (
     seed as seed,
     set_rng_state as set_rng_state,
 )
-from oneflow.tensor import array_namespace as _array_namespace, copy_methods as _copy_methods
+from oneflow.tensor import (
+    array_namespace as _array_namespace,
+    copy_methods as _copy_methods,
+    html as _html,
+)
 from oneflow.tensor.printing import (
     get_printoptions as get_printoptions,
     set_printoptions as set_printoptions,

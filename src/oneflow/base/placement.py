@@ -13,6 +13,7 @@ import numpy as np
 
 from oneflow.base import cluster, environment
 from oneflow.base.device import CPU, DEVICE_TYPES, Device, platform_devices
+from oneflow.base.grid_html import grid_html
 from oneflow.base.keyword_aliases import keyword_aliases
 from oneflow.base.planning import is_planning
 from oneflow.base.sbp import BROADCAST, NdSbp, sbp_text
@@ -157,6 +158,10 @@ class Placement:
 
     def __repr__(self) -> str:
         return f'oneflow.placement(type="{self.type}", ranks={self.ranks.tolist()})'
+
+    def _repr_html_(self) -> str:
+        title = f"{self.type}, {' x '.join(map(str, self.hierarchy))}"
+        return grid_html(title, self.ranks, {})
 
     def __reduce__(self) -> tuple:
         return (Placement, (self.type, self.ranks.tolist()))

@@ -25,7 +25,7 @@ from oneflow.graph.graph_repr import graph_text
 from oneflow.graph.optimizer_steps import GraphOptimizer
 from oneflow.graph.pipeline_parallel import PipelineExecutable
 from oneflow.graph.pytree import flatten_call, plain_key
-from oneflow.graph.render_graph import draw_step
+from oneflow.graph.render_graph import draw_step, step_html
 from oneflow.graph.render_schedule import draw_schedule
 from oneflow.graph.save_graph import save_steps
 from oneflow.graph.saved_graph import SavedGraph
@@ -434,9 +434,10 @@ class Graph(CompiledGraph):
         Raises:
             RuntimeError: the graph was not called yet.
         """
-        if not self._steps:
+        step = self.last_step
+        if step is None:
             raise RuntimeError(f"{self.name} has not been called; there is nothing to draw yet")
-        draw_step(next(reversed(self._steps.values())), path)
+        draw_step(step, path)
 
     def draw_schedule(self, path: str | os.PathLike) -> None:
         """Write a figure of the pipeline that was compiled last: what each stage does when.
@@ -449,7 +450,7 @@ class Graph(CompiledGraph):
         Raises:
             RuntimeError: the graph was not called yet, or has everything on one placement.
         """
-        step = next(reversed(self._steps.values()), None)
+        step = self.last_step
         if step is None or not isinstance(step.executable, PipelineExecutable):
             state = "has not been called" if step is None else "is no pipeline: it has one stage"
             raise RuntimeError(
@@ -461,8 +462,12 @@ class Graph(CompiledGraph):
     def __repr__(self) -> str:
         if "_steps" not in self.__dict__:
             return f"<{type(self).__name__} without super().__init__()>"
-        latest = next(reversed(self._steps.values()), None)
+        latest = self.last_step
         return graph_text(self, None if latest is None else latest.summary)
+
+    def _repr_html_(self) -> str | None:
+        """The figure of `draw`, for notebooks; None before the first call, which shows the text."""
+        return step_html(self.last_step) if self.__dict__.get("_steps") else None
 
     # --- for capture
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from base64 import b64encode
 from collections import Counter
 from dataclasses import dataclass, field
 from html import escape
@@ -148,6 +149,12 @@ def draw_step(step: Step, path: str | os.PathLike) -> None:
     """
     with atomic_write(image_path(path)) as file:
         file.write(figure_of(step).render().encode())
+
+
+def step_html(step: Step) -> str:
+    """The figure of a step as an image of a page, whose styles it leaves alone."""
+    data = b64encode(figure_of(step).render().encode()).decode()
+    return f'<img alt="modules of the graph" src="data:image/svg+xml;base64,{data}">'
 
 
 def image_path(path: str | os.PathLike) -> Path:
