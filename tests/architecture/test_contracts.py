@@ -104,7 +104,14 @@ assert "torch" not in sys.modules
 
 
 @pytest.mark.parametrize(
-    "tool", ["make_facades.py", "make_stubs.py", "make_job_pages.py", "make_environment_page.py"]
+    "tool",
+    [
+        "make_facades.py",
+        "make_stubs.py",
+        "make_job_pages.py",
+        "make_environment_page.py",
+        "make_figures.py",
+    ],
 )
 def test_generated_files_are_current(tool: str):
     assert_succeeded(run_python(f"tools/{tool}", "--check"))

@@ -200,8 +200,7 @@ def start_processes(
 
     Example:
         >>> from oneflow import multiprocessing
-        >>> import time
-        >>> multiprocessing.start_processes(time.sleep, nprocs=2, start_method="spawn")
+        >>> multiprocessing.start_processes(print, nprocs=0)
     """
     context = context_for(start_method)
     processes, queues = [], []
