@@ -248,7 +248,7 @@ def test_importing_needs_no_other_framework():
 
 
 def test_a_graph_of_an_import_computes_what_one_of_the_network_does():
-    """Limits are numbers of the program, pools pad themselves, and dense layers are one operator."""
+    """Limits are numbers of the program, pools pad themselves, dense layers are one operator."""
     network = flow.nn.Sequential(
         flow.nn.Conv2d(3, 4, 3, padding=1),
         flow.nn.ReLU6(),

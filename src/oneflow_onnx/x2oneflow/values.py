@@ -74,11 +74,10 @@ def as_tensor(value: Value, like: flow.Tensor | None = None) -> flow.Tensor:
     array = np.asarray(value)
     if not fits_tensor(array):
         raise NotImplementedError(f"tensors cannot hold elements of type {array.dtype}")
-    if like is None:
-        place = {}
-    elif like.is_global:
+    place: dict[str, Any] = {}
+    if like is not None and like.is_global:
         place = {"placement": like.placement, "sbp": [flow.sbp.broadcast] * len(like.sbp)}
-    else:
+    elif like is not None:
         place = {"device": like.device}
     if array.ndim == 0 and array.dtype in _NUMBERS:
         # In a graph a number is part of the program; a tensor is an argument of every call.
