@@ -42,7 +42,7 @@ def registered_functions() -> dict[str, Callable]:
     rooms = importlib.import_module("oneflow.functional")
     for each in pkgutil.walk_packages(rooms.__path__, "oneflow.functional."):
         importlib.import_module(each.name)
-    importlib.import_module("oneflow.functional.builtins.aliases").publish_builtins()
+    importlib.import_module("oneflow.functional.builtins.aliases").register_builtins()
     return importlib.import_module("oneflow.functional.registry").FUNCTIONS
 
 

@@ -209,8 +209,8 @@ if TYPE_CHECKING:
         resize as image_resize,
         target_resize as image_target_resize,
     )
-    from oneflow.data.readers.job_readers import read_onerec as read_onerec
     from oneflow.data.readers.onerec_batches import decode_onerec as decode_onerec
+    from oneflow.data.readers.reader_functions import read_onerec as read_onerec
     from oneflow.legacy import quantization as quantization
     from oneflow.legacy.annotations import (
         ListNumpyPlaceholder as MirroredTensorDef,
@@ -346,7 +346,7 @@ __lazy_names__ = {
     "quantization": "oneflow.legacy:quantization",
     "random_normal_initializer": "oneflow.legacy.initializers",
     "random_uniform_initializer": "oneflow.legacy.initializers",
-    "read_onerec": "oneflow.data.readers.job_readers",
+    "read_onerec": "oneflow.data.readers.reader_functions",
     "save": "oneflow.checkpoint.serialization",
     "set_autocast_cache_enabled": "oneflow.amp.autocast",
     "set_autocast_cpu_dtype": "oneflow.amp.autocast",

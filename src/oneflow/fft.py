@@ -1,19 +1,19 @@
 """Discrete Fourier transforms."""
 
 # Generated from the function registry by `tools/make_facades.py` (make stubs).
-from oneflow.functional.fourier.frequencies import (
-    fftfreq as fftfreq,
-    fftshift as fftshift,
-    ifftshift as ifftshift,
-    rfftfreq as rfftfreq,
-)
-from oneflow.functional.fourier.planes import (
+from oneflow.functional.fourier.fft2 import (
     fft2 as fft2,
     hfft2 as hfft2,
     ifft2 as ifft2,
     ihfft2 as ihfft2,
     irfft2 as irfft2,
     rfft2 as rfft2,
+)
+from oneflow.functional.fourier.frequencies import (
+    fftfreq as fftfreq,
+    fftshift as fftshift,
+    ifftshift as ifftshift,
+    rfftfreq as rfftfreq,
 )
 from oneflow.functional.fourier.transforms import (
     fft as fft,

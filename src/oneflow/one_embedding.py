@@ -21,7 +21,7 @@ from oneflow.nn.one_embedding.options import (
     make_trunc_normal_initializer as make_trunc_normal_initializer,
     make_uniform_initializer as make_uniform_initializer,
 )
-from oneflow.nn.one_embedding.snapshots import (
+from oneflow.nn.one_embedding.snapshot import (
     make_persistent_table_reader as make_persistent_table_reader,
     make_persistent_table_writer as make_persistent_table_writer,
 )

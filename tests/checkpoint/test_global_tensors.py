@@ -304,7 +304,7 @@ def test_a_save_that_stops_leaves_the_one_before(tmp_path, monkeypatch, step, ki
     else:
         monkeypatch.setattr(owner, step, fail)
     if killed:
-        monkeypatch.setattr(sharded, "remove_old_saves", lambda *_: None)
+        monkeypatch.setattr(sharded, "remove_old_versions", lambda *_: None)
     with pytest.raises(Stop):
         flow.save([flow.ones(4, placement=PAIR, sbp=S(0))], folder)
     assert len(list(folder.iterdir())) == (3 if killed else 2)
@@ -316,7 +316,7 @@ def test_a_save_that_stops_leaves_the_one_before(tmp_path, monkeypatch, step, ki
 
 
 def test_a_first_save_that_stops(tmp_path, monkeypatch):
-    monkeypatch.setattr(sharded, "remove_old_saves", lambda *_: None)
+    monkeypatch.setattr(sharded, "remove_old_versions", lambda *_: None)
     monkeypatch.setattr("oneflow.checkpoint.manifest.atomic_write", lambda target: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         flow.save([flow.ones(4, placement=PAIR, sbp=S(0))], tmp_path / "checkpoint")

@@ -11,7 +11,7 @@ import oneflow as flow
 import oneflow.typing as tp
 from oneflow.compatible import single_client
 from oneflow.data.readers.image_values import resize_image
-from oneflow.data.readers.indexed import write_indexed_texts
+from oneflow.data.readers.indexed import write_indexed_tokens
 from tests.data.readers.test_images import SIZES, picture, png
 from tests.data.readers.test_ofrecord import write_parts
 
@@ -132,7 +132,7 @@ def test_image_readers(tmp_path):
 
 
 def test_texts_and_annotations(tmp_path):
-    write_indexed_texts(f"{tmp_path}/texts", [np.arange(21, dtype=np.int32)])
+    write_indexed_tokens(f"{tmp_path}/texts", [np.arange(21, dtype=np.int32)])
     (tmp_path / "image.png").write_bytes(png(picture(4, 4)))
     image = {"id": 5, "file_name": "image.png", "height": 4, "width": 4}
     objects = {"image_id": 5, "category_id": 1, "bbox": [0, 0, 2, 2]}

@@ -106,8 +106,8 @@ def test_programs_that_do_not_come_back_are_not_compiled() -> None:
 def test_what_comes_back_most_often_is_compiled_first() -> None:
     compiler, gate, order = BackgroundCompiler(), threading.Event(), []
     compiler.submit(gate.wait)
-    for name, urgency in (("rare", 3), ("frequent", 9), ("as rare", 3)):
-        compiler.submit(lambda name=name: order.append(name), lambda urgency=urgency: urgency)
+    for name, priority in (("rare", 3), ("frequent", 9), ("as rare", 3)):
+        compiler.submit(lambda name=name: order.append(name), lambda priority=priority: priority)
     gate.set()
     compiler.wait()
     assert order == ["frequent", "rare", "as rare"]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import oneflow as flow
-from oneflow.base.uninterruptible import compiled_uninterruptibly
+from oneflow.base.no_interrupt import compiled_without_interrupt
 from oneflow.runtime.eager import SETTINGS
 from tests.runtime.interruptions import (
     assert_before_or_after,
@@ -232,7 +232,7 @@ def test_programs_are_compiled_where_no_handler_runs():
         on_main_thread.append(threading.current_thread() is threading.main_thread())
         return x
 
-    call = compiled_uninterruptibly(program)
+    call = compiled_without_interrupt(program)
     for shape in (2, 2, 3, 3):
         call(np.ones(shape))
     assert on_main_thread == [False, True, False, True]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from oneflow import nn
-from oneflow.serving.served_graph import Bucket, ServedGraph
+from oneflow.serving.model_graph import Bucket, ModelGraph
 from tests.serving.helpers import Affine, save, save_affine, serving, wait_until
 
 
@@ -31,15 +31,15 @@ class Gate:
     def __init__(self, monkeypatch):
         self.open = threading.Event()
         self.sizes = []
-        run = ServedGraph.run
+        run = ModelGraph.run
 
         def gated(graph, bucket, size, arrays):
             self.sizes.append(size)
             assert self.open.wait(30)
             return run(graph, bucket, size, arrays)
 
-        monkeypatch.setattr(ServedGraph, "warm_up", lambda graph: None)
-        monkeypatch.setattr(ServedGraph, "run", gated)
+        monkeypatch.setattr(ModelGraph, "warm_up", lambda graph: None)
+        monkeypatch.setattr(ModelGraph, "run", gated)
 
 
 @pytest.fixture
@@ -230,7 +230,7 @@ def test_a_failing_run_is_an_error_and_no_more(tmp_path, monkeypatch):
             def fail(*_):
                 raise MemoryError("no memory is left")
 
-            patch.setattr(ServedGraph, "run", fail)
+            patch.setattr(ModelGraph, "run", fail)
             status, data = server.infer("m", {"x": x_of(0)})
             assert (status, data) == (500, {"error": "MemoryError: no memory is left"})
         assert server.infer("m", {"x": x_of(0)})[0] == 200

@@ -17,7 +17,7 @@ import pytest
 
 import oneflow as flow
 from oneflow import nn
-from oneflow.serving.served_graph import ServedGraph
+from oneflow.serving.model_graph import ModelGraph
 from tests.serving.helpers import Affine, Running, save, save_affine, serving, wait_until
 
 SOURCE = Path(flow.__file__).parents[1]
@@ -143,7 +143,7 @@ def test_reloads_under_load_lose_nothing(tmp_path):
 def test_a_stopped_server_answers_what_it_has(tmp_path, monkeypatch):
     save_affine(tmp_path / "m")
     entered, gate = threading.Event(), threading.Event()
-    run = ServedGraph.run
+    run = ModelGraph.run
 
     def gated(*arguments):
         entered.set()
@@ -152,7 +152,7 @@ def test_a_stopped_server_answers_what_it_has(tmp_path, monkeypatch):
 
     with ThreadPoolExecutor(1) as pool:
         with serving(tmp_path / "m") as server:
-            monkeypatch.setattr(ServedGraph, "run", gated)
+            monkeypatch.setattr(ModelGraph, "run", gated)
             answer = pool.submit(server.infer, "m", {"x": X})
             assert entered.wait(30)
             threading.Timer(0.3, gate.set).start()

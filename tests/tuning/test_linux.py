@@ -9,7 +9,7 @@ import pytest
 
 import oneflow as flow
 from oneflow.tuning.linux import FreeLists, retain_freed_memory
-from oneflow.tuning.switches import Setting, is_on
+from oneflow.tuning.settings import Setting, is_on
 from tests.data.scripts import run
 
 BLOCK, BLOCKS = 5_000, 20_000

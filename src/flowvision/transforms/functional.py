@@ -14,7 +14,7 @@ import oneflow as flow
 from flowvision.transforms import functional_pil, functional_tensor
 from flowvision.transforms.warping import inverse_affine_matrix, perspective_coefficients
 from oneflow.data.vision.image import is_pillow, pillow_fill
-from oneflow.data.vision.resizing import interpolation_mode, pillow_resampling
+from oneflow.data.vision.resize import interpolation_mode, pillow_resampling
 from oneflow.utils.vision.transforms.functional import (
     InterpolationMode as InterpolationMode,
     center_crop as center_crop,

@@ -9,7 +9,7 @@ import numpy as np
 from PIL import Image, ImageEnhance, ImageOps
 
 from oneflow.data.vision.image import pillow_fill
-from oneflow.data.vision.resizing import InterpolationMode, pillow_resampling
+from oneflow.data.vision.resize import InterpolationMode, pillow_resampling
 from oneflow.utils.vision.transforms.functional import (
     crop as crop,
     get_dimensions as get_dimensions,

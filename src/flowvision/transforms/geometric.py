@@ -11,7 +11,7 @@ import numpy as np
 import oneflow as flow
 from flowvision.transforms import functional
 from flowvision.transforms.functional import InterpolationMode
-from oneflow.data.vision.resizing import interpolation_mode
+from oneflow.data.vision.resize import interpolation_mode
 from oneflow.utils.vision.transforms import Transform, random_numbers
 
 

@@ -106,7 +106,7 @@ from oneflow.array_api.reductions import (
     sum as sum,
     var as var,
 )
-from oneflow.array_api.selection import (
+from oneflow.array_api.search_sort import (
     argsort as argsort,
     isin as isin,
     nonzero as nonzero,

@@ -93,11 +93,11 @@ def qr(x: Tensor, /, *, mode: str = "reduced") -> tuple:
 
 def solve(x1: Tensor, x2: Tensor, /) -> Tensor:
     """Return the solutions of ``x1 @ x == x2``; `x2` is a vector if it has one dimension."""
-    matrices, sides = promoted(x1, x2)
-    if sides.ndim == 1:
-        return inverse.solve(matrices, sides[:, None])[..., 0]
+    matrices, rhs = promoted(x1, x2)
+    if rhs.ndim == 1:
+        return inverse.solve(matrices, rhs[:, None])[..., 0]
     # Of one dimension less PyTorch's function takes a batch of vectors.
-    return inverse.solve(matrices, sides[None] if sides.ndim == matrices.ndim - 1 else sides)
+    return inverse.solve(matrices, rhs[None] if rhs.ndim == matrices.ndim - 1 else rhs)
 
 
 def tensordot(

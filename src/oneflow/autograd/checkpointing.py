@@ -16,7 +16,7 @@ from oneflow.tensor.tensor import Tensor
 
 
 class _Segment:
-    """One call of a checkpointed function: a packer that throws saved values away and remakes them.
+    """One call of a checkpointed function: hooks that drop saved values and compute them again.
 
     The values are numbered in the order in which they are saved; running the function again saves
     the same ones in the same order.
@@ -65,7 +65,7 @@ class _Segment:
 
 
 class _Collector:
-    """A packer that collects what is saved."""
+    """Hooks that collect what is saved."""
 
     def __init__(self) -> None:
         self.values: list[Value] = []

@@ -13,7 +13,7 @@ from oneflow.tensor.tensor import Tensor
 
 
 class _Hooks:
-    """A pair of users' functions on tensors as a packer of values."""
+    """A pair of users' functions on tensors as hooks on values."""
 
     def __init__(self, pack: Callable[[Tensor], Any], unpack: Callable[[Any], Tensor]) -> None:
         self._pack, self._unpack = pack, unpack

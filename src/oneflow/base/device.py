@@ -101,7 +101,7 @@ class _Selected(threading.local):
 
 _selected = _Selected()
 # Where a process is given some of a machine's devices: the number of its first, and of all.
-_numbering: dict[str, tuple[int, int]] = {}
+_local_devices: dict[str, tuple[int, int]] = {}
 
 
 def number_devices(type: str, first: int, count: int) -> None:
@@ -109,18 +109,18 @@ def number_devices(type: str, first: int, count: int) -> None:
 
     Scripts then find the same numbers on all processes of a machine.
     """
-    _numbering[type] = first, count
+    _local_devices[type] = first, count
 
 
 def first_index(type: str) -> int:
     """The number of this process's first device of a type."""
-    return _numbering[type][0] if type in _numbering else 0
+    return _local_devices[type][0] if type in _local_devices else 0
 
 
 def device_count(type: str) -> int:
     """Return the number of devices of a type that the job can use on this machine."""
     local_count = len(platform_devices(type))
-    return _numbering[type][1] if local_count and type in _numbering else local_count
+    return _local_devices[type][1] if local_count and type in _local_devices else local_count
 
 
 def current_index(type: str) -> int:
@@ -158,7 +158,7 @@ def set_min_cpu_devices(count: int) -> None:
 
 
 # Prepares the process for XLA, which is about to start; every call after the first does nothing.
-PREPARE_PROCESS: Hook[Callable[[], None]] = Hook("PREPARE_PROCESS", "oneflow.runtime.startup")
+PREPARE_PROCESS: Hook[Callable[[], None]] = Hook("PREPARE_PROCESS", "oneflow.runtime.start_up")
 # Why this process cannot use devices.
 _invalid_reason: str | None = None
 

@@ -163,18 +163,18 @@ def _download(url: str, partial: Path, progress: bool) -> str | None:
     request = urllib.request.Request(url, headers={"User-Agent": "oneflow"})
     if present:
         request.add_header("Range", f"bytes={present}-")
-    redirects = _Redirects()
-    with _open(urllib.request.build_opener(redirects), request) as response:
+    handler = _RedirectHandler()
+    with _open(request, handler) as response:
         if response is None:  # the server has nothing after what is here
-            return redirects.sha256
-        resumed = response.status == 206
-        total = int(response.headers.get("Content-Length") or 0) + present * resumed
+            return handler.sha256
+        is_partial = response.status == 206
+        total = int(response.headers.get("Content-Length") or 0) + present * is_partial
         with (
-            partial.open("ab" if resumed else "wb") as file,
+            partial.open("ab" if is_partial else "wb") as file,
             tqdm(
                 desc=partial.stem,
                 total=total or None,
-                initial=present * resumed,
+                initial=present * is_partial,
                 unit="B",
                 unit_scale=True,
                 disable=not progress,
@@ -187,14 +187,14 @@ def _download(url: str, partial: Path, progress: bool) -> str | None:
             os.fsync(file.fileno())
             if total and file.tell() < total:
                 raise ConnectionResetError(f"{file.tell()} of {total} bytes have arrived")
-    return redirects.sha256
+    return handler.sha256
 
 
 @contextlib.contextmanager
-def _open(opener: urllib.request.OpenerDirector, request: urllib.request.Request) -> Iterator[Any]:
+def _open(request: urllib.request.Request, handler: urllib.request.BaseHandler) -> Iterator[Any]:
     """Open `request`; give None if the range it asks for begins at the end of the file."""
     try:
-        response = opener.open(request, timeout=_TIMEOUT)
+        response = urllib.request.build_opener(handler).open(request, timeout=_TIMEOUT)
     except urllib.error.HTTPError as error:
         if error.code != 416 or not request.has_header("Range"):
             raise
@@ -205,7 +205,7 @@ def _open(opener: urllib.request.OpenerDirector, request: urllib.request.Request
         yield response
 
 
-class _Redirects(urllib.request.HTTPRedirectHandler):
+class _RedirectHandler(urllib.request.HTTPRedirectHandler):
     """Follows redirections and keeps the hash that Hugging Face sends with them."""
 
     def __init__(self) -> None:

@@ -28,7 +28,7 @@ VAR_DEPENDENCY = "dependencies"
 
 # Archives of a branch or tag.
 _ARCHIVES = "https://github.com/{owner}/{name}/archive/refs/heads/{ref}.zip"
-_TRUSTED = "trusted_list"
+_TRUST_LIST = "trusted_list"
 
 
 def list(
@@ -157,8 +157,8 @@ def _entry_point(module: ModuleType, name: str) -> Callable[..., Any]:
 def _github_folder(github: str, force_reload: bool, trust_repo: bool | str | None) -> Path:
     """The folder of a repository in the cache, downloaded if necessary."""
     repository, _, ref = github.partition(":")
-    owner, slash, name = repository.partition("/")
-    if not (slash and owner and name) or "/" in name:
+    owner, _, name = repository.partition("/")
+    if not (owner and name) or "/" in name:
         raise ValueError(f'`github` must be "owner/name" or "owner/name:branch", got {github!r}')
     ref = ref or "main"
     cache = Path(get_dir())
@@ -171,8 +171,8 @@ def _github_folder(github: str, force_reload: bool, trust_repo: bool | str | Non
         archive = Path(scratch) / "archive.zip"
         address = _ARCHIVES.format(owner=owner, name=name, ref=ref)
         download_url_to_file(address, archive, progress=False)
-        with zipfile.ZipFile(archive) as opened:
-            opened.extractall(Path(scratch) / "content")
+        with zipfile.ZipFile(archive) as file:
+            file.extractall(Path(scratch) / "content")
         (content,) = (Path(scratch) / "content").iterdir()
         shutil.rmtree(folder, ignore_errors=True)
         content.rename(folder)
@@ -188,9 +188,9 @@ def _require_trust(cache: Path, owner: str, name: str, trust_repo: bool | str | 
     """
     if trust_repo not in (True, False, None, "check"):
         raise ValueError(f"`trust_repo` must be True, False, None or 'check', got {trust_repo!r}")
-    path, key = cache / _TRUSTED, f"{owner}_{name}"
-    trusted = path.read_text(encoding="utf-8").split() if path.is_file() else []
-    if key in trusted and trust_repo is not False:
+    path, key = cache / _TRUST_LIST, f"{owner}_{name}"
+    known = path.read_text(encoding="utf-8").split() if path.is_file() else []
+    if key in known and trust_repo is not False:
         return
     if trust_repo is None:
         warnings.warn(
@@ -199,12 +199,12 @@ def _require_trust(cache: Path, owner: str, name: str, trust_repo: bool | str | 
         )
         return
     if trust_repo is not True:
-        question = f"The repository {owner}_{name} does not belong to the list of trusted ones. "
-        if input(f"{question}Do you trust it and wish to add it (y/N)? ").lower() not in (
+        message = f"The repository {owner}_{name} does not belong to the list of trusted ones. "
+        if input(f"{message}Do you trust it and wish to add it (y/N)? ").lower() not in (
             "y",
             "yes",
         ):
             raise RuntimeError(f"the repository {owner}/{name} is not trusted")
-    if key not in trusted:
+    if key not in known:
         cache.mkdir(parents=True, exist_ok=True)
-        path.write_text("\n".join([*trusted, key]) + "\n", encoding="utf-8")
+        path.write_text("\n".join([*known, key]) + "\n", encoding="utf-8")

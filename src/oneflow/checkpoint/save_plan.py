@@ -90,8 +90,8 @@ def plan_save(tensors: Mapping[str, Tensor | np.ndarray]) -> SavePlan:
             itemsize = tensor.dtype.itemsize
             plan.add(_FIRST_RANK, ShardToSave(name, None), full, itemsize)
             continue
-        for slices, owners in _different_parts(spec):
-            ranks = {spec.device.flat[index]: index for index in owners}
+        for slices, indices in _different_parts(spec):
+            ranks = {spec.device.flat[index]: index for index in indices}
             rank = min(ranks, key=lambda rank: (plan.bytes[rank], rank))
             plan.add(rank, ShardToSave(name, ranks[rank]), slices, spec.dtype.itemsize)
     return plan
@@ -124,11 +124,11 @@ def is_partition(parts: Sequence[SavedShard], shape: Sizes) -> bool:
 def _different_parts(spec: TensorSpec) -> Iterator[tuple[tuple[slice, ...], list[int]]]:
     """The distinct non-empty shards of a global tensor, with the indices of their devices."""
     placement: Any = spec.device
-    owners: dict[tuple[Sizes, Sizes], list[int]] = {}
+    indices_of: dict[tuple[Sizes, Sizes], list[int]] = {}
     for index, coordinate in enumerate(mesh_coordinates(placement.hierarchy)):
         slices = shard_slices(spec.shape, placement.hierarchy, spec.sbp or (), coordinate)
         key = (tuple(each.start for each in slices), tuple(each.stop for each in slices))
-        owners.setdefault(key, []).append(index)
-    for (starts, last), indices in owners.items():
+        indices_of.setdefault(key, []).append(index)
+    for (starts, last), indices in indices_of.items():
         if all(stop > start for start, stop in zip(starts, last, strict=True)):
             yield tuple(map(slice, starts, last)), indices

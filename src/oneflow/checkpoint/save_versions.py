@@ -34,7 +34,7 @@ def make_folder(folder: Path) -> Iterator[None]:
         yield
 
 
-def remove_old_saves(root: Path, pattern: str, named: Callable[[], str | None]) -> None:
+def remove_old_versions(root: Path, pattern: str, named: Callable[[], str | None]) -> None:
     """Remove the folders of earlier saves, and what killed saves left.
 
     Args:

@@ -39,7 +39,7 @@ from oneflow.checkpoint.manifest import (
 from oneflow.checkpoint.map_location import RestoreLocation
 from oneflow.checkpoint.progress import progress_bar
 from oneflow.checkpoint.save_plan import SavedShard, SavePlan, ShardToSave, plan_save
-from oneflow.checkpoint.save_versions import make_folder, remove_old_saves
+from oneflow.checkpoint.save_versions import make_folder, remove_old_versions
 from oneflow.checkpoint.structure import Decoder
 from oneflow.checkpoint.tensor_reader import TensorReader
 from oneflow.runtime.eager import read_array
@@ -82,7 +82,7 @@ def save(structure: Any, tensors: Tensors, root: Path) -> None:
                     _manifest_of(structure, tensors, plan, folder).write(root)
     finally:
         if is_first:
-            remove_old_saves(root, FOLDER_PATTERN, lambda: named_folder(root))
+            remove_old_versions(root, FOLDER_PATTERN, lambda: named_folder(root))
 
 
 def _without_sums(tensor: Tensor | np.ndarray) -> Tensor | np.ndarray:

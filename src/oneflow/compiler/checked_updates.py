@@ -21,7 +21,7 @@ from jax import lax
 from oneflow.compiler.check_rows import check_rows
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.operators.checked_update import update_unless_failed
-from oneflow.primitives.tracing import SCATTERS
+from oneflow.primitives.tracing import SCATTER_REDUCTIONS
 from oneflow.program.ir import Instruction, Program, checks_before, replacements
 
 Checked = Sequence[tuple[Operation, Sequence[Any]]]
@@ -196,7 +196,7 @@ class _Choice:
                 operand, update, *starts = given
                 kept = lax.dynamic_slice(operand, starts, update.shape)
                 return _eval_eqn(equation, [operand, self._choose(kept, update), *starts])
-            if name in SCATTERS and _can_miss(given[0], given[1]):
+            if name in SCATTER_REDUCTIONS and _can_miss(given[0], given[1]):
                 return self._scatter_chosen(equation, given)
         results = list(_eval_eqn(equation, given))
         for place, old in chosen.items():

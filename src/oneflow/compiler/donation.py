@@ -20,18 +20,18 @@ def plan_donation(program: Program, donated: Sequence[int]) -> tuple[tuple[int, 
     the order returned that is the one meant for it.
     """
     slots = _slots(program)  # Those that stay are free.
-    owners = _successors(program, set(donated), slots)
+    slot_of = _replacement_slots(program, set(donated), slots)
     table = program.spec_table()
     free = defaultdict(list)
     for slot in sorted(slots.values()):
         free[table[program.outputs[slot]]].append(slot)
-    for index in sorted(set(donated) - set(owners)):
+    for index in sorted(set(donated) - set(slot_of)):
         # Most likely the last output of that kind replaces it.
         if free[program.inputs[index]]:
-            owners[index] = free[program.inputs[index]].pop()
-    taken = [owners[index] for index in sorted(owners)]
+            slot_of[index] = free[program.inputs[index]].pop()
+    taken = [slot_of[index] for index in sorted(slot_of)]
     others = sorted(set(range(len(program.outputs))) - set(taken))
-    return tuple(sorted(owners)), [*taken, *others]
+    return tuple(sorted(slot_of)), [*taken, *others]
 
 
 def _slots(program: Program) -> dict[int, int]:
@@ -39,10 +39,12 @@ def _slots(program: Program) -> dict[int, int]:
     return {number: slot for slot, number in reversed(list(enumerate(program.outputs)))}
 
 
-def _successors(program: Program, donated: set[int], slots: dict[int, int]) -> dict[int, int]:
+def _replacement_slots(
+    program: Program, donated: set[int], slots: dict[int, int]
+) -> dict[int, int]:
     """Output slots, taken from `slots`, by the donated input whose new state the output is."""
-    successors: dict[int, int] = {}
+    slot_of: dict[int, int] = {}
     for _, index, number in replacements(program):
-        if index in donated and index not in successors and number in slots:
-            successors[index] = slots.pop(number)
-    return successors
+        if index in donated and index not in slot_of and number in slots:
+            slot_of[index] = slots.pop(number)
+    return slot_of

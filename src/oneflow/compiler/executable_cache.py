@@ -22,7 +22,7 @@ OPERATION_BYTES = 3 << 19
 PROGRAM_BYTES = 3 << 20
 INSTRUCTION_BYTES = 1 << 17
 # The part that stays when the cache is full: several are evicted at once, so that it is rare.
-_LOW_WATER = 7 / 8
+_KEPT_FRACTION = 7 / 8
 # Counting the memory mappings, of which kernels have some, and collecting garbage take a while.
 _CHECK_INTERVAL = 32
 
@@ -66,9 +66,9 @@ class ExecutableCache:
             is_check_due = self._added % _CHECK_INTERVAL == 0
             limit = self.bytes
             if self.bytes > self.max_bytes:
-                limit = int(self.max_bytes * _LOW_WATER)
+                limit = int(self.max_bytes * _KEPT_FRACTION)
             if is_check_due and mapping_count() > self.max_mappings:
-                limit = min(limit, int(self.bytes * _LOW_WATER))
+                limit = min(limit, int(self.bytes * _KEPT_FRACTION))
             callbacks = self._evict_to(limit)
         for callback in callbacks:
             callback()
@@ -86,10 +86,10 @@ class ExecutableCache:
                 if owner in self._owners:
                     self._owners.move_to_end(owner)
 
-    def evict(self, owners: Iterable[Hashable]) -> None:
+    def evict(self, selected: Iterable[Hashable]) -> None:
         """Let some owners release their executables; those that hold none are passed over."""
         with self._lock:
-            callbacks = [self._remove(owner) for owner in list(owners) if owner in self._owners]
+            callbacks = [self._remove(owner) for owner in list(selected) if owner in self._owners]
         for callback in callbacks:
             callback()
         trim_heap()

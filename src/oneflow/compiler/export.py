@@ -14,9 +14,9 @@ import numpy as np
 from jax import export
 
 from oneflow.base.device import default_device
+from oneflow.base.no_interrupt import run_without_interrupt
 from oneflow.base.placement import Placement
 from oneflow.base.spec import TensorSpec
-from oneflow.base.uninterruptible import run_uninterruptible
 from oneflow.compiler.loaded_executable import LoadedExecutable, check_largest_array
 from oneflow.compiler.lower import Executable, wrap_integer
 from oneflow.compiler.options import compiler_options
@@ -64,7 +64,7 @@ def to_bytes(executable: Executable) -> bytes:
         outputs, rows = executable.sorted_results(executable.function(*arguments))
         return outputs if rows is None else [*outputs, rows]
 
-    exported = run_uninterruptible(
+    exported = run_without_interrupt(
         lambda: export.export(jax.jit(portable))(*executable.abstract_inputs())
     )
     _check_calls(exported.mlir_module())
@@ -129,10 +129,10 @@ class ImportedProgram:
         """The program, compiled by the first call: a graph may be saved for many shapes."""
         check_largest_array(self._device, self._largest)
         try:
-            lowered = run_uninterruptible(lambda: self._traced.lower(*self._exported.in_avals))
+            lowered = run_without_interrupt(lambda: self._traced.lower(*self._exported.in_avals))
         except ValueError as error:
             raise RuntimeError(f"the saved program is damaged ({error})") from error
-        compiled = run_uninterruptible(lowered.compile)
+        compiled = run_without_interrupt(lowered.compile)
         FREE_LISTS.trim()
         return LoadedExecutable(compiled, self._device, has_donation=False)
 

@@ -24,13 +24,13 @@ import numpy as np
 
 from oneflow.base.device import CPU, Device, xla_device
 from oneflow.base.errors import OutOfMemoryError
+from oneflow.base.no_interrupt import run_without_interrupt
 from oneflow.base.placement import Placement
 from oneflow.base.planning import is_planning
-from oneflow.base.quantities import bytes_text
-from oneflow.base.uninterruptible import run_uninterruptible
+from oneflow.base.units import bytes_text
 from oneflow.compiler.sequential_runs import LARGE, SequentialRuns
 from oneflow.tuning.linux import can_allocate
-from oneflow.tuning.switches import Setting, is_on
+from oneflow.tuning.settings import Setting, is_on
 
 # Bytes of results and working memory from which on a program looks for them first.
 _LARGE = 2**20
@@ -113,7 +113,7 @@ class LoadedExecutable:
                 if gc_enabled:
                     gc.enable()
         elif self._has_donation:
-            run_uninterruptible(lambda: self._run_first(arguments, box))
+            run_without_interrupt(lambda: self._run_first(arguments, box))
         else:
             self._run_first(arguments, box)
 

@@ -16,8 +16,8 @@ from jax import lax
 
 from oneflow.base import cluster
 from oneflow.base.device import Device
+from oneflow.base.no_interrupt import run_without_interrupt
 from oneflow.base.placement import Placement, mesh_axis
-from oneflow.base.uninterruptible import run_uninterruptible
 from oneflow.compiler.check_rows import check_rows
 from oneflow.compiler.checked_updates import CheckedUpdates
 from oneflow.compiler.donation import plan_donation
@@ -145,7 +145,7 @@ class Executable:
         if self._compiled is not None:
             return self
         check_largest_array(self.device, _largest_array(self.program))
-        compiled = run_uninterruptible(
+        compiled = run_without_interrupt(
             lambda: self._jitted.lower(*self.abstract_inputs()).compile()
         )
         # What JAX has traced is freed.

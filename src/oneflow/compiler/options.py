@@ -11,7 +11,7 @@ import functools
 import jax
 
 from oneflow.base.device import PREPARE_PROCESS
-from oneflow.base.uninterruptible import run_uninterruptible
+from oneflow.base.no_interrupt import run_without_interrupt
 
 # Compiler options of programs with convolutions, by platform.
 _CONV_OPTIONS = {
@@ -47,7 +47,7 @@ def _is_known(name: str, value: str) -> bool:
     PREPARE_PROCESS.value()
     try:
         program = jax.jit(lambda: 0, compiler_options={name: value})
-        run_uninterruptible(lambda: program.lower().compile())
+        run_without_interrupt(lambda: program.lower().compile())
     except jax.errors.JaxRuntimeError:
         return False
     return True

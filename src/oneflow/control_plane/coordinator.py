@@ -91,7 +91,7 @@ class Coordinator:
         timeout = float(environment.JOIN_TIMEOUT.read())
         is_logged = False
         while len(self._peers) < self._job.world_size:
-            for peer in self._admission.accept_peers(_POLL_SECONDS):
+            for peer in self._admission.accept_connections(_POLL_SECONDS):
                 root_cause = self._admit(peer)
                 if root_cause is not None:
                     return root_cause
@@ -104,12 +104,14 @@ class Coordinator:
                 return RootCause(
                     missing[0],
                     f"{_format_ranks(missing)} did not join within {timeout:.0f} seconds "
-                    f"({environment.JOIN_TIMEOUT.name}){self._format_rejected()}",
+                    f"({environment.JOIN_TIMEOUT.name}){self._format_reject_count()}",
                 )
             if elapsed > _SECONDS_TO_FIRST_LOG and not is_logged:
                 is_logged = True
                 missing = _format_ranks(self._missing_ranks())
-                text = f"oneflow: still waiting for {missing} to join{self._format_rejected()}\n"
+                text = (
+                    f"oneflow: still waiting for {missing} to join{self._format_reject_count()}\n"
+                )
                 os.write(sys.__stderr__.fileno() if sys.__stderr__ else 2, text.encode())
         return self._start()
 
@@ -117,10 +119,10 @@ class Coordinator:
         """Wait for the coordinator's own process, which may join last and must be told as well."""
         deadline = time.monotonic() + _SECONDS_FOR_RANK_0
         while 0 not in self._peers and time.monotonic() < deadline:
-            for peer in self._admission.accept_peers(_POLL_SECONDS):
+            for peer in self._admission.accept_connections(_POLL_SECONDS):
                 self._admit(peer)
 
-    def _format_rejected(self) -> str:
+    def _format_reject_count(self) -> str:
         """Return what a message adds about connections with a wrong secret."""
         count = self._admission.rejected
         if not count:

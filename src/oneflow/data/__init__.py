@@ -11,7 +11,9 @@ from oneflow.data.readers.blob_conf import (
     RawCodec as RawCodec,
     decode_ofrecord as decode_ofrecord,
 )
-from oneflow.data.readers.job_readers import (
+from oneflow.data.readers.ofrecord import OFRecordWriter as OFRecordWriter
+from oneflow.data.readers.onerec import OneRecWriter as OneRecWriter
+from oneflow.data.readers.reader_functions import (
     coco_reader as coco_reader,
     image_decoder_random_crop_resize as ImageDecoderRandomCropResize,
     image_decoder_random_crop_resize as image_decoder_random_crop_resize,
@@ -32,8 +34,6 @@ from oneflow.data.readers.job_readers import (
     onerec_decoder as onerec_decoder,
     onerec_reader as onerec_reader,
 )
-from oneflow.data.readers.ofrecord import OFRecordWriter as OFRecordWriter
-from oneflow.data.readers.onerec import OneRecWriter as OneRecWriter
 
 __all__ = [
     "BlobConf",

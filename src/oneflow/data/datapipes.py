@@ -200,7 +200,7 @@ class non_deterministic:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Make the pipe; or, of a function, decorate the pipe that is given."""
         if self.cls is not None:
-            self._refuse_guaranteed(self.cls)
+            self._raise_if_guaranteed(self.cls)
             return self.cls(*args, **kwargs)
         (cls,) = args
         if not (isinstance(cls, type) and issubclass(cls, IterDataPipe)):
@@ -218,10 +218,10 @@ class non_deterministic:
                 f"value, but {type(is_random)} is found"
             )
         if is_random:
-            self._refuse_guaranteed(self.cls)
+            self._raise_if_guaranteed(self.cls)
         return self.cls(*args, **kwargs)
 
-    def _refuse_guaranteed(self, cls: type) -> None:
+    def _raise_if_guaranteed(self, cls: type) -> None:
         if _GUARANTEED[0]:
             raise TypeError(
                 f"{cls.__name__} is non-deterministic, but you set "

@@ -21,25 +21,25 @@ class _Mode(threading.local):
         inference: inside `inference_mode`.
         anomaly: nodes remember the forward line that made them, and backward looks for NaN.
         check_nan: anomaly mode takes NaN for an error.
-        packers: what puts away values saved for backward, see `oneflow.differentiation.saved`.
+        saved_hooks: the hooks on values saved for backward, see `oneflow.differentiation.saved`.
         used_inference: has ever been inside `inference_mode`.
         depth: how many switches are entered.
-        watched: nodes have more to do than usual: anomaly mode is on, there are packers, or values
-            made in inference mode may turn up.
+        watched: nodes have more to do than usual: anomaly mode is on, there are such hooks, or
+            values made in inference mode may turn up.
     """
 
     enabled = True
     inference = False
     anomaly = False
     check_nan = True
-    packers: tuple = ()
+    saved_hooks: tuple = ()
     used_inference = False
     depth = 0
     watched = False
 
     def update(self) -> None:
         """Derive `watched`."""
-        self.watched = self.anomaly or bool(self.packers) or self.used_inference
+        self.watched = self.anomaly or bool(self.saved_hooks) or self.used_inference
 
 
 MODE = _Mode()

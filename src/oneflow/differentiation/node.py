@@ -157,7 +157,7 @@ class OperationNode(Node):
                 raise RuntimeError(INFERENCE_SAVED)
         if MODE.anomaly:
             self.forward_lines = user_stack()
-        if MODE.packers:
+        if MODE.saved_hooks:
             self._saved = tuple([packed(value) for value in self._saved or ()])
             self._outputs = tuple([packed(value) for value in self._outputs or ()])
 

@@ -9,7 +9,7 @@ from oneflow.differentiation.grad_mode import MODE
 from oneflow.program.value import Value
 
 
-class Packer(Protocol):
+class SavedValueHooks(Protocol):
     """Puts saved values away, and brings them back."""
 
     def pack(self, value: Value) -> Any:
@@ -22,56 +22,56 @@ class Packer(Protocol):
 
 
 class Packed:
-    """A saved value that a packer has put away. It remembers the history that the value had."""
+    """A saved value that hooks have put away. It remembers the history that the value had."""
 
-    __slots__ = ("_node", "_output_index", "_packed", "_packer")
+    __slots__ = ("_hooks", "_node", "_output_index", "_packed")
 
-    def __init__(self, packer: Packer, value: Value) -> None:
-        self._packer = packer
+    def __init__(self, hooks: SavedValueHooks, value: Value) -> None:
+        self._hooks = hooks
         self._node, self._output_index = value.node, value.output_index
-        with unwatched():
-            self._packed = packer.pack(value)
+        with no_recording():
+            self._packed = hooks.pack(value)
 
     def unpack(self, grads: Sequence[Value | None]) -> Value:
         """The value again, with its history."""
-        with unwatched():
-            value = self._packer.unpack(self._packed, grads).alias()
+        with no_recording():
+            value = self._hooks.unpack(self._packed, grads).alias()
         value.node, value.output_index = self._node, self._output_index
         return value
 
 
-class unwatched:
+class no_recording:
     """Context manager: operators inside are neither recorded for backward nor packed."""
 
     def __enter__(self) -> None:
-        self._before = MODE.enabled, MODE.packers, MODE.watched
-        MODE.enabled, MODE.packers, MODE.watched = False, (), False
+        self._before = MODE.enabled, MODE.saved_hooks, MODE.watched
+        MODE.enabled, MODE.saved_hooks, MODE.watched = False, (), False
 
     def __exit__(self, *exception: object) -> None:
-        MODE.enabled, MODE.packers, MODE.watched = self._before
+        MODE.enabled, MODE.saved_hooks, MODE.watched = self._before
 
 
 class packing:
-    """Context manager: values saved inside go through `packer`; None turns packing off."""
+    """Context manager: values saved inside go through `hooks`; None turns packing off."""
 
-    def __init__(self, packer: Packer | None) -> None:
-        self._packer = packer
+    def __init__(self, hooks: SavedValueHooks | None) -> None:
+        self._hooks = hooks
 
     def __enter__(self) -> None:
-        self._before = MODE.packers
-        MODE.packers = () if self._packer is None else (*MODE.packers, self._packer)
+        self._before = MODE.saved_hooks
+        MODE.saved_hooks = () if self._hooks is None else (*MODE.saved_hooks, self._hooks)
         MODE.update()
 
     def __exit__(self, *exception: object) -> None:
-        MODE.packers = self._before
+        MODE.saved_hooks = self._before
         MODE.update()
 
 
 def packed(value: Any) -> Any:
     """The form in which a node keeps an operand: numbers, and values without hooks, as they are."""
-    if not MODE.packers or type(value) is not Value:
+    if not MODE.saved_hooks or type(value) is not Value:
         return value
-    return Packed(MODE.packers[-1], value)
+    return Packed(MODE.saved_hooks[-1], value)
 
 
 def unpacked(kept: Any, grads: Sequence[Value | None]) -> Any:

@@ -19,8 +19,8 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from oneflow.base import cluster
 from oneflow.base.device import Device
 from oneflow.base.dtype import from_numpy_dtype
+from oneflow.base.no_interrupt import compiled_without_interrupt
 from oneflow.base.spec import spec_of
-from oneflow.base.uninterruptible import compiled_uninterruptibly
 from oneflow.control_plane.collective_launch import launch_collective
 from oneflow.distributed.spmd_collectives import RANKS_AXIS, all_gather
 from oneflow.program.value import Value
@@ -108,7 +108,7 @@ def run_collective(
     description = describe(function, arrays, attributes)
 
     def run() -> Any:
-        if len(group.ranks) > 1 and description not in _verified[group.ranks, group.type]:
+        if len(group.ranks) > 1 and description not in _known_operations[group.ranks, group.type]:
             _verify_same_operation(group, description)
         return program(*operands)
 
@@ -133,8 +133,8 @@ def value_of(array: Any, device: Device) -> Value:
 
 # The descriptions of the operations that all processes of a group, by ranks and device type, have
 # called. New shapes bring new ones.
-_verified: dict[tuple[tuple[int, ...], str], set[str]] = defaultdict(set)
-_MAX_VERIFIED = 1 << 14
+_known_operations: dict[tuple[tuple[int, ...], str], set[str]] = defaultdict(set)
+_MAX_KNOWN_OPERATIONS = 1 << 14
 _MAX_DESCRIPTION_BYTES = 400
 
 
@@ -157,11 +157,11 @@ def _verify_same_operation(group: ProcessGroup, description: str) -> None:
         raise RuntimeError(
             f"different programs: the ranks call different collective operations{''.join(lines)}"
         )
-    verified = _verified[group.ranks, group.type]
+    known = _known_operations[group.ranks, group.type]
     # All processes of the group verify the same operations, so all start again together.
-    if len(verified) >= _MAX_VERIFIED:
-        verified.clear()
-    verified.add(description)
+    if len(known) >= _MAX_KNOWN_OPERATIONS:
+        known.clear()
+    known.add(description)
 
 
 def describe(
@@ -194,4 +194,4 @@ def _compile(
             check_vma=False,
         )
     )
-    return compiled_uninterruptibly(program)
+    return compiled_without_interrupt(program)

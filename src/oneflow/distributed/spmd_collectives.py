@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from oneflow.primitives.sharding import partial_sums
-from oneflow.tuning.switches import Setting, is_on
+from oneflow.tuning.settings import Setting, is_on
 
 RANKS_AXIS = "ranks"
 

@@ -204,7 +204,7 @@ class HalfNormal(OfUniform):
         self._start(validate_args, ("scale",), scale=scale)
 
     @property
-    def _both_sides(self) -> Normal | Cauchy:
+    def _symmetric(self) -> Normal | Cauchy:
         return self._two_sided(self.scale * 0, self.scale, False)
 
     @property
@@ -225,20 +225,20 @@ class HalfNormal(OfUniform):
     def log_prob(self, value: Tensor) -> Tensor:
         """The logarithm of the density."""
         self._check(value >= 0, "`value` must not be negative")
-        density = self._both_sides.log_prob(value) + _LOG_2
+        density = self._symmetric.log_prob(value) + _LOG_2
         return density.where(value >= 0, full_like(density, -math.inf))
 
     def cdf(self, value: Tensor) -> Tensor:
         """The probability of a draw of at most `value`."""
-        return 2 * self._both_sides.cdf(value) - 1
+        return 2 * self._symmetric.cdf(value) - 1
 
     def icdf(self, value: Tensor) -> Tensor:
         """Inverse of `cdf`: the quantile of `value`."""
-        return self._both_sides.icdf((value + 1) / 2)
+        return self._symmetric.icdf((value + 1) / 2)
 
     def entropy(self) -> Tensor:
         """The entropy in nats."""
-        return self._both_sides.entropy() - _LOG_2
+        return self._symmetric.entropy() - _LOG_2
 
 
 class HalfCauchy(HalfNormal):

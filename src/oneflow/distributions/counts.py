@@ -182,8 +182,8 @@ class Binomial(Distribution):
         """The logarithm of the probability."""
         self._check((value >= 0) & (value <= self.total_count), "`value` is outside the support")
         n, k = self.total_count, value
-        ways = (n + 1).lgamma() - (k + 1).lgamma() - (n - k + 1).lgamma()
-        return ways + k * self.logits - n * softplus(self.logits)
+        log_binomial = (n + 1).lgamma() - (k + 1).lgamma() - (n - k + 1).lgamma()
+        return log_binomial + k * self.logits - n * softplus(self.logits)
 
     def entropy(self) -> Tensor:
         """The entropy in nats; all numbers of trials must be the same."""
@@ -255,15 +255,15 @@ class NegativeBinomial(Distribution):
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Draw numbers."""
         with no_grad():
-            rates = Gamma(self.total_count, (-self.logits).exp(), False).sample(sample_shape)
-            return counts.poisson(rates)
+            rate = Gamma(self.total_count, (-self.logits).exp(), False).sample(sample_shape)
+            return counts.poisson(rate)
 
     def log_prob(self, value: Tensor) -> Tensor:
         """The logarithm of the probability."""
         self._check(value >= 0, "`value` must not be negative")
         n, k = self.total_count, value
-        ways = (n + k).lgamma() - (1 + k).lgamma() - n.lgamma()
-        return ways + n * logsigmoid(-self.logits) + k * logsigmoid(self.logits)
+        log_binomial = (n + k).lgamma() - (1 + k).lgamma() - n.lgamma()
+        return log_binomial + n * logsigmoid(-self.logits) + k * logsigmoid(self.logits)
 
 
 class _OfCategories(Distribution):

@@ -341,8 +341,8 @@ class StudentT(Distribution):
     def entropy(self) -> Tensor:
         """The entropy in nats."""
         half = self.df / 2
-        spread = (half + 0.5) * ((half + 0.5).digamma() - half.digamma())
-        return self.scale.log() + spread + 0.5 * self.df.log() + self._log_beta()
+        digammas = (half + 0.5) * ((half + 0.5).digamma() - half.digamma())
+        return self.scale.log() + digammas + 0.5 * self.df.log() + self._log_beta()
 
 
 class FisherSnedecor(Distribution):
@@ -394,5 +394,5 @@ class FisherSnedecor(Distribution):
         """The logarithm of the density."""
         n, m, ratio = self.df1 / 2, self.df2 / 2, self.df1 / self.df2
         size = (n + m).lgamma() - n.lgamma() - m.lgamma()
-        rise = n * ratio.log() + (n - 1) * value.log()
-        return size + rise - (n + m) * (ratio * value).log1p()
+        power = n * ratio.log() + (n - 1) * value.log()
+        return size + power - (n + m) * (ratio * value).log1p()

@@ -188,8 +188,8 @@ def _multivariate_normal(p: MultivariateNormal, q: MultivariateNormal) -> Tensor
         return (solve_triangular(factor, columns, upper=False) ** 2).sum((-2, -1))
 
     sizes = q._half_log_det() - p._half_log_det()
-    spread = inverted(p.scale_tril) + inverted((q.loc - p.loc).unsqueeze(-1))
-    return sizes + 0.5 * (spread - p.event_shape[0])
+    distance = inverted(p.scale_tril) + inverted((q.loc - p.loc).unsqueeze(-1))
+    return sizes + 0.5 * (distance - p.event_shape[0])
 
 
 @register_kl(Independent, Independent)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from oneflow.base.tracebacks import hide_own_frames
+from oneflow.base.traceback import hide_internal_frames
 from oneflow.functional.elementwise.arithmetic import binary, power, subtract
 from oneflow.functional.elementwise.division import divide, divide_rounding
 from oneflow.functional.elementwise.logic import bitwise, bitwise_not
@@ -34,14 +34,14 @@ def _attach_operator(name: str, compute: Binary, inplace: bool = True) -> None:
         try:
             return compute(self, value) if isinstance(value, _OPERANDS) else _NOT_IMPLEMENTED
         except Exception as error:
-            hide_own_frames(error)
+            hide_internal_frames(error)
             raise
 
     def reverse(self: Tensor, value: Any) -> Tensor:
         try:
             return compute(value, self) if isinstance(value, _OPERANDS) else _NOT_IMPLEMENTED
         except Exception as error:
-            hide_own_frames(error)
+            hide_internal_frames(error)
             raise
 
     def in_place(self: Tensor, value: Any) -> Tensor:
@@ -50,7 +50,7 @@ def _attach_operator(name: str, compute: Binary, inplace: bool = True) -> None:
         try:
             return write_result(self, compute(before_write(self), value), f"{name}_")
         except Exception as error:
-            hide_own_frames(error)
+            hide_internal_frames(error)
             raise
 
     attach(f"__{name}__", forward)
@@ -66,7 +66,7 @@ def _attach_comparison(name: str, compute: Binary, default: Any) -> None:
         try:
             return compute(self, value) if isinstance(value, _OPERANDS) else default
         except Exception as error:
-            hide_own_frames(error)
+            hide_internal_frames(error)
             raise
 
     attach(f"__{name}__", compare)

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from oneflow.base.keyword_aliases import rename_keywords
 from oneflow.base.parameters import parameters_of
-from oneflow.base.tracebacks import hide_own_frames
+from oneflow.base.traceback import hide_internal_frames
 from oneflow.tensor.call import wrap
 from oneflow.tensor.methods import attach, attach_inplace, write_result
 from oneflow.tensor.tensor import Tensor
@@ -79,15 +79,15 @@ def function(
                     inplace_methods[f"{each}_"] = attach_inplace(f"{each}_", public)
         if namespace is not None:
             for each in (name, *aliases):
-                publish(f"{namespace}.{each}" if namespace else each, public)
+                register_public(f"{namespace}.{each}" if namespace else each, public)
         for path in also:
-            publish(path, inplace_methods.get(path.rpartition(".")[2], public))
+            register_public(path, inplace_methods.get(path.rpartition(".")[2], public))
         return public
 
     return register
 
 
-def publish(path: str, public: Callable) -> None:
+def register_public(path: str, public: Callable) -> None:
     """Make `path` below `oneflow` a public name of the function `public`, which has others.
 
     Raises:
@@ -115,7 +115,7 @@ def inplace_form(public: Callable, *paths: str) -> Callable:
     kept = [each for name, each in signature.parameters.items() if name != "inplace"]
     setattr(inplace, "__signature__", signature.replace(parameters=kept))  # noqa: B010
     for path in paths:
-        publish(path, inplace)
+        register_public(path, inplace)
     return inplace
 
 
@@ -165,7 +165,7 @@ def _accept_keyword_aliases(body: Callable, extra: Mapping[str, str], inplace: b
             result = body(*args, **kwargs)
             return result if out is None else _put_out(out, result, body.__name__)
         except Exception as error:
-            hide_own_frames(error)
+            hide_internal_frames(error)
             raise
 
     if inplace:

@@ -143,8 +143,8 @@ class Block:
     def __getattr__(self, name: str) -> Any:
         # Of a module without such attributes: its own name, and that of the module around it.
         if name in _NAMES and not hasattr(self.origin, name):
-            prefix, dot, own = self._blocks.path_of(self.origin).rpartition(".")
-            return own if name == "name" else prefix + dot
+            prefix, dot, suffix = self._blocks.path_of(self.origin).rpartition(".")
+            return suffix if name == "name" else prefix + dot
         value = getattr(self.origin, name)
         return self._blocks.of(value) if isinstance(value, Module) else value
 

@@ -26,7 +26,7 @@ def capture_modes(training: bool, attributes: Iterable[dict[str, Any]]) -> tuple
         MODE.enabled or training,
         MODE.inference,
         MODE.anomaly,
-        MODE.packers,
+        MODE.saved_hooks,
         NEW_TENSORS.sharding,
         get_default_dtype(),
         autocast_state(),

@@ -19,7 +19,7 @@ from oneflow.graph.auto_parallel import auto_parallel_text, reshard_variables, s
 from oneflow.graph.binding import StepBinding, bind
 from oneflow.graph.capture import Capturable, CaptureSettings, captured_step
 from oneflow.graph.captured_step import CapturedStep
-from oneflow.graph.compile_notice import compile_notice
+from oneflow.graph.compile_message import compile_message
 from oneflow.graph.engine_executable import EngineExecutable
 from oneflow.graph.engines import Engine
 from oneflow.graph.pipeline_parallel import PipelineExecutable
@@ -119,8 +119,8 @@ def compile_step(
         if name == "auto_parallel" and verbosity.level >= 1:
             verbosity.print(1, auto_parallel_text(before, after, settings.config.auto_parallel))
 
-    if engine is not None and (obstacle := engine.obstacle(captured)) is not None:
-        warnings.warn(f"{engine.option}: XLA runs {captured.name}: {obstacle}", stacklevel=5)
+    if engine is not None and (reason := engine.unsupported_reason(captured)) is not None:
+        warnings.warn(f"{engine.option}: XLA runs {captured.name}: {reason}", stacklevel=5)
         engine = None
     optimized = optimize(captured, settings, on_pass, engine is not None)
     program, binding = bind(captured, optimized)
@@ -147,7 +147,7 @@ def compile_step(
         executable = _with_engine(engine, program, binding, constants, captured)
     else:
         executable = Executable(program, donated, device, constants, name)
-    with compile_notice(name, len(program.instructions)):
+    with compile_message(name, len(program.instructions)):
         executable.compile()
     return Step(executable, binding, captured, summary)
 

@@ -86,11 +86,11 @@ class EngineExecutable:
         }
         self.left_to_xla: dict[int, str] = {}
         for index, instruction in enumerate(program.instructions):
-            reason = self._unfit(instruction)
+            reason = self._unsupported_reason(instruction)
             if reason is not None:
                 self.left_to_xla[index] = reason
         self._places = {each.results.start: n for n, each in enumerate(program.instructions)}
-        self._probed: dict[Any, str | None] = {}
+        self._tried: dict[Any, str | None] = {}
         # Engines run one call at a time.
         self._lock = threading.Lock()
         self._partition, self._runs = self._compiled()
@@ -120,7 +120,7 @@ class EngineExecutable:
 
     # --- which instructions form clusters
 
-    def _unfit(self, instruction: Instruction) -> str | None:
+    def _unsupported_reason(self, instruction: Instruction) -> str | None:
         """The reason why an engine must not run an instruction, whatever it supports."""
         operation = instruction.operation
         if operation.needs_check:
@@ -173,14 +173,14 @@ class EngineExecutable:
         try:
             compiled[_key(task)] = self._engine_program(task)
         except UnsupportedByEngine as error:
-            refused = {each.results.start: self._probe(each) for each in task.instructions}
-            known = {start: reason for start, reason in refused.items() if reason is not None}
-            self._leave(known or dict.fromkeys(refused, str(error)))
+            reasons = {each.results.start: self._try_alone(each) for each in task.instructions}
+            known = {start: reason for start, reason in reasons.items() if reason is not None}
+            self._leave(known or dict.fromkeys(reasons, str(error)))
 
     def _leave(self, reasons: Mapping[int, str]) -> None:
         self.left_to_xla.update({self._places[start]: each for start, each in reasons.items()})
 
-    def _probe(self, instruction: Instruction) -> str | None:
+    def _try_alone(self, instruction: Instruction) -> str | None:
         """The reason why the engine cannot run an instruction alone; None if it can."""
         first = len(self.program.inputs)
         numbers = [
@@ -189,16 +189,16 @@ class EngineExecutable:
             if 0 <= number - first < len(self.program.scalars)
         ]
         key = instruction.operation, *map(repr, numbers)
-        if key not in self._probed:
+        if key not in self._tried:
             task = PipelineTask(instruction.operation.device, self._phase, [instruction])
             task.inputs = tuple(dict.fromkeys(instruction.operands))
             task.outputs = tuple(instruction.results)
-            self._probed[key] = None
+            self._tried[key] = None
             try:
                 self._engine_program(task)
             except UnsupportedByEngine as error:
-                self._probed[key] = str(error)
-        return self._probed[key]
+                self._tried[key] = str(error)
+        return self._tried[key]
 
     # --- programs of clusters
 

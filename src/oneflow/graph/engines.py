@@ -144,7 +144,7 @@ class Engine:
             ) from error
         return connector
 
-    def obstacle(self, captured: CapturedStep) -> str | None:
+    def unsupported_reason(self, captured: CapturedStep) -> str | None:
         """Return what keeps the engine from running a step, if anything does."""
         if not isinstance(captured.device, Device) or captured.device.type != "cpu":
             return f"it is on {captured.device}"

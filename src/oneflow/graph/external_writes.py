@@ -75,7 +75,7 @@ class ExternalWrites:
         while self._storages:
             storage, reference, old, line = self._storages.pop()
             if getrefcount(storage) > _BASELINE:
-                storage.replace(old.alias(), silent=True)
+                storage.replace(old.alias(), quiet=True)
                 tensor = reference()
                 is_root = tensor is not None and not is_view(tensor)
                 written.insert(0, (tensor if is_root else None, line))
@@ -83,14 +83,14 @@ class ExternalWrites:
 
     def _error(self, written: list[tuple[Tensor | None, str]]) -> ExternalWriteError:
         """The error about writes, given with their lines."""
-        whole = {id(tensor): tensor for tensor, _ in written if tensor is not None}
+        tensors = {id(tensor): tensor for tensor, _ in written if tensor is not None}
         is_complete = all(tensor is not None for tensor, _ in written)
         return ExternalWriteError(
             f"{self._recorder.graph_name}: `build` wrote to a tensor{written[0][1]} that is no "
             "argument and belongs to no module of the graph, so it would not change in later "
             "calls. Assign the tensor, or the module whose buffer it is, to an attribute of the "
             "graph",
-            tuple(whole.values()) if is_complete else (),
+            tuple(tensors.values()) if is_complete else (),
         )
 
 

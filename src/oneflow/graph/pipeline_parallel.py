@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from oneflow.base.no_interrupt import run_without_interrupt
 from oneflow.base.placement import Placement
-from oneflow.base.uninterruptible import run_uninterruptible
 from oneflow.compiler.lower import Executable
 from oneflow.graph.program_consistency import any_rank, runner_for
 from oneflow.graph.schedule import Slot, assumed_duration, one_forward_one_backward, stages_of
@@ -197,7 +197,7 @@ class PipelineExecutable:
         rows: list[tuple[Any, list, list]] = []
         try:
             # Tasks donate values that cannot be computed again, so all of them have to run.
-            run_uninterruptible(lambda: self._run_all(arrays, scalars, box, rows))
+            run_without_interrupt(lambda: self._run_all(arrays, scalars, box, rows))
         finally:
             for each in rows:
                 checks.add(*each)

@@ -6,7 +6,7 @@ import os
 from html import escape
 
 from oneflow.base.placement import Placement
-from oneflow.base.quantities import bytes_text
+from oneflow.base.units import bytes_text
 from oneflow.checkpoint.atomic_file import atomic_write
 from oneflow.graph.pipeline_parallel import PipelineExecutable
 from oneflow.graph.render_graph import image_path

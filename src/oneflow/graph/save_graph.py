@@ -29,7 +29,7 @@ from oneflow.checkpoint.atomic_file import atomic_write, flush_folder
 from oneflow.checkpoint.collective_io import broadcast_bytes, propagate_errors
 from oneflow.checkpoint.load_errors import load_errors
 from oneflow.checkpoint.manifest import PROGRAM_FILE
-from oneflow.checkpoint.save_versions import make_folder, remove_old_saves
+from oneflow.checkpoint.save_versions import make_folder, remove_old_versions
 from oneflow.compiler.export import to_bytes
 from oneflow.compiler.lower import Executable
 from oneflow.graph.engine_executable import EngineExecutable
@@ -85,8 +85,8 @@ def save_steps(name: str, steps: Sequence[Step], build: Callable[..., Any], path
     data = {"version": _VERSION, "name": name, **_device_data(device), "steps": step_data}
     is_shared = isinstance(device, Placement)
     number = secrets.token_bytes(8)
-    saving = _GraphWriter(path, broadcast_bytes(0, number) if is_shared else number, is_shared)
-    saving.write(weights, data, executables, list(map(_engine_program, steps)))
+    writer = _GraphWriter(path, broadcast_bytes(0, number) if is_shared else number, is_shared)
+    writer.write(weights, data, executables, list(map(_engine_program, steps)))
 
 
 class _GraphWriter:
@@ -126,7 +126,7 @@ class _GraphWriter:
                         self._complete(data, programs, engine_programs)
         finally:
             if self._leads:
-                remove_old_saves(self._path, FILES, lambda: named_files(self._path))
+                remove_old_versions(self._path, FILES, lambda: named_files(self._path))
                 if is_new:
                     # It is removed only if saving failed and nothing is in it.
                     with contextlib.suppress(OSError):

@@ -13,8 +13,8 @@ from sys import getrefcount
 from typing import Any
 from weakref import ref
 
+from oneflow.base.no_interrupt import run_without_interrupt
 from oneflow.base.spec import TensorSpec
-from oneflow.base.uninterruptible import run_uninterruptible
 from oneflow.compiler.lower import Executable
 from oneflow.differentiation.grad_mode import MODE, no_grad
 from oneflow.graph.binding import StepBinding
@@ -31,7 +31,7 @@ from oneflow.runtime.checks import ProgramChecks
 from oneflow.runtime.eager import flush_all
 from oneflow.runtime.events import SINK, EventKind, span
 from oneflow.tensor.call import wrap
-from oneflow.tensor.feeds import refill
+from oneflow.tensor.feeds import read_next
 from oneflow.tensor.tensor import Tensor, accumulate_grad, restore_gradient
 from oneflow.tensor.views import write
 
@@ -53,7 +53,7 @@ def _copy_shared(arrays: list[Any], references: tuple[list[int], list[int]]) -> 
         if counts != (_OF_VALUE, _OF_ARRAY)
     ]
     for index in shared:
-        arrays[index] = run_uninterruptible(arrays[index].copy)
+        arrays[index] = run_without_interrupt(arrays[index].copy)
     return shared
 
 
@@ -106,8 +106,8 @@ class Step:
         self.draws = list(captured.draws)
         self.feeds = captured.feeds
         self.checks = list(captured.checks)
-        is_whole = isinstance(executable, Executable)
-        self._run = runner_for(executable) if is_whole else executable
+        is_single = isinstance(executable, Executable)
+        self._run = runner_for(executable) if is_single else executable
         self._specs = [tensor._value.spec for tensor in binding.variables]
         depends_on_gradients = self.optimizer_steps or binding.gradients
         self._requires_grad = self._variables_require_grad() if depends_on_gradients else None
@@ -159,7 +159,7 @@ class Step:
             arguments: the tensors of the call.
             first: the optimizers have counted this step already, while it was captured.
         """
-        refill(self.feeds)
+        read_next(self.feeds)
         flush_all("graph")
         binding = self.binding
         if binding.written:
@@ -188,7 +188,7 @@ class Step:
             if rows is not None:
                 added = checks.add(rows, self.checks, outputs)
                 added.invalid = frozenset([id(outputs[slot]) for slot in self._invalid])
-                added.undo.append(partial(self._uncount, counts))
+                added.undo.append(partial(self._take_back_counts, counts))
             self._replace_variables(values, outputs, shared)
             return self._distribute(arguments, outputs[binding.changed :], added)
         except BaseException:
@@ -208,7 +208,7 @@ class Step:
             results += outputs
         return outputs, rows
 
-    def _uncount(self, counts: list) -> None:
+    def _take_back_counts(self, counts: list) -> None:
         """Take back what the optimizers counted in the latest call; before it were `counts`."""
         if self._counts is counts:
             for each, before in zip(self.optimizer_steps, counts, strict=True):

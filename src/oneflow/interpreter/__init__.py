@@ -11,9 +11,9 @@ from oneflow.interpreter import (
     fourier as fourier,
     indexing as indexing,
     products as products,
-    random_words as random_words,
-    reducing as reducing,
-    shaping as shaping,
+    random_bits as random_bits,
+    reductions as reductions,
+    shapes as shapes,
     special_functions as special_functions,
     windows as windows,
 )

@@ -13,7 +13,7 @@ import numpy as np
 
 from oneflow.interpreter.jaxpr_template import Equation, JaxprAtSizes
 from oneflow.interpreter.rules import is_float
-from oneflow.primitives.tracing import SCATTERS
+from oneflow.primitives.tracing import SCATTER_REDUCTIONS
 
 # Of a call of a NumPy function.
 _CALL = 1.5e-6
@@ -74,7 +74,7 @@ _NS_PER_ELEMENT = {
     **dict.fromkeys(("sort", "top_k"), 80.0),
     "fft": 20.0,
     "philox4x32": 20.0,
-    **dict.fromkeys(SCATTERS, 25.0),
+    **dict.fromkeys(SCATTER_REDUCTIONS, 25.0),
     **dict.fromkeys(("gather", "scatter", "select_n"), 4.0),
 }
 _OTHERS = 1.0

@@ -80,10 +80,10 @@ _TRANSCENDENTAL = {
 
 @rule(*_TRANSCENDENTAL)
 def _transcendental(equation: Any) -> Callable:
-    return _rounded_once(_TRANSCENDENTAL[equation.primitive.name], dtype_of(equation.outvars[0]))
+    return _in_double(_TRANSCENDENTAL[equation.primitive.name], dtype_of(equation.outvars[0]))
 
 
-def _rounded_once(function: Callable, dtype: np.dtype) -> Callable:
+def _in_double(function: Callable, dtype: np.dtype) -> Callable:
     """The function in double precision, if `dtype` is single.
 
     NumPy's vectorised functions of single precision are off by up to 4 units in the last place.
@@ -97,7 +97,7 @@ def _rounded_once(function: Callable, dtype: np.dtype) -> Callable:
 def _logistic(equation: Any) -> Callable:
     dtype = dtype_of(equation.outvars[0])
     one = np.ones((), np.float64 if dtype == np.float32 else dtype)
-    return _rounded_once(lambda x: one / (one + np.exp(-x)), dtype)
+    return _in_double(lambda x: one / (one + np.exp(-x)), dtype)
 
 
 @rule("sign")
@@ -255,7 +255,7 @@ def _pow(equation: Any) -> Callable:
         raise UnsupportedEquation("integer powers of integers")
     if dtype.kind == "c":
         raise UnsupportedEquation("powers of complex numbers")
-    return _rounded_once(lambda x, y: np.power(x, y.astype(x.dtype)), dtype)
+    return _in_double(lambda x, y: np.power(x, y.astype(x.dtype)), dtype)
 
 
 @rule("convert_element_type")
@@ -266,11 +266,11 @@ def _convert_element_type(equation: Any) -> Callable:
     if source.kind == "c" and target.kind not in "cb":
         return lambda x: x.real.astype(target)
     if is_float(source) and is_integer(target):
-        return lambda x: _saturate(x, target)
+        return lambda x: _float_to_integer(x, target)
     return lambda x: x.astype(target)
 
 
-def _saturate(x: Any, target: np.dtype) -> Any:
+def _float_to_integer(x: Any, target: np.dtype) -> Any:
     """Floats as integers: NaN becomes 0, and what is out of range the nearest that there is."""
     wide = x.astype(np.float32) if is_half(x.dtype) else x
     limits = np.iinfo(target)

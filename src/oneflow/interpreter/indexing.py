@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from oneflow.interpreter.rules import dtype_of, is_float, is_integer, rule, shape_of
-from oneflow.primitives.tracing import SCATTERS
+from oneflow.primitives.tracing import SCATTER_REDUCTIONS
 
 
 @dataclass(frozen=True)
@@ -159,10 +159,10 @@ _UFUNCS: dict[str | None, np.ufunc | None] = {
 }
 
 
-@rule(*SCATTERS)
+@rule(*SCATTER_REDUCTIONS)
 def _scatter(equation: Any) -> Callable:
     numbers = equation.params["dimension_numbers"]
-    combine = _UFUNCS[SCATTERS[equation.primitive.name]]
+    combine = _UFUNCS[SCATTER_REDUCTIONS[equation.primitive.name]]
     shape, updates_shape = shape_of(equation.invars[0]), shape_of(equation.invars[2])
     windows = IndexedWindows(
         shape,

@@ -17,7 +17,7 @@ logger = logging.getLogger("oneflow.eager")
 
 # Functions that are kept, those made last; they are soon made again.
 _MAX_FUNCTIONS = 2048
-_newest: deque[Traced] = deque()
+_cached: deque[Traced] = deque()
 # Seconds that compiling takes at least for what it saves, and for each equation.
 _COMPILING, _COMPILING_EQUATION = 0.015, 0.0005
 
@@ -63,9 +63,9 @@ def numpy_function_of(traced: Traced) -> NumpyFunction | None:
     function = traced.numpy_function
     if function is None:
         function = traced.numpy_function = _checked(traced)
-        _newest.append(traced)
-        if len(_newest) > _MAX_FUNCTIONS:
-            _newest.popleft().numpy_function = None
+        _cached.append(traced)
+        if len(_cached) > _MAX_FUNCTIONS:
+            _cached.popleft().numpy_function = None
     return function or None
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from oneflow.interpreter.rules import UnsupportedEquation, dtype_of, is_half, rule, shape_of
-from oneflow.interpreter.shaping import padded
+from oneflow.interpreter.shapes import padded
 
 
 def _accumulation_dtype(result: np.dtype) -> np.dtype:
@@ -115,10 +115,12 @@ def windows_of(
     """
     ndim = len(sizes)
     leading = x.shape[: x.ndim - ndim]
-    spans = [(size - 1) * dilation + 1 for size, dilation in zip(sizes, rhs_dilation, strict=True)]
+    dilated = [
+        (size - 1) * dilation + 1 for size, dilation in zip(sizes, rhs_dilation, strict=True)
+    ]
     counts = [
         max((size - window) // stride + 1, 0) if size >= window else 0
-        for size, window, stride in zip(x.shape[x.ndim - ndim :], spans, strides, strict=True)
+        for size, window, stride in zip(x.shape[x.ndim - ndim :], dilated, strides, strict=True)
     ]
     x_strides = x.strides[x.ndim - ndim :]
     return np.lib.stride_tricks.as_strided(

@@ -9,9 +9,9 @@ import numpy as np
 
 from oneflow.interpreter.flat_jaxpr import FlatJaxpr
 from oneflow.interpreter.products import windows_of
-from oneflow.interpreter.reducing import _highest, _lowest
+from oneflow.interpreter.reductions import _highest, _lowest
 from oneflow.interpreter.rules import UnsupportedEquation, dtype_of, is_half, rule
-from oneflow.interpreter.shaping import padded
+from oneflow.interpreter.shapes import padded
 
 _WINDOWS: dict[str, tuple[np.ufunc, Callable[[np.dtype], Any]]] = {
     "reduce_window_sum": (np.add, lambda dtype: dtype.type(0)),

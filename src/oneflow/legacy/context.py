@@ -50,7 +50,7 @@ class BodyRun:
 
     Attributes:
         job_name: the name of the function.
-        trains: True if it is a training job.
+        is_training: True if it is a training job.
         records: True if a graph records the run; the run before that only learns what there is.
         variables: those of the job by name.
         minimized: pairs of an optimizer and its loss.
@@ -63,7 +63,7 @@ class BodyRun:
     """
 
     job_name: str
-    trains: bool
+    is_training: bool
     records: bool
     variables: dict[str, VariableSpec] = field(default_factory=dict)
     minimized: list[tuple[Any, Tensor]] = field(default_factory=list)
@@ -137,7 +137,7 @@ def current_placement() -> Placement | None:
 
 
 @contextlib.contextmanager
-def placed(placement: Placement) -> Iterator[None]:
+def placement_scope(placement: Placement) -> Iterator[None]:
     """Make variables on `placement`, and let layers compute there."""
     run = _run.get()
     if run is not None:

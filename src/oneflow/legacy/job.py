@@ -78,7 +78,7 @@ class JobFunction:
 
     Args:
         function: the body.
-        trains: True for a training job.
+        is_training: True for a training job.
         config: its settings.
         names: what annotations may refer to beside the globals of the function.
 
@@ -88,11 +88,15 @@ class JobFunction:
     """
 
     def __init__(
-        self, function: Callable, trains: bool, config: FunctionConfig, names: Mapping[str, Any]
+        self,
+        function: Callable,
+        is_training: bool,
+        config: FunctionConfig,
+        names: Mapping[str, Any],
     ) -> None:
         functools.update_wrapper(self, function)
         self.name = function.__name__
-        self._body, self.trains, self._config = function, trains, config
+        self._body, self.is_training, self._config = function, is_training, config
         signature = _signature(function, names)
         self._placeholders = {
             name: _placeholder(self.name, name, parameter)
@@ -120,7 +124,7 @@ class JobFunction:
             placement = self._config.placement or session.placement
             is_mirrored = self._config.view.is_mirrored
             replicas = placement.size if placement is not None and is_mirrored else 1
-            graph = JobGraph(self.name, self._body, self.trains, placement, replicas)
+            graph = JobGraph(self.name, self._body, self.is_training, placement, replicas)
             for set_option in self._config.graph_options:
                 set_option(graph.config)
             graph.config.set_gradient_accumulation_steps(self._config.train.accumulation_steps)
@@ -188,10 +192,10 @@ class JobFunction:
     def _mode(self) -> AbstractContextManager[Any]:
         """Return the context in which the graph runs."""
         if not self._config.auto_mixed_precision:
-            return nullcontext() if self.trains else no_grad()
+            return nullcontext() if self.is_training else no_grad()
         mode = ExitStack()
         mode.enter_context(autocast(default_session().device_type))
-        if not self.trains:
+        if not self.is_training:
             mode.enter_context(no_grad())
         return mode
 

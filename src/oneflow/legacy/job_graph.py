@@ -33,7 +33,7 @@ class JobGraph(Graph):
     Args:
         name: of the job.
         body: the function that was decorated.
-        trains: True for a training job.
+        is_training: True for a training job.
         placement: the devices of the job; None stands for one that is not named.
         replicas: how often the body runs, with another part of the data each time: once per device
             in mirrored view, and on that device. In consistent view they share each blob.
@@ -43,18 +43,18 @@ class JobGraph(Graph):
         self,
         name: str,
         body: Callable,
-        trains: bool,
+        is_training: bool,
         placement: Placement | None,
         replicas: int,
     ) -> None:
         super().__init__()
-        self.job_name, self.body, self.trains = name, body, trains
+        self.job_name, self.body, self.is_training = name, body, is_training
         self.placement, self.replicas = placement, replicas
         self._specs: dict[str, Any] = {}
         self.result_names: list[str | None] = []
         self._structure: Any = None
         self._readers: dict[Any, Any] = {}
-        self._watchers: list[Callable] = []
+        self._handlers: list[Callable] = []
         self._optimizers_of_job: list[tuple[Any, Any]] = []
 
     @property
@@ -100,7 +100,7 @@ class JobGraph(Graph):
         self, blobs: Sequence[Tensor], records: bool, replica: int = 0
     ) -> tuple[BodyRun, Any]:
         shared = self.placement if self.replicas > 1 else None
-        run = BodyRun(self.job_name, self.trains, records, shared=shared)
+        run = BodyRun(self.job_name, self.is_training, records, shared=shared)
         run.names.update((f"Input_{number}", blob) for number, blob in enumerate(blobs))
         with running(run, self._devices_of(replica)), capture_feeds(self._feeds(replica)):
             return run, self.body(*blobs)
@@ -150,9 +150,9 @@ class JobGraph(Graph):
                 optimizer.change_gradients(created)
         names = {id(blob): name for name, blob in runs[0].names.items()}
         self.result_names = [names.get(id(blob)) for blob in results[0]]
-        self._watchers = [
-            *(watcher for run in runs for _, watcher in run.watched),
-            *(watcher for run in runs for _, watcher in run.watched_gradients),
+        self._handlers = [
+            *(handler for run in runs for _, handler in run.watched),
+            *(handler for run in runs for _, handler in run.watched_gradients),
         ]
         return [*itertools.chain(*results), *watched, *(blob.grad for blob in gradients)]
 
@@ -224,10 +224,10 @@ class JobGraph(Graph):
         results = self(*blobs)
         count = len(self.result_names)
         firsts = range(0, count * self.replicas, count) if count else ()
-        if self._watchers:
+        if self._handlers:
             watched = results[count * self.replicas :]
-            for watcher, blob in zip(self._watchers, watched, strict=True):
-                watcher(blob.numpy())
+            for handler, blob in zip(self._handlers, watched, strict=True):
+                handler(blob.numpy())
         return lambda: map_leaves(
             lambda number: Leaf([results[first + number].numpy() for first in firsts]),
             self._structure,

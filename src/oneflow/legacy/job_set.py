@@ -14,17 +14,17 @@ class JobConf:
 
     Attributes:
         job_name: its name.
-        trains: True for a training job.
+        is_training: True for a training job.
         variables: names of its variables.
     """
 
     job_name: str
-    trains: bool
+    is_training: bool
     variables: tuple[str, ...]
 
     def HasField(self, name: str) -> bool:
         """Return True for the field of its type: "train_conf" or "predict_conf"."""
-        return name == ("train_conf" if self.trains else "predict_conf")
+        return name == ("train_conf" if self.is_training else "predict_conf")
 
 
 @dataclass(frozen=True)
@@ -65,5 +65,7 @@ def get_job_set() -> JobSet:
     session = default_session()
     session.define_jobs()
     jobs = [each for each in session.jobs if isinstance(each, JobFunction)]
-    confs = [JobConf(each.name, each.trains, tuple(each.define().variable_names)) for each in jobs]
+    confs = [
+        JobConf(each.name, each.is_training, tuple(each.define().variable_names)) for each in jobs
+    ]
     return JobSet(tuple(map(JobDescription, confs)))

@@ -293,8 +293,10 @@ def batch_normalization(
     channels = (x.shape[axis],)
     ones = constant_initializer(1)
 
-    def variable(suffix: str, initializer: Any, regularizer: Any, trains: bool) -> Tensor:
-        return get_variable(f"{name}-{suffix}", channels, x.dtype, initializer, regularizer, trains)
+    def variable(suffix: str, initializer: Any, regularizer: Any, trainable: bool) -> Tensor:
+        return get_variable(
+            f"{name}-{suffix}", channels, x.dtype, initializer, regularizer, trainable
+        )
 
     beta = variable("beta", beta_initializer, beta_regularizer, trainable) if center else None
     gamma = None
@@ -309,7 +311,7 @@ def batch_normalization(
         variance,
         gamma,
         beta,
-        training=training and trainable and run.trains,
+        training=training and trainable and run.is_training,
         momentum=1 - momentum,
         eps=epsilon,
     )

@@ -67,7 +67,7 @@ class JobOptimizer:
             RuntimeError: called outside the body of a training job.
         """
         run = current_run("minimize()")
-        if not run.trains:
+        if not run.is_training:
             raise RuntimeError(
                 f"job `{run.job_name}` minimises a loss; decorate it with "
                 '@flow.global_function(type="train")'

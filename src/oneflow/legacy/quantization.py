@@ -56,7 +56,7 @@ def moving_average_min_max_observer(
     name = name or run.unique_name("MinMaxObserver_")
     observer = MovingAverageMinMaxObserver(
         1, quantization_formula, quantization_bit, quantization_scheme, momentum
-    ).train(run.trains)
+    ).train(run.is_training)
     observer.moving_max = get_variable(f"{name}-moving_max", (1,), trainable=False)
     observer.moving_min = get_variable(f"{name}-moving_min", (1,), trainable=False)
     # Of a step that is not behind the last one that moves the averages.

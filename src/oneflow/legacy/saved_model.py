@@ -112,7 +112,7 @@ class GraphBuilder:
     def __init__(self, job: JobFunction, model_builder: ModelBuilder) -> None:
         if not isinstance(job, JobFunction):
             raise TypeError(f"a saved model has job functions, got {type(job).__name__}")
-        if job.trains:
+        if job.is_training:
             raise ValueError(f"job `{job.name}` trains; save one of the type 'predict'")
         self.name, self._job, self._model = job.name, job, model_builder
         self.default_signature: str | None = None

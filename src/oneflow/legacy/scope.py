@@ -67,7 +67,7 @@ class PlacementScope:
         self._entered: list[AbstractContextManager[None]] = []
 
     def __enter__(self) -> PlacementScope:
-        scope = context.placed(self.placement)
+        scope = context.placement_scope(self.placement)
         scope.__enter__()
         self._entered.append(scope)
         return self
@@ -107,8 +107,8 @@ def _parse_placement(
     kind = {"cpu": "cpu", "gpu": "cuda", "cuda": "cuda"}.get(device_tag)
     if kind is None:
         raise ValueError(f"device_tag must be 'cpu' or 'gpu', got {device_tag!r}")
-    texts = [machine_device_ids] if isinstance(machine_device_ids, str) else machine_device_ids
-    ranks = [rank for text in texts for rank in _ranks(text)]
+    ids = [machine_device_ids] if isinstance(machine_device_ids, str) else machine_device_ids
+    ranks = [rank for text in ids for rank in _ranks(text)]
     return Placement(kind, ranks, hierarchy)
 
 

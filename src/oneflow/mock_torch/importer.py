@@ -35,7 +35,7 @@ class ModuleWrapper(ModuleType):
         if name not in self.__all__ and not hasattr(self.module, name):
             raise MissingNameError(f"{self.module.__name__}.{name} is not implemented")
         found = getattr(self.module, name)
-        if isinstance(found, ModuleType) and _is_ours(found):
+        if isinstance(found, ModuleType) and _is_oneflow(found):
             return importlib.import_module(f"{self.__name__}.{name}")
         return found
 
@@ -43,7 +43,7 @@ class ModuleWrapper(ModuleType):
         return dir(self.module)
 
 
-def _is_ours(module: ModuleType) -> bool:
+def _is_oneflow(module: ModuleType) -> bool:
     return module.__name__.startswith("oneflow.")
 
 

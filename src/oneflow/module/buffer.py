@@ -27,7 +27,7 @@ class Buffer(Tensor):
         data = Tensor() if data is None else data
         buffer = object.__new__(cls)
         buffer._value = data.value.alias()
-        alias_storage(buffer, data, silent=False)
+        alias_storage(buffer, data, quiet=False)
         buffer.persistent = persistent
         return buffer
 

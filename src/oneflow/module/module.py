@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, Self, TypeVar
 
-from oneflow.base.tracebacks import hide_own_frames
+from oneflow.base.traceback import hide_internal_frames
 from oneflow.module.buffer import Buffer
 from oneflow.module.conversion import ConversionMixin
 from oneflow.module.hooks import HooksMixin, call_with_hooks
@@ -86,7 +86,7 @@ class Module(HooksMixin, ConversionMixin):
                     return call_with_hooks(self, args, kwargs)
                 return self.forward(*args, **kwargs)
             except Exception as error:
-                hide_own_frames(error)
+                hide_internal_frames(error)
                 raise
 
     # --- attributes

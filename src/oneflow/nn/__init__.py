@@ -20,9 +20,7 @@ if TYPE_CHECKING:
         parallel as parallel,
         utils as utils,
     )
-    from oneflow.nn.modules.image import CropMirrorNormalize as CropMirrorNormalize
-    from oneflow.nn.modules.onerec import OneRecReader as OneRecReader
-    from oneflow.nn.modules.readers import (
+    from oneflow.nn.modules.dataset import (
         COCOReader as COCOReader,
         CoinFlip as CoinFlip,
         GPTIndexedBinDataReader as GPTIndexedBinDataReader,
@@ -36,25 +34,27 @@ if TYPE_CHECKING:
         OfrecordReader as OfrecordReader,
         RawReader as RawReader,
     )
+    from oneflow.nn.modules.image import CropMirrorNormalize as CropMirrorNormalize
+    from oneflow.nn.modules.onerec import OneRecReader as OneRecReader
 
 # Most programs do without these.
 __lazy_modules__ = ("graph", "image", "optimizer", "parallel", "utils")
 __lazy_names__ = {
     "CropMirrorNormalize": "oneflow.nn.modules.image",
-    "COCOReader": "oneflow.nn.modules.readers",
-    "CoinFlip": "oneflow.nn.modules.readers",
+    "COCOReader": "oneflow.nn.modules.dataset",
+    "CoinFlip": "oneflow.nn.modules.dataset",
     "Graph": "oneflow.graph.graph",
-    "GPTIndexedBinDataReader": "oneflow.nn.modules.readers",
-    "OFRecordBytesDecoder": "oneflow.nn.modules.readers",
-    "OFRecordImageDecoder": "oneflow.nn.modules.readers",
-    "OFRecordImageDecoderRandomCrop": "oneflow.nn.modules.readers",
-    "OFRecordImageGpuDecoderRandomCropResize": "oneflow.nn.modules.readers",
-    "OFRecordRawDecoder": "oneflow.nn.modules.readers",
-    "OfrecordRawDecoder": "oneflow.nn.modules.readers",
-    "OFRecordReader": "oneflow.nn.modules.readers",
-    "OfrecordReader": "oneflow.nn.modules.readers",
+    "GPTIndexedBinDataReader": "oneflow.nn.modules.dataset",
+    "OFRecordBytesDecoder": "oneflow.nn.modules.dataset",
+    "OFRecordImageDecoder": "oneflow.nn.modules.dataset",
+    "OFRecordImageDecoderRandomCrop": "oneflow.nn.modules.dataset",
+    "OFRecordImageGpuDecoderRandomCropResize": "oneflow.nn.modules.dataset",
+    "OFRecordRawDecoder": "oneflow.nn.modules.dataset",
+    "OfrecordRawDecoder": "oneflow.nn.modules.dataset",
+    "OFRecordReader": "oneflow.nn.modules.dataset",
+    "OfrecordReader": "oneflow.nn.modules.dataset",
     "OneRecReader": "oneflow.nn.modules.onerec",
-    "RawReader": "oneflow.nn.modules.readers",
+    "RawReader": "oneflow.nn.modules.dataset",
 }
 if not TYPE_CHECKING:  # for a type checker it would give every name a meaning
     __getattr__ = _lazy_getattr(__name__, __lazy_modules__, __lazy_names__)

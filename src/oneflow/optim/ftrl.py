@@ -76,8 +76,8 @@ class Ftrl(Optimizer):
         return FTRLNumbers(
             lr=group["lr"],
             power=group["lr_power"],
-            lasso=group["lambda1"],
-            ridge=group["lambda2"],
+            lambda1=group["lambda1"],
+            lambda2=group["lambda2"],
             beta=group["beta"],
             decay=group["weight_decay"],
         )

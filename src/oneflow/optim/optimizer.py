@@ -439,13 +439,13 @@ class Optimizer:
         for key, kept in state_dict["state"].items():
             owner = parameters_by_index.get(key)
             if owner is not None:
-                kept = {name: self._restored(name, value, owner) for name, value in kept.items()}
+                kept = {n: self._convert_state(n, value, owner) for n, value in kept.items()}
             self.state[key if owner is None else owner] = kept
         for group, saved_group in zip(self.param_groups, saved, strict=True):
             given = saved_group.items()
             group.update({n: v for n, v in given if n not in ("params", "param_names")})
 
-    def _restored(self, name: str, value: Any, owner: Tensor) -> Any:
+    def _convert_state(self, name: str, value: Any, owner: Tensor) -> Any:
         """One saved state as it is kept for `owner`; counts are Python numbers."""
         if not isinstance(value, Tensor):
             return value

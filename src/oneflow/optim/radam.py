@@ -76,7 +76,7 @@ class RAdam(Optimizer):
             fresh1=1 - beta1,
             fresh2=1 - beta2,
             root_correction=root(correction2),
-            rectification=_rectification(beta2, correction2, state["step"]),
+            rect=_rect(beta2, correction2, state["step"]),
             eps=group["eps"],
             decay=0.0 if decoupled else decay,
             keep=1 - lr * decay if decoupled else 1.0,
@@ -84,7 +84,7 @@ class RAdam(Optimizer):
         )
 
 
-def _rectification(beta2: float, correction2: float, step: int) -> float:
+def _rect(beta2: float, correction2: float, step: int) -> float:
     """Factor that makes up for the variance of the second moment; 0 while that is not tractable."""
     longest = 2 / (1 - beta2) - 1
     length = longest - 2 * step * beta2**step / correction2

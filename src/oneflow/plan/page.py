@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from oneflow.base.quantities import bytes_text, flops_text, seconds_text
+from oneflow.base.units import bytes_text, flops_text, seconds_text
 from oneflow.plan.contents import CostEstimate, PlanContents
 from oneflow.plan.rows import OperatorRow, grouped
 

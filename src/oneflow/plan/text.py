@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from oneflow.base.quantities import bytes_text, flops_text, seconds_text
+from oneflow.base.units import bytes_text, flops_text, seconds_text
 from oneflow.plan.contents import CostEstimate, PlanContents
 from oneflow.plan.rows import OperatorRow, grouped
 

@@ -102,9 +102,9 @@ class ShapeEnvironment:
 
     def compare(self, function: _Binary, x: int, y: int) -> bool:
         """The outcome of a comparison of two sizes, on which the trace depends from now on."""
-        outcome = bool(function(self._values[x], self._values[y]))
-        self._guards[function, x, y] = outcome
-        return outcome
+        result = bool(function(self._values[x], self._values[y]))
+        self._guards[function, x, y] = result
+        return result
 
     def require_number(self, number: int) -> None:
         """Note that a size must be a number, and so all that it was computed from.
@@ -131,8 +131,8 @@ class ShapeEnvironment:
                 values.append(x if function is None else function(values[x], values[y]))
         except ZeroDivisionError:
             return None
-        for (function, x, y), outcome in self._guards.items():
-            if function(values[x], values[y]) is not outcome:
+        for (function, x, y), result in self._guards.items():
+            if function(values[x], values[y]) is not result:
                 return None
         return tuple(values)
 

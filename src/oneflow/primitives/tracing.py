@@ -11,8 +11,8 @@ from typing import Any
 import jax
 import numpy as np
 
+from oneflow.base.no_interrupt import run_without_interrupt
 from oneflow.base.spec import require_size
-from oneflow.base.uninterruptible import run_uninterruptible
 from oneflow.primitives.symbolic_size import shape_at
 
 # Primitives of JAX that only hold another jaxpr, by the parameter that it is in.
@@ -24,7 +24,7 @@ CALLS = {
     "custom_lin": "call_jaxpr",
 }
 # Scatters by name, in the spelling of every release of JAX, with how they combine elements.
-SCATTERS: dict[str, str | None] = {
+SCATTER_REDUCTIONS: dict[str, str | None] = {
     "scatter": None,
     **{f"scatter{sep}{how}": how for sep in "-_" for how in ("add", "sub", "mul", "min", "max")},
 }
@@ -150,7 +150,7 @@ def make_jaxpr(
 
     before = time.perf_counter()
     try:
-        return run_uninterruptible(run)
+        return run_without_interrupt(run)
     finally:
         TracingTime.seconds += time.perf_counter() - before
 

@@ -109,14 +109,14 @@ class ViewRule:
         write: ``write(base, new, *numbers, **attributes)`` is `base` after `new` was written into
             the view.
         layout: ``layout(base_layout, *numbers, **attributes)`` is the `StridedLayout` of the view.
-        overlaps: several elements of the view may be one element of the base.
+        has_overlap: several elements of the view may be one element of the base.
         compose: ``compose(numbers, attributes, next_numbers, next_attributes)`` returns numbers and
             attributes of the one view that equals two, one of the other; None if there is none.
     """
 
     write: Callable
     layout: Callable
-    overlaps: bool = False
+    has_overlap: bool = False
     compose: Callable | None = None
 
 

@@ -17,11 +17,11 @@ class TimedEvent:
 
     Attributes:
         event: the event.
-        self_nanoseconds: that time.
+        self_time_ns: that time.
     """
 
     event: Event
-    self_nanoseconds: int
+    self_time_ns: int
 
     @property
     def name(self) -> str:
@@ -36,7 +36,7 @@ class TimedEvent:
     @property
     def self_cpu_time_total(self) -> float:
         """Microseconds without those of the events inside it."""
-        return self.self_nanoseconds / _MICROSECOND
+        return self.self_time_ns / _MICROSECOND
 
     @property
     def input_shapes(self) -> list[list[int]]:
@@ -161,14 +161,14 @@ def _aligned(cells: list[list[str]]) -> str:
     """Rows of cells as text, the first column to the left and the others to the right."""
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     line = "  ".join("-" * width for width in widths)
-    texts = [
+    rows = [
         "  ".join(
             cell.rjust(width) if column else cell.ljust(width)
             for column, (cell, width) in enumerate(zip(row, widths, strict=True))
         )
         for row in cells
     ]
-    return "\n".join([line, texts[0], line, *texts[1:], line])
+    return "\n".join([line, rows[0], line, *rows[1:], line])
 
 
 def timed(events: Iterable[Event]) -> list[TimedEvent]:

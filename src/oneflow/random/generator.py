@@ -104,11 +104,11 @@ class _DrawState(threading.local):
 
     Attributes:
         capture: of the program that is being captured.
-        replayed: positions of generators from which draws are made again.
+        replay: positions of generators from which draws are made again.
     """
 
     capture: DrawCapture | None = None
-    replayed: Mapping[Generator, _GeneratorState] = MappingProxyType({})
+    replay: Mapping[Generator, _GeneratorState] = MappingProxyType({})
 
 
 _DRAW_STATE = _DrawState()
@@ -134,13 +134,13 @@ def replay_draws(generator: Generator, position: tuple[int, int] | None) -> Iter
         generator: the generator.
         position: seed and stream that it had; None draws as usual.
     """
-    before = _DRAW_STATE.replayed
+    before = _DRAW_STATE.replay
     if position is not None:
-        _DRAW_STATE.replayed = {**before, generator: _GeneratorState(*position)}
+        _DRAW_STATE.replay = {**before, generator: _GeneratorState(*position)}
     try:
         yield
     finally:
-        _DRAW_STATE.replayed = before
+        _DRAW_STATE.replay = before
 
 
 class Generator:
@@ -185,7 +185,7 @@ class Generator:
 
     def _current(self) -> _GeneratorState:
         """Its position for this thread: its own, a repeated one or one in a captured program."""
-        replay = _DRAW_STATE.replayed.get(self)
+        replay = _DRAW_STATE.replay.get(self)
         if replay is not None:
             return replay
         capture = _DRAW_STATE.capture

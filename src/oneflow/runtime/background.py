@@ -20,11 +20,11 @@ class Compilation(NamedTuple):
 
     Attributes:
         run: compiles it.
-        urgency: how much it matters now.
+        priority: how much it matters now.
     """
 
     run: Callable[[], None]
-    urgency: Callable[[], float]
+    priority: Callable[[], float]
 
 
 class BackgroundCompiler:
@@ -44,11 +44,11 @@ class BackgroundCompiler:
         """True if something is being compiled, or waits for it."""
         return not self._idle.is_set()
 
-    def submit(self, run: Callable[[], None], urgency: Callable[[], float] = lambda: 0.0) -> None:
-        """Run `run` soon; before others if its `urgency` is greater by then."""
+    def submit(self, run: Callable[[], None], priority: Callable[[], float] = lambda: 0.0) -> None:
+        """Run `run` soon; before others if its `priority` is greater by then."""
         with self._lock:
             self._idle.clear()
-            self._waiting.append(Compilation(run, urgency))
+            self._waiting.append(Compilation(run, priority))
             if self._thread is None:
                 name = f"{THREAD_PREFIX.read()}oneflow-compiler"
                 self._thread = threading.Thread(target=self._work, name=name, daemon=True)
@@ -68,9 +68,9 @@ class BackgroundCompiler:
             if not self._waiting:
                 self._idle.set()
                 return None
-            most_urgent = max(self._waiting, key=lambda each: each.urgency())
-            self._waiting.remove(most_urgent)
-            return most_urgent
+            highest = max(self._waiting, key=lambda each: each.priority())
+            self._waiting.remove(highest)
+            return highest
 
     def wait(self) -> None:
         """Block until all submitted programs have been compiled."""

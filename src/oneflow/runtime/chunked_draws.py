@@ -16,7 +16,7 @@ import jax
 import numpy as np
 
 from oneflow.base.device import Device
-from oneflow.base.uninterruptible import run_uninterruptible
+from oneflow.base.no_interrupt import run_without_interrupt
 from oneflow.compiler.sharding import committed_to
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.registry import Primitive
@@ -79,7 +79,7 @@ def _chunk_executable(
     started = time.perf_counter()
     types = [jax.ShapeDtypeStruct((), dtype) for dtype in (np.dtype(np.uint32), *dtypes)]
     jitted = jax.jit(draw, **committed_to(device))
-    executable = run_uninterruptible(lambda: jitted.lower(*types).compile())
+    executable = run_without_interrupt(lambda: jitted.lower(*types).compile())
     STATISTICS.operation_compiles += 1
     STATISTICS.compile_seconds += time.perf_counter() - started
     return executable

@@ -19,9 +19,9 @@ import numpy as np
 from oneflow.base import environment
 from oneflow.base.device import xla_device
 from oneflow.base.errors import OutOfMemoryError
+from oneflow.base.no_interrupt import run_without_interrupt
 from oneflow.base.placement import Placement
-from oneflow.base.quantities import bytes_text
-from oneflow.base.uninterruptible import run_uninterruptible
+from oneflow.base.units import bytes_text
 from oneflow.compiler.lower import check_executable, operation_executable, typed_scalar
 from oneflow.interpreter.numpy_function import NumpyFunction, is_expensive, numpy_function_of
 from oneflow.primitives.operation import Operation
@@ -290,7 +290,7 @@ def _call_new(executable: Callable, operands: Sequence[Any]) -> Any:
     """Return the results of an executable that JAX traces and compiles in this call."""
     started = time.perf_counter()
     with span(EventKind.COMPILATION, "compile an operator"):
-        results = run_uninterruptible(lambda: executable(*operands))
+        results = run_without_interrupt(lambda: executable(*operands))
     STATISTICS.compile_seconds += time.perf_counter() - started
     return results
 

@@ -37,9 +37,9 @@ from oneflow.runtime.cold import FailedResult, run_cold
 from oneflow.runtime.counters import STATISTICS
 from oneflow.runtime.events import SINK, EventKind, span
 from oneflow.runtime.program_cache import CachedProgram, ProgramCache
-from oneflow.runtime.recovery import restore_replaced
+from oneflow.runtime.restore import restore_replaced
 from oneflow.tuning.linux import FREE_LISTS
-from oneflow.tuning.switches import Setting, is_on
+from oneflow.tuning.settings import Setting, is_on
 
 logger = logging.getLogger("oneflow.eager")
 
@@ -50,7 +50,7 @@ def reference_counts(objects: list[Any]) -> list[int]:
 
 
 # The count of an array that only the recorder's list holds; it differs between Python versions.
-_UNREFERENCED = reference_counts([object()])[0]
+_NO_OTHER_REFERENCE = reference_counts([object()])[0]
 
 
 _settings_lock = threading.RLock()
@@ -406,7 +406,7 @@ def _lookup(recorder: Recorder, positions: list[int]) -> tuple[CachedProgram, tu
 def _key(recorder: Recorder, positions: list[int]) -> tuple[tuple, ...]:
     """The key of a recorder's program, see `ProgramKey`."""
     counts = reference_counts(recorder.arrays)
-    donated = tuple([i for i, count in enumerate(counts) if count == _UNREFERENCED])
+    donated = tuple([i for i, count in enumerate(counts) if count == _NO_OTHER_REFERENCE])
     return tuple(recorder.key), tuple(positions), donated, tuple(recorder.updates)
 
 
@@ -424,7 +424,7 @@ def _warm_up(
     if SETTINGS.background and SETTINGS.mode == "deferred" and not _must_agree(device):
         cached.queued = True
         COMPILER.submit(
-            lambda: _compile_ahead(cached, donated, device), urgency=lambda: cached.seen
+            lambda: _compile_ahead(cached, donated, device), priority=lambda: cached.seen
         )
     else:
         _compile(cached, donated, device)

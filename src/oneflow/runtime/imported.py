@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from oneflow.runtime import collection_pause
+from oneflow.runtime import gc_during_import
 
-collection_pause.end()
+gc_during_import.end()

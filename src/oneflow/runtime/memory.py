@@ -8,8 +8,8 @@ import jax
 import numpy as np
 
 from oneflow.base.device import PREPARE_PROCESS, Device, device_from_xla, xla_device
+from oneflow.base.no_interrupt import run_without_interrupt
 from oneflow.base.planning import is_planning
-from oneflow.base.uninterruptible import run_uninterruptible
 from oneflow.runtime.eager import Absent
 
 
@@ -44,7 +44,7 @@ def wait_until_ready(arrays: Any) -> None:
 def copy_of_dlpack(exporter: Any) -> tuple[jax.Array, Device]:
     """A copy of the memory behind an object with `__dlpack__`, and its device."""
     PREPARE_PROCESS.value()
-    array = run_uninterruptible(
+    array = run_without_interrupt(
         lambda: jax.numpy.array(jax.dlpack.from_dlpack(exporter), copy=True)
     )
     return array, device_from_xla(next(iter(array.devices())))

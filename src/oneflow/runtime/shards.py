@@ -11,10 +11,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from oneflow.base import cluster
+from oneflow.base.no_interrupt import run_without_interrupt
 from oneflow.base.placement import Placement
 from oneflow.base.sbp import PARTIAL_SUM
 from oneflow.base.spec import TensorSpec
-from oneflow.base.uninterruptible import run_uninterruptible
 from oneflow.compiler.sharding import array_shape, named_sharding, of_dtype, partial_axes
 from oneflow.primitives.shard_shapes import mesh_coordinates, shard_shape, shard_slices
 from oneflow.primitives.sharding.partial_sums import additive_identity
@@ -45,7 +45,7 @@ def make_global_array(spec: TensorSpec, shard_at: Callable[[Coordinate], Any]) -
     blocks = []
     for coordinate, device in addressable_coordinates(placement):
         shard = of_dtype(shard_at(coordinate), spec)
-        blocks.append(run_uninterruptible(partial(_put_shard, shard, leading, shape, device)))
+        blocks.append(run_without_interrupt(partial(_put_shard, shard, leading, shape, device)))
     return jax.make_array_from_single_device_arrays(array_shape(spec), named_sharding(spec), blocks)
 
 
@@ -103,7 +103,7 @@ def local_shard(array: Any, spec: TensorSpec, index: int | None = None) -> jax.A
         unpadded = block.reshape(block.shape[len(partial_axes(spec)) :])
         return jnp.array(unpadded[tuple(map(slice, sizes))], copy=True)
 
-    return run_uninterruptible(copy)
+    return run_without_interrupt(copy)
 
 
 def empty_shard(spec: TensorSpec) -> jax.Array:

@@ -10,10 +10,10 @@ import numpy as np
 from jax import lax
 
 from oneflow.base import cluster
+from oneflow.base.no_interrupt import compiled_without_interrupt
 from oneflow.base.placement import Placement, Sharding, mesh_axis
 from oneflow.base.sbp import BROADCAST, PARTIAL_SUM, NdSbp, Split
 from oneflow.base.spec import TensorSpec, spec_of
-from oneflow.base.uninterruptible import compiled_uninterruptibly
 from oneflow.compiler.sharding import named_sharding, partition_of
 from oneflow.control_plane.collective_launch import launch_collective
 from oneflow.primitives.shard_shapes import shard_shape
@@ -115,7 +115,7 @@ def _shift_program(layers: TensorSpec) -> Any:
 
     mesh = layers.device.mesh
     program = jax.jit(jax.shard_map(shift, mesh=mesh, in_specs=partition, out_specs=partition))
-    return compiled_uninterruptibly(program)
+    return compiled_without_interrupt(program)
 
 
 def _send_from_first_rank(array: Any, source: TensorSpec, target: TensorSpec) -> Any:
@@ -144,4 +144,4 @@ def _sum_program(layers: TensorSpec) -> Any:
 
     mesh = layers.device.mesh
     program = jax.jit(jax.shard_map(add, mesh=mesh, in_specs=partition, out_specs=partition))
-    return compiled_uninterruptibly(program)
+    return compiled_without_interrupt(program)

@@ -20,7 +20,7 @@ import numpy as np
 
 from oneflow.serving.errors import ErrorKind, RequestError
 from oneflow.serving.joining import join, run_error, split
-from oneflow.serving.served_graph import Bucket, ServedGraph
+from oneflow.serving.model_graph import Bucket, ModelGraph
 from oneflow.serving.statistics import RunTimes, Statistics
 
 logger = logging.getLogger("oneflow.serving")
@@ -52,7 +52,7 @@ class PendingRequest:
 
 
 @dataclass(slots=True)
-class _Outcome:
+class _FinishedRun:
     """A run that is over: the outputs, or the error, of each of its requests."""
 
     requests: Sequence[PendingRequest]
@@ -89,7 +89,7 @@ class Batcher:
     """
 
     def __init__(
-        self, name: str, graph: ServedGraph, options: BatchingOptions, statistics: Statistics
+        self, name: str, graph: ModelGraph, options: BatchingOptions, statistics: Statistics
     ) -> None:
         self._graph = graph
         self._options = options
@@ -146,7 +146,7 @@ class Batcher:
             ]
             if expired:
                 error = RequestError(ErrorKind.EXPIRED, "the deadline passed in the queue")
-                self._deliver(_Outcome(expired, [error] * len(expired)))
+                self._deliver(_FinishedRun(expired, [error] * len(expired)))
             running = [
                 request
                 for request in requests
@@ -212,7 +212,7 @@ class Batcher:
         for request in requests:
             request.started = started
         try:
-            outcome = self._run_together(requests)
+            finished = self._run_batch(requests)
         except Exception as error:
             if len(requests) > 1:
                 for request in requests:
@@ -221,10 +221,10 @@ class Batcher:
             failure = run_error(error)
             if failure.kind is ErrorKind.FAILED:
                 logger.error("a run failed", exc_info=error)
-            outcome = _Outcome(requests, [failure])
-        self._deliver(outcome)
+            finished = _FinishedRun(requests, [failure])
+        self._deliver(finished)
 
-    def _run_together(self, requests: Sequence[PendingRequest]) -> _Outcome:
+    def _run_batch(self, requests: Sequence[PendingRequest]) -> _FinishedRun:
         clock = time.perf_counter_ns
         bucket = requests[0].bucket
         rows = sum(request.rows for request in requests)
@@ -236,28 +236,28 @@ class Batcher:
         computed = clock()
         results = split(outputs, [request.rows for request in requests])
         times = RunTimes(joined - begin, computed - joined, clock() - computed)
-        return _Outcome(requests, results, rows, times)
+        return _FinishedRun(requests, results, rows, times)
 
-    def _deliver(self, outcome: _Outcome) -> None:
-        self._loop.call_soon_threadsafe(self._answer, outcome)
+    def _deliver(self, finished: _FinishedRun) -> None:
+        self._loop.call_soon_threadsafe(self._answer, finished)
 
     # --- the thread of the event loop
 
-    def _answer(self, outcome: _Outcome) -> None:
+    def _answer(self, finished: _FinishedRun) -> None:
         now = time.perf_counter_ns()
-        if outcome.times is not None:
-            self._statistics.add_run(outcome.rows, outcome.times)
-        for request, result in zip(outcome.requests, outcome.results, strict=True):
+        if finished.times is not None:
+            self._statistics.add_run(finished.rows, finished.times)
+        for request, result in zip(finished.requests, finished.results, strict=True):
             if request.future.done():
                 continue
             if isinstance(result, RequestError):
                 request.future.set_exception(result)
                 continue
-            assert outcome.times is not None
+            assert finished.times is not None
             self._statistics.add_success(
                 max(request.rows, 1),
                 now - request.arrived,
                 request.started - request.arrived,
-                outcome.times,
+                finished.times,
             )
             request.future.set_result(result)

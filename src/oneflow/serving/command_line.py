@@ -64,11 +64,11 @@ def _serve(arguments: Sequence[str]) -> None:
     # It would write down malformed requests in full, which are answered with an error.
     logging.getLogger("aiohttp.server").setLevel(logging.CRITICAL)
     if options.restart:
-        sys.exit(_supervise(arguments, options))
+        sys.exit(_run_supervisor(arguments, options))
     serve(options.path, _server_options(options))
 
 
-def _supervise(arguments: Sequence[str], options: argparse.Namespace) -> int:
+def _run_supervisor(arguments: Sequence[str], options: argparse.Namespace) -> int:
     """Serve a folder by a process that is started again when it was killed.
 
     Raises:
@@ -78,8 +78,8 @@ def _supervise(arguments: Sequence[str], options: argparse.Namespace) -> int:
     if not options.grpc:
         raise ValueError("--restart needs a fixed port of gRPC, so that clients find it again")
     with listen(options.host, options.http) as listener:
-        own = [each for each in arguments if each != "--restart"]
-        return Supervisor([*own, "--http-socket", str(listener.fileno())], [listener]).run()
+        kept = [each for each in arguments if each != "--restart"]
+        return Supervisor([*kept, "--http-socket", str(listener.fileno())], [listener]).run()
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -33,7 +33,7 @@ class _Sequence:
         sampler: draws its tokens.
         answers: gets its tokens, then None, or an error.
         fed: the tokens that the graph has seen.
-        produced: the tokens of the answer.
+        generated: the tokens of the answer.
         token: the one that is fed next.
         arrived: `time.perf_counter_ns` when it joined the queue.
         started: and when it got a place.
@@ -44,7 +44,7 @@ class _Sequence:
     sampler: TokenSampler
     answers: asyncio.Queue[int | RequestError | None] = field(default_factory=asyncio.Queue)
     fed: int = 0
-    produced: int = 0
+    generated: int = 0
     token: int = 0
     arrived: int = field(default_factory=time.perf_counter_ns)
     started: int = 0
@@ -117,20 +117,20 @@ class ContinuousBatcher:
 
     def _checked(self, request: GenerationRequest) -> GenerationRequest:
         """Return a request with its number of tokens; raises the error of a wrong one."""
-        vocabulary = self._graph.vocabulary
-        wrong = [token for token in request.tokens if not 0 <= token < vocabulary]
+        token_count = self._graph.vocabulary
+        wrong = [token for token in request.tokens if not 0 <= token < token_count]
         if wrong:
             raise RequestError(
-                ErrorKind.INVALID, f"token {wrong[0]} is none of 0 to {vocabulary - 1}"
+                ErrorKind.INVALID, f"token {wrong[0]} is none of 0 to {token_count - 1}"
             )
-        room = self._max_length - len(request.tokens)
-        if room < max(request.max_tokens, 1):
+        remaining = self._max_length - len(request.tokens)
+        if remaining < max(request.max_tokens, 1):
             raise RequestError(
                 ErrorKind.INVALID,
                 f"{len(request.tokens)} tokens and {max(request.max_tokens, 1)} more are longer "
                 f"than {self._max_length}, which a sequence may have",
             )
-        return request._replace(max_tokens=request.max_tokens or room)
+        return request._replace(max_tokens=request.max_tokens or remaining)
 
     async def close(self) -> None:
         """End the thread after the sequences that are there."""
@@ -192,15 +192,15 @@ class ContinuousBatcher:
     def _answer(self, place: int, sequence: _Sequence, token: int) -> None:
         """Send a token; the last one makes place for another sequence."""
         sequence.token = token
-        sequence.produced += 1
+        sequence.generated += 1
         self._call(sequence.answers.put_nowait, token)
         request = sequence.request
-        if sequence.produced >= request.max_tokens or token == request.stop_token:
+        if sequence.generated >= request.max_tokens or token == request.stop_token:
             self._places[place] = None
             now = time.perf_counter_ns()
             times = RunTimes(0, now - sequence.started, 0)
-            total, queued = now - sequence.arrived, sequence.started - sequence.arrived
-            self._call(self._statistics.add_success, sequence.produced, total, queued, times)
+            total, queue_time = now - sequence.arrived, sequence.started - sequence.arrived
+            self._call(self._statistics.add_success, sequence.generated, total, queue_time, times)
             self._call(sequence.answers.put_nowait, None)
 
     def _fail(self, error: Exception) -> None:

@@ -13,8 +13,8 @@ from oneflow.serving.continuous_batching import ContinuousBatcher
 from oneflow.serving.generation import GenerationRequest
 from oneflow.serving.generator_graph import GeneratorGraph
 from oneflow.serving.model_config import complete_generator_config, max_length_of
+from oneflow.serving.model_graph import ANY_SIZE, TensorMetadata
 from oneflow.serving.model_version import ModelVersion
-from oneflow.serving.served_graph import ANY_SIZE, TensorMetadata
 
 INPUTS = (TensorMetadata("tokens", int64, (ANY_SIZE,)),)
 OUTPUTS = (TensorMetadata("token", int64, (1,)),)

@@ -14,11 +14,11 @@ from oneflow.serving.batching import Batcher, BatchingOptions, PendingRequest
 from oneflow.serving.errors import ErrorKind, RequestError
 from oneflow.serving.generation import GenerationRequest
 from oneflow.serving.model_config import complete_config, has_batching
+from oneflow.serving.model_graph import ModelGraph
 from oneflow.serving.model_version import ModelVersion
-from oneflow.serving.served_graph import ServedGraph
 
 
-def load_graph(folder: Path, name: str, config: Any) -> tuple[ServedGraph, Any]:
+def load_graph(folder: Path, name: str, config: Any) -> tuple[ModelGraph, Any]:
     """Load a saved graph and compile its programs; takes a while.
 
     Args:
@@ -33,7 +33,7 @@ def load_graph(folder: Path, name: str, config: Any) -> tuple[ServedGraph, Any]:
         ValueError: the graph cannot be served, or the configuration is for another one.
         RuntimeError: the graph is damaged, or was saved for another kind of device.
     """
-    graph = ServedGraph(folder, config.max_batch_size if has_batching(config) else None)
+    graph = ModelGraph(folder, config.max_batch_size if has_batching(config) else None)
     complete = complete_config(config, name, graph)
     graph.warm_up()
     return graph, complete
@@ -49,7 +49,7 @@ class GraphVersion(ModelVersion):
         graph: the model.
     """
 
-    def __init__(self, name: str, version: int, config: Any, graph: ServedGraph) -> None:
+    def __init__(self, name: str, version: int, config: Any, graph: ModelGraph) -> None:
         super().__init__(name, version, config)
         self.inputs, self.outputs = graph.inputs, graph.outputs
         self._graph = graph

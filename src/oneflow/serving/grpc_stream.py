@@ -51,7 +51,7 @@ class InferStream:
         self._answer = answer
         self._responses: asyncio.Queue[Any] = asyncio.Queue(_BUFFER)
 
-    async def responses(self, requests: AsyncIterator[bytes]) -> AsyncGenerator[Any]:
+    async def answer_all(self, requests: AsyncIterator[bytes]) -> AsyncGenerator[Any]:
         """Return the answers to the requests of the stream; an error ends none but its own."""
         reader = asyncio.create_task(self._read(requests))
         try:

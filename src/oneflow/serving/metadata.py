@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from oneflow.serving.datatypes import datatype_of
+from oneflow.serving.model_graph import ANY_SIZE, TensorMetadata
 from oneflow.serving.model_version import ModelVersion
 from oneflow.serving.protocol.messages import messages
 from oneflow.serving.repository import Repository
-from oneflow.serving.served_graph import ANY_SIZE, TensorMetadata
 from oneflow.serving.statistics import Duration
 from oneflow.version import __version__
 

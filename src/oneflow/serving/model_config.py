@@ -9,8 +9,8 @@ from typing import Any
 from google.protobuf import text_format
 
 from oneflow.serving.datatypes import datatype_of
+from oneflow.serving.model_graph import ModelGraph, TensorMetadata
 from oneflow.serving.protocol.messages import messages
-from oneflow.serving.served_graph import ServedGraph, TensorMetadata
 
 CONFIG_FILE = "config.pbtxt"
 BACKEND = "oneflow"
@@ -47,7 +47,7 @@ def has_batching(config: Any) -> bool:
     return bool(config.max_batch_size or config.input)
 
 
-def complete_config(config: Any, name: str, graph: ServedGraph) -> Any:
+def complete_config(config: Any, name: str, graph: ModelGraph) -> Any:
     """Return a configuration with everything that the graph says.
 
     Raises:

@@ -46,8 +46,8 @@ def version_folders(folder: Path) -> dict[int, Path]:
     """Return the folders of a model's versions by number."""
     if is_saved_graph(folder):
         return {1: folder}
-    numbered = [each for each in folder.iterdir() if each.is_dir() and each.name.isdecimal()]
-    return {int(each.name): each for each in numbered if int(each.name) > 0}
+    versions = [each for each in folder.iterdir() if each.is_dir() and each.name.isdecimal()]
+    return {int(each.name): each for each in versions if int(each.name) > 0}
 
 
 def chosen_versions(config: Any, versions: dict[int, Path]) -> dict[int, Path]:

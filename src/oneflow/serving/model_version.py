@@ -13,7 +13,7 @@ import numpy as np
 
 from oneflow.serving.errors import ErrorKind, RequestError
 from oneflow.serving.generation import GenerationRequest
-from oneflow.serving.served_graph import TensorMetadata
+from oneflow.serving.model_graph import TensorMetadata
 from oneflow.serving.statistics import Statistics
 
 

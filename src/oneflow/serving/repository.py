@@ -74,7 +74,7 @@ class Repository:
         self._path = path
         self._models: dict[str, _Model] = {}
         self._lock = asyncio.Lock()
-        self._retired: set[asyncio.Task[None]] = set()
+        self._closing: set[asyncio.Task[None]] = set()
         self._is_loaded = False
 
     # --- finding
@@ -137,7 +137,7 @@ class Repository:
 
     # --- loading
 
-    async def refresh(self) -> None:
+    async def update(self) -> None:
         """Load what is new or has changed, unload what is gone.
 
         Raises:
@@ -146,7 +146,7 @@ class Repository:
         async with self._lock:
             folders = await asyncio.to_thread(model_folders, self._path)
             for name in self._models.keys() - folders.keys():
-                self._retire(self._models.pop(name).versions)
+                self._close_versions(self._models.pop(name).versions)
             for name, folder in folders.items():
                 files = await asyncio.to_thread(fingerprint, folder)
                 model = self._models.setdefault(name, _Model())
@@ -185,16 +185,16 @@ class Repository:
             if model is None:
                 raise RequestError(ErrorKind.NOT_FOUND, f"there is no model `{name}`")
             model.is_unloaded = True
-            retired, model.versions, model.files, model.failures = model.versions, {}, {}, {}
-            self._retire(retired)
+            closing, model.versions, model.files, model.failures = model.versions, {}, {}, {}
+            self._close_versions(closing)
 
     async def close(self) -> None:
         """Answer all requests in the queues, then end."""
         async with self._lock:
             for model in self._models.values():
-                self._retire(model.versions)
+                self._close_versions(model.versions)
                 model.versions = {}
-            await asyncio.gather(*self._retired)
+            await asyncio.gather(*self._closing)
 
     async def _load(self, name: str, model: _Model, folder: Path) -> None:
         """Exchange the versions of a model at once, when all of the new ones are ready.
@@ -227,14 +227,14 @@ class Repository:
         model.files = {**(model.files if failures else {}), **{n: files[n] for n in loaded}}
         replaced = {n: each for n, each in model.versions.items() if loaded.get(n) is not each}
         model.versions = {**kept_versions, **loaded}
-        self._retire({n: e for n, e in replaced.items() if model.versions.get(n) is not e})
+        self._close_versions({n: e for n, e in replaced.items() if model.versions.get(n) is not e})
 
-    def _retire(self, versions: dict[int, ModelVersion]) -> None:
+    def _close_versions(self, versions: dict[int, ModelVersion]) -> None:
         """Let versions that nobody finds any more answer what they have."""
         for version in versions.values():
             task = asyncio.create_task(version.close())
-            self._retired.add(task)
-            task.add_done_callback(self._retired.discard)
+            self._closing.add(task)
+            task.add_done_callback(self._closing.discard)
 
 
 async def _load_version(path: Path, name: str, number: int, config: Any) -> ModelVersion:

@@ -11,6 +11,7 @@ import socket
 import ssl
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import grpc
 import grpc.aio
@@ -97,17 +98,17 @@ class Server:
             stack.push_async_callback(repository.close)
             # Requests that wait in a socket since another server died want an answer, which is
             # there when the models are; otherwise health is answered while they are loaded.
-            is_successor = options.http_socket is not None
-            if is_successor:
-                await repository.refresh()
+            has_socket = options.http_socket is not None
+            if has_socket:
+                await repository.update()
             if options.http is not None:
                 await self._start_http(http, options.http, stack)
             if options.grpc is not None:
                 await self._start_grpc(service, options.grpc, stack)
-            if not is_successor:
-                await repository.refresh()
-            ports = {"http": self.http_port, "grpc": self.grpc_port}
-            details = {**ports, "host": options.host, "pid": os.getpid()}
+            if not has_socket:
+                await repository.update()
+            details: dict[str, Any] = {"http": self.http_port, "grpc": self.grpc_port}
+            details |= {"host": options.host, "pid": os.getpid()}
             logger.info("server ready", extra=details)
             if started is not None:
                 started.set()
@@ -176,7 +177,7 @@ class Server:
                     await stop.wait()
                     return
             try:
-                await repository.refresh()
+                await repository.update()
             except OSError as error:  # a network drive may be back soon
                 logger.error("repository not read", extra={"reason": str(error)})
 

@@ -96,17 +96,17 @@ class Statistics:
         self.runs += 1
         self.batches[rows].add(times)
 
-    def add_success(self, rows: int, total: int, queued: int, times: RunTimes) -> None:
+    def add_success(self, rows: int, total: int, queue_time: int, times: RunTimes) -> None:
         """Count a request that was answered.
 
         Args:
             rows: its rows.
             total: the nanoseconds from its arrival to its answer.
-            queued: those until its run began.
+            queue_time: those until its run began.
             times: those of its run.
         """
         self.success.add(total)
-        self.queue.add(queued)
+        self.queue.add(queue_time)
         self.input.add(times.input)
         self.infer.add(times.infer)
         self.output.add(times.output)

@@ -13,7 +13,7 @@ from types import FrameType
 
 logger = logging.getLogger("oneflow.serving")
 # Seconds from one start of the server to the next: one that dies at once does not keep a core busy.
-_PAUSE = 1.0
+_RESTART_INTERVAL = 1.0
 _WAITING_CONNECTIONS = 1024
 
 
@@ -59,7 +59,7 @@ class Supervisor:
                 return code if code >= 0 else 128 - code  # as shells count
             details = {"signal": -code, "pid": self._server.pid}
             logger.error("server killed, it is started again", extra=details)
-            time.sleep(max(0.0, started + _PAUSE - time.monotonic()))
+            time.sleep(max(0.0, started + _RESTART_INTERVAL - time.monotonic()))
 
     def _stop(self, _number: int, _frame: FrameType | None) -> None:
         self._is_stopping = True

@@ -50,7 +50,7 @@ class BatchSharding:
         return math.prod(self._split_sizes) * self.replica[1]
 
     @property
-    def own_shards(self) -> list[int]:
+    def local_shards(self) -> list[int]:
         """The parts that this process reads; one process alone reads all of a replica."""
         number, replicas = self.replica
         count = self.shards // replicas

@@ -31,7 +31,7 @@ def deep_copy(self: Tensor, memo: dict[int, Any]) -> Tensor:
 
 def shallow_copy(self: Tensor) -> Tensor:
     """Another leaf on the same memory."""
-    result = alias_storage(wrap(self.value.alias()), self, silent=False)
+    result = alias_storage(wrap(self.value.alias()), self, quiet=False)
     return result.requires_grad_(self.requires_grad)
 
 

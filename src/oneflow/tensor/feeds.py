@@ -42,14 +42,14 @@ class FeedCapture:
         sharding: where local tensors are, and those of readers that are not told where.
         readers: those that functions without a module have opened, in their order.
         feeds: the feeds.
-        opened: how many readers the functions have opened so far.
+        reader_count: how many readers the functions have opened so far.
     """
 
     new_tensor: Callable[[TensorSpec], Tensor]
     sharding: BatchSharding = field(default_factory=BatchSharding)
     readers: dict[Any, Any] = field(default_factory=dict)
     feeds: list[Feed] = field(default_factory=list)
-    opened: int = 0
+    reader_count: int = 0
 
     def add(self, spec: TensorSpec, read: Callable[[Values], Tensor]) -> Tensor:
         """Return the tensor of a new feed."""
@@ -59,8 +59,8 @@ class FeedCapture:
 
     def reader(self, make: Callable[[], Any]) -> Any:
         """Return the reader that an earlier recording opened at this place, or a new one."""
-        key = self.sharding.replica, self.opened
-        self.opened += 1
+        key = self.sharding.replica, self.reader_count
+        self.reader_count += 1
         if key not in self.readers:
             self.readers[key] = make()
         return self.readers[key]
@@ -84,7 +84,7 @@ def capture_feeds(capture: FeedCapture) -> Iterator[FeedCapture]:
         _capture.reset(token)
 
 
-def refill(feeds: Sequence[Feed]) -> None:
+def read_next(feeds: Sequence[Feed]) -> None:
     """Read the next values of all feeds; those that come from one batch stay together."""
     values: Values = {}
     for each in feeds:

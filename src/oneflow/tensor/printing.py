@@ -24,7 +24,7 @@ class PrintOptions:
 
 
 OPTIONS = PrintOptions()
-_PROFILES = {
+_BY_PROFILE = {
     "default": PrintOptions(),
     "short": PrintOptions(precision=2, edgeitems=2),
     "full": PrintOptions(threshold=math.inf),
@@ -60,9 +60,9 @@ def set_printoptions(
         >>> flow.set_printoptions(profile="default")
     """
     if profile is not None:
-        if profile not in _PROFILES:
-            raise ValueError(f"`profile` must be one of {sorted(_PROFILES)}, got {profile!r}")
-        start = _PROFILES[profile]
+        if profile not in _BY_PROFILE:
+            raise ValueError(f"`profile` must be one of {sorted(_BY_PROFILE)}, got {profile!r}")
+        start = _BY_PROFILE[profile]
         OPTIONS.precision, OPTIONS.threshold = start.precision, start.threshold
         OPTIONS.edgeitems, OPTIONS.linewidth = start.edgeitems, start.linewidth
     given = {

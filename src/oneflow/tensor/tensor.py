@@ -32,7 +32,7 @@ from oneflow.tensor.views import (
     alias_storage,
     cut_off,
     note_replacement,
-    refresh,
+    recompute,
     start_family,
     with_history_of,
     write,
@@ -91,7 +91,7 @@ class Tensor:
         family = self._family
         if family is None or self._seen == family.storage.version:
             return self._value
-        return refresh(self)
+        return recompute(self)
 
     # --- what is known without running anything
 
@@ -331,7 +331,7 @@ class Tensor:
 
     def detach(self) -> Tensor:
         """The same memory without autograd history: writing to either changes both."""
-        return alias_storage(_from_value(self.value.alias()), self, silent=False)
+        return alias_storage(_from_value(self.value.alias()), self, quiet=False)
 
     def detach_(self) -> Tensor:
         """Cut this tensor off its history.
@@ -346,7 +346,7 @@ class Tensor:
     @property
     def data(self) -> Tensor:
         """Like `detach`, but writes do not count for autograd's check of saved tensors."""
-        return alias_storage(_from_value(self.value.alias()), self, silent=True)
+        return alias_storage(_from_value(self.value.alias()), self, quiet=True)
 
     @data.setter
     def data(self, new: Tensor) -> None:

@@ -85,11 +85,11 @@ class Storage:
             self._tracked = [reference for reference in tracked if reference() is not None]
             self._prune_at = 2 * len(self._tracked) + 32
 
-    def replace(self, root: Value, silent: bool) -> None:
+    def replace(self, root: Value, quiet: bool) -> None:
         """Write: `root` is the new content."""
         note_replacement(root, self.value, partial(_invalidate, ref(self)))
         replaced: list[ref[Value]] = []
-        if not silent:
+        if not quiet:
             replaced, self._tracked = self._tracked, []
         self.value = root
         self.version += 1
@@ -127,21 +127,21 @@ class Family:
         prefix: the views that lead from the storage to this family's root.
         value: the root with this family's history.
         version: version of the storage that `value` belongs to.
-        silent: writes do not count for autograd's check of saved tensors (`Tensor.data`).
+        quiet: writes do not count for autograd's check of saved tensors (`Tensor.data`).
         unrecorded: a view made in `no_grad` of something that requires grad; writing to it while
             gradients are recorded would silently lose gradients.
     """
 
-    __slots__ = ("prefix", "silent", "storage", "unrecorded", "value", "version")
+    __slots__ = ("prefix", "quiet", "storage", "unrecorded", "value", "version")
 
     def __init__(
-        self, storage: Storage, value: Value, prefix: Chain = (), silent: bool = False
+        self, storage: Storage, value: Value, prefix: Chain = (), quiet: bool = False
     ) -> None:
         self.storage = storage
         self.prefix = prefix
         self.value = value
         self.version = storage.version
-        self.silent = silent
+        self.quiet = quiet
         self.unrecorded = False
 
     def current(self) -> Value:
@@ -164,7 +164,7 @@ class Family:
             with no_grad():
                 new_root = scatter_back(storage.value, self.prefix, root)
             marked_like(new_root, root)
-        storage.replace(new_root, self.silent)
+        storage.replace(new_root, self.quiet)
         if new_root is not root:
             storage.track(root)
         self.value, self.version = root, storage.version
@@ -210,7 +210,7 @@ def _composed(chain: Chain) -> Chain:
 
 def overlapping(step: ViewStep) -> bool:
     """Return True if a view made by `step` may show an element of its base several times."""
-    return step[0].view_rule.overlaps
+    return step[0].view_rule.has_overlap
 
 
 def _put_where_seen(base: Value, chain: Chain, new: Value) -> Value:
@@ -284,11 +284,11 @@ def join(view: T, base: Handle, step: ViewStep) -> T:
     return view
 
 
-def start_family(root: Handle, base: Handle, steps: Chain = (), silent: bool = False) -> Family:
+def start_family(root: Handle, base: Handle, steps: Chain = (), quiet: bool = False) -> Family:
     """Make `root` the root of a new family on the storage of `base`, after the views `steps`."""
     family = share(base)
     prefix = (*family.prefix, *base._chain, *steps)
-    new_family = Family(family.storage, root._value, prefix, silent or family.silent)
+    new_family = Family(family.storage, root._value, prefix, quiet or family.quiet)
     root._family, root._chain, root._seen = new_family, (), family.storage.version
     return new_family
 
@@ -305,16 +305,16 @@ def join_storage(tensor: Handle, step: ViewStep, wrap: Callable[[Value], T]) -> 
             raise RuntimeError(
                 "as_strided: gradients of a detached part of a tensor are not tracked"
             )
-        family = Family(family.storage, family.storage.value.alias(), (), family.silent)
+        family = Family(family.storage, family.storage.value.alias(), (), family.quiet)
     base = wrap(family.current())
     base._family, base._chain, base._seen = family, (), family.storage.version
     primitive, numbers, attributes = step
     return join(wrap(primitive(base._value, *numbers, **attributes)), base, step)
 
 
-def alias_storage(alias: T, tensor: Handle, silent: bool) -> T:
+def alias_storage(alias: T, tensor: Handle, quiet: bool) -> T:
     """Make the fresh tensor `alias`, an alias without history, share memory with `tensor`."""
-    start_family(alias, tensor, silent=silent).storage.track(alias._value)
+    start_family(alias, tensor, quiet=quiet).storage.track(alias._value)
     return alias
 
 
@@ -326,7 +326,7 @@ def cut_off(tensor: T, value: Value) -> T:
     return tensor
 
 
-def refresh(tensor: Handle) -> Value:
+def recompute(tensor: Handle) -> Value:
     """Recompute a tensor whose storage was written to since it was last read."""
     family = tensor._family
     value = family.current()

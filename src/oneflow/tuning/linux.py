@@ -24,7 +24,7 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
-from oneflow.tuning.switches import Setting, is_on
+from oneflow.tuning.settings import Setting, is_on
 
 # Options of mallopt(3), and the names by which a user may have set them in the environment: a
 # variable of its own, or one of ``GLIBC_TUNABLES``.
@@ -35,10 +35,10 @@ _NAMES = {
     "MALLOC_ARENA_MAX": "glibc.malloc.arena_max",
 }
 # Larger blocks do go back to the system: most are a user's own, a step's memory seldom is.
-_MAX_RETAINED_BLOCK = 2**31 - 1
+_MAX_HEAP_BLOCK = 2**31 - 1
 # Python's and XLA's threads share one heap, and glibc lets a thread cache only 7 blocks of a size.
 # glibc reads this when a process begins, so that only the launcher can set it for its processes.
-THREAD_CACHE_TUNABLES = "glibc.malloc.tcache_count=200"
+THREAD_CACHE_SETTING = "glibc.malloc.tcache_count=200"
 # Free blocks are allocated in these sizes, larger ones in several. For smaller ones glibc keeps a
 # list for each size, of which the first block will do.
 _MIN_BLOCK, _MAX_BLOCK = 2**10, 2**26
@@ -70,7 +70,7 @@ def retain_freed_memory() -> bool:
     set_option = _function("mallopt", ctypes.c_int, ctypes.c_int, ctypes.c_int)
     if set_option is None or not is_on(Setting.ALLOCATOR) or _is_set_by_user():
         return False
-    set_option(_MMAP_THRESHOLD, _MAX_RETAINED_BLOCK)
+    set_option(_MMAP_THRESHOLD, _MAX_HEAP_BLOCK)
     set_option(_TRIM_THRESHOLD, -1)
     # Heaps of threads other than the main one cannot hold blocks above 64 MiB.
     set_option(_ARENA_MAX, 1)
@@ -80,8 +80,8 @@ def retain_freed_memory() -> bool:
 
 def _is_set_by_user() -> bool:
     """Return whether the user has set any of the options."""
-    tunables = os.environ.get("GLIBC_TUNABLES", "")
-    return any(name in os.environ or f"{other}=" in tunables for name, other in _NAMES.items())
+    options = os.environ.get("GLIBC_TUNABLES", "")
+    return any(name in os.environ or f"{other}=" in options for name, other in _NAMES.items())
 
 
 def trim_heap() -> None:

@@ -18,7 +18,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 
-from oneflow.tuning.switches import Setting, is_on
+from oneflow.tuning.settings import Setting, is_on
 
 # What tracing loses by it is within the noise.
 _SWITCH_INTERVAL = 0.0005

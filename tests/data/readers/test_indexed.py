@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 import oneflow as flow
-from oneflow.data.readers.indexed import write_indexed_texts
+from oneflow.data.readers.indexed import write_indexed_tokens
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ def test_truncated_arrays(arrays):
 def texts(tmp_path, request):
     """A data set of four documents with 10 tokens each; the tens tell which document it is."""
     documents = [np.arange(10 * i, 10 * i + 10, dtype=request.param) for i in range(4)]
-    write_indexed_texts(f"{tmp_path}/texts", documents)
+    write_indexed_tokens(f"{tmp_path}/texts", documents)
     return f"{tmp_path}/texts"
 
 
@@ -147,7 +147,7 @@ def test_damaged_texts(texts, damage, message):
     with pytest.raises(ValueError, match=message):
         _reader(texts)
     with pytest.raises(ValueError, match="of one dtype"):
-        write_indexed_texts(texts, [np.int32([1]), np.int64([1])])
+        write_indexed_tokens(texts, [np.int32([1]), np.int64([1])])
 
 
 # --- COCO

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from oneflow.base import environment
 from oneflow.control_plane.channel import free_port
 from oneflow.control_plane.launcher.worker_group import WorkerGroup
-from oneflow.tuning.linux import THREAD_CACHE_TUNABLES
-from oneflow.tuning.switches import Setting, is_on
+from oneflow.tuning.linux import THREAD_CACHE_SETTING
+from oneflow.tuning.settings import Setting, is_on
 
 _DEFAULT_PORT = 29500
 
@@ -103,7 +103,7 @@ def environment_of(options: argparse.Namespace, local_rank: int) -> dict[str, st
     for variable in (environment.RANK_PROCESS, environment.JOB, environment.AGENT_STORE):
         result.pop(variable.name, None)
     if is_on(Setting.THREAD_CACHE):
-        result.setdefault("GLIBC_TUNABLES", THREAD_CACHE_TUNABLES)
+        result.setdefault("GLIBC_TUNABLES", THREAD_CACHE_SETTING)
     return result
 
 

@@ -14,7 +14,7 @@ _CHUNK = 65536
 _SECONDS_FOR_A_LINE = 0.1
 # Held while a line is written. Python writes one in pieces if it does not buffer, and those of
 # several processes would be mixed.
-_WRITING = threading.Lock()
+_LINE_LOCK = threading.Lock()
 # Bytes that are kept of the end of a process's output.
 _TAIL_BYTES = 16384
 
@@ -59,7 +59,7 @@ class Tee:
             self._log.write(data)
             self._log.flush()
         # The reader of the target may be gone.
-        with contextlib.suppress(OSError), _WRITING:
+        with contextlib.suppress(OSError), _LINE_LOCK:
             _write_all(self._target, data)
 
     def join(self) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from oneflow.base.dtype import DType
 from oneflow.data.readers import images, records
 from oneflow.data.readers.coins import coin_flip
-from oneflow.data.readers.job_readers import ofrecord_loader
+from oneflow.data.readers.reader_functions import ofrecord_loader
 from oneflow.data.readers.tensor_buffer import TensorBuffer
 from oneflow.data.vision.image import constant_beside
 from oneflow.functional.elementwise.clamp import where
@@ -148,7 +148,7 @@ class ImageCodec:
         height, width = blob.shape[:2]
         for size in self._sizes():
             width, height = size.width, size.height
-        pixels = images.Resizing((width, height)).fixed(decoded)
+        pixels = images.ResizeOptions((width, height)).fixed(decoded)
         if self.do_mirror():
             coins = coin_flip(batch_size)
             pixels = where(coins.reshape(-1, 1, 1, 1) != 0, pixels.flip(2), pixels)

@@ -87,15 +87,15 @@ class CocoAnnotations:
         """Return an image with its objects."""
         image = self.images[index]
         objects = self._objects[image["id"]]
-        polygons = [
+        segments = [
             (np.array(polygon, np.float32).reshape(-1, 2), number, owner)
             for owner, each in enumerate(objects)
             for number, polygon in enumerate(each.get("segmentation") or [])
         ]
-        points = [each for each, _, _ in polygons]
+        points = [each for each, _, _ in segments]
         indices = [
             [position, number, owner]
-            for polygon, number, owner in polygons
+            for polygon, number, owner in segments
             for position in range(len(polygon))
         ]
         return CocoSample(

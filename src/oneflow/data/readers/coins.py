@@ -54,8 +54,8 @@ def coin_flip(
     if capture is None:
         return flip_coins(batch_size, probability, seeded_generator(seed), BatchSharding())
     generator = capture.reader(lambda: seeded_generator(seed))
-    own = batch_size // capture.sharding.replica[1]
-    return flip_coins(own, probability, generator, capture.sharding)
+    replica_size = batch_size // capture.sharding.replica[1]
+    return flip_coins(replica_size, probability, generator, capture.sharding)
 
 
 CoinFlip = coin_flip

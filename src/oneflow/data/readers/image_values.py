@@ -90,11 +90,11 @@ def resize_image(image: np.ndarray, width: int, height: int, interpolation: str)
     # Pillow resizes images of three channels of eight bits, and single channels of floats.
     if image.dtype == np.uint8 and image.shape[2] == 3:
         return np.asarray(_from_array(image).resize((width, height), mode))
-    planes = [
+    channels = [
         np.asarray(_from_array(_plane(image, channel)).resize((width, height), mode))
         for channel in range(image.shape[2])
     ]
-    return np.stack(planes, axis=-1).astype(image.dtype)
+    return np.stack(channels, axis=-1).astype(image.dtype)
 
 
 def _plane(image: np.ndarray, channel: int) -> np.ndarray:

@@ -75,12 +75,12 @@ def random_crop(
         random_aspect_ratio: range of its width divided by its height.
         name: accepted.
     """
-    return random_rectangles(
+    return random_crops(
         input_blob, random_order(seed), num_attempts, random_area, random_aspect_ratio
     )
 
 
-def random_rectangles(
+def random_crops(
     images: TensorBuffer,
     random: np.random.Generator,
     attempts: int = 10,
@@ -134,7 +134,7 @@ def normalize(
 
 
 @dataclass(frozen=True)
-class Resizing:
+class ResizeOptions:
     """The size that `resize` gives images; see there."""
 
     target_size: int | Sequence[int] | None = None
@@ -146,7 +146,7 @@ class Resizing:
     dtype: DType | None = None
     interpolation_type: str = "auto"
 
-    def checked(self) -> Resizing:
+    def checked(self) -> ResizeOptions:
         """Return this.
 
         Raises:
@@ -220,7 +220,7 @@ def _as_buffer(image: Images) -> TensorBuffer:
 
 
 @dataclass(frozen=True)
-class OldResizing:
+class OldResizeOptions:
     """The arguments that `resize` had in OneFlow 0.2; see there."""
 
     color_space: str | None = None
@@ -229,7 +229,7 @@ class OldResizing:
     resize_x: int = 0
     resize_y: int = 0
 
-    def applied_to(self, chosen: Resizing) -> Resizing:
+    def applied_to(self, chosen: ResizeOptions) -> ResizeOptions:
         """Return the size that these arguments beside the present ones mean.
 
         Raises:
@@ -297,8 +297,8 @@ def resize(
     Raises:
         ValueError: there is no size, or an argument has another value than these.
     """
-    old = OldResizing(color_space, interp_type, resize_shorter, resize_x, resize_y)
-    chosen = Resizing(
+    old = OldResizeOptions(color_space, interp_type, resize_shorter, resize_x, resize_y)
+    chosen = ResizeOptions(
         target_size,
         min_size,
         max_size,
@@ -309,7 +309,7 @@ def resize(
         interpolation_type,
     )
     result = old.applied_to(chosen)(image)
-    return result if old == OldResizing() else result[0]
+    return result if old == OldResizeOptions() else result[0]
 
 
 def target_resize(
@@ -322,7 +322,7 @@ def target_resize(
     name: str | None = None,
 ) -> tuple[Images, Tensor, Tensor | None]:
     """Return the images with one side of a length; see `resize` with `keep_aspect_ratio`."""
-    return Resizing(
+    return ResizeOptions(
         target_size,
         min_size,
         max_size,

@@ -58,14 +58,14 @@ def raw_source(
         return np.array(arrays[file][index - ends[file] + len(arrays[file])])
 
     def stream(shard: int) -> Iterator[np.ndarray]:
-        own = shard_range(int(ends[-1]) if arrays else 0, shard, sharding.shards)
-        blocks = range(0, len(own), block)
+        indices = shard_range(int(ends[-1]) if arrays else 0, shard, sharding.shards)
+        blocks = range(0, len(indices), block)
         random = None if block_size is None else random_order(seed, shard)
         orders = epoch_orders(blocks, random)
 
         def read_epoch(epoch: int) -> Iterator[np.ndarray]:
             for start in orders(epoch):
-                yield from map(sample, own[start : start + block])
+                yield from map(sample, indices[start : start + block])
 
         return endless(read_epoch, "the files")
 
@@ -79,7 +79,7 @@ _DTYPES = {1: "u1", 2: "i1", 3: "<i2", 4: "<i4", 5: "<i8", 6: "<f4", 7: "<f8", 8
 
 
 @dataclass(frozen=True)
-class IndexedTexts:
+class IndexedTokens:
     """The tokens of a data set that Megatron-LM has stored: a file ``.bin``, its index ``.idx``.
 
     Attributes:
@@ -91,7 +91,7 @@ class IndexedTexts:
     starts: np.ndarray
 
 
-def read_indexed_texts(prefix: str) -> IndexedTexts:
+def read_indexed_tokens(prefix: str) -> IndexedTokens:
     """Return the tokens of ``prefix.bin`` with the index ``prefix.idx``.
 
     The index has the bytes ``MMIDIDX``, two zeros, the version 1 (int64), the code of the tokens'
@@ -122,11 +122,11 @@ def read_indexed_texts(prefix: str) -> IndexedTexts:
         raise ValueError(
             f"{prefix}.bin is truncated: it has {len(tokens)} tokens, and its index {ends[-1]}"
         )
-    return IndexedTexts(tokens, ends[documents])
+    return IndexedTokens(tokens, ends[documents])
 
 
-def write_indexed_texts(prefix: str, documents: Sequence[np.ndarray]) -> None:
-    """Write documents as Megatron-LM does; see `read_indexed_texts`.
+def write_indexed_tokens(prefix: str, documents: Sequence[np.ndarray]) -> None:
+    """Write documents as Megatron-LM does; see `read_indexed_tokens`.
 
     Raises:
         ValueError: there are none, or their dtypes differ.
@@ -149,8 +149,8 @@ def write_indexed_texts(prefix: str, documents: Sequence[np.ndarray]) -> None:
     )
 
 
-def text_source(
-    texts: IndexedTexts,
+def token_source(
+    indexed: IndexedTokens,
     seq_length: int,
     num_samples: int,
     batch_size: int,
@@ -159,41 +159,41 @@ def text_source(
     random: np.random.Generator | None,
     sharding: BatchSharding,
 ) -> BatchSource:
-    """Return batches of pieces of texts, each of `seq_length` tokens and the one that follows.
+    """Return batches of samples of texts, each of `seq_length` tokens and the one that follows.
 
     The documents of the part are joined, in another random order for each epoch, and cut into
-    pieces; the last token of a piece is the first of the next.
+    samples; the last token of a sample is the first of the next.
 
     Args:
-        texts: the tokens.
-        seq_length: tokens of a piece, without the one that follows.
-        num_samples: number of pieces after which they come again.
-        batch_size: pieces of a batch.
+        indexed: the tokens.
+        seq_length: tokens of a sample, without the one that follows.
+        num_samples: number of samples after which they come again.
+        batch_size: samples of a batch.
         dtype: of the tensors.
         part: the documents to take.
-        random: draws the orders; None leaves documents and pieces as they are.
+        random: draws the orders; None leaves documents and samples as they are.
         sharding: the devices.
 
     Raises:
         ValueError: the documents have no tokens.
     """
-    documents = np.arange(len(texts.starts) - 1)[part]
-    size = int(np.diff(texts.starts)[part].sum())
+    documents = np.arange(len(indexed.starts) - 1)[part]
+    size = int(np.diff(indexed.starts)[part].sum())
     if size < 1:
         raise ValueError("the documents of this part have no tokens")
     epochs = -(-(num_samples * seq_length + 1) // size)
     orders = [documents if random is None else random.permutation(documents) for _ in range(epochs)]
     order = np.concatenate(orders)
-    firsts, ends = texts.starts[order], texts.starts[order + 1]
+    firsts, ends = indexed.starts[order], indexed.starts[order + 1]
     borders = np.concatenate([[0], np.cumsum(ends - firsts)])
-    pieces = np.arange(num_samples) if random is None else random.permutation(num_samples)
+    samples = np.arange(num_samples) if random is None else random.permutation(num_samples)
 
-    def piece(number: int) -> np.ndarray:
+    def sample(number: int) -> np.ndarray:
         start, end = number * seq_length, (number + 1) * seq_length + 1
         first = int(np.searchsorted(borders, start, "right")) - 1
         last = int(np.searchsorted(borders, end, "left"))
         parts = [
-            texts.tokens[
+            indexed.tokens[
                 firsts[k] + max(start - borders[k], 0) : min(ends[k], firsts[k] + end - borders[k])
             ]
             for k in range(first, last)
@@ -201,8 +201,8 @@ def text_source(
         return np.concatenate(parts).astype(dtype.numpy)
 
     def stream(shard: int) -> Iterator[np.ndarray]:
-        own = pieces[shard :: sharding.shards]
-        return endless(lambda epoch: map(piece, own.tolist()), "the texts")
+        numbers = samples[shard :: sharding.shards].tolist()
+        return endless(lambda epoch: map(sample, numbers), "the texts")
 
     return BatchSource(sharding, batch_size, stream)
 

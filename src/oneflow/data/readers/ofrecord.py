@@ -56,8 +56,8 @@ def _encode_feature(name: str, value: Any) -> bytes:
     if isinstance(value, bytes | str):
         value = [value]
     if isinstance(value, Sequence) and value and isinstance(value[0], bytes | str):
-        texts = [each.encode() if isinstance(each, str) else each for each in value]
-        return encode_field(_BYTES, b"".join(encode_field(1, each) for each in texts))
+        encoded = [each.encode() if isinstance(each, str) else each for each in value]
+        return encode_field(_BYTES, b"".join(encode_field(1, each) for each in encoded))
     array = np.asarray(value).reshape(-1)
     if array.dtype.kind not in "bif" and array.dtype != np.uint8:
         raise TypeError(
@@ -121,7 +121,7 @@ def _decode_numbers(data: memoryview, dtype: np.dtype) -> np.ndarray:
         if isinstance(content, int):
             parts.append(_signed([content], dtype))
         elif dtype.kind == "i" and wire_type == LENGTH:
-            parts.append(_signed(_varints(content), dtype))
+            parts.append(_signed(_integers(content), dtype))
         elif len(content) % dtype.itemsize:
             raise DamagedMessageError(f"{len(content)} bytes are no list of {dtype}")
         else:
@@ -129,7 +129,7 @@ def _decode_numbers(data: memoryview, dtype: np.dtype) -> np.ndarray:
     return np.concatenate(parts) if parts else np.empty(0, dtype)
 
 
-def _varints(data: memoryview) -> list[int]:
+def _integers(data: memoryview) -> list[int]:
     numbers, position = [], 0
     while position < len(data):
         number, position = decode_varint(data, position)

@@ -119,13 +119,13 @@ def _add_offsets(builder: Any, offsets: list[int]) -> int:
 
 
 def _add_tensor(builder: Any, name: str, value: Any) -> int:
-    texts = [value] if isinstance(value, str | bytes) else value
-    if isinstance(texts, list | tuple) and texts and isinstance(texts[0], str | bytes):
-        member = _STRINGS if isinstance(texts[0], str) else _BINARIES
-        if any(type(each) is not type(texts[0]) for each in texts):
+    strings = [value] if isinstance(value, str | bytes) else value
+    if isinstance(strings, list | tuple) and strings and isinstance(strings[0], str | bytes):
+        member = _STRINGS if isinstance(strings[0], str) else _BINARIES
+        if any(type(each) is not type(strings[0]) for each in strings):
             raise TypeError(f"feature `{name}` must be only texts or only bytes")
-        shape = (len(texts),)
-        values = _add_offsets(builder, [_add_text(builder, each) for each in texts])
+        shape = (len(strings),)
+        values = _add_offsets(builder, [_add_text(builder, each) for each in strings])
     else:
         array = np.atleast_1d(np.asarray(value))
         dtype = _stored_dtype(name, array.dtype, isinstance(value, np.ndarray | np.generic))

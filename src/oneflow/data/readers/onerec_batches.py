@@ -11,7 +11,7 @@ import numpy as np
 
 from oneflow.base.dtype import DType
 from oneflow.data.readers.onerec import OneRecTensor, check_packages, read_examples
-from oneflow.data.readers.records import BatchSource, Shuffling, file_source
+from oneflow.data.readers.records import BatchSource, ShuffleOptions, file_source
 from oneflow.data.readers.tensor_buffer import TensorBuffer, dense
 from oneflow.tensor.batch_sharding import BatchSharding
 from oneflow.tensor.tensor import Tensor
@@ -21,7 +21,7 @@ def onerec_source(
     files: Sequence[str | os.PathLike],
     batch_size: int,
     shuffle_mode: str,
-    shuffling: Shuffling,
+    shuffle: ShuffleOptions,
     verify_example: bool,
     sharding: BatchSharding,
 ) -> BatchSource:
@@ -32,7 +32,7 @@ def onerec_source(
         batch_size: records of a batch.
         shuffle_mode: of what is drawn at random, if anything is: "instance" for single records,
             "batch" for batches that lie together in the files.
-        shuffling: the order.
+        shuffle: the order.
         verify_example: whether messages must have the identifier of OneRec.
         sharding: the devices.
 
@@ -55,7 +55,7 @@ def onerec_source(
         return read_examples(path, verify_example)
 
     group = sharding.shard_size(batch_size) if shuffle_mode == "batch" else 1
-    return file_source(paths, read_file, batch_size, shuffling, sharding, group)
+    return file_source(paths, read_file, batch_size, shuffle, sharding, group)
 
 
 def decode_onerec(

@@ -15,7 +15,7 @@ from oneflow.base import dtype as dt
 from oneflow.base.dtype import DType
 from oneflow.data.readers.image_values import decode_image
 from oneflow.data.readers.ofrecord import read_records
-from oneflow.data.readers.streams import endless, random_order, shard_range, shuffled
+from oneflow.data.readers.streams import endless, random_order, shard_range, shuffle_items
 from oneflow.data.readers.tensor_buffer import TensorBuffer, dense
 from oneflow.tensor.batch_sharding import BatchSharding
 from oneflow.tensor.tensor import Tensor
@@ -39,7 +39,7 @@ class BatchSource:
     ) -> None:
         self._size = sharding.shard_size(batch_size)
         self.sharding, self.batch_size = sharding, batch_size // sharding.replica[1]
-        self._streams = [stream(shard) for shard in sharding.own_shards]
+        self._streams = [stream(shard) for shard in sharding.local_shards]
 
     def read(self) -> list:
         """Return the samples of the next batch that this process has.
@@ -96,7 +96,7 @@ class PartFiles:
 
 
 @dataclass(frozen=True)
-class Shuffling:
+class ShuffleOptions:
     """The order of records.
 
     Attributes:
@@ -111,7 +111,7 @@ class Shuffling:
 
 
 def record_source(
-    files: PartFiles, batch_size: int, shuffling: Shuffling, sharding: BatchSharding
+    files: PartFiles, batch_size: int, shuffle: ShuffleOptions, sharding: BatchSharding
 ) -> BatchSource:
     """Return batches of the records of a data set; each shard has files of its own.
 
@@ -119,14 +119,14 @@ def record_source(
         FileNotFoundError: a file is missing.
         ValueError: there are fewer files than devices that share the batches.
     """
-    return file_source(files.paths(), read_records, batch_size, shuffling, sharding)
+    return file_source(files.paths(), read_records, batch_size, shuffle, sharding)
 
 
 def file_source(
     paths: Sequence[Path],
     read_file: Callable[[Path], Iterator],
     batch_size: int,
-    shuffling: Shuffling,
+    shuffle: ShuffleOptions,
     sharding: BatchSharding,
     group: int = 1,
 ) -> BatchSource:
@@ -136,7 +136,7 @@ def file_source(
         paths: the files.
         read_file: yields the records of one.
         batch_size: records of a batch.
-        shuffling: their order.
+        shuffle: their order.
         sharding: the devices.
         group: as many records stay together when they are shuffled.
 
@@ -150,20 +150,20 @@ def file_source(
         )
 
     def stream(shard: int) -> Iterator:
-        own = [paths[index] for index in shard_range(len(paths), shard, sharding.shards)]
-        random = random_order(shuffling.seed, shard)
+        files = [paths[index] for index in shard_range(len(paths), shard, sharding.shards)]
+        random = random_order(shuffle.seed, shard)
 
         def read_epoch(epoch: int) -> Iterator:
-            order = random.permutation(len(own)) if shuffling.after_epoch and epoch else None
-            for index in range(len(own)) if order is None else order:
-                yield from read_file(own[index])
+            order = random.permutation(len(files)) if shuffle.after_epoch and epoch else None
+            for index in range(len(files)) if order is None else order:
+                yield from read_file(files[index])
 
-        records = endless(read_epoch, f"the files {', '.join(each.name for each in own)}")
-        if shuffling.buffer_size is None:
+        records = endless(read_epoch, f"the files {', '.join(each.name for each in files)}")
+        if shuffle.buffer_size is None:
             return records
         # The records do not end, so that every group is whole.
         groups = iter(lambda: list(islice(records, group)), [])
-        return chain.from_iterable(shuffled(groups, shuffling.buffer_size, random))
+        return chain.from_iterable(shuffle_items(groups, shuffle.buffer_size, random))
 
     return BatchSource(sharding, batch_size, stream)
 

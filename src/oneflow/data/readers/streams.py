@@ -38,7 +38,7 @@ def endless(read_epoch: Callable[[int], Iterator[_Item]], what: str) -> Iterator
             raise ValueError(f"{what} hold no records")
 
 
-def shuffled(
+def shuffle_items(
     items: Iterator[_Item], buffer_size: int, random: np.random.Generator
 ) -> Iterator[_Item]:
     """Yield random ones of the next `buffer_size` items; `items` must not end."""

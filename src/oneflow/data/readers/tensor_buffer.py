@@ -102,8 +102,8 @@ def dense(buffer: TensorBuffer, shape: Sequence[int] | None, dtype: DType) -> Te
                 )
         # A process may have read a part of the batch.
         rest = buffer.shape[1:]
-        whole = np.stack(arrays).reshape(len(arrays) // math.prod(rest), *rest, *expected)
-        return sharding.tensor(whole.astype(dtype.numpy, copy=False))
+        batch = np.stack(arrays).reshape(len(arrays) // math.prod(rest), *rest, *expected)
+        return sharding.tensor(batch.astype(dtype.numpy, copy=False))
 
     capture, sharding = current_feeds(), buffer.sharding
     if capture is not None and sharding.placement is None:

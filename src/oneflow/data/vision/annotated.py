@@ -24,45 +24,45 @@ class _Archive:
     folder: str
 
 
-_SITE = "http://host.robots.ox.ac.uk/pascal/VOC"
+_URL = "http://host.robots.ox.ac.uk/pascal/VOC"
 _ARCHIVES = {
     "2012": _Archive(
-        f"{_SITE}/voc2012/VOCtrainval_11-May-2012.tar",
+        f"{_URL}/voc2012/VOCtrainval_11-May-2012.tar",
         "6cd6e144f989b92b3379bac3b3de84fd",
         "VOCdevkit/VOC2012",
     ),
     "2011": _Archive(
-        f"{_SITE}/voc2011/VOCtrainval_25-May-2011.tar",
+        f"{_URL}/voc2011/VOCtrainval_25-May-2011.tar",
         "6c3384ef61512963050cb5d687e5bf1e",
         "TrainVal/VOCdevkit/VOC2011",
     ),
     "2010": _Archive(
-        f"{_SITE}/voc2010/VOCtrainval_03-May-2010.tar",
+        f"{_URL}/voc2010/VOCtrainval_03-May-2010.tar",
         "da459979d0c395079b5c75ee67908abb",
         "VOCdevkit/VOC2010",
     ),
     "2009": _Archive(
-        f"{_SITE}/voc2009/VOCtrainval_11-May-2009.tar",
+        f"{_URL}/voc2009/VOCtrainval_11-May-2009.tar",
         "a3e00b113cfcfebf17e343f59da3caa1",
         "VOCdevkit/VOC2009",
     ),
     "2008": _Archive(
-        f"{_SITE}/voc2008/VOCtrainval_14-Jul-2008.tar",
+        f"{_URL}/voc2008/VOCtrainval_14-Jul-2008.tar",
         "2629fa636546599198acfcfbfcf1904a",
         "VOCdevkit/VOC2008",
     ),
     "2007": _Archive(
-        f"{_SITE}/voc2007/VOCtrainval_06-Nov-2007.tar",
+        f"{_URL}/voc2007/VOCtrainval_06-Nov-2007.tar",
         "c52e279531787c972589f7e41ab4ae64",
         "VOCdevkit/VOC2007",
     ),
     "2007-test": _Archive(
-        f"{_SITE}/voc2007/VOCtest_06-Nov-2007.tar",
+        f"{_URL}/voc2007/VOCtest_06-Nov-2007.tar",
         "b6e924de25625d8de591ea690078ad9f",
         "VOCdevkit/VOC2007",
     ),
 }
-YEARS = tuple(sorted({key[:4] for key in _ARCHIVES}))
+VERSIONS = tuple(sorted({key[:4] for key in _ARCHIVES}))
 
 
 class _VOC(VisionDataset):
@@ -81,8 +81,10 @@ class _VOC(VisionDataset):
         transforms: Callable | None = None,
     ) -> None:
         super().__init__(root, transforms, transform, target_transform)
-        if year not in YEARS:
-            raise ValueError(f"Unknown value '{year}' for argument year; expected one of {YEARS}")
+        if year not in VERSIONS:
+            raise ValueError(
+                f"Unknown value '{year}' for argument year; expected one of {VERSIONS}"
+            )
         self.year = year
         archive = _ARCHIVES["2007-test" if (year, image_set) == ("2007", "test") else year]
         folder = self.root / archive.folder

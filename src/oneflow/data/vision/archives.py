@@ -85,8 +85,8 @@ def extract_archive(
     target = Path(to_path) if to_path is not None else archive.parent
     try:
         if tarfile.is_tarfile(archive):
-            with tarfile.open(archive) as tar:
-                tar.extractall(target, filter="data")
+            with tarfile.open(archive) as packed:
+                packed.extractall(target, filter="data")
         elif zipfile.is_zipfile(archive):
             with zipfile.ZipFile(archive) as packed:
                 packed.extractall(target)

@@ -90,17 +90,17 @@ def to_pil_image(pic: Any, mode: str | None = None) -> Any:
         raise ValueError(f"pic should not have > 4 channels. Got {array.shape[2]} channels.")
     if array.dtype.kind == "f" and mode != "F":
         array = (array * 255).astype(np.uint8)
-    permitted = _permitted_modes(array)
-    if mode is not None and mode not in permitted:
+    allowed = _allowed_modes(array)
+    if mode is not None and mode not in allowed:
         raise ValueError(
-            f"mode must be one of {permitted} for {array.shape[2]} channels of "
+            f"mode must be one of {allowed} for {array.shape[2]} channels of "
             f"{array.dtype}, but got {mode!r}"
         )
     size = array.shape[1], array.shape[0]
-    return pillow().frombytes(mode or permitted[0], size, np.ascontiguousarray(array).tobytes())
+    return pillow().frombytes(mode or allowed[0], size, np.ascontiguousarray(array).tobytes())
 
 
-def _permitted_modes(array: np.ndarray) -> tuple[str, ...]:
+def _allowed_modes(array: np.ndarray) -> tuple[str, ...]:
     if array.shape[2] == 1 and array.dtype.name in _MODES_OF_ONE_CHANNEL:
         return (_MODES_OF_ONE_CHANNEL[array.dtype.name],)
     if array.dtype == np.uint8 and array.shape[2] in _MODES_OF_BYTES:

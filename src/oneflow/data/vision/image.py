@@ -152,9 +152,9 @@ def center_crop(img: Any, output_size: int | Sequence[int]) -> Any:
     )
 
 
-def _middle(surplus: int) -> int:
+def _middle(margin: int) -> int:
     # Of an odd border the larger part comes last, of an odd rest the even one comes first.
-    return round(surplus / 2) if surplus >= 0 else -(-surplus // 2)
+    return round(margin / 2) if margin >= 0 else -(-margin // 2)
 
 
 def five_crop(img: Any, size: int | Sequence[int]) -> tuple[Any, Any, Any, Any, Any]:

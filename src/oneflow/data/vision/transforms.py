@@ -11,7 +11,7 @@ from oneflow.base.dtype import DType
 from oneflow.data.randomness import random_numbers
 from oneflow.data.vision import conversion, image as im
 from oneflow.data.vision.random_box import random_box
-from oneflow.data.vision.resizing import (
+from oneflow.data.vision.resize import (
     InterpolationMode,
     interpolation_mode,
     resize,

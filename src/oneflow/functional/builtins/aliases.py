@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from oneflow.functional.registry import FUNCTIONS, publish
+from oneflow.functional.registry import FUNCTIONS, register_public
 from oneflow.tensor.tensor import Tensor
 
 # Where a function of the same name is looked for.
@@ -33,7 +33,7 @@ swapdims t tan tanh tensor tensor_scatter_nd_update tensor_split threshold tile 
 to_global to_local topk tril triplet_margin_loss triu triu_ trunc unbind unfold uniform_ unique
 unsqueeze var vector_norm view vsplit vstack where
 """
-_RENAMED = {
+_ALIASES = {
     "batch_matmul": "bmm",
     "broadcast_equal": "eq",
     "deconv1d": "nn.functional.conv_transpose1d",
@@ -57,17 +57,17 @@ _RENAMED = {
 }
 
 
-def publish_builtins() -> None:
+def register_builtins() -> None:
     """Publish the aliases; all other functions have to be known before.
 
     Raises:
         LookupError: there is no function of that name.
     """
     for name in _SAME.split():
-        publish(f"_C.{name}", _function_named(name))
-    for name, path in _RENAMED.items():
-        publish(f"_C.{name}", FUNCTIONS[path])
-    publish("_C.unfold_tensor", vars(Tensor)["unfold"])
+        register_public(f"_C.{name}", _function_named(name))
+    for name, path in _ALIASES.items():
+        register_public(f"_C.{name}", FUNCTIONS[path])
+    register_public("_C.unfold_tensor", vars(Tensor)["unfold"])
 
 
 def _function_named(name: str) -> Callable:

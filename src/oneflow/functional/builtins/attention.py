@@ -49,10 +49,10 @@ def fused_multi_head_attention_inference(
         >>> flow._C.fused_multi_head_attention_inference(x, x, x, 2, causal=True).shape
         oneflow.Size([1, 3, 4])
     """
-    queries = _heads_of(query, num_heads, query_hidden_slice_start, query_hidden_slice_end)
-    keys = _heads_of(key, num_heads, key_hidden_slice_start, key_hidden_slice_end)
-    values = _heads_of(value, num_heads, value_hidden_slice_start, value_hidden_slice_end)
-    attended = scaled_dot_product_attention(queries, keys, values, is_causal=causal)
+    q = _heads_of(query, num_heads, query_hidden_slice_start, query_hidden_slice_end)
+    k = _heads_of(key, num_heads, key_hidden_slice_start, key_hidden_slice_end)
+    v = _heads_of(value, num_heads, value_hidden_slice_start, value_hidden_slice_end)
+    attended = scaled_dot_product_attention(q, k, v, is_causal=causal)
     return attended.transpose(1, 2).flatten(2)
 
 

@@ -35,10 +35,10 @@ def fused_get_boundding_boxes_coord(
         >>> [each.item() for each in sides]
         [0.0, 2.0, 0.0, 2.0, 1.0, 3.0, 1.5, 2.5]
     """
-    return (*_sides(x1, w1), *_sides(y1, h1), *_sides(x2, w2), *_sides(y2, h2))
+    return (*_edges(x1, w1), *_edges(y1, h1), *_edges(x2, w2), *_edges(y2, h2))
 
 
-def _sides(centre: Tensor, size: Tensor) -> tuple[Tensor, Tensor]:
+def _edges(centre: Tensor, size: Tensor) -> tuple[Tensor, Tensor]:
     return centre - size / 2, centre + size / 2
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from oneflow.functional.nn.ctc import ctc_loss as sequence_loss
 from oneflow.functional.nn.interpolate import grid_sample as sampled
 from oneflow.functional.nn.loss import cross_entropy, nll_loss
-from oneflow.functional.nn.recurrent import Weights, run_cell
+from oneflow.functional.nn.rnn import Weights, run_cell
 from oneflow.functional.nn.softmax import log_softmax
 from oneflow.functional.reduce.sums import sum_
 from oneflow.functional.registry import function

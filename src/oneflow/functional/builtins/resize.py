@@ -51,7 +51,7 @@ def upsample(
     return y.permute(0, 2, 3, 1)
 
 
-def _planes(name: str, mode: str, has_corners: bool) -> Callable:
+def _resize_2d(name: str, mode: str, has_corners: bool) -> Callable:
     """The builtin that resizes images, with `align_corners` before `output_size` if it has that."""
 
     def with_corners(
@@ -76,7 +76,7 @@ def _planes(name: str, mode: str, has_corners: bool) -> Callable:
     return _named(with_corners if has_corners else without_corners, name, mode)
 
 
-def _lines(name: str, mode: str, has_corners: bool) -> Callable:
+def _resize_1d(name: str, mode: str, has_corners: bool) -> Callable:
     """The builtin that resizes sequences."""
 
     def with_corners(
@@ -99,7 +99,7 @@ def _lines(name: str, mode: str, has_corners: bool) -> Callable:
     return _named(with_corners if has_corners else without_corners, name, mode)
 
 
-def _volumes(name: str, mode: str, has_corners: bool) -> Callable:
+def _resize_3d(name: str, mode: str, has_corners: bool) -> Callable:
     """The builtin that resizes volumes."""
 
     def with_corners(
@@ -136,10 +136,10 @@ def _named(body: Callable, name: str, mode: str) -> Callable:
     return function(method=False, namespace="_C")(body)
 
 
-upsample_linear_1d = _lines("upsample_linear_1d", "linear", True)
-upsample_nearest_1d = _lines("upsample_nearest_1d", "nearest", False)
-upsample_bilinear_2d = _planes("upsample_bilinear_2d", "bilinear", True)
-upsample_bicubic_2d = _planes("upsample_bicubic_2d", "bicubic", True)
-upsample_nearest_2d = _planes("upsample_nearest_2d", "nearest", False)
-upsample_trilinear_3d = _volumes("upsample_trilinear_3d", "trilinear", True)
-upsample_nearest_3d = _volumes("upsample_nearest_3d", "nearest", False)
+upsample_linear_1d = _resize_1d("upsample_linear_1d", "linear", True)
+upsample_nearest_1d = _resize_1d("upsample_nearest_1d", "nearest", False)
+upsample_bilinear_2d = _resize_2d("upsample_bilinear_2d", "bilinear", True)
+upsample_bicubic_2d = _resize_2d("upsample_bicubic_2d", "bicubic", True)
+upsample_nearest_2d = _resize_2d("upsample_nearest_2d", "nearest", False)
+upsample_trilinear_3d = _resize_3d("upsample_trilinear_3d", "trilinear", True)
+upsample_nearest_3d = _resize_3d("upsample_nearest_3d", "nearest", False)

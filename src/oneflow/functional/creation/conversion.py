@@ -13,7 +13,7 @@ from oneflow.base.shape import broadcast_shapes
 from oneflow.differentiation.grad_mode import no_grad
 from oneflow.functional.creation.factory_functions import plain_number
 from oneflow.functional.creation.options import as_dtype
-from oneflow.functional.registry import function, publish
+from oneflow.functional.registry import function, register_public
 from oneflow.primitives.operators.creation import zeros
 from oneflow.primitives.operators.elementwise import cast as cast_primitive
 from oneflow.primitives.operators.shape import broadcast_to, clone as clone_primitive
@@ -388,7 +388,7 @@ for _method in (contiguous_, copy_, fill_, zero_, pin_memory, is_pinned):
 attach("zeros_", zero_)
 attach("to_numpy", Tensor.numpy)
 # Methods that PyTorch has as functions, too.
-publish("detach", Tensor.detach)
-publish("detach_", Tensor.detach_)
-publish("fill_", fill_)
-publish("zero_", zero_)
+register_public("detach", Tensor.detach)
+register_public("detach_", Tensor.detach_)
+register_public("fill_", fill_)
+register_public("zero_", zero_)

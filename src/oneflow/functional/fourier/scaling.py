@@ -168,5 +168,5 @@ def to_real(x: Tensor, chosen: Dims, norm: str | None, inverse: bool) -> Tensor:
         x = call(p.fourier, x, dims=dims[:-1], inverse=inverse)
     if not inverse:
         x = x.conj()
-    whole = call(p.fourier_to_real, x, dim=last_dim, size=last)
-    return scaled(whole, sizes, norm, inverse)
+    result = call(p.fourier_to_real, x, dim=last_dim, size=last)
+    return scaled(result, sizes, norm, inverse)

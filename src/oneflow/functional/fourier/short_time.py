@@ -1,4 +1,4 @@
-"""Fourier transforms of short, overlapping stretches of a signal, and back."""
+"""Fourier transforms of short, overlapping segments of a signal, and back."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def stft(
     onesided: bool | None = None,
     return_complex: bool | None = None,
 ) -> Tensor:
-    """Short-time Fourier transform: `fft` of overlapping stretches of a signal.
+    """Short-time Fourier transform: `fft` of overlapping segments of a signal.
 
     Args:
         input: ``[length]`` or ``[batch, length]``, real or complex.
@@ -86,7 +86,7 @@ def stft(
         return_complex: return complex numbers; by default only for complex input or window.
 
     Returns:
-        ``[batch, frequencies, stretches]`` of complex numbers, or with a last dimension of 2 for
+        ``[batch, frequencies, segments]`` of complex numbers, or with a last dimension of 2 for
         the real and imaginary parts.
 
     Raises:
@@ -109,35 +109,35 @@ def stft(
         x = pad(x[None], [n_fft // 2, n_fft // 2], mode=pad_mode)[0]
     if not 0 < n_fft <= x.shape[1]:
         raise RuntimeError(f"stft: expected 0 < n_fft <= {x.shape[1]}, but got n_fft={n_fft}")
-    stretches = unfold(x, 1, n_fft, frames.hop) * frames.window
+    segments = unfold(x, 1, n_fft, frames.hop) * frames.window
     transform = rfft if onesided else fft
-    result = transform(stretches, norm="ortho" if normalized else None).transpose(1, 2)
+    result = transform(segments, norm="ortho" if normalized else None).transpose(1, 2)
     result = result[0] if input.ndim == 1 else result
     returns_complex = is_complex if return_complex is None else return_complex
     return result if returns_complex else view_as_real(result)
 
 
-def _overlap_add(stretches: Tensor, hop: int) -> Tensor:
-    """Add up the stretches ``[batch, stretches, length]`` where they lie: ``[batch, length]``."""
-    if stretches.is_complex():
-        return complex_(_overlap_add(stretches.real, hop), _overlap_add(stretches.imag, hop))
-    _, count, length = stretches.shape
+def _overlap_add(segments: Tensor, hop: int) -> Tensor:
+    """Add up the segments ``[batch, segments, length]`` where they lie: ``[batch, length]``."""
+    if segments.is_complex():
+        return complex_(_overlap_add(segments.real, hop), _overlap_add(segments.imag, hop))
+    _, count, length = segments.shape
     total = length + hop * (count - 1)
-    folded = fold(stretches.transpose(1, 2), (1, total), (1, length), stride=(1, hop))
+    folded = fold(segments.transpose(1, 2), (1, total), (1, length), stride=(1, hop))
     return folded[:, 0, 0]
 
 
-def _check_spectrum(spectrum: Tensor, frames: _Frames, onesided: bool) -> None:
+def _check_input(x: Tensor, frames: _Frames, onesided: bool) -> None:
     points = frames.length // 2 + 1 if onesided else frames.length
-    if spectrum.ndim != 3 or 0 in spectrum.shape:
+    if x.ndim != 3 or 0 in x.shape:
         raise RuntimeError(
-            "istft: expected a non-empty tensor [frequencies, stretches] or [batch, frequencies, "
-            f"stretches], but got shape {list(spectrum.shape)}"
+            "istft: expected a non-empty tensor [frequencies, frames] or [batch, frequencies, "
+            f"frames], but got shape {list(x.shape)}"
         )
-    if spectrum.shape[1] != points:
+    if x.shape[1] != points:
         raise RuntimeError(
             f"istft: expected {points} frequencies for n_fft={frames.length} and "
-            f"onesided={onesided}, but got {spectrum.shape[1]}"
+            f"onesided={onesided}, but got {x.shape[1]}"
         )
     if frames.hop > frames.length:
         raise RuntimeError(
@@ -158,14 +158,14 @@ def istft(
     length: int | None = None,
     return_complex: bool = False,
 ) -> Tensor:
-    """Inverse of `stft`: the signal of which stretches have these transforms, by least squares.
+    """Inverse of `stft`: the signal of which segments have these transforms, by least squares.
 
     Griffin and Lim, "Signal estimation from modified short-time Fourier transform" (1984).
 
     Args:
-        input: ``[frequencies, stretches]`` or ``[batch, frequencies, stretches]``, complex.
+        input: ``[frequencies, segments]`` or ``[batch, frequencies, segments]``, complex.
         n_fft: as in `stft`, like all that follow.
-        hop_length: distance of stretches.
+        hop_length: distance of segments.
         win_length: length of the window.
         window: the window.
         center: the signal was padded.
@@ -187,22 +187,22 @@ def istft(
         >>> flow.istft(spectrum, 4)
         tensor([1., 1., 1., 1.], dtype=oneflow.float32)
     """
-    spectrum = input if input.is_complex() else view_as_complex(input)
-    frames = _frames("istft", spectrum, n_fft, hop_length, win_length, window)
-    has_batch = spectrum.ndim == 3
-    spectrum = spectrum if has_batch else spectrum[None]
+    x = input if input.is_complex() else view_as_complex(input)
+    frames = _frames("istft", x, n_fft, hop_length, win_length, window)
+    has_batch = x.ndim == 3
+    x = x if has_batch else x[None]
     if onesided is None:
-        onesided = spectrum.ndim == 3 and spectrum.shape[1] != n_fft
-    _check_spectrum(spectrum, frames, onesided)
+        onesided = x.ndim == 3 and x.shape[1] != n_fft
+    _check_input(x, frames, onesided)
     if return_complex and onesided:
         raise RuntimeError("istft: a complex signal cannot be had of half a transform (onesided)")
-    norm, spectrum = "ortho" if normalized else None, spectrum.transpose(1, 2)
+    norm, x = "ortho" if normalized else None, x.transpose(1, 2)
     # Of a real signal the second half of a transform says nothing new.
     transform = ifft if return_complex else irfft
-    stretches = transform(spectrum, n_fft, norm=norm)
-    weights = cast_to(frames.window, stretches.dtype)
-    squares = (weights * weights).expand(1, stretches.shape[1], n_fft)
-    signal = _overlap_add(stretches * weights, frames.hop)
+    segments = transform(x, n_fft, norm=norm)
+    weights = cast_to(frames.window, segments.dtype)
+    squares = (weights * weights).expand(1, segments.shape[1], n_fft)
+    signal = _overlap_add(segments * weights, frames.hop)
     weight = _overlap_add(squares, frames.hop)
     start = n_fft // 2 if center else 0
     end = signal.shape[1] - start if length is None else min(start + length, signal.shape[1])

@@ -12,7 +12,7 @@ from oneflow.base.shape import wrap_dim
 from oneflow.base.spec import require_size
 from oneflow.functional import return_types
 from oneflow.functional.registry import function
-from oneflow.primitives.operators import sorting as p
+from oneflow.primitives.operators import sort as p
 from oneflow.primitives.operators.elementwise import where as choose
 from oneflow.tensor.call import call
 from oneflow.tensor.operands import cast_to, require_tensor

@@ -8,12 +8,12 @@ from oneflow.base.dtype import DType
 from oneflow.functional.builtins import arrays
 from oneflow.functional.creation import factory_functions
 from oneflow.functional.index import scatter
-from oneflow.functional.registry import function, publish
+from oneflow.functional.registry import function, register_public
 from oneflow.functional.shape import rearrange, reshape, stack
 from oneflow.tensor.tensor import Tensor
 
-publish("slice_v2", stack.slice_)
-publish("dynamic_reshape", reshape.reshape)
+register_public("slice_v2", stack.slice_)
+register_public("dynamic_reshape", reshape.reshape)
 
 
 @function(method=False)

@@ -23,7 +23,7 @@ from oneflow.functional.elementwise import (
 )
 from oneflow.functional.index import search
 from oneflow.functional.reduce import minmax, sums
-from oneflow.functional.registry import function, publish
+from oneflow.functional.registry import function, register_public
 from oneflow.functional.shape import rearrange, reshape, stack
 from oneflow.tensor.tensor import Tensor
 
@@ -88,7 +88,7 @@ for _name, _function in {
     "tril": rearrange.tril,
     "xlogy": binary.xlogy,
 }.items():
-    publish(f"math.{_name}", _function)
+    register_public(f"math.{_name}", _function)
 
 
 @function(method=False, namespace="math")

@@ -16,7 +16,7 @@ from oneflow.functional.nn import (
     softmax as softmaxes,
 )
 from oneflow.functional.random import creation
-from oneflow.functional.registry import function, publish
+from oneflow.functional.registry import function, register_public
 from oneflow.functional.shape import reshape
 from oneflow.tensor.tensor import Tensor
 
@@ -34,11 +34,11 @@ for _name, _function in {
     "selu": activation.selu,
     "swish": activation.silu,
 }.items():
-    publish(f"nn.{_name}", _function)
-publish("nn.ctc_greedy_decoder", ctc.ctc_greedy_decoder)
-publish("nn.fused_scale_tril", fused.fused_scale_tril)
-publish("math.fused_scale_tril", fused.fused_scale_tril)
-publish("nn.fused_self_attention_query_mul_key_and_value", fused_self_attention)
+    register_public(f"nn.{_name}", _function)
+register_public("nn.ctc_greedy_decoder", ctc.ctc_greedy_decoder)
+register_public("nn.fused_scale_tril", fused.fused_scale_tril)
+register_public("math.fused_scale_tril", fused.fused_scale_tril)
+register_public("nn.fused_self_attention_query_mul_key_and_value", fused_self_attention)
 
 
 @function(method=False, namespace="nn")
@@ -446,4 +446,4 @@ def pixel_shuffle_v2(input: Tensor, h_upscale_factor: int, w_upscale_factor: int
     )
 
 
-publish("nn.PixelShufflev2", pixel_shuffle_v2)
+register_public("nn.PixelShufflev2", pixel_shuffle_v2)

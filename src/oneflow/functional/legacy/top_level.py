@@ -14,16 +14,16 @@ from oneflow.functional.legacy.arrays import identity
 from oneflow.functional.legacy.windows import FORMATS, sizes_of, spatial_padding
 from oneflow.functional.nn import elementwise_loss, margin_loss, padding as paddings
 from oneflow.functional.reduce import sums
-from oneflow.functional.registry import function, publish
+from oneflow.functional.registry import function, register_public
 from oneflow.functional.shape import reshape
 from oneflow.tensor.tensor import Tensor
 
-publish("combined_margin_loss", margin_loss.combined_margin_loss)
-publish("dim_gather", gathers.gather)
+register_public("combined_margin_loss", margin_loss.combined_margin_loss)
+register_public("dim_gather", gathers.gather)
 # What these marked for passes of OneFlow's compiler, XLA has no need of.
-publish("amp_white_identity", identity)
-publish("cast_to_static_shape", identity)
-publish("cast_to_current_logical_view", identity)
+register_public("amp_white_identity", identity)
+register_public("cast_to_static_shape", identity)
+register_public("cast_to_current_logical_view", identity)
 
 
 def _around(padding: int | Sequence[int]) -> list[int]:

@@ -6,15 +6,15 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from oneflow.functional.nn import conv, padding as paddings, pooling
-from oneflow.functional.registry import function, publish
+from oneflow.functional.registry import function, register_public
 from oneflow.tensor.tensor import Tensor
 
 Padding = str | Sequence[Sequence[int]] | Sequence[int] | int
 # Orders of dimensions by the number of spatial ones: channels first, channels last.
 FORMATS = {1: ("NCW", "NWC"), 2: ("NCHW", "NHWC"), 3: ("NCDHW", "NDHWC")}
 _CONVOLUTIONS = {1: conv.conv1d, 2: conv.conv2d, 3: conv.conv3d}
-_MAX_POOLS = {1: pooling.max_pool1d, 2: pooling.max_pool2d, 3: pooling.max_pool3d}
-_MEAN_POOLS = {1: pooling.avg_pool1d, 2: pooling.avg_pool2d, 3: pooling.avg_pool3d}
+_MAX_POOL = {1: pooling.max_pool1d, 2: pooling.max_pool2d, 3: pooling.max_pool3d}
+_AVG_POOL = {1: pooling.avg_pool1d, 2: pooling.avg_pool2d, 3: pooling.avg_pool3d}
 
 
 def sizes_of(value: int | Sequence[int] | None, count: int, name: str) -> tuple[int, ...]:
@@ -148,7 +148,7 @@ def _max_pool(
     def compute(x: Tensor) -> Tensor:
         pairs = spatial_padding(padding, x.shape[2:], kernel, stride)
         padded = _padded(x, pairs, float("-inf"))
-        return _MAX_POOLS[count](padded, kernel, stride, ceil_mode=ceil_mode)
+        return _MAX_POOL[count](padded, kernel, stride, ceil_mode=ceil_mode)
 
     return _channels_first(input, data_format, count, compute)
 
@@ -169,7 +169,7 @@ def _mean_pool(
         pairs = spatial_padding(padding, x.shape[2:], kernel, stride)
 
         def pool(images: Tensor) -> Tensor:
-            return _MEAN_POOLS[count](_padded(images, pairs), kernel, stride, ceil_mode=ceil_mode)
+            return _AVG_POOL[count](_padded(images, pairs), kernel, stride, ceil_mode=ceil_mode)
 
         if not any(map(any, pairs)):
             return pool(x)
@@ -238,7 +238,7 @@ def conv2d(
     return _convolution(2, input, filters, strides, padding, data_format, dilations, groups, bias)
 
 
-publish("nn.compat_conv2d", conv2d)
+register_public("nn.compat_conv2d", conv2d)
 
 
 @function(method=False, namespace="nn", keyword_aliases={"weight": "filters"})

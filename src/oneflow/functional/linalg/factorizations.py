@@ -25,7 +25,7 @@ _FactorsWithInfo = namedtuple("lu_factor_ex", ("LU", "pivots", "info"))
 _InverseWithInfo = namedtuple("inv_ex", ("inverse", "info"))
 _SolutionWithInfo = namedtuple("solve_ex", ("result", "info"))
 _CholeskyWithInfo = namedtuple("cholesky_ex", ("L", "info"))
-_Reflections = namedtuple("geqrf", ("a", "tau"))
+_Geqrf = namedtuple("geqrf", ("a", "tau"))
 _Triangular = namedtuple("triangular_solve", ("solution", "cloned_coefficient"))
 
 
@@ -333,7 +333,7 @@ def geqrf(input: Tensor) -> tuple[Tensor, Tensor]:
         tensor([5.], dtype=oneflow.float32)
     """
     require_matrices("geqrf", input)
-    return _Reflections(*call(p.geqrf, input))
+    return _Geqrf(*call(p.geqrf, input))
 
 
 @function(keyword_aliases={"input2": "tau", "input3": "other"})

@@ -1,4 +1,4 @@
-"""Deformable convolution: the taps of the kernel are moved by offsets that a layer computes."""
+"""Deformable convolution: the elements of the kernel are moved by offsets that a layer computes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def deform_conv2d(
     dilation: Any = (1, 1),
     mask: Tensor | None = None,
 ) -> Tensor:
-    """Convolution whose kernel reads, at each place, where offsets move its taps.
+    """Convolution whose kernel reads, at each place, where offsets move its elements.
 
     Between elements the input is interpolated, outside it is 0. The numbers of groups of channels
     and of offsets follow from the shapes. Dai et al., "Deformable Convolutional Networks"
@@ -38,9 +38,9 @@ def deform_conv2d(
         bias: ``[out channels]``, or None.
         stride: step of the kernel, one number or two.
         padding: zeros added on both sides, one number or two.
-        dilation: distance between the taps, one number or two.
-        mask: ``[N, offset groups * kernel height * kernel width, H', W']``: factors of what the
-            taps read.
+        dilation: distance between the elements of the kernel, one number or two.
+        mask: ``[N, offset groups * kernel height * kernel width, H', W']``: factors of what
+            the kernel reads.
 
     Returns:
         ``[N, out channels, H', W']``.
@@ -63,19 +63,19 @@ def deform_conv2d(
             f"got {list(input.shape)}, {list(offset.shape)} and {list(weight.shape)}"
         )
     kernel = (weight.shape[2], weight.shape[3])
-    steps, pads, spread = (
+    steps, pads, dilations = (
         per_dimension(value, 2, name)
         for value, name in ((stride, "stride"), (padding, "padding"), (dilation, "dilation"))
     )
-    if min(*steps, *spread) < 1 or min(pads) < 0:
+    if min(*steps, *dilations) < 1 or min(pads) < 0:
         raise RuntimeError(
             "deform_conv2d needs `stride` and `dilation` above 0 and no negative `padding`, got "
-            f"{steps}, {spread} and {pads}"
+            f"{steps}, {dilations} and {pads}"
         )
     places = [
         (size + 2 * pad - factor * (width - 1) - 1) // step + 1
         for size, pad, factor, width, step in zip(
-            input.shape[2:], pads, spread, kernel, steps, strict=True
+            input.shape[2:], pads, dilations, kernel, steps, strict=True
         )
     ]
     groups, moved = _groups(input, offset, weight, mask, places)
@@ -86,14 +86,14 @@ def deform_conv2d(
         kernel=kernel,
         stride=steps,
         padding=pads,
-        dilation=spread,
+        dilation=dilations,
         groups=moved,
     )
-    batch, channels, taps = patches.shape[:3]
+    batch, channels, kernel_size = patches.shape[:3]
     if mask is not None:
-        factors = mask.reshape(batch, moved, 1, taps, *places)
-        patches = patches.reshape(batch, moved, channels // moved, taps, *places) * factors
-    columns = patches.reshape(batch, groups, channels // groups * taps, places[0] * places[1])
+        factors = mask.reshape(batch, moved, 1, kernel_size, *places)
+        patches = patches.reshape(batch, moved, channels // moved, kernel_size, *places) * factors
+    columns = patches.reshape(batch, groups, channels // groups * kernel_size, -1)
     kernels = weight.reshape(1, groups, weight.shape[0] // groups, -1)
     out = matmul(kernels, columns).reshape(batch, weight.shape[0], *places)
     return out if bias is None else out + bias.reshape(1, -1, 1, 1)
@@ -109,7 +109,7 @@ def _groups(
     """
     batch, channels = input.shape[:2]
     outputs, read, *kernel = weight.shape
-    taps = kernel[0] * kernel[1]
+    kernel_size = kernel[0] * kernel[1]
     if min(places) < 1:
         raise RuntimeError(f"deform_conv2d: the kernel {kernel} is larger than the padded input")
     if not read or channels % read or outputs % (channels // read):
@@ -117,16 +117,20 @@ def _groups(
             f"deform_conv2d: `weight` {list(weight.shape)} does not divide the {channels} channels "
             f"of `input` into groups"
         )
-    moved = offset.shape[1] // (2 * taps)
-    if not moved or channels % moved or [*offset.shape] != [batch, moved * 2 * taps, *places]:
+    moved = offset.shape[1] // (2 * kernel_size)
+    if (
+        not moved
+        or channels % moved
+        or [*offset.shape] != [batch, moved * 2 * kernel_size, *places]
+    ):
         raise RuntimeError(
-            f"deform_conv2d: `offset` must have the shape [{batch}, groups * {2 * taps}, "
+            f"deform_conv2d: `offset` must have the shape [{batch}, groups * {2 * kernel_size}, "
             f"{places[0]}, {places[1]}] with a number of groups that divides {channels} channels, "
             f"got {list(offset.shape)}"
         )
-    if mask is not None and [*mask.shape] != [batch, moved * taps, *places]:
+    if mask is not None and [*mask.shape] != [batch, moved * kernel_size, *places]:
         raise RuntimeError(
-            f"deform_conv2d: `mask` must have the shape {[batch, moved * taps, *places]}, got "
-            f"{list(mask.shape)}"
+            "deform_conv2d: `mask` must have the shape "
+            f"{[batch, moved * kernel_size, *places]}, got {list(mask.shape)}"
         )
     return channels // read, moved

@@ -122,24 +122,24 @@ def _append_zero(x: Tensor, dim: int) -> Tensor:
 
 
 def _full_mask(
-    attn_mask: Tensor | None, key_padding_mask: Tensor | None, q: Tensor, keys: int
+    attn_mask: Tensor | None, key_padding_mask: Tensor | None, q: Tensor, k_len: int
 ) -> Tensor | None:
     """Both masks in one that broadcasts to ``(batch, heads, queries, keys)``."""
-    batch, heads, queries, _ = q.shape
+    batch, heads, q_len, _ = q.shape
     mask = None
     if attn_mask is not None:
         mask = float_mask(attn_mask, q, "attn_mask")
         if mask.ndim == 3:
-            _expect(mask, (batch * heads, queries, keys), "3D attn_mask")
-            mask = call(reshape, mask, shape=(batch, heads, queries, keys))
+            _expect(mask, (batch * heads, q_len, k_len), "3D attn_mask")
+            mask = call(reshape, mask, shape=(batch, heads, q_len, k_len))
         elif mask.ndim == 2:
-            _expect(mask, (queries, keys), "2D attn_mask")
+            _expect(mask, (q_len, k_len), "2D attn_mask")
         else:
             raise RuntimeError(f"attn_mask's dimension {mask.ndim} is not supported")
     if key_padding_mask is not None:
         padding = float_mask(key_padding_mask, q, "key_padding_mask")
-        _expect(padding, (batch, keys), "key_padding_mask")
-        padding = call(reshape, padding, shape=(batch, 1, 1, keys))
+        _expect(padding, (batch, k_len), "key_padding_mask")
+        padding = call(reshape, padding, shape=(batch, 1, 1, k_len))
         mask = padding if mask is None else call(p.add, mask, padding)
     return mask
 

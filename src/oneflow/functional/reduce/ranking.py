@@ -43,7 +43,8 @@ def roc_auc_score(label: Tensor, pred: Tensor) -> Tensor:
     below, up_to = (searchsorted(ordered, scores, right=right) for right in (False, True))
     # Ranks from 1; equal predictions share the mean of theirs.
     ranks = cast_to(below + up_to + 1, float64) / 2
-    positives = is_positive.sum()
-    pairs = positives * (scores.numel() - positives)
-    won = (ranks * is_positive).sum() - positives * (positives + 1) / 2
-    return cast_to(won / pairs, float32).reshape(1)
+    count = is_positive.sum()
+    pairs = count * (scores.numel() - count)
+    # Pairs in which the positive one has the higher score.
+    ordered_pairs = (ranks * is_positive).sum() - count * (count + 1) / 2
+    return cast_to(ordered_pairs / pairs, float32).reshape(1)

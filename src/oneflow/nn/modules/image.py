@@ -102,9 +102,9 @@ class ImageResize(Module):
         resize_y: int = 0,
     ) -> None:
         super().__init__()
-        old = images.OldResizing(color_space, interp_type, resize_shorter, resize_x, resize_y)
+        old = images.OldResizeOptions(color_space, interp_type, resize_shorter, resize_x, resize_y)
         self.chosen = old.applied_to(
-            images.Resizing(
+            images.ResizeOptions(
                 target_size,
                 min_size,
                 max_size,

@@ -26,13 +26,13 @@ class _Uninitialized(Tensor):
         Raises:
             RuntimeError: always.
         """
-        self._refuse("shape")
+        self._raise_uninitialized("shape")
 
     def numpy(self) -> NoReturn:
         """Raise an error: there are no values yet."""
-        self._refuse("values")
+        self._raise_uninitialized("values")
 
-    def _refuse(self, what: str) -> NoReturn:
+    def _raise_uninitialized(self, what: str) -> NoReturn:
         raise RuntimeError(
             f"Can't access the {what} of an uninitialized parameter or buffer: the layer gets them "
             "when it is called for the first time, or loads a state dict"

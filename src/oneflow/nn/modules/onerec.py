@@ -8,9 +8,9 @@ from typing import Any
 
 from oneflow.base.placement import Placement
 from oneflow.data.readers.onerec_batches import onerec_source
-from oneflow.data.readers.records import Shuffling
+from oneflow.data.readers.records import ShuffleOptions
 from oneflow.data.readers.tensor_buffer import TensorBuffer
-from oneflow.nn.modules.readers import BatchReader
+from oneflow.nn.modules.dataset import BatchReader
 from oneflow.tensor.batch_sharding import batch_sharding_of
 
 
@@ -60,12 +60,14 @@ class OneRecReader(BatchReader):
         placement: Placement | None = None,
         sbp: Any = None,
     ) -> None:
-        shuffling = Shuffling(
+        shuffle_options = ShuffleOptions(
             shuffle_buffer_size if shuffle else None, shuffle_after_epoch, random_seed
         )
         sharding = batch_sharding_of(None, placement, sbp)
         super().__init__(
-            onerec_source(files, batch_size, shuffle_mode, shuffling, verify_example, sharding)
+            onerec_source(
+                files, batch_size, shuffle_mode, shuffle_options, verify_example, sharding
+            )
         )
 
     def forward(self) -> TensorBuffer:

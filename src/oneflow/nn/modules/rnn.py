@@ -8,7 +8,7 @@ from typing import Any
 
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType
-from oneflow.functional.nn.recurrent import GATES, States, Weights, run_layers, zero_states
+from oneflow.functional.nn.rnn import GATES, States, Weights, run_layers, zero_states
 from oneflow.module.module import Module
 from oneflow.module.parameter import Parameter, new_parameter
 from oneflow.nn import init

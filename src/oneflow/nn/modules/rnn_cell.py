@@ -7,7 +7,7 @@ from typing import Any
 
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType
-from oneflow.functional.nn.recurrent import States, Weights, run_cell, zero_states
+from oneflow.functional.nn.rnn import States, Weights, run_cell, zero_states
 from oneflow.module.module import Module
 from oneflow.module.parameter import new_parameter
 from oneflow.nn import init

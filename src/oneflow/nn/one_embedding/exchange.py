@@ -12,7 +12,7 @@ from oneflow.functional.creation import factory_functions, from_data
 from oneflow.nn.one_embedding.key_index import mixed
 
 
-def owners(keys: np.ndarray) -> np.ndarray:
+def owner_ranks(keys: np.ndarray) -> np.ndarray:
     """Return the rank that each key belongs to."""
     # Other bits than those that the hash table of the process uses.
     return ((mixed(keys) >> np.uint64(40)) % np.uint64(cluster.world_size())).astype(np.int64)
@@ -51,22 +51,22 @@ def exchanged_rows(
     longest = max(map(len, requested))
     rows_of_ranks = np.zeros((len(requested), longest, width), np.float32)
     flat = np.concatenate(requested)
-    own = np.flatnonzero(owners(flat) == cluster.rank())
-    unique, first, inverse = np.unique(flat[own], return_index=True, return_inverse=True)
-    chosen = [np.concatenate(each)[own][first] for each in beside]
+    local = np.flatnonzero(owner_ranks(flat) == cluster.rank())
+    unique, first, inverse = np.unique(flat[local], return_index=True, return_inverse=True)
+    chosen = [np.concatenate(each)[local][first] for each in beside]
     rows = read(unique, *chosen)[inverse]
     ranks = np.repeat(np.arange(len(requested)), [len(each) for each in requested])
     positions = np.concatenate([np.arange(len(each)) for each in requested])
-    rows_of_ranks[ranks[own], positions[own]] = rows
+    rows_of_ranks[ranks[local], positions[local]] = rows
     output = factory_functions.zeros(longest, width)
     reduce_scatter_tensor(output, from_data.from_numpy(rows_of_ranks.reshape(-1, width)))
     return output.numpy()[: len(keys)]
 
 
 def _all_gather(array: np.ndarray) -> np.ndarray:
-    mine = from_data.from_numpy(array)
-    whole = factory_functions.zeros(
-        array.shape[0] * cluster.world_size(), *array.shape[1:], dtype=mine.dtype
+    local = from_data.from_numpy(array)
+    result = factory_functions.zeros(
+        array.shape[0] * cluster.world_size(), *array.shape[1:], dtype=local.dtype
     )
-    all_gather_into_tensor(whole, mine)
-    return whole.numpy()
+    all_gather_into_tensor(result, local)
+    return result.numpy()

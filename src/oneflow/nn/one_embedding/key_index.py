@@ -50,7 +50,7 @@ class KeyIndex:
 
     def add(self, keys: np.ndarray) -> np.ndarray:
         """Give numbers to keys that are unknown and differ from each other; return the numbers."""
-        self._make_room(self.size + len(keys))
+        self._resize_for(self.size + len(keys))
         numbers = np.arange(self.size, self.size + len(keys))
         self._place(keys, numbers)
         self.size += len(keys)
@@ -63,7 +63,7 @@ class KeyIndex:
         ordered[self._numbers[taken]] = self._keys[taken]
         return ordered
 
-    def _make_room(self, count: int) -> None:
+    def _resize_for(self, count: int) -> None:
         if 2 * count <= len(self._numbers):
             return
         keys = self.keys()
@@ -84,7 +84,7 @@ class KeyIndex:
             free = self._numbers[at] == _EMPTY
             # Of several keys for one place the last one written has it.
             self._numbers[at[free]] = numbers[waiting[free]]
-            won = free & (self._numbers[at] == numbers[waiting])
-            self._keys[at[won]] = keys[waiting[won]]
-            waiting = waiting[~won]
+            written = free & (self._numbers[at] == numbers[waiting])
+            self._keys[at[written]] = keys[waiting[written]]
+            waiting = waiting[~written]
             places[waiting] = (places[waiting] + 1) & mask

@@ -10,7 +10,7 @@ import numpy as np
 from oneflow.base import cluster
 from oneflow.functional.creation import from_data
 from oneflow.nn.one_embedding.embedding import MultiTableEmbedding
-from oneflow.nn.one_embedding.exchange import gathered, owners
+from oneflow.nn.one_embedding.exchange import gathered, owner_ranks
 from oneflow.optim.adam import Adam
 from oneflow.optim.optimizer import Optimizer
 from oneflow.tensor.tensor import Tensor
@@ -120,7 +120,7 @@ class EmbeddingOptimizer:
 
     def _update(self, embedding: MultiTableEmbedding) -> None:
         embedding.step += 1
-        keys, gradients = _own_gradients(embedding)
+        keys, gradients = _local_gradients(embedding)
         embedding.lookups.clear()
         if not len(keys):
             return
@@ -188,7 +188,7 @@ def _padded(rows: np.ndarray) -> Tensor:
     return from_data.from_numpy(padded).requires_grad_(True)
 
 
-def _own_gradients(embedding: MultiTableEmbedding) -> tuple[np.ndarray, np.ndarray]:
+def _local_gradients(embedding: MultiTableEmbedding) -> tuple[np.ndarray, np.ndarray]:
     """Return the keys of this process that have gradients, and the sums of these.
 
     Gradients of losses that each process has of its own are averaged, as data parallelism does.
@@ -203,8 +203,8 @@ def _own_gradients(embedding: MultiTableEmbedding) -> tuple[np.ndarray, np.ndarr
         gradients.append(each.rows.grad.numpy()[: len(each.keys)] * np.float32(share))
     all_keys = np.concatenate(gathered(np.concatenate(keys)))
     all_gradients = np.concatenate(gathered(np.concatenate(gradients)))
-    own = owners(all_keys) == cluster.rank()
-    unique, inverse = np.unique(all_keys[own], return_inverse=True)
+    is_local = owner_ranks(all_keys) == cluster.rank()
+    unique, inverse = np.unique(all_keys[is_local], return_inverse=True)
     sums = np.zeros((len(unique), embedding.store.embedding_dim), np.float32)
-    np.add.at(sums, inverse, all_gradients[own])
+    np.add.at(sums, inverse, all_gradients[is_local])
     return unique, sums

@@ -67,14 +67,14 @@ class RowStore:
     def _block(self, number: int) -> np.ndarray:
         block = self._blocks.get(number)
         if block is None:
-            block = self._blocks[number] = self._opened(number)
+            block = self._blocks[number] = self._open_block(number)
             if self._folder is not None and len(self._blocks) > self._limit:
                 # The file keeps what was written when the mapping is dropped.
                 self._blocks.popitem(last=False)
         self._blocks.move_to_end(number)
         return block
 
-    def _opened(self, number: int) -> np.ndarray:
+    def _open_block(self, number: int) -> np.ndarray:
         shape = (_ROWS_PER_BLOCK, self.width)
         if self._folder is None:
             return np.zeros(shape, np.float32)

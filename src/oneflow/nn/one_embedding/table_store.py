@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 
 from oneflow.base import cluster
-from oneflow.nn.one_embedding.exchange import owners
+from oneflow.nn.one_embedding.exchange import owner_ranks
 from oneflow.nn.one_embedding.initial_values import first_values
 from oneflow.nn.one_embedding.key_index import KeyIndex
 from oneflow.nn.one_embedding.options import StoreOptions, TableOptions
 from oneflow.nn.one_embedding.row_store import RowStore
-from oneflow.nn.one_embedding.snapshots import SnapshotReader, SnapshotWriter, snapshot_folder
+from oneflow.nn.one_embedding.snapshot import SnapshotReader, SnapshotWriter, snapshot_folder
 
 _CHUNK = 65536
 
@@ -35,7 +35,7 @@ class TableStore:
         tables: tuple[TableOptions, ...],
         seed: int,
     ) -> None:
-        self.path = _own_path(options.persistent_path)
+        self.path = _local_path(options.persistent_path)
         self.embedding_dim = sum(widths)
         self._options, self._widths, self._tables, self._seed = options, widths, tables, seed
         self._clear()
@@ -145,10 +145,10 @@ class TableStore:
         self._clear()
         for each in readers:
             for keys, rows, steps in each.parts():
-                own = owners(keys) == cluster.rank()
-                padded = np.zeros((int(own.sum()), self._rows.width), np.float32)
-                padded[:, : rows.shape[1]] = rows[own]
-                self._add(keys[own], padded, steps[own])
+                is_local = owner_ranks(keys) == cluster.rank()
+                padded = np.zeros((int(is_local.sum()), self._rows.width), np.float32)
+                padded[:, : rows.shape[1]] = rows[is_local]
+                self._add(keys[is_local], padded, steps[is_local])
         return max(each.details.get("step", 0) for each in readers)
 
     def _written_by(self) -> list[Path]:
@@ -161,7 +161,7 @@ class TableStore:
         return mine or found or [self.path]
 
 
-def _own_path(given: str | tuple[str, ...]) -> Path:
+def _local_path(given: str | tuple[str, ...]) -> Path:
     """Return the folder of this process.
 
     Raises:

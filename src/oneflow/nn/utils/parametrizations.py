@@ -169,8 +169,8 @@ class _Orthogonal(Module):
 
     def forward(self, x: Tensor) -> Tensor:
         is_wide = x.shape[-2] < x.shape[-1]
-        tall = x.mT if is_wide else x
-        q = _reflections(tall) if self.form == "householder" else _rotation(tall, self.form)
+        matrix = x.mT if is_wide else x
+        q = _householder(matrix) if self.form == "householder" else _rotation(matrix, self.form)
         base = self._buffers.get("base")
         q = q if base is None else base @ q
         return q.mT if is_wide else q
@@ -183,18 +183,18 @@ class _Orthogonal(Module):
                 except of reflections.
         """
         is_wide = q.shape[-2] < q.shape[-1]
-        tall = q.mT if is_wide else q
+        matrix = q.mT if is_wide else q
         if "base" in self._buffers:
-            rows, columns = tall.shape[-2:]
-            missing = randn(*tall.shape[:-1], rows - columns, dtype=q.dtype, device=q.device)
-            self.base = _orthonormal(cat([tall, missing], -1))
+            rows, columns = matrix.shape[-2:]
+            missing = randn(*matrix.shape[:-1], rows - columns, dtype=q.dtype, device=q.device)
+            self.base = _unitary_factor(cat([matrix, missing], -1))
             return -eye(*q.shape[-2:], dtype=q.dtype, device=q.device).expand_as(q)
         if self.form != "householder":
             raise NotImplementedError(
                 "It is not possible to assign to the matrix exponential or the Cayley "
                 "parametrizations when use_trivialization=False."
             )
-        packed, tau = geqrf(tall)
+        packed, tau = geqrf(matrix)
         # A reflection of scale 0 changes nothing, and so keeps the sign of its column.
         diagonal = packed.diagonal(dim1=-2, dim2=-1)
         signs = diagonal.sign() * (1 - 2 * (tau == 0).to(tau.dtype))
@@ -203,7 +203,7 @@ class _Orthogonal(Module):
         return packed.mT if is_wide else packed
 
 
-def _reflections(x: Tensor) -> Tensor:
+def _householder(x: Tensor) -> Tensor:
     """A product of reflections along the columns below the diagonal, which says their signs."""
     vectors = x.tril(-1)
     scales = 2 / (1 + (vectors * vectors).sum(-2))
@@ -222,7 +222,7 @@ def _rotation(x: Tensor, form: str) -> Tensor:
     return solve(one - skew / 2, one + skew / 2)[..., :columns]
 
 
-def _orthonormal(matrix: Tensor) -> Tensor:
+def _unitary_factor(matrix: Tensor) -> Tensor:
     """The unitary factor of a square matrix whose other factor has a positive diagonal."""
     q, r = qr(matrix)
     return q * r.diagonal(dim1=-2, dim2=-1).sgn().unsqueeze(-2)

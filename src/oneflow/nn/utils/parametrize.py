@@ -57,7 +57,7 @@ class ParametrizationList(ModuleList):
         super().__init__(modules)
         self.unsafe = unsafe
         with no_grad():
-            found = self._first_originals(original)
+            found = self._invert(original)
         self.is_tensor = isinstance(found, Tensor)
         for name, each in zip(self._names(found), self._tensors(found), strict=True):
             is_parameter = isinstance(original, Parameter)
@@ -81,7 +81,7 @@ class ParametrizationList(ModuleList):
         self.unsafe = self.unsafe or unsafe
         self.append(module)
 
-    def _first_originals(self, value: Tensor) -> Any:
+    def _invert(self, value: Tensor) -> Any:
         """The input of the first parametrization; one that has no inverse counts as identity."""
         for module in reversed(list(self)):
             if hasattr(module, "right_inverse"):
@@ -97,7 +97,7 @@ class ParametrizationList(ModuleList):
             return ["original"]
         return [f"original{number}" for number in range(len(list(found)))]
 
-    def _originals(self) -> list[Tensor]:
+    def _original_tensors(self) -> list[Tensor]:
         names = ["original"] if self.is_tensor else [f"original{n}" for n in range(self.count)]
         return [getattr(self, name) for name in names]
 
@@ -115,13 +115,13 @@ class ParametrizationList(ModuleList):
                         "right_inverse: its result cannot be assigned to"
                     )
                 value = module.right_inverse(value)
-            for original, new in zip(self._originals(), self._tensors(value), strict=True):
+            for original, new in zip(self._original_tensors(), self._tensors(value), strict=True):
                 original.copy_(new)
 
     def forward(self) -> Tensor:
         """Return the parametrized tensor."""
         first, *rest = list(self)
-        value = first(*self._originals())
+        value = first(*self._original_tensors())
         for module in rest:
             value = module(value)
         return value
@@ -267,8 +267,9 @@ def remove_parametrizations(
             "Cannot leave unparametrized (`leave_parametrized=False`) a tensor that is "
             "parametrized in terms of a sequence of tensors."
         )
-    value = getattr(module, tensor_name) if leave_parametrized else chain._originals()[0]
-    is_parameter, requires_grad = bool(chain._parameters), chain._originals()[0].requires_grad
+    value = getattr(module, tensor_name) if leave_parametrized else chain._original_tensors()[0]
+    is_parameter = bool(chain._parameters)
+    requires_grad = chain._original_tensors()[0].requires_grad
     delattr(type(module), tensor_name)
     del found[tensor_name]
     if not len(found):

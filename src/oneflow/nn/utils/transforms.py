@@ -268,8 +268,8 @@ def jacrev(
             result = func(*variables.args, **kwargs)
             outputs, structure = _flat(result[0] if has_aux else result, "func.jacrev")
             found = [variables.in_form(_jacobian_of(each, variables)) for each in outputs]
-        whole = variables.finished(_unflat(structure, found))
-        return (whole, variables.finished(result[1])) if has_aux else whole
+        value = variables.finished(_unflat(structure, found))
+        return (value, variables.finished(result[1])) if has_aux else value
 
     return jacobian
 

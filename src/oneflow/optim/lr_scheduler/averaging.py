@@ -50,10 +50,10 @@ class SWALR(LRScheduler):
         if not isinstance(anneal_epochs, int) or anneal_epochs < 0:
             raise ValueError(f"anneal_epochs must be equal or greater than 0, got {anneal_epochs}")
         count = len(optimizer.param_groups)
-        rates = list(swa_lr) if isinstance(swa_lr, Sequence) else [swa_lr] * count
-        if len(rates) != count:
-            raise ValueError(f"swa_lr must have one rate for each of {count} groups, got {rates}")
-        for group, rate in zip(optimizer.param_groups, rates, strict=True):
+        values = list(swa_lr) if isinstance(swa_lr, Sequence) else [swa_lr] * count
+        if len(values) != count:
+            raise ValueError(f"swa_lr must have one rate for each of {count} groups, got {values}")
+        for group, rate in zip(optimizer.param_groups, values, strict=True):
             group["swa_lr"] = rate
         self.anneal_epochs, self.anneal_strategy = anneal_epochs, anneal_strategy
         super().__init__(optimizer, last_step)

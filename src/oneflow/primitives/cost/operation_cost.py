@@ -14,14 +14,14 @@ from typing import Any, NamedTuple
 import jax
 from jax.sharding import AbstractMesh, PartitionSpec
 
+from oneflow.base.no_interrupt import run_without_interrupt
 from oneflow.base.placement import mesh_axis
 from oneflow.base.spec import TensorSpec
-from oneflow.base.uninterruptible import run_uninterruptible
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.shard_index import ShardIndex
 from oneflow.primitives.shard_shapes import shard_shape, traced_offsets
 from oneflow.primitives.sharding.collectives import collectives_of
-from oneflow.primitives.tracing import SCATTERS, sub_jaxprs
+from oneflow.primitives.tracing import SCATTER_REDUCTIONS, sub_jaxprs
 from oneflow.primitives.traits import Kind
 
 # Steps of a traced implementation that only move data.
@@ -157,7 +157,7 @@ def operation_cost(operation: Operation) -> OperationCost:
     parts = [
         jax.ShapeDtypeStruct(shard_shape_of(spec), spec.dtype.numpy) for spec in operation.in_specs
     ]
-    traced = run_uninterruptible(lambda: jax.make_jaxpr(_traceable(operation))(*parts)).jaxpr
+    traced = run_without_interrupt(lambda: jax.make_jaxpr(_traceable(operation))(*parts)).jaxpr
     flops = _count_flops(traced)
     is_permutation = (
         not flops
@@ -174,7 +174,7 @@ def operation_cost(operation: Operation) -> OperationCost:
 def unsharded_flops(operation: Operation) -> int:
     """The operations of one device that computes the whole result."""
     unsharded = [jax.ShapeDtypeStruct(spec.shape, spec.dtype.numpy) for spec in operation.in_specs]
-    traced = run_uninterruptible(lambda: jax.make_jaxpr(operation.evaluate_unsharded)(*unsharded))
+    traced = run_without_interrupt(lambda: jax.make_jaxpr(operation.evaluate_unsharded)(*unsharded))
     return _count_flops(traced.jaxpr)
 
 
@@ -243,7 +243,7 @@ def _temporary(jaxpr: Any) -> int:
     live = peak = 0
     for index, equation in enumerate(jaxpr.eqns):
         inner = sum(_temporary(each) for each in sub_jaxprs(equation))
-        if equation.primitive.name in SCATTERS:
+        if equation.primitive.name in SCATTER_REDUCTIONS:
             inner += _bytes(equation.invars[0])
         if _stored(equation):
             for each in equation.outvars:

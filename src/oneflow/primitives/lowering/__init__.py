@@ -5,5 +5,5 @@ from oneflow.primitives.lowering import (
     cpu_elementwise as cpu_elementwise,
     cpu_extremes as cpu_extremes,
     cpu_pool as cpu_pool,
-    cpu_recurrent as cpu_recurrent,
+    cpu_rnn as cpu_rnn,
 )

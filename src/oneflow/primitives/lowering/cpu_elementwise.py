@@ -60,7 +60,7 @@ _COSINE = (4.166664568298827e-2, -1.388731625493765e-3, 2.443315711809948e-5)
 
 
 def _sin_shifted(x, half_pi_count: int):
-    """The sine of ``x + quarters * pi / 2``."""
+    """The sine of ``x + half_pi_count * pi / 2``."""
     wide = x.astype(jnp.float64)
     rotations = jnp.round(wide * (2 / np.pi))
     rest = wide

@@ -84,13 +84,13 @@ def _score_matrix(q, k, shard: ShardIndex | None) -> _ScoreMatrix:
 
 
 def _query_blocks(q, matrix: _ScoreMatrix, causal: bool, limit: int) -> list[_Span]:
-    queries, keys = q.shape[-2], matrix.keys
+    q_rows, keys = q.shape[-2], matrix.keys
     lanes = math.prod(q.shape[:-2])
-    if lanes * queries * keys <= limit:
-        return [_Span(0, queries, keys, 1)]
-    skips = causal and queries == matrix.rows
+    if lanes * q_rows * keys <= limit:
+        return [_Span(0, q_rows, keys, 1)]
+    skips = causal and q_rows == matrix.rows
     parts = _CAUSAL_PARTS if skips else 1
-    ends = [queries * index // parts for index in range(parts + 1)]
+    ends = [q_rows * index // parts for index in range(parts + 1)]
     ranges = []
     for start, stop in itertools.pairwise(ends):
         seen = min(stop, keys) if skips else keys
@@ -207,14 +207,14 @@ def _span_forward(span, q, k, v, numbers, mask, flags):
     rows, total = span.rows, span.rows * span.blocks
     mask = _columns(mask[0], span.keys) if mask else None
     k, v = k[..., : span.keys, :], v[..., : span.keys, :]
-    queries, mask = (
+    q_blocks, mask = (
         _rows(q, span.start, span.stop, total),
         _rows(mask, span.start, span.stop, total),
     )
 
     def run(index):
         block_operands = (
-            _block(queries, index, rows),
+            _block(q_blocks, index, rows),
             k,
             v,
             *numbers,
@@ -366,16 +366,16 @@ def _scores_broadcast(operation: Operation, forward: bool) -> bool:
 
 def _axes(operation: Operation) -> Axes | None:
     """Leading dimensions and queries may be split."""
-    row, queries, keys = "... l", "... l _", "... _ _"
-    operands = f"{queries}, {keys}, {keys}, , , , "
+    lse, q, k = "... l", "... l _", "... _ _"
+    operands = f"{q}, {k}, {k}, , , , "
     forward = operation.primitive is attention
     if operation.attributes["dropout"] and _scores_broadcast(operation, forward):
         return None
     if forward:
-        return notation(f"{operands}, {queries} -> {queries}, {row}")(operation)
-    results = f"{queries}, {keys}, {keys}"
-    results += f", {queries}" * operation.attributes["mask_gradient"]
-    given = f"{queries}, {row}, {operands}, {queries}, {row}, {queries}"
+        return notation(f"{operands}, {q} -> {q}, {lse}")(operation)
+    results = f"{q}, {k}, {k}"
+    results += f", {q}" * operation.attributes["mask_gradient"]
+    given = f"{q}, {lse}, {operands}, {q}, {lse}, {q}"
     return notation(f"{given} -> {results}")(operation)
 
 

@@ -19,11 +19,11 @@ def _nms(boxes, scores, iou_threshold, keep_n):
     positions = jnp.arange(count, dtype=jnp.int32)
     most = jnp.where(keep_n < 0, count, keep_n).astype(jnp.int32)
 
-    def unfinished(state):
+    def cond(state):
         index, taken, _ = state
         return (index < count) & (taken < most)
 
-    def suppress(state):
+    def body(state):
         index, taken, kept = state
         width = jnp.minimum(right, right[index]) - jnp.maximum(left, left[index])
         height = jnp.minimum(low, low[index]) - jnp.maximum(top, top[index])
@@ -35,7 +35,7 @@ def _nms(boxes, scores, iou_threshold, keep_n):
         return jnp.min(jnp.where(kept & later, positions, count)), taken + 1, kept
 
     start = jnp.int32(0), jnp.int32(0), jnp.ones(count, bool)
-    end, _, kept = loops.while_loop(unfinished, suppress, start)
+    end, _, kept = loops.while_loop(cond, body, start)
     return order, kept & (positions < end)
 
 

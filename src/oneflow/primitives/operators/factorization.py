@@ -56,7 +56,7 @@ _PADE = (
     1.0,
 )
 _LARGEST_NORM = 5.371920351148152
-_SQUARINGS = 16
+_MAX_EXPONENT = 16
 
 
 def _matrix_exp(a):
@@ -64,10 +64,10 @@ def _matrix_exp(a):
     if not a.size:
         return a
     norm = lax.stop_gradient(jnp.max(jnp.sum(jnp.abs(a), -2), -1))
-    halvings = jnp.ceil(jnp.log2(jnp.maximum(norm / _LARGEST_NORM, 1)))
-    count = jnp.clip(halvings, 0, _SQUARINGS)[..., None, None]
+    exponent = jnp.ceil(jnp.log2(jnp.maximum(norm / _LARGEST_NORM, 1)))
+    count = jnp.clip(exponent, 0, _MAX_EXPONENT)[..., None, None]
     result = _pade(a / jnp.exp2(count).astype(a.dtype))
-    for number in range(_SQUARINGS):
+    for number in range(_MAX_EXPONENT):
         # What is not wanted is not squared: it might overflow, and have no gradient.
         wanted = number < count
         base = jnp.where(wanted, result, 0)
@@ -105,10 +105,8 @@ def _reflected(vectors, tau, matrix, *, adjoint: bool):
     scales = jnp.conj(tau) if adjoint else tau
     for k in numbers if adjoint else reversed(numbers):
         vector = jnp.where(places > k, vectors[..., k], 0) + (places == k).astype(vectors.dtype)
-        projected = jnp.einsum("...i,...ij->...j", jnp.conj(vector), matrix)
-        matrix = (
-            matrix - scales[..., k, None, None] * vector[..., :, None] * projected[..., None, :]
-        )
+        products = jnp.einsum("...i,...ij->...j", jnp.conj(vector), matrix)
+        matrix = matrix - scales[..., k, None, None] * vector[..., :, None] * products[..., None, :]
     return matrix
 
 

@@ -151,27 +151,27 @@ def _deformed_patches(
     dilation: tuple[int, int],
     groups: int,
 ):
-    """Return the elements that a kernel's taps read at their offsets: ``[N, C, taps, H', W']``.
+    """Return the elements that a kernel reads at its offsets: ``[N, C, kernel_size, H', W']``.
 
-    The offset is ``[N, groups * taps * 2, H', W']``, (y, x) for each tap; each group of channels is
-    moved by offsets of its own.
+    The offset is ``[N, groups * kernel_size * 2, H', W']``, (y, x) for each element of the
+    kernel; each group of channels is moved by offsets of its own.
     """
     batch, channels, *sizes = x.shape
-    taps, places = kernel[0] * kernel[1], offset.shape[2:]
+    kernel_size, places = kernel[0] * kernel[1], offset.shape[2:]
     wide = jnp.promote_types(offset.dtype, jnp.float32)
-    moves = offset.astype(wide).reshape(batch * groups, taps, 2, *places)
+    moves = offset.astype(wide).reshape(batch * groups, kernel_size, 2, *places)
     along = []
     for dim, size in enumerate(sizes):
-        tap_shape, place_shape = [1, 1], [1, 1]
-        tap_shape[dim], place_shape[dim] = kernel[dim], places[dim]
-        tap = (jnp.arange(kernel[dim]) * dilation[dim] - padding[dim]).reshape(tap_shape)
+        kernel_shape, place_shape = [1, 1], [1, 1]
+        kernel_shape[dim], place_shape[dim] = kernel[dim], places[dim]
+        within = (jnp.arange(kernel[dim]) * dilation[dim] - padding[dim]).reshape(kernel_shape)
         place = (jnp.arange(places[dim]) * stride[dim]).reshape(place_shape)
-        still = jnp.broadcast_to(tap, kernel).reshape(taps, 1, 1) + place
-        positions = still.astype(wide) + moves[:, :, dim]
-        positions = positions.reshape(batch * groups, taps * places[0] * places[1])
+        base = jnp.broadcast_to(within, kernel).reshape(kernel_size, 1, 1) + place
+        positions = base.astype(wide) + moves[:, :, dim]
+        positions = positions.reshape(batch * groups, kernel_size * places[0] * places[1])
         along.append(_interpolation_points(positions, size, "bilinear", "zeros", False))
     flat = x.reshape(batch * groups, channels // groups, math.prod(sizes))
-    return _interpolated(flat, sizes, along).reshape(batch, channels, taps, *places)
+    return _interpolated(flat, sizes, along).reshape(batch, channels, kernel_size, *places)
 
 
 def _patch_axes(operation: Operation) -> Axes:

@@ -26,7 +26,7 @@ def _call(*xs):
     return xs
 
 
-def _uninlined(*xs):
+def _separate_call(*xs):
     # Nothing fuses across the boundary of a call. One that returns its arguments copies nothing.
     with set_xla_metadata(inlineable="false"):
         return _call(*xs)
@@ -35,7 +35,7 @@ def _uninlined(*xs):
 @materialize.lowering("cpu")
 def materialize_array(x):
     """`x` computed once and stored, in the lowering of another primitive for the CPU."""
-    return _uninlined(x)[0]
+    return _separate_call(x)[0]
 
 
 def _barrier_axes(operation: Operation) -> Axes:
@@ -53,4 +53,4 @@ optimization_barrier = primitive(
     linear=("*xs",),
     kind=Kind.ORDERING,
 )
-optimization_barrier.lowering("cpu")(_uninlined)
+optimization_barrier.lowering("cpu")(_separate_call)

@@ -290,14 +290,14 @@ def nadam_update(p, g, states, n):
 
 
 class RAdamNumbers(NamedTuple):
-    """`rectification` is 0 while the variance of the second moment is not tractable."""
+    """`rect` is 0 while the variance of the second moment is not tractable."""
 
     step_size: Any
     beta2: Any
     fresh1: Any
     fresh2: Any
     root_correction: Any
-    rectification: Any
+    rect: Any
     eps: Any
     decay: Any
     keep: Any
@@ -309,8 +309,8 @@ def radam_update(p, g, states, n):
     """Adam with a rectified step size."""
     g = n.sign * g + n.decay * p
     first, second = moments_of(g, states, n)
-    adaptive = n.rectification * n.root_correction / (jnp.sqrt(second) + n.eps)
-    scale = jnp.where(n.rectification > 0, adaptive, 1)
+    adaptive = n.rect * n.root_correction / (jnp.sqrt(second) + n.eps)
+    scale = jnp.where(n.rect > 0, adaptive, 1)
     return p * n.keep - n.step_size * first * scale, first, second
 
 
@@ -400,12 +400,12 @@ def rprop_update(p, g, states, n):
 
 
 class FTRLNumbers(NamedTuple):
-    """`power` is the exponent of the accumulated squares, `lasso` and `ridge` the two penalties."""
+    """`power` is the exponent of the accumulated squares, `lambda1` and `lambda2` the penalties."""
 
     lr: Any
     power: Any
-    lasso: Any
-    ridge: Any
+    lambda1: Any
+    lambda2: Any
     beta: Any
     decay: Any
 
@@ -416,6 +416,6 @@ def ftrl_update(p, g, states, n):
     squares = states[0] + g * g
     scaled = squares**n.power
     linear = states[1] + g - (scaled - states[0] ** n.power) / n.lr * p
-    solution = (jnp.sign(linear) * n.lasso - linear) / ((n.beta + scaled) / n.lr + n.ridge)
-    solution = jnp.where(jnp.abs(linear) <= n.lasso, 0, solution)
+    solution = (jnp.sign(linear) * n.lambda1 - linear) / ((n.beta + scaled) / n.lr + n.lambda2)
+    solution = jnp.where(jnp.abs(linear) <= n.lambda1, 0, solution)
     return solution - n.lr * n.decay * p, squares, linear

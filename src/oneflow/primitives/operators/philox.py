@@ -19,7 +19,7 @@ FACTORS = (0xD2511F53, 0xCD9E8D57)
 KEY_STEPS = (0x9E3779B9, 0xBB67AE85)
 _u32, _u64 = jnp.uint32, jnp.uint64
 
-Words = tuple[jax.Array, jax.Array, jax.Array, jax.Array]
+RandomBits = tuple[jax.Array, jax.Array, jax.Array, jax.Array]
 
 
 def _multiply_wide(x: jax.Array, factor: int) -> tuple[jax.Array, jax.Array]:
@@ -28,7 +28,7 @@ def _multiply_wide(x: jax.Array, factor: int) -> tuple[jax.Array, jax.Array]:
     return (product >> _u64(32)).astype(_u32), product.astype(_u32)
 
 
-def _words(c0: Any, c1: Any, c2: Any, c3: Any, k0: Any, k1: Any) -> Words:
+def _random_bits(c0: Any, c1: Any, c2: Any, c3: Any, k0: Any, k1: Any) -> RandomBits:
     """The random words, in operations of JAX's."""
     shape = jnp.broadcast_shapes(*(each.shape for each in (c0, c1, c2, c3)))
     c0, c1, c2, c3 = (jnp.broadcast_to(each, shape) for each in (c0, c1, c2, c3))
@@ -40,19 +40,19 @@ def _words(c0: Any, c1: Any, c2: Any, c3: Any, k0: Any, k1: Any) -> Words:
     return c0, c1, c2, c3
 
 
-def _result_types(*words: Any) -> list[Any]:
+def _result_types(*operands: Any) -> list[Any]:
     """Four arrays like the largest operand, to which the others are broadcast."""
-    return [max(words, key=lambda each: len(each.shape))] * 4
+    return [max(operands, key=lambda each: len(each.shape))] * 4
 
 
 _philox: Any = type(lax.add_p)("philox4x32")
 _philox.multiple_results = True
 _philox.def_abstract_eval(_result_types)
-_philox.def_impl(jax.jit(_words))
-mlir.register_lowering(_philox, mlir.lower_fun(_words, multiple_results=True))
+_philox.def_impl(jax.jit(_random_bits))
+mlir.register_lowering(_philox, mlir.lower_fun(_random_bits, multiple_results=True))
 
 
-def philox(counter: tuple, key: tuple) -> Words:
+def philox(counter: tuple, key: tuple) -> RandomBits:
     """Four random words from a counter of four words and a key of two.
 
     Args:

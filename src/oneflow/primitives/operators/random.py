@@ -109,10 +109,10 @@ def _direction(first: jax.Array, second: jax.Array, dtype: np.dtype) -> tuple:
     scale = math.pi / 2 * 2.0 ** (-8 * rest.dtype.itemsize)
     angle = rest.astype(dtype) * jnp.asarray(scale, dtype)
     square = angle * angle
-    sine, cosine = angle * _series(square, terms, 1), _series(square, terms + 1, 0)
+    sin, cos = angle * _series(square, terms, 1), _series(square, terms + 1, 0)
     quadrant = first >> _u32(30)
     across = (quadrant & _u32(1)) != 0
-    x, y = jnp.where(across, sine, cosine), jnp.where(across, cosine, sine)
+    x, y = jnp.where(across, sin, cos), jnp.where(across, cos, sin)
     left, below_axis = (quadrant == 1) | (quadrant == 2), quadrant >= 2
     return jnp.where(left, -x, x), jnp.where(below_axis, -y, y)
 
@@ -120,8 +120,8 @@ def _direction(first: jax.Array, second: jax.Array, dtype: np.dtype) -> tuple:
 def _normal_pair(uint32_bits: tuple, dtype: np.dtype) -> tuple[jax.Array, jax.Array]:
     """Two independent standard normal numbers per element (Box and Muller): radius and angle."""
     radius = jnp.sqrt(-2 * jnp.log(_unit_positive(uint32_bits[0], uint32_bits[1], dtype)))
-    cosine, sine = _direction(uint32_bits[2], uint32_bits[3], dtype)
-    return radius * cosine, radius * sine
+    cos, sin = _direction(uint32_bits[2], uint32_bits[3], dtype)
+    return radius * cos, radius * sin
 
 
 def below(bits: jax.Array, p: jax.Array) -> jax.Array:

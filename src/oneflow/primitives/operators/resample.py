@@ -117,15 +117,15 @@ def _smooth(plan: Resampling, dtype: np.dtype):
     """Interpolation without aliases: a filter as wide as the results are apart, as in Pillow."""
     filter_of, radius = _FILTERS[plan.kind]
     step = plan.step(dtype)
-    stretch = np.maximum(step, dtype.type(1))
-    centres = (np.arange(plan.target, dtype=dtype) + dtype.type(0.5)) * step
-    reach = dtype.type(radius) * stretch
-    starts = np.maximum((centres - reach + dtype.type(0.5)).astype(np.int64), 0)
-    ends = np.minimum((centres + reach + dtype.type(0.5)).astype(np.int64), plan.source)
+    scale = np.maximum(step, dtype.type(1))
+    centers = (np.arange(plan.target, dtype=dtype) + dtype.type(0.5)) * step
+    support = dtype.type(radius) * scale
+    starts = np.maximum((centers - support + dtype.type(0.5)).astype(np.int64), 0)
+    ends = np.minimum((centers + support + dtype.type(0.5)).astype(np.int64), plan.source)
     points = np.arange((ends - starts).max(initial=1))
     inside = points < (ends - starts)[:, None]
     index = starts[:, None] + np.where(inside, points, 0)
-    distance = (index - centres[:, None] + dtype.type(0.5)) / stretch
+    distance = (index - centers[:, None] + dtype.type(0.5)) / scale
     weight = np.where(inside, filter_of(np.abs(distance)), 0)
     return index, (weight / weight.sum(1, keepdims=True)).astype(dtype)
 

@@ -24,13 +24,13 @@ def _span(low, high, aligned: bool):
     return high - low if aligned else jnp.maximum(high - low, 1)
 
 
-def _both_sides(roi, spatial_scale, aligned: bool):
+def _row_and_column_bounds(roi, spatial_scale, aligned: bool):
     """The rows and the columns between which a rectangle lies: two pairs."""
     x1, y1, x2, y2 = roi[1:] * spatial_scale.astype(roi.dtype) - (0.5 if aligned else 0.0)
     return (y1, y2), (x1, x2)
 
 
-def _neighbours(low, high, size: int, bins: int, sampling_ratio: int, aligned: bool):
+def _neighbors(low, high, size: int, bins: int, sampling_ratio: int, aligned: bool):
     """The elements before and after each sample, and their weights: [2, bins * sampling_ratio]."""
     step = quotient(_span(low, high, aligned), bins * sampling_ratio)
     positions = low + (jnp.arange(bins * sampling_ratio, dtype=step.dtype) + 0.5) * step
@@ -50,9 +50,9 @@ def _samples(roi, spatial_scale, shape, pooled_h, pooled_w, sampling_ratio, alig
     shape [2, pooled_h, sampling_ratio, 2, pooled_w, sampling_ratio].
     """
     images, _, height, width = shape
-    vertical, horizontal = _both_sides(roi, spatial_scale, aligned)
-    rows, row_weights = _neighbours(*vertical, height, pooled_h, sampling_ratio, aligned)
-    columns, weights = _neighbours(*horizontal, width, pooled_w, sampling_ratio, aligned)
+    vertical, horizontal = _row_and_column_bounds(roi, spatial_scale, aligned)
+    rows, row_weights = _neighbors(*vertical, height, pooled_h, sampling_ratio, aligned)
+    columns, weights = _neighbors(*horizontal, width, pooled_w, sampling_ratio, aligned)
     rows = rows + jnp.clip(roi[0].astype(jnp.int32), 0, images - 1) * height
     numbers = rows[:, :, None, None] * width + columns
     weights = quotient(row_weights[:, :, None, None] * weights, sampling_ratio**2)
@@ -77,7 +77,7 @@ def _dense_weights(low, high, size: int, bins: int, aligned: bool):
 
 
 def _both_dense_weights(roi, spatial_scale, shape, pooled_h, pooled_w, aligned):
-    vertical, horizontal = _both_sides(roi, spatial_scale, aligned)
+    vertical, horizontal = _row_and_column_bounds(roi, spatial_scale, aligned)
     return (
         _dense_weights(*vertical, shape[-2], pooled_h, aligned),
         _dense_weights(*horizontal, shape[-1], pooled_w, aligned),

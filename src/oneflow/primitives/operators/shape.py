@@ -99,7 +99,7 @@ broadcast_to = primitive(
     "broadcast_to",
     lambda x, *, shape: jnp.broadcast_to(x, shape),
     axes=broadcast_axes,
-    view=ViewRule(_write_expanded, _layout_expanded, overlaps=True),
+    view=ViewRule(_write_expanded, _layout_expanded, has_overlap=True),
     linear=("x",),
 )
 # The caller sums gradients of broadcast operands to the operand's shape.

@@ -133,7 +133,7 @@ unfold = primitive(
             base, new, dim=dim, size=size, step=step, accumulate=False
         ),
         _layout_unfold,
-        overlaps=True,
+        has_overlap=True,
     ),
     linear=("x",),
 )
@@ -194,7 +194,7 @@ as_strided = primitive(
     view=ViewRule(
         _write_strided,
         lambda layout, shape, strides, offset: StridedLayout(shape, strides, ((offset, 1),)),
-        overlaps=True,
+        has_overlap=True,
     ),
     linear=("x",),
 )

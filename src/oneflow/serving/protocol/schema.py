@@ -53,8 +53,8 @@ def message_classes(
     found: dict[str, descriptor_pb2.DescriptorProto] = {}
     for name, rows in messages.items():
         outer, _, inner = name.rpartition(".")
-        siblings = found[outer].nested_type if outer else file.message_type
-        found[name] = siblings.add(name=inner)
+        scope = found[outer].nested_type if outer else file.message_type
+        found[name] = scope.add(name=inner)
         for match in _ROW.finditer(rows):
             _add_field(found[name], f".{package}", name, enums, **match.groupdict())
     pool = descriptor_pool.DescriptorPool()

@@ -13,7 +13,7 @@ from oneflow.serving.model_config import (
     read_config,
 )
 from oneflow.serving.model_files import version_folders
-from oneflow.serving.served_graph import ServedGraph
+from oneflow.serving.model_graph import ModelGraph
 from oneflow.serving.triton import model
 
 
@@ -35,8 +35,8 @@ def export_model(graph: Path, folder: Path, version: int | None = None) -> Path:
         ValueError: the graph cannot be served, or the configuration is for another one.
     """
     config = read_config(folder)
-    said = config.max_batch_size if has_batching(config) else None
-    complete = complete_config(config, folder.name, ServedGraph(graph, said))
+    max_batch_size = config.max_batch_size if has_batching(config) else None
+    complete = complete_config(config, folder.name, ModelGraph(graph, max_batch_size))
     versions = version_folders(folder) if folder.exists() else {}
     target = folder / str(version or max(versions, default=0) + 1)
     if target.exists():

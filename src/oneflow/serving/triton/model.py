@@ -17,7 +17,7 @@ import numpy as np
 
 from oneflow.serving.errors import ErrorKind, RequestError
 from oneflow.serving.joining import join, run_error, split
-from oneflow.serving.served_graph import Bucket, ServedGraph
+from oneflow.serving.model_graph import Bucket, ModelGraph
 from oneflow.serving.triton.tensors import read_tensor, write_tensor
 
 
@@ -34,7 +34,7 @@ class TritonPythonModel:
         self._triton: Any = importlib.import_module("triton_python_backend_utils")
         config = json.loads(args["model_config"])
         folder = Path(args["model_repository"]) / args["model_version"]
-        self._graph = ServedGraph(folder, int(config["max_batch_size"]))
+        self._graph = ModelGraph(folder, int(config["max_batch_size"]))
         self._graph.warm_up()
 
     def execute(self, requests: Sequence[Any]) -> list[Any]:

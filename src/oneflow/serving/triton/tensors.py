@@ -13,7 +13,7 @@ import numpy as np
 
 from oneflow.functional.creation.from_data import from_dlpack, from_numpy, to_dlpack
 from oneflow.serving.errors import invalid
-from oneflow.serving.served_graph import TensorMetadata
+from oneflow.serving.model_graph import TensorMetadata
 
 # The name by which the owner of a capsule sees that somebody has taken its tensor. Of the bytes
 # themselves only the address is kept.

@@ -1,7 +1,7 @@
 """Image transforms."""
 
 from oneflow.data.randomness import random_numbers as random_numbers
-from oneflow.data.vision.resizing import InterpolationMode as InterpolationMode
+from oneflow.data.vision.resize import InterpolationMode as InterpolationMode
 from oneflow.data.vision.transforms import (
     CenterCrop as CenterCrop,
     Compose as Compose,

@@ -19,7 +19,7 @@ from oneflow.data.vision.image import (
     ten_crop as ten_crop,
     vflip as vflip,
 )
-from oneflow.data.vision.resizing import (
+from oneflow.data.vision.resize import (
     InterpolationMode as InterpolationMode,
     resize as resize,
     resized_crop as resized_crop,

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from oneflow.functional.nn.dense import linear
 from oneflow.functional.nn.dropout import dropout
-from oneflow.primitives.operators import elementwise as p, recurrent as r
+from oneflow.primitives.operators import elementwise as p, rnn as r
 from oneflow.primitives.operators.creation import zeros
 from oneflow.primitives.operators.shape import concat, select, stack
 from oneflow.tensor.call import call, wrap

@@ -7,7 +7,7 @@ import io
 import pytest
 
 import oneflow as flow
-from oneflow.graph import compile_notice
+from oneflow.graph import compile_message
 
 
 class Terminal(io.StringIO):
@@ -33,6 +33,6 @@ def test_long_compilations_are_announced_on_terminals(
 ) -> None:
     written = stream()
     monkeypatch.setattr("sys.stderr", written)
-    monkeypatch.setattr(compile_notice, "DELAY", delay)
+    monkeypatch.setattr(compile_message, "DELAY", delay)
     name = compile_a_graph()
     assert written.getvalue().count(f"{name}: compil") == shown

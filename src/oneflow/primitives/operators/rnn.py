@@ -5,7 +5,7 @@ the part that depends on the step before, with weights transposed once. A backwa
 the gradients that arrive with slopes of the gates, which are computed for all steps before the
 scan; the gradient of the recurrent weight is one product over all steps after it.
 
-Shapes: ``projected`` [S, B, G], states [B, H], recurrent weight [G, H], with S steps, B sequences,
+Shapes: ``input_part`` [S, B, G], states [B, H], recurrent weight [G, H], with S steps, B sequences,
 H features and G = H times the number of gates. `lengths` [B], if given, freezes the state of a
 sequence from its end on (in the reverse direction: until it begins).
 """
@@ -43,7 +43,7 @@ class Loop(NamedTuple):
 
     Attributes:
         unroll: how many steps the body of the loop takes.
-        read: gives a forward step its part of ``projected``.
+        read: gives a forward step its part of ``input_part``.
         column_blocks: how many products compute what an LSTM's state contributes to the gates.
     """
 
@@ -142,7 +142,7 @@ def _lstm_step(into, c):
     return o * jnp.tanh(c), c
 
 
-def _lstm(loop, projected, h0, c0, weight, *rest, reverse: bool = False, extra: bool = False):
+def _lstm(loop, input_part, h0, c0, weight, *rest, reverse: bool = False, extra: bool = False):
     """States ``h`` and ``c`` after every step and what went into the gates, all [S, B, ...]."""
     projection, lengths = _options(rest, extra)
     projection = None if projection is None else projection.T
@@ -159,7 +159,7 @@ def _lstm(loop, projected, h0, c0, weight, *rest, reverse: bool = False, extra: 
         new_h, new_c = _keep(alive, new_h, h), _keep(alive, new_c, c)
         return (new_h, new_c), (new_h, new_c, _keep(alive, into, 0))
 
-    return loop.scan(step, (h0, c0), (projected,), lengths, reverse)[1]
+    return loop.scan(step, (h0, c0), (input_part,), lengths, reverse)[1]
 
 
 def _lstm_backward(
@@ -231,28 +231,28 @@ lstm_cell = primitive(
 # --- GRU: gates are reset, update, new. `extra` is the bias of the recurrent part.
 
 
-def _gru_step(projected, recurrent, h):
+def _gru_step(input_part, hidden_part, h):
     """The next state; the gates and the recurrent part of the new gate."""
-    r, z, n = jnp.split(projected, 3, -1)
-    recurrent_r, recurrent_z, recurrent_n = jnp.split(recurrent, 3, -1)
-    r, z = lax.logistic(r + recurrent_r), lax.logistic(z + recurrent_z)
-    n = jnp.tanh(n + r * recurrent_n)
-    return n + z * (h - n), jnp.concatenate([r, z, n, recurrent_n], -1)
+    r, z, n = jnp.split(input_part, 3, -1)
+    hidden_r, hidden_z, hidden_n = jnp.split(hidden_part, 3, -1)
+    r, z = lax.logistic(r + hidden_r), lax.logistic(z + hidden_z)
+    n = jnp.tanh(n + r * hidden_n)
+    return n + z * (h - n), jnp.concatenate([r, z, n, hidden_n], -1)
 
 
-def _gru(loop, projected, h0, weight, *rest, reverse: bool = False, extra: bool = False):
+def _gru(loop, input_part, h0, weight, *rest, reverse: bool = False, extra: bool = False):
     """The state after every step and what the backward pass needs, [S, B, H] and [S, B, 4 H]."""
     bias, lengths = _options(rest, extra)
     weight = weight.T
 
     def step(h, inputs, alive):
-        recurrent = h @ weight
-        recurrent = recurrent if bias is None else recurrent + bias
-        new, gates = _gru_step(loop.read(inputs[0]), recurrent, h)
+        hidden_part = h @ weight
+        hidden_part = hidden_part if bias is None else hidden_part + bias
+        new, gates = _gru_step(loop.read(inputs[0]), hidden_part, h)
         new = _keep(alive, new, h)
         return new, (new, _keep(alive, gates, 0))
 
-    return loop.scan(step, h0, (projected,), lengths, reverse)[1]
+    return loop.scan(step, h0, (input_part,), lengths, reverse)[1]
 
 
 def _gru_backward(
@@ -261,32 +261,32 @@ def _gru_backward(
     g_h, g_gates, h0, weight, hs, gates, *rest = _given(operands, given)
     bias, lengths = _options(tuple(rest), extra)
     states = _shifted(h0, hs, reverse)
-    r, z, n, recurrent_n = jnp.split(gates, 4, -1)
+    r, z, n, hidden_n = jnp.split(gates, 4, -1)
     inner_r, inner_z, inner_n = r * (1 - r), z * (1 - z), 1 - n * n
     by_n = (1 - z) * inner_n
-    slopes = [by_n * recurrent_n * inner_r, (states - n) * inner_z, by_n]
+    slopes = [by_n * hidden_n * inner_r, (states - n) * inner_z, by_n]
     slopes = jnp.concatenate(slopes, -1)
-    added = g_recurrent = None
+    added = g_hidden = None
     if g_gates is not None:
-        g_r, g_z, g_n, g_recurrent = jnp.split(g_gates, 4, -1)
+        g_r, g_z, g_n, g_hidden = jnp.split(g_gates, 4, -1)
         dn = g_n * inner_n
-        dr = (g_r + dn * recurrent_n) * inner_r
+        dr = (g_r + dn * hidden_n) * inner_r
         added = jnp.concatenate([dr, g_z * inner_z, dn], -1)
 
     def step(carry, inputs, alive):
-        g_h, added, g_recurrent, slopes, r, z = inputs
+        g_h, added, g_hidden, slopes, r, z = inputs
         dh = _plus(carry, g_h)
         before = _plus(jnp.concatenate([dh, dh, dh], -1) * slopes, added)
         dr, dz, dn = jnp.split(before, 3, -1)
-        recurrent = jnp.concatenate([dr, dz, _plus(dn * r, g_recurrent)], -1)
-        before, recurrent = _keep(alive, before, 0), _keep(alive, recurrent, 0)
-        carry = _keep(alive, dh * z + recurrent @ weight, dh)
-        return carry, (before, recurrent)
+        hidden_part = jnp.concatenate([dr, dz, _plus(dn * r, g_hidden)], -1)
+        before, hidden_part = _keep(alive, before, 0), _keep(alive, hidden_part, 0)
+        carry = _keep(alive, dh * z + hidden_part @ weight, dh)
+        return carry, (before, hidden_part)
 
-    inputs = (g_h, added, g_recurrent, slopes, r, z)
-    dh0, (before, recurrent) = loop.scan(step, jnp.zeros_like(h0), inputs, lengths, not reverse)
-    grads = (before, dh0, _weight_gradient(recurrent, states))
-    return grads if bias is None else (*grads, jnp.sum(recurrent, (0, 1)))
+    inputs = (g_h, added, g_hidden, slopes, r, z)
+    dh0, (before, hidden_part) = loop.scan(step, jnp.zeros_like(h0), inputs, lengths, not reverse)
+    grads = (before, dh0, _weight_gradient(hidden_part, states))
+    return grads if bias is None else (*grads, jnp.sum(hidden_part, (0, 1)))
 
 
 gru = primitive(
@@ -314,7 +314,7 @@ def _gru_gradient(g, h0, weight, rest, out, reverse, extra):
 gru.gradient(_gru_gradient, materialize_grads=False)
 gru_cell = primitive(
     "gru_cell",
-    lambda projected, recurrent, h: _gru_step(projected, recurrent, h)[0],
+    lambda input_part, hidden_part, h: _gru_step(input_part, hidden_part, h)[0],
     axes="... _, ... _, ... _ -> ... _",
     precision=Precision.HALF,
 )
@@ -322,7 +322,7 @@ gru_cell = primitive(
 # --- the plain recurrent layer, with tanh or relu
 
 
-def _rnn(loop, projected, h0, weight, *lengths, reverse: bool = False, relu: bool = False):
+def _rnn(loop, input_part, h0, weight, *lengths, reverse: bool = False, relu: bool = False):
     """The state after every step, [S, B, H]."""
     weight = weight.T
 
@@ -331,7 +331,7 @@ def _rnn(loop, projected, h0, weight, *lengths, reverse: bool = False, relu: boo
         new = _keep(alive, jnp.maximum(new, 0) if relu else jnp.tanh(new), h)
         return new, new
 
-    return loop.scan(step, h0, (projected,), lengths[0] if lengths else None, reverse)[1]
+    return loop.scan(step, h0, (input_part,), lengths[0] if lengths else None, reverse)[1]
 
 
 def _rnn_backward(loop, g, h0, weight, hs, *lengths, reverse: bool = False, relu: bool = False):

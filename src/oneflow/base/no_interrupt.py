@@ -56,7 +56,7 @@ _tasks: queue.SimpleQueue[_Task] = queue.SimpleQueue()
 _helper: threading.Thread | None = None
 
 
-def run_uninterruptible(run: Callable[[], T]) -> T:
+def run_without_interrupt(run: Callable[[], T]) -> T:
     """Run a function on a thread on which no signal handler runs, and wait for it.
 
     What handlers raise meanwhile is raised when it is over. The function must not depend on state
@@ -90,7 +90,7 @@ def run_uninterruptible(run: Callable[[], T]) -> T:
     return task.result
 
 
-def compiled_uninterruptibly(function: Callable[..., T]) -> Callable[..., T]:
+def compiled_without_interrupt(function: Callable[..., T]) -> Callable[..., T]:
     """Return a function that JAX has jitted so that no signal handler runs while it is compiled.
 
     Args:
@@ -102,7 +102,7 @@ def compiled_uninterruptibly(function: Callable[..., T]) -> Callable[..., T]:
         key = tuple([(each.shape, each.dtype) for each in arrays])
         if key in known:
             return function(*arrays)
-        result = run_uninterruptible(lambda: function(*arrays))
+        result = run_without_interrupt(lambda: function(*arrays))
         known.add(key)
         return result
 

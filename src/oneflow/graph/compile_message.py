@@ -13,7 +13,7 @@ DELAY = 2.0
 
 
 @contextlib.contextmanager
-def compile_notice(name: str, instructions: int) -> Iterator[None]:
+def compile_message(name: str, instructions: int) -> Iterator[None]:
     """Context manager: say on a terminal what is compiled inside, if it takes longer than `DELAY`.
 
     Nothing is written where the error stream goes to a file.
@@ -27,10 +27,10 @@ def compile_notice(name: str, instructions: int) -> Iterator[None]:
         yield
         return
     start = time.monotonic()
-    is_shown = threading.Event()
+    has_written = threading.Event()
 
     def show() -> None:
-        is_shown.set()
+        has_written.set()
         stream.write(
             f"{name}: compiling {instructions} instructions; this is done once, and kept on disk "
             "for the next process. `debug(1)` of the graph shows its parts\n"
@@ -44,5 +44,5 @@ def compile_notice(name: str, instructions: int) -> Iterator[None]:
     finally:
         timer.cancel()
         timer.join()
-        if is_shown.is_set():
+        if has_written.is_set():
             stream.write(f"{name}: compiled in {time.monotonic() - start:.0f} s\n")

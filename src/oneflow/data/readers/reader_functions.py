@@ -16,9 +16,9 @@ from oneflow.base.dtype import DType
 from oneflow.base.placement import Placement
 from oneflow.data.readers import images, records
 from oneflow.data.readers.coco import CocoAnnotations, coco_batch, coco_source
-from oneflow.data.readers.indexed import document_part, read_indexed_texts, text_source
+from oneflow.data.readers.indexed import document_part, read_indexed_tokens, token_source
 from oneflow.data.readers.onerec_batches import decode_onerec, onerec_source
-from oneflow.data.readers.records import BatchSource, PartFiles, Shuffling, record_source
+from oneflow.data.readers.records import BatchSource, PartFiles, ShuffleOptions, record_source
 from oneflow.data.readers.streams import random_order
 from oneflow.data.readers.tensor_buffer import TensorBuffer, dense
 from oneflow.tensor.batch_sharding import BatchSharding, batch_sharding_of
@@ -71,10 +71,10 @@ def ofrecord_reader(
         ValueError: the devices cannot share the batch or the files.
     """
     files = PartFiles(ofrecord_dir, data_part_num, part_name_prefix, part_name_suffix_length)
-    shuffling = Shuffling(shuffle_buffer_size if random_shuffle else None, shuffle_after_epoch)
+    shuffle = ShuffleOptions(shuffle_buffer_size if random_shuffle else None, shuffle_after_epoch)
     return _next_batch(
         "flow.data.ofrecord_reader()",
-        lambda sharding: record_source(files, batch_size, shuffling, sharding),
+        lambda sharding: record_source(files, batch_size, shuffle, sharding),
     )
 
 
@@ -148,7 +148,7 @@ def ofrecord_image_decoder_random_crop(
 
     See `oneflow.nn.OFRecordImageDecoderRandomCrop`.
     """
-    return images.random_rectangles(
+    return images.random_crops(
         records.decode_record_image(input_blob, blob_name, color_space),
         _random("flow.data.ofrecord_image_decoder_random_crop()", seed),
         num_attempts,
@@ -179,14 +179,14 @@ def image_decoder_random_crop_resize(
 
     See `oneflow.nn.OFRecordImageGpuDecoderRandomCropResize`.
     """
-    parts = images.random_rectangles(
+    parts = images.random_crops(
         images.decode(input_blob, color_space="RGB"),
         _random("flow.data.image_decoder_random_crop_resize()", seed),
         num_attempts or 10,
         random_area,
         random_aspect_ratio,
     )
-    return images.Resizing((target_width, target_height)).fixed(parts)
+    return images.ResizeOptions((target_width, target_height)).fixed(parts)
 
 
 def ofrecord_image_classification_reader(
@@ -289,11 +289,11 @@ def megatron_gpt_mmap_data_loader(
         raise NotImplementedError("snapshots hold no progress of readers; they begin anew")
 
     def open_source(sharding: BatchSharding) -> BatchSource:
-        texts = read_indexed_texts(data_file_prefix)
-        part = document_part(len(texts.starts) - 1, split_sizes, split_index)
+        indexed = read_indexed_tokens(data_file_prefix)
+        part = document_part(len(indexed.starts) - 1, split_sizes, split_index)
         random = random_order(random_seed) if shuffle else None
-        return text_source(
-            texts, seq_length, num_samples, batch_size, dtype, part, random, sharding
+        return token_source(
+            indexed, seq_length, num_samples, batch_size, dtype, part, random, sharding
         )
 
     batch = _next_batch("flow.data.megatron_gpt_mmap_data_loader()", open_source)
@@ -343,14 +343,14 @@ def read_onerec(
         RuntimeError: called outside of a graph or job, where nothing would remember how far the
             files have been read.
     """
-    shuffling = Shuffling(shuffle_buffer_size if random_shuffle else None, shuffle_after_epoch)
+    shuffle = ShuffleOptions(shuffle_buffer_size if random_shuffle else None, shuffle_after_epoch)
     return _next_batch(
         "flow.read_onerec()",
         lambda sharding: onerec_source(
             files,
             batch_size,
             shuffle_mode,
-            shuffling,
+            shuffle,
             verify_example,
             sharding if placement is None else batch_sharding_of(None, placement, sbp),
         ),

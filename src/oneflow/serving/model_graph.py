@@ -69,17 +69,18 @@ class Bucket:
 
         Larger batches are no gain everywhere: what a small one needs may fit into a cache.
         """
-        rates = {rows: rows / seconds for rows, seconds in self.seconds.items()}
-        if not rates:
+        rows_per_second = {rows: rows / seconds for rows, seconds in self.seconds.items()}
+        if not rows_per_second:
             return self.max_rows
-        return max(rows for rows, rate in rates.items() if rate >= _ENOUGH * max(rates.values()))
+        limit = _ENOUGH * max(rows_per_second.values())
+        return max(rows for rows, rate in rows_per_second.items() if rate >= limit)
 
     def size_for(self, rows: int) -> int:
         """Return the number of rows of the smallest program that takes `rows`."""
         return min(size for size in self.steps if size >= rows)
 
 
-class ServedGraph:
+class ModelGraph:
     """A saved graph whose programs are called with named arrays.
 
     If the graph was saved for several sizes of the first dimension, which all its inputs and

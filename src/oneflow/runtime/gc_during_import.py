@@ -10,12 +10,12 @@ import gc
 
 _WAS_ENABLED = gc.isenabled()
 # Somebody else may have set objects aside, who must take them back.
-_IS_OURS_TO_FREEZE = not gc.get_freeze_count()
+_FROZEN_BEFORE = gc.get_freeze_count()
 
 
 def end() -> None:
     """Let the collector go on, as far as it did before."""
-    if _IS_OURS_TO_FREEZE:
+    if not _FROZEN_BEFORE:
         # Now all objects count as old, and the next collection of young ones is a short one.
         gc.freeze()
         gc.unfreeze()

@@ -10,7 +10,7 @@ from oneflow.base import environment
 _PACKAGE = str(Path(__file__).parents[1])
 
 
-def hide_own_frames(error: Exception) -> None:
+def hide_internal_frames(error: Exception) -> None:
     """Take the frames of this package out of an error's traceback, unless all are asked for.
 
     A function that users call does so before it raises the error again::
@@ -18,7 +18,7 @@ def hide_own_frames(error: Exception) -> None:
         try:
             return body(*args)
         except Exception as error:
-            hide_own_frames(error)
+            hide_internal_frames(error)
             raise
 
     Frames of the user that lie between, of a layer's `forward` for instance, stay.
@@ -31,7 +31,7 @@ def hide_own_frames(error: Exception) -> None:
         if not entry.tb_frame.f_code.co_filename.startswith(_PACKAGE):
             kept.append(entry)
         entry = entry.tb_next
-    shortened = None
+    traceback = None
     for entry in reversed(kept):
-        shortened = types.TracebackType(shortened, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
-    error.__traceback__ = shortened
+        traceback = types.TracebackType(traceback, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
+    error.__traceback__ = traceback

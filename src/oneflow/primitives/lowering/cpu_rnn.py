@@ -9,6 +9,6 @@
 """
 
 from oneflow.primitives.operators.materialize import materialize_array
-from oneflow.primitives.operators.recurrent import Loop, lower_loops
+from oneflow.primitives.operators.rnn import Loop, lower_loops
 
 lower_loops("cpu", Loop(unroll=4, read=materialize_array, column_blocks=2))

@@ -18,10 +18,10 @@ from oneflow.data.readers.coins import flip_coins, seeded_generator
 from oneflow.data.readers.indexed import (
     document_part,
     raw_source,
-    read_indexed_texts,
-    text_source,
+    read_indexed_tokens,
+    token_source,
 )
-from oneflow.data.readers.records import BatchSource, PartFiles, Shuffling, record_source
+from oneflow.data.readers.records import BatchSource, PartFiles, ShuffleOptions, record_source
 from oneflow.data.readers.streams import random_order
 from oneflow.data.readers.tensor_buffer import TensorBuffer, dense
 from oneflow.module.module import Module
@@ -91,11 +91,11 @@ class OFRecordReader(BatchReader):
         name: str | None = None,
     ) -> None:
         files = PartFiles(ofrecord_dir, data_part_num, part_name_prefix, part_name_suffix_length)
-        shuffling = Shuffling(
+        shuffle = ShuffleOptions(
             shuffle_buffer_size if random_shuffle else None, shuffle_after_epoch, random_seed
         )
         super().__init__(
-            record_source(files, batch_size, shuffling, batch_sharding_of(device, placement, sbp))
+            record_source(files, batch_size, shuffle, batch_sharding_of(device, placement, sbp))
         )
 
     def forward(self) -> TensorBuffer:
@@ -197,7 +197,7 @@ class OFRecordImageDecoderRandomCrop(Module):
 
     def forward(self, input: TensorBuffer) -> TensorBuffer:
         """Return a part of the image of each record."""
-        return images.random_rectangles(
+        return images.random_crops(
             records.decode_record_image(input, self.blob_name, self.color_space),
             self.random,
             self.num_attempts,
@@ -241,10 +241,10 @@ class OFRecordImageGpuDecoderRandomCropResize(Module):
     def forward(self, input: TensorBuffer) -> Tensor:
         """Return uint8 (N, height, width, 3) images in the order RGB, from bytes."""
         decoded = images.decode(input, color_space="RGB")
-        parts = images.random_rectangles(
+        parts = images.random_crops(
             decoded, self.random, self.num_attempts, self.random_area, self.random_aspect_ratio
         )
-        return images.Resizing(self.size).fixed(parts)
+        return images.ResizeOptions(self.size).fixed(parts)
 
 
 class CoinFlip(Module):
@@ -437,12 +437,14 @@ class GPTIndexedBinDataReader(BatchReader):
         placement: Placement | None = None,
         sbp: Any = None,
     ) -> None:
-        texts = read_indexed_texts(data_file_prefix)
-        part = document_part(len(texts.starts) - 1, split_sizes, split_index)
+        indexed = read_indexed_tokens(data_file_prefix)
+        part = document_part(len(indexed.starts) - 1, split_sizes, split_index)
         random = random_order(random_seed) if shuffle else None
         sharding = batch_sharding_of(device, placement, sbp)
         super().__init__(
-            text_source(texts, seq_length, num_samples, batch_size, dtype, part, random, sharding)
+            token_source(
+                indexed, seq_length, num_samples, batch_size, dtype, part, random, sharding
+            )
         )
         self.shape, self.dtype = (seq_length + 1,), dtype
 

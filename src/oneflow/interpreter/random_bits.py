@@ -19,13 +19,13 @@ _SHIFT = np.uint64(32)
 def _philox(equation: Any) -> Callable:
     shape = shape_of(equation.outvars[0])
 
-    def draw(*words: Any) -> list[np.ndarray]:
-        flat = [np.broadcast_to(each, shape).reshape(-1) if each.ndim else each for each in words]
+    def draw(*xs: Any) -> list[np.ndarray]:
+        flat = [np.broadcast_to(each, shape).reshape(-1) if each.ndim else each for each in xs]
         results = [np.empty(shape, np.uint32) for _ in range(4)]
         targets = [each.reshape(-1) for each in results]
         for start in range(0, targets[0].size, _BLOCK):
             block = slice(start, start + _BLOCK)
-            found = _words(*[each[block] if each.ndim else each for each in flat])
+            found = _random_bits(*[each[block] if each.ndim else each for each in flat])
             for target, part in zip(targets, found, strict=True):
                 target[block] = part
         return results
@@ -33,7 +33,7 @@ def _philox(equation: Any) -> Callable:
     return draw
 
 
-def _words(c0: Any, c1: Any, c2: Any, c3: Any, k0: Any, k1: Any) -> tuple[Any, Any, Any, Any]:
+def _random_bits(c0: Any, c1: Any, c2: Any, c3: Any, k0: Any, k1: Any) -> tuple[Any, Any, Any, Any]:
     """Four words of each element; what has no dimensions is the same for all."""
     factors = [np.uint64(each) for each in FACTORS]
     steps = [np.uint32(each) for each in KEY_STEPS]
