@@ -13,7 +13,7 @@ import torch
 
 import oneflow as flow
 from oneflow import mock_torch
-from oneflow.mock_torch import __main__ as command, pytorch_behaviour
+from oneflow.mock_torch import __main__ as command, pytorch_defaults
 
 
 def imported(name):
@@ -68,7 +68,7 @@ def test_the_switch_is_taken_back():
 
 DEFAULTS = {
     f"{module}.{name}": (kind, getattr(importlib.import_module(module), name))
-    for module, names in pytorch_behaviour.NAMES.items()
+    for module, names in pytorch_defaults.NAMES.items()
     for name, kind in names.items()
 }
 
@@ -92,7 +92,7 @@ def test_other_arguments_are_pytorchs():
         assert [(each.name, each.default) for each in arguments[0]] == [
             (each.name, each.default) for each in arguments[1]
         ]
-    assert pytorch_behaviour.RMSNorm(2).eps is None
+    assert pytorch_defaults.RMSNorm(2).eps is None
 
 
 def rates(framework, schedules):
@@ -136,7 +136,7 @@ def test_rmsprop_adds_epsilon_to_the_root(momentum):
         return weight.tolist()
 
     expected = weights(torch, torch.optim.RMSprop)
-    assert weights(flow, pytorch_behaviour.RMSprop) == pytest.approx(expected)
+    assert weights(flow, pytorch_defaults.RMSprop) == pytest.approx(expected)
     assert weights(flow, flow.optim.RMSprop) != pytest.approx(expected)
 
 

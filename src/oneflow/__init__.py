@@ -710,7 +710,14 @@ from oneflow.functional.linalg.decompositions import (
     svd_ as svd,
 )
 from oneflow.functional.linalg.einsum import einsum as einsum, tensordot as tensordot
-from oneflow.functional.linalg.factorizations import (
+from oneflow.functional.linalg.inverse import (
+    det as det,
+    inv as inverse,
+    logdet as logdet,
+    matrix_power as matrix_power,
+    slogdet as slogdet,
+)
+from oneflow.functional.linalg.lapack import (
     geqrf as geqrf,
     householder_product as orgqr,
     lu_solve_ as lu_solve,
@@ -718,13 +725,6 @@ from oneflow.functional.linalg.factorizations import (
     matrix_exp as matrix_exp,
     ormqr as ormqr,
     triangular_solve as triangular_solve,
-)
-from oneflow.functional.linalg.inverse import (
-    det as det,
-    inv as inverse,
-    logdet as logdet,
-    matrix_power as matrix_power,
-    slogdet as slogdet,
 )
 from oneflow.functional.linalg.matmul import matmul as matmul
 from oneflow.functional.linalg.norms import (

@@ -9,7 +9,7 @@ from oneflow.functional.fourier.fft2 import (
     irfft2 as irfft2,
     rfft2 as rfft2,
 )
-from oneflow.functional.fourier.frequencies import (
+from oneflow.functional.fourier.frequency import (
     fftfreq as fftfreq,
     fftshift as fftshift,
     ifftshift as ifftshift,

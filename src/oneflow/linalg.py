@@ -14,7 +14,18 @@ from oneflow.functional.linalg.decompositions import (
     svd as svd,
     svdvals as svdvals,
 )
-from oneflow.functional.linalg.factorizations import (
+from oneflow.functional.linalg.inverse import (
+    cross as cross,
+    det as det,
+    diagonal as diagonal,
+    inv as inv,
+    matrix_power as matrix_power,
+    slogdet as slogdet,
+    solve as solve,
+    solve_triangular as solve_triangular,
+    vecdot as vecdot,
+)
+from oneflow.functional.linalg.lapack import (
     cholesky_ex as cholesky_ex,
     householder_product as householder_product,
     inv_ex as inv_ex,
@@ -27,17 +38,6 @@ from oneflow.functional.linalg.factorizations import (
     tensorinv as tensorinv,
     tensorsolve as tensorsolve,
     vander as vander,
-)
-from oneflow.functional.linalg.inverse import (
-    cross as cross,
-    det as det,
-    diagonal as diagonal,
-    inv as inv,
-    matrix_power as matrix_power,
-    slogdet as slogdet,
-    solve as solve,
-    solve_triangular as solve_triangular,
-    vecdot as vecdot,
 )
 from oneflow.functional.linalg.matmul import matmul as matmul
 from oneflow.functional.linalg.norms import (

@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 
 import oneflow as flow
-from oneflow.data.vision import archives
+from oneflow.data.vision import archive
 from oneflow.data.vision.datasets import load_image
 from oneflow.utils.vision import datasets, transforms
 
@@ -355,7 +355,7 @@ def packed_cifar(folder):
     (inner / "meta").write_bytes(pickle.dumps({"fine_label_names": list("abcd")}, protocol=2))
     with tarfile.open(folder / "cifar.tar.gz", "w:gz") as tar:
         tar.add(inner, "cifar-100-python")
-    return archives.calculate_md5(folder / "cifar.tar.gz")
+    return archive.calculate_md5(folder / "cifar.tar.gz")
 
 
 def test_archives_are_downloaded_checked_and_unpacked(tmp_path, monkeypatch):
@@ -376,7 +376,7 @@ def test_mnist_is_downloaded_from_the_first_mirror_that_has_it(tmp_path, monkeyp
     site.mkdir()
     write_idx(site / "t10k-images-idx3-ubyte.gz", PIXELS.transpose(2, 0, 1))
     write_idx(site / "t10k-labels-idx1-ubyte.gz", np.array([5, 0, 9]))
-    files = [(path.name, archives.calculate_md5(path)) for path in sorted(site.iterdir())]
+    files = [(path.name, archive.calculate_md5(path)) for path in sorted(site.iterdir())]
     monkeypatch.setattr(datasets.MNIST, "resources", files)
     monkeypatch.setattr(datasets.MNIST, "mirrors", [(tmp_path / "gone").as_uri(), site.as_uri()])
     assert len(datasets.MNIST(tmp_path / "data", train=False, download=True)) == 3
@@ -390,19 +390,19 @@ def test_archives_cannot_write_elsewhere(tmp_path):
         (tmp_path / "x").write_text("x")
         tar.add(tmp_path / "x", "../outside")
     with pytest.raises(RuntimeError, match="cannot unpack"):
-        archives.extract_archive(tmp_path / "evil.tar", tmp_path / "in")
+        archive.extract_archive(tmp_path / "evil.tar", tmp_path / "in")
     assert not (tmp_path / "outside").exists()
     with zipfile.ZipFile(tmp_path / "a.zip", "w") as packed:
         packed.writestr("b/c.txt", "text")
-    archives.extract_archive(tmp_path / "a.zip", tmp_path / "zip", remove_finished=True)
+    archive.extract_archive(tmp_path / "a.zip", tmp_path / "zip", remove_finished=True)
     assert (tmp_path / "zip" / "b" / "c.txt").read_text() == "text"
     assert not (tmp_path / "a.zip").exists()
     (tmp_path / "n.gz").write_bytes(gzip.compress(b"numbers"))
-    assert archives.extract_archive(tmp_path / "n.gz") == str(tmp_path / "n")
+    assert archive.extract_archive(tmp_path / "n.gz") == str(tmp_path / "n")
     for content, name in ((gzip.compress(b"numbers")[:-4], "cut.gz"), (b"text", "text.rar")):
         (tmp_path / name).write_bytes(content)
         with pytest.raises(RuntimeError, match="cannot unpack"):
-            archives.extract_archive(tmp_path / name)
+            archive.extract_archive(tmp_path / name)
 
 
 def test_imagenet(tmp_path):

@@ -63,7 +63,7 @@ def training_step(width: int) -> Callable[[], float]:
 def test_a_program_runs_on_until_it_is_compiled_and_then_hot(compiler_at_gate) -> None:
     step, statistics = training_step(19), flow.eager.statistics()
     losses = [step() for _ in range(SETTINGS.hot_after + 4)]
-    assert COMPILER.is_busy
+    assert COMPILER.is_compiling
     assert statistics.hot_runs == 0
     compiler_at_gate.set()
     COMPILER.wait()
@@ -111,7 +111,7 @@ def test_what_comes_back_most_often_is_compiled_first() -> None:
     gate.set()
     compiler.wait()
     assert order == ["frequent", "rare", "as rare"]
-    assert not compiler.is_busy
+    assert not compiler.is_compiling
     compiler.close()
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from oneflow.runtime.background import BackgroundCompiler
 from oneflow.tuning import while_compiling
-from oneflow.tuning.while_compiling import fewer_blas_threads
+from oneflow.tuning.while_compiling import limit_blas_threads
 
 
 @pytest.fixture(autouse=True)
@@ -45,7 +45,7 @@ def blas_threads():
 
 def test_products_leave_cores_to_the_compiler():
     before = blas_threads()
-    with fewer_blas_threads():
+    with limit_blas_threads():
         assert blas_threads() == min(before, max(os.cpu_count() // 2, 1))
     assert blas_threads() == before
 
@@ -53,5 +53,5 @@ def test_products_leave_cores_to_the_compiler():
 def test_products_use_all_cores_if_the_user_wants_it(monkeypatch):
     monkeypatch.setenv("ONEFLOW_TUNING_OFF", "blas_threads")
     before = blas_threads()
-    with fewer_blas_threads():
+    with limit_blas_threads():
         assert blas_threads() == before

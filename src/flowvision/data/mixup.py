@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 import oneflow as flow
-from oneflow.data.vision.image import constant_beside
+from oneflow.data.vision.image import constant_like
 
 _MODES = ("batch", "pair", "elem")
 Box = tuple[int, int, int, int]
@@ -233,7 +233,7 @@ class Mixup:
             return x * lam + x.flip(0) * (1.0 - lam), lam
         box, lam = self._box(x.shape, lam)
         mask = _inside(box, x.shape)[None, None]
-        return flow.where(constant_beside(x, mask), x.flip(0), x), lam
+        return flow.where(constant_like(x, mask), x.flip(0), x), lam
 
     def _mix_each(self, x: flow.Tensor) -> tuple[flow.Tensor, flow.Tensor]:
         count = len(x) // 2 if self.mode == "pair" else len(x)
@@ -251,12 +251,12 @@ class Mixup:
             else:
                 shares[both] = lam[index]
         other = x.flip(0)
-        share = constant_beside(x, shares).to(x.dtype)
+        share = constant_like(x, shares).to(x.dtype)
         mixed = flow.where(share == 1, x, x * share + other * (1 - share))
         if self.mode == "pair":
             lam = np.concatenate([lam, lam[::-1]])
-        column = constant_beside(x, lam.astype(np.float32)[:, None])
-        return flow.where(constant_beside(x, masks), other, mixed), column.to(x.dtype)
+        column = constant_like(x, lam.astype(np.float32)[:, None])
+        return flow.where(constant_like(x, masks), other, mixed), column.to(x.dtype)
 
     def _draw(self, count: int | None) -> tuple[Any, Any]:
         """Return shares, 1 where nothing is mixed, and whether CutMix does it.

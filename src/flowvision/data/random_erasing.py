@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import oneflow as flow
-from oneflow.data.vision.image import constant_beside
+from oneflow.data.vision.image import constant_like
 
 _MODES = ("const", "rand", "pixel")
 
@@ -81,8 +81,8 @@ class RandomErasing:
             self._erase(masks[index, 0], colors[index])
         if not masks.any():
             return input
-        written = constant_beside(input, colors).to(input.dtype)
-        return flow.where(constant_beside(input, masks), written, batch).reshape(*input.shape)
+        written = constant_like(input, colors).to(input.dtype)
+        return flow.where(constant_like(input, masks), written, batch).reshape(*input.shape)
 
     def _color_size(self, height: int, width: int) -> tuple[int, int]:
         several = self.mode != "const" and (self.mode == "pixel" or self.max_count > 1)

@@ -8,7 +8,7 @@ from typing import Any
 
 from tqdm import tqdm
 
-from oneflow.data.vision.archives import (
+from oneflow.data.vision.archive import (
     calculate_md5 as calculate_md5,
     check_integrity as check_integrity,
     download_and_extract_archive as download_and_extract_archive,

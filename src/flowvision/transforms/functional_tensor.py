@@ -16,7 +16,7 @@ from flowvision.transforms.warping import (
     rotated_size,
     sample,
 )
-from oneflow.data.vision.image import constant_beside
+from oneflow.data.vision.image import constant_like
 from oneflow.utils.vision.transforms.functional import (
     convert_image_dtype as convert_image_dtype,
     crop as crop,
@@ -181,7 +181,7 @@ def equalize(img: flow.Tensor) -> flow.Tensor:
     _check_bytes(img)
     planes = img.reshape(-1, img.shape[-2] * img.shape[-1]).to(flow.int64)
     count = planes.shape[0]
-    offsets = constant_beside(img, 256 * np.arange(count).reshape(-1, 1))
+    offsets = constant_like(img, 256 * np.arange(count).reshape(-1, 1))
     histogram = flow.bincount((planes + offsets).flatten(), minlength=256 * count)
     histogram = histogram.reshape(count, 256)
     brightest = histogram.gather(1, planes.amax(dim=1, keepdim=True))
@@ -215,7 +215,7 @@ def _filtered(img: flow.Tensor, weights: np.ndarray) -> flow.Tensor:
     """Return weighted sums over windows without a border, rounded if `img` has integers."""
     exact = img.dtype in (flow.float32, flow.float64)
     planes = img.reshape(-1, 1, *img.shape[-2:]).to(img.dtype if exact else flow.float32)
-    kernel = constant_beside(img, weights[None, None]).to(planes.dtype)
+    kernel = constant_like(img, weights[None, None]).to(planes.dtype)
     summed = flow.nn.functional.conv2d(planes, kernel)
     return like(summed, img).reshape(*img.shape[:-2], *summed.shape[-2:])
 
@@ -289,7 +289,7 @@ def elastic_transform(
     fill: Any = None,
 ) -> flow.Tensor:
     """Return the image with each pixel displaced; see `functional.elastic_transform`."""
-    grid = constant_beside(displacement, identity_grid(img.shape[-1], img.shape[-2]))
+    grid = constant_like(displacement, identity_grid(img.shape[-1], img.shape[-2]))
     grid = grid.to(displacement.dtype) + displacement
     return sample(img, grid, _sampling(interpolation), _colors(img, fill))
 

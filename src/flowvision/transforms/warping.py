@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 import oneflow as flow
-from oneflow.data.vision.image import constant_beside
+from oneflow.data.vision.image import constant_like
 
 
 def inverse_affine_matrix(
@@ -143,7 +143,7 @@ def sample(
     exact = img.dtype in (flow.float32, flow.float64)
     batch = img.reshape(-1, *img.shape[-3:]).to(img.dtype if exact else flow.float32)
     if isinstance(grid, np.ndarray):
-        grid = constant_beside(img, np.ascontiguousarray(grid, np.float32))
+        grid = constant_like(img, np.ascontiguousarray(grid, np.float32))
     grid = grid.to(batch.dtype).expand(batch.shape[0], *grid.shape[1:])
     if fill is not None:
         batch = flow.cat([batch, flow.ones_like(batch[:, :1])], 1)
@@ -152,7 +152,7 @@ def sample(
     )
     if fill is not None:
         moved, mask = moved[:, :-1], moved[:, -1:]
-        color = constant_beside(img, np.asarray(fill, np.float32).reshape(-1, 1, 1))
+        color = constant_like(img, np.asarray(fill, np.float32).reshape(-1, 1, 1))
         if mode == "nearest":
             moved = flow.where(mask < 0.5, color, moved)
         else:

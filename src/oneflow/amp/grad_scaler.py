@@ -114,9 +114,9 @@ class StaticGradScaler:
 
     def update(self) -> None:
         """Get ready for the next step; the scale stays."""
-        self.forget()
+        self.reset()
 
-    def forget(self) -> None:
+    def reset(self) -> None:
         """Forget that gradients were unscaled."""
         self._found.clear()
 
@@ -199,7 +199,7 @@ class GradScaler(StaticGradScaler):
             new_scale: take this scale instead.
         """
         found = list(self._found.values())
-        self.forget()
+        self.reset()
         if new_scale is not None:
             self._first_scale, self._scale = float(new_scale), None
         elif self._enabled and found:
@@ -213,10 +213,10 @@ class GradScaler(StaticGradScaler):
             bad = bad.logical_or(_on(each, bad.device))
         with no_grad():
             count = good + 1
-            should_grow = count >= self.growth_interval
-            larger = where(should_grow, scale * self.growth_factor, scale)
+            is_due = count >= self.growth_interval
+            larger = where(is_due, scale * self.growth_factor, scale)
             new_scale = where(bad, scale * self.backoff_factor, larger)
-            new_count = where(bad.logical_or(should_grow), good * 0, count)
+            new_count = where(bad.logical_or(is_due), good * 0, count)
             scale.assign(new_scale.value)
             good.assign(new_count.value)
 

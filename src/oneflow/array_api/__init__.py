@@ -76,15 +76,15 @@ from oneflow.array_api.elementwise import (
     sign as sign,
     subtract as subtract,
 )
-from oneflow.array_api.inspection import (
-    VERSION as __array_api_version__,
-    NamespaceInfo as __array_namespace_info__,
-)
 from oneflow.array_api.linalg import (
     matmul as matmul,
     matrix_transpose as matrix_transpose,
     tensordot as tensordot,
     vecdot as vecdot,
+)
+from oneflow.array_api.namespace_info import (
+    VERSION as __array_api_version__,
+    NamespaceInfo as __array_namespace_info__,
 )
 from oneflow.array_api.promotion import (
     result_type as result_type,

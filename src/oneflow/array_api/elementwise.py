@@ -74,11 +74,11 @@ def clip(
 
 def remainder(x1: Tensor | float, x2: Tensor | float, /) -> Tensor:
     """Return what is left of `x1` after division by `x2`, with the sign of `x2`; so has 0."""
-    dividend, divisor = promoted(x1, x2)
-    result = division.remainder(dividend, divisor)
+    numerator, denominator = promoted(x1, x2)
+    result = division.remainder(numerator, denominator)
     if not result.is_floating_point():
         return result
-    return clamp.where(result == 0, binary.copysign(result, divisor), result)
+    return clamp.where(result == 0, binary.copysign(result, denominator), result)
 
 
 def round(x: Tensor, /) -> Tensor:

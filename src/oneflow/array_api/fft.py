@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from oneflow.base.dtype import DType
-from oneflow.functional.fourier import frequencies, transforms
+from oneflow.functional.fourier import frequency, transforms
 from oneflow.tensor.tensor import Tensor
 
 
@@ -90,21 +90,21 @@ def irfftn(
 
 def fftfreq(n: int, /, *, d: float = 1.0, dtype: DType | None = None, device: Any = None) -> Tensor:
     """Return the frequencies of a transform of `n` samples, `d` apart."""
-    return frequencies.fftfreq(n, d, dtype, device)
+    return frequency.fftfreq(n, d, dtype, device)
 
 
 def rfftfreq(
     n: int, /, *, d: float = 1.0, dtype: DType | None = None, device: Any = None
 ) -> Tensor:
     """Return the frequencies of half a transform of `n` samples, `d` apart."""
-    return frequencies.rfftfreq(n, d, dtype, device)
+    return frequency.rfftfreq(n, d, dtype, device)
 
 
 def fftshift(x: Tensor, /, *, axes: int | Sequence[int] | None = None) -> Tensor:
     """Return `x` with frequency 0 in the middle."""
-    return frequencies.fftshift(x, axes)
+    return frequency.fftshift(x, axes)
 
 
 def ifftshift(x: Tensor, /, *, axes: int | Sequence[int] | None = None) -> Tensor:
     """Return `x` with frequency 0 first again."""
-    return frequencies.ifftshift(x, axes)
+    return frequency.ifftshift(x, axes)

@@ -47,9 +47,9 @@ def promoted(*operands: Tensor | complex) -> list[Tensor]:
     return [_as_array(each, dtype, arrays[0]) for each in operands]
 
 
-def _as_array(operand: Any, dtype: DType, beside: Tensor) -> Tensor:
+def _as_array(operand: Any, dtype: DType, like: Tensor) -> Tensor:
     if isinstance(operand, Tensor):
         return cast_to(operand, dtype)
     if not isinstance(operand, bool | int | float | complex):
         raise TypeError(f"expected an array or a number, got {type(operand).__name__}")
-    return full((), operand, dtype=dtype, device=beside.device)
+    return full((), operand, dtype=dtype, device=like.device)

@@ -54,11 +54,11 @@ def _difference(
                 f"input {position} has dtype {inputs[position].dtype!r}; differences need float64"
             )
     options = {"allow_unused": True, "materialize_grads": True, "retain_graph": True}
-    grads, again = (
+    grads, repeated = (
         grad(outputs, [inputs[p] for p in wanted], weights, **options) for _ in range(2)
     )
     plain = [each.numpy() for each in weights]
-    for position, found, second in zip(wanted, grads, again, strict=True):
+    for position, found, second in zip(wanted, grads, repeated, strict=True):
         assert found is not None
         assert second is not None
         if not np.allclose(found.numpy(), second.numpy(), 0, nondet_tol, equal_nan=True):

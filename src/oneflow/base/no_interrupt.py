@@ -66,7 +66,7 @@ def run_without_interrupt(run: Callable[[], T]) -> T:
     if threading.current_thread() is not threading.main_thread() or is_planning():
         return run()
     task = _Task(run)
-    interruption: BaseException | None = None
+    interrupt: BaseException | None = None
     try:
         if _helper is None or not _helper.is_alive():
             name = f"{THREAD_PREFIX.read()}oneflow-launcher"
@@ -77,14 +77,14 @@ def run_without_interrupt(run: Callable[[], T]) -> T:
     except BaseException as error:
         if task.cancel():
             raise
-        interruption = error
+        interrupt = error
     while not task.is_over:  # interrupted while it ran
         try:
             task.wait()
         except BaseException as error:
-            interruption = error
-    if interruption is not None:
-        raise interruption
+            interrupt = error
+    if interrupt is not None:
+        raise interrupt
     if task.error is not None:
         raise task.error
     return task.result

@@ -51,7 +51,7 @@ def name_in_errors(path: Path) -> Iterator[None]:
 def _temporary_file(target: Path) -> Iterator[BinaryIO]:
     """Open the new file of `atomic_write` and rename it at the end."""
     _remove_stale(target)
-    partial, file = _new_locked_file(target)
+    partial, file = _create_exclusive(target)
     try:
         with file:
             if target.exists():
@@ -68,7 +68,7 @@ def _temporary_file(target: Path) -> Iterator[BinaryIO]:
         partial.unlink(missing_ok=True)
 
 
-def _new_locked_file(target: Path) -> tuple[Path, BinaryIO]:
+def _create_exclusive(target: Path) -> tuple[Path, BinaryIO]:
     while True:
         partial = target.with_name(f".{target.name}.{secrets.token_hex(6)}.partial")
         file = partial.open("xb")

@@ -60,10 +60,10 @@ def attributes_of(module: Module, path: str) -> dict[str, Any]:
         TypeError: it has hooks, which are code.
     """
     attributes = vars(module)
-    hooked = [name for name, each in attributes.items() if isinstance(each, Hooks) and each]
-    if hooked:
+    hooks = [name for name, each in attributes.items() if isinstance(each, Hooks) and each]
+    if hooks:
         raise TypeError(
-            f"cannot save {path or 'the object'}: it has {', '.join(hooked)}, which are code; save "
+            f"cannot save {path or 'the object'}: it has {', '.join(hooks)}, which are code; save "
             "its `state_dict()` instead"
         )
     return {name: each for name, each in attributes.items() if not isinstance(each, Hooks)}

@@ -27,7 +27,7 @@ MODULE_HUBCONF = "hubconf.py"
 VAR_DEPENDENCY = "dependencies"
 
 # Archives of a branch or tag.
-_ARCHIVES = "https://github.com/{owner}/{name}/archive/refs/heads/{ref}.zip"
+_ARCHIVE_URL = "https://github.com/{owner}/{name}/archive/refs/heads/{ref}.zip"
 _TRUST_LIST = "trusted_list"
 
 
@@ -169,7 +169,7 @@ def _github_folder(github: str, force_reload: bool, trust_repo: bool | str | Non
     cache.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=cache) as scratch:
         archive = Path(scratch) / "archive.zip"
-        address = _ARCHIVES.format(owner=owner, name=name, ref=ref)
+        address = _ARCHIVE_URL.format(owner=owner, name=name, ref=ref)
         download_url_to_file(address, archive, progress=False)
         with zipfile.ZipFile(archive) as file:
             file.extractall(Path(scratch) / "content")

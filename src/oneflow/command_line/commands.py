@@ -19,11 +19,11 @@ COMMANDS = {
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line."""
-    listed = "".join(f"  {name:<8}{text}\n" for name, (_, text) in COMMANDS.items())
+    summary = "".join(f"  {name:<8}{text}\n" for name, (_, text) in COMMANDS.items())
     parser = argparse.ArgumentParser(
         prog="python -m oneflow",
         usage="python -m oneflow COMMAND ...",
-        description=f"commands:\n{listed}",
+        description=f"commands:\n{summary}",
         epilog="`python -m oneflow COMMAND --help` explains each.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

@@ -54,11 +54,11 @@ def _describe_cache() -> str:
     if folder is None:
         return "off"
     files = [each for each in folder.rglob("*") if each.is_file()] if folder.is_dir() else []
-    megabytes = sum(each.stat().st_size for each in files) / 2**20
-    return f"{folder}, {len(files)} files, {megabytes:.0f} MiB"
+    size = sum(each.stat().st_size for each in files) / 2**20
+    return f"{folder}, {len(files)} files, {size:.0f} MiB"
 
 
-def _train_eagerly() -> None:
+def _train_step() -> None:
     layer = Linear(4, 1)
     optimizer = SGD(layer.parameters(), lr=0.1)
     losses = []
@@ -93,7 +93,7 @@ def _split_tensor() -> None:
 
 
 TRIALS: dict[str, Callable[[], None]] = {
-    "eager training": _train_eagerly,
+    "eager training": _train_step,
     "a compiled graph": _run_graph,
     "a tensor split over devices": _split_tensor,
 }

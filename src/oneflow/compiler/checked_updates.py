@@ -162,20 +162,18 @@ class _Choice:
 
     def _wanted(self, jaxpr: Any, old_values: Mapping[int, Any]) -> dict[Any, Any]:
         """The old values by the variables that are to be chosen."""
-        defining_equations = {
-            each: equation for equation in jaxpr.eqns for each in equation.outvars
-        }
+        defining_eqns = {each: equation for equation in jaxpr.eqns for each in equation.outvars}
         wanted: dict[Any, Any] = {}
         for place, old in old_values.items():
             variable = jaxpr.outvars[place]
-            producer = defining_equations.get(variable)
+            producer = defining_eqns.get(variable)
             while producer is not None and producer.primitive.name in _IDENTITY_NAMES:
                 inner = producer.invars[0]
-                if inner not in defining_equations or inner in wanted:
+                if inner not in defining_eqns or inner in wanted:
                     break
                 if inner.aval.shape != old.shape:
                     old = self._derived(lax.reshape(old, inner.aval.shape), old)
-                variable, producer = inner, defining_equations[inner]
+                variable, producer = inner, defining_eqns[inner]
             if producer is not None:
                 wanted[variable] = old
         return wanted

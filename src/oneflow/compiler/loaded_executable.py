@@ -171,13 +171,13 @@ def check_memory(device: Device | Placement, size: int, waiting_for: Any = ()) -
     devices = device.mesh.local_devices if is_placement else [xla_device(device)]
     if device.type == "cpu":
         size *= len(devices)
-        fits = can_allocate(size)
+        can_fit = can_allocate(size)
     else:
-        fits = all(_has_free(each, size) for each in devices)
-        if not fits:
+        can_fit = all(_has_free(each, size) for each in devices)
+        if not can_fit:
             jax.block_until_ready(waiting_for)
-            fits = all(_has_free(each, size) for each in devices)
-    if not fits:
+            can_fit = all(_has_free(each, size) for each in devices)
+    if not can_fit:
         raise OutOfMemoryError(
             f"out of memory: a program needs {bytes_text(size)} on `{device}` for results and "
             "intermediate values, more than is left; use a smaller batch, or keep fewer tensors"

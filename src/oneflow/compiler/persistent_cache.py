@@ -17,7 +17,7 @@ from jax.experimental.compilation_cache.compilation_cache import reset_cache
 from oneflow.base.environment import cache_folder
 
 MAX_BYTES = 4 * 2**30
-_SECONDS_PER_DAY = 24 * 3600.0
+_CLEANUP_INTERVAL = 24 * 3600.0
 
 
 def enable() -> None:
@@ -48,8 +48,8 @@ def folder_for_cores(root: Path) -> Path:
     JAX finds the program again whatever their number. A small GPT compiled for one core took 1.2
     times as long on two.
     """
-    affinity = getattr(os, "sched_getaffinity", None)
-    cores = len(affinity(0)) if affinity else os.cpu_count() or 1
+    get_cores = getattr(os, "sched_getaffinity", None)
+    cores = len(get_cores(0)) if get_cores else os.cpu_count() or 1
     return root / f"xla-{cores}-cores"
 
 
@@ -71,7 +71,7 @@ def schedule_cleanup(folder: Path) -> None:
     """Start to `evict` in the background, unless a process has done so within a day."""
     marker = folder / ".tidied"
     with contextlib.suppress(OSError):
-        if marker.exists() and time.time() - marker.stat().st_mtime < _SECONDS_PER_DAY:
+        if marker.exists() and time.time() - marker.stat().st_mtime < _CLEANUP_INTERVAL:
             return
         folder.mkdir(parents=True, exist_ok=True)
         marker.touch()
@@ -85,10 +85,10 @@ def evict(folder: Path, max_bytes: int) -> None:
         with contextlib.suppress(OSError):
             status = entry.stat()
             files.append((status.st_atime, status.st_size, entry.path))
-    excess = sum(size for _, size, _ in files) - max_bytes
+    overflow = sum(size for _, size, _ in files) - max_bytes
     for _, size, path in sorted(files):
-        if excess <= 0:
+        if overflow <= 0:
             return
         with contextlib.suppress(OSError):
             Path(path).unlink()
-        excess -= size
+        overflow -= size

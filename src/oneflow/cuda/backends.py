@@ -20,6 +20,6 @@ def has_cuda() -> bool:
     return bool(platform_devices("cuda"))
 
 
-def is_absent() -> bool:
+def is_unavailable() -> bool:
     """Return False: there is no such library here."""
     return False

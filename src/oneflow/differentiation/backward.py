@@ -100,7 +100,7 @@ class _Walk:
         self._targets = set(targets or ())
         self._goals = {node for node, _ in self._targets}
         self._useful = {} if self._for_leaves else _leading_to(self._goals, roots)
-        self._arrived: dict[Node, list[Value | None]] = {}
+        self._received: dict[Node, list[Value | None]] = {}
         self._queue: list[tuple[int, Node]] = []
         self.collected: dict[Edge, Value] = {}
 
@@ -108,9 +108,9 @@ class _Walk:
         """Add `grad` to what has arrived for output `index` of `node`."""
         if not (self._for_leaves or self._useful[node] or node in self._goals):
             return
-        slots = self._arrived.get(node)
+        slots = self._received.get(node)
         if slots is None:
-            slots = self._arrived[node] = [None] * len(node.out_specs)
+            slots = self._received[node] = [None] * len(node.out_specs)
             heapq.heappush(self._queue, (-node.sequence, node))
         spec = node.out_specs[index]
         if grad.spec is not spec:
@@ -123,12 +123,12 @@ class _Walk:
 
         In anomaly mode an error tells where in the forward pass its node was made.
         """
-        queue, arrived, send = self._queue, self._arrived, self.send
+        queue, received, send = self._queue, self._received, self.send
         node = None
         try:
             while queue:
                 node = heapq.heappop(queue)[1]
-                grads = arrived.pop(node)
+                grads = received.pop(node)
                 if node.hooks is not None:
                     node.hooks.arrive(grads)
                 if not self._for_leaves:

@@ -141,8 +141,8 @@ class ProcessContext:
             raise ProcessRaisedException(message, number, process.pid)
         code = process.exitcode
         name = signal.Signals(-code).name if code < 0 else None
-        how = f"signal {name}" if name else f"exit code {code}"
-        message = f"process {number} terminated with {how}"
+        cause = f"signal {name}" if name else f"exit code {code}"
+        message = f"process {number} terminated with {cause}"
         raise ProcessExitedException(message, number, process.pid, code, name)
 
 

@@ -28,7 +28,7 @@ from oneflow.distributions.distributions import (
     Normal as Normal,
     Uniform as Uniform,
 )
-from oneflow.distributions.extremes import (
+from oneflow.distributions.extreme_value import (
     Gumbel as Gumbel,
     Kumaraswamy as Kumaraswamy,
     LogNormal as LogNormal,

@@ -57,8 +57,8 @@ class MultivariateNormal(Distribution):
         batch_shape = broadcast_shapes(given[0].shape[:-2], loc.shape[:-1])
         super().__init__(batch_shape, loc.shape[-1:], validate_args)
         if scale_tril is None:
-            covariances = given[0] if precision_matrix is None else inv(precision_matrix)
-            scale_tril = cholesky(covariances)
+            covariance = given[0] if precision_matrix is None else inv(precision_matrix)
+            scale_tril = cholesky(covariance)
         self.loc = loc.expand(self._shape(()))
         self.scale_tril = scale_tril.expand((*self._shape(()), loc.shape[-1]))
 
@@ -104,9 +104,9 @@ class MultivariateNormal(Distribution):
 
     def log_prob(self, value: Tensor) -> Tensor:
         """The logarithm of the density."""
-        apart = (value - self.loc).unsqueeze(-1)
-        factor = self.scale_tril.expand((*apart.shape[:-1], apart.shape[-2]))
-        z = solve_triangular(factor, apart, upper=False).squeeze(-1)
+        difference = (value - self.loc).unsqueeze(-1)
+        factor = self.scale_tril.expand((*difference.shape[:-1], difference.shape[-2]))
+        z = solve_triangular(factor, difference, upper=False).squeeze(-1)
         size = 0.5 * self._event_shape[0] * math.log(2 * math.pi)
         return -0.5 * (z * z).sum(-1) - size - self._half_log_det()
 
@@ -262,17 +262,17 @@ class MixtureSameFamily(Distribution):
     def variance(self) -> Tensor:
         """The variance: that of the components, and that of their means."""
         means = self.component_distribution.mean
-        apart = means - self.mean.unsqueeze(-1 - len(self._event_shape))
-        return self._mixed(self.component_distribution.variance) + self._mixed(apart**2)
+        difference = means - self.mean.unsqueeze(-1 - len(self._event_shape))
+        return self._mixed(self.component_distribution.variance) + self._mixed(difference**2)
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Draw, without history."""
         dim = -1 - len(self._event_shape)
-        drawn = self.component_distribution.sample(sample_shape)
+        samples = self.component_distribution.sample(sample_shape)
         which = self.mixture_distribution.sample(sample_shape)
         which = which.reshape((*which.shape, *(1,) * -dim))
         chosen = which.expand((*which.shape[:dim], 1, *self._event_shape))
-        return drawn.gather(dim, chosen).squeeze(dim)
+        return samples.gather(dim, chosen).squeeze(dim)
 
     def log_prob(self, value: Tensor) -> Tensor:
         """The logarithm of the probability, or of its density."""

@@ -408,8 +408,8 @@ class Multinomial(_OfCategories):
         """The logarithm of the probability."""
         self._check(value >= 0, "`value` must not be negative")
         value, logits = broadcast_tensors(value, self.logits)
-        impossible = (value == 0) & (logits == -math.inf)
-        logits = full_like(logits, 0.0).where(impossible, logits)
+        mask = (value == 0) & (logits == -math.inf)
+        logits = full_like(logits, 0.0).where(mask, logits)
         total = value.sum(-1)
         return (total + 1).lgamma() - (value + 1).lgamma().sum(-1) + (logits * value).sum(-1)
 

@@ -11,7 +11,7 @@ from oneflow.distributions.continuous import Exponential, HalfNormal, Laplace
 from oneflow.distributions.counts import Binomial, Geometric, OneHotCategorical, Poisson
 from oneflow.distributions.distribution import Distribution
 from oneflow.distributions.distributions import Bernoulli, Categorical, Normal, Uniform
-from oneflow.distributions.extremes import LogNormal, Pareto
+from oneflow.distributions.extreme_value import LogNormal, Pareto
 from oneflow.distributions.gamma import Beta, Dirichlet, Gamma
 from oneflow.functional.creation.factory_functions import full_like
 from oneflow.functional.elementwise.activation import softplus
@@ -19,7 +19,7 @@ from oneflow.functional.linalg.inverse import solve_triangular
 from oneflow.tensor.tensor import Tensor
 
 Formula = TypeVar("Formula", bound=Callable[..., Tensor])
-_FORMULAS: dict[tuple[type, type], Callable[..., Tensor]] = {}
+_KL_FORMULA: dict[tuple[type, type], Callable[..., Tensor]] = {}
 
 
 def register_kl(type_p: type, type_q: type) -> Callable[[Formula], Formula]:
@@ -50,7 +50,7 @@ def register_kl(type_p: type, type_q: type) -> Callable[[Formula], Formula]:
             raise TypeError(f"Expected a class of distributions, but got {each}")
 
     def register(formula: Formula) -> Formula:
-        _FORMULAS[type_p, type_q] = formula
+        _KL_FORMULA[type_p, type_q] = formula
         return formula
 
     return register
@@ -73,7 +73,7 @@ def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
     """
     for type_p in type(p).__mro__:
         for type_q in type(q).__mro__:
-            formula = _FORMULAS.get((type_p, type_q))
+            formula = _KL_FORMULA.get((type_p, type_q))
             if formula is not None:
                 return formula(p, q)
     raise NotImplementedError(
@@ -84,8 +84,8 @@ def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
 @register_kl(Normal, Normal)
 def _normal(p: Normal, q: Normal) -> Tensor:
     ratio = (p.scale / q.scale) ** 2
-    apart = ((p.loc - q.loc) / q.scale) ** 2
-    return 0.5 * (ratio + apart - 1 - ratio.log())
+    distance = ((p.loc - q.loc) / q.scale) ** 2
+    return 0.5 * (ratio + distance - 1 - ratio.log())
 
 
 @register_kl(LogNormal, LogNormal)
@@ -149,8 +149,8 @@ def _exponential(p: Exponential, q: Exponential) -> Tensor:
 
 @register_kl(Laplace, Laplace)
 def _laplace(p: Laplace, q: Laplace) -> Tensor:
-    ratio, apart = p.scale / q.scale, (p.loc - q.loc).abs()
-    return -ratio.log() + apart / q.scale + ratio * (-apart / p.scale).exp() - 1
+    ratio, distance = p.scale / q.scale, (p.loc - q.loc).abs()
+    return -ratio.log() + distance / q.scale + ratio * (-distance / p.scale).exp() - 1
 
 
 @register_kl(Pareto, Pareto)

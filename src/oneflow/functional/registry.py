@@ -119,7 +119,7 @@ def inplace_form(public: Callable, *paths: str) -> Callable:
     return inplace
 
 
-def _declared_names(parameter_names: Sequence[str], extra: Mapping[str, str]) -> dict[str, str]:
+def _rename_map(parameter_names: Sequence[str], extra: Mapping[str, str]) -> dict[str, str]:
     """The declared name of each other spelling that a function takes."""
     rename = dict(extra)
     for keyword_aliases in _KEYWORD_ALIASES:
@@ -140,7 +140,7 @@ def _accept_keyword_aliases(body: Callable, extra: Mapping[str, str], inplace: b
     parameters = parameters_of(body)
     variadic = parameters.variadic
     parameter_names = parameters.names
-    rename = _declared_names(parameter_names, extra)
+    rename = _rename_map(parameter_names, extra)
     takes_out = "out" in parameter_names
     takes_name = "name" in parameter_names
     writes_back = inplace and "inplace" not in parameter_names

@@ -329,7 +329,7 @@ class _Capture:
             numbers=tuple(recorder.scalars),
             dynamic_numbers=dynamic.union(*(step.slots() for step in steps)),
             draws=draws,
-            feeds=tuple(self._scope.feeds.feeds),
+            host_inputs=tuple(self._scope.host_inputs.inputs),
             optimizer_steps=tuple(steps),
             checks=tuple(recorder.checked),
             phases={
@@ -370,7 +370,7 @@ class _Capture:
         }
         for each in self._variables:
             inputs[each.input] = StepInput(each.kind, each.name, each.tensor)
-        for number, each in enumerate(self._scope.feeds.feeds):
+        for number, each in enumerate(self._scope.host_inputs.inputs):
             inputs[~each.captured.position] = StepInput("tensor", f"reader.{number}", each.tensor)
         constants = 0
         for number, array in enumerate(self._recorder.arrays):

@@ -22,7 +22,7 @@ from oneflow.program.value import Value
 from oneflow.random.generator import DrawCapture, capture_draws
 from oneflow.tensor.batch_sharding import BatchSharding
 from oneflow.tensor.call import wrap
-from oneflow.tensor.feeds import FeedCapture, capture_feeds
+from oneflow.tensor.host_inputs import HostInputCapture, capture_host_inputs
 from oneflow.tensor.tensor import Tensor
 
 
@@ -68,13 +68,13 @@ class CaptureScope:
         self.variables = GraphVariables(self.recorder)
         self.optimizer_steps: list[OptimizerStep] = []
         self.draws = DrawCapture()
-        self.feeds = FeedCapture(self._new_feed)
+        self.host_inputs = HostInputCapture(self._new_host_input)
         if isinstance(device, Device):
-            self.feeds.sharding = BatchSharding(device)
+            self.host_inputs.sharding = BatchSharding(device)
         self.outside = outside
         self._scaler = scaler
 
-    def _new_feed(self, spec: TensorSpec) -> Tensor:
+    def _new_host_input(self, spec: TensorSpec) -> Tensor:
         """Return the tensor that stands for what a reader reads.
 
         Raises:
@@ -96,7 +96,7 @@ class CaptureScope:
             for step in self.optimizer_steps:
                 step.undo()
             if self._scaler is not None:
-                self._scaler.forget()
+                self._scaler.reset()
             raise
 
     @contextlib.contextmanager
@@ -112,7 +112,7 @@ class CaptureScope:
             with (
                 capturing(self.recorder),
                 capture_draws() as self.draws,
-                capture_feeds(self.feeds),
+                capture_host_inputs(self.host_inputs),
                 writes,
             ):
                 yield

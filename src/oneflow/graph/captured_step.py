@@ -14,7 +14,7 @@ from oneflow.passes.partition import Phase
 from oneflow.primitives.operation import Operation
 from oneflow.program.ir import Program
 from oneflow.random.generator import Generator
-from oneflow.tensor.feeds import Feed
+from oneflow.tensor.host_inputs import HostInput
 from oneflow.tensor.tensor import Tensor
 
 
@@ -118,7 +118,7 @@ class CapturedStep:
         numbers: the run-time numbers.
         dynamic_numbers: indices of the numbers that differ from call to call.
         draws: the draws from generators.
-        feeds: tensors that are read from the host before each call.
+        host_inputs: tensors that are read from the host before each call.
         optimizer_steps: the optimizers' steps in it.
         checks: operations with a run-time check, and the user's lines that called them.
         phases: phase of each instruction, by the number of its first result.
@@ -140,7 +140,7 @@ class CapturedStep:
     numbers: tuple[Any, ...]
     dynamic_numbers: frozenset[int]
     draws: tuple[GeneratorUse, ...]
-    feeds: tuple[Feed, ...]
+    host_inputs: tuple[HostInput, ...]
     optimizer_steps: tuple[OptimizerStep, ...]
     checks: tuple[tuple[Operation, str], ...]
     phases: Mapping[int, Phase]

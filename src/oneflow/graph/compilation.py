@@ -168,8 +168,8 @@ def _with_engine(
     for index, reason in executable.left_to_xla.items():
         reasons.setdefault(program.instructions[index].operation.primitive.name, reason)
     if reasons:
-        listed = "; ".join(f"`{name}` ({reason})" for name, reason in sorted(reasons.items()))
-        warnings.warn(f"{engine.option}: XLA runs in {captured.name}: {listed}", stacklevel=6)
+        details = "; ".join(f"`{name}` ({reason})" for name, reason in sorted(reasons.items()))
+        warnings.warn(f"{engine.option}: XLA runs in {captured.name}: {details}", stacklevel=6)
     return executable
 
 

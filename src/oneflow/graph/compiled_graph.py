@@ -23,11 +23,11 @@ class CompiledGraph:
 
     Attributes:
         max_steps: how many steps are kept, one per combination of argument shapes and modes.
-        expects_shapes: no warning is given when arguments of other shapes are compiled for.
+        dynamic_shapes: no warning is given when arguments of other shapes are compiled for.
     """
 
     max_steps = 10
-    expects_shapes = False
+    dynamic_shapes = False
     _name: str
     _modules: dict[str, Module]
     _steps: Any
@@ -86,7 +86,7 @@ class CompiledGraph:
             raise ValueError(f"`size` must be at least 1, got {size}")
 
         def decorate(graph_class: AnyGraph) -> AnyGraph:
-            graph_class.max_steps, graph_class.expects_shapes = size, True
+            graph_class.max_steps, graph_class.dynamic_shapes = size, True
             return graph_class
 
         return decorate

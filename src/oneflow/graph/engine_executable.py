@@ -166,7 +166,7 @@ class EngineExecutable:
         """Compile a cluster of the engine, or note which of its instructions it cannot run."""
         if task.phase != self._phase or _key(task) in compiled:
             return
-        if is_part and not any(map(_is_heavy, task.instructions)):
+        if is_part and not any(map(_is_product, task.instructions)):
             reason = "its cluster has no product or convolution"
             self._leave({each.results.start: reason for each in task.instructions})
             return
@@ -274,7 +274,7 @@ def _key(task: PipelineTask) -> tuple[int, ...]:
     return tuple([each.results.start for each in task.instructions])
 
 
-def _is_heavy(instruction: Instruction) -> bool:
+def _is_product(instruction: Instruction) -> bool:
     """Return whether an instruction is a product or a convolution."""
     return instruction.operation.primitive.traits.precision is Precision.HALF
 

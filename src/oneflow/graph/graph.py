@@ -265,7 +265,7 @@ class Graph(CompiledGraph):
         self._check_call(args, kwargs)
         engine = self.config.chosen_engine(self.training)
         known = {each for each, _ in self._steps}
-        warned = self._has_warned_of_recompiling or self.expects_shapes
+        warned = self._has_warned_of_recompiling or self.dynamic_shapes
         if known and called not in known and not warned:
             self.__dict__["_has_warned_of_recompiling"] = True
             warnings.warn(

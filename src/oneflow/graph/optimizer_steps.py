@@ -98,11 +98,11 @@ class OptimizerStep:
         overflow = None if scaler is None else scaler.unscale_(optimizer)
         before = [each.value for each in updated]
         optimizer.clip_grad()
-        optimizer.counting = counts
+        optimizer.step_counter = counts
         try:
             optimizer.step()
         finally:
-            optimizer.counting = None
+            optimizer.step_counter = None
         if overflow is not None and skips:
             with no_grad():
                 for tensor, old in zip(updated, before, strict=True):

@@ -29,7 +29,7 @@ from oneflow.primitives.operation import Operation
 from oneflow.program.ir import Program
 from oneflow.runtime import checks
 from oneflow.runtime.checks import local_rows
-from oneflow.runtime.eager import Absent
+from oneflow.runtime.eager import MetaArray
 from oneflow.runtime.memory import wait_until_ready
 from oneflow.runtime.transfer import includes_this_process, transfer_array
 
@@ -220,9 +220,9 @@ class PipelineExecutable:
         self._calls += 1
         profile = self._calls == _PROFILED_CALL
         if profile:
-            wait_until_ready([each for each in arrays if not isinstance(each, Absent)])
+            wait_until_ready([each for each in arrays if not isinstance(each, MetaArray)])
         values: dict[int, Any] = dict(enumerate(arrays))
-        missing: Absent | None = None
+        missing: MetaArray | None = None
         try:
             for each in self._first_transfers:
                 self._transfer(each, values)
@@ -236,7 +236,7 @@ class PipelineExecutable:
                         values.clear()
                         return
                 self._run(run, values, scalars, profile, rows)
-            missing = Absent()
+            missing = MetaArray()
         finally:
             box.append([values.get(number, missing) for number in self.partition.outputs])
 

@@ -22,7 +22,7 @@ from oneflow.compiler.lower import Executable
 from oneflow.control_plane.collective_launch import launch_collective
 from oneflow.program.ir import Program
 from oneflow.program.printer import format_instruction
-from oneflow.runtime.eager import Absent
+from oneflow.runtime.eager import MetaArray
 from oneflow.tensor.global_values import all_gather_ints_on
 
 # Bytes of a line that are shown.
@@ -123,24 +123,24 @@ def _message(name: str, line: int, ranks: tuple[int, ...], rank_lines: list[str]
 def runner_for(executable: Executable) -> Callable[..., Any]:
     """Return the function that runs an executable, see `collective_runner`."""
     device = executable.device
-    absent = [Absent()] * len(executable.program.outputs), None
+    meta = [MetaArray()] * len(executable.program.outputs), None
     digest = _digest(_lines_of(executable.program, {})) if _is_multiprocess(device) else b""
-    return collective_runner(device, executable, absent, f"step of a graph ({digest.hex()[:8]})")
+    return collective_runner(device, executable, meta, f"step of a graph ({digest.hex()[:8]})")
 
 
 def collective_runner(
-    device: Device | Placement, run: Callable[..., Any], absent: Any, description: str
+    device: Device | Placement, run: Callable[..., Any], meta: Any, description: str
 ) -> Callable[..., Any]:
     """Return the function that runs a program, as a collective if several processes run it.
 
     Args:
         device: the device or placement that runs it.
         run: runs it.
-        absent: the result in a process that has no part in it.
+        meta: the result in a process that has no part in it.
         description: the operation for diagnoses, see `launch_collective`.
     """
     if isinstance(device, Placement) and not device.includes_this_process:
-        return lambda *given: absent
+        return lambda *given: meta
     if not _is_multiprocess(device):
         return run
     ranks = tuple(sorted(device.flat))

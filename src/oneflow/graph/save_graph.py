@@ -221,7 +221,7 @@ def _engine_program(step: Step) -> tuple[str, bytes] | None:
 
 def _executable_of(step: Step, name: str) -> Executable:
     """The program of a step on one device or placement."""
-    if step.feeds:
+    if step.host_inputs:
         raise RuntimeError(
             f"{name} reads data files in `build`; give it the data as arguments to save it"
         )

@@ -31,7 +31,7 @@ from oneflow.primitives.registry import PRIMITIVES, Primitive
 from oneflow.program.value import Value
 from oneflow.random.generator import default_generator
 from oneflow.runtime import checks
-from oneflow.runtime.eager import Absent, flush_all
+from oneflow.runtime.eager import MetaArray, flush_all
 from oneflow.tensor.call import wrap
 from oneflow.tensor.tensor import Tensor
 
@@ -225,7 +225,7 @@ class SavedStep:
         self._run = collective_runner(
             device,
             program if engine_content is None else self._in_engine(engine_content, program),
-            [None if spec is None else Absent() for spec in outputs],
+            [None if spec is None else MetaArray() for spec in outputs],
             f"run of a saved graph ({data['sha256'][:8]})",
         )
 

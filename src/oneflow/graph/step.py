@@ -31,7 +31,7 @@ from oneflow.runtime.checks import ProgramChecks
 from oneflow.runtime.eager import flush_all
 from oneflow.runtime.events import SINK, EventKind, span
 from oneflow.tensor.call import wrap
-from oneflow.tensor.feeds import read_next
+from oneflow.tensor.host_inputs import read_next
 from oneflow.tensor.tensor import Tensor, accumulate_grad, restore_gradient
 from oneflow.tensor.views import write
 
@@ -84,7 +84,7 @@ class Step:
         numbers: its run-time numbers.
         summary: its description.
         draws: its draws from generators.
-        feeds: tensors that are read from the host before each call.
+        host_inputs: tensors that are read from the host before each call.
         argument_specs: specs of the tensor arguments.
         checks: operations with a run-time check, and the user's lines that called them.
     """
@@ -104,7 +104,7 @@ class Step:
         self.summary = summary
         self.argument_specs = [tensor._value.spec for tensor in captured.arguments]
         self.draws = list(captured.draws)
-        self.feeds = captured.feeds
+        self.host_inputs = captured.host_inputs
         self.checks = list(captured.checks)
         is_single = isinstance(executable, Executable)
         self._run = runner_for(executable) if is_single else executable
@@ -159,7 +159,7 @@ class Step:
             arguments: the tensors of the call.
             first: the optimizers have counted this step already, while it was captured.
         """
-        read_next(self.feeds)
+        read_next(self.host_inputs)
         flush_all("graph")
         binding = self.binding
         if binding.written:

@@ -98,11 +98,11 @@ class Seconds(NamedTuple):
     num_eqns: int
 
 
-def estimate(equations: Sequence[Equation]) -> Seconds:
+def estimate(eqns: Sequence[Equation]) -> Seconds:
     """Seconds that NumPy takes for equations."""
     calls = elements = 0.0
-    num_eqns = len(equations)
-    for equation in equations:
+    num_eqns = len(eqns)
+    for equation in eqns:
         if equation.primitive.name not in _REPEATED:
             calls += _CALL
             elements += _element_seconds(equation)
@@ -110,19 +110,19 @@ def estimate(equations: Sequence[Equation]) -> Seconds:
         name, times = equation.primitive.name, 1
         if name != "cond":
             times = equation.params["length"] if name == "scan" else _ITERATIONS
-        for body in _bodies(equation):
+        for body in _body_seconds(equation):
             calls += times * body.calls
             elements += times * body.elements
             num_eqns += body.num_eqns
     return Seconds(calls, elements, num_eqns)
 
 
-def _bodies(equation: Equation) -> list[Seconds]:
+def _body_seconds(equation: Equation) -> list[Seconds]:
     """Estimates of the jaxprs inside a loop or branch, each run once."""
     found: list[Any] = []
     for value in equation.params.values():
         found += value if type(value) is tuple else [value]
-    return [estimate(each.equations()) for each in found if type(each) is JaxprAtSizes]
+    return [estimate(each.eqns()) for each in found if type(each) is JaxprAtSizes]
 
 
 def _element_seconds(equation: Equation) -> float:

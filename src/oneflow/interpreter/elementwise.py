@@ -113,14 +113,14 @@ def _round(equation: Any) -> Callable:
     if int(equation.params["rounding_method"]) == 1:
         return np.rint
 
-    def away_from_zero(x: Any) -> Any:
+    def round_half(x: Any) -> Any:
         truncated = np.trunc(x)
         one = np.copysign(np.ones((), x.dtype), x)
         return np.where(
             np.abs(x - truncated) >= np.asarray(0.5, x.dtype), truncated + one, truncated
         )
 
-    return away_from_zero
+    return round_half
 
 
 @rule("div")
@@ -189,7 +189,7 @@ def _population_count(equation: Any) -> Callable:
 
 
 @rule("clz")
-def _clz(equation: Any) -> Callable:
+def _count_leading_zeros(equation: Any) -> Callable:
     dtype = dtype_of(equation.outvars[0])
     if dtype.itemsize > 4:
         raise UnsupportedEquation("leading zeros of 64-bit integers")
@@ -218,9 +218,9 @@ def _select_n(equation: Any) -> Callable:
 def _complex(equation: Any) -> Callable:
     dtype = dtype_of(equation.outvars[0])
 
-    def combine(real: Any, imaginary: Any) -> Any:
-        result = np.empty(np.broadcast_shapes(np.shape(real), np.shape(imaginary)), dtype)
-        result.real, result.imag = real, imaginary
+    def combine(real: Any, imag: Any) -> Any:
+        result = np.empty(np.broadcast_shapes(np.shape(real), np.shape(imag)), dtype)
+        result.real, result.imag = real, imag
         return result
 
     return combine

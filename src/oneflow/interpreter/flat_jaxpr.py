@@ -29,10 +29,10 @@ class FlatJaxpr:
 
     def __init__(self, jaxpr: Any) -> None:
         given = jaxpr if type(jaxpr) is JaxprAtSizes else JaxprAtSizes(JaxprTemplate(jaxpr), ())
-        equations = given.equations()
+        eqns = given.eqns()
         self._template = given.template
-        self._functions = [RULES[each.primitive.name](each) for each in equations]
-        self.seconds: Seconds = estimate(equations)
+        self._functions = [RULES[each.primitive.name](each) for each in eqns]
+        self.seconds: Seconds = estimate(eqns)
 
     def __call__(self, *operands: Any) -> list[Any]:
         """The results of the jaxpr."""

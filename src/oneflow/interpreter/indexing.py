@@ -24,7 +24,7 @@ class IndexedWindows:
         batched: pairs of a dimension of the array and one of the indices that go together.
         offsets: dimensions, of what is gathered or scattered, within a window.
         rank: of what is gathered or scattered.
-        drops: windows that reach beyond the array are left out; else they are moved inside.
+        fill_or_drop: windows that reach beyond the array are left out; else they are moved inside.
     """
 
     shape: tuple[int, ...]
@@ -34,7 +34,7 @@ class IndexedWindows:
     batched: tuple[tuple[int, int], ...]
     offsets: tuple[int, ...]
     rank: int
-    drops: bool
+    fill_or_drop: bool
 
     def index_function(self) -> Callable[[Any], tuple[tuple[Any, ...], Any]]:
         """A function of the indices that says where the windows are.
@@ -51,14 +51,14 @@ class IndexedWindows:
         limits = np.array([self.shape[dim] - self.sizes[dim] for dim in self.mapped], np.int64)
         zero = np.zeros((1,) * self.rank, np.int64)
 
-        def locate(indices: Any) -> tuple[tuple[Any, ...], Any]:
+        def index_of(indices: Any) -> tuple[tuple[Any, ...], Any]:
             # Unsigned indices beyond int64 would come out negative, and so be outside as well.
             starts = indices.astype(np.int64)
             form = [1] * self.rank
             for dim, size in zip(batch, indices.shape[:-1], strict=True):
                 form[dim] = size
             inside = None
-            if self.drops:
+            if self.fill_or_drop:
                 inside = np.all((starts >= 0) & (starts <= limits), axis=-1).reshape(form)
                 inside = None if inside.all() else inside
             starts = np.minimum(np.maximum(starts, 0), limits)
@@ -68,7 +68,7 @@ class IndexedWindows:
                 positions[dim] = start + positions[dim] if dim in positions else start
             return tuple(positions.get(dim, zero) for dim in range(len(self.shape))), inside
 
-        return locate
+        return index_of
 
     def _range(self, size: int, place: int) -> np.ndarray:
         """0, 1, ... along one dimension of what is gathered or scattered."""
@@ -99,15 +99,15 @@ def _gather(equation: Any) -> Callable:
     )
     fill = _fill_value(equation.params["fill_value"], dtype)
     take = _take(windows)
-    if take is not None and not windows.drops:
+    if take is not None and not windows.fill_or_drop:
         return take
-    locate = windows.index_function()
+    index_of = windows.index_function()
     empty = 0 in windows.shape
 
     def gather(x: Any, indices: Any) -> Any:
         if empty:  # there is nothing to take from
             return np.full(shape, fill, dtype)
-        positions, inside = locate(indices)
+        positions, inside = index_of(indices)
         if take is not None:
             found = take(x, indices)
         else:
@@ -176,13 +176,13 @@ def _scatter(equation: Any) -> Callable:
         len(updates_shape),
         equation.params["mode"].name != "CLIP",
     )
-    locate = windows.index_function()
+    index_of = windows.index_function()
 
     def scatter(x: Any, indices: Any, updates: Any) -> Any:
         result = x.copy()
         if not updates.size or not x.size:
             return result
-        positions, inside = locate(indices)
+        positions, inside = index_of(indices)
         if inside is not None:
             chosen = np.broadcast_to(inside, updates.shape)
             positions = tuple(np.broadcast_to(each, updates.shape)[chosen] for each in positions)

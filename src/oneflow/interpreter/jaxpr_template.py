@@ -16,7 +16,7 @@ IDENTITY_NAMES = frozenset(
     ("hidden", "optimization_barrier", "copy", "copy_p", "stop_gradient", "name", "pvary")
 )
 # Primitives with rules that evaluate jaxprs among their parameters.
-_WITH_BODIES = frozenset(("scan", "while", "cond", "reduce_window"))
+_HIGHER_ORDER = frozenset(("scan", "while", "cond", "reduce_window"))
 
 
 class ArrayType(NamedTuple):
@@ -47,7 +47,7 @@ class JaxprAtSizes(NamedTuple):
     template: JaxprTemplate
     sizes: Sequence[int]
 
-    def equations(self) -> list[Equation]:
+    def eqns(self) -> list[Equation]:
         """Its equations, flat, one for each step of the template."""
         template, sizes = self
         variables = [Variable(ArrayType(shape_at(s, sizes), d)) for s, d in template.types]
@@ -143,14 +143,14 @@ class JaxprTemplate:
             return self._inline(params[CALLS[name]], sources)
         if name not in RULES:
             raise UnsupportedEquation(f"`{name}` of JAX has no rule")
-        if name in _WITH_BODIES:
+        if name in _HIGHER_ORDER:
             params = {key: _with_templates(value) for key, value in params.items()}
         targets = [self._add_slot(None) for _ in equation.outvars]
         self.steps.append(
             TemplateEquation(
                 equation.primitive,
                 params,
-                name in _WITH_BODIES or any(map(_has_sizes, params.values())),
+                name in _HIGHER_ORDER or any(map(_has_sizes, params.values())),
                 [self._type(atom) for atom in equation.invars],
                 [self._type(atom) for atom in equation.outvars],
                 sources,

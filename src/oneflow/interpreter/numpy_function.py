@@ -47,7 +47,7 @@ class JoinedFunctions:
 NumpyFunction = FlatJaxpr | JoinedFunctions
 
 
-def is_expensive(function: NumpyFunction, repeats: int) -> bool:
+def is_slow(function: NumpyFunction, repeats: int) -> bool:
     """Return True if compiling takes less time.
 
     Args:

@@ -69,8 +69,8 @@ class Placeholder:
                 f"argument `{name}` must be an array of {self.dtype.numpy}, got {given.dtype}; "
                 f"convert it with `.astype(np.{self._numpy_dtype})`"
             )
-        fits = given.ndim == len(self.shape) and given.shape[1:] == self.shape[1:]
-        if not fits or (self.shape and not 0 < given.shape[0] <= self.shape[0]):
+        matches = given.ndim == len(self.shape) and given.shape[1:] == self.shape[1:]
+        if not matches or (self.shape and not 0 < given.shape[0] <= self.shape[0]):
             raise ValueError(
                 f"argument `{name}` must have the shape {self.shape}, got {given.shape}"
             )

@@ -53,7 +53,7 @@ class BodyRun:
         is_training: True if it is a training job.
         records: True if a graph records the run; the run before that only learns what there is.
         variables: those of the job by name.
-        minimized: pairs of an optimizer and its loss.
+        minimize_calls: pairs of an optimizer and its loss.
         placements: those of the scopes that the body entered.
         watched: pairs of a blob and the function that gets its value.
         watched_gradients: pairs of a blob and the function that gets its gradient.
@@ -66,7 +66,7 @@ class BodyRun:
     is_training: bool
     records: bool
     variables: dict[str, VariableSpec] = field(default_factory=dict)
-    minimized: list[tuple[Any, Tensor]] = field(default_factory=list)
+    minimize_calls: list[tuple[Any, Tensor]] = field(default_factory=list)
     placements: list[Placement] = field(default_factory=list)
     watched: list[tuple[Tensor, Any]] = field(default_factory=list)
     watched_gradients: list[tuple[Tensor, Any]] = field(default_factory=list)

@@ -23,8 +23,8 @@ def machine(*val: Any) -> None:
         >>> import oneflow as flow
         >>> flow.env.machine([{"addr": "127.0.0.1"}])
     """
-    machines = val[0] if len(val) == 1 and not isinstance(val[0], Mapping) else val
-    machine_num(len(machines))
+    nodes = val[0] if len(val) == 1 and not isinstance(val[0], Mapping) else val
+    machine_num(len(nodes))
 
 
 def log_dir(val: str) -> None:

@@ -140,13 +140,13 @@ class InferenceSession:
             raise FileNotFoundError(f"{folder} is no saved model: there is no {path.name} in it")
         with load_errors(path, "it is damaged"):
             graphs = json.loads(path.read_text(encoding="utf-8"))["graphs"]
-            descriptions = {
+            jobs = {
                 name: (dict(each["signatures"]), each["default_signature"])
                 for name, each in graphs.items()
             }
         if graph_name is not None:
-            descriptions = {graph_name: _chosen(descriptions, graph_name, "job")}
-        for name, (signatures, default) in descriptions.items():
+            jobs = {graph_name: _chosen(jobs, graph_name, "job")}
+        for name, (signatures, default) in jobs.items():
             self._jobs[name] = _LoadedJob(Graph.load(folder / name), signatures, default)
             if signature_name is not None:
                 self.set_job_signature(name, signature_name)
@@ -222,11 +222,13 @@ class InferenceSession:
         """
         job = self._job_of(output_name, job_name, "outputs")
         inputs = self._signature(job)["inputs"].values()
-        blanks = {
+        placeholders = {
             each["argument"]: np.zeros(each["shape"], dtype_named(each["dtype"]).numpy)
             for each in inputs
         }
-        array = self._results(job, [blanks[number] for number in sorted(blanks)])[output_name]
+        array = self._results(job, [placeholders[number] for number in sorted(placeholders)])[
+            output_name
+        ]
         return {"shape": array.shape, "dtype": array.dtype}
 
     def print_job_set(self) -> None:

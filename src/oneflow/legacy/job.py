@@ -113,7 +113,7 @@ class JobFunction:
         """True if the variables of the job exist."""
         return self._graph is not None
 
-    def forget(self) -> None:
+    def reset(self) -> None:
         """Begin anew at the next call, with new variables."""
         self._graph = None
 

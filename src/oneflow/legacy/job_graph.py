@@ -22,7 +22,7 @@ from oneflow.module.module import Module
 from oneflow.module.parameter import Parameter
 from oneflow.runtime.planning_mode import planning
 from oneflow.tensor.batch_sharding import BatchSharding
-from oneflow.tensor.feeds import FeedCapture, capture_feeds, current_feeds
+from oneflow.tensor.host_inputs import HostInputCapture, capture_host_inputs, current_host_inputs
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import import_array
 
@@ -64,29 +64,29 @@ class JobGraph(Graph):
 
     # --- definition
 
-    def define(self, blanks: Sequence[np.ndarray]) -> None:
+    def define(self, placeholders: Sequence[np.ndarray]) -> None:
         """Run the body without data; make the variables and optimizers that it asks for.
 
         Raises:
             RuntimeError: a job that does not train minimises a loss.
         """
         with planning():
-            run, _ = self._run_body([self._blob(each) for each in blanks], records=False)
+            run, _ = self._run_body([self._blob(each) for each in placeholders], records=False)
             if run.placements and self.placement is None:
                 # Blobs come from and go to the devices of all scopes.
                 self.placement = _union(run.placements)
-                run, _ = self._run_body([self._blob(each) for each in blanks], records=False)
+                run, _ = self._run_body([self._blob(each) for each in placeholders], records=False)
         if self.placement is not None:
             self.default_device = self.placement
         session = default_session()
         for spec in run.variables.values():
             session.add_variable(spec)
         self._specs = run.variables
-        self.variables = _Variables({name: session.variables[name] for name in run.variables})
+        self.variables = _JobVariables({name: session.variables[name] for name in run.variables})
         trainable = {
             name: session.variables[name] for name, spec in run.variables.items() if spec.trainable
         }
-        for optimizer in dict.fromkeys(optimizer for optimizer, _ in run.minimized):
+        for optimizer in dict.fromkeys(optimizer for optimizer, _ in run.minimize_calls):
             if optimizer.changes_gradients and self.config.gradient_accumulation_steps > 1:
                 raise NotImplementedError(
                     f"job `{self.job_name}` accumulates gradients; {type(optimizer).__name__} "
@@ -102,7 +102,10 @@ class JobGraph(Graph):
         shared = self.placement if self.replicas > 1 else None
         run = BodyRun(self.job_name, self.is_training, records, shared=shared)
         run.names.update((f"Input_{number}", blob) for number, blob in enumerate(blobs))
-        with running(run, self._devices_of(replica)), capture_feeds(self._feeds(replica)):
+        with (
+            running(run, self._devices_of(replica)),
+            capture_host_inputs(self._host_inputs(replica)),
+        ):
             return run, self.body(*blobs)
 
     def _devices_of(self, replica: int) -> Placement | None:
@@ -111,17 +114,17 @@ class JobGraph(Graph):
             return self.placement
         return Placement(self.placement.type, [self.placement.flat[replica]])
 
-    def _feeds(self, replica: int) -> FeedCapture:
-        """Return what collects the feeds of a run of the body; without a graph they are blank."""
+    def _host_inputs(self, replica: int) -> HostInputCapture:
+        """Return what collects a run's host inputs; without a graph they are blank."""
         sharding = BatchSharding(replica=(replica, self.replicas))
         placement = self._devices_of(replica)
         if placement is not None:
             sbp = (split(0), *[BROADCAST] * (placement.ndim - 1))
             sharding = replace(sharding, placement=placement, sbp=sbp)
-        graph = current_feeds()
+        graph = current_host_inputs()
         if graph is None:
-            return FeedCapture(_blank_tensor, sharding, self._readers)
-        return FeedCapture(graph.new_tensor, sharding, self._readers, graph.feeds)
+            return HostInputCapture(_blank_tensor, sharding, self._readers)
+        return HostInputCapture(graph.new_tensor, sharding, self._readers, graph.inputs)
 
     # --- recording
 
@@ -143,7 +146,7 @@ class JobGraph(Graph):
         gradients = [blob for run in runs for blob, _ in run.watched_gradients]
         for blob in gradients:
             blob.retain_grad()
-        losses = {id(loss): loss for run in runs for _, loss in run.minimized}
+        losses = {id(loss): loss for run in runs for _, loss in run.minimize_calls}
         if losses:
             self._total(list(losses.values())).backward()
             for optimizer, created in self._optimizers_of_job:
@@ -223,13 +226,13 @@ class JobGraph(Graph):
         blobs = [self._blob(arrays[r], r) for r in range(self.replicas) for arrays in given]
         results = self(*blobs)
         count = len(self.result_names)
-        firsts = range(0, count * self.replicas, count) if count else ()
+        starts = range(0, count * self.replicas, count) if count else ()
         if self._handlers:
             watched = results[count * self.replicas :]
             for handler, blob in zip(self._handlers, watched, strict=True):
                 handler(blob.numpy())
         return lambda: map_leaves(
-            lambda number: Leaf([results[first + number].numpy() for first in firsts]),
+            lambda number: Leaf([results[start + number].numpy() for start in starts]),
             self._structure,
         )
 
@@ -257,7 +260,7 @@ def _union(placements: Sequence[Placement]) -> Placement:
     return Placement(placements[0].type, ranks)
 
 
-class _Variables(Module):
+class _JobVariables(Module):
     """The variables of a job as the parameters and buffers of a module."""
 
     def __init__(self, variables: dict[str, Tensor]) -> None:

@@ -73,7 +73,7 @@ class JobOptimizer:
                 '@flow.global_function(type="train")'
             )
         for each in [loss] if isinstance(loss, Tensor) else loss:
-            run.minimized.append((self, each))
+            run.minimize_calls.append((self, each))
 
     def Variables(self) -> list[str] | None:
         """Return the names of the variables to update; None stands for all of the job's."""
@@ -96,7 +96,7 @@ class JobOptimizer:
             raise ValueError("the job has no trainable variables to update")
         groups: dict[float, list[Tensor]] = {}
         for name, variable in trainable.items():
-            decay = self.weight_decay if self._decays(name) else 0.0
+            decay = self.weight_decay if self._has_decay(name) else 0.0
             groups.setdefault(decay, []).append(variable)
         optimizer = self.kind(
             [{"params": members, "weight_decay": decay} for decay, members in groups.items()],
@@ -116,7 +116,7 @@ class JobOptimizer:
             variables = [each for group in optimizer.param_groups for each in group["params"]]
             clip_grad_norm_(variables, self.grad_clipping)
 
-    def _decays(self, name: str) -> bool:
+    def _has_decay(self, name: str) -> bool:
         if self.includes is not None:
             return any(part in name for part in self.includes)
         return self.excludes is None or not any(part in name for part in self.excludes)

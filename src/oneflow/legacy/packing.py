@@ -6,7 +6,7 @@ from typing import NoReturn
 
 from oneflow.tensor.tensor import Tensor
 
-_INSTEAD = (
+_HINT = (
     "a job runs as one program, in which every blob has one value per call; let "
     "`FunctionConfig.train.num_gradient_accumulation_steps` divide batches"
 )
@@ -18,7 +18,7 @@ def unpack(input: Tensor, unpack_num: int, name: str | None = None) -> NoReturn:
     Raises:
         NotImplementedError: always; says what divides batches instead.
     """
-    raise NotImplementedError(f"flow.unpack(): {_INSTEAD}")
+    raise NotImplementedError(f"flow.unpack(): {_HINT}")
 
 
 def pack(input: Tensor, pack_num: int, name: str | None = None) -> NoReturn:
@@ -27,4 +27,4 @@ def pack(input: Tensor, pack_num: int, name: str | None = None) -> NoReturn:
     Raises:
         NotImplementedError: always; says what divides batches instead.
     """
-    raise NotImplementedError(f"flow.pack(): {_INSTEAD}")
+    raise NotImplementedError(f"flow.pack(): {_HINT}")

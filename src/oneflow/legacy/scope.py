@@ -118,10 +118,10 @@ def _ranks(text: str) -> list[int]:
     Raises:
         ValueError: the text has another form, or names another machine than the first.
     """
-    machine, colon, devices = text.replace("@", "").partition(":")
+    machine, separator, devices = text.replace("@", "").partition(":")
     try:
         ranges = [tuple(map(int, each.split("-"))) for each in devices.split(",")]
-        if not colon or int(machine) != 0 or any(len(each) > 2 for each in ranges):
+        if not separator or int(machine) != 0 or any(len(each) > 2 for each in ranges):
             raise ValueError
     except ValueError:
         raise ValueError(

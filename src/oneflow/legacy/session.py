@@ -27,7 +27,7 @@ class SessionJob(Protocol):
         """Make the variables that the job asks for."""
         ...
 
-    def forget(self) -> None:
+    def reset(self) -> None:
         """Begin anew at the next call, with new variables."""
         ...
 
@@ -139,7 +139,7 @@ def clear_default_session() -> None:
     """
     global _session
     for job in _session.jobs:
-        job.forget()
+        job.reset()
     _session = Session()
 
 

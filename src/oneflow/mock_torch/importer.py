@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
-from oneflow.mock_torch import pytorch_behaviour
+from oneflow.mock_torch import pytorch_defaults
 
 
 class MissingNameError(AttributeError, NotImplementedError):
@@ -21,7 +21,7 @@ class MissingNameError(AttributeError, NotImplementedError):
 class ModuleWrapper(ModuleType):
     """A module of `oneflow` under its name in PyTorch.
 
-    Where defaults of the two differ, names mean PyTorch's (`pytorch_behaviour`).
+    Where defaults of the two differ, names mean PyTorch's (`pytorch_defaults`).
     """
 
     def __init__(self, module: ModuleType, name: str) -> None:
@@ -29,7 +29,7 @@ class ModuleWrapper(ModuleType):
         self.module = module
         self.__package__ = module.__package__
         self.__all__ = [each for each in dir(module) if not each.startswith("_")]
-        vars(self).update(pytorch_behaviour.NAMES.get(name, {}))
+        vars(self).update(pytorch_defaults.NAMES.get(name, {}))
 
     def __getattr__(self, name: str) -> Any:
         if name not in self.__all__ and not hasattr(self.module, name):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from oneflow.optim.counting import root
 from oneflow.optim.optimizer import Optimizer, accept_common_keywords, check_range
+from oneflow.optim.step_counter import root
 from oneflow.primitives.operators.optimizer import AdamNumbers, adam_update
 
 
@@ -69,7 +69,7 @@ class Adam(Optimizer):
         }
         super().__init__(params, defaults)
 
-    def _decays_apart(self, group: dict[str, Any]) -> bool:
+    def _is_decoupled(self, group: dict[str, Any]) -> bool:
         return self._decoupled or group.get("decoupled_weight_decay", False)
 
     def _initial_state(self, group: dict[str, Any]) -> dict[str, float]:
@@ -87,8 +87,8 @@ class Adam(Optimizer):
             fresh2=1 - beta2,
             root_correction=root(correction2),
             eps=group["eps"],
-            decay=0.0 if self._decays_apart(group) else decay,
-            keep=1 - lr * decay if self._decays_apart(group) else 1.0,
+            decay=0.0 if self._is_decoupled(group) else decay,
+            keep=1 - lr * decay if self._is_decoupled(group) else 1.0,
             sign=-1.0 if group["maximize"] else 1.0,
         )
 

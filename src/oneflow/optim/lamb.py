@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from oneflow.optim.adam import check_adam, compute_bias_correction
-from oneflow.optim.counting import root
 from oneflow.optim.optimizer import Optimizer, accept_common_keywords
+from oneflow.optim.step_counter import root
 from oneflow.primitives.operators.lamb import LAMBNumbers, lamb_update
 
 
@@ -78,6 +78,6 @@ class LAMB(Optimizer):
             correction1=correction1,
             root_correction=root(correction2),
             eps=group["eps"],
-            coupled=0.0 if decoupled else decay,
+            penalty=0.0 if decoupled else decay,
             decoupled=decay if decoupled else 0.0,
         )

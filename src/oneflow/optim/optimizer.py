@@ -22,9 +22,9 @@ from oneflow.base.spec import TensorSpec
 from oneflow.differentiation.grad_mode import MODE, enable_grad
 from oneflow.differentiation.hooks import HookHandle
 from oneflow.optim.build_check import check_not_in_build
-from oneflow.optim.counting import Counting
 from oneflow.optim.gradient_clipping import clip_grad_norm_
 from oneflow.optim.groups import CLIPPING, ParamGroup, as_groups, check_clipping, with_scaled_lr
+from oneflow.optim.step_counter import StepCounter
 from oneflow.primitives.operators.optimizer import pack_numbers
 from oneflow.primitives.registry import Primitive
 from oneflow.program.value import Value
@@ -167,7 +167,7 @@ class Optimizer:
         if closure is not None:
             with enable_grad():
                 loss = closure()
-        if self.has_tensor_counts and self.counting is None:
+        if self.has_tensor_counts and self.step_counter is None:
             self.read_counts()
         before, MODE.enabled = MODE.enabled, False
         try:
@@ -184,8 +184,8 @@ class Optimizer:
         known = self.state
         last_clock = last_device = numbers = None
         advance, pack = self._advance, self._pack
-        if self.counting is not None:
-            advance, pack = self.counting.advance, self.counting.pack
+        if self.step_counter is not None:
+            advance, pack = self.step_counter.advance, self.step_counter.pack
         operands: list[Value] = []
         targets: list[Tensor] = []
         for parameter in group["params"]:
@@ -233,7 +233,7 @@ class Optimizer:
 
     # --- what a graph asks, which records a step once and fills in its numbers before each run
 
-    counting: Counting | None = None  # counts steps and makes numbers while a graph records
+    step_counter: StepCounter | None = None  # counts steps and makes numbers while a graph records
     has_tensor_counts = False  # a graph keeps the counts in `state` as tensors
     _counts_before: Mapping[int, dict[str, Any]] = {}  # the latest step; by identity of the state
 
@@ -248,7 +248,7 @@ class Optimizer:
         )
 
     def advance(self, state: dict[str, Any], group: dict[str, Any]) -> Any:
-        """Count one step of a parameter of `group` with `state`; what `Counting` says of it."""
+        """Count one step of a parameter of `group` with `state`; what `StepCounter` says of it."""
         return self._advance(state, group)
 
     def counts_of(self, state: dict[str, Any]) -> dict[str, Any]:
@@ -339,7 +339,7 @@ class Optimizer:
             set_to_none: remove them instead. A parameter without gradient is skipped by `step`; one
                 with a zero gradient is still moved by momentum and weight decay.
         """
-        if self.counting is None:
+        if self.step_counter is None:
             check_not_in_build(type(self).__name__, self.param_groups)
         for group in self.param_groups:
             for parameter in group["params"]:
@@ -471,7 +471,7 @@ def _complete(step: Callable) -> Callable:
 
     @functools.wraps(step)
     def complete(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
-        if self.counting is None:
+        if self.step_counter is None:
             check_not_in_build(type(self).__name__, self.param_groups)
         for hook in list(self._hooks["pre"]):
             args, kwargs = hook(self, args, kwargs) or (args, kwargs)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from oneflow.optim.adam import check_adam, compute_bias_correction
-from oneflow.optim.counting import choose, root
 from oneflow.optim.optimizer import Optimizer, accept_common_keywords
+from oneflow.optim.step_counter import choose, root
 from oneflow.primitives.operators.optimizer import RAdamNumbers, radam_update
 
 # From this length of the approximated average on, the variance of the second moment is tractable.

@@ -11,7 +11,7 @@ from oneflow.base.dtype import int64
 from oneflow.differentiation.grad_mode import no_grad
 from oneflow.functional.creation.factory_functions import zeros
 from oneflow.module.module import Module
-from oneflow.optim.lr_scheduler.averaging import SWALR as SWALR
+from oneflow.optim.lr_scheduler.swa import SWALR as SWALR
 from oneflow.tensor.tensor import Tensor
 
 # From the average, the new weights and the number of models averaged so far to the new average.
@@ -156,17 +156,17 @@ class AveragedModel(Module):
         Raises:
             ValueError: it has other parameters or buffers than the copy.
         """
-        averaged, new = list(self.module.parameters()), list(model.parameters())
+        averages, new = list(self.module.parameters()), list(model.parameters())
         copied, given = list(self.module.buffers()), list(model.buffers())
         if self.use_buffers:
-            averaged, new, copied, given = averaged + copied, new + given, [], []
+            averages, new, copied, given = averages + copied, new + given, [], []
         new = [
-            each.detach().to(average.device) for average, each in zip(averaged, new, strict=True)
+            each.detach().to(average.device) for average, each in zip(averages, new, strict=True)
         ]
         with no_grad():
             is_first = self.n_averaged == 0
-            mixed = self._mixed([each.detach() for each in averaged], new)
-            for average, each, result in zip(averaged, new, mixed, strict=True):
+            mixed = self._mixed([each.detach() for each in averages], new)
+            for average, each, result in zip(averages, new, mixed, strict=True):
                 average.copy_(each.where(is_first, result.to(average.dtype)))
             for buffer, each in zip(copied, given, strict=True):
                 buffer.copy_(each.detach().to(buffer.device))
@@ -192,7 +192,7 @@ def update_bn(loader: Iterable[Any], model: Module, device: Device | str | None 
     layers = [each for each in layers if each.running_mean is not None]
     if not layers:
         return
-    momenta = [each.momentum for each in layers]
+    saved = [each.momentum for each in layers]
     was_training = model.training
     model.train()
     try:
@@ -205,6 +205,6 @@ def update_bn(loader: Iterable[Any], model: Module, device: Device | str | None 
                 given = batch[0] if isinstance(batch, list | tuple) else batch
                 model(given if device is None else given.to(device))
     finally:
-        for layer, momentum in zip(layers, momenta, strict=True):
+        for layer, momentum in zip(layers, saved, strict=True):
             layer.momentum = momentum
         model.train(was_training)

@@ -27,7 +27,7 @@ def move_channels_last(program: Program) -> Program:
 
 def _is_preferred(operation: Operation) -> bool:
     plan = _plan(operation)
-    return plan is not None and plan.leads
+    return plan is not None and plan.preferred
 
 
 def _plan(operation: Operation) -> ChannelsLast | None:
@@ -75,7 +75,7 @@ class _ChannelsLastBuilder(ProgramBuilder):
         return self.program()
 
     def _should_convert(self, plan: ChannelsLast, operands: Sequence[int]) -> bool:
-        return plan.leads or any(
+        return plan.preferred or any(
             is_conversion and number in self._last
             for is_conversion, number in zip(plan.operands, operands, strict=True)
         )

@@ -193,10 +193,10 @@ def requested_sbp(operation: Operation, device: Any) -> NdSbp | None:
 
 def _scalar_dtype(primitive: Primitive, position: int) -> DType | None:
     """The dtype that the primitive declares for a Python number at `position`."""
-    declared = primitive.scalar
-    if isinstance(declared, Mapping):
-        declared = declared.get(primitive.operands[position])
-    return dtype_named(declared) if declared else None
+    scalar = primitive.scalar
+    if isinstance(scalar, Mapping):
+        scalar = scalar.get(primitive.operands[position])
+    return dtype_named(scalar) if scalar else None
 
 
 def _device_of(primitive: Primitive, attributes: dict, in_specs: tuple, is_scalar: tuple) -> Any:
@@ -363,8 +363,8 @@ def _writable(operation: Operation) -> frozenset[str]:
     primitive = operation.primitive
     if not primitive.gradients:  # a derived rule keeps all operands, needed or not
         return frozenset(name.lstrip("*") for name in primitive.operands)
-    declared = primitive.writable
-    return frozenset((declared(operation) if callable(declared) else declared).split())
+    writable = primitive.writable
+    return frozenset((writable(operation) if callable(writable) else writable).split())
 
 
 def _make_getter(indices: list) -> Callable[[tuple], tuple]:
@@ -383,13 +383,13 @@ def _make_getter(indices: list) -> Callable[[tuple], tuple]:
 
 def operand_positions(operation: Operation) -> dict[str, tuple[int, ...]]:
     """Positions of the operands behind each operand name."""
-    declared = operation.primitive.operands
+    operands = operation.primitive.operands
     names: dict[str, tuple[int, ...]] = {
-        name: (position,) for position, name in enumerate(declared) if not name.startswith("*")
+        name: (position,) for position, name in enumerate(operands) if not name.startswith("*")
     }
     if operation.primitive.variadic:
-        first = len(declared) - 1
-        names[declared[-1].lstrip("*")] = tuple(range(first, len(operation.in_specs)))
+        first = len(operands) - 1
+        names[operands[-1].lstrip("*")] = tuple(range(first, len(operation.in_specs)))
     return names
 
 

@@ -137,7 +137,7 @@ class ShapeEnvironment:
         return tuple(values)
 
 
-def _computing(function: _Binary) -> Callable[[SymbolicSize, Any], Any]:
+def _arithmetic(function: _Binary) -> Callable[[SymbolicSize, Any], Any]:
     """A method that computes a size from two."""
 
     def method(self: SymbolicSize, other: Any) -> Any:
@@ -149,7 +149,7 @@ def _computing(function: _Binary) -> Callable[[SymbolicSize, Any], Any]:
     return method
 
 
-def _computing_reversed(function: _Binary) -> Callable[[SymbolicSize, Any], Any]:
+def _reversed_arithmetic(function: _Binary) -> Callable[[SymbolicSize, Any], Any]:
     """A method that computes a size from two, of which this one is the second."""
 
     def method(self: SymbolicSize, other: Any) -> Any:
@@ -161,7 +161,7 @@ def _computing_reversed(function: _Binary) -> Callable[[SymbolicSize, Any], Any]
     return method
 
 
-def _comparing(function: _Binary) -> Callable[[SymbolicSize, Any], Any]:
+def _comparison(function: _Binary) -> Callable[[SymbolicSize, Any], Any]:
     """A method that compares two sizes."""
 
     def method(self: SymbolicSize, other: Any) -> Any:
@@ -225,22 +225,22 @@ class SymbolicSize:
             return self.environment.constant(int(other))
         return None
 
-    __add__ = _computing(operator.add)
-    __sub__ = _computing(operator.sub)
-    __mul__ = _computing(operator.mul)
-    __floordiv__ = _computing(operator.floordiv)
-    __mod__ = _computing(operator.mod)
-    __radd__ = _computing_reversed(operator.add)
-    __rsub__ = _computing_reversed(operator.sub)
-    __rmul__ = _computing_reversed(operator.mul)
-    __rfloordiv__ = _computing_reversed(operator.floordiv)
-    __rmod__ = _computing_reversed(operator.mod)
-    rmin, rmax = _computing_reversed(min), _computing_reversed(max)
-    min, max = _computing(min), _computing(max)
-    __lt__ = _comparing(operator.lt)
-    __le__ = _comparing(operator.le)
-    __gt__ = _comparing(operator.gt)
-    __ge__ = _comparing(operator.ge)
+    __add__ = _arithmetic(operator.add)
+    __sub__ = _arithmetic(operator.sub)
+    __mul__ = _arithmetic(operator.mul)
+    __floordiv__ = _arithmetic(operator.floordiv)
+    __mod__ = _arithmetic(operator.mod)
+    __radd__ = _reversed_arithmetic(operator.add)
+    __rsub__ = _reversed_arithmetic(operator.sub)
+    __rmul__ = _reversed_arithmetic(operator.mul)
+    __rfloordiv__ = _reversed_arithmetic(operator.floordiv)
+    __rmod__ = _reversed_arithmetic(operator.mod)
+    rmin, rmax = _reversed_arithmetic(min), _reversed_arithmetic(max)
+    min, max = _arithmetic(min), _arithmetic(max)
+    __lt__ = _comparison(operator.lt)
+    __le__ = _comparison(operator.le)
+    __gt__ = _comparison(operator.gt)
+    __ge__ = _comparison(operator.ge)
 
     def __neg__(self) -> SymbolicSize | int:
         return 0 - self

@@ -26,7 +26,11 @@ CALLS = {
 # Scatters by name, in the spelling of every release of JAX, with how they combine elements.
 SCATTER_REDUCTIONS: dict[str, str | None] = {
     "scatter": None,
-    **{f"scatter{sep}{how}": how for sep in "-_" for how in ("add", "sub", "mul", "min", "max")},
+    **{
+        f"scatter{sep}{combine}": combine
+        for sep in "-_"
+        for combine in ("add", "sub", "mul", "min", "max")
+    },
 }
 # Beginnings of the names of those whose result depends on several elements, were there several.
 _ACROSS = ("reduce_", "arg", "cum", "sort", "random", "rng", "threefry", "custom_linear_solve")

@@ -155,7 +155,7 @@ class Traits:
         composition: what is computed instead where dimensions that it needs whole are split.
         view: how its result shares its operand's memory, if it does.
         update: how it updates parameters, if it does.
-        interpreted: NumPy may compute it in a cold program; False for what must have the same bits
+        interpret: NumPy may compute it in a cold program; False for what must have the same bits
             in a hot one and takes functions that NumPy rounds otherwise than XLA.
     """
 
@@ -168,7 +168,7 @@ class Traits:
     composition: Composition | None = None
     view: ViewRule | None = None
     update: UpdateRule | None = None
-    interpreted: bool = True
+    interpret: bool = True
 
     def check(self, name: str, operands: tuple[str, ...], attributes: dict[str, Any]) -> None:
         """Check the declarations of the primitive `name` against its signature.

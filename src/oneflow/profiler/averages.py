@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from oneflow.runtime.events import Event, EventKind
 
-_MICROSECOND = 1_000  # nanoseconds
+_NS_PER_US = 1_000  # nanoseconds
 
 
 @dataclass(frozen=True)
@@ -31,12 +31,12 @@ class TimedEvent:
     @property
     def cpu_time_total(self) -> float:
         """Microseconds from begin to end."""
-        return (self.event.end - self.event.start) / _MICROSECOND
+        return (self.event.end - self.event.start) / _NS_PER_US
 
     @property
     def self_cpu_time_total(self) -> float:
         """Microseconds without those of the events inside it."""
-        return self.self_time_ns / _MICROSECOND
+        return self.self_time_ns / _NS_PER_US
 
     @property
     def input_shapes(self) -> list[list[int]]:
@@ -149,12 +149,12 @@ class EventList(list[EventAverages]):
         return f"{_aligned(cells)}\nSelf CPU time total: {_time_text(self.self_cpu_time_total)}\n"
 
 
-def _time_text(microseconds: float) -> str:
+def _time_text(time_us: float) -> str:
     """A time in a unit that fits."""
     for limit, unit in ((1e3, "us"), (1e6, "ms")):
-        if microseconds < limit:
-            return f"{microseconds / limit * 1e3:.3f}{unit}"
-    return f"{microseconds / 1e6:.3f}s"
+        if time_us < limit:
+            return f"{time_us / limit * 1e3:.3f}{unit}"
+    return f"{time_us / 1e6:.3f}s"
 
 
 def _aligned(cells: list[list[str]]) -> str:

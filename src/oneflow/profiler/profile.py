@@ -107,14 +107,14 @@ class profile:
         SINK.record = None
         SETTINGS.by_operator = self._before
         if self._action.is_recording:
-            self._hand_over()
+            self._trace_ready()
         self._action = ProfilerAction.NONE
 
     def step(self) -> None:
         """End a step of the schedule and begin the next one."""
         flush_all("sync")
         if self._action is ProfilerAction.RECORD_AND_SAVE:
-            self._hand_over()
+            self._trace_ready()
         self.step_num += 1
         self._begin_step()
 
@@ -127,7 +127,7 @@ class profile:
         if starts_cycle and self._schedule is not None:
             self._events = []
 
-    def _hand_over(self) -> None:
+    def _trace_ready(self) -> None:
         if self._on_trace_ready is not None:
             self._on_trace_ready(self)
 

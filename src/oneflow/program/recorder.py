@@ -85,7 +85,6 @@ class Recorder:
         "key",
         "launch",
         "leaves",
-        "locate",
         "outputs",
         "recorded_by",
         "replaced",
@@ -94,6 +93,7 @@ class Recorder:
         "undo",
         "updated",
         "updates",
+        "user_line",
     )
 
     # Whether nothing is ever computed here, so that its values cannot be shown.
@@ -103,7 +103,7 @@ class Recorder:
         self,
         device: Device | Placement,
         run: Callable[[Recorder, str], None],
-        locate: Callable[[], str],
+        user_line: Callable[[], str],
     ) -> None:
         self.device = device
         self.key: list[Any] = []
@@ -125,7 +125,7 @@ class Recorder:
         self.done = False
         self.recorded_by: Any = None
         self._run = run
-        self.locate = locate
+        self.user_line = user_line
 
     def append(self, operation: Operation, operands: tuple) -> Value | None:
         """Append an instruction with one output and without a check; the common case of `record`.
@@ -184,7 +184,7 @@ class Recorder:
         """
         position = self.end
         entry, numbers = self._references(operation, operands)
-        check = [(operation, self.locate())] if operation.needs_check else []
+        check = [(operation, self.user_line())] if operation.needs_check else []
         positions = range(position, position + operation.count)
         specs = operation.out_specs
         values = [Value(s, None, self, p) for s, p in zip(specs, positions, strict=True)]

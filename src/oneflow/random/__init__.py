@@ -14,7 +14,7 @@ from oneflow.random.generator import (
 __getattr__ = _lazy_getattr(
     __name__,
     names={
-        **dict.fromkeys(("CoinFlip", "coin_flip"), "oneflow.data.readers.coins"),
+        **dict.fromkeys(("CoinFlip", "coin_flip"), "oneflow.data.readers.coin_flip"),
         **dict.fromkeys(
             ("bernoulli", "generate_random_batch_permutation_indices", "shuffle"),
             "oneflow.functional.legacy.random",

@@ -27,7 +27,7 @@ _REASON = (
 )
 
 
-def _raise_forked(*given: Any, **options: Any) -> NoReturn:
+def _raise_after_fork(*given: Any, **options: Any) -> NoReturn:
     raise RuntimeError(_REASON)
 
 
@@ -35,11 +35,11 @@ def _read(self: Value) -> Any:
     """The array of a value, if it is there to be read."""
     array: Any = self.array
     if array is None:
-        _raise_forked()
+        _raise_after_fork()
     if isinstance(array, jax.Array):
         on_cpu = all(device.platform == "cpu" for device in array.devices())
         if not on_cpu or not array.is_ready():  # pyright: ignore[reportAttributeAccessIssue]
-            _raise_forked()
+            _raise_after_fork()
     return array
 
 
@@ -57,5 +57,5 @@ def disable_xla() -> None:
     cluster.leave()
     if invalidate_devices(_REASON):
         for owner, name in _RUNS:
-            setattr(owner, name, _raise_forked)
+            setattr(owner, name, _raise_after_fork)
         Value.read = _read

@@ -40,7 +40,7 @@ class BackgroundCompiler:
         self._thread: threading.Thread | None = None
 
     @property
-    def is_busy(self) -> bool:
+    def is_compiling(self) -> bool:
         """True if something is being compiled, or waits for it."""
         return not self._idle.is_set()
 

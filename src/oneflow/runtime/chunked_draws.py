@@ -78,8 +78,8 @@ def _chunk_executable(
 
     started = time.perf_counter()
     types = [jax.ShapeDtypeStruct((), dtype) for dtype in (np.dtype(np.uint32), *dtypes)]
-    jitted = jax.jit(draw, **committed_to(device))
-    executable = run_without_interrupt(lambda: jitted.lower(*types).compile())
+    jit_draw = jax.jit(draw, **committed_to(device))
+    executable = run_without_interrupt(lambda: jit_draw.lower(*types).compile())
     STATISTICS.operation_compiles += 1
     STATISTICS.compile_seconds += time.perf_counter() - started
     return executable

@@ -23,7 +23,7 @@ from oneflow.base.no_interrupt import run_without_interrupt
 from oneflow.base.placement import Placement
 from oneflow.base.units import bytes_text
 from oneflow.compiler.lower import check_executable, operation_executable, typed_scalar
-from oneflow.interpreter.numpy_function import NumpyFunction, is_expensive, numpy_function_of
+from oneflow.interpreter.numpy_function import NumpyFunction, is_slow, numpy_function_of
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.operators.checked_update import update_unless_failed
 from oneflow.primitives.tracing import Traced
@@ -33,7 +33,7 @@ from oneflow.runtime.background import COMPILER
 from oneflow.runtime.chunked_draws import draw_in_chunks, is_chunked
 from oneflow.runtime.counters import STATISTICS
 from oneflow.runtime.events import SINK, EventKind, span
-from oneflow.tuning.while_compiling import fewer_blas_threads
+from oneflow.tuning.while_compiling import limit_blas_threads
 
 # Bytes of operands and results from which on an instruction is waited for: XLA says only then
 # whether it found the memory.
@@ -93,7 +93,7 @@ def run_cold(
 
 def _share_of_cores() -> contextlib.AbstractContextManager[None]:
     """Leave cores to the background compiler while it works."""
-    return fewer_blas_threads() if COMPILER.is_busy else contextlib.nullcontext()
+    return limit_blas_threads() if COMPILER.is_compiling else contextlib.nullcontext()
 
 
 def _run_instructions(
@@ -239,13 +239,13 @@ def _numpy_function(operation: Operation, traced: Traced | None) -> NumpyFunctio
     """The interpretation of a trace of an operation; None if it is better compiled."""
     if traced is None or not COLD.interpret or operation.device.type != "cpu":
         return None
-    if not operation.primitive.traits.interpreted:
+    if not operation.primitive.traits.interpret:
         return None
     function = numpy_function_of(traced)
     if function is None:
         return None
     repeats = operation.out_specs[0].numel if traced.elementwise else 1
-    return None if is_expensive(function, repeats) else function
+    return None if is_slow(function, repeats) else function
 
 
 def _interpret(operation: Operation, function: NumpyFunction, operands: Sequence[Any]) -> Any:

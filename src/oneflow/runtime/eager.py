@@ -140,12 +140,12 @@ current = ThreadState()
 _flush_lock = threading.RLock()
 
 
-def recorder_for(device: Any, locate: Callable[[], str]) -> Recorder:
+def recorder_for(device: Any, user_line: Callable[[], str]) -> Recorder:
     """This thread's open recorder for `device`."""
     recorder = current.recorders.get(device)
     if recorder is None or recorder.closed:
         recorder = current.capture if isinstance(device, Placement) else None
-        recorder = recorder or Recorder(device, run_recorder, locate)
+        recorder = recorder or Recorder(device, run_recorder, user_line)
         recorder.recorded_by = checks.thread_pending()
         current.recorders[device] = recorder
     current.recorder = recorder
@@ -264,7 +264,7 @@ def _run(recorder: Recorder) -> tuple[dict[int, Any], Any, BaseException | None]
     launch = recorder.launch
     positions, program, executable = launch.positions, launch.program, launch.executable
     if program is None:
-        return {position: Absent() for position in positions}, None, None
+        return {position: MetaArray() for position in positions}, None, None
     error: BaseException | None = None
     if executable is not None:
         try:
@@ -357,7 +357,7 @@ def _prepare(recorder: Recorder) -> Launch:
         return Launch(positions)
     cached, donated = _lookup(recorder, positions)
     executable = None
-    if not SETTINGS.by_operator or _must_agree(recorder.device):
+    if not SETTINGS.by_operator or _is_collective(recorder.device):
         executable = cached.executable or _warm_up(cached, donated, recorder.device)
     invalid = tuple([positions[slot] for slot in cached.invalid])
     return Launch(positions, cached.program, executable, invalid)
@@ -368,7 +368,7 @@ def _is_remote(device: Device | Placement) -> bool:
     return isinstance(device, Placement) and not device.includes_this_process
 
 
-class Absent:
+class MetaArray:
     """Stands for an array of which this process holds nothing.
 
     It belongs to a global tensor on other processes' devices, or was made while planning.
@@ -381,9 +381,9 @@ class Absent:
             "a tensor made while planning has a shape and a device, but no values to read"
         )
 
-    def copy(self) -> Absent:
+    def copy(self) -> MetaArray:
         """Another one."""
-        return Absent()
+        return MetaArray()
 
 
 def _lookup(recorder: Recorder, positions: list[int]) -> tuple[CachedProgram, tuple[int, ...]]:
@@ -421,17 +421,15 @@ def _warm_up(
         return None
     if cached.queued:
         return None
-    if SETTINGS.background and SETTINGS.mode == "deferred" and not _must_agree(device):
+    if SETTINGS.background and SETTINGS.mode == "deferred" and not _is_collective(device):
         cached.queued = True
-        COMPILER.submit(
-            lambda: _compile_ahead(cached, donated, device), priority=lambda: cached.seen
-        )
+        COMPILER.submit(lambda: _precompile(cached, donated, device), priority=lambda: cached.seen)
     else:
         _compile(cached, donated, device)
     return cached.executable
 
 
-def _must_agree(device: Device | Placement) -> bool:
+def _is_collective(device: Device | Placement) -> bool:
     """Return whether other processes run the same program, and must make it hot in the same step.
 
     What they exchange as a whole program does not match what they exchange op by op.
@@ -446,7 +444,7 @@ def _compile(cached: CachedProgram, donated: tuple[int, ...], device: Device | P
         _set_executable(cached, executable)
 
 
-def _compile_ahead(
+def _precompile(
     cached: CachedProgram, donated: tuple[int, ...], device: Device | Placement
 ) -> None:
     """Make a program hot while it still runs op by op; its next run takes no longer than others."""

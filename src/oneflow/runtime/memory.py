@@ -10,17 +10,17 @@ import numpy as np
 from oneflow.base.device import PREPARE_PROCESS, Device, device_from_xla, xla_device
 from oneflow.base.no_interrupt import run_without_interrupt
 from oneflow.base.planning import is_planning
-from oneflow.runtime.eager import Absent
+from oneflow.runtime.eager import MetaArray
 
 
-def put(array: np.ndarray | Any, device: Device) -> jax.Array | Absent:
+def put(array: np.ndarray | Any, device: Device) -> jax.Array | MetaArray:
     """A copy of a NumPy array, or of an array of another device, on `device`.
 
     NumPy memory is always copied: XLA may otherwise keep using it while the caller writes to it.
     While planning nothing is put anywhere.
     """
     if is_planning():
-        return Absent()
+        return MetaArray()
     if isinstance(array, np.ndarray):
         array = array.copy()
     return jax.device_put(array, xla_device(device))

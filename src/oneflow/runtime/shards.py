@@ -17,8 +17,8 @@ from oneflow.base.sbp import PARTIAL_SUM
 from oneflow.base.spec import TensorSpec
 from oneflow.compiler.sharding import array_shape, named_sharding, of_dtype, partial_axes
 from oneflow.primitives.shard_shapes import mesh_coordinates, shard_shape, shard_slices
-from oneflow.primitives.sharding.partial_sums import additive_identity
-from oneflow.runtime.eager import Absent
+from oneflow.primitives.sharding.partial_sums import sum_identity
+from oneflow.runtime.eager import MetaArray
 
 Coordinate = tuple[int, ...]
 
@@ -39,7 +39,7 @@ def make_global_array(spec: TensorSpec, shard_at: Callable[[Coordinate], Any]) -
     """
     placement: Any = spec.device
     if not placement.includes_this_process:
-        return Absent()
+        return MetaArray()
     shape = shard_shape(spec.shape, placement.hierarchy, spec.sbp or ())
     leading = (1,) * len(partial_axes(spec))
     blocks = []
@@ -80,7 +80,7 @@ def shard_of(content: np.ndarray, spec: TensorSpec, coordinate: Coordinate) -> n
 
 def identity_like(shard: Any) -> np.ndarray:
     """Make the identity element of addition in the shape and dtype of `shard`."""
-    return np.full(shard.shape, additive_identity(shard.dtype))
+    return np.full(shard.shape, sum_identity(shard.dtype))
 
 
 def local_shard(array: Any, spec: TensorSpec, index: int | None = None) -> jax.Array:

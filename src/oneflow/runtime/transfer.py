@@ -17,8 +17,8 @@ from oneflow.base.spec import TensorSpec, spec_of
 from oneflow.compiler.sharding import named_sharding, partition_of
 from oneflow.control_plane.collective_launch import launch_collective
 from oneflow.primitives.shard_shapes import shard_shape
-from oneflow.primitives.sharding.partial_sums import additive_identity, all_reduce
-from oneflow.runtime.eager import Absent
+from oneflow.primitives.sharding.partial_sums import all_reduce, sum_identity
+from oneflow.runtime.eager import MetaArray
 from oneflow.runtime.shards import make_global_array
 
 # Compiled programs that are kept, one for each shape and pair of placements.
@@ -59,12 +59,12 @@ def transfer_array(array: Any, source: TensorSpec, target: TensorSpec) -> Any:
     All processes of both placements must call this.
 
     Args:
-        array: the array on its placement; `Absent` if this process has no shard of it.
+        array: the array on its placement; `MetaArray` if this process has no shard of it.
         source: the spec of that tensor, with the SBP that `transfer_sbp` returns.
         target: the spec of the result, likewise.
     """
     if not cluster.is_multiprocess():
-        if isinstance(array, Absent):
+        if isinstance(array, MetaArray):
             return array
         # Memory of its own: either array may be donated later. Where a shard stays on its device,
         # JAX shares it whatever `may_alias` says.
@@ -73,7 +73,7 @@ def transfer_array(array: Any, source: TensorSpec, target: TensorSpec) -> Any:
         return jax.device_put(array, named_sharding(target), may_alias=False)
     old, new = _ranks(source), _ranks(target)
     if not target.device.includes_this_process and not source.device.includes_this_process:
-        return Absent()
+        return MetaArray()
     if not source.numel:
         shape = shard_shape(target.shape, target.device.hierarchy, target.sbp)
         return make_global_array(target, lambda coordinate: np.zeros(shape, target.dtype.numpy))
@@ -101,7 +101,7 @@ def _send_shards(array: Any, source: TensorSpec, target: TensorSpec) -> Any:
     shard = array.addressable_data(0) if is_source else np.zeros(shape, source.dtype.numpy)
     moved = _shift_program(layers)(make_global_array(layers, lambda coordinate: shard))
     if not target.device.includes_this_process:
-        return Absent()
+        return MetaArray()
     return make_global_array(target, lambda coordinate: moved.addressable_data(0).reshape(shape))
 
 
@@ -124,11 +124,11 @@ def _send_from_first_rank(array: Any, source: TensorSpec, target: TensorSpec) ->
     union = Placement(target.device.type, ranks)
     layers = spec_of(source.shape, source.dtype, union, (PARTIAL_SUM,))
     is_first = cluster.rank() == ranks[0]
-    zero = np.full(source.shape, additive_identity(source.dtype.numpy))
+    zero = np.full(source.shape, sum_identity(source.dtype.numpy))
     part = array.addressable_data(0) if is_first else zero
     result = _sum_program(layers)(make_global_array(layers, lambda coordinate: part))
     if not target.device.includes_this_process:
-        return Absent()
+        return MetaArray()
     return make_global_array(
         target, lambda coordinate: result.addressable_data(0).reshape(source.shape)
     )

@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from oneflow.serving.concat import join, run_error, split
 from oneflow.serving.errors import ErrorKind, RequestError
-from oneflow.serving.joining import join, run_error, split
 from oneflow.serving.model_graph import Bucket, ModelGraph
 from oneflow.serving.statistics import RunTimes, Statistics
 
@@ -36,7 +36,7 @@ class PendingRequest:
         arrays: its inputs.
         future: gets its outputs.
         deadline: the time of `time.monotonic` at which nobody wants them any more.
-        arrived: `time.perf_counter_ns` when it joined.
+        received: `time.perf_counter_ns` when it joined.
         started: and when its run began.
         is_cancelled: nobody waits for it.
     """
@@ -46,7 +46,7 @@ class PendingRequest:
     arrays: Sequence[np.ndarray]
     future: asyncio.Future[list[np.ndarray]]
     deadline: float | None = None
-    arrived: int = field(default_factory=time.perf_counter_ns)
+    received: int = field(default_factory=time.perf_counter_ns)
     started: int = 0
     is_cancelled: bool = False
 
@@ -146,7 +146,7 @@ class Batcher:
             ]
             if expired:
                 error = RequestError(ErrorKind.EXPIRED, "the deadline passed in the queue")
-                self._deliver(_FinishedRun(expired, [error] * len(expired)))
+                self._set_results(_FinishedRun(expired, [error] * len(expired)))
             running = [
                 request
                 for request in requests
@@ -180,7 +180,7 @@ class Batcher:
         )
         if rows >= self._most_rows(self._queue[0].bucket):
             return 0.0
-        return self._options.delay - (time.perf_counter_ns() - self._queue[0].arrived) / 1e9
+        return self._options.delay - (time.perf_counter_ns() - self._queue[0].received) / 1e9
 
     def _most_rows(self, bucket: Bucket) -> int:
         """The rows that requests are joined to."""
@@ -222,7 +222,7 @@ class Batcher:
             if failure.kind is ErrorKind.FAILED:
                 logger.error("a run failed", exc_info=error)
             finished = _FinishedRun(requests, [failure])
-        self._deliver(finished)
+        self._set_results(finished)
 
     def _run_batch(self, requests: Sequence[PendingRequest]) -> _FinishedRun:
         clock = time.perf_counter_ns
@@ -238,7 +238,7 @@ class Batcher:
         times = RunTimes(joined - begin, computed - joined, clock() - computed)
         return _FinishedRun(requests, results, rows, times)
 
-    def _deliver(self, finished: _FinishedRun) -> None:
+    def _set_results(self, finished: _FinishedRun) -> None:
         self._loop.call_soon_threadsafe(self._answer, finished)
 
     # --- the thread of the event loop
@@ -256,8 +256,8 @@ class Batcher:
             assert finished.times is not None
             self._statistics.add_success(
                 max(request.rows, 1),
-                now - request.arrived,
-                request.started - request.arrived,
+                now - request.received,
+                request.started - request.received,
                 finished.times,
             )
             request.future.set_result(result)

@@ -17,11 +17,11 @@ class BearerToken:
     def __init__(self, token: str | None) -> None:
         self._expected = None if token is None else f"Bearer {token}".encode()
 
-    def check(self, authorization: bytes) -> None:
-        """Check what a client sent as its authorization.
+    def check(self, header: bytes) -> None:
+        """Check the authorization that a client sent.
 
         Raises:
             RequestError: it is not the token.
         """
-        if self._expected is not None and not hmac.compare_digest(authorization, self._expected):
+        if self._expected is not None and not hmac.compare_digest(header, self._expected):
             raise RequestError(ErrorKind.UNAUTHENTICATED, "the bearer token is missing or wrong")

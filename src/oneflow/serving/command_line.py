@@ -11,7 +11,7 @@ from pathlib import Path
 
 from oneflow.serving.logs import JsonFormatter
 from oneflow.serving.server import ServerOptions, serve
-from oneflow.serving.supervisor import Supervisor, listen
+from oneflow.serving.supervisor import Supervisor, open_socket
 from oneflow.serving.tensors import Limits
 from oneflow.serving.triton.export import export_model, write_backend
 
@@ -77,9 +77,11 @@ def _run_supervisor(arguments: Sequence[str], options: argparse.Namespace) -> in
     """
     if not options.grpc:
         raise ValueError("--restart needs a fixed port of gRPC, so that clients find it again")
-    with listen(options.host, options.http) as listener:
+    with open_socket(options.host, options.http) as server_socket:
         kept = [each for each in arguments if each != "--restart"]
-        return Supervisor([*kept, "--http-socket", str(listener.fileno())], [listener]).run()
+        return Supervisor(
+            [*kept, "--http-socket", str(server_socket.fileno())], [server_socket]
+        ).run()
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -116,7 +118,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--drain",
         type=float,
-        default=defaults.drain_seconds,
+        default=defaults.shutdown_timeout,
         help="seconds that requests have to end after SIGTERM (%(default)s)",
     )
     parser.add_argument(
@@ -150,6 +152,6 @@ def _server_options(options: argparse.Namespace) -> ServerOptions:
         private_key=options.private_key,
         token=token,
         poll_seconds=options.poll,
-        drain_seconds=options.drain,
+        shutdown_timeout=options.drain,
         limits=Limits(request_bytes=options.max_request_bytes),
     )

@@ -15,10 +15,10 @@ from collections import deque
 from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass, field
 
+from oneflow.serving.concat import run_error
 from oneflow.serving.errors import ErrorKind, RequestError
 from oneflow.serving.generation import GenerationRequest, TokenSampler
 from oneflow.serving.generator_graph import GeneratorGraph
-from oneflow.serving.joining import run_error
 from oneflow.serving.statistics import RunTimes, Statistics
 
 logger = logging.getLogger("oneflow.serving")
@@ -31,22 +31,22 @@ class _Sequence:
     Attributes:
         request: the request.
         sampler: draws its tokens.
-        answers: gets its tokens, then None, or an error.
-        fed: the tokens that the graph has seen.
+        outputs: gets its tokens, then None, or an error.
+        position: the number of tokens that the graph has seen.
         generated: the tokens of the answer.
         token: the one that is fed next.
-        arrived: `time.perf_counter_ns` when it joined the queue.
+        received: `time.perf_counter_ns` when it joined the queue.
         started: and when it got a place.
         is_cancelled: nobody waits for it.
     """
 
     request: GenerationRequest
     sampler: TokenSampler
-    answers: asyncio.Queue[int | RequestError | None] = field(default_factory=asyncio.Queue)
-    fed: int = 0
+    outputs: asyncio.Queue[int | RequestError | None] = field(default_factory=asyncio.Queue)
+    position: int = 0
     generated: int = 0
     token: int = 0
-    arrived: int = field(default_factory=time.perf_counter_ns)
+    received: int = field(default_factory=time.perf_counter_ns)
     started: int = 0
     is_cancelled: bool = False
 
@@ -108,7 +108,7 @@ class ContinuousBatcher:
             self._queue.append(sequence)
             self._changed.notify()
         try:
-            while (answer := await sequence.answers.get()) is not None:
+            while (answer := await sequence.outputs.get()) is not None:
                 if isinstance(answer, RequestError):
                     raise answer
                 yield answer
@@ -153,8 +153,8 @@ class ContinuousBatcher:
             active = [(i, each) for i, each in enumerate(self._places) if each is not None]
             self._call(self._statistics.add_run, len(active), times)
             for place, sequence in active:
-                sequence.fed += 1
-                if sequence.fed >= len(sequence.request.tokens):
+                sequence.position += 1
+                if sequence.position >= len(sequence.request.tokens):
                     self._answer(place, sequence, sequence.sampler.draw(logits[place]))
 
     def _fill_places(self) -> bool:
@@ -184,24 +184,24 @@ class ContinuousBatcher:
                 positions.append(0)
                 continue
             given = sequence.request.tokens
-            is_given = sequence.fed < len(given)
-            tokens.append(given[sequence.fed] if is_given else sequence.token)
-            positions.append(sequence.fed)
+            is_given = sequence.position < len(given)
+            tokens.append(given[sequence.position] if is_given else sequence.token)
+            positions.append(sequence.position)
         return tokens, positions
 
     def _answer(self, place: int, sequence: _Sequence, token: int) -> None:
         """Send a token; the last one makes place for another sequence."""
         sequence.token = token
         sequence.generated += 1
-        self._call(sequence.answers.put_nowait, token)
+        self._call(sequence.outputs.put_nowait, token)
         request = sequence.request
         if sequence.generated >= request.max_tokens or token == request.stop_token:
             self._places[place] = None
             now = time.perf_counter_ns()
             times = RunTimes(0, now - sequence.started, 0)
-            total, queue_time = now - sequence.arrived, sequence.started - sequence.arrived
+            total, queue_time = now - sequence.received, sequence.started - sequence.received
             self._call(self._statistics.add_success, sequence.generated, total, queue_time, times)
-            self._call(sequence.answers.put_nowait, None)
+            self._call(sequence.outputs.put_nowait, None)
 
     def _fail(self, error: Exception) -> None:
         """Answer all sequences with an error, and begin anew."""
@@ -209,7 +209,7 @@ class ContinuousBatcher:
         failure = run_error(error)
         for place, sequence in enumerate(self._places):
             if sequence is not None:
-                self._call(sequence.answers.put_nowait, failure)
+                self._call(sequence.outputs.put_nowait, failure)
                 self._places[place] = None
         self._graph.reset()
 

@@ -77,7 +77,7 @@ class GrpcServer:
                     self._check_token(context)
                 return await answer(parse_message(f"{name}Request", content))
             except RequestError as error:
-                await _abort(context, error)
+                await _fail(context, error)
 
         return grpc.unary_unary_rpc_method_handler(
             handle, None, messages[f"{name}Response"].SerializeToString
@@ -97,10 +97,10 @@ class GrpcServer:
             self._check_token(context)
             return await self._answer(parse_message("ModelInferRequest", content), context)
         except RequestError as error:
-            await _abort(context, error)
+            await _fail(context, error)
         except Exception as error:
             logger.exception("a request failed")
-            await _abort(context, RequestError(ErrorKind.FAILED, f"{error!r}"))
+            await _fail(context, RequestError(ErrorKind.FAILED, f"{error!r}"))
 
     async def _answer(self, message: Any, context: grpc.aio.ServicerContext) -> Any:
         request = decode_request(message, self._limits)
@@ -118,7 +118,7 @@ class GrpcServer:
         try:
             self._check_token(context)
         except RequestError as error:
-            await _abort(context, error)
+            await _fail(context, error)
         stream = InferStream(
             self._repository, self._limits, lambda message: self._answer(message, context)
         )
@@ -169,5 +169,5 @@ class GrpcServer:
         return messages["RepositoryModelUnloadResponse"]()
 
 
-async def _abort(context: grpc.aio.ServicerContext, error: RequestError) -> None:
+async def _fail(context: grpc.aio.ServicerContext, error: RequestError) -> None:
     await context.abort(grpc.StatusCode[error.kind.grpc_code], str(error))

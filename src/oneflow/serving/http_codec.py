@@ -154,7 +154,9 @@ def _flag(parameters: Mapping[str, Any], name: str, default: bool) -> bool:
     return value
 
 
-def encode_response(response: InferResponse, asked: HttpInferRequest) -> tuple[bytes, int | None]:
+def encode_response(
+    response: InferResponse, requested: HttpInferRequest
+) -> tuple[bytes, int | None]:
     """Return the body of an answer, and the length of its JSON if binary tensors follow.
 
     Raises:
@@ -164,7 +166,7 @@ def encode_response(response: InferResponse, asked: HttpInferRequest) -> tuple[b
     parts: list[bytes] = []
     for name, dtype, array in response.outputs:
         output = {"name": name, "datatype": datatype_of(dtype), "shape": list(array.shape)}
-        if asked.binary.get(name, asked.is_binary):
+        if requested.binary.get(name, requested.is_binary):
             parts.append(to_bytes(array))
             output["parameters"] = {"binary_data_size": len(parts[-1])}
         else:
@@ -172,7 +174,7 @@ def encode_response(response: InferResponse, asked: HttpInferRequest) -> tuple[b
         outputs.append(output)
     model = response.model
     data = {"model_name": model.name, "model_version": str(model.version), "outputs": outputs}
-    if asked.request.id:
-        data["id"] = asked.request.id
+    if requested.request.id:
+        data["id"] = requested.request.id
     text = json.dumps(data, separators=(",", ":")).encode()
     return b"".join((text, *parts)), len(text) if parts else None

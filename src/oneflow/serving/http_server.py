@@ -49,7 +49,7 @@ class HttpServer:
         self._token = BearerToken(token)
         self.is_stopping = False
 
-    def application(self) -> web.Application:
+    def make_app(self) -> web.Application:
         """Return the application that serves them."""
         app = web.Application(
             client_max_size=self._limits.request_bytes, middlewares=[self._answer_errors]
@@ -123,12 +123,12 @@ class HttpServer:
 
     async def _infer(self, request: web.Request) -> web.Response:
         body = await self._body(request)
-        decoded = decode_request(body, request.headers.get(JSON_LENGTH), self._limits)
+        requested = decode_request(body, request.headers.get(JSON_LENGTH), self._limits)
         info = request.match_info
         response = await infer(
-            self._repository, info["name"], info.get("version", ""), decoded.request
+            self._repository, info["name"], info.get("version", ""), requested.request
         )
-        content, json_length = encode_response(response, decoded)
+        content, json_length = encode_response(response, requested)
         if json_length is None:
             return web.Response(body=content, content_type="application/json")
         headers = {JSON_LENGTH: str(json_length)}

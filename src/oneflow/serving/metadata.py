@@ -37,7 +37,7 @@ def model_metadata(repository: Repository, name: str, version: str) -> Any:
     model = repository.find(name, version)
     head = (ANY_SIZE,) if model.config.max_batch_size else ()
 
-    def described(tensor: TensorMetadata) -> Any:
+    def metadata_of(tensor: TensorMetadata) -> Any:
         return messages["ModelMetadataResponse.TensorMetadata"](
             name=tensor.name, datatype=datatype_of(tensor.dtype), shape=(*head, *tensor.shape)
         )
@@ -46,8 +46,8 @@ def model_metadata(repository: Repository, name: str, version: str) -> Any:
         name=name,
         versions=[str(each.version) for each in repository.versions(name)],
         platform=SERVER_NAME,
-        inputs=map(described, model.inputs),
-        outputs=map(described, model.outputs),
+        inputs=map(metadata_of, model.inputs),
+        outputs=map(metadata_of, model.outputs),
     )
 
 

@@ -52,7 +52,7 @@ class ModelCollector(Collector):
             for part in ("queue", "input", "infer", "output"):
                 seconds.add_metric([*key, part], getattr(found, part).ns / 1e9)
             waiting.add_metric(key, model.waiting)
-            latency.add_metric(key, _cumulative(found.latencies), found.success.ns / 1e9)
+            latency.add_metric(key, _cumulative(found.latency_counts), found.success.ns / 1e9)
         yield from (requests, rows, runs, seconds, waiting, latency)
 
 

@@ -108,7 +108,7 @@ def _complete(
     for fields, tensors in ((complete.input, inputs), (complete.output, outputs)):
         expected = [_tensor_fields(each) for each in tensors]
         given = [(each.name, each.data_type, tuple(each.dims)) for each in fields]
-        if given and not _agree(sorted(given), sorted(expected)):
+        if given and not _matches(sorted(given), sorted(expected)):
             raise ConfigError(f"the configuration of `{name}` has {given}, its graph {expected}")
         del fields[:]
         for tensor_name, data_type, dims in expected:
@@ -127,7 +127,7 @@ def _tensor_fields(tensor: TensorMetadata) -> tuple[str, int, tuple[int, ...]]:
     return tensor.name, number, tensor.shape
 
 
-def _agree(given: list, expected: list) -> bool:
+def _matches(given: list, expected: list) -> bool:
     """Return true if tensors of a configuration are the graph's; -1 stands for any size."""
     return len(given) == len(expected) and all(
         (name, dtype) == of_graph[:2]

@@ -17,7 +17,7 @@ from oneflow.checkpoint.manifest import PROGRAM_FILE
 from oneflow.serving.model_config import CONFIG_FILE
 
 # Names, sizes and times of all files of a folder.
-Fingerprint = tuple[tuple[str, int, int], ...]
+Snapshot = tuple[tuple[str, int, int], ...]
 
 
 def is_saved_graph(folder: Path) -> bool:
@@ -25,7 +25,7 @@ def is_saved_graph(folder: Path) -> bool:
     return (folder / PROGRAM_FILE).is_file()
 
 
-def model_folders(path: Path) -> dict[str, Path]:
+def model_paths(path: Path) -> dict[str, Path]:
     """Return the folders of the models by name.
 
     Args:
@@ -38,11 +38,11 @@ def model_folders(path: Path) -> dict[str, Path]:
         raise FileNotFoundError(f"`{path}` is no folder with a saved graph or with models")
     if is_saved_graph(path):
         return {path.resolve().name: path}
-    folders = sorted(each for each in path.iterdir() if each.is_dir())
-    return {each.name: each for each in folders if not each.name.startswith(".")}
+    paths = sorted(each for each in path.iterdir() if each.is_dir())
+    return {each.name: each for each in paths if not each.name.startswith(".")}
 
 
-def version_folders(folder: Path) -> dict[int, Path]:
+def version_paths(folder: Path) -> dict[int, Path]:
     """Return the folders of a model's versions by number."""
     if is_saved_graph(folder):
         return {1: folder}
@@ -63,7 +63,7 @@ def chosen_versions(config: Any, versions: dict[int, Path]) -> dict[int, Path]:
     return {number: path for number, path in sorted(versions.items()) if number in chosen}
 
 
-def fingerprint(folder: Path) -> Fingerprint:
+def snapshot_of(folder: Path) -> Snapshot:
     """Return what differs when a file of a folder has changed."""
     found = []
     for parent, _, names in os.walk(folder):
@@ -77,7 +77,7 @@ def fingerprint(folder: Path) -> Fingerprint:
     return tuple(sorted(found))
 
 
-def version_files(folder: Path, version: Path) -> Fingerprint:
+def version_files(folder: Path, version: Path) -> Snapshot:
     """Return the files that a version is made of: its graph and the model's configuration."""
     config = str(folder / CONFIG_FILE)
-    return (*fingerprint(version), *(each for each in fingerprint(folder) if each[0] == config))
+    return (*snapshot_of(version), *(each for each in snapshot_of(folder) if each[0] == config))

@@ -22,7 +22,7 @@ from oneflow.tensor.tensor import Tensor
 
 # Runs of each program by which its time is known, and the share of the highest rate that is still
 # worth a larger batch.
-_TIMED_RUNS, _ENOUGH = 3, 0.8
+_TIMED_RUNS, _MIN_RATIO = 3, 0.8
 # The size of a dimension in metadata that differs between the saved programs.
 ANY_SIZE = -1
 
@@ -72,7 +72,7 @@ class Bucket:
         rows_per_second = {rows: rows / seconds for rows, seconds in self.seconds.items()}
         if not rows_per_second:
             return self.max_rows
-        limit = _ENOUGH * max(rows_per_second.values())
+        limit = _MIN_RATIO * max(rows_per_second.values())
         return max(rows for rows, rate in rows_per_second.items() if rate >= limit)
 
     def size_for(self, rows: int) -> int:
@@ -241,8 +241,8 @@ def _types(specs: Mapping[str, TensorSpec]) -> dict[str, str]:
 
 def _rows_of(step: SavedStep) -> int | None:
     """The size of the first dimension that all tensors of a program share, if they do."""
-    firsts = {spec.shape[:1] for spec in (*step.inputs.values(), *step.outputs.values())}
-    return next(iter(firsts))[0] if len(firsts) == 1 and () not in firsts else None
+    heads = {spec.shape[:1] for spec in (*step.inputs.values(), *step.outputs.values())}
+    return next(iter(heads))[0] if len(heads) == 1 and () not in heads else None
 
 
 def _buckets_of(steps: Sequence[SavedStep], is_batched: bool) -> dict[Shapes, Bucket]:
@@ -272,12 +272,12 @@ def _metadata(found: Sequence[Mapping[str, TensorSpec]], is_batched: bool) -> li
     Raises:
         ValueError: one has different ranks.
     """
-    described = []
+    metadata = []
     for name, spec in found[0].items():
         shapes = {tuple(each[name].shape[is_batched:]) for each in found}
         if len({len(shape) for shape in shapes}) > 1:
             raise ValueError(f"the graph was saved for different ranks of `{name}`")
         sizes = [set(each) for each in zip(*shapes, strict=True)]
         shape = tuple(each.pop() if len(each) == 1 else ANY_SIZE for each in sizes)
-        described.append(TensorMetadata(name, spec.dtype, shape))
-    return described
+        metadata.append(TensorMetadata(name, spec.dtype, shape))
+    return metadata

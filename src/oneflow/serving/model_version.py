@@ -76,14 +76,14 @@ class ModelVersion(ABC):
     @contextmanager
     def count_failures(self) -> Iterator[None]:
         """Count the errors of a request."""
-        arrived = time.perf_counter_ns()
+        start = time.perf_counter_ns()
         try:
             yield
         except RequestError as error:
-            self.statistics.add_failure(error.kind.name, time.perf_counter_ns() - arrived)
+            self.statistics.add_failure(error.kind.name, time.perf_counter_ns() - start)
             raise
         except (asyncio.CancelledError, GeneratorExit):
-            self.statistics.add_failure("CANCELLED", time.perf_counter_ns() - arrived)
+            self.statistics.add_failure("CANCELLED", time.perf_counter_ns() - start)
             raise
 
     def unsupported(self, what: str) -> RequestError:

@@ -14,12 +14,12 @@ from oneflow.serving.generator_version import GeneratorVersion, load_generator
 from oneflow.serving.graph_version import GraphVersion, load_graph
 from oneflow.serving.model_config import ConfigError, read_config
 from oneflow.serving.model_files import (
-    Fingerprint,
+    Snapshot,
     chosen_versions,
-    fingerprint,
-    model_folders,
+    model_paths,
+    snapshot_of,
     version_files,
-    version_folders,
+    version_paths,
 )
 from oneflow.serving.model_version import ModelVersion
 
@@ -55,9 +55,9 @@ class _Model:
     """
 
     versions: dict[int, ModelVersion] = field(default_factory=dict)
-    files: dict[int, Fingerprint] = field(default_factory=dict)
+    files: dict[int, Snapshot] = field(default_factory=dict)
     failures: dict[int, str] = field(default_factory=dict)
-    seen: Fingerprint = ()
+    seen: Snapshot = ()
     is_unloaded: bool = False
 
 
@@ -144,11 +144,11 @@ class Repository:
             FileNotFoundError: the folder does not exist.
         """
         async with self._lock:
-            folders = await asyncio.to_thread(model_folders, self._path)
-            for name in self._models.keys() - folders.keys():
+            paths = await asyncio.to_thread(model_paths, self._path)
+            for name in self._models.keys() - paths.keys():
                 self._close_versions(self._models.pop(name).versions)
-            for name, folder in folders.items():
-                files = await asyncio.to_thread(fingerprint, folder)
+            for name, folder in paths.items():
+                files = await asyncio.to_thread(snapshot_of, folder)
                 model = self._models.setdefault(name, _Model())
                 if files != model.seen:
                     model.seen = files
@@ -163,13 +163,13 @@ class Repository:
             RequestError: there is no such model, or it cannot be loaded.
         """
         async with self._lock:
-            folders = await asyncio.to_thread(model_folders, self._path)
-            if name not in folders:
+            paths = await asyncio.to_thread(model_paths, self._path)
+            if name not in paths:
                 raise RequestError(ErrorKind.NOT_FOUND, f"there is no model `{name}`")
             model = self._models.setdefault(name, _Model())
             model.is_unloaded = False
-            model.seen = await asyncio.to_thread(fingerprint, folders[name])
-            await self._load(name, model, folders[name])
+            model.seen = await asyncio.to_thread(snapshot_of, paths[name])
+            await self._load(name, model, paths[name])
             if model.failures:
                 reason = "; ".join(model.failures.values())
                 raise RequestError(ErrorKind.INVALID, f"failed to load `{name}`: {reason}")
@@ -203,10 +203,10 @@ class Repository:
         """
         failures: dict[int, str] = {}
         loaded: dict[int, ModelVersion] = {}
-        files: dict[int, Fingerprint] = {}
+        files: dict[int, Snapshot] = {}
         try:
             config = await asyncio.to_thread(read_config, folder)
-            wanted = chosen_versions(config, await asyncio.to_thread(version_folders, folder))
+            wanted = chosen_versions(config, await asyncio.to_thread(version_paths, folder))
             if not wanted:
                 raise ConfigError(f"there is no version of a saved graph in `{folder}`")
             for number, path in wanted.items():

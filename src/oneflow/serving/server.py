@@ -40,7 +40,7 @@ class ServerOptions:
         private_key: the file of its key.
         token: what clients have to send as bearer token; None for nothing.
         poll_seconds: the time between two looks for new versions; 0 for never.
-        drain_seconds: the time that requests have to end when the server is stopped.
+        shutdown_timeout: the time that requests have to end when the server is stopped.
         limits: what a request may ask for.
     """
 
@@ -52,7 +52,7 @@ class ServerOptions:
     private_key: Path | None = None
     token: str | None = None
     poll_seconds: float = 1.0
-    drain_seconds: float = 30.0
+    shutdown_timeout: float = 30.0
     limits: Limits = field(default_factory=Limits)
 
 
@@ -123,11 +123,11 @@ class Server:
     ) -> None:
         options = self._options
         runner = web.AppRunner(
-            server.application(),
+            server.make_app(),
             access_log=None,
             handler_cancellation=True,
             keepalive_timeout=_KEEP_ALIVE,
-            shutdown_timeout=options.drain_seconds,
+            shutdown_timeout=options.shutdown_timeout,
         )
         await runner.setup()
         stack.push_async_callback(runner.cleanup)
@@ -167,7 +167,7 @@ class Server:
         except RuntimeError as error:
             raise OSError(f"gRPC cannot listen at {address}: {error}") from None
         await server.start()
-        stack.push_async_callback(server.stop, options.drain_seconds)
+        stack.push_async_callback(server.stop, options.shutdown_timeout)
 
     async def _poll(self, repository: Repository, stop: asyncio.Event) -> None:
         """Look for new versions until the server is stopped."""

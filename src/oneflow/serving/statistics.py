@@ -75,7 +75,7 @@ class Statistics:
         rows: the rows of all requests that were answered.
         runs: the runs of programs.
         batches: the times of runs by their number of rows.
-        latencies: the answered requests by their place among `LATENCY_BOUNDS`.
+        latency_counts: the answered requests by their place among `LATENCY_BOUNDS`.
         last_inference: the time of the last answer, in milliseconds since 1970.
     """
 
@@ -88,7 +88,7 @@ class Statistics:
     rows: int = 0
     runs: int = 0
     batches: dict[int, BatchTimes] = field(default_factory=lambda: defaultdict(BatchTimes))
-    latencies: list[int] = field(default_factory=lambda: [0] * (len(LATENCY_BOUNDS) + 1))
+    latency_counts: list[int] = field(default_factory=lambda: [0] * (len(LATENCY_BOUNDS) + 1))
     last_inference: int = 0
 
     def add_run(self, rows: int, times: RunTimes) -> None:
@@ -111,7 +111,7 @@ class Statistics:
         self.infer.add(times.infer)
         self.output.add(times.output)
         self.rows += rows
-        self.latencies[bisect_left(LATENCY_BOUNDS, total / 1e9)] += 1
+        self.latency_counts[bisect_left(LATENCY_BOUNDS, total / 1e9)] += 1
         self.last_inference = time.time_ns() // 10**6
 
     def add_failure(self, kind: str, total: int) -> None:
@@ -123,9 +123,9 @@ class Statistics:
 
         0 where there are none, infinite beyond the last bound.
         """
-        total = sum(self.latencies)
+        total = sum(self.latency_counts)
         seen = 0
-        for count, bound in zip(self.latencies, (*LATENCY_BOUNDS, float("inf")), strict=True):
+        for count, bound in zip(self.latency_counts, (*LATENCY_BOUNDS, float("inf")), strict=True):
             seen += count
             if total and seen >= share * total:
                 return bound

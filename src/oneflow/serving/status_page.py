@@ -59,13 +59,13 @@ def status_page(repository: Repository) -> str:
         for each in repository.index()
         if each.reason
     )
-    histograms = "".join(map(_histogram, models))
     return (
         f"<!doctype html><html lang=en><meta charset=utf-8><title>oneflow.serving</title>"
         f"<style>{_STYLE}</style><h1>oneflow.serving {__version__}</h1>"
         f"<p class=muted>{time.strftime('%Y-%m-%d %H:%M:%S')}; "
         f"<a href=/metrics>metrics</a>, <a href=/v2/models/stats>statistics</a></p>"
-        f"<table><tr>{head}</tr>{rows}</table><ul>{unavailable}</ul>{histograms}"
+        f"<table><tr>{head}</tr>{rows}</table><ul>{unavailable}</ul>"
+        f"{''.join(map(_histogram, models))}"
         f"<script>{_SCRIPT}</script></html>"
     )
 
@@ -103,13 +103,13 @@ def _time_text(seconds: float) -> str:
 
 def _histogram(model: ModelVersion) -> str:
     title = f"<h2>{_escape(model.name)} {model.version}: latency</h2>"
-    counts = model.statistics.latencies
+    counts = model.statistics.latency_counts
     if not any(counts):
         return f"{title}<p class=muted>no requests yet</p>"
-    return f"{title}<svg viewBox='0 0 960 150' role=img>{''.join(_bars(counts))}</svg>"
+    return f"{title}<svg viewBox='0 0 960 150' role=img>{''.join(_columns(counts))}</svg>"
 
 
-def _bars(counts: list[int]) -> Iterator[str]:
+def _columns(counts: list[int]) -> Iterator[str]:
     """The bars of a histogram with the upper bounds of their buckets."""
     width = 960 / len(counts)
     bounds = (*LATENCY_BOUNDS, float("inf"))

@@ -14,10 +14,10 @@ from types import FrameType
 logger = logging.getLogger("oneflow.serving")
 # Seconds from one start of the server to the next: one that dies at once does not keep a core busy.
 _RESTART_INTERVAL = 1.0
-_WAITING_CONNECTIONS = 1024
+_MAX_PENDING = 1024
 
 
-def listen(host: str, port: int) -> socket.socket:
+def open_socket(host: str, port: int) -> socket.socket:
     """Return a socket that listens for HTTP, which servers may inherit one after the other.
 
     Connections that come while there is no server wait in it.
@@ -26,9 +26,9 @@ def listen(host: str, port: int) -> socket.socket:
         OSError: the port cannot be had.
     """
     family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
-    listener = socket.create_server((host, port), family=family, backlog=_WAITING_CONNECTIONS)
-    listener.set_inheritable(True)
-    return listener
+    server_socket = socket.create_server((host, port), family=family, backlog=_MAX_PENDING)
+    server_socket.set_inheritable(True)
+    return server_socket
 
 
 class Supervisor:

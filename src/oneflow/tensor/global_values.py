@@ -25,7 +25,7 @@ from oneflow.primitives.shard_shapes import (
     split_counts,
 )
 from oneflow.program.value import Value
-from oneflow.runtime.eager import Absent, read_array
+from oneflow.runtime.eager import MetaArray, read_array
 from oneflow.runtime.lazy_array import lazy_array_of
 from oneflow.runtime.memory import put
 from oneflow.runtime.shards import (
@@ -167,9 +167,9 @@ def _local_shard(value: Value, device: Device) -> Value:
         coordinate = tuple(map(int, np.unravel_index(placement.local_index, placement.hierarchy)))
         slices = shard_slices(spec.shape, placement.hierarchy, spec.sbp or (), coordinate)
         shape = tuple(each.stop - each.start for each in slices)
-        return Value(spec_of(shape, spec.dtype, device), Absent())
+        return Value(spec_of(shape, spec.dtype, device), MetaArray())
     array = read_array(value)
-    shard = empty_shard(spec) if isinstance(array, Absent) else local_shard(array, spec)
+    shard = empty_shard(spec) if isinstance(array, MetaArray) else local_shard(array, spec)
     return Value(spec_of(tuple(shard.shape), spec.dtype, device), shard)
 
 
@@ -299,12 +299,12 @@ def full_array(value: Value) -> Any:
     """Return the array with all elements of a global value, on every rank, with or without a shard.
 
     If all ranks of the job have the whole, nothing is communicated. Otherwise this is a collective
-    of all processes of the job: which ranks must call it does not depend on the placement. `Absent`
-    if the value was made while planning.
+    of all processes of the job: which ranks must call it does not depend on the placement.
+    `MetaArray` if the value was made while planning.
     """
     placement: Any = value.spec.device
-    if is_planning() or (isinstance(value.array, Absent) and placement.includes_this_process):
-        return Absent()
+    if is_planning() or (isinstance(value.array, MetaArray) and placement.includes_this_process):
+        return MetaArray()
     value = value.alias()
     world = Placement.all(placement.type)
     if cluster.is_multiprocess() and set(placement.flat) != set(world.flat):

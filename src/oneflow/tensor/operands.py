@@ -83,19 +83,19 @@ def cast_to(operand: Any, dtype: DType) -> Any:
     return operand
 
 
-def as_mask(mask: Tensor, complaint: str) -> Tensor:
+def as_mask(mask: Tensor, prefix: str) -> Tensor:
     """Return a mask as truth values; of integers all but 0 are true, as in OneFlow.
 
     Args:
         mask: a tensor of truth values or integers.
-        complaint: the start of the message about others; their dtype follows.
+        prefix: the start of the message about others; their dtype follows.
 
     Raises:
         RuntimeError: it is neither.
     """
     dtype = mask._value.spec.dtype
     if dtype.category not in (Category.BOOL, Category.INTEGER):
-        raise RuntimeError(f"{complaint} {dtype!r}")
+        raise RuntimeError(f"{prefix} {dtype!r}")
     return cast_to(mask, bool_)
 
 

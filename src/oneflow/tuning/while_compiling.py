@@ -48,7 +48,7 @@ def short_switch_interval() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def fewer_blas_threads() -> Iterator[None]:
+def limit_blas_threads() -> Iterator[None]:
     """Let NumPy's products use half of the cores, where OpenBLAS computes them."""
     functions = openblas() if is_on(Setting.BLAS_THREADS) else None
     if functions is None:

@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 import oneflow as flow
-from oneflow.data.readers.image_values import decode_image, resize_image, size_keeping_ratio
+from oneflow.data.readers.image_values import decode_image, resize_image, scaled_size
 
 
 def picture(height, width, seed=0):
@@ -122,7 +122,7 @@ def test_interpolation_is_chosen():
     ],
 )
 def test_sizes_that_keep_the_form(size, options, expected):
-    assert size_keeping_ratio(*size, *options) == expected
+    assert scaled_size(*size, *options) == expected
 
 
 def test_resize_to_one_size(records):

@@ -9,7 +9,7 @@ import pytest
 
 import oneflow as flow
 from oneflow.data.readers.ofrecord import decode_record, encode_record
-from oneflow.data.readers.protobuf import DamagedMessageError
+from oneflow.data.readers.protobuf import DecodeError
 
 
 def write_parts(folder, parts, make):
@@ -89,7 +89,7 @@ def test_what_cannot_be_written():
 
 @pytest.mark.parametrize("message", ["0a", "0aff", "0a05", "0f", "ffffffffffffffffffffff"])
 def test_damaged_messages(message):
-    with pytest.raises(DamagedMessageError):
+    with pytest.raises(DecodeError):
         decode_record(bytes.fromhex(message))
 
 

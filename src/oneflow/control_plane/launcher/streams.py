@@ -37,21 +37,21 @@ class Tee:
         self._thread.start()
 
     def _run(self) -> None:
-        begun = b""
+        partial = b""
         source = self._source.fileno()
         while True:
-            if begun and not select.select([source], [], [], _SECONDS_FOR_A_LINE)[0]:
-                self._copy(begun)
-                begun = b""
+            if partial and not select.select([source], [], [], _SECONDS_FOR_A_LINE)[0]:
+                self._copy(partial)
+                partial = b""
             data = os.read(source, _CHUNK)
             if not data:
-                self._copy(begun)
+                self._copy(partial)
                 return
-            begun += data
+            partial += data
             # A progress bar ends with a carriage return.
-            end = max(begun.rfind(b"\n"), begun.rfind(b"\r")) + 1
-            self._copy(begun[:end])
-            begun = begun[end:]
+            end = max(partial.rfind(b"\n"), partial.rfind(b"\r")) + 1
+            self._copy(partial[:end])
+            partial = partial[end:]
 
     def _copy(self, data: bytes) -> None:
         self._tail = (self._tail + data)[-_TAIL_BYTES:]

@@ -2,5 +2,5 @@
 
 Files, records and images of different sizes live on the host, as `TensorBuffer`. What has one shape
 for all samples becomes a tensor. In `build` of a graph, and in the body of a job, nothing is read
-while the step is recorded: the tensors are inputs, `Feed`s, that every call reads anew.
+while the step is recorded: the tensors are inputs, `HostInput`s, that every call reads anew.
 """

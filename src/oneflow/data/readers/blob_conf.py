@@ -10,10 +10,10 @@ import numpy as np
 
 from oneflow.base.dtype import DType
 from oneflow.data.readers import images, records
-from oneflow.data.readers.coins import coin_flip
+from oneflow.data.readers.coin_flip import coin_flip
 from oneflow.data.readers.reader_functions import ofrecord_loader
 from oneflow.data.readers.tensor_buffer import TensorBuffer
-from oneflow.data.vision.image import constant_beside
+from oneflow.data.vision.image import constant_like
 from oneflow.functional.elementwise.clamp import where
 from oneflow.tensor.tensor import Tensor
 
@@ -84,10 +84,10 @@ class NormByChannelPreprocessor:
             )
         return layouts[self.data_format]
 
-    def applied_to(self, batch: Tensor) -> Tensor:
+    def apply(self, batch: Tensor) -> Tensor:
         """Return a tensor (N, ..., channels), normalised."""
         mean, std = (
-            constant_beside(batch, np.asarray(each, np.float32))
+            constant_like(batch, np.asarray(each, np.float32))
             for each in (self.mean_values, self.std_values)
         )
         normal = (batch - mean) / std
@@ -144,14 +144,14 @@ class ImageCodec:
 
     def decode(self, batch: TensorBuffer, blob: BlobConf, batch_size: int) -> Tensor:
         """Return the image of each record."""
-        decoded = records.decode_record_image(batch, blob.name, self.color_space())
+        image = records.decode_record_image(batch, blob.name, self.color_space())
         height, width = blob.shape[:2]
         for size in self._sizes():
             width, height = size.width, size.height
-        pixels = images.ResizeOptions((width, height)).fixed(decoded)
+        pixels = images.ResizeOptions((width, height)).fixed(image)
         if self.do_mirror():
-            coins = coin_flip(batch_size)
-            pixels = where(coins.reshape(-1, 1, 1, 1) != 0, pixels.flip(2), pixels)
+            mask = coin_flip(batch_size)
+            pixels = where(mask.reshape(-1, 1, 1, 1) != 0, pixels.flip(2), pixels)
         return pixels.to(blob.dtype)
 
     def _changes(self) -> list[ImagePreprocessor]:
@@ -183,10 +183,10 @@ class BlobConf:
 
     def decode_blob(self, input_blob: TensorBuffer, batch_size: int) -> Tensor:
         """Return the blob."""
-        decoded = self.codec.decode(input_blob, self, batch_size)
+        value = self.codec.decode(input_blob, self, batch_size)
         for each in self.preprocessors or ():
-            decoded = each.applied_to(decoded)
-        return decoded
+            value = each.apply(value)
+        return value
 
 
 def decode_ofrecord(

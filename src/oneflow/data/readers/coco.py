@@ -13,7 +13,7 @@ import numpy as np
 
 from oneflow.base import dtype as dt
 from oneflow.data.readers.records import BatchSource
-from oneflow.data.readers.streams import endless, epoch_orders, random_order, shard_range
+from oneflow.data.readers.streams import epoch_orders, random_order, repeat_epochs, shard_range
 from oneflow.data.readers.tensor_buffer import TensorBuffer, dense
 from oneflow.tensor.batch_sharding import BatchSharding
 from oneflow.tensor.tensor import Tensor
@@ -150,7 +150,7 @@ def coco_source(
         if not stride_partition:
             indices = shard_range(count, shard, sharding.shards)
         random = random_order(seed, shard) if shuffle else None
-        order = endless(epoch_orders(indices, random), "the annotations")
+        order = repeat_epochs(epoch_orders(indices, random), "the annotations")
         if group_by_aspect_ratio:
             order = _grouped(order, annotations.is_wide, size)
         return map(annotations.sample, order)

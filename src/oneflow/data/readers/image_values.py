@@ -106,7 +106,7 @@ def _from_array(array: np.ndarray) -> Any:
     return pillow().fromarray(np.ascontiguousarray(array))
 
 
-def size_keeping_ratio(
+def scaled_size(
     width: int, height: int, target: int, min_size: int, max_size: int, side: str
 ) -> tuple[int, int]:
     """Return the width and height of an image of which one side has a given length.
@@ -124,22 +124,22 @@ def size_keeping_ratio(
         ValueError: `side` is something else.
 
     Example:
-        >>> from oneflow.data.readers.image_values import size_keeping_ratio
-        >>> size_keeping_ratio(640, 480, 240, 0, 300, "shorter")
+        >>> from oneflow.data.readers.image_values import scaled_size
+        >>> scaled_size(640, 480, 240, 0, 300, "shorter")
         (300, 225)
     """
     if side not in ("shorter", "longer"):
         raise ValueError(f"`resize_side` must be 'shorter' or 'longer', got {side!r}")
     ratio = min(width, height) / max(width, height)
     if side == "shorter":
-        shorter, longer = target, max(round(target / ratio), 1)
-        if 0 < max_size < longer:
-            shorter, longer = max(round(max_size * ratio), 1), max_size
+        smaller, larger = target, max(round(target / ratio), 1)
+        if 0 < max_size < larger:
+            smaller, larger = max(round(max_size * ratio), 1), max_size
     else:
-        shorter, longer = max(round(target * ratio), 1), target
-        if shorter < min_size:
-            shorter, longer = min_size, max(round(min_size / ratio), 1)
-    return (shorter, longer) if width <= height else (longer, shorter)
+        smaller, larger = max(round(target * ratio), 1), target
+        if smaller < min_size:
+            smaller, larger = min_size, max(round(min_size / ratio), 1)
+    return (smaller, larger) if width <= height else (larger, smaller)
 
 
 def flip_image(image: np.ndarray, code: int) -> np.ndarray:

@@ -21,16 +21,16 @@ from oneflow.data.readers.image_values import (
     flip_image,
     random_crop_of,
     resize_image,
-    size_keeping_ratio,
+    scaled_size,
 )
 from oneflow.data.readers.streams import random_order
 from oneflow.data.readers.tensor_buffer import TensorBuffer, dense
-from oneflow.data.vision.image import constant_beside
+from oneflow.data.vision.image import constant_like
 from oneflow.functional.elementwise.clamp import where
 from oneflow.tensor.tensor import Tensor
 
 Images = TensorBuffer | Tensor
-_OLD_INTERPOLATIONS = {"Linear": "bilinear", "NN": "nearest", "Cubic": "bicubic"}
+_OLD_TYPES = {"Linear": "bilinear", "NN": "nearest", "Cubic": "bicubic"}
 AREA, ASPECT_RATIO = (0.08, 1.0), (0.75, 1.333333)
 
 
@@ -165,7 +165,7 @@ class ResizeOptions:
         """Return the width and height that an image gets."""
         height, width = image.shape[:2]
         if isinstance(self.target_size, int) and self.keep_aspect_ratio:
-            return size_keeping_ratio(
+            return scaled_size(
                 width,
                 height,
                 self.target_size,
@@ -229,27 +229,27 @@ class OldResizeOptions:
     resize_x: int = 0
     resize_y: int = 0
 
-    def applied_to(self, chosen: ResizeOptions) -> ResizeOptions:
+    def update(self, options: ResizeOptions) -> ResizeOptions:
         """Return the size that these arguments beside the present ones mean.
 
         Raises:
             ValueError: there is no size, or `interp_type` is unknown.
         """
         if self.color_space is not None:
-            chosen = replace(chosen, channels=channels_of(self.color_space))
+            options = replace(options, channels=channels_of(self.color_space))
         if self.interp_type is not None:
-            if self.interp_type not in _OLD_INTERPOLATIONS:
+            if self.interp_type not in _OLD_TYPES:
                 raise ValueError(
-                    f"`interp_type` must be one of {', '.join(_OLD_INTERPOLATIONS)}, "
+                    f"`interp_type` must be one of {', '.join(_OLD_TYPES)}, "
                     f"got {self.interp_type!r}"
                 )
-            chosen = replace(chosen, interpolation_type=_OLD_INTERPOLATIONS[self.interp_type])
+            options = replace(options, interpolation_type=_OLD_TYPES[self.interp_type])
         if self.resize_shorter > 0:
-            chosen = replace(chosen, target_size=self.resize_shorter, keep_aspect_ratio=True)
+            options = replace(options, target_size=self.resize_shorter, keep_aspect_ratio=True)
         elif self.resize_x > 0 and self.resize_y > 0:
             size = self.resize_x, self.resize_y
-            chosen = replace(chosen, target_size=size, keep_aspect_ratio=False)
-        return chosen.checked()
+            options = replace(options, target_size=size, keep_aspect_ratio=False)
+        return options.checked()
 
 
 def resize(
@@ -308,7 +308,7 @@ def resize(
         dtype,
         interpolation_type,
     )
-    result = old.applied_to(chosen)(image)
+    result = old.update(chosen)(image)
     return result if old == OldResizeOptions() else result[0]
 
 
@@ -407,16 +407,16 @@ class MirrorNormalization:
     def __call__(self, images: Images, mirror: Tensor | None = None) -> Tensor:
         """Return the images as a tensor."""
         if isinstance(images, TensorBuffer):
-            cropped = TensorBuffer(lambda all: [self._crop(i, *i.shape[:2]) for i in all], images)
+            buffer = TensorBuffer(lambda all: [self._crop(i, *i.shape[:2]) for i in all], images)
             channels = channels_of(self.color_space)
             shape = (self.crop_h, self.crop_w, channels) if self.crop_h and self.crop_w else None
-            pixels = dense(cropped, shape, dt.uint8)
+            pixels = dense(buffer, shape, dt.uint8)
         else:
             pixels = self._crop(images, *images.shape[1:3])
         if mirror is not None:
             pixels = where(mirror.reshape(-1, 1, 1, 1) != 0, pixels.flip(2), pixels)
         shift, scale = (
-            constant_beside(pixels, np.asarray(each, np.float32)) for each in (self.mean, self.std)
+            constant_like(pixels, np.asarray(each, np.float32)) for each in (self.mean, self.std)
         )
         normal = (pixels.to(dt.float32) - shift) / scale
         if self.output_layout == "NCHW":

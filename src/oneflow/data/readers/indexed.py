@@ -12,7 +12,7 @@ import numpy as np
 
 from oneflow.base.dtype import DType
 from oneflow.data.readers.records import BatchSource
-from oneflow.data.readers.streams import endless, epoch_orders, random_order, shard_range
+from oneflow.data.readers.streams import epoch_orders, random_order, repeat_epochs, shard_range
 from oneflow.tensor.batch_sharding import BatchSharding
 
 
@@ -67,7 +67,7 @@ def raw_source(
             for start in orders(epoch):
                 yield from map(sample, indices[start : start + block])
 
-        return endless(read_epoch, "the files")
+        return repeat_epochs(read_epoch, "the files")
 
     return BatchSource(sharding, batch_size, stream)
 
@@ -107,45 +107,45 @@ def read_indexed_tokens(prefix: str) -> IndexedTokens:
     header = struct.Struct("<QBQQ")
     if not index.startswith(_MAGIC) or len(index) < len(_MAGIC) + header.size:
         raise ValueError(f"{prefix}.idx is no index of Megatron-LM's indexed data sets")
-    version, code, sequences, borders = header.unpack_from(index, len(_MAGIC))
+    version, code, sequences, boundaries = header.unpack_from(index, len(_MAGIC))
     body = len(_MAGIC) + header.size
-    if version != 1 or code not in _DTYPES or len(index) != body + 12 * sequences + 8 * borders:
+    if version != 1 or code not in _DTYPES or len(index) != body + 12 * sequences + 8 * boundaries:
         raise ValueError(
             f"{prefix}.idx is damaged: version {version}, dtype {code}, {sequences} sequences and "
-            f"{borders} borders of documents in {len(index)} bytes"
+            f"{boundaries} borders of documents in {len(index)} bytes"
         )
     lengths = np.frombuffer(index, "<i4", sequences, body)
-    documents = np.frombuffer(index, "<i8", borders, body + 12 * sequences)
+    bounds = np.frombuffer(index, "<i8", boundaries, body + 12 * sequences)
     ends = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
     tokens = np.memmap(f"{prefix}.bin", np.dtype(_DTYPES[code]), "r")
-    if len(tokens) < ends[-1] or (borders and documents[-1] != sequences):
+    if len(tokens) < ends[-1] or (boundaries and bounds[-1] != sequences):
         raise ValueError(
             f"{prefix}.bin is truncated: it has {len(tokens)} tokens, and its index {ends[-1]}"
         )
-    return IndexedTokens(tokens, ends[documents])
+    return IndexedTokens(tokens, ends[bounds])
 
 
-def write_indexed_tokens(prefix: str, documents: Sequence[np.ndarray]) -> None:
+def write_indexed_tokens(prefix: str, sequences: Sequence[np.ndarray]) -> None:
     """Write documents as Megatron-LM does; see `read_indexed_tokens`.
 
     Raises:
         ValueError: there are none, or their dtypes differ.
     """
     codes = {np.dtype(text): code for code, text in _DTYPES.items()}
-    dtypes = {each.dtype for each in documents}
+    dtypes = {each.dtype for each in sequences}
     if len(dtypes) != 1 or not dtypes <= codes.keys():
         raise ValueError(f"documents must be arrays of one dtype of numbers, got {dtypes}")
     dtype = dtypes.pop()
-    lengths = np.array([len(each) for each in documents], "<i4")
+    lengths = np.array([len(each) for each in sequences], "<i4")
     first_bytes = np.concatenate([[0], np.cumsum(lengths, dtype="<i8")[:-1] * dtype.itemsize])
-    header = struct.pack("<QBQQ", 1, codes[dtype], len(documents), len(documents) + 1)
-    Path(f"{prefix}.bin").write_bytes(np.concatenate(documents).tobytes())
+    header = struct.pack("<QBQQ", 1, codes[dtype], len(sequences), len(sequences) + 1)
+    Path(f"{prefix}.bin").write_bytes(np.concatenate(sequences).tobytes())
     Path(f"{prefix}.idx").write_bytes(
         _MAGIC
         + header
         + lengths.tobytes()
         + first_bytes.astype("<i8").tobytes()
-        + np.arange(len(documents) + 1, dtype="<i8").tobytes()
+        + np.arange(len(sequences) + 1, dtype="<i8").tobytes()
     )
 
 
@@ -177,24 +177,24 @@ def token_source(
     Raises:
         ValueError: the documents have no tokens.
     """
-    documents = np.arange(len(indexed.starts) - 1)[part]
+    numbers = np.arange(len(indexed.starts) - 1)[part]
     size = int(np.diff(indexed.starts)[part].sum())
     if size < 1:
         raise ValueError("the documents of this part have no tokens")
     epochs = -(-(num_samples * seq_length + 1) // size)
-    orders = [documents if random is None else random.permutation(documents) for _ in range(epochs)]
+    orders = [numbers if random is None else random.permutation(numbers) for _ in range(epochs)]
     order = np.concatenate(orders)
-    firsts, ends = indexed.starts[order], indexed.starts[order + 1]
-    borders = np.concatenate([[0], np.cumsum(ends - firsts)])
+    starts, ends = indexed.starts[order], indexed.starts[order + 1]
+    offsets = np.concatenate([[0], np.cumsum(ends - starts)])
     samples = np.arange(num_samples) if random is None else random.permutation(num_samples)
 
     def sample(number: int) -> np.ndarray:
         start, end = number * seq_length, (number + 1) * seq_length + 1
-        first = int(np.searchsorted(borders, start, "right")) - 1
-        last = int(np.searchsorted(borders, end, "left"))
+        first = int(np.searchsorted(offsets, start, "right")) - 1
+        last = int(np.searchsorted(offsets, end, "left"))
         parts = [
             indexed.tokens[
-                firsts[k] + max(start - borders[k], 0) : min(ends[k], firsts[k] + end - borders[k])
+                starts[k] + max(start - offsets[k], 0) : min(ends[k], starts[k] + end - offsets[k])
             ]
             for k in range(first, last)
         ]
@@ -202,13 +202,13 @@ def token_source(
 
     def stream(shard: int) -> Iterator[np.ndarray]:
         numbers = samples[shard :: sharding.shards].tolist()
-        return endless(lambda epoch: map(sample, numbers), "the texts")
+        return repeat_epochs(lambda epoch: map(sample, numbers), "the texts")
 
     return BatchSource(sharding, batch_size, stream)
 
 
-def document_part(
-    documents: int, split_sizes: Sequence[str | float] | None, split_index: int | None
+def split_range(
+    count: int, split_sizes: Sequence[str | float] | None, split_index: int | None
 ) -> slice:
     """Return the part of the documents that weights such as ``("949", "50", "1")`` give a split.
 
@@ -216,15 +216,15 @@ def document_part(
         ValueError: there is no split of that index.
 
     Example:
-        >>> from oneflow.data.readers.indexed import document_part
-        >>> document_part(10, ("7", "2", "1"), 1)
+        >>> from oneflow.data.readers.indexed import split_range
+        >>> split_range(10, ("7", "2", "1"), 1)
         slice(7, 9, None)
     """
     if split_sizes is None:
-        return slice(0, documents)
+        return slice(0, count)
     index = 0 if split_index is None else split_index
     if not 0 <= index < len(split_sizes):
         raise ValueError(f"`split_index` is {index}, and there are {len(split_sizes)} splits")
     weights = np.array([float(each) for each in split_sizes])
-    borders = np.rint(np.concatenate([[0], np.cumsum(weights)]) / weights.sum() * documents)
-    return slice(int(borders[index]), int(borders[index + 1]))
+    boundaries = np.rint(np.concatenate([[0], np.cumsum(weights)]) / weights.sum() * count)
+    return slice(int(boundaries[index]), int(boundaries[index + 1]))

@@ -18,7 +18,7 @@ import numpy as np
 from oneflow.data.readers.protobuf import (
     LENGTH,
     VARINT,
-    DamagedMessageError,
+    DecodeError,
     decode_varint,
     encode_field,
     encode_varint,
@@ -83,7 +83,7 @@ def decode_record(data: bytes) -> Record:
     """Return the features of a message by name.
 
     Raises:
-        DamagedMessageError: it is no message of a record.
+        DecodeError: it is no message of a record.
     """
     record: Record = {}
     for number, wire_type, entry in fields(memoryview(data)):
@@ -123,7 +123,7 @@ def _decode_numbers(data: memoryview, dtype: np.dtype) -> np.ndarray:
         elif dtype.kind == "i" and wire_type == LENGTH:
             parts.append(_signed(_integers(content), dtype))
         elif len(content) % dtype.itemsize:
-            raise DamagedMessageError(f"{len(content)} bytes are no list of {dtype}")
+            raise DecodeError(f"{len(content)} bytes are no list of {dtype}")
         else:
             parts.append(np.frombuffer(content, dtype))
     return np.concatenate(parts) if parts else np.empty(0, dtype)
@@ -196,7 +196,7 @@ def read_records(path: Path) -> Iterator[Record]:
                 )
             try:
                 record = decode_record(message)
-            except (DamagedMessageError, UnicodeDecodeError) as error:
+            except (DecodeError, UnicodeDecodeError) as error:
                 raise ValueError(
                     f"{path} is damaged: the record at byte {start}: {error}"
                 ) from error

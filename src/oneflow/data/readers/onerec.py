@@ -30,7 +30,7 @@ import numpy as np
 _MAGIC = b"^ONEREC$"
 _IDENTIFIER = b"1REC"
 _HEADER = struct.Struct("<8sii")
-_CHECKSUM_SIZE = 8
+_HASH_SIZE = 8
 # The members of `TensorData`.
 _KINDS = {
     1: np.dtype("<i1"),
@@ -41,7 +41,7 @@ _KINDS = {
     6: np.dtype("<f8"),
 }
 _MEMBERS = {dtype: member for member, dtype in _KINDS.items()}
-_STRINGS, _BINARIES = 7, 8
+_STRINGS, _BINARY = 7, 8
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ def _add_offsets(builder: Any, offsets: list[int]) -> int:
 def _add_tensor(builder: Any, name: str, value: Any) -> int:
     strings = [value] if isinstance(value, str | bytes) else value
     if isinstance(strings, list | tuple) and strings and isinstance(strings[0], str | bytes):
-        member = _STRINGS if isinstance(strings[0], str) else _BINARIES
+        member = _STRINGS if isinstance(strings[0], str) else _BINARY
         if any(type(each) is not type(strings[0]) for each in strings):
             raise TypeError(f"feature `{name}` must be only texts or only bytes")
         shape = (len(strings),)
@@ -228,13 +228,13 @@ def _tensor(table: Any) -> OneRecTensor:
     shape = tuple(_numbers(table, 0, _KINDS[3]).tolist())
     field, content = _field(table, 1), _child(table, 2)
     member = table.Bytes[table.Pos + field] if field else 0
-    if content is None or member not in {*_KINDS, _STRINGS, _BINARIES}:
+    if content is None or member not in {*_KINDS, _STRINGS, _BINARY}:
         raise ValueError(f"a tensor has values of the unknown kind {member}")
     if member == _STRINGS:
         return OneRecTensor(shape, [_text(content, at) for at in _elements(content, 0)])
-    if member == _BINARIES:
-        binaries = _tables(content, 0)
-        return OneRecTensor(shape, [_numbers(each, 0, _KINDS[1]).tobytes() for each in binaries])
+    if member == _BINARY:
+        values = _tables(content, 0)
+        return OneRecTensor(shape, [_numbers(each, 0, _KINDS[1]).tobytes() for each in values])
     return OneRecTensor(shape, _numbers(content, 0, _KINDS[member]))
 
 
@@ -270,7 +270,7 @@ class OneRecWriter:
         message = encode_example(record)
         header = _HEADER.pack(_MAGIC, 0, len(message))
         padding = bytes(-len(message) % 8)
-        self._file.write(header + _checksum(header) + message + padding + _checksum(message))
+        self._file.write(header + _hash(header) + message + padding + _hash(message))
 
     def close(self) -> None:
         """Finish the file."""
@@ -283,7 +283,7 @@ class OneRecWriter:
         self.close()
 
 
-def _checksum(data: bytes) -> bytes:
+def _hash(data: bytes) -> bytes:
     return _package("xxhash").xxh64(data).digest()
 
 
@@ -299,7 +299,7 @@ def read_examples(path: Path, verify: bool = True) -> Iterator[dict[str, OneRecT
     """
     with path.open("rb") as file:
         start = 0
-        while header := file.read(_HEADER.size + _CHECKSUM_SIZE):
+        while header := file.read(_HEADER.size + _HASH_SIZE):
             try:
                 yield decode_example(_read_message(header, file), verify)
             except ValueError as error:
@@ -309,17 +309,17 @@ def read_examples(path: Path, verify: bool = True) -> Iterator[dict[str, OneRecT
 
 def _read_message(header: bytes, file: IO[bytes]) -> bytes:
     """Return the message of the frame with this header."""
-    if len(header) < _HEADER.size + _CHECKSUM_SIZE:
+    if len(header) < _HEADER.size + _HASH_SIZE:
         raise ValueError("the file is truncated")
     magic, reserved, size = _HEADER.unpack_from(header)
     if magic != _MAGIC or reserved != 0 or size < 0:
         raise ValueError("this is no OneRec file, or it is damaged")
-    if header[_HEADER.size :] != _checksum(header[: _HEADER.size]):
+    if header[_HEADER.size :] != _hash(header[: _HEADER.size]):
         raise ValueError("the checksum of the header is wrong")
     padding = -size % 8
-    body = file.read(size + padding + _CHECKSUM_SIZE)
-    if len(body) < size + padding + _CHECKSUM_SIZE:
+    body = file.read(size + padding + _HASH_SIZE)
+    if len(body) < size + padding + _HASH_SIZE:
         raise ValueError("the file is truncated")
-    if body[size + padding :] != _checksum(body[:size]):
+    if body[size + padding :] != _hash(body[:size]):
         raise ValueError("the checksum of the message is wrong")
     return body[:size]

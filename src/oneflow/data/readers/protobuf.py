@@ -11,7 +11,7 @@ VARINT, FIXED64, LENGTH, FIXED32 = 0, 1, 2, 5
 _FIXED_SIZES = {FIXED64: 8, FIXED32: 4}
 
 
-class DamagedMessageError(ValueError):
+class DecodeError(ValueError):
     """Bytes that are no message."""
 
 
@@ -36,14 +36,14 @@ def decode_varint(data: memoryview, start: int) -> tuple[int, int]:
     """Return the number at `start` and the position behind it.
 
     Raises:
-        DamagedMessageError: it does not end.
+        DecodeError: it does not end.
     """
     value = 0
     for offset, byte in enumerate(data[start : start + 10]):
         value |= (byte & 127) << (7 * offset)
         if byte < 128:
             return value % (1 << 64), start + offset + 1
-    raise DamagedMessageError(f"the number at byte {start} does not end")
+    raise DecodeError(f"the number at byte {start} does not end")
 
 
 def encode_field(number: int, content: bytes) -> bytes:
@@ -55,7 +55,7 @@ def fields(data: memoryview) -> Iterator[tuple[int, int, int | memoryview]]:
     """Yield the number, the wire type and the content of each field.
 
     Raises:
-        DamagedMessageError: a field reaches beyond the message, or has an unknown wire type.
+        DecodeError: a field reaches beyond the message, or has an unknown wire type.
     """
     position = 0
     while position < len(data):
@@ -70,9 +70,9 @@ def fields(data: memoryview) -> Iterator[tuple[int, int, int | memoryview]]:
         elif wire_type in _FIXED_SIZES:
             size = _FIXED_SIZES[wire_type]
         else:
-            raise DamagedMessageError(f"wire type {wire_type} at byte {position} is unknown")
+            raise DecodeError(f"wire type {wire_type} at byte {position} is unknown")
         if position + size > len(data):
-            raise DamagedMessageError(
+            raise DecodeError(
                 f"a field of {size} bytes at byte {position} reaches beyond the message of "
                 f"{len(data)} bytes"
             )

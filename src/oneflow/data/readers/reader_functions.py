@@ -16,23 +16,23 @@ from oneflow.base.dtype import DType
 from oneflow.base.placement import Placement
 from oneflow.data.readers import images, records
 from oneflow.data.readers.coco import CocoAnnotations, coco_batch, coco_source
-from oneflow.data.readers.indexed import document_part, read_indexed_tokens, token_source
+from oneflow.data.readers.indexed import read_indexed_tokens, split_range, token_source
 from oneflow.data.readers.onerec_batches import decode_onerec, onerec_source
 from oneflow.data.readers.records import BatchSource, PartFiles, ShuffleOptions, record_source
 from oneflow.data.readers.streams import random_order
 from oneflow.data.readers.tensor_buffer import TensorBuffer, dense
 from oneflow.tensor.batch_sharding import BatchSharding, batch_sharding_of
-from oneflow.tensor.feeds import FeedCapture, current_feeds
+from oneflow.tensor.host_inputs import HostInputCapture, current_host_inputs
 from oneflow.tensor.tensor import Tensor
 
 
-def _capture(name: str) -> FeedCapture:
+def _capture(name: str) -> HostInputCapture:
     """Return the recording of the job whose body calls.
 
     Raises:
         RuntimeError: no job is being recorded.
     """
-    capture = current_feeds()
+    capture = current_host_inputs()
     if capture is None:
         raise RuntimeError(
             f"{name} belongs into the body of a job, or into `build` of a graph; elsewhere make a "
@@ -290,7 +290,7 @@ def megatron_gpt_mmap_data_loader(
 
     def open_source(sharding: BatchSharding) -> BatchSource:
         indexed = read_indexed_tokens(data_file_prefix)
-        part = document_part(len(indexed.starts) - 1, split_sizes, split_index)
+        part = split_range(len(indexed.starts) - 1, split_sizes, split_index)
         random = random_order(random_seed) if shuffle else None
         return token_source(
             indexed, seq_length, num_samples, batch_size, dtype, part, random, sharding

@@ -15,7 +15,7 @@ from oneflow.base import dtype as dt
 from oneflow.base.dtype import DType
 from oneflow.data.readers.image_values import decode_image
 from oneflow.data.readers.ofrecord import read_records
-from oneflow.data.readers.streams import endless, random_order, shard_range, shuffle_items
+from oneflow.data.readers.streams import random_order, repeat_epochs, shard_range, shuffle_items
 from oneflow.data.readers.tensor_buffer import TensorBuffer, dense
 from oneflow.tensor.batch_sharding import BatchSharding
 from oneflow.tensor.tensor import Tensor
@@ -158,7 +158,7 @@ def file_source(
             for index in range(len(files)) if order is None else order:
                 yield from read_file(files[index])
 
-        records = endless(read_epoch, f"the files {', '.join(each.name for each in files)}")
+        records = repeat_epochs(read_epoch, f"the files {', '.join(each.name for each in files)}")
         if shuffle.buffer_size is None:
             return records
         # The records do not end, so that every group is whole.
@@ -231,8 +231,7 @@ def decode_raw(
             )
         return feature.astype(dtype.numpy).reshape(tuple(shape))
 
-    decoded = TensorBuffer(lambda values: list(map(decode, values)), records)
-    return dense(decoded, shape, dtype)
+    return dense(TensorBuffer(lambda values: list(map(decode, values)), records), shape, dtype)
 
 
 def decode_bytes(records: TensorBuffer, name: str) -> TensorBuffer:

@@ -23,7 +23,7 @@ def random_order(seed: int | None, shard: int = 0) -> np.random.Generator:
     return random_numbers() if seed in (None, -1) else numbers_from((int(seed or 0), shard))
 
 
-def endless(read_epoch: Callable[[int], Iterator[_Item]], what: str) -> Iterator[_Item]:
+def repeat_epochs(read_epoch: Callable[[int], Iterator[_Item]], what: str) -> Iterator[_Item]:
     """Yield the items of epoch 0, epoch 1, and so on.
 
     Raises:

@@ -9,7 +9,7 @@ import numpy as np
 
 from oneflow.base.dtype import DType, tensor_buffer
 from oneflow.tensor.batch_sharding import BatchSharding
-from oneflow.tensor.feeds import Values, current_feeds
+from oneflow.tensor.host_inputs import Values, current_host_inputs
 from oneflow.tensor.tensor import Tensor
 
 
@@ -36,7 +36,7 @@ class TensorBuffer:
     ) -> None:
         self.shape = sources[0].shape if shape is None else shape
         self.sharding = sources[0].sharding if sharding is None else sharding
-        self.is_deferred = current_feeds() is not None
+        self.is_deferred = current_host_inputs() is not None
         self._compute, self._sources = compute, sources
         self._values: list | None = None if self.is_deferred else self._computed({})
 
@@ -105,7 +105,7 @@ def dense(buffer: TensorBuffer, shape: Sequence[int] | None, dtype: DType) -> Te
         batch = np.stack(arrays).reshape(len(arrays) // math.prod(rest), *rest, *expected)
         return sharding.tensor(batch.astype(dtype.numpy, copy=False))
 
-    capture, sharding = current_feeds(), buffer.sharding
+    capture, sharding = current_host_inputs(), buffer.sharding
     if capture is not None and sharding.placement is None:
         sharding = capture.sharding
     if capture is None or not buffer.is_deferred:

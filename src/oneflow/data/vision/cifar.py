@@ -10,7 +10,7 @@ import numpy as np
 
 from oneflow.checkpoint.load_errors import load_errors
 from oneflow.checkpoint.numpy_pickle import read_numpy_pickle
-from oneflow.data.vision.archives import download_and_extract_archive
+from oneflow.data.vision.archive import download_and_extract_archive
 from oneflow.data.vision.datasets import VisionDataset, require_files
 from oneflow.data.vision.image import pillow
 

@@ -78,8 +78,8 @@ def load_image(path: str | Path) -> Any:
 def _in_colors(image: Any) -> Any:
     if image.mode.startswith("I;16"):
         # Pillow's own conversion makes all that is above 255 white.
-        gray = (np.asarray(image) >> 8).astype(np.uint8)
-        return pillow().fromarray(gray).convert("RGB")
+        scaled = (np.asarray(image) >> 8).astype(np.uint8)
+        return pillow().fromarray(scaled).convert("RGB")
     if image.mode == "P" and "transparency" in image.info:
         image = image.convert("RGBA")
     return image.convert("RGB")
@@ -146,9 +146,9 @@ def make_dataset(
                 if valid:
                     samples.append((path, target))
         if len(samples) == before and not allow_empty:
-            ending = f"; files end with {extensions}" if extensions else ""
+            note = f"; files end with {extensions}" if extensions else ""
             raise FileNotFoundError(
-                f"Found no valid file for the class {name} in {directory}{ending}"
+                f"Found no valid file for the class {name} in {directory}{note}"
             )
     return samples
 

@@ -55,7 +55,7 @@ def place_of(image: Tensor) -> Any:
     return image.placement if image.is_global else image.device
 
 
-def constant_beside(image: Tensor, array: np.ndarray) -> Tensor:
+def constant_like(image: Tensor, array: np.ndarray) -> Tensor:
     """Return an array as a tensor on a tensor's device, whole on each of a global tensor."""
     return import_array(array, device=place_of(image))
 
@@ -234,14 +234,14 @@ def pad(
     check_image(img)
     widths = _padding_widths(padding)
     if padding_mode == "constant":
-        return _constant_border(img, widths, fill)
+        return _pad_constant(img, widths, fill)
     left, top, right, bottom = widths
     height, width = size_of(img)
-    rows = _border_indices(height, top, bottom, padding_mode)
-    columns = _border_indices(width, left, right, padding_mode)
+    rows = _padding_indices(height, top, bottom, padding_mode)
+    columns = _padding_indices(width, left, right, padding_mode)
     if isinstance(img, Tensor):
-        taken = img.index_select(-2, constant_beside(img, rows))
-        return taken.index_select(-1, constant_beside(img, columns))
+        taken = img.index_select(-2, constant_like(img, rows))
+        return taken.index_select(-1, constant_like(img, columns))
     padded = np.asarray(img)[rows][:, columns]
     return like_pillow(img, padded) if is_pillow(img) else padded
 
@@ -256,7 +256,7 @@ def _padding_widths(sizes: int | Sequence[int]) -> tuple[int, int, int, int]:
     return left, top, right, bottom
 
 
-def _constant_border(image: Any, widths: tuple[int, int, int, int], fill: Any) -> Any:
+def _pad_constant(image: Any, widths: tuple[int, int, int, int], fill: Any) -> Any:
     left, top, right, bottom = widths
     if isinstance(image, Tensor):
         return tensor_padding.pad(image, (left, right, top, bottom), "constant", fill)
@@ -280,27 +280,27 @@ def pillow_fill(image: Any, fill: Any) -> Any:
     Raises:
         ValueError: there are not as many numbers as bands.
     """
-    bands = len(image.getbands())
-    numbers = tuple(fill) if isinstance(fill, Sequence) else (fill or 0,) * bands
-    numbers = numbers * bands if len(numbers) == 1 else numbers
-    if len(numbers) != bands:
-        raise ValueError(f"fill has {len(numbers)} numbers, but the image has {bands} bands")
+    channels = len(image.getbands())
+    numbers = tuple(fill) if isinstance(fill, Sequence) else (fill or 0,) * channels
+    numbers = numbers * channels if len(numbers) == 1 else numbers
+    if len(numbers) != channels:
+        raise ValueError(f"fill has {len(numbers)} numbers, but the image has {channels} bands")
     if image.mode != "F":
         numbers = tuple(map(int, numbers))
-    return numbers if bands > 1 else numbers[0]
+    return numbers if channels > 1 else numbers[0]
 
 
 def like_pillow(image: Any, array: np.ndarray) -> Any:
     """Return pixels of the kind of a Pillow image as one, with its palette."""
-    made = pillow().fromarray(np.ascontiguousarray(array))
-    if made.mode != image.mode:
-        made = pillow().frombytes(image.mode, made.size, made.tobytes())
+    result = pillow().fromarray(np.ascontiguousarray(array))
+    if result.mode != image.mode:
+        result = pillow().frombytes(image.mode, result.size, result.tobytes())
     if image.palette:
-        made.putpalette(image.palette)
-    return made
+        result.putpalette(image.palette)
+    return result
 
 
-def _border_indices(length: int, before: int, after: int, mode: Any) -> np.ndarray:
+def _padding_indices(length: int, before: int, after: int, mode: Any) -> np.ndarray:
     """Return which of `length` pixels stand in a row that is padded on both sides."""
     inside = np.arange(length)[max(-before, 0) : length - max(-after, 0)]
     return np.pad(inside, (max(before, 0), max(after, 0)), mode)

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from oneflow.checkpoint.load_errors import load_errors
-from oneflow.data.vision.archives import download_from_mirrors
+from oneflow.data.vision.archive import download_from_mirrors
 from oneflow.data.vision.datasets import VisionDataset, require_files
 from oneflow.data.vision.image import pillow
 from oneflow.tensor.tensor import Tensor
@@ -120,8 +120,8 @@ class MNIST(VisionDataset):
     def download(self) -> None:
         """Get the files of this part that are missing."""
         for name, md5 in self.resources:
-            mine = name.startswith("train" if self.train else "t10k")
-            if mine and not self._file(name.removesuffix(".gz")).exists():
+            selected = name.startswith("train" if self.train else "t10k")
+            if selected and not self._file(name.removesuffix(".gz")).exists():
                 download_from_mirrors(self.mirrors, self.raw_folder, name, md5)
 
     def _file(self, name: str) -> Path:

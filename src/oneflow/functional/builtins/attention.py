@@ -52,8 +52,8 @@ def fused_multi_head_attention_inference(
     q = _heads_of(query, num_heads, query_hidden_slice_start, query_hidden_slice_end)
     k = _heads_of(key, num_heads, key_hidden_slice_start, key_hidden_slice_end)
     v = _heads_of(value, num_heads, value_hidden_slice_start, value_hidden_slice_end)
-    attended = scaled_dot_product_attention(q, k, v, is_causal=causal)
-    return attended.transpose(1, 2).flatten(2)
+    output = scaled_dot_product_attention(q, k, v, is_causal=causal)
+    return output.transpose(1, 2).flatten(2)
 
 
 def _heads_of(x: Tensor, count: int, start: int, end: int) -> Tensor:

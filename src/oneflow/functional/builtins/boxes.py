@@ -38,8 +38,8 @@ def fused_get_boundding_boxes_coord(
     return (*_edges(x1, w1), *_edges(y1, h1), *_edges(x2, w2), *_edges(y2, h2))
 
 
-def _edges(centre: Tensor, size: Tensor) -> tuple[Tensor, Tensor]:
-    return centre - size / 2, centre + size / 2
+def _edges(center: Tensor, size: Tensor) -> tuple[Tensor, Tensor]:
+    return center - size / 2, center + size / 2
 
 
 @function(method=False, namespace="_C")

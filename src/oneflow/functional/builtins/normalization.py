@@ -215,7 +215,7 @@ def _with_indices(pool: Any) -> Any:
 max_pool1d, max_pool2d, max_pool3d = map(_with_indices, (pool1d, pool2d, pool3d))
 
 
-def _adaptive_maxima(count: int) -> Any:
+def _adaptive_max_pool(count: int) -> Any:
     """The builtin of adaptive pooling over `count` dimensions."""
 
     def builtin(input: Tensor, output_size: Any) -> tuple[Tensor, Tensor]:
@@ -226,4 +226,4 @@ def _adaptive_maxima(count: int) -> Any:
     return function(method=False, namespace="_C")(builtin)
 
 
-adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d = map(_adaptive_maxima, (1, 2, 3))
+adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d = map(_adaptive_max_pool, (1, 2, 3))

@@ -196,12 +196,14 @@ def fused_glu(
         hidden, gate = linear(x, w, b).chunk(2, -1)
     else:
         hidden, gate = linear(x, w, b), linear(x, v, c)
-    if activation not in _GATES:
-        raise RuntimeError(f"`activation` must be one of {sorted(_GATES)}, got {activation!r}")
-    return hidden * _GATES[activation](gate)
+    if activation not in _ACTIVATION_OF_GATE:
+        raise RuntimeError(
+            f"`activation` must be one of {sorted(_ACTIVATION_OF_GATE)}, got {activation!r}"
+        )
+    return hidden * _ACTIVATION_OF_GATE[activation](gate)
 
 
-_GATES: dict[str, Any] = {
+_ACTIVATION_OF_GATE: dict[str, Any] = {
     "none": lambda gate: gate,
     "sigmoid": lambda gate: gate.sigmoid(),
     "relu": relu,

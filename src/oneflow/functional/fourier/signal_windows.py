@@ -10,10 +10,10 @@ from typing import Any
 
 from oneflow.functional.fourier.window_values import (
     Formula,
-    bell,
     coefficients,
-    cosines,
+    cosine_sum,
     decay,
+    gaussian_curve,
     half_cosine,
     kaiser as kaiser_values,
     make_window,
@@ -51,7 +51,7 @@ def general_cosine(M: int, *, a: Sequence[float], sym: bool = True, **options: A
         >>> flow.signal.windows.general_cosine(5, a=[0.5, 0.5])
         tensor([0.0000, 0.5000, 1.0000, 0.5000, 0.0000], dtype=oneflow.float32)
     """
-    return _window("general_cosine", cosines(*coefficients(a)), M, sym, options)
+    return _window("general_cosine", cosine_sum(*coefficients(a)), M, sym, options)
 
 
 @function(method=False, namespace="signal.windows")
@@ -63,7 +63,7 @@ def general_hamming(M: int, *, alpha: float = 0.54, sym: bool = True, **options:
         >>> flow.signal.windows.general_hamming(3)
         tensor([0.0800, 1.0000, 0.0800], dtype=oneflow.float32)
     """
-    return _window("general_hamming", cosines(alpha, 1 - alpha), M, sym, options)
+    return _window("general_hamming", cosine_sum(alpha, 1 - alpha), M, sym, options)
 
 
 @function(method=False, namespace="signal.windows")
@@ -75,7 +75,7 @@ def hann(M: int, *, sym: bool = True, **options: Any) -> Tensor:
         >>> flow.signal.windows.hann(5)
         tensor([0.0000, 0.5000, 1.0000, 0.5000, 0.0000], dtype=oneflow.float32)
     """
-    return _window("hann", cosines(0.5, 0.5), M, sym, options)
+    return _window("hann", cosine_sum(0.5, 0.5), M, sym, options)
 
 
 @function(method=False, namespace="signal.windows")
@@ -87,7 +87,7 @@ def hamming(M: int, *, sym: bool = True, **options: Any) -> Tensor:
         >>> flow.signal.windows.hamming(3)
         tensor([0.0800, 1.0000, 0.0800], dtype=oneflow.float32)
     """
-    return _window("hamming", cosines(0.54, 0.46), M, sym, options)
+    return _window("hamming", cosine_sum(0.54, 0.46), M, sym, options)
 
 
 @function(method=False, namespace="signal.windows")
@@ -99,7 +99,7 @@ def blackman(M: int, *, sym: bool = True, **options: Any) -> Tensor:
         >>> flow.signal.windows.blackman(5).sum()
         tensor(1.6800, dtype=oneflow.float32)
     """
-    return _window("blackman", cosines(0.42, 0.5, 0.08), M, sym, options)
+    return _window("blackman", cosine_sum(0.42, 0.5, 0.08), M, sym, options)
 
 
 @function(method=False, namespace="signal.windows")
@@ -111,7 +111,9 @@ def nuttall(M: int, *, sym: bool = True, **options: Any) -> Tensor:
         >>> flow.signal.windows.nuttall(3).sum()
         tensor(1.0007, dtype=oneflow.float32)
     """
-    return _window("nuttall", cosines(0.3635819, 0.4891775, 0.1365995, 0.0106411), M, sym, options)
+    return _window(
+        "nuttall", cosine_sum(0.3635819, 0.4891775, 0.1365995, 0.0106411), M, sym, options
+    )
 
 
 @function(method=False, namespace="signal.windows")
@@ -140,14 +142,14 @@ def cosine(M: int, *, sym: bool = True, **options: Any) -> Tensor:
 
 @function(method=False, namespace="signal.windows")
 def gaussian(M: int, *, std: float = 1.0, sym: bool = True, **options: Any) -> Tensor:
-    """A bell curve of standard deviation `std`; arguments as in `general_cosine`.
+    """A bell of standard deviation `std`; arguments as in `general_cosine`.
 
     Example:
         >>> import oneflow as flow
         >>> flow.signal.windows.gaussian(3)
         tensor([0.6065, 1.0000, 0.6065], dtype=oneflow.float32)
     """
-    return _window("gaussian", bell(positive("gaussian", std, "std")), M, sym, options)
+    return _window("gaussian", gaussian_curve(positive("gaussian", std, "std")), M, sym, options)
 
 
 @function(method=False, namespace="signal.windows")

@@ -59,7 +59,7 @@ def make_window(
     return with_grad(cast_to(values, dtype), requires_grad)
 
 
-def cosines(*weights: float) -> Formula:
+def cosine_sum(*weights: float) -> Formula:
     """The formula of a sum of cosines, with these weights of alternating signs.
 
     Raises:
@@ -98,7 +98,7 @@ def half_cosine(places: Tensor, last: float) -> Tensor:
     return ((places + 0.5) * (math.pi / (last + 1))).sin()
 
 
-def bell(deviation: float) -> Formula:
+def gaussian_curve(deviation: float) -> Formula:
     """The formula of a normal distribution's density, 1 in the middle."""
     return lambda places, last: (-(((places - last / 2) / deviation) ** 2) / 2).exp()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from oneflow.functional.fourier.window_values import cosines, kaiser, make_window, triangle
+from oneflow.functional.fourier.window_values import cosine_sum, kaiser, make_window, triangle
 from oneflow.functional.registry import function
 from oneflow.tensor.tensor import Tensor
 
@@ -26,7 +26,7 @@ def hann_window(window_length: int, periodic: bool = True, **options: Any) -> Te
         >>> flow.hann_window(4)
         tensor([0.0000, 0.5000, 1.0000, 0.5000], dtype=oneflow.float32)
     """
-    return make_window("hann_window", cosines(0.5, 0.5), window_length, not periodic, **options)
+    return make_window("hann_window", cosine_sum(0.5, 0.5), window_length, not periodic, **options)
 
 
 @function(method=False)
@@ -45,7 +45,7 @@ def hamming_window(
         tensor([0.0800, 0.5400, 1.0000, 0.5400], dtype=oneflow.float32)
     """
     return make_window(
-        "hamming_window", cosines(alpha, beta), window_length, not periodic, **options
+        "hamming_window", cosine_sum(alpha, beta), window_length, not periodic, **options
     )
 
 
@@ -59,7 +59,7 @@ def blackman_window(window_length: int, periodic: bool = True, **options: Any) -
         tensor(1.6800, dtype=oneflow.float32)
     """
     return make_window(
-        "blackman_window", cosines(0.42, 0.5, 0.08), window_length, not periodic, **options
+        "blackman_window", cosine_sum(0.42, 0.5, 0.08), window_length, not periodic, **options
     )
 
 

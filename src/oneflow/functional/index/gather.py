@@ -174,8 +174,8 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
     shape = list(broadcast_shapes(*map(tuple, common)))
     wide = [[*shape[:at], x.shape[at], *shape[at + 1 :]] for x in (input, indices)]
     # Unlike `gather`, it counts negative positions from the end.
-    counted = indices + (indices < 0) * input.shape[at]
-    return gather(input.expand(wide[0]), at, counted.expand(wide[1]))
+    nonnegative = indices + (indices < 0) * input.shape[at]
+    return gather(input.expand(wide[0]), at, nonnegative.expand(wide[1]))
 
 
 @function()

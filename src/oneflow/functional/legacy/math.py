@@ -330,8 +330,8 @@ def reduce_variance(input_tensor: Tensor, axis: Axes = None, keepdims: bool = Fa
         >>> flow.math.reduce_variance(flow.tensor([1.0, 3.0]))
         tensor(1., dtype=oneflow.float32)
     """
-    centred = input_tensor - sums.mean(input_tensor, axis, True)
-    return sums.mean(unary.square(centred), axis, keepdims)
+    deviation = input_tensor - sums.mean(input_tensor, axis, True)
+    return sums.mean(unary.square(deviation), axis, keepdims)
 
 
 @function(method=False, namespace="math")

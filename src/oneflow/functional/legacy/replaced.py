@@ -145,7 +145,7 @@ def slice_(x: Tensor, begin: Sequence[int | None], size: Sequence[int | None]) -
     return stack.slice_(x, bounds)
 
 
-def _descends(direction: str) -> bool:
+def _is_descending(direction: str) -> bool:
     """Return True for "DESCENDING".
 
     Raises:
@@ -173,7 +173,7 @@ def sort(input: Tensor, axis: int = -1, direction: str = "ASCENDING") -> Tensor:
         >>> flow.sort(flow.tensor([1, 3, 2]), direction="DESCENDING")
         tensor([3, 2, 1], dtype=oneflow.int64)
     """
-    return search.sort(input, axis, _descends(direction))[0]
+    return search.sort(input, axis, _is_descending(direction))[0]
 
 
 @function(method=False, namespace=_NAMESPACE)
@@ -185,7 +185,7 @@ def argsort(input: Tensor, axis: int = -1, direction: str = "ASCENDING") -> Tens
         >>> flow.argsort(flow.tensor([1, 3, 2]), direction="DESCENDING")
         tensor([1, 2, 0], dtype=oneflow.int32)
     """
-    return search.sort(input, axis, _descends(direction))[1].to(dt.int32)
+    return search.sort(input, axis, _is_descending(direction))[1].to(dt.int32)
 
 
 @function(method=False, namespace=_NAMESPACE)

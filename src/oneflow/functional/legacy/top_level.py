@@ -32,10 +32,10 @@ def _around(padding: int | Sequence[int]) -> list[int]:
     Raises:
         ValueError: there is neither one number nor four.
     """
-    amounts = [padding] * 4 if isinstance(padding, int) else list(padding)
-    if len(amounts) != 4:
+    pads = [padding] * 4 if isinstance(padding, int) else list(padding)
+    if len(pads) != 4:
         raise ValueError(f"`padding` must be one integer or four, got {padding}")
-    return amounts
+    return pads
 
 
 @function(method=False)
@@ -147,8 +147,8 @@ def same_padding(
     first = 2 if data_format == FORMATS[count][0] else 1
     size = x.shape[first : first + count]
     pairs = spatial_padding(padding, size, window, sizes_of(strides, count, "strides"))
-    amounts = [amount for pair in reversed(pairs) for amount in pair]
-    return paddings.pad(x, [0, 0] * (2 - first) + amounts)
+    pads = [amount for pair in reversed(pairs) for amount in pair]
+    return paddings.pad(x, [0, 0] * (2 - first) + pads)
 
 
 @function(method=False)

@@ -12,7 +12,7 @@ from oneflow.tensor.tensor import Tensor
 Padding = str | Sequence[Sequence[int]] | Sequence[int] | int
 # Orders of dimensions by the number of spatial ones: channels first, channels last.
 FORMATS = {1: ("NCW", "NWC"), 2: ("NCHW", "NHWC"), 3: ("NCDHW", "NDHWC")}
-_CONVOLUTIONS = {1: conv.conv1d, 2: conv.conv2d, 3: conv.conv3d}
+_CONV = {1: conv.conv1d, 2: conv.conv2d, 3: conv.conv3d}
 _MAX_POOL = {1: pooling.max_pool1d, 2: pooling.max_pool2d, 3: pooling.max_pool3d}
 _AVG_POOL = {1: pooling.avg_pool1d, 2: pooling.avg_pool2d, 3: pooling.avg_pool3d}
 
@@ -64,24 +64,24 @@ def spatial_padding(
                 "padding must be 'VALID', 'SAME', 'SAME_UPPER', 'SAME_LOWER' or amounts, "
                 f"got {padding!r}"
             )
-        pairs = []
+        sides = []
         for n, k, s in zip(size, window, stride, strict=True):
             total = max((-(-n // s) - 1) * s + k - n, 0)
             small, large = total // 2, total - total // 2
-            pairs.append((large, small) if kind == "SAME_LOWER" else (small, large))
-        return pairs
+            sides.append((large, small) if kind == "SAME_LOWER" else (small, large))
+        return sides
     if isinstance(padding, int):
         return [(padding, padding)] * count
-    amounts = [[each, each] if isinstance(each, int) else list(each) for each in padding]
-    if len(amounts) == count + 2:
-        if any(amounts[0]) or any(amounts[1]):
+    sides = [[each, each] if isinstance(each, int) else list(each) for each in padding]
+    if len(sides) == count + 2:
+        if any(sides[0]) or any(sides[1]):
             raise ValueError(f"only spatial dimensions can be padded, got {list(padding)}")
-        amounts = amounts[2:]
-    if len(amounts) != count or any(len(each) != 2 for each in amounts):
+        sides = sides[2:]
+    if len(sides) != count or any(len(each) != 2 for each in sides):
         raise ValueError(
             f"padding must have amounts for {count} spatial dimensions, got {list(padding)}"
         )
-    return [(before, after) for before, after in amounts]
+    return [(before, after) for before, after in sides]
 
 
 def _channels_first(
@@ -128,7 +128,7 @@ def _convolution(
             pad = tuple(before for before, _ in pairs)
         else:
             x = _padded(x, pairs)
-        return _CONVOLUTIONS[count](x, weight, bias, stride, pad, dilation, groups)
+        return _CONV[count](x, weight, bias, stride, pad, dilation, groups)
 
     return _channels_first(input, data_format, count, compute)
 
@@ -312,8 +312,8 @@ def conv2d_transpose(
         full = conv.conv_transpose2d(x, weight, stride=stride, dilation=dilation)
         for dim, (size, (before, _)) in enumerate(zip(spatial, pairs, strict=True), 2):
             missing = max(before + size - full.shape[dim], 0)
-            grown = [(0, missing) if dim == each else (0, 0) for each in (2, 3)]
-            full = _padded(full, grown).narrow(dim, before, size)
+            pads = [(0, missing) if dim == each else (0, 0) for each in (2, 3)]
+            full = _padded(full, pads).narrow(dim, before, size)
         return full
 
     return _channels_first(value, data_format, 2, compute)

@@ -87,8 +87,8 @@ def vector_norm(
     if ord == 0:
         # A sum of constants that depend on the elements: their gradient is 0, as in PyTorch.
         signs = call(sign, call(abs_, x))
-        counted = call(where, call(ne, x, 0), 1.0, signs)
-        return cast_to(call(reduce.sum_, counted, **keep), real)
+        nonzero = call(where, call(ne, x, 0), 1.0, signs)
+        return cast_to(call(reduce.sum_, nonzero, **keep), real)
     if ord == 1 or math.isinf(ord):
         chosen = reduce.sum_ if ord == 1 else reduce.amax if ord > 0 else reduce.amin
         return call(chosen, call(abs_, x), **keep)

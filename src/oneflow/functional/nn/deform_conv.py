@@ -7,7 +7,7 @@ from typing import Any
 from oneflow.functional.linalg.matmul import matmul
 from oneflow.functional.nn.spatial import per_dimension
 from oneflow.functional.registry import function
-from oneflow.primitives.operators.grid_sample import deformed_patches
+from oneflow.primitives.operators.grid_sample import deform_patches
 from oneflow.tensor.call import call
 from oneflow.tensor.tensor import Tensor
 
@@ -80,7 +80,7 @@ def deform_conv2d(
     ]
     groups, moved = _groups(input, offset, weight, mask, places)
     patches = call(
-        deformed_patches,
+        deform_patches,
         input,
         offset,
         kernel=kernel,

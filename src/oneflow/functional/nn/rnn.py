@@ -15,7 +15,7 @@ from oneflow.tensor.tensor import Tensor
 
 States = tuple[Tensor, ...]
 # Gates per mode: how many times the hidden size the weights have rows.
-GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
+GATE_COUNT = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
 
 
 class Weights(NamedTuple):

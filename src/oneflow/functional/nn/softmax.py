@@ -147,5 +147,5 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
             f"Halving dimension must be even, but dimension {dim} is size {spec.shape[dim]}"
         )
     half = spec.shape[dim] // 2
-    values, gates = call(split, input, sizes=(half, half), dim=dim)
-    return call(p.mul, values, call(p.sigmoid, gates))
+    values, gate = call(split, input, sizes=(half, half), dim=dim)
+    return call(p.mul, values, call(p.sigmoid, gate))

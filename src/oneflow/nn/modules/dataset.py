@@ -14,11 +14,11 @@ from oneflow.base.dtype import DType
 from oneflow.base.placement import Placement
 from oneflow.data.readers import images, records
 from oneflow.data.readers.coco import CocoAnnotations, coco_batch, coco_source
-from oneflow.data.readers.coins import flip_coins, seeded_generator
+from oneflow.data.readers.coin_flip import random_coin_flip, seeded_generator
 from oneflow.data.readers.indexed import (
-    document_part,
     raw_source,
     read_indexed_tokens,
+    split_range,
     token_source,
 )
 from oneflow.data.readers.records import BatchSource, PartFiles, ShuffleOptions, record_source
@@ -240,9 +240,9 @@ class OFRecordImageGpuDecoderRandomCropResize(Module):
 
     def forward(self, input: TensorBuffer) -> Tensor:
         """Return uint8 (N, height, width, 3) images in the order RGB, from bytes."""
-        decoded = images.decode(input, color_space="RGB")
+        image = images.decode(input, color_space="RGB")
         parts = images.random_crops(
-            decoded, self.random, self.num_attempts, self.random_area, self.random_aspect_ratio
+            image, self.random, self.num_attempts, self.random_area, self.random_aspect_ratio
         )
         return images.ResizeOptions(self.size).fixed(parts)
 
@@ -283,7 +283,7 @@ class CoinFlip(Module):
 
     def forward(self) -> Tensor:
         """Return the next coins."""
-        return flip_coins(self.batch_size, self.probability, self.generator, self.sharding)
+        return random_coin_flip(self.batch_size, self.probability, self.generator, self.sharding)
 
 
 class COCOReader(BatchReader):
@@ -438,7 +438,7 @@ class GPTIndexedBinDataReader(BatchReader):
         sbp: Any = None,
     ) -> None:
         indexed = read_indexed_tokens(data_file_prefix)
-        part = document_part(len(indexed.starts) - 1, split_sizes, split_index)
+        part = split_range(len(indexed.starts) - 1, split_sizes, split_index)
         random = random_order(random_seed) if shuffle else None
         sharding = batch_sharding_of(device, placement, sbp)
         super().__init__(

@@ -103,7 +103,7 @@ class ImageResize(Module):
     ) -> None:
         super().__init__()
         old = images.OldResizeOptions(color_space, interp_type, resize_shorter, resize_x, resize_y)
-        self.chosen = old.applied_to(
+        self.chosen = old.update(
             images.ResizeOptions(
                 target_size,
                 min_size,

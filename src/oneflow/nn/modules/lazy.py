@@ -95,23 +95,23 @@ _TRACKED = {"affine": True, "track_running_stats": True}
 
 
 class _LazyModule(Module):
-    """Base of lazy layers: `become` of the same arguments, after the number of inputs.
+    """Base of lazy layers: `cls_to_become` of the same arguments, after the number of inputs.
 
     Attributes:
-        become: the class of the layer after its first input.
+        cls_to_become: the class of the layer after its first input.
         size_dim: the dimension of the input that is counted.
     """
 
-    become: ClassVar[type[Module]]
+    cls_to_become: ClassVar[type[Module]]
     size_dim: ClassVar[int] = 1
-    # Arguments that `become` has other defaults for.
+    # Arguments that `cls_to_become` has other defaults for.
     _defaults: ClassVar[dict[str, Any]] = {}
     # Of the weight in a state dict: the dimension that tells the number of inputs.
     _weight_dim: ClassVar[int] = 1
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
-        bound = inspect.signature(self.become).bind(1, *args, **kwargs).arguments
+        bound = inspect.signature(self.cls_to_become).bind(1, *args, **kwargs).arguments
         self._size_name, *_ = bound
         self._arguments = {**self._defaults, **bound}
         self._groups = bound.get("groups", 1)
@@ -130,7 +130,7 @@ class _LazyModule(Module):
         self.register_forward_pre_hook(_initialize)
 
     def _make(self, size: int) -> Module:
-        return self.become(**{**self._arguments, self._size_name: size})
+        return self.cls_to_become(**{**self._arguments, self._size_name: size})
 
     def has_uninitialized_params(self) -> bool:
         """Return True: an initialised layer is of another class."""
@@ -138,21 +138,21 @@ class _LazyModule(Module):
 
     def initialize_parameters(self, size: int) -> None:
         """Become a layer of that many inputs."""
-        made = self._make(size)
-        for name, parameter in made._parameters.items():
+        module = self._make(size)
+        for name, parameter in module._parameters.items():
             lazy = self._parameters[name]
             if isinstance(lazy, UninitializedParameter):
                 lazy.materialize(parameter)
-        for name, buffer in made._buffers.items():
+        for name, buffer in module._buffers.items():
             lazy = self._buffers[name]
             if lazy is not None:
                 self._buffers[name] = buffer.to(device=lazy.device, dtype=lazy.dtype)
-        state = {**vars(self), **{k: v for k, v in vars(made).items() if k not in vars(self)}}
+        state = {**vars(self), **{k: v for k, v in vars(module).items() if k not in vars(self)}}
         hooks = state["_forward_pre_hooks"]
         for number in [n for n, hook in hooks.items() if hook.function is _initialize]:
             del hooks[number]
         del state["_arguments"], state["_groups"], state["_size_name"]
-        object.__setattr__(self, "__class__", self.become)
+        object.__setattr__(self, "__class__", self.cls_to_become)
         vars(self).clear()
         vars(self).update(state)
 
@@ -187,7 +187,7 @@ class LazyLinear(_LazyModule):
         (oneflow.Size([2, 3]), Linear(in_features=5, out_features=3, bias=True))
     """
 
-    become = linear.Linear
+    cls_to_become = linear.Linear
     size_dim = -1
 
 
@@ -200,7 +200,7 @@ class LazyConv1d(_LazyModule):
         oneflow.Size([1, 6, 7])
     """
 
-    become = conv.Conv1d
+    cls_to_become = conv.Conv1d
     size_dim = -2
 
 
@@ -213,7 +213,7 @@ class LazyConvTranspose1d(_LazyModule):
         oneflow.Size([1, 6, 11])
     """
 
-    become = conv.ConvTranspose1d
+    cls_to_become = conv.ConvTranspose1d
     size_dim = -2
     _weight_dim = 0
 
@@ -227,7 +227,7 @@ class LazyBatchNorm1d(_LazyModule):
         oneflow.Size([1, 4, 9])
     """
 
-    become = batchnorm.BatchNorm1d
+    cls_to_become = batchnorm.BatchNorm1d
     _weight_dim = 0
 
 
@@ -240,7 +240,7 @@ class LazyInstanceNorm1d(_LazyModule):
         oneflow.Size([1, 4, 9])
     """
 
-    become = batchnorm.InstanceNorm1d
+    cls_to_become = batchnorm.InstanceNorm1d
     _weight_dim = 0
     _defaults: ClassVar[dict[str, Any]] = _TRACKED
 
@@ -254,7 +254,7 @@ class LazyConv2d(_LazyModule):
         oneflow.Size([1, 6, 7, 7])
     """
 
-    become = conv.Conv2d
+    cls_to_become = conv.Conv2d
     size_dim = -3
 
 
@@ -267,7 +267,7 @@ class LazyConvTranspose2d(_LazyModule):
         oneflow.Size([1, 6, 11, 11])
     """
 
-    become = conv.ConvTranspose2d
+    cls_to_become = conv.ConvTranspose2d
     size_dim = -3
     _weight_dim = 0
 
@@ -281,7 +281,7 @@ class LazyBatchNorm2d(_LazyModule):
         oneflow.Size([1, 4, 9, 9])
     """
 
-    become = batchnorm.BatchNorm2d
+    cls_to_become = batchnorm.BatchNorm2d
     _weight_dim = 0
 
 
@@ -294,7 +294,7 @@ class LazyInstanceNorm2d(_LazyModule):
         oneflow.Size([1, 4, 9, 9])
     """
 
-    become = batchnorm.InstanceNorm2d
+    cls_to_become = batchnorm.InstanceNorm2d
     _weight_dim = 0
     _defaults: ClassVar[dict[str, Any]] = _TRACKED
 
@@ -308,7 +308,7 @@ class LazyConv3d(_LazyModule):
         oneflow.Size([1, 6, 7, 7, 7])
     """
 
-    become = conv.Conv3d
+    cls_to_become = conv.Conv3d
     size_dim = -4
 
 
@@ -321,7 +321,7 @@ class LazyConvTranspose3d(_LazyModule):
         oneflow.Size([1, 6, 11, 11, 11])
     """
 
-    become = conv.ConvTranspose3d
+    cls_to_become = conv.ConvTranspose3d
     size_dim = -4
     _weight_dim = 0
 
@@ -335,7 +335,7 @@ class LazyBatchNorm3d(_LazyModule):
         oneflow.Size([1, 4, 9, 9, 9])
     """
 
-    become = batchnorm.BatchNorm3d
+    cls_to_become = batchnorm.BatchNorm3d
     _weight_dim = 0
 
 
@@ -348,6 +348,6 @@ class LazyInstanceNorm3d(_LazyModule):
         oneflow.Size([1, 4, 9, 9, 9])
     """
 
-    become = batchnorm.InstanceNorm3d
+    cls_to_become = batchnorm.InstanceNorm3d
     _weight_dim = 0
     _defaults: ClassVar[dict[str, Any]] = _TRACKED

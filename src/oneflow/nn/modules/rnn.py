@@ -8,7 +8,7 @@ from typing import Any
 
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType
-from oneflow.functional.nn.rnn import GATES, States, Weights, run_layers, zero_states
+from oneflow.functional.nn.rnn import GATE_COUNT, States, Weights, run_layers, zero_states
 from oneflow.module.module import Module
 from oneflow.module.parameter import Parameter, new_parameter
 from oneflow.nn import init
@@ -70,7 +70,7 @@ class RNNBase(Module):
         self.reset_parameters()
 
     def _check_settings(self) -> None:
-        if self.mode not in GATES:
+        if self.mode not in GATE_COUNT:
             raise ValueError(f"Unrecognized RNN mode: {self.mode}")
         if not 0 <= self.dropout <= 1:
             raise ValueError(
@@ -110,7 +110,7 @@ class RNNBase(Module):
         return [f"_l{layer}", f"_l{layer}_reverse"][: self._directions]
 
     def _add_parameters(self, layer: int, suffix: str, options: dict[str, Any]) -> None:
-        rows = GATES[self.mode] * self.hidden_size
+        rows = GATE_COUNT[self.mode] * self.hidden_size
         width = self.input_size if layer == 0 else self._output_size * self._directions
         shapes = {"weight_ih": (rows, width), "weight_hh": (rows, self._output_size)}
         if self.bias:

@@ -107,9 +107,9 @@ class TransformerEncoderLayer(Module):
         masks = (src_mask, src_key_padding_mask, is_causal)
         if self.norm_first:
             x = src + self._self_attention(self.norm1(src), *masks)
-            return x + self._feed_forward(self.norm2(x))
+            return x + self._ff_block(self.norm2(x))
         x = self.norm1(src + self._self_attention(src, *masks))
-        return self.norm2(x + self._feed_forward(x))
+        return self.norm2(x + self._ff_block(x))
 
     def _self_attention(
         self, x: Tensor, mask: Tensor | None, padding: Tensor | None, is_causal: bool
@@ -119,7 +119,7 @@ class TransformerEncoderLayer(Module):
         )
         return self.dropout1(attention_output[0])
 
-    def _feed_forward(self, x: Tensor) -> Tensor:
+    def _ff_block(self, x: Tensor) -> Tensor:
         return self.dropout2(self.linear2(self.dropout(self.activation(self.linear1(x)))))
 
 
@@ -198,14 +198,14 @@ class TransformerDecoderLayer(Module):
                 self.multihead_attn, self.norm2(tgt), *cross_options
             )
             tgt = tgt + self.dropout2(attention_output)
-            return tgt + self._feed_forward(self.norm3(tgt))
+            return tgt + self._ff_block(self.norm3(tgt))
         x = self.norm1(
             tgt + self.dropout1(_attention_output(self.self_attn, tgt, tgt, *self_options))
         )
         x = self.norm2(x + self.dropout2(_attention_output(self.multihead_attn, x, *cross_options)))
-        return self.norm3(x + self._feed_forward(x))
+        return self.norm3(x + self._ff_block(x))
 
-    def _feed_forward(self, x: Tensor) -> Tensor:
+    def _ff_block(self, x: Tensor) -> Tensor:
         return self.dropout3(self.linear2(self.dropout(self.activation(self.linear1(x)))))
 
 

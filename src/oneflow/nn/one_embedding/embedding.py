@@ -18,7 +18,7 @@ from oneflow.functional.creation import factory_functions, from_data
 from oneflow.functional.nn import embedding as functional
 from oneflow.module.module import Module
 from oneflow.module.parameter import Parameter
-from oneflow.nn.one_embedding.exchange import exchanged_rows, gathered
+from oneflow.nn.one_embedding.exchange import exchange_rows, gathered
 from oneflow.nn.one_embedding.options import (
     Initializer,
     StoreOptions,
@@ -26,7 +26,7 @@ from oneflow.nn.one_embedding.options import (
     make_table_options,
 )
 from oneflow.nn.one_embedding.table_store import TableStore
-from oneflow.tensor.feeds import current_feeds
+from oneflow.tensor.host_inputs import current_host_inputs
 from oneflow.tensor.tensor import Tensor
 
 _SNAPSHOT = "OneEmbeddingSnapshot"
@@ -34,7 +34,7 @@ _KEY_TYPES = ("int32", "int64", "uint32", "uint64")
 
 
 @dataclass(frozen=True)
-class Lookup:
+class LookupRecord:
     """The rows that one forward pass has read.
 
     Attributes:
@@ -117,7 +117,7 @@ class MultiTableEmbedding(Module):
         self.store = TableStore(store_options, widths, tuple(tables), seed)
         # Optimizers and modules know this embedding by a parameter that has no gradient.
         self.shadow = Parameter(factory_functions.zeros(1))
-        self.lookups: list[Lookup] = []
+        self.lookups: list[LookupRecord] = []
         self.step = 0
 
     def extra_repr(self) -> str:
@@ -139,7 +139,7 @@ class MultiTableEmbedding(Module):
             ValueError: the last dimension of `ids` is not that of the tables, or there is no such
                 table.
         """
-        if current_feeds() is not None:
+        if current_host_inputs() is not None:
             raise RuntimeError(
                 f"embedding `{self.name}` reads rows by the values of ids, which a graph does not "
                 "have while it is recorded; look up in eager mode, and let the graph take what "
@@ -180,13 +180,13 @@ class MultiTableEmbedding(Module):
     def _rows(self, keys: np.ndarray, tables: np.ndarray, ids: Tensor) -> Tensor:
         """Return a leaf tensor with the rows of keys, and a length that few others have."""
         width = self.store.embedding_dim
-        found = exchanged_rows(keys, width, self.store.embeddings, tables)
+        found = exchange_rows(keys, width, self.store.embeddings, tables)
         padded = np.zeros((1 << len(keys).bit_length(), width), np.float32)
         padded[: len(keys)] = found
         rows = from_data.from_numpy(padded).to(self.shadow.device)
         if self.training and is_grad_enabled():
             rows.requires_grad_(True)
-            self.lookups.append(Lookup(keys, rows, ids.is_global))
+            self.lookups.append(LookupRecord(keys, rows, ids.is_global))
         return rows
 
     # --- snapshots

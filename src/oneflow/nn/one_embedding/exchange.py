@@ -30,7 +30,7 @@ def gathered(array: np.ndarray) -> list[np.ndarray]:
     return [part[:size] for part, size in zip(parts, sizes, strict=True)]
 
 
-def exchanged_rows(
+def exchange_rows(
     keys: np.ndarray,
     width: int,
     read: Callable[[np.ndarray, np.ndarray], np.ndarray],
@@ -47,13 +47,13 @@ def exchanged_rows(
     if cluster.world_size() == 1:
         return read(keys, *more)
     requested = gathered(keys)
-    beside = [gathered(each) for each in more]
+    others = [gathered(each) for each in more]
     longest = max(map(len, requested))
     rows_of_ranks = np.zeros((len(requested), longest, width), np.float32)
     flat = np.concatenate(requested)
     local = np.flatnonzero(owner_ranks(flat) == cluster.rank())
     unique, first, inverse = np.unique(flat[local], return_index=True, return_inverse=True)
-    chosen = [np.concatenate(each)[local][first] for each in beside]
+    chosen = [np.concatenate(each)[local][first] for each in others]
     rows = read(unique, *chosen)[inverse]
     ranks = np.repeat(np.arange(len(requested)), [len(each) for each in requested])
     positions = np.concatenate([np.arange(len(each)) for each in requested])

@@ -36,22 +36,22 @@ class SmartDecayAdam(Adam):
     """
 
 
-def _catch_up(group: dict[str, Any], parts: np.ndarray, missed: np.ndarray) -> None:
+def _catch_up(group: dict[str, Any], parts: np.ndarray, skipped: np.ndarray) -> None:
     """Let rows take the steps that they missed.
 
     Args:
         group: options of `SmartDecayAdam`.
         parts: of shape (rows, 3, width): embeddings and the two running means; changed.
-        missed: the number of steps that each row missed.
+        skipped: the number of steps that each row missed.
     """
     beta1, beta2 = group["betas"]
-    count = missed[:, None].astype(np.float64)
+    count = skipped[:, None].astype(np.float64)
     mean, square = parts[:, 1].astype(np.float64), parts[:, 2].astype(np.float64)
     ratio = beta1 / np.sqrt(beta2)
     # The moves m β1^i / sqrt(v β2^i) of i = 1, ... are a geometric series.
-    moves = count if ratio == 1 else ratio * (1 - ratio**count) / (1 - ratio)
+    series = count if ratio == 1 else ratio * (1 - ratio**count) / (1 - ratio)
     scale = np.divide(mean, np.sqrt(square), out=np.zeros_like(mean), where=square > 0)
-    parts[:, 0] -= group["lr"] * group.get("lr_scale", 1.0) * moves * scale
+    parts[:, 0] -= group["lr"] * group.get("lr_scale", 1.0) * series * scale
     parts[:, 1] = mean * beta1**count
     parts[:, 2] = square * beta2**count
 
@@ -129,9 +129,9 @@ class EmbeddingOptimizer:
         parts = rows.reshape(len(rows), -1, width)
         group = self._group_of(embedding)
         if isinstance(self.optimizer, SmartDecayAdam):
-            missed = np.where(steps > 0, embedding.step - 1 - steps, 0)
+            skipped = np.where(steps > 0, embedding.step - 1 - steps, 0)
             if parts.shape[1] >= 3:
-                _catch_up(group, parts, missed)
+                _catch_up(group, parts, skipped)
         self._step_rows(group, embedding, parts, gradients, is_new=steps == 0)
         embedding.store.update(keys, parts.reshape(len(keys), -1), embedding.step)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 Initializer = Mapping[str, Any]
-MIB = 2**20
+BYTES_PER_MB = 2**20
 
 
 def make_uniform_initializer(low: float, high: float) -> Initializer:
@@ -116,7 +116,7 @@ def _store(
     else:
         path = tuple(map(os.fspath, persistent_path))
     return StoreOptions(
-        path, capacity, size_factor, None if cache_mb is None else int(cache_mb * MIB)
+        path, capacity, size_factor, None if cache_mb is None else int(cache_mb * BYTES_PER_MB)
     )
 
 

@@ -69,7 +69,7 @@ class SnapshotWriter:
         self._partial.rename(self._folder)
         shutil.rmtree(replaced, ignore_errors=True)
 
-    def abandon(self) -> None:
+    def discard(self) -> None:
         """Leave no trace."""
         for file in self._files.values():
             file.close()
@@ -117,8 +117,8 @@ class SnapshotReader:
 class PersistentTableReader:
     """Yields the keys and rows of a table's snapshot; see `make_persistent_table_reader`."""
 
-    def __init__(self, folders: Sequence[Path], key_type: DType, width: int) -> None:
-        self._readers = [SnapshotReader(each) for each in folders]
+    def __init__(self, paths: Sequence[Path], key_type: DType, width: int) -> None:
+        self._readers = [SnapshotReader(each) for each in paths]
         for each in self._readers:
             if each.details["width"] < width:
                 raise ValueError(
@@ -152,8 +152,8 @@ class PersistentTableReader:
 class PersistentTableWriter:
     """Writes keys and rows as a table's snapshot; see `make_persistent_table_writer`."""
 
-    def __init__(self, folders: Sequence[Path], width: int) -> None:
-        self._writers = [SnapshotWriter(each, width) for each in folders]
+    def __init__(self, paths: Sequence[Path], width: int) -> None:
+        self._writers = [SnapshotWriter(each, width) for each in paths]
         self._width = width
 
     def write(self, keys: np.ndarray, values: np.ndarray) -> None:
@@ -183,7 +183,7 @@ class PersistentTableWriter:
 
     def __exit__(self, kind: Any, *error: Any) -> None:
         for each in self._writers:
-            each.close() if kind is None else each.abandon()
+            each.close() if kind is None else each.discard()
 
     def close(self) -> None:
         """Make the snapshot visible."""
@@ -217,8 +217,8 @@ def make_persistent_table_reader(
         ValueError: rows have fewer numbers, or another dtype.
     """
     _check_value_type(value_type)
-    folders = [snapshot_folder(path, snapshot_name) for path in paths]
-    return PersistentTableReader(folders, key_type, storage_dim)
+    snapshots = [snapshot_folder(path, snapshot_name) for path in paths]
+    return PersistentTableReader(snapshots, key_type, storage_dim)
 
 
 def make_persistent_table_writer(
@@ -249,8 +249,8 @@ def make_persistent_table_writer(
         [([7, 9], [[1.0, 2.0], [3.0, 4.0]])]
     """
     _check_value_type(value_type)
-    folders = [snapshot_folder(path, snapshot_name) for path in paths]
-    return PersistentTableWriter(folders, storage_dim)
+    snapshots = [snapshot_folder(path, snapshot_name) for path in paths]
+    return PersistentTableWriter(snapshots, storage_dim)
 
 
 def _check_value_type(value_type: DType) -> None:

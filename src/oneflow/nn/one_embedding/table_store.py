@@ -119,7 +119,7 @@ class TableStore:
                 numbers = np.arange(start, min(start + _CHUNK, len(keys)))
                 writer.write(keys[numbers], self._rows.read(numbers), self._steps[numbers])
         except BaseException:
-            writer.abandon()
+            writer.discard()
             raise
         writer.close()
 
@@ -157,8 +157,8 @@ class TableStore:
         if not isinstance(given, str):
             return [Path(each) for each in given]
         found = sorted(each for each in Path(given).glob("*-*") if (each / "snapshots").is_dir())
-        mine = [each for each in found if each.name.endswith(f"-{cluster.world_size()}")]
-        return mine or found or [self.path]
+        local = [each for each in found if each.name.endswith(f"-{cluster.world_size()}")]
+        return local or found or [self.path]
 
 
 def _local_path(given: str | tuple[str, ...]) -> Path:

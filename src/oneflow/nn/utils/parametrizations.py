@@ -8,8 +8,8 @@ from oneflow.base.shape import wrap_dim
 from oneflow.differentiation.grad_mode import no_grad
 from oneflow.functional.creation.factory_functions import eye
 from oneflow.functional.linalg.decompositions import qr
-from oneflow.functional.linalg.factorizations import geqrf, householder_product, matrix_exp
 from oneflow.functional.linalg.inverse import solve
+from oneflow.functional.linalg.lapack import geqrf, householder_product, matrix_exp
 from oneflow.functional.random.creation import randn
 from oneflow.functional.shape.concat import cat
 from oneflow.module.module import Module
@@ -83,9 +83,9 @@ class _SpectralNorm(Module):
             matrix = as_matrix(weight.detach(), dim)
             for name, size in zip(("_u", "_v"), matrix.shape, strict=True):
                 self.register_buffer(name, random_unit_vector(size, weight, eps))
-            self._improve(matrix, self._FIRST_STEPS)
+            self._power_method(matrix, self._FIRST_STEPS)
 
-    def _improve(self, matrix: Tensor, steps: int) -> tuple[Tensor, Tensor]:
+    def _power_method(self, matrix: Tensor, steps: int) -> tuple[Tensor, Tensor]:
         """Better singular vectors, which the buffers get, too."""
         with no_grad():
             # As in PyTorch u is improved first, unlike in `oneflow.nn.utils.spectral_norm`.
@@ -98,7 +98,7 @@ class _SpectralNorm(Module):
         if weight.ndim == 1:
             return call(unit_vectors, weight, self.eps, p=2.0, dim=0)
         matrix = as_matrix(weight, self.dim)
-        u, v = self._improve(matrix, self.steps) if self.training else (self._u, self._v)
+        u, v = self._power_method(matrix, self.steps) if self.training else (self._u, self._v)
         return weight / call(singular_value, matrix, u, v)
 
     def right_inverse(self, weight: Tensor) -> Tensor:

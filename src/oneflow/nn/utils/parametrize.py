@@ -77,7 +77,7 @@ class ParametrizationList(ModuleList):
         if not unsafe:
             with no_grad():
                 value = self.forward()
-                _require_alike(module(value), value)
+                _require_same_shape(module(value), value)
         self.unsafe = self.unsafe or unsafe
         self.append(module)
 
@@ -127,7 +127,7 @@ class ParametrizationList(ModuleList):
         return value
 
 
-def _require_alike(value: Tensor, original: Tensor) -> None:
+def _require_same_shape(value: Tensor, original: Tensor) -> None:
     if value.shape != original.shape or value.dtype is not original.dtype:
         raise ValueError(
             "Registering a parametrization may not change the shape or dtype of the tensor, unless "
@@ -196,7 +196,7 @@ def register_parametrization(
     chain = ParametrizationList([parametrization], original, unsafe)
     if not unsafe:
         with no_grad():
-            _require_alike(chain(), original)
+            _require_same_shape(chain(), original)
     delattr(module, tensor_name)
     if not is_parametrized(module):
         base = type(module)

@@ -27,7 +27,7 @@ _DEPTH = _Depth()
 
 
 @contextlib.contextmanager
-def _one_deeper() -> Iterator[None]:
+def _nested() -> Iterator[None]:
     _DEPTH.count += 1
     try:
         with enable_grad():
@@ -113,9 +113,9 @@ def grad_and_value(func: Callable, argnums: Argnums = 0, has_aux: bool = False) 
     """
 
     @functools.wraps(func)
-    def differentiated(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
+    def wrapper(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
         variables = _Variables(args, argnums, "func.grad")
-        with _one_deeper():
+        with _nested():
             result = func(*variables.args, **kwargs)
             output = result[0] if has_aux else result
             if not isinstance(output, Tensor) or output.numel() != 1 or output.ndim:
@@ -126,7 +126,7 @@ def grad_and_value(func: Callable, argnums: Argnums = 0, has_aux: bool = False) 
             found = variables.in_form(variables.gradients(output))
         return variables.finished(found), variables.finished(result)
 
-    return differentiated
+    return wrapper
 
 
 def grad(func: Callable, argnums: Argnums = 0, has_aux: bool = False) -> Callable:
@@ -174,14 +174,14 @@ def vjp(func: Callable, *primals: Any, has_aux: bool = False) -> tuple:
         (tensor([2., 6.], dtype=oneflow.float32),)
     """
     variables = _Variables(primals, tuple(range(len(primals))), "func.vjp")
-    with _one_deeper():
+    with _nested():
         result = func(*variables.args)
     value = result[0] if has_aux else result
     outputs, _ = _flat(value, "func.vjp")
 
     def backward(cotangents: Any) -> tuple:
         weights, _ = _flat(cotangents, "func.vjp")
-        with _one_deeper():
+        with _nested():
             found = variables.in_form(variables.gradients(_inner(outputs, weights)))
         return variables.finished(found)
 
@@ -216,7 +216,7 @@ def jvp(func: Callable, primals: tuple, tangents: tuple, *, has_aux: bool = Fals
     """
     variables = _Variables(primals, tuple(range(len(primals))), "func.jvp")
     directions, _ = _flat(tangents, "func.jvp")
-    with _one_deeper():
+    with _nested():
         result = func(*variables.args)
         outputs, structure = _flat(result[0] if has_aux else result, "func.jvp")
         changes = []
@@ -264,7 +264,7 @@ def jacrev(
     @functools.wraps(func)
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         variables = _Variables(args, argnums, "func.jacrev")
-        with _one_deeper():
+        with _nested():
             result = func(*variables.args, **kwargs)
             outputs, structure = _flat(result[0] if has_aux else result, "func.jacrev")
             found = [variables.in_form(_jacobian_of(each, variables)) for each in outputs]

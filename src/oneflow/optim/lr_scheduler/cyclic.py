@@ -41,11 +41,12 @@ class _MomentumLR(LRScheduler):
     def step(self) -> None:
         super().step()
         if self.cycle_momentum:
-            momenta = self.momenta_at(self.last_step)
-            for group, momentum in zip(self.optimizer.param_groups, momenta, strict=True):
+            momentum_of_groups = self.momentum_at(self.last_step)
+            groups = self.optimizer.param_groups
+            for group, momentum in zip(groups, momentum_of_groups, strict=True):
                 self._set_momentum(group, momentum)
 
-    def momenta_at(self, step: int) -> list[float]:
+    def momentum_at(self, step: int) -> list[float]:
         """The momentum of every group after `step` steps."""
         raise NotImplementedError
 
@@ -140,7 +141,7 @@ class CyclicLR(_MomentumLR):
             low + (high - low) * height for low, high in zip(base_lrs, self.max_lrs, strict=True)
         ]
 
-    def momenta_at(self, step: int) -> list[float]:
+    def momentum_at(self, step: int) -> list[float]:
         momentum = self.max_momentum - (self.max_momentum - self.base_momentum) * self._height(step)
         return [momentum] * len(self.optimizer.param_groups)
 
@@ -254,7 +255,7 @@ class OneCycleLR(_MomentumLR):
             lrs.append(self._interpolate(step, points))
         return lrs
 
-    def momenta_at(self, step: int) -> list[float]:
+    def momentum_at(self, step: int) -> list[float]:
         high, low = self.max_momentum, self.base_momentum
         momentum = self._interpolate(step, {"start": high, "top": low, "end": high})
         return [momentum] * len(self.optimizer.param_groups)

@@ -71,8 +71,8 @@ class MultiStepLR(LRScheduler):
         last_step: int = -1,
         verbose: bool = False,
     ) -> None:
-        for milestone in milestones:
-            check_count("milestones", milestone)
+        for step in milestones:
+            check_count("milestones", step)
         self.milestones = sorted(milestones)
         self.gamma = gamma
         super().__init__(optimizer, last_step, verbose)

@@ -1,9 +1,9 @@
 """Implementations for one platform where the general one is slow; importing this registers them."""
 
 from oneflow.primitives.lowering import (
+    cpu_argmax as cpu_argmax,
     cpu_conv as cpu_conv,
     cpu_elementwise as cpu_elementwise,
-    cpu_extremes as cpu_extremes,
     cpu_pool as cpu_pool,
     cpu_rnn as cpu_rnn,
 )

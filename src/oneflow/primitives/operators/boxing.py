@@ -20,7 +20,7 @@ from oneflow.primitives.shard_shapes import (
     traced_offset_and_size,
 )
 from oneflow.primitives.sharding.boxing_path import BoxingStep, boxing_path
-from oneflow.primitives.sharding.partial_sums import additive_identity, all_reduce, reduce_scatter
+from oneflow.primitives.sharding.partial_sums import all_reduce, reduce_scatter, sum_identity
 from oneflow.primitives.traits import Kind
 
 Sizes = tuple[int, ...]
@@ -158,11 +158,11 @@ class _Axis:
         is_local = (position >= start) & (position < start + size)
         shape = [1] * x.ndim
         shape[dim] = padded
-        return jnp.where(is_local.reshape(shape), taken, additive_identity(x.dtype))
+        return jnp.where(is_local.reshape(shape), taken, sum_identity(x.dtype))
 
     def _first_to_partial_sum(self, x: jax.Array) -> jax.Array:
         """The whole on the first device and nothing on the others: a partial sum."""
-        return jnp.where(lax.axis_index(self._name) == 0, x, additive_identity(x.dtype))
+        return jnp.where(lax.axis_index(self._name) == 0, x, sum_identity(x.dtype))
 
 
 def _take(x: jax.Array, index: Any, dim: int, size: int) -> jax.Array:

@@ -23,13 +23,13 @@ class ChannelsLast:
         operands: per operand, whether it must be given channels-last.
         results: per result, whether it comes out channels-last.
         attributes: the operation's attributes, rewritten for it.
-        leads: worth converting operands for; others only follow one that is converted already.
+        preferred: worth converting operands for; others only follow one that is converted already.
     """
 
     operands: tuple[bool, ...]
     results: tuple[bool, ...]
     attributes: Mapping[str, Any]
-    leads: bool = False
+    preferred: bool = False
 
 
 Rule = Callable[["Operation"], ChannelsLast | None]
@@ -55,12 +55,12 @@ def moved_dims(dims: tuple[int, ...], ndim: int) -> tuple[int, ...]:
     return tuple(moved_dim(dim, ndim) for dim in dims)
 
 
-def follows(
+def dims_rule(
     operands: tuple[bool, ...],
     results: tuple[bool, ...],
     *,
     attribute: str = "dims",
-    leads: bool = False,
+    preferred: bool = False,
 ) -> Rule:
     """The rule of a primitive that only `attribute`, one dimension or several, ties to a layout."""
 
@@ -68,6 +68,8 @@ def follows(
         ndim = max(spec.ndim for spec in operation.in_specs)
         dims = operation.attributes[attribute]
         moved = moved_dim(dims, ndim) if isinstance(dims, int) else moved_dims(dims, ndim)
-        return ChannelsLast(operands, results, {**operation.attributes, attribute: moved}, leads)
+        return ChannelsLast(
+            operands, results, {**operation.attributes, attribute: moved}, preferred
+        )
 
     return rule

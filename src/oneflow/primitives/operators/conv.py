@@ -15,7 +15,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from oneflow.primitives.operation import Operation
-from oneflow.primitives.operators.channels_last import follows
+from oneflow.primitives.operators.channels_last import dims_rule
 from oneflow.primitives.operators.elementwise import _conjugate
 from oneflow.primitives.registry import primitive
 from oneflow.primitives.sharding.axes import Axes, Names
@@ -137,7 +137,7 @@ def _axes(operation: Operation, *tags: str) -> Axes:
     return Axes((names[0], names[1]), (names[2],), {"groups": "group"} if grouped else {})
 
 
-_keeps_activations = follows((True, False), (True,), leads=True)
+_activation_rule = dims_rule((True, False), (True,), preferred=True)
 
 conv = primitive(
     "conv",
@@ -145,7 +145,7 @@ conv = primitive(
     axes=lambda each: _axes(each, *"iwo"),
     kind=Kind.CONVOLUTION,
     fusion=Fusion(reads_memory=True),
-    channels_last=_keeps_activations,
+    channels_last=_activation_rule,
     linear=("x", "weight"),
     precision=Precision.HALF,
 )
@@ -155,7 +155,7 @@ conv_input_adjoint = primitive(
     axes=lambda each: _axes(each, *"owi"),
     kind=Kind.CONVOLUTION,
     fusion=Fusion(reads_memory=True),
-    channels_last=_keeps_activations,
+    channels_last=_activation_rule,
     linear=("y", "weight"),
 )
 conv_weight_adjoint = primitive(
@@ -164,7 +164,7 @@ conv_weight_adjoint = primitive(
     axes=lambda each: _axes(each, *"iow"),
     kind=Kind.CONVOLUTION,
     fusion=Fusion(reads_memory=True),
-    channels_last=follows((True, True), (False,), leads=True),
+    channels_last=dims_rule((True, True), (False,), preferred=True),
     linear=("x", "y"),
 )
 

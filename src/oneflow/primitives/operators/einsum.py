@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.registry import primitive
 from oneflow.primitives.sharding.axes import Axes, Names, broadcast_free_dims
-from oneflow.primitives.sharding.linearity import multilinear
+from oneflow.primitives.sharding.linearity import linear_in_each
 from oneflow.primitives.traits import Precision
 
 Labels = tuple[int, ...]
@@ -52,7 +52,7 @@ def _einsum_axes(operation: Operation) -> Axes:
 
 
 einsum = primitive(
-    "einsum", _einsum, axes=_einsum_axes, linear=multilinear, precision=Precision.HALF
+    "einsum", _einsum, axes=_einsum_axes, linear=linear_in_each, precision=Precision.HALF
 )
 
 # Of the vectors along `dim`, which has size 3.

@@ -34,9 +34,9 @@ def _reflect(positions, size: int, align_corners: bool):
     if span == 0:
         return jnp.zeros_like(positions)
     distance = jnp.abs(positions - low)
-    folds = jnp.floor(quotient(distance, span))
-    rest = distance - folds * span
-    return jnp.where(folds % 2 == 0, rest + low, span - rest + low)
+    segment = jnp.floor(quotient(distance, span))
+    rest = distance - segment * span
+    return jnp.where(segment % 2 == 0, rest + low, span - rest + low)
 
 
 def _inside(positions, size: int, padding_mode: str, align_corners: bool):
@@ -75,7 +75,7 @@ def _cubic_outer(x):
     return ((_CUBIC * x - 5 * _CUBIC) * x + 8 * _CUBIC) * x - 4 * _CUBIC
 
 
-def _interpolated(flat, sizes: list[int], along: list[list[tuple]]):
+def _interpolate(flat, sizes: list[int], along: list[list[tuple]]):
     """The weighted sums of elements: ``[N, C, P]`` of images ``[N, C, product of sizes]``.
 
     `along` holds for each dimension the pairs of `_interpolation_points`, each ``[N, P]``; elements
@@ -108,7 +108,7 @@ def _grid_sample(x, grid, *, mode: str, padding_mode: str, align_corners: bool):
         )
         for dim, size in enumerate(sizes)
     ]
-    return _interpolated(flat, sizes, along).reshape(batch, channels, *grid.shape[1:-1])
+    return _interpolate(flat, sizes, along).reshape(batch, channels, *grid.shape[1:-1])
 
 
 def _axes(operation: Operation) -> Axes:
@@ -141,7 +141,7 @@ def _affine_grid(theta, *, size: tuple[int, ...], align_corners: bool, dtype: DT
 affine_grid = primitive("affine_grid", _affine_grid, axes=leading_axes(2), linear=("theta",))
 
 
-def _deformed_patches(
+def _deform_patches(
     x,
     offset,
     *,
@@ -159,7 +159,7 @@ def _deformed_patches(
     batch, channels, *sizes = x.shape
     kernel_size, places = kernel[0] * kernel[1], offset.shape[2:]
     wide = jnp.promote_types(offset.dtype, jnp.float32)
-    moves = offset.astype(wide).reshape(batch * groups, kernel_size, 2, *places)
+    offsets = offset.astype(wide).reshape(batch * groups, kernel_size, 2, *places)
     along = []
     for dim, size in enumerate(sizes):
         kernel_shape, place_shape = [1, 1], [1, 1]
@@ -167,11 +167,11 @@ def _deformed_patches(
         within = (jnp.arange(kernel[dim]) * dilation[dim] - padding[dim]).reshape(kernel_shape)
         place = (jnp.arange(places[dim]) * stride[dim]).reshape(place_shape)
         base = jnp.broadcast_to(within, kernel).reshape(kernel_size, 1, 1) + place
-        positions = base.astype(wide) + moves[:, :, dim]
+        positions = base.astype(wide) + offsets[:, :, dim]
         positions = positions.reshape(batch * groups, kernel_size * places[0] * places[1])
         along.append(_interpolation_points(positions, size, "bilinear", "zeros", False))
     flat = x.reshape(batch * groups, channels // groups, math.prod(sizes))
-    return _interpolated(flat, sizes, along).reshape(batch, channels, kernel_size, *places)
+    return _interpolate(flat, sizes, along).reshape(batch, channels, kernel_size, *places)
 
 
 def _patch_axes(operation: Operation) -> Axes:
@@ -183,4 +183,4 @@ def _patch_axes(operation: Operation) -> Axes:
     )
 
 
-deformed_patches = primitive("deformed_patches", _deformed_patches, axes=_patch_axes, linear=("x",))
+deform_patches = primitive("deform_patches", _deform_patches, axes=_patch_axes, linear=("x",))

@@ -20,7 +20,7 @@ from oneflow.primitives.traits import Composition
 
 
 class LAMBNumbers(NamedTuple):
-    """`correction1`, `root_correction`: bias corrections. `coupled`: decay as a penalty."""
+    """`correction1`, `root_correction`: bias corrections. `penalty`: decay as a penalty."""
 
     lr: Any
     beta2: Any
@@ -29,13 +29,13 @@ class LAMBNumbers(NamedTuple):
     correction1: Any
     root_correction: Any
     eps: Any
-    coupled: Any
+    penalty: Any
     decoupled: Any
 
 
 def _direction_of(p, g, states, n):
     """Adam's direction and the new states."""
-    g = g + n.coupled * p
+    g = g + n.penalty * p
     first, second = moments_of(g, states, n)
     largest = [jnp.maximum(states[2], second)] if len(states) == 3 else []
     root = jnp.sqrt(largest[0] if largest else second) / n.root_correction + n.eps

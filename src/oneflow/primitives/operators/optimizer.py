@@ -74,7 +74,7 @@ def _parts(operation: Operation) -> Iterator[tuple[int, ...]]:
 
 
 def update_rule(
-    name: str, numbers_type: type, axes: Any = _update_axes, **declared: Any
+    name: str, numbers_type: type, axes: Any = _update_axes, **options: Any
 ) -> Callable[[Callable], Primitive]:
     """Decorator that makes a primitive of an update rule.
 
@@ -82,7 +82,7 @@ def update_rule(
         name: the primitive's name.
         numbers_type: named tuple that the vector of numbers is given to the rule as.
         axes: how the parameter may be split over devices; None: not at all.
-        declared: what else the primitive declares.
+        options: what else the primitive declares.
     """
 
     def register(rule: Callable) -> Primitive:
@@ -124,7 +124,7 @@ def update_rule(
                 update=UpdateRule(_replaced_in_order),
             )
         update = UpdateRule(_replaced, _updated, of_rows, _parts)
-        return primitive(name, impl, differentiable=False, axes=axes, update=update, **declared)
+        return primitive(name, impl, differentiable=False, axes=axes, update=update, **options)
 
     return register
 
@@ -380,8 +380,8 @@ def rmsprop_update(p, g, states, n, *, centered: bool, momentum: bool, eps_in_ro
 class RpropNumbers(NamedTuple):
     """Factors of the step size after a sign change and without one, and its bounds."""
 
-    shrink: Any
-    grow: Any
+    decrease: Any
+    increase: Any
     smallest: Any
     largest: Any
     sign: Any
@@ -393,14 +393,14 @@ def rprop_update(p, g, states, n):
     g = n.sign * g
     previous, size = states
     sign_product = g * previous
-    factor = jnp.where(sign_product > 0, n.grow, jnp.where(sign_product < 0, n.shrink, 1))
+    factor = jnp.where(sign_product > 0, n.increase, jnp.where(sign_product < 0, n.decrease, 1))
     size = jnp.clip(size * factor, n.smallest, n.largest)
     g = jnp.where(sign_product < 0, 0, g)
     return p - jnp.sign(g) * size, g, size
 
 
 class FTRLNumbers(NamedTuple):
-    """`power` is the exponent of the accumulated squares, `lambda1` and `lambda2` the penalties."""
+    """`power`: exponent of the accumulated squares. `lambda1`, `lambda2`: the penalties."""
 
     lr: Any
     power: Any

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from oneflow.primitives.operators.channels_last import follows
+from oneflow.primitives.operators.channels_last import dims_rule
 from oneflow.primitives.registry import primitive
 from oneflow.primitives.sharding.axes import free_dims
 from oneflow.primitives.traits import Fusion
@@ -93,14 +93,14 @@ window_sum = primitive(
     "window_sum",
     _window_sum,
     axes=_spatial_axes,
-    channels_last=follows((True,), (True,)),
+    channels_last=dims_rule((True,), (True,)),
     linear=("x",),
 )
 window_sum_adjoint = primitive(
     "window_sum_adjoint",
     _window_sum_adjoint,
     axes=_spatial_axes,
-    channels_last=follows((True,), (True,)),
+    channels_last=dims_rule((True,), (True,)),
     linear=("y",),
 )
 window_sum.gradient(
@@ -182,14 +182,14 @@ max_pool = primitive(
     axes=_spatial_axes,
     real_only=True,
     fusion=Fusion(into_users=True, reads_memory=True),
-    channels_last=follows((True,), (True,)),
+    channels_last=dims_rule((True,), (True,)),
 )
 max_pool_gradient = primitive(
     "max_pool_gradient",
     _max_pool_gradient,
     axes=_spatial_axes,
     fusion=Fusion(into_users=True, reads_memory=True),
-    channels_last=follows((True, True, True), (True,)),
+    channels_last=dims_rule((True, True, True), (True,)),
     linear=("y",),
 )
 max_pool_with_indices = primitive(

@@ -155,7 +155,7 @@ def random_primitive(name: str, impl: Callable, *real: str, **options: Any) -> P
     Numbers drawn are the same to the bit in cold and hot programs. Only what takes no logarithms
     and the like is interpreted, and says so.
     """
-    options.setdefault("interpreted", False)
+    options.setdefault("interpret", False)
     scalar = {**_NUMBERS, **dict.fromkeys(real, "float64")}
     return primitive(name, impl, scalar=scalar, **options)
 
@@ -298,7 +298,7 @@ def _alpha_dropout(
 
 
 random_uniform = shardable_random_primitive(
-    "random_uniform", _uniform, "low", "high", differentiable=False, interpreted=True
+    "random_uniform", _uniform, "low", "high", differentiable=False, interpret=True
 )
 random_normal = shardable_random_primitive(
     "random_normal", _normal, "mean", "std", differentiable=False
@@ -313,10 +313,10 @@ random_integer = primitive(
 )
 # One probability for all elements, or a tensor of them, which is checked.
 random_mask = shardable_random_primitive(
-    "random_mask", _bernoulli, "p", differentiable=False, interpreted=True
+    "random_mask", _bernoulli, "p", differentiable=False, interpret=True
 )
 random_bernoulli = shardable_random_primitive(
-    "random_bernoulli", _bernoulli, differentiable=False, interpreted=True
+    "random_bernoulli", _bernoulli, differentiable=False, interpret=True
 )
 random_bernoulli.checked(
     _bernoulli_check,
@@ -329,7 +329,7 @@ random_exponential = shardable_random_primitive(
     "random_exponential", _exponential, "rate", differentiable=False
 )
 random_permutation = random_primitive(
-    "random_permutation", _permutation, differentiable=False, interpreted=True
+    "random_permutation", _permutation, differentiable=False, interpret=True
 )
 
 
@@ -347,7 +347,7 @@ dropout = random_primitive(
     axes=elementwise_axes,
     positional=Positional(),
     linear=("x",),
-    interpreted=True,
+    interpret=True,
 )
 dropout.gradient(x=_same_mask)
 # Puts `low` in place of elements with probability p; the rest becomes x * scale + shift.
@@ -360,6 +360,6 @@ alpha_dropout = random_primitive(
     "low",
     axes=elementwise_axes,
     positional=Positional(),
-    interpreted=True,
+    interpret=True,
 )
 alpha_dropout.gradient(x=_same_mask)

@@ -15,7 +15,7 @@ import numpy as np
 from jax import lax
 
 from oneflow.primitives.operation import Operation
-from oneflow.primitives.operators.channels_last import follows
+from oneflow.primitives.operators.channels_last import dims_rule
 from oneflow.primitives.operators.pool import plane_scatter
 from oneflow.primitives.registry import primitive
 from oneflow.primitives.sharding.axes import free_dims
@@ -118,14 +118,14 @@ def _smooth(plan: Resampling, dtype: np.dtype):
     filter_of, radius = _FILTERS[plan.kind]
     step = plan.step(dtype)
     scale = np.maximum(step, dtype.type(1))
-    centers = (np.arange(plan.target, dtype=dtype) + dtype.type(0.5)) * step
+    center = (np.arange(plan.target, dtype=dtype) + dtype.type(0.5)) * step
     support = dtype.type(radius) * scale
-    starts = np.maximum((centers - support + dtype.type(0.5)).astype(np.int64), 0)
-    ends = np.minimum((centers + support + dtype.type(0.5)).astype(np.int64), plan.source)
+    starts = np.maximum((center - support + dtype.type(0.5)).astype(np.int64), 0)
+    ends = np.minimum((center + support + dtype.type(0.5)).astype(np.int64), plan.source)
     points = np.arange((ends - starts).max(initial=1))
     inside = points < (ends - starts)[:, None]
     index = starts[:, None] + np.where(inside, points, 0)
-    distance = (index - centers[:, None] + dtype.type(0.5)) / scale
+    distance = (index - center[:, None] + dtype.type(0.5)) / scale
     weight = np.where(inside, filter_of(np.abs(distance)), 0)
     return index, (weight / weight.sum(1, keepdims=True)).astype(dtype)
 
@@ -137,8 +137,8 @@ def _triangle(x: np.ndarray) -> np.ndarray:
 def _keys_cubic(x: np.ndarray) -> np.ndarray:
     """Keys' cubic with a = -0.5, which Pillow takes where interpolation takes -0.75."""
     near = (1.5 * x - 2.5) * x * x + 1
-    far = ((-0.5 * x + 2.5) * x - 4) * x + 2
-    return np.where(x < 1, near, np.where(x < 2, far, 0))
+    tail = ((-0.5 * x + 2.5) * x - 4) * x + 2
+    return np.where(x < 1, near, np.where(x < 2, tail, 0))
 
 
 # Each filter and how far it reaches.
@@ -233,7 +233,7 @@ resample = primitive(
     "resample",
     _resample,
     axes=free_dims("dim"),
-    channels_last=follows((True,), (True,), attribute="dim"),
+    channels_last=dims_rule((True,), (True,), attribute="dim"),
     linear=("x",),
 )
 resample.gradient(

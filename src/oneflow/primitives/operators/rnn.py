@@ -129,7 +129,7 @@ def _batch_axes(
 # --- LSTM: gates are input, forget, cell, output. `extra` is the projection of the result.
 
 
-def _lstm_gates(into):
+def _lstm_gate_values(into):
     """The four gates, from what goes into them."""
     i, f, g, o = jnp.split(into, 4, -1)
     return lax.logistic(i), lax.logistic(f), jnp.tanh(g), lax.logistic(o)
@@ -137,7 +137,7 @@ def _lstm_gates(into):
 
 def _lstm_step(into, c):
     """The states after a step, from what goes into its gates."""
-    i, f, g, o = _lstm_gates(into)
+    i, f, g, o = _lstm_gate_values(into)
     c = f * c + i * g
     return o * jnp.tanh(c), c
 
@@ -167,7 +167,7 @@ def _lstm_backward(
 ):
     g_h, g_c, g_into, h0, c0, weight, hs, cs, into, *rest = _given(operands, given)
     projection, lengths = _options(tuple(rest), extra)
-    i, f, g, o = _lstm_gates(into)
+    i, f, g, o = _lstm_gate_values(into)
     tanh_cs = jnp.tanh(cs)
     # What the inputs of the first three gates do to c, and that of the last to ``o * tanh(c)``.
     slopes = [
@@ -248,9 +248,9 @@ def _gru(loop, input_part, h0, weight, *rest, reverse: bool = False, extra: bool
     def step(h, inputs, alive):
         hidden_part = h @ weight
         hidden_part = hidden_part if bias is None else hidden_part + bias
-        new, gates = _gru_step(loop.read(inputs[0]), hidden_part, h)
+        new, gate_values = _gru_step(loop.read(inputs[0]), hidden_part, h)
         new = _keep(alive, new, h)
-        return new, (new, _keep(alive, gates, 0))
+        return new, (new, _keep(alive, gate_values, 0))
 
     return loop.scan(step, h0, (input_part,), lengths, reverse)[1]
 
@@ -258,17 +258,17 @@ def _gru(loop, input_part, h0, weight, *rest, reverse: bool = False, extra: bool
 def _gru_backward(
     loop, *operands, given: tuple[bool, ...], reverse: bool = False, extra: bool = False
 ):
-    g_h, g_gates, h0, weight, hs, gates, *rest = _given(operands, given)
+    g_h, g_gate_values, h0, weight, hs, gate_values, *rest = _given(operands, given)
     bias, lengths = _options(tuple(rest), extra)
     states = _shifted(h0, hs, reverse)
-    r, z, n, hidden_n = jnp.split(gates, 4, -1)
+    r, z, n, hidden_n = jnp.split(gate_values, 4, -1)
     inner_r, inner_z, inner_n = r * (1 - r), z * (1 - z), 1 - n * n
     by_n = (1 - z) * inner_n
     slopes = [by_n * hidden_n * inner_r, (states - n) * inner_z, by_n]
     slopes = jnp.concatenate(slopes, -1)
     added = g_hidden = None
-    if g_gates is not None:
-        g_r, g_z, g_n, g_hidden = jnp.split(g_gates, 4, -1)
+    if g_gate_values is not None:
+        g_r, g_z, g_n, g_hidden = jnp.split(g_gate_values, 4, -1)
         dn = g_n * inner_n
         dr = (g_r + dn * hidden_n) * inner_r
         added = jnp.concatenate([dr, g_z * inner_z, dn], -1)

@@ -103,6 +103,6 @@ def converted(operation: Operation) -> Linearity:
     return () if before >= Category.FLOAT > after else (frozenset({0}),)
 
 
-def multilinear(operation: Operation) -> Linearity:
+def linear_in_each(operation: Operation) -> Linearity:
     """A product of all operands."""
     return tuple(frozenset({position}) for position in range(len(operation.in_specs)))

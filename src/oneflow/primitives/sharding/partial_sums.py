@@ -15,13 +15,13 @@ import numpy as np
 from jax import lax
 
 
-def additive_identity(dtype: Any) -> np.ndarray:
+def sum_identity(dtype: Any) -> np.ndarray:
     """The number, 0-dim, that changes no other of its dtype when it is added.
 
     Example:
         >>> import numpy as np
-        >>> from oneflow.primitives.sharding.partial_sums import additive_identity
-        >>> additive_identity(np.float32), additive_identity(np.bool_)
+        >>> from oneflow.primitives.sharding.partial_sums import sum_identity
+        >>> sum_identity(np.float32), sum_identity(np.bool_)
         (array(-0., dtype=float32), array(False))
     """
     zero = np.zeros((), dtype)

@@ -117,7 +117,7 @@ _REPOSITORY = {
     "RepositoryModelUnloadResponse": "",
 }
 
-_CONFIGURATION = {
+_MODEL_CONFIG = {
     "ModelConfigRequest": "name:string=1 version:string=2",
     "ModelConfigResponse": "config:ModelConfig=1",
     "ModelConfig": (
@@ -148,5 +148,5 @@ _CONFIGURATION = {
 messages: dict[str, Any] = message_classes(
     PACKAGE,
     _ENUMS,
-    {**_HEALTH, **_METADATA, **_INFERENCE, **_STATISTICS, **_REPOSITORY, **_CONFIGURATION},
+    {**_HEALTH, **_METADATA, **_INFERENCE, **_STATISTICS, **_REPOSITORY, **_MODEL_CONFIG},
 )

@@ -12,7 +12,7 @@ from oneflow.serving.model_config import (
     has_batching,
     read_config,
 )
-from oneflow.serving.model_files import version_folders
+from oneflow.serving.model_files import version_paths
 from oneflow.serving.model_graph import ModelGraph
 from oneflow.serving.triton import model
 
@@ -37,7 +37,7 @@ def export_model(graph: Path, folder: Path, version: int | None = None) -> Path:
     config = read_config(folder)
     max_batch_size = config.max_batch_size if has_batching(config) else None
     complete = complete_config(config, folder.name, ModelGraph(graph, max_batch_size))
-    versions = version_folders(folder) if folder.exists() else {}
+    versions = version_paths(folder) if folder.exists() else {}
     target = folder / str(version or max(versions, default=0) + 1)
     if target.exists():
         raise FileExistsError(f"`{target}` exists; export another version")

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from oneflow.serving.concat import join, run_error, split
 from oneflow.serving.errors import ErrorKind, RequestError
-from oneflow.serving.joining import join, run_error, split
 from oneflow.serving.model_graph import Bucket, ModelGraph
 from oneflow.serving.triton.tensors import read_tensor, write_tensor
 
@@ -43,7 +43,7 @@ class TritonPythonModel:
         Args:
             requests: those that Triton has batched.
         """
-        answers: list[Any] = [None] * len(requests)
+        results: list[Any] = [None] * len(requests)
         groups: dict[int, list[tuple[int, Bucket, int, list[np.ndarray]]]] = {}
         for index, request in enumerate(requests):
             try:
@@ -53,14 +53,14 @@ class TritonPythonModel:
                 }
                 bucket, rows = self._graph.bucket_for(arrays)
             except RequestError as error:
-                answers[index] = self._error(error)
+                results[index] = self._error(error)
                 continue
             entry = index, bucket, rows, list(arrays.values())
             groups.setdefault(id(bucket), []).append(entry)
         for group in groups.values():
             for index, answer in self._run(group):
-                answers[index] = answer
-        return answers
+                results[index] = answer
+        return results
 
     def _run(
         self, group: Sequence[tuple[int, Bucket, int, list[np.ndarray]]]

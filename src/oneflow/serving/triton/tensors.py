@@ -52,8 +52,8 @@ def write_tensor(triton: Any, name: str, array: np.ndarray) -> Any:
     """
     if not array.size:
         return triton.Tensor(name, array)  # there is nothing in it to be read wrongly
-    capsule = to_dlpack(from_numpy(np.ascontiguousarray(array)))
-    tensor = triton.Tensor.from_dlpack(name, capsule)
+    dlpack = to_dlpack(from_numpy(np.ascontiguousarray(array)))
+    tensor = triton.Tensor.from_dlpack(name, dlpack)
     # Triton gives the capsule a name that is not DLPack's, and its owner would complain.
-    _set_name(capsule, _TAKEN)
+    _set_name(dlpack, _TAKEN)
     return tensor

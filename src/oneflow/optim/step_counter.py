@@ -16,8 +16,8 @@ from oneflow.program.value import Value
 from oneflow.tensor.tensor import Tensor
 
 
-class Counting(Protocol):
-    """Stands for how an optimizer counts steps and makes the numbers of an update."""
+class StepCounter(Protocol):
+    """The part of an optimizer that counts steps and makes the numbers of an update."""
 
     def advance(self, state: dict[str, Any], group: dict[str, Any]) -> Any:
         """Count one step. Parameters with equal results share the vector of numbers."""

@@ -92,8 +92,8 @@ class LogNormal(LocationScale):
 
     def log_prob(self, value: Tensor) -> Tensor:
         """The logarithm of the density."""
-        logarithm = value.log()
-        return self.base_dist.log_prob(logarithm) - logarithm
+        log_value = value.log()
+        return self.base_dist.log_prob(log_value) - log_value
 
     def cdf(self, value: Tensor) -> Tensor:
         """The probability of a draw of at most `value`."""

@@ -20,14 +20,14 @@ def _with_defaults(**defaults: Any) -> Any:
     """Class decorator that gives arguments of the inherited `__init__` other defaults."""
 
     def decorate(kind: Any) -> Any:
-        inherited = kind.__init__
-        signature = inspect.signature(inherited)
+        original = kind.__init__
+        signature = inspect.signature(original)
 
-        @functools.wraps(inherited)
+        @functools.wraps(original)
         def make(self: Any, *args: Any, **kwargs: Any) -> None:
             given = signature.bind_partial(self, *args, **kwargs).arguments
             missing = {name: each for name, each in defaults.items() if name not in given}
-            inherited(self, *args, **kwargs, **missing)
+            original(self, *args, **kwargs, **missing)
 
         kind.__init__ = make
         return kind

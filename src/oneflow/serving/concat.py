@@ -20,7 +20,7 @@ def join(requests: Sequence[Sequence[np.ndarray]], size: int) -> list[np.ndarray
         size: the rows of the program; 0 for one request to a model without batches.
 
     Example:
-        >>> from oneflow.serving.joining import join
+        >>> from oneflow.serving.concat import join
         >>> import numpy as np
         >>> join([[np.array([1, 2])], [np.array([3])]], 4)
         [array([1, 2, 3, 3])]

@@ -8,7 +8,7 @@ from oneflow.base import dtype as dt
 from oneflow.functional.random.creation import rand
 from oneflow.random.generator import Generator
 from oneflow.tensor.batch_sharding import BatchSharding
-from oneflow.tensor.feeds import current_feeds
+from oneflow.tensor.host_inputs import current_host_inputs
 from oneflow.tensor.tensor import Tensor
 
 
@@ -21,7 +21,7 @@ def seeded_generator(seed: int | None) -> Generator | None:
     return generator
 
 
-def flip_coins(
+def random_coin_flip(
     batch_size: int, probability: float, generator: Generator | None, sharding: BatchSharding
 ) -> Tensor:
     """Return int8 (batch_size,), each 1 with the given probability.
@@ -50,12 +50,12 @@ def coin_flip(
         >>> flow.random.coin_flip(3, probability=1.0)
         tensor([1, 1, 1], dtype=oneflow.int8)
     """
-    capture = current_feeds()
+    capture = current_host_inputs()
     if capture is None:
-        return flip_coins(batch_size, probability, seeded_generator(seed), BatchSharding())
+        return random_coin_flip(batch_size, probability, seeded_generator(seed), BatchSharding())
     generator = capture.reader(lambda: seeded_generator(seed))
     replica_size = batch_size // capture.sharding.replica[1]
-    return flip_coins(replica_size, probability, generator, capture.sharding)
+    return random_coin_flip(replica_size, probability, generator, capture.sharding)
 
 
 CoinFlip = coin_flip

@@ -1,4 +1,4 @@
-"""`Feed`: a tensor that a captured step reads from the host before it runs."""
+"""`HostInput`: a tensor that a captured step reads from the host before it runs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Values = dict[int, list]
 
 
 @dataclass(frozen=True)
-class Feed:
+class HostInput:
     """A tensor that a step reads from the host before it runs.
 
     Attributes:
@@ -34,27 +34,27 @@ class Feed:
 
 
 @dataclass
-class FeedCapture:
-    """The feeds of a step that is being recorded.
+class HostInputCapture:
+    """The host inputs of a step that is being recorded.
 
     Attributes:
         new_tensor: returns the tensor that stands for values of a spec while the step is recorded.
         sharding: where local tensors are, and those of readers that are not told where.
         readers: those that functions without a module have opened, in their order.
-        feeds: the feeds.
+        inputs: the host inputs.
         reader_count: how many readers the functions have opened so far.
     """
 
     new_tensor: Callable[[TensorSpec], Tensor]
     sharding: BatchSharding = field(default_factory=BatchSharding)
     readers: dict[Any, Any] = field(default_factory=dict)
-    feeds: list[Feed] = field(default_factory=list)
+    inputs: list[HostInput] = field(default_factory=list)
     reader_count: int = 0
 
     def add(self, spec: TensorSpec, read: Callable[[Values], Tensor]) -> Tensor:
-        """Return the tensor of a new feed."""
+        """Return the tensor of a new host input."""
         tensor = self.new_tensor(spec)
-        self.feeds.append(Feed(tensor.value, wrap(Value(spec, None)), read))
+        self.inputs.append(HostInput(tensor.value, wrap(Value(spec, None)), read))
         return tensor
 
     def reader(self, make: Callable[[], Any]) -> Any:
@@ -66,17 +66,17 @@ class FeedCapture:
         return self.readers[key]
 
 
-_capture: ContextVar[FeedCapture | None] = ContextVar("_capture", default=None)
+_capture: ContextVar[HostInputCapture | None] = ContextVar("_capture", default=None)
 
 
-def current_feeds() -> FeedCapture | None:
+def current_host_inputs() -> HostInputCapture | None:
     """Return the capture that is under way, if any."""
     return _capture.get()
 
 
 @contextlib.contextmanager
-def capture_feeds(capture: FeedCapture) -> Iterator[FeedCapture]:
-    """Defer what is read and decoded, and collect the feeds that come of it."""
+def capture_host_inputs(capture: HostInputCapture) -> Iterator[HostInputCapture]:
+    """Defer what is read and decoded, and collect the host inputs that come of it."""
     token = _capture.set(capture)
     try:
         yield capture
@@ -84,8 +84,8 @@ def capture_feeds(capture: FeedCapture) -> Iterator[FeedCapture]:
         _capture.reset(token)
 
 
-def read_next(feeds: Sequence[Feed]) -> None:
-    """Read the next values of all feeds; those that come from one batch stay together."""
+def read_next(inputs: Sequence[HostInput]) -> None:
+    """Read the next values of all inputs; those that come from one batch stay together."""
     values: Values = {}
-    for each in feeds:
+    for each in inputs:
         each.tensor._value = each.read(values).value

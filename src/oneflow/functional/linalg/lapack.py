@@ -13,7 +13,7 @@ from oneflow.functional.linalg.matmul import matmul
 from oneflow.functional.registry import function
 from oneflow.functional.shape.concat import cat
 from oneflow.functional.shape.strided_views import adjoint as conjugate_transposed
-from oneflow.primitives.operators import factorization as p, linalg as matrices
+from oneflow.primitives.operators import lapack as p, linalg as matrices
 from oneflow.tensor.call import call
 from oneflow.tensor.operands import cast_to
 from oneflow.tensor.tensor import Tensor
@@ -162,8 +162,8 @@ def lu_solve(
         [[1.0], [1.0]]
     """
     if not left:
-        flipped = lu_solve(LU, pivots, conjugate_transposed(other), adjoint=not adjoint)
-        return conjugate_transposed(flipped)
+        transposed = lu_solve(LU, pivots, conjugate_transposed(other), adjoint=not adjoint)
+        return conjugate_transposed(transposed)
     permutation = cast_to(call(p.lu_permutation, pivots, rows=LU.shape[-1]), LU.dtype)
     if adjoint:
         upper_h, lower_h = conjugate_transposed(LU.triu()), conjugate_transposed(LU.tril())
@@ -370,8 +370,8 @@ def ormqr(
         )
     if left:
         return call(p.reflected, input, tau, other, adjoint=transpose)
-    flipped = call(p.reflected, input, tau, conjugate_transposed(other), adjoint=not transpose)
-    return conjugate_transposed(flipped)
+    transposed = call(p.reflected, input, tau, conjugate_transposed(other), adjoint=not transpose)
+    return conjugate_transposed(transposed)
 
 
 @function(method=False, namespace="linalg", keyword_aliases=_A)
