@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from jax import lax
 
+from oneflow.interpreter import special_functions
 from oneflow.interpreter.flat_jaxpr import FlatJaxpr
 from oneflow.interpreter.rules import RULES, UnsupportedEquation, rule
 from oneflow.primitives.operators.philox import philox
@@ -85,6 +86,21 @@ ONE_OPERAND += [lambda x: x[:0].max(initial=3.0), lambda x: x.reshape(2, 7).any(
 @pytest.mark.parametrize("function", ONE_OPERAND)
 def test_special_floats(function: Callable) -> None:
     assert_same(function, FLOATS)
+
+
+@pytest.mark.parametrize("name", special_functions._WITHOUT_SCIPY)
+def test_single_precision_needs_no_scipy(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    limit = 1.0 if name == "erf_inv" else 40.0
+    tiny = 10.0 ** rng.uniform(-38, 0, 500)
+    near_roots = [1.4616321 + 1e-5 * tiny, 2 + 1e-5 * tiny]
+    x = np.concatenate([FLOATS, tiny, -tiny, rng.uniform(-limit, limit, 2000), *near_roots])
+    x = x.astype(np.float32)
+    function = getattr(lax, name)
+    (mine,) = interpreted(function, x)
+    monkeypatch.setattr(special_functions, "_MAX_WITHOUT_SCIPY", 0)
+    (exact,) = interpreted(function, x.astype(np.float64))
+    np.testing.assert_allclose(mine, exact.astype(np.float32), rtol=2e-7)
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,13 @@
-"""Rules of special functions, which SciPy computes.
+"""Rules of special functions: SciPy's, and for a few numbers of single precision Python's.
 
-Importing SciPy takes longer than most programs compute with it, so that waits until it is needed.
+Importing SciPy takes a fifth of a second, longer than most programs compute with it. In single
+precision it therefore waits for an array that is worth it.
 """
 
 from __future__ import annotations
 
 import importlib
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -13,8 +15,10 @@ import numpy as np
 
 from oneflow.interpreter.rules import dtype_of, is_half, rule
 
+# Elements up to which SciPy is not imported. Python takes a tenth of a microsecond for each.
+_MAX_WITHOUT_SCIPY = 2**16
 # SciPy's names.
-_FUNCTIONS = {
+_SCIPY_NAMES = {
     "erf": "erf",
     "erfc": "erfc",
     "erf_inv": "erfinv",
@@ -28,22 +32,87 @@ _FUNCTIONS = {
 # Where XLA's results are others: a function of the operand that finds it, and the result.
 _EXCEPTIONS: dict[str, tuple[Callable[[Any], Any], float]] = {
     "lgamma": (np.isinf, np.inf),
-    "digamma": (lambda x: x == 0, np.nan),
+    "digamma": (lambda x: (x <= 0) & (x == np.floor(x)), np.nan),
 }
+# B(2k) / 2k of the Bernoulli numbers B, for k = 1, 2, ...
+_DIGAMMA_SERIES = (1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760)
+# Steps by which an operand of `digamma` is made large enough for six terms of its series.
+_DIGAMMA_STEPS = 10
 
 
-@rule(*_FUNCTIONS)
+@rule(*_SCIPY_NAMES)
 def _special_function(equation: Any) -> Callable:
     name, dtype = equation.primitive.name, dtype_of(equation.outvars[0])
-    function = getattr(importlib.import_module("scipy.special"), _FUNCTIONS[name])
     wide = np.dtype(np.float32) if is_half(dtype) else dtype
+    without_scipy = _WITHOUT_SCIPY.get(name) if wide == np.float32 else None
     is_exception, value = _EXCEPTIONS.get(name, (None, 0.0))
 
     def compute(*operands: Any) -> Any:
-        operands = tuple(each.astype(wide, copy=False) for each in operands)
-        result = function(*operands)
+        if without_scipy is not None and operands[0].size <= _MAX_WITHOUT_SCIPY:
+            result = without_scipy(operands[0].astype(np.float64))
+        else:
+            special = importlib.import_module("scipy.special")
+            function = getattr(special, _SCIPY_NAMES[name])
+            result = function(*[each.astype(wide, copy=False) for each in operands])
         if is_exception is not None:
             result = np.where(is_exception(operands[0]), wide.type(value), result)
         return result.astype(dtype)
 
     return compute
+
+
+def _each(function: Callable[[float], float]) -> Callable[[np.ndarray], np.ndarray]:
+    """A function of numbers as one of arrays of double precision."""
+
+    def compute(x: np.ndarray) -> np.ndarray:
+        return np.fromiter(map(function, x.ravel().tolist()), x.dtype, x.size).reshape(x.shape)
+
+    return compute
+
+
+def _lgamma(x: float) -> float:
+    """The logarithm of the gamma function's absolute value; infinite at its poles."""
+    return math.inf if x <= 0 and x.is_integer() else math.lgamma(x)
+
+
+def _erf_inv(x: np.ndarray) -> np.ndarray:
+    """The inverse of the error function, by Halley's method from Winitzki's estimate.
+
+    The source is S. Winitzki, "A handy approximation for the error function and its inverse", 2008.
+    """
+    log = np.log1p(-x * x)
+    a = 0.147
+    b = 2 / (math.pi * a) + log / 2
+    y = np.copysign(np.sqrt(np.sqrt(b * b - log / a) - b), x)
+    for _ in range(2):  # from 3 digits to 8 and to all
+        step = (_erf(y) - x) * (math.sqrt(math.pi) / 2) * np.exp(y * y)
+        y = y - step / (1 + y * step)
+    return np.where(np.abs(x) == 1, np.copysign(np.inf, x), y)
+
+
+def _digamma(x: np.ndarray) -> np.ndarray:
+    """The logarithmic derivative of the gamma function, by its asymptotic series.
+
+    Negative operands are reflected by ``psi(x) = psi(1 - x) - pi / tan(pi x)``, and all stepped up by
+    ``psi(x) = psi(x + 1) - 1 / x``.
+    """
+    negative = x < 0
+    z = np.where(negative, 1 - x, x)
+    result = np.where(negative, -math.pi / np.tan(math.pi * (x - np.rint(x))), 0)
+    for _ in range(_DIGAMMA_STEPS):
+        result = result - 1 / z
+        z = z + 1
+    series, square = 0.0, 1 / (z * z)
+    for term in reversed(_DIGAMMA_SERIES):
+        series = (series + term) * square
+    return result + np.log(z) - 0.5 / z - series
+
+
+_erf = _each(math.erf)
+_WITHOUT_SCIPY: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "erf": _erf,
+    "erfc": _each(math.erfc),
+    "erf_inv": _erf_inv,
+    "lgamma": _each(_lgamma),
+    "digamma": _digamma,
+}
