@@ -93,7 +93,7 @@ def _erf_inv(x: np.ndarray) -> np.ndarray:
 def _digamma(x: np.ndarray) -> np.ndarray:
     """The logarithmic derivative of the gamma function, by its asymptotic series.
 
-    Negative operands are reflected by ``psi(x) = psi(1 - x) - pi / tan(pi x)``, and all stepped up by
+    Negative operands are reflected, ``psi(x) = psi(1 - x) - pi / tan(pi x)``, and all stepped up by
     ``psi(x) = psi(x + 1) - 1 / x``.
     """
     negative = x < 0

@@ -19,8 +19,8 @@ import numpy as np
 from jax import lax
 
 from oneflow.primitives.operation import Operation
-from oneflow.primitives.operators import loops
-from oneflow.primitives.operators.lax_functions import kept_max, kept_sum, replaced
+from oneflow.primitives.operators import lax_functions, loops
+from oneflow.primitives.operators.lax_functions import kept_max, kept_sum, part, replaced
 from oneflow.primitives.operators.random import below, random_bits
 from oneflow.primitives.operators.softmax import wide
 from oneflow.primitives.registry import primitive
@@ -106,7 +106,7 @@ def _masked_scores(q, k, scale, mask, causal: bool, first):
     if mask is not None and mask.dtype == bool:
         scores = jnp.where(mask, scores, -jnp.inf)
     elif mask is not None:
-        scores = scores + mask
+        scores = lax_functions.add(scores, mask)
     if causal:
         rows, columns = (lax.broadcasted_iota(jnp.int32, scores.shape[-2:], dim) for dim in (0, 1))
         scores = jnp.where(columns <= rows + first, scores, -jnp.inf)
@@ -140,7 +140,7 @@ def _rows(x, start, stop, count: int):
     """Queries from `start` to `stop`, zeros appended up to `count`; a single row broadcasts."""
     if x is None or x.shape[-2] == 1:
         return x
-    taken = x[..., start:stop, :]
+    taken = part(x, start, stop, x.ndim - 2)
     missing = count - taken.shape[-2]
     return jnp.pad(taken, [(0, 0)] * (x.ndim - 2) + [(0, missing), (0, 0)]) if missing else taken
 
@@ -153,7 +153,8 @@ def _block(x, index, rows: int):
 
 
 def _columns(mask, keys: int):
-    return mask if mask is None or mask.shape[-1] == 1 else mask[..., :keys]
+    whole = mask is None or mask.shape[-1] == 1
+    return mask if whole else part(mask, 0, keys, mask.ndim - 1)
 
 
 def _one_block(q, k, v, scale, p, seed, stream, mask, causal, dropout, matrix, first):
@@ -168,12 +169,12 @@ def _one_block(q, k, v, scale, p, seed, stream, mask, causal, dropout, matrix, f
         powers = powers * _kept(scores, p, seed, stream, matrix, first)
     mixed = _product(powers.astype(v.dtype), v, powers.dtype)
     total = replaced(total, lax.eq(total, total.dtype.type(0)), 1)
-    return (mixed / total).astype(q.dtype), lse
+    return lax_functions.div(mixed, total).astype(q.dtype), lse
 
 
 def _finite(x):
-    """`x` with 0 in place of ``-inf``."""
-    return replaced(x, lax.eq(x, x.dtype.type(-np.inf)), 0)
+    """`x` with the least number in place of ``-inf``."""
+    return lax.max(x, jnp.finfo(x.dtype).min)
 
 
 def _forward(limit: int):
@@ -206,7 +207,7 @@ def _forward(limit: int):
 def _span_forward(span, q, k, v, numbers, mask, flags):
     rows, total = span.rows, span.rows * span.blocks
     mask = _columns(mask[0], span.keys) if mask else None
-    k, v = k[..., : span.keys, :], v[..., : span.keys, :]
+    k, v = (part(each, 0, span.keys, each.ndim - 2) for each in (k, v))
     q_blocks, mask = (
         _rows(q, span.start, span.stop, total),
         _rows(mask, span.start, span.stop, total),
@@ -311,7 +312,7 @@ def _span_backward(span, tensors, numbers, mask, flags):
     g, delta, q, k, v, lse = tensors
     causal, dropout, matrix, mask_gradient = flags
     rows, total = span.rows, span.rows * span.blocks
-    k, v = k[..., : span.keys, :], v[..., : span.keys, :]
+    k, v = (part(each, 0, span.keys, each.ndim - 2) for each in (k, v))
     mask = _columns(mask[0], span.keys) if mask else None
     taken = [_rows(each, span.start, span.stop, total) for each in (g, delta, q, lse, mask)]
 

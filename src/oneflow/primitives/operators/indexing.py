@@ -6,6 +6,8 @@ Out-of-range positions are errors, checked at run time.
 from __future__ import annotations
 
 import jax.numpy as jnp
+import numpy as np
+from jax import lax
 
 from oneflow.primitives.operators.shape import zeros_of
 from oneflow.primitives.registry import primitive
@@ -14,17 +16,22 @@ from oneflow.primitives.sharding.axes import Axes, Names
 
 def wrapped(index, size: int):
     """Positions counted from the front: negative ones count from the end."""
-    index = index.astype(jnp.int64)
-    return jnp.where(index < 0, index + size, index)
+    index = lax.convert_element_type(index, np.int64)
+    from_end = lax.add(index, jnp.asarray(size, index.dtype))
+    return lax.select(lax.lt(index, index.dtype.type(0)), from_end, index)
 
 
 def out_of_range(index, low: int, high: int):
     """The check for positions outside ``[low, high - 1]``: a bool, and the first one (int64)."""
     if not index.size:
         return jnp.zeros((), bool), jnp.zeros((), jnp.int64)
-    index = index.reshape(-1).astype(jnp.int64)
-    bad = (index < low) | (index >= high)
-    return bad.any(), index[jnp.argmax(bad)]
+    index = lax.convert_element_type(lax.reshape(index, (index.size,)), np.int64)
+    bad = lax.bitwise_or(
+        lax.lt(index, jnp.asarray(low, index.dtype)), lax.ge(index, jnp.asarray(high, index.dtype))
+    )
+    first = lax.argmax(bad, 0, np.int64)
+    value = lax.dynamic_index_in_dim(index, first, keepdims=False, allow_negative_indices=False)
+    return lax.reduce_or(bad, (0,)), value
 
 
 def _wrap_index(index, *, size: int, dim: int):
@@ -52,8 +59,16 @@ def _positions(x, indices, dims):
     return tuple(key)
 
 
+def _first_indexed(dims: tuple[int, ...]) -> int:
+    """The dimension of the result with which those of the index arrays begin, by NumPy's rules."""
+    return dims[0] if dims == tuple(range(dims[0], dims[-1] + 1)) else 0
+
+
 def _check_positions(x, indices, dims, negative):
     """The check for indices out of range: a bool; an index and its dimension as one number."""
+    if len(dims) == 1:
+        size = x.shape[dims[0]]
+        return out_of_range(indices[0], -size if negative else 0, size)
     bad, code = jnp.zeros((), bool), jnp.zeros((), jnp.int64)
     for which, (dim, index) in enumerate(zip(dims, indices, strict=True)):
         size = x.shape[dim]
@@ -76,12 +91,30 @@ def _index(x, *indices, dims: tuple[int, ...], negative: bool = True):
 
     With `negative` positions below 0 count from the end, otherwise they are errors.
     """
-    return jnp.asarray(x).at[_positions(x, indices, dims)].get(mode="promise_in_bounds")
+    indices = jnp.broadcast_arrays(*indices) if len(indices) > 1 else indices
+    rank = indices[0].ndim
+    positions = [
+        lax.expand_dims(wrapped(index, x.shape[dim]), (rank,))
+        for dim, index in zip(dims, indices, strict=True)
+    ]
+    first, kept = _first_indexed(dims), x.ndim - len(dims)
+    numbers = lax.GatherDimensionNumbers(
+        offset_dims=(*range(first), *range(first + rank, kept + rank)),
+        collapsed_slice_dims=dims,
+        start_index_map=dims,
+    )
+    return lax.gather(
+        x,
+        lax.concatenate(positions, rank),
+        numbers,
+        tuple([1 if dim in dims else size for dim, size in enumerate(x.shape)]),
+        mode=lax.GatherScatterMode.PROMISE_IN_BOUNDS,
+    )
 
 
 def _indexed_names(source: Names, dims: tuple[int, ...], index_names: Names) -> Names:
     """Names of results: `index_names` replace `dims`, or come first if these are apart."""
-    before = dims[0] if dims == tuple(range(dims[0], dims[-1] + 1)) else 0
+    before = _first_indexed(dims)
     back = tuple(source[dim] for dim in range(before, len(source)) if dim not in dims)
     return (*source[:before], *index_names, *back)
 

@@ -8,15 +8,44 @@ without dimensions.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 from jax import lax
+
+from oneflow.primitives.operators.rounding import is_half
+
+
+def _arithmetic(on_lax: Callable, on_numpy: Callable) -> Callable[[Any, Any], Any]:
+    """A function of arrays or numbers, which `jax.lax` computes if it takes them as they are."""
+
+    def apply(x: Any, y: Any) -> Any:
+        fits = getattr(x, "dtype", None) == getattr(y, "dtype", ()) and (
+            len(x.shape) == len(y.shape) or not x.shape or not y.shape
+        )
+        return (on_lax if fits else on_numpy)(x, y)
+
+    return apply
+
+
+add, sub = _arithmetic(lax.add, jnp.add), _arithmetic(lax.sub, jnp.subtract)
+mul, div = _arithmetic(lax.mul, jnp.multiply), _arithmetic(lax.div, jnp.divide)
 
 
 def kept_sum(x: Any, dims: tuple[int, ...]) -> Any:
     """The sum of floats over `dims`, which count from the front and are kept with size 1."""
     return lax.expand_dims(lax.reduce_sum(x, axes=dims), dims) if dims else x
+
+
+def sum_in(dtype: np.dtype, x: Any, dims: tuple[int, ...], keepdim: bool) -> Any:
+    """The sum over `dims` in a dtype; in half precision it is computed in single precision."""
+    wide = np.dtype(np.float32) if is_half(dtype) else dtype
+    total = lax.convert_element_type(x, wide)
+    total = lax.reduce_sum(total, axes=dims) if dims else total
+    total = lax.expand_dims(total, dims) if keepdim else total
+    return lax.convert_element_type(total, dtype)
 
 
 def kept_max(x: Any, dim: int) -> Any:
@@ -25,6 +54,12 @@ def kept_max(x: Any, dim: int) -> Any:
     Along a dimension of size 0 it is ``-inf``.
     """
     return lax.expand_dims(lax.reduce_max(x, axes=(dim,)), (dim,))
+
+
+def part(x: Any, start: int, stop: int, dim: int) -> Any:
+    """`x` from `start` to `stop` along `dim`, which counts from the front."""
+    whole = start == 0 and stop == x.shape[dim]
+    return x if whole else lax.slice_in_dim(x, start, stop, axis=dim)
 
 
 def full_of(x: Any, number: float) -> Any:

@@ -15,6 +15,7 @@ from jax import lax
 
 from oneflow.base.dtype import DType, float32
 from oneflow.primitives.operation import Operation
+from oneflow.primitives.operators import lax_functions
 from oneflow.primitives.operators.channels_last import ChannelsLast, moved_dims
 from oneflow.primitives.operators.elementwise import add, cast, mul, rsqrt, square, sub
 from oneflow.primitives.operators.lax_functions import kept_sum
@@ -47,13 +48,11 @@ def _same_rank(operation) -> ChannelsLast | None:
 def _moments(x, *, dims: tuple[int, ...]):
     """Mean and biased variance over `dims`."""
     x = _wide(x)
-    mean = _mean(x, dims)
+    total = kept_sum(x, dims)
+    count = jnp.broadcast_to(jnp.asarray(_count(x, dims), x.dtype), total.shape)
+    mean = quotient(total, count)
     # Not x - mean: that is what the backward pass computes, and XLA would keep it all that time.
-    return mean, _mean(lax.square(lax.sub(mean, x)), dims)
-
-
-def _mean(x, dims: tuple[int, ...]):
-    return quotient(kept_sum(x, dims), _count(x, dims))
+    return mean, quotient(kept_sum(lax.square(lax.sub(mean, x)), dims), count)
 
 
 def _moments_of_sums(x, *, dims: tuple[int, ...]):
@@ -251,8 +250,9 @@ normalize_gradient.gradient(_normalize_gradient_rule)
 
 
 def _normalize_fixed(x, mean, variance, weight, bias, eps):
-    scale = lax.rsqrt(variance + eps) * weight
-    return ((_wide(x) - mean) * scale + bias).astype(x.dtype)
+    scale = lax_functions.mul(lax.rsqrt(lax_functions.add(variance, eps)), weight)
+    centered = lax_functions.sub(_wide(x), mean)
+    return lax_functions.add(lax_functions.mul(centered, scale), bias).astype(x.dtype)
 
 
 normalize_fixed = primitive(

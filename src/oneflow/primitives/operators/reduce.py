@@ -6,12 +6,14 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
 from oneflow.base.dtype import DType
 from oneflow.base.spec import TensorSpec
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.operators.elementwise import cast, div, eq, isnan, logical_not, ne
+from oneflow.primitives.operators.lax_functions import sum_in
 from oneflow.primitives.operators.rounding import quotient
 from oneflow.primitives.operators.shape import broadcast_to, kept_shape, reshape
 from oneflow.primitives.registry import Primitive, primitive
@@ -63,13 +65,13 @@ def reduction_gradient_axes(operation: Operation) -> Axes:
 
 def _sum(x, *, dims: tuple[int, ...], keepdim: bool = False, dtype: DType | None = None):
     out = dtype.numpy if dtype is not None else x.dtype
-    return jnp.sum(x, axis=dims, keepdims=keepdim, dtype=out)
+    return sum_in(out, x, dims, keepdim)
 
 
 def _mean(x, *, dims: tuple[int, ...], keepdim: bool = False, count: int | None = None):
     """The mean of `count` elements, of which `x` has a part; None: all."""
-    wide = jnp.float32 if x.dtype.itemsize < 4 else x.dtype
-    total = jnp.sum(x, axis=dims, keepdims=keepdim, dtype=wide)
+    wide = np.dtype(np.float32) if x.dtype.itemsize < 4 else x.dtype
+    total = sum_in(wide, x, dims, keepdim)
     return quotient(total, count_of(x.shape, dims) if count is None else count).astype(x.dtype)
 
 
@@ -126,7 +128,7 @@ def _sum_to(x, *, shape: tuple[int, ...]):
     dims = tuple(range(extra)) + tuple(
         extra + dim for dim, size in enumerate(shape) if size == 1 and x.shape[extra + dim] != 1
     )
-    return jnp.sum(x, axis=dims, keepdims=True).reshape(shape) if dims else x.reshape(shape)
+    return (sum_in(x.dtype, x, dims, keepdim=False) if dims else x).reshape(shape)
 
 
 # The gradient of broadcasting.

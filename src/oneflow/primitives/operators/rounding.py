@@ -50,16 +50,17 @@ def round_once(impl: Callable) -> Callable:
     """`impl` whose result is rounded once: half precision is computed in single precision."""
 
     def wrapped(*operands: Any) -> Any:
-        half = next((each.dtype for each in operands if _is_half(each.dtype)), None)
+        half = next((each.dtype for each in operands if is_half(each.dtype)), None)
         if half is None:
             return hidden(impl(*operands))
         result = impl(
-            *[each.astype(jnp.float32) if _is_half(each.dtype) else each for each in operands]
+            *[each.astype(jnp.float32) if is_half(each.dtype) else each for each in operands]
         )
         return hidden(result.astype(half) if result.dtype == jnp.float32 else result)
 
     return wrapped
 
 
-def _is_half(dtype: Any) -> bool:
+def is_half(dtype: Any) -> bool:
+    """Return True for floats of 16 bits."""
     return dtype.itemsize == 2 and jnp.issubdtype(dtype, jnp.floating)
