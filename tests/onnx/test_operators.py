@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pytest
@@ -21,29 +21,10 @@ CASES = 3
 OPSETS = (None, 13, 17, 21)
 TOLERANCE = 2e-4
 
-_COMPLEX = "complex numbers, with which ONNX does not compute"
 _DECOMPOSITIONS = "ONNX has no decompositions of matrices"
-_TRANSFORMS = "ONNX transforms no complex numbers"
-_FOURIER = [f"fft.{kind}fft{n}" for kind in ("", "i", "r", "ir", "h", "ih") for n in ("", "2", "n")]
 # Rows that cannot be exported, and why; the export must say so.
 UNSUPPORTED = {
-    **dict.fromkeys(
-        (
-            "Tensor.cfloat",
-            "addcdiv",
-            "addcmul",
-            "complex",
-            "conj",
-            "imag",
-            "linalg.eig",
-            "linalg.eigvals",
-            "polar",
-            "real",
-            "view_as_complex",
-            "view_as_real",
-        ),
-        _COMPLEX,
-    ),
+    **dict.fromkeys(("linalg.eig", "linalg.eigvals"), _DECOMPOSITIONS),
     **dict.fromkeys(
         (
             "cholesky",
@@ -91,9 +72,6 @@ UNSUPPORTED = {
         ),
         _DECOMPOSITIONS,
     ),
-    **dict.fromkeys(
-        (*_FOURIER, "istft", "istft_of_stft", "stft", "stft_of_complex_numbers"), _TRANSFORMS
-    ),
     "Tensor.view_dtype": "BitCast keeps the width of elements",
 }
 # Rows that are exported but cannot be compared, and why.
@@ -127,19 +105,28 @@ def with_tensors(value: Any, tensors: Iterator[flow.Tensor]) -> Any:
     return value
 
 
+def as_pairs(tensors: Iterable[flow.Tensor]) -> tuple[flow.Tensor, ...]:
+    """Tensors, complex ones as pairs of real numbers."""
+    return tuple([flow.view_as_real(each) if each.is_complex() else each for each in tensors])
+
+
 def problem(row: Operator, case: Case, opset: int | None) -> str | None:
     """Say what is wrong with a case, if anything is."""
     wanted = expected(row, case)
     if wanted is None:
         return None
     arguments = FLOW.arguments(case, row.dtypes[0], row.name)
-    flat = flat_tensors([arguments.args, list(arguments.kwargs.values())])
+    inputs = flat_tensors([arguments.args, list(arguments.kwargs.values())])
 
     def function(*given: flow.Tensor) -> tuple[flow.Tensor, ...]:
-        tensors = iter(given)
+        """The operator, complex numbers as pairs at the border."""
+        pairs = zip(given, inputs, strict=True)
+        tensors = iter([flow.view_as_complex(x) if y.is_complex() else x for x, y in pairs])
         args = with_tensors(arguments.args, tensors)
         kwargs = {key: with_tensors(each, tensors) for key, each in arguments.kwargs.items()}
-        return tuple(flat_tensors(FLOW.function(row)(*args, **kwargs)))
+        return as_pairs(flat_tensors(FLOW.function(row)(*args, **kwargs)))
+
+    flat = as_pairs(inputs)
 
     try:
         proto = exported(function, flat, opset=opset)
@@ -151,7 +138,7 @@ def problem(row: Operator, case: Case, opset: int | None) -> str | None:
         if "sizes from values" in str(error):
             return None
         raise
-    return difference(run(session_of(proto), flat), wanted, TOLERANCE * row.tolerance)
+    return difference(run(session_of(proto), flat), as_pairs(wanted), TOLERANCE * row.tolerance)
 
 
 @pytest.mark.parametrize(

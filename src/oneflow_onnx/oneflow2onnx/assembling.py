@@ -13,6 +13,7 @@ import onnx_ir as ir
 from oneflow.tensor.tensor import Tensor
 from oneflow.version import __version__
 from oneflow_onnx.oneflow2onnx.builder import UNSUPPORTED_DOMAIN
+from oneflow_onnx.oneflow2onnx.complex_numbers import as_stored, stored
 from oneflow_onnx.oneflow2onnx.emission import Emission
 from oneflow_onnx.oneflow2onnx.errors import UnsupportedOperatorsError
 from oneflow_onnx.oneflow2onnx.reference import onnx_type
@@ -70,7 +71,7 @@ def assemble(
     for number, value in emission.parameters.items():
         if value in needed:
             value.const_value = _weight(value, trace.inputs[number][1].source)
-            value.shape = _shape(trace.inputs[number][0].shape, {})
+            value.shape = _shape(as_stored(trace.inputs[number][0]).shape, {})
             initializers.append(value)
     nodes = _with_kernels_in_order(nodes, initializers)
     outputs = _outputs(emission, names, nodes)
@@ -161,5 +162,5 @@ def _shape(shape: Shape, names: Mapping[Size, str]) -> ir.Shape:
 
 def _weight(value: ir.Value, source: Tensor | np.ndarray) -> ir.TensorProtocol:
     """A parameter, buffer or constant as a tensor of the model."""
-    array = source.detach().numpy() if isinstance(source, Tensor) else np.asarray(source)
+    array = stored(source.detach().numpy() if isinstance(source, Tensor) else np.asarray(source))
     return ir.Tensor(array, onnx_type(array.dtype), name=value.name)

@@ -35,7 +35,7 @@ UNSUPPORTED_DOMAIN = "oneflow"
 # Constants above this number of bytes are stored as initializers, not in `Constant` nodes.
 _SMALL = 1024
 # What is known of values: those of a subgraph are not seen from around it.
-_SCOPED = ("reshaped", "sources", "final_states", "_constants", "_sizes", "_origins")
+_SCOPED = ("reshaped", "sources", "parts", "final_states", "_constants", "_sizes", "_origins")
 
 
 class GraphBuilder:
@@ -49,6 +49,7 @@ class GraphBuilder:
         primitive: the primitive that is being lowered, for the names of its results.
         reshaped: what values were before they were reshaped.
         sources: operator, inputs and attributes of the nodes with one output, by that output.
+        parts: real and imaginary parts of complex values, by the pairs of these.
         final_states: the last of the states of a recurrent layer, by all of them.
         unavailable: values that could not be written, and why not.
 
@@ -64,6 +65,7 @@ class GraphBuilder:
         self.primitive = ""
         self.reshaped: dict[Ref, Ref] = {}
         self.sources: dict[Ref, tuple[str, list[Ref | None], dict[str, Any]]] = {}
+        self.parts: dict[Ref, tuple[Ref, Ref]] = {}
         self.final_states: dict[Ref, Ref] = {}
         self.unavailable: dict[ir.Value, str] = {}
         self._counts: defaultdict[str, itertools.count[int]] = defaultdict(itertools.count)

@@ -2,20 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import onnx_ir as ir
 
+from oneflow.primitives.operation import Operation
 from oneflow_onnx.oneflow2onnx.builder import GraphBuilder
+from oneflow_onnx.oneflow2onnx.complex_numbers import (
+    as_stored,
+    has_complex,
+    is_complex,
+    lower_complex,
+    stored,
+)
 from oneflow_onnx.oneflow2onnx.jaxprs import lower_by_steps
 from oneflow_onnx.oneflow2onnx.lowering import Call, Lowering, Unsupported
 from oneflow_onnx.oneflow2onnx.reference import Ref, onnx_type
 from oneflow_onnx.oneflow2onnx.schemas import NeedsOpset
 from oneflow_onnx.oneflow2onnx.sizes import DynamicSizeError, Size, static
-from oneflow_onnx.oneflow2onnx.trace import Trace, TracedCall
+from oneflow_onnx.oneflow2onnx.trace import Trace, TracedCall, TracedValue
+
+_COMPLEX_ARGUMENT = (
+    "complex numbers, which no runtime takes; let the model take pairs, and make them complex with "
+    "`oneflow.view_as_complex`"
+)
+_COMPLEX_RESULT = (
+    "complex numbers, which no runtime gives; let the model return pairs, as "
+    "`oneflow.view_as_real` makes them"
+)
 
 
 @dataclass(frozen=True)
@@ -77,19 +94,11 @@ def emit(
     """
     builder = GraphBuilder(opset)
     emission = Emission(builder)
-    values: dict[int, Ref] = {}
-    for number, (kind, _) in trace.inputs.items():
-        name = input_names.get(number) or parameter_names[number]
-        value = ir.Value(name=name, type=ir.TensorType(onnx_type(kind.dtype)))
-        ref = Ref(value, kind.dtype, kind.shape)
-        if number in input_names:
-            values[number] = builder.known(ref)
-            emission.inputs.append(value)
-        else:
-            values[number] = ref
-            emission.parameters[number] = value
+    values = _inputs(emission, trace, input_names, parameter_names)
     makers: dict[Ref, tuple[Call, int]] = {}
+    complex_values: set[int] = set()
     for traced in progress(trace.calls):
+        complex_values.update(n for n, kind in traced.results if is_complex(kind.dtype))
         for operand in traced.operands:
             if operand not in values:
                 values[operand] = _number(builder, *trace.numbers[operand])
@@ -97,7 +106,7 @@ def emit(
             traced.primitive,
             traced.attributes,
             [values[each] for each in traced.operands],
-            [kind for _, kind in traced.results],
+            [as_stored(kind) for _, kind in traced.results],
             makers,
         )
         results = _written(emission, traced, call, lowerings)
@@ -108,14 +117,53 @@ def emit(
         values[each] if each in values else _number(builder, *trace.numbers[each])
         for each in trace.results
     ]
+    for place, number in enumerate(trace.results):
+        if number in complex_values and emission.outputs[place].value not in emission.failures:
+            kind = TracedValue(emission.outputs[place].shape, emission.outputs[place].dtype)
+            output = _refused(emission, f"result {place}", kind, _COMPLEX_RESULT)
+            emission.outputs[place] = output
     return emission
+
+
+def _inputs(
+    emission: Emission,
+    trace: Trace,
+    input_names: Mapping[int, str],
+    parameter_names: Mapping[int, str],
+) -> dict[int, Ref]:
+    """The values of arguments, parameters, buffers and constants, by number."""
+    values: dict[int, Ref] = {}
+    for number, (kind, _) in trace.inputs.items():
+        name = input_names.get(number) or parameter_names[number]
+        is_argument = number in input_names
+        declared = kind if is_argument else as_stored(kind)
+        value = ir.Value(name=name, type=ir.TensorType(onnx_type(declared.dtype)))
+        ref = Ref(value, declared.dtype, declared.shape)
+        if is_argument:
+            emission.inputs.append(value)
+            if is_complex(kind.dtype):
+                ref = _refused(emission, name, kind, _COMPLEX_ARGUMENT)
+            values[number] = emission.builder.known(ref)
+        else:
+            values[number] = ref
+            emission.parameters[number] = value
+    return values
+
+
+def _refused(emission: Emission, name: str, kind: TracedValue, reason: str) -> Ref:
+    """A value at the border of the graph that ONNX does not allow there."""
+    b, kind = emission.builder, as_stored(kind)
+    b.scope = b.primitive = name
+    ref = b.missing((kind.shape, kind.dtype), reason)
+    emission.failures[ref.value] = Failure(name, "", reason)
+    return ref
 
 
 def _number(b: GraphBuilder, number: Any, kind: Any) -> Ref:
     """A Python number of the program."""
     if isinstance(number, Size):
         return b.number(number, kind.dtype)
-    return b.constant(np.asarray(number).astype(kind.dtype))
+    return b.constant(stored(np.asarray(number).astype(kind.dtype)))
 
 
 def _written(
@@ -150,20 +198,36 @@ def _tried(
 ) -> tuple[list[Ref | None], str | None]:
     """The results of a call, None for those that cannot be given, and why not."""
     b, nothing = emission.builder, [None] * len(call.results)
-    reason = None
+
+    def write(call: Call, operations: Sequence[Operation]) -> list[Ref | None]:
+        return _lowered(b, call, operations, lowerings)
+
     try:
-        if any(each.dtype.kind == "c" for each in (*call.operands, *call.results)):
-            raise Unsupported("complex numbers, with which ONNX does not compute")
-        lowered = lowerings.get(traced.primitive)
-        if lowered is not None:
-            try:
-                results = lowered(b, call)
-                return [results] if isinstance(results, Ref) else list(results), None
-            except Unsupported as error:
-                reason = str(error)
-        return lower_by_steps(b, call, traced.operations), None
+        if has_complex(traced.operations[0]):
+            return lower_complex(b, call, traced.operations, write), None
+        return write(call, traced.operations), None
     except NeedsOpset as need:
         emission.needs.append(need)
         return list(nothing), str(need)
     except (Unsupported, DynamicSizeError, TypeError) as error:
-        return list(nothing), reason or str(error)
+        return list(nothing), str(error)
+
+
+def _lowered(
+    b: GraphBuilder,
+    call: Call,
+    operations: Sequence[Operation],
+    lowerings: Mapping[str, Lowering],
+) -> list[Ref | None]:
+    """The results of a call of real numbers: by its lowering, or else step by step."""
+    lower = lowerings.get(call.primitive)
+    if lower is None:
+        return lower_by_steps(b, call, operations)
+    try:
+        results = lower(b, call)
+        return [results] if isinstance(results, Ref) else list(results)
+    except Unsupported as error:
+        try:
+            return lower_by_steps(b, call, operations)
+        except (Unsupported, DynamicSizeError, TypeError):
+            raise error from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -105,3 +106,16 @@ class Formula:
         for number in coefficients[1:-1]:
             total = (total + number) * self
         return total + coefficients[-1]
+
+
+def atan2(b: GraphBuilder, y: Ref, x: Ref) -> Ref:
+    """The angle of the point (x, y), from -pi to pi."""
+    zero, pi = b.constant(0, x.dtype), b.constant(math.pi, x.dtype)
+    at_zero = b.op("Equal", x, zero, dtype=BOOL)
+    ratio = b.op("Div", y, o.where(b, at_zero, b.constant(1, x.dtype), x))
+    angle = b.op("Atan", ratio)
+    negative = b.op("Less", y, zero, dtype=BOOL)
+    turned = b.op("Add", angle, o.where(b, negative, b.op("Neg", pi), pi))
+    angle = o.where(b, b.op("Less", x, zero, dtype=BOOL), turned, angle)
+    upright = b.op("Mul", b.op("Sign", y), b.constant(math.pi / 2, x.dtype))
+    return o.where(b, at_zero, upright, angle)

@@ -9,6 +9,7 @@ import numpy as np
 from oneflow_onnx.oneflow2onnx import operators as o
 from oneflow_onnx.oneflow2onnx.builder import GraphBuilder
 from oneflow_onnx.oneflow2onnx.equations.table import Equation, EquationLowering, equation
+from oneflow_onnx.oneflow2onnx.formulas import atan2
 from oneflow_onnx.oneflow2onnx.lowering import Unsupported
 from oneflow_onnx.oneflow2onnx.reference import Ref, onnx_type
 
@@ -178,16 +179,7 @@ def _erfc(b: GraphBuilder, each: Equation) -> Ref:
 
 @equation("atan2")
 def _atan2(b: GraphBuilder, each: Equation) -> Ref:
-    y, x = each.operands
-    zero, pi = b.constant(0, x.dtype), b.constant(math.pi, x.dtype)
-    at_zero = b.op("Equal", x, zero, dtype=BOOL)
-    ratio = b.op("Div", y, o.where(b, at_zero, b.constant(1, x.dtype), x))
-    angle = b.op("Atan", ratio)
-    negative = b.op("Less", y, zero, dtype=BOOL)
-    turned = b.op("Add", angle, o.where(b, negative, b.op("Neg", pi), pi))
-    angle = o.where(b, b.op("Less", x, zero, dtype=BOOL), turned, angle)
-    upright = b.op("Mul", b.op("Sign", y), b.constant(math.pi / 2, x.dtype))
-    return o.where(b, at_zero, upright, angle)
+    return atan2(b, *each.operands)
 
 
 @equation("integer_pow")

@@ -3,6 +3,7 @@
 from oneflow_onnx.oneflow2onnx.lowerings import (
     activation as activation,
     comparison as comparison,
+    complex as complex,
     composites as composites,
     convolution as convolution,
     creation as creation,

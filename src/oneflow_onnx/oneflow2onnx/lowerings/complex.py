@@ -1,0 +1,174 @@
+"""Complex numbers: their parts, arithmetic that is not linear, and Fourier transforms."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from oneflow_onnx.oneflow2onnx import operators as o
+from oneflow_onnx.oneflow2onnx.builder import GraphBuilder
+from oneflow_onnx.oneflow2onnx.complex_numbers import complex_lowering, joined, parts
+from oneflow_onnx.oneflow2onnx.formulas import atan2
+from oneflow_onnx.oneflow2onnx.lowering import Call
+from oneflow_onnx.oneflow2onnx.reference import Ref
+from oneflow_onnx.oneflow2onnx.sizes import Dim, Shape, broadcast_shapes, require_static
+
+
+@complex_lowering("view_as_real", "view_as_complex", "check_overlap")
+def _same(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Ref:
+    return call.operands[0]
+
+
+@complex_lowering("complex")
+def _complex(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Ref:
+    re, im = call.operands
+    return joined(b, re, im, call.result.shape[:-1])
+
+
+@complex_lowering("polar")
+def _polar(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Ref:
+    length, angle = call.operands
+    return _from_angle(b, length, angle, call.result.shape)
+
+
+def _from_angle(b: GraphBuilder, length: Ref, angle: Ref, shape: Shape) -> Ref:
+    directions = [b.op(name, angle) for name in ("Cos", "Sin")]
+    re, im = (b.op("Mul", length, each) for each in directions)
+    return joined(b, re, im, shape[:-1])
+
+
+@complex_lowering("exp")
+def _exp(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Ref:
+    re, im = parts(b, call.operands[0])
+    return _from_angle(b, b.op("Exp", re), im, call.result.shape)
+
+
+@complex_lowering("real_part", "imag_part")
+def _part(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Ref:
+    return parts(b, call.operands[0])[call.primitive == "imag_part"]
+
+
+@complex_lowering("conj")
+def _conj(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Ref:
+    return _conjugate(b, call.operands[0])
+
+
+def _conjugate(b: GraphBuilder, x: Ref) -> Ref:
+    return b.op("Mul", x, b.constant([1, -1], x.dtype))
+
+
+@complex_lowering("abs")
+def _abs(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Ref:
+    (x,) = call.operands
+    return o.reduce(b, "ReduceL2", x, [x.rank - 1], keepdim=False)
+
+
+@complex_lowering("angle")
+def _angle(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Ref:
+    re, im = parts(b, call.operands[0])
+    return atan2(b, im, re)
+
+
+@complex_lowering("square")
+def _square(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Ref:
+    (x,) = call.operands
+    return _product(b, x, x)
+
+
+@complex_lowering("reciprocal")
+def _reciprocal(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Ref:
+    return _inverse(b, call.operands[0])
+
+
+@complex_lowering("div")
+def _div(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Ref | None:
+    x, y = call.operands
+    if not flags[1]:
+        return None
+    if flags[0]:
+        return _product(b, x, _inverse(b, y))
+    re, im = (b.op("Mul", x, each) for each in parts(b, _inverse(b, y)))
+    return joined(b, re, im, call.result.shape[:-1])
+
+
+@complex_lowering("add_product", "add_quotient")
+def _add_product(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Ref:
+    """``x + a * y * z``, or ``x + a * y / z``."""
+    operands = zip(call.operands, flags, strict=True)
+    x, y, z, a = (each if flag else _from_real(b, each) for each, flag in operands)
+    factor = z if call.primitive == "add_product" else _inverse(b, z)
+    return b.op("Add", x, _product(b, _product(b, a, y), factor))
+
+
+def _product(b: GraphBuilder, x: Ref, y: Ref) -> Ref:
+    shape = broadcast_shapes([x.shape, y.shape])
+    (a, c), (d, e) = parts(b, x), parts(b, y)
+    re = b.op("Sub", b.op("Mul", a, d), b.op("Mul", c, e))
+    im = b.op("Add", b.op("Mul", a, e), b.op("Mul", c, d))
+    return joined(b, re, im, shape[:-1])
+
+
+def _inverse(b: GraphBuilder, x: Ref) -> Ref:
+    """``conj(x) / |x|^2``."""
+    square = o.reduce(b, "ReduceSumSquare", x, [x.rank - 1])
+    return b.op("Div", _conjugate(b, x), square)
+
+
+@complex_lowering("zeros_like")
+def _zeros_like(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Ref:
+    return o.filled(b, call.result.shape, 0, call.result.dtype)
+
+
+# --- Fourier transforms: ours are not scaled, ONNX's inverse ones are divided by the size
+
+
+@complex_lowering("fourier")
+def _fourier(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Ref:
+    x = call.operands[0] if flags[0] else _from_real(b, call.operands[0])
+    for dim in call["dims"]:
+        size = x.shape[dim]
+        x = _transformed(b, x, dim, size, inverse=call["inverse"])
+        if call["inverse"]:
+            x = b.op("Mul", x, b.number(size, x.dtype))
+    return x
+
+
+def _from_real(b: GraphBuilder, x: Ref) -> Ref:
+    return joined(b, x, o.filled(b, x.shape, 0, x.dtype), x.shape)
+
+
+@complex_lowering("fourier_of_real")
+def _fourier_of_real(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Ref:
+    (x,), dim = call.operands, call["dim"]
+    single = o.unsqueeze(b, x, [x.rank])
+    return _transformed(b, single, dim, call.result.shape[dim], onesided=True)
+
+
+@complex_lowering("fourier_to_real")
+def _fourier_to_real(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Ref:
+    """The inverse transform of a half together with the other one, its conjugate mirrored."""
+    dim = call["dim"]
+    x = call.operands[0] if flags[0] else _from_real(b, call.operands[0])
+    size, given = require_static([call["size"], x.shape[dim]], "a transform to real numbers")
+    mirrored = b.constant(np.arange(size - given, 0, -1))
+    if size > given:
+        x = o.concat(b, [x, _conjugate(b, o.gather(b, x, mirrored, dim))], dim)
+    re, _ = parts(b, _transformed(b, x, dim, size, inverse=True))
+    return b.op("Mul", re, b.constant(size, re.dtype))
+
+
+def _transformed(
+    b: GraphBuilder, x: Ref, dim: int, size: Dim, inverse: bool = False, onesided: bool = False
+) -> Ref:
+    """ONNX's transform of pairs, or of single numbers, to `size` pairs along `dim`."""
+    if x.rank == 2:
+        # There must be a batch.
+        batch = _transformed(b, o.unsqueeze(b, x, [0]), dim + 1, size, inverse, onesided)
+        return o.squeeze(b, batch, [0])
+    shape = (*x.shape[:dim], size, *x.shape[dim + 1 : -1], 2)
+    options: dict[str, Any] = {"inverse": int(inverse), "onesided": int(onesided)}
+    if b.opset < 20:
+        return b.op("DFT", x, shape=shape, axis=dim, **options)
+    return b.op("DFT", x, None, b.constant(np.int64(dim)), shape=shape, **options)

@@ -1,0 +1,43 @@
+"""Complex numbers in exported models: pairs within the file, real numbers at its border."""
+
+from __future__ import annotations
+
+import pytest
+
+import oneflow as flow
+from oneflow import nn
+from oneflow_onnx.oneflow2onnx.errors import UnsupportedOperatorsError
+from tests.onnx.runtime import assert_exported, exported, operators_of
+
+
+def test_complex_numbers_are_pairs_within_the_file():
+    """The batch of a filter in the frequency domain is symbolic, and its weights are complex."""
+
+    class Filter(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("response", flow.complex(flow.randn(9), flow.randn(9)))
+
+        def forward(self, x):
+            spectrum = flow.fft.rfft(x) * self.response
+            return flow.fft.irfft(spectrum, n=16), flow.angle(spectrum)
+
+    x = flow.randn(3, 16)
+    options = {"dynamic": {0: {0: "batch"}}}
+    proto = assert_exported(Filter(), x, others=[(flow.randn(5, 16),)], opset=20, **options)
+    (weight,) = proto.graph.initializer
+    assert (weight.name, list(weight.dims)) == ("response", [9, 2])
+    assert operators_of(proto).count("DFT") == 2
+
+
+def test_complex_numbers_at_the_border_are_refused():
+    x = flow.randn(4)
+    with pytest.raises(
+        UnsupportedOperatorsError, match=r"`result 1`.*oneflow.view_as_real"
+    ) as both:
+        exported(lambda x: (x, flow.fft.fft(flow.fft.fft(x))), [x])
+    assert len(both.value.failures) == 1
+    with pytest.raises(UnsupportedOperatorsError, match=r"`x`.*oneflow.view_as_complex"):
+        exported(lambda x: flow.view_as_real(x * 2), [flow.complex(x, x)])
+    with pytest.raises(UnsupportedOperatorsError, match=r"`sqrt`: complex numbers"):
+        exported(lambda x: flow.view_as_real(flow.sqrt(flow.complex(x, x))), [x])
