@@ -10,6 +10,7 @@ import pytest
 
 import oneflow as flow
 import oneflow.nn.functional as F
+from oneflow.runtime import checks, eager
 from oneflow.runtime.checks import thread_pending
 from oneflow.utils.checkpoint import checkpoint
 from oneflow.utils.global_view import current_global_mode, global_mode
@@ -347,6 +348,22 @@ def test_errors_of_a_thread_that_has_ended_reach_the_reader_of_its_values_alone(
     assert flow.ones(2).sum().item() == 2.0
     with pytest.raises(IndexError, match="10"):
         bad.numpy()
+
+
+def test_checks_of_a_thread_that_has_ended_are_forgotten_with_its_values() -> None:
+    def work() -> None:
+        value = _look_up(1)
+        recorder = eager.current.recorder
+        assert recorder is not None
+        recorder.flush("limit")  # it ends without looking at the check
+        assert set(checks._open) - before
+        del value
+
+    flow.eager.synchronize()
+    before = set(checks._open)
+    assert _in_thread(work) is None
+    flow.ones(2).sum().item()
+    assert not set(checks._open) - before
 
 
 def test_many_threads_record_at_once() -> None:

@@ -176,6 +176,8 @@ def raise_failed(wait: bool = True) -> None:
             pending.clear()
             raise error
         _open.pop(id(checks), None)
+    if _open:
+        _prune()
 
 
 def local_rows(rows: Any, count: int) -> np.ndarray:

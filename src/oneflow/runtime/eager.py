@@ -162,7 +162,7 @@ def flush_all(reason: str) -> None:
 
 def is_capturing() -> bool:
     """Return True if this thread records a graph, and nothing it records runs."""
-    return any(each.symbolic for each in current.recorders.values())
+    return any([each.symbolic for each in current.recorders.values()])  # one call, not one for each
 
 
 def note_undo(undo: Callable[[], None]) -> None:
