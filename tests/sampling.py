@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import random
 import zlib
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple, TypeVar
 
 import pytest
+
+T = TypeVar("T")
 
 
 class Sample(NamedTuple):
@@ -20,3 +24,9 @@ class Sample(NamedTuple):
         """Skip the test of `case` unless it belongs to the sample, one case in `one_in`."""
         if self.seed is not None and zlib.crc32(f"{self.seed} {case}".encode()) % one_in:
             pytest.skip("not in the sample; run with --exhaustive")
+
+    def choose(self, cases: Sequence[T], count: int, owner: str) -> Sequence[T]:
+        """Return `count` of the cases that `owner` has, or all of them if they are fewer."""
+        if self.seed is None or len(cases) <= count:
+            return cases
+        return random.Random(f"{self.seed} {owner}").sample(cases, count)

@@ -1,13 +1,12 @@
 """What users call with global tensors gives what it gives with local ones, however they lie.
 
 Results, gradients and in-place forms of the operator table; `--exhaustive` tries every case of
-every operator, else a few operators of each family are tried. All tensors of a call lie alike on
+every operator, else the first case of a few operators each day. All tensors of a call lie alike on
 two devices, or each differently on a grid of four.
 """
 
 from __future__ import annotations
 
-import itertools
 import random
 from collections.abc import Iterator
 from dataclasses import replace
@@ -31,6 +30,7 @@ from tests.oracle import (
     with_gradients,
 )
 from tests.samples.table import Case, Operator, TensorSample, operators
+from tests.sampling import Sample
 
 PAIR = flow.placement("cpu", [0, 1])
 GRID = flow.placement("cpu", [[0, 1], [2, 3]])
@@ -40,14 +40,8 @@ LAYOUTS = {
     "partial sum": flow.sbp.partial_sum,
     "grid": None,
 }
-# One of so many operators is tried without `--exhaustive`.
-SHARE = 30
 # Their tensors are read: they make a local tensor of the numbers.
 READING = ("from_numpy", "tensor")
-FAMILIES = {
-    family: [row for _, row in rows]
-    for family, rows in itertools.groupby(operators(), key=lambda pair: pair[0])
-}
 
 Outcome = tuple[list[np.ndarray | None], list[Tensor | None]]
 
@@ -161,14 +155,14 @@ def problems_of(row: Operator, exhaustive: bool) -> Iterator[str]:
                     yield f"{tried.name}{case} in {dtype}, {name} of {layout}: {problem}"
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-def test_global_tensors_give_what_local_ones_give(family: str, exhaustive: bool) -> None:
-    rows = FAMILIES[family]
+@pytest.mark.parametrize(
+    "row", [pytest.param(row, id=f"{family}-{row.name}") for family, row in operators()]
+)
+def test_global_tensors_give_what_local_ones_give(
+    row: Operator, sample: Sample, exhaustive: bool
+) -> None:
+    sample.take(f"global {row.name}", one_in=60)
     with eager_mode("cold"):
-        problems = [
-            problem
-            for row in (rows if exhaustive else rows[::SHARE])
-            for problem in problems_of(row, exhaustive)
-        ]
+        problems = list(problems_of(row, exhaustive))
     if problems:
         pytest.fail("\n".join(problems), pytrace=False)
