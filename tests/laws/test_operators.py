@@ -27,7 +27,8 @@ from tests.samples.table import Case, Operator, TensorSample, grown, operators
 from tests.sampling import Sample
 
 ROWS = list(operators())
-GRADIENT_CASES = 3
+# Of the first cases some each day.
+GRADIENT_CASES, DAILY_GRADIENT_CASES = 5, 3
 # Families of elementwise operators and reductions: loops for which XLA writes code of its own.
 _VECTORISED = (
     "activations",
@@ -40,7 +41,7 @@ _VECTORISED = (
 )
 # Tolerance for sums of thousands, whose order differs.
 _LARGE = 5
-SECOND_GRADIENT_CASES = 1
+SECOND_GRADIENT_CASES = 2
 
 # The laws of one operator run in one process, which compiles it once.
 every_operator = pytest.mark.parametrize(
@@ -130,8 +131,9 @@ def test_gradients_are_torchs(row: Operator, sample: Sample, exhaustive: bool) -
     problems = []
     with eager_mode("cold"):
         for dtype in row.gradient_dtypes:
-            count = GRADIENT_CASES if dtype == "float64" else 1
-            for index, case in enumerate(sample.choose(row.cases, count, row.name)):
+            limit = GRADIENT_CASES if dtype == "float64" else 1
+            cases = list(enumerate(row.cases if exhaustive else row.cases[:limit]))
+            for index, case in sample.choose(cases, DAILY_GRADIENT_CASES, row.name):
                 order = (
                     2 if row.second_grad and (exhaustive or index < SECOND_GRADIENT_CASES) else 1
                 )

@@ -13,6 +13,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from oneflow.primitives.operators.elementwise import (
+    direction_of,
     elementwise,
     exact,
     gradient_where,
@@ -113,7 +114,15 @@ softshrink = elementwise(
     "x limit",
 )
 tanhshrink = elementwise("tanhshrink", lambda x: x - jnp.tanh(x))
-softsign = elementwise("softsign", lambda x: x / (1 + jnp.abs(x)))
+
+
+def _softsign(x):
+    # The slope of `jnp.abs` at 0 is 1; PyTorch's is 0, which second derivatives show.
+    size = jnp.abs(x) if jnp.iscomplexobj(x) else x * direction_of(x)
+    return x / (1 + size)
+
+
+softsign = elementwise("softsign", _softsign)
 
 
 def _hardsigmoid(x):
