@@ -23,6 +23,7 @@ from oneflow.tensor import Tensor, call
 from oneflow.tensor.transfer import import_array
 from tests.optim.table import OWN_ROWS, ROWS
 from tests.oracle import flat_tensors
+from tests.samples.special import FUNCTIONS
 
 # The tensors that the call under way takes gradients of.
 _leaves: list[Tensor] = []
@@ -157,6 +158,12 @@ def _others() -> Iterator[Callable[[], Any]]:
     yield lambda: call(update_unless_failed, floats(4, 6), floats(4, 6), checks=1)
 
 
+def _special() -> Iterator[Callable[[], Any]]:
+    """Functions whose samples have no gradient, because PyTorch has none."""
+    for name in FUNCTIONS:
+        yield lambda name=name: getattr(flow.special, name)(floats(2, 6))
+
+
 def _grads(order: float) -> list[Tensor]:
     narrow = flow.float16 if order == 3 else flow.float32
     third = flow.ones(3, dtype=narrow)
@@ -180,7 +187,7 @@ def _optimizer_steps() -> Iterator[Callable[[], Any]]:
 
 def calls() -> Iterator[Callable[[], Any]]:
     """All of them, each followed by its gradients."""
-    for family in (_images, _norms, _sequences, _random, _others):
+    for family in (_images, _norms, _sequences, _random, _others, _special):
         for make in family():
             # Second gradients of whole sequences take long to compile.
             order = 1 if family is _sequences else 2

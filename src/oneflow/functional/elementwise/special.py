@@ -76,7 +76,7 @@ def digamma(input: Tensor) -> Tensor:
     return floating(p.digamma, input)
 
 
-@function(inplace=True, also=("special.i0", "i0_"))
+@function(inplace=True, also=("special.i0", "special.modified_bessel_i0", "i0_"))
 def i0(input: Tensor) -> Tensor:
     """Modified Bessel function of the first kind of order 0.
 
@@ -196,7 +196,7 @@ def i0e(input: Tensor) -> Tensor:
     return floating(p.i0e, input)
 
 
-@function(namespace="special", method=False)
+@function(namespace="special", method=False, aliases=("modified_bessel_i1",))
 def i1(input: Tensor) -> Tensor:
     """Modified Bessel function of the first kind of order 1.
 
