@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import namedtuple
 
-from oneflow.base.dtype import Category
+from oneflow.base.dtype import Category, bfloat16, float16, float32
 from oneflow.functional.creation.factory_functions import eye
 from oneflow.functional.linalg.decompositions import cholesky
 from oneflow.functional.linalg.inverse import inv, require_matrices, solve, solve_triangular
@@ -15,7 +15,7 @@ from oneflow.functional.shape.concat import cat
 from oneflow.functional.shape.strided_views import adjoint as conjugate_transposed
 from oneflow.primitives.operators import lapack as p, linalg as matrices
 from oneflow.tensor.call import call
-from oneflow.tensor.operands import cast_to
+from oneflow.tensor.operands import cast_to, require_tensor
 from oneflow.tensor.tensor import Tensor
 
 _A = {"A": "input"}
@@ -274,15 +274,19 @@ def matrix_exp(input: Tensor) -> Tensor:
     revisited" (2005).
 
     Args:
-        input: ``[..., n, n]``, float32, float64 or complex.
+        input: ``[..., n, n]``, of floats or complex numbers; half precision is computed in float32.
 
     Example:
         >>> import oneflow as flow
         >>> flow.linalg.matrix_exp(flow.tensor([[0.0, 1.0], [0.0, 0.0]])).tolist()
         [[1.0, 1.0], [0.0, 1.0]]
     """
-    require_matrices("linalg.matrix_exp", input, square=True)
-    return call(p.matrix_exp, input)
+    require_tensor(input, "linalg.matrix_exp")
+    dtype = input._value.spec.dtype
+    wide = cast_to(input, float32) if dtype in (float16, bfloat16) else input
+    require_matrices("linalg.matrix_exp", wide, square=True)
+    result = call(p.matrix_exp, wide)
+    return result if wide is input else cast_to(result, dtype)
 
 
 @function(
