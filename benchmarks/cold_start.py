@@ -1,4 +1,4 @@
-"""How long a new process takes: the import and the first training step, eager and as a graph.
+"""The time that a new process takes: the import and the first training step, eager and as a graph.
 
 Steps are measured with a cold and with a warm compilation cache.
 

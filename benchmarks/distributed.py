@@ -1,4 +1,4 @@
-"""What a second process costs per step: data parallel training of OneFlow and PyTorch, over Gloo.
+"""The cost of a second process per step: data parallel training of OneFlow and PyTorch, over Gloo.
 
     python benchmarks/distributed.py             # all workloads
     python benchmarks/distributed.py mlp gpt     # some of them

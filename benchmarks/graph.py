@@ -67,7 +67,7 @@ def call_overhead(rounds: int = 21, calls: int = 100) -> tuple[float, float]:
 
 
 def bare_calls(step, x) -> Callable:
-    """What calls the step's executable and nothing else, keeping the state in a list."""
+    """Return a function that only calls the step's executable, keeping the state in a list."""
     run = step.executable._run
     state = [tensor.value.array.copy() for tensor in step.binding.variables]
     numbers = step.executable._vectors(step.numbers)

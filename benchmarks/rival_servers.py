@@ -61,7 +61,7 @@ def make_network(name: str, library):
 
 
 class Served(NamedTuple):
-    """What is served.
+    """A model that is served.
 
     Attributes:
         network: its name.
@@ -89,7 +89,7 @@ class Served(NamedTuple):
 
 @dataclass(frozen=True)
 class Address:
-    """Where a server is.
+    """The address of a server.
 
     Attributes:
         process: its process.

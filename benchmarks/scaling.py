@@ -1,4 +1,4 @@
-"""What each device sends and holds in a training step, against the least that is possible.
+"""Bytes that each device sends and holds in a training step, against the least that is possible.
 
     python benchmarks/scaling.py                                       # print the table
     python benchmarks/scaling.py --table scaling.md --picture scaling.svg
@@ -101,7 +101,7 @@ def plan_of(way: Way, devices: int, compile: bool = True, **options: Any) -> tup
 
 
 def measured(plan: Plan) -> Figures:
-    """What a plan says."""
+    """Return the figures of a plan."""
     kept = sum(row.shard_bytes * row.count for row in plan.contents.inputs if row.kind in KEPT)
     return Figures(plan.account.sent, kept, plan.account.memory.peak)
 

@@ -34,7 +34,7 @@ CLIENTS = 32
 
 @dataclass
 class Tally:
-    """What requests came to.
+    """Counts of requests by their outcome.
 
     Attributes:
         latencies: of those that were answered, in seconds.

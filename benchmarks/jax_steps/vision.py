@@ -1,4 +1,4 @@
-"""What the hand-written JAX versions of the vision models share: plain `jax.numpy`, channels last.
+"""Shared parts of the vision models written by hand in JAX: plain `jax.numpy`, channels last.
 
 Parameters and running statistics are made on the first, abstract, run of a model: `Maker` hands out
 fresh ones in order, `Taker` the existing ones in the same order.
@@ -87,7 +87,7 @@ def norm(state, x):
 
 
 def _made(model, batch, size):
-    """What a model made when it was first run, and images and labels."""
+    """The parameters that a model made when it was first run, and images and labels."""
     maker = Maker()
     rng = np.random.default_rng(1)
     images = jnp.asarray(rng.standard_normal((batch, size, size, 3), dtype=np.float32))

@@ -6,7 +6,7 @@ from typing import Any
 
 @dataclass
 class Training:
-    """What a training step consists of.
+    """The parts of a training step.
 
     Attributes:
         model: the module.

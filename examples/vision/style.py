@@ -32,7 +32,7 @@ LAYERS = {"squeezenet1_1": (1, 4, 7, 12), "vgg16": (3, 8, 15, 22)}
 
 
 class Perception(nn.Module):
-    """What a classifier makes of pictures (N, 3, H, W) in [0, 255]: the results of some layers."""
+    """The results of some layers of a classifier for pictures (N, 3, H, W) in [0, 255]."""
 
     def __init__(self, name, weights):
         super().__init__()

@@ -278,7 +278,7 @@ class Training:
         return loss_sum / seen, hits / count, rate
 
     def evaluate(self, test_set):
-        """How often each class was taken for each: a matrix of counts [true, found]."""
+        """Return the confusion matrix: counts [true, found]."""
         source = self.ema.module if self.ema else self.model
         if self.options.spread:
             state = {name: each.to_local() for name, each in source.state_dict().items()}
@@ -298,7 +298,7 @@ class Training:
         return counts
 
     def state(self):
-        """What the checkpoint holds."""
+        """Return the contents of the checkpoint."""
         return {
             "model": self.model.state_dict(),
             "ema": self.ema.state_dict() if self.ema else {},

@@ -12,9 +12,9 @@ from oneflow.tuning.while_compiling import limit_blas_threads
 
 @pytest.fixture(autouse=True)
 def fresh_switches():
-    while_compiling.openblas.cache_clear()
+    while_compiling.blas_thread_functions.cache_clear()
     yield
-    while_compiling.openblas.cache_clear()
+    while_compiling.blas_thread_functions.cache_clear()
 
 
 def interval_while_compiling():
@@ -37,7 +37,7 @@ def test_the_switch_interval_stays_if_the_user_wants_it_to(monkeypatch):
 
 
 def blas_threads():
-    functions = while_compiling.openblas()
+    functions = while_compiling.blas_thread_functions()
     if functions is None:
         pytest.skip("NumPy computes its products with another library than OpenBLAS")
     return functions[0]()

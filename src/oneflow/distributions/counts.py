@@ -358,7 +358,7 @@ class OneHotCategorical(_OfCategories):
 
 
 class Multinomial(_OfCategories):
-    """How often each class comes up in several draws.
+    """The number of times that each class comes up in several draws.
 
     Args:
         total_count: number of draws.

@@ -115,8 +115,8 @@ def _fresh(spec: VariableSpec) -> Tensor:
     with no_grad():
         value = spec.initializer(factory_functions.empty(*spec.shape, dtype=spec.dtype))
         if spec.placement is not None:
-            whole = value.to_global(placement=spec.placement, sbp=BROADCAST)
-            value = whole.to_global(sbp=spec.sbp)
+            full = value.to_global(placement=spec.placement, sbp=BROADCAST)
+            value = full.to_global(sbp=spec.sbp)
     return Parameter(value, requires_grad=spec.trainable)
 
 

@@ -80,7 +80,7 @@ def _run_supervisor(arguments: Sequence[str], options: argparse.Namespace) -> in
     with open_socket(options.host, options.http) as server_socket:
         kept = [each for each in arguments if each != "--restart"]
         return Supervisor(
-            [*kept, "--http-socket", str(server_socket.fileno())], [server_socket]
+            [*kept, "--http-socket", str(server_socket.fileno())], server_socket
         ).run()
 
 

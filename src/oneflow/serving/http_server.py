@@ -23,7 +23,7 @@ from oneflow.serving.metadata import (
     statistics,
     to_json,
 )
-from oneflow.serving.metrics import CONTENT_TYPE, prometheus_text
+from oneflow.serving.metrics import CONTENT_TYPE, metrics_text
 from oneflow.serving.repository import Repository
 from oneflow.serving.status_page import status_page
 from oneflow.serving.tensors import Limits
@@ -195,7 +195,7 @@ class HttpServer:
         return web.json_response(to_json(statistics(self._repository, *_model_of(request))))
 
     async def _metrics(self, _request: web.Request) -> web.Response:
-        text = prometheus_text(self._repository)
+        text = metrics_text(self._repository)
         return web.Response(body=text, headers={"Content-Type": CONTENT_TYPE})
 
     async def _status(self, _request: web.Request) -> web.Response:

@@ -62,7 +62,7 @@ def _cumulative(counts: list[int]) -> list[tuple[str, float]]:
     return [(bound, float(sum(counts[: index + 1]))) for index, bound in enumerate(bounds)]
 
 
-def prometheus_text(repository: Repository) -> bytes:
+def metrics_text(repository: Repository) -> bytes:
     """Return the metrics in the text format of Prometheus."""
     registry = CollectorRegistry(auto_describe=False)
     registry.register(ModelCollector(repository))

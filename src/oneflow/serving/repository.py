@@ -51,14 +51,14 @@ class _Model:
         files: the files of each when it was loaded.
         failures: the errors of versions, by number; of the whole model at 0.
         seen: the files of the model when it was last looked at.
-        is_unloaded: somebody has unloaded it.
+        unload_requested: somebody has unloaded it.
     """
 
     versions: dict[int, ModelVersion] = field(default_factory=dict)
     files: dict[int, Snapshot] = field(default_factory=dict)
     failures: dict[int, str] = field(default_factory=dict)
     seen: Snapshot = ()
-    is_unloaded: bool = False
+    unload_requested: bool = False
 
 
 class Repository:
@@ -122,7 +122,7 @@ class Repository:
     def is_ready(self) -> bool:
         """True if every model that nobody has unloaded can answer."""
         return self._is_loaded and all(
-            model.versions or model.is_unloaded for model in self._models.values()
+            model.versions or model.unload_requested for model in self._models.values()
         )
 
     def index(self) -> Iterator[IndexEntry]:
@@ -152,7 +152,7 @@ class Repository:
                 model = self._models.setdefault(name, _Model())
                 if files != model.seen:
                     model.seen = files
-                    if not model.is_unloaded:
+                    if not model.unload_requested:
                         await self._load(name, model, folder)
             self._is_loaded = True
 
@@ -167,7 +167,7 @@ class Repository:
             if name not in paths:
                 raise RequestError(ErrorKind.NOT_FOUND, f"there is no model `{name}`")
             model = self._models.setdefault(name, _Model())
-            model.is_unloaded = False
+            model.unload_requested = False
             model.seen = await asyncio.to_thread(snapshot_of, paths[name])
             await self._load(name, model, paths[name])
             if model.failures:
@@ -184,7 +184,7 @@ class Repository:
             model = self._models.get(name)
             if model is None:
                 raise RequestError(ErrorKind.NOT_FOUND, f"there is no model `{name}`")
-            model.is_unloaded = True
+            model.unload_requested = True
             closing, model.versions, model.files, model.failures = model.versions, {}, {}, {}
             self._close_versions(closing)
 

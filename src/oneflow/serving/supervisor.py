@@ -36,12 +36,12 @@ class Supervisor:
 
     Args:
         arguments: of the command `python -m oneflow.serving`.
-        sockets: what the server inherits.
+        server_socket: the one that the server inherits.
     """
 
-    def __init__(self, arguments: Sequence[str], sockets: Sequence[socket.socket]) -> None:
+    def __init__(self, arguments: Sequence[str], server_socket: socket.socket) -> None:
         self._command = [sys.executable, "-m", "oneflow.serving", *arguments]
-        self._files = [each.fileno() for each in sockets]
+        self._files = [server_socket.fileno()]
         self._server: subprocess.Popen[bytes] | None = None
         self._is_stopping = False
 

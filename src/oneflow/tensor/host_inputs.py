@@ -40,14 +40,14 @@ class HostInputCapture:
     Attributes:
         new_tensor: returns the tensor that stands for values of a spec while the step is recorded.
         sharding: where local tensors are, and those of readers that are not told where.
-        readers: those that functions without a module have opened, in their order.
+        reader_of: those that functions without a module have opened, in their order.
         inputs: the host inputs.
         reader_count: how many readers the functions have opened so far.
     """
 
     new_tensor: Callable[[TensorSpec], Tensor]
     sharding: BatchSharding = field(default_factory=BatchSharding)
-    readers: dict[Any, Any] = field(default_factory=dict)
+    reader_of: dict[Any, Any] = field(default_factory=dict)
     inputs: list[HostInput] = field(default_factory=list)
     reader_count: int = 0
 
@@ -61,9 +61,9 @@ class HostInputCapture:
         """Return the reader that an earlier recording opened at this place, or a new one."""
         key = self.sharding.replica, self.reader_count
         self.reader_count += 1
-        if key not in self.readers:
-            self.readers[key] = make()
-        return self.readers[key]
+        if key not in self.reader_of:
+            self.reader_of[key] = make()
+        return self.reader_of[key]
 
 
 _capture: ContextVar[HostInputCapture | None] = ContextVar("_capture", default=None)

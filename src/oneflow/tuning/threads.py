@@ -7,7 +7,7 @@ import warnings
 
 from oneflow.base.device import platform_devices
 from oneflow.base.environment import OMP_THREADS
-from oneflow.tuning.while_compiling import openblas
+from oneflow.tuning.while_compiling import blas_thread_functions
 
 # The variable by which XLA chooses the number of its threads when it starts.
 _OF_XLA = "NPROC"
@@ -34,7 +34,7 @@ def set_num_threads(num: int) -> None:
     if num < 1:
         raise RuntimeError(f"set_num_threads: expected a positive number, got {num}")
     os.environ[_OF_XLA] = str(num)
-    functions = openblas()
+    functions = blas_thread_functions()
     if functions is not None:
         functions[1](num)
     if platform_devices.cache_info().currsize:

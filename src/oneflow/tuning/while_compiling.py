@@ -25,7 +25,7 @@ _SWITCH_INTERVAL = 0.0005
 # The module of NumPy that is linked with its linear algebra library.
 _NUMPY_CORE = ("numpy._core._multiarray_umath", "numpy.core._multiarray_umath")
 # Names of OpenBLAS's functions, in NumPy's own builds and elsewhere, for integers of 64 or 32 bits.
-_OPENBLAS_NAMES = (
+_BLAS_NAMES = (
     "scipy_openblas_{}_num_threads64_",
     "scipy_openblas_{}_num_threads",
     "openblas_{}_num_threads64_",
@@ -50,7 +50,7 @@ def short_switch_interval() -> Iterator[None]:
 @contextlib.contextmanager
 def limit_blas_threads() -> Iterator[None]:
     """Let NumPy's products use half of the cores, where OpenBLAS computes them."""
-    functions = openblas() if is_on(Setting.BLAS_THREADS) else None
+    functions = blas_thread_functions() if is_on(Setting.BLAS_THREADS) else None
     if functions is None:
         yield
         return
@@ -64,7 +64,7 @@ def limit_blas_threads() -> Iterator[None]:
 
 
 @functools.cache
-def openblas() -> tuple[Callable[[], int], Callable[[int], None]] | None:
+def blas_thread_functions() -> tuple[Callable[[], int], Callable[[int], None]] | None:
     """Return OpenBLAS's functions that get and set its number of threads; None without it."""
     module = next((sys.modules[name] for name in _NUMPY_CORE if name in sys.modules), None)
     path = getattr(module, "__file__", None)
@@ -72,7 +72,7 @@ def openblas() -> tuple[Callable[[], int], Callable[[int], None]] | None:
         return None
     # A library's handle finds the symbols of those that it is linked with.
     library = ctypes.PyDLL(path)
-    for name in _OPENBLAS_NAMES:
+    for name in _BLAS_NAMES:
         get_threads = getattr(library, name.format("get"), None)
         set_threads = getattr(library, name.format("set"), None)
         if get_threads is not None and set_threads is not None:

@@ -1,4 +1,4 @@
-"""What describes tables and stores: `oneflow.one_embedding.make_...`."""
+"""Descriptions of tables and stores: `oneflow.one_embedding.make_...`."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def make_table_options(param: Initializer | Sequence[Initializer]) -> TableOptio
 
 @dataclass(frozen=True)
 class StoreOptions:
-    """Where rows are.
+    """The folders and memory that hold the rows of a store.
 
     Attributes:
         persistent_path: the folder of all processes, or one of each.

@@ -131,8 +131,8 @@ class TableStore:
             RuntimeError: it is damaged.
             ValueError: its rows are longer than those of this store.
         """
-        readers = [SnapshotReader(snapshot_folder(each, name)) for each in self._written_by()]
-        for each in readers:
+        sources = [SnapshotReader(snapshot_folder(each, name)) for each in self._written_by()]
+        for each in sources:
             width = each.details["width"]
             if (
                 width > self._rows.width
@@ -143,13 +143,13 @@ class TableStore:
                     f"{self._rows.width}, {self.embedding_dim} of them an embedding"
                 )
         self._clear()
-        for each in readers:
+        for each in sources:
             for keys, rows, steps in each.parts():
                 is_local = owner_ranks(keys) == cluster.rank()
                 padded = np.zeros((int(is_local.sum()), self._rows.width), np.float32)
                 padded[:, : rows.shape[1]] = rows[is_local]
                 self._add(keys[is_local], padded, steps[is_local])
-        return max(each.details.get("step", 0) for each in readers)
+        return max(each.details.get("step", 0) for each in sources)
 
     def _written_by(self) -> list[Path]:
         """Return the folders of the processes that wrote the tables."""

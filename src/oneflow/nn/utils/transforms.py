@@ -18,7 +18,7 @@ Argnums = int | tuple[int, ...]
 
 
 class _Depth(threading.local):
-    """How many transformed functions run inside each other in this thread."""
+    """The number of transformed functions that run inside each other in this thread."""
 
     count = 0
 
