@@ -1,6 +1,6 @@
-"""Write `src/oneflow/tensor/tensor.pyi`: the type stub of `Tensor` with all attached methods.
+"""Write the type stubs of `Tensor`, with all attached methods, and of the façades.
 
-``python tools/make_stubs.py`` writes it; with ``--check`` it exits with 1 if the file is not what
+``python tools/make_stubs.py`` writes them; with ``--check`` it exits with 1 if a file is not what
 would be written.
 """
 
@@ -9,14 +9,14 @@ from __future__ import annotations
 import argparse
 import builtins
 import inspect
-import re
 import sys
-import types
 import typing
-from collections import defaultdict
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
+
+from facade_stubs import facade_stubs
+from stub_annotations import Annotations
 
 import oneflow  # attaches the methods
 from oneflow.tensor import tensor as module
@@ -32,77 +32,8 @@ import numpy as np
 '''
 
 
-def source(name: str) -> str:
-    """The text of an imported module."""
-    return inspect.getsource(sys.modules[name])
-
-
-class Annotations:
-    """The annotations of a stub and the imports that they need.
-
-    Attributes:
-        imports: names to import by module.
-    """
-
-    def __init__(self) -> None:
-        self.imports: dict[str, set[str]] = defaultdict(set)
-        self.imports["collections.abc"].add("Callable")
-        self.imports["typing"] |= {"Any", "overload"}
-
-    def text(self, written: Any, namespace: Mapping[str, Any]) -> str:
-        """An annotation as the stub can write it: `Any` if it names what cannot be imported.
-
-        Args:
-            written: the annotation, a string.
-            namespace: the globals of the module that it was written in.
-        """
-        if not isinstance(written, str):
-            return "Any"
-        names = set(re.findall(r"(?<![.\w'\"])[A-Za-z_]\w*", written)) - {"None", "Tensor", "np"}
-        homes = {name: self._home(name, namespace) for name in names if not hasattr(builtins, name)}
-        if None in homes.values():
-            return "Any"
-        for name, home in homes.items():
-            self.imports[str(home)].add(name)
-        # Within the class `int` is the method of that name.
-        return re.sub(
-            r"(?<![.\w])[a-z]+\b",
-            lambda name: (
-                f"builtins.{name[0]}"
-                if hasattr(builtins, name[0]) and hasattr(oneflow.Tensor, name[0])
-                else name[0]
-            ),
-            written,
-        )
-
-    @staticmethod
-    def _home(name: str, namespace: Mapping[str, Any]) -> str | None:
-        """The module to import `name` from, or None."""
-        target = namespace.get(name)
-        if target is None or isinstance(target, TypeVar):
-            return None
-        if isinstance(target, types.ModuleType):
-            return target.__name__.rpartition(".")[0]
-        if getattr(target, "__name__", None) == name:
-            return target.__module__
-        # A name for a longer annotation, defined where it is assigned.
-        definition = re.compile(rf"^{name}(: TypeAlias)? = ", re.MULTILINE)
-        homes = (
-            home
-            for home, loaded in sys.modules.items()
-            if home.startswith("oneflow.") and vars(loaded).get(name) is target
-        )
-        return next((home for home in homes if definition.search(source(home))), None)
-
-    def lines(self) -> list[str]:
-        """The import statements."""
-        return [
-            f"from {name} import {', '.join(sorted(self.imports[name]))}"
-            for name in sorted(self.imports)
-        ]
-
-
-ANNOTATIONS = Annotations()
+# Within the class `int` is the method of that name.
+ANNOTATIONS = Annotations(lambda name: hasattr(builtins, name) and hasattr(oneflow.Tensor, name))
 
 
 def parameter(each: inspect.Parameter, namespace: Mapping[str, Any]) -> str:
@@ -179,11 +110,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
-    text = render()
-    if not options.check:
-        STUB.write_text(text)
-    elif not STUB.exists() or STUB.read_text() != text:
-        sys.exit(f"{STUB.name} of oneflow {oneflow.__version__} is out of date: run `make stubs`")
+    for file, text in [(STUB, render()), *facade_stubs()]:
+        if not options.check:
+            file.write_text(text, encoding="utf-8")
+        elif not file.exists() or file.read_text(encoding="utf-8") != text:
+            sys.exit(f"{file} of oneflow {oneflow.__version__} is out of date: run `make stubs`")
 
 
 if __name__ == "__main__":

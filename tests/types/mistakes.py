@@ -42,6 +42,8 @@ for images, _ in DataLoader(TensorDataset(x, x)):
 r = flow.linalg.svd(x).V  # mistake
 s = optim.lr_scheduler.CosineAnnealingLR(net, 10)  # mistake
 t = flow.where(x > 0, x)  # mistake
+w = flow.add(x, x, out="sum")  # mistake
+y = flow.sum(x, axis="rows")  # mistake
 
 
 @flow.no_grad()

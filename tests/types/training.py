@@ -114,6 +114,13 @@ def shard(net: Net, images: flow.Tensor) -> flow.Tensor:
     return net(split).to_local()
 
 
+def spread(x: flow.Tensor) -> flow.Tensor:
+    """Return the softmax of the columns' sums, with names of NumPy's and PyTorch's, and `out`."""
+    sums = flow.empty(1, x.size(1))
+    flow.sum(x, axis=0, keepdims=True, out=sums)
+    return F.softmax(input=flow.add(sums, sums, out=sums), dim=1)
+
+
 def main() -> None:
     """Train, and write what was learnt."""
     options = Options()
@@ -126,6 +133,7 @@ def main() -> None:
     u, s, vh = flow.linalg.svd(net.head.weight)
     rank = int((s > 1e-6).sum().item()) + u.shape[0] - vh.size(0)
     positive = flow.where(images > 0, images, 0.0)
+    losses.append(spread(vh).sum().item())
     for square in DataLoader(Squares(), batch_size=4):
         losses.append(square.sum().item())
     flow.save(net.state_dict(), "net.pt")

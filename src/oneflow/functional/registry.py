@@ -192,10 +192,14 @@ def _by_position(
 def _public_signature(body: Callable) -> inspect.Signature:
     """The signature of `body`, with the keywords that `_accept_keyword_aliases` adds."""
     signature = inspect.signature(body)
+    keyword = inspect.Parameter.KEYWORD_ONLY
     added = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default)
-        for name, default in (("out", None), ("inplace", False))
-        if name not in signature.parameters
+        each
+        for each in (
+            inspect.Parameter("out", keyword, default=None, annotation="Tensor | None"),
+            inspect.Parameter("inplace", keyword, default=False, annotation="bool"),
+        )
+        if each.name not in signature.parameters
     ]
     return signature.replace(parameters=[*signature.parameters.values(), *added])
 
