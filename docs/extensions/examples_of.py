@@ -7,6 +7,7 @@ import doctest
 import inspect
 import io
 import tempfile
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -18,13 +19,18 @@ from oneflow.tensor.tensor import Tensor
 _PARSER = doctest.DocTestParser()
 _RUNNER = doctest.DocTestRunner(verbose=False)
 _MODELS = {each.factory: each for each in registered_models()}
+# A model of each class of networks.
+_NETWORKS = {
+    f"{model.module}.{inspect.signature(model.factory).return_annotation}": model
+    for model in reversed(registered_models())
+}
 
 
 def example_of(value: Any) -> str:
     """Return the examples in the documentation of an object as text; empty if there are none.
 
-    An in-place form shows its function's example, a model of the zoo how every model is built, and
-    a member of `Tensor` the example of the class that it appears in.
+    An in-place form shows its function's example, a model of the zoo and its class how every model
+    is built, and a member of `Tensor` the example of the class that it appears in.
     """
     documented = [value, inspect.unwrap(value) if callable(value) else value]
     if _is_member_of_tensor(value):
@@ -33,7 +39,9 @@ def example_of(value: Any) -> str:
         examples = _PARSER.get_examples(inspect.getdoc(each) or "")
         if examples:
             return "".join(_as_typed(example) for example in examples)
-    model = _MODELS.get(value) if inspect.isfunction(value) else None
+    if not isinstance(value, type | types.FunctionType):
+        return ""
+    model = _MODELS.get(value) or _NETWORKS.get(f"{value.__module__}.{value.__name__}")
     return _use_of(model) if model is not None else ""
 
 
@@ -48,7 +56,7 @@ def _use_of(model: RegisteredModel) -> str:
     if model.task != "image classification":
         return build
     size = f"{model.image_size}, {model.image_size}"
-    return f"{build}>>> scores = model(oneflow.rand(1, 3, {size}))\n"
+    return f">>> import oneflow as flow\n{build}>>> scores = model(flow.rand(1, 3, {size}))\n"
 
 
 def _as_typed(example: doctest.Example) -> str:

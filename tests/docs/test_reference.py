@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
+import flowvision
 import oneflow as flow
+from flowvision.models.registry import registered_models
 from oneflow.functional.registry import FUNCTIONS
 from tests.distributed.launching import ROOT
 
@@ -33,6 +36,12 @@ WITHOUT_EXAMPLES = {
     "oneflow.Tensor.value": "for rooms of the engine",
     "oneflow.hub.help": "downloads a repository",
     "oneflow.hub.list": "downloads a repository",
+    "flowvision.transforms.functional.scale": "warns that it is `resize` now",
+}
+# So many of them that only their rule is written down.
+WITHOUT_EXAMPLES_BELOW = {
+    "flowvision.datasets": "read files that have to be downloaded",
+    "flowvision.models": "parts of networks, whose classes and factories have examples",
 }
 
 
@@ -58,9 +67,18 @@ def test_every_entry_has_an_example():
     missing = {
         entry.path
         for entry in ENTRIES
-        if entry.path.startswith("oneflow") and not example_of(entry.value)
+        if entry.module not in WITHOUT_EXAMPLES_BELOW and not example_of(entry.value)
     }
     assert missing == set(WITHOUT_EXAMPLES)
+
+
+def test_models_show_how_they_are_built():
+    assert all(example_of(model.factory) for model in registered_models())
+    assert "model = resnet" in example_of(flowvision.models.ResNet)
+    names: dict[str, Any] = {}
+    for line in example_of(flowvision.models.squeezenet1_1).splitlines():
+        exec(line.removeprefix(">>> "), names)
+    assert names["scores"].shape == (1, 1000)
 
 
 def test_forms_and_aliases_show_the_functions_example():

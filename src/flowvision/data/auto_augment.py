@@ -191,6 +191,11 @@ class AutoAugment:
 
     Args:
         policy: the lists of changes.
+
+    Example:
+        >>> from flowvision.data.auto_augment import AutoAugment, auto_augment_policy
+        >>> len(AutoAugment(auto_augment_policy()).policy)
+        25
     """
 
     def __init__(self, policy: Sequence[Sequence[Callable]]) -> None:
@@ -300,6 +305,11 @@ class RandAugment:
         ops: the changes to choose from.
         num_layers: how many are chosen.
         choice_weights: the probability of each; then none is chosen twice.
+
+    Example:
+        >>> from flowvision.data.auto_augment import RandAugment, rand_augment_ops
+        >>> len(RandAugment(rand_augment_ops(), num_layers=1).ops)
+        15
     """
 
     def __init__(
@@ -404,6 +414,12 @@ class AugMixAugment:
         depth: changes in each; -1: a random number from 1 to 3.
         blended: mix in bytes, chain by chain, instead of in floating point numbers: faster, and
             rounded more often.
+
+    Example:
+        >>> from PIL import Image
+        >>> from flowvision.data.auto_augment import AugMixAugment, augmix_ops
+        >>> AugMixAugment(augmix_ops())(Image.new("RGB", (20, 10))).size
+        (20, 10)
     """
 
     def __init__(

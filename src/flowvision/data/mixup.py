@@ -83,6 +83,12 @@ def rand_bbox(
         lam: the share of the rest.
         margin: distance of the middle from the border, as a part of the rectangle.
         count: how many rectangles; then each result is an array.
+
+    Example:
+        >>> from flowvision.data import rand_bbox
+        >>> top, bottom, left, right = rand_bbox((8, 8), lam=0.5)
+        >>> bool(0 <= top <= bottom <= 8)
+        True
     """
     sides = []
     centres = []
@@ -110,6 +116,12 @@ def rand_bbox_minmax(
 
     Raises:
         ValueError: the range has not two ends.
+
+    Example:
+        >>> from flowvision.data import rand_bbox_minmax
+        >>> top, bottom, left, right = rand_bbox_minmax((8, 8), (0.25, 0.5))
+        >>> bool(0 <= bottom - top <= 4)
+        True
     """
     if len(minmax) != 2:
         raise ValueError(f"minmax should have two numbers, got {minmax!r}")
@@ -137,6 +149,12 @@ def cutmix_bbox_and_lam(
         ratio_minmax: range of its sides instead; see `rand_bbox_minmax`.
         correct_lam: return the share of the rectangle as it is within the image.
         count: how many rectangles; then each result is an array.
+
+    Example:
+        >>> from flowvision.data import cutmix_bbox_and_lam
+        >>> (top, bottom, left, right), share = cutmix_bbox_and_lam((8, 8), lam=0.5)
+        >>> bool(share == 1 - (bottom - top) * (right - left) / 64)
+        True
     """
     if ratio_minmax is None:
         box = rand_bbox(img_shape, lam, count=count)

@@ -128,6 +128,12 @@ def transforms_imagenet_train(
         re_count: its most rectangles.
         re_num_splits: its parts of a batch.
         separate: return the three parts apart: sizes, colors, tensors.
+
+    Example:
+        >>> from PIL import Image
+        >>> from flowvision.data import transforms_imagenet_train
+        >>> transforms_imagenet_train(img_size=32)(Image.new("RGB", (64, 48))).shape
+        oneflow.Size([3, 32, 32])
     """
     crop = RandomResizedCropAndInterpolation(
         img_size, tuple(scale or (0.08, 1.0)), tuple(ratio or (3 / 4, 4 / 3)), interpolation
@@ -185,6 +191,12 @@ def transforms_imagenet_eval(
         use_prefetcher: end with arrays of bytes, for a prefetcher that normalises.
         mean: one number per channel.
         std: one number per channel.
+
+    Example:
+        >>> from PIL import Image
+        >>> from flowvision.data import transforms_imagenet_eval
+        >>> transforms_imagenet_eval(img_size=32)(Image.new("RGB", (64, 48))).shape
+        oneflow.Size([3, 32, 32])
     """
     part = crop_pct or DEFAULT_CROP_PCT
     sides = [img_size] if isinstance(img_size, int) else list(img_size)

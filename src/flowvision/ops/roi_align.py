@@ -103,6 +103,13 @@ class RoIAlign(nn.Module):
         spatial_scale: see `roi_align`.
         sampling_ratio: see `roi_align`.
         aligned: see `roi_align`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.ops import RoIAlign
+        >>> boxes = [flow.tensor([[0.0, 0.0, 4.0, 4.0]])]
+        >>> RoIAlign(2, 1.0, 2)(flow.ones(1, 3, 8, 8), boxes).shape
+        oneflow.Size([1, 3, 2, 2])
     """
 
     def __init__(
@@ -132,6 +139,13 @@ class PSRoIAlign(nn.Module):
         output_size: see `ps_roi_align`.
         spatial_scale: see `ps_roi_align`.
         sampling_ratio: see `ps_roi_align`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.ops import PSRoIAlign
+        >>> boxes = [flow.tensor([[0.0, 0.0, 4.0, 4.0]])]
+        >>> PSRoIAlign(2, 1.0, 2)(flow.ones(1, 8, 8, 8), boxes).shape
+        oneflow.Size([1, 2, 2, 2])
     """
 
     def __init__(

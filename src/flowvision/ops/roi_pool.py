@@ -89,6 +89,13 @@ class RoIPool(nn.Module):
     Args:
         output_size: see `roi_pool`.
         spatial_scale: see `roi_pool`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.ops import RoIPool
+        >>> boxes = [flow.tensor([[0.0, 0.0, 4.0, 4.0]])]
+        >>> RoIPool(2, 1.0)(flow.ones(1, 3, 8, 8), boxes).shape
+        oneflow.Size([1, 3, 2, 2])
     """
 
     def __init__(self, output_size: int | tuple[int, int], spatial_scale: float) -> None:

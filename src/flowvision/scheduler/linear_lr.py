@@ -17,6 +17,16 @@ class LinearLRScheduler(WarmupScheduler):
         lr_min_rate: the last learning rate, as a part of the first.
         *rest: further arguments by position, as for `WarmupScheduler` from `warmup_t` on.
         **options: likewise, by name.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.scheduler import LinearLRScheduler
+        >>> optimizer = flow.optim.SGD([flow.ones(1, requires_grad=True)], lr=1.0)
+        >>> schedule = LinearLRScheduler(optimizer, t_initial=10, lr_min_rate=0.0)
+        >>> for epoch in range(5):
+        ...     schedule.step(epoch + 1)
+        >>> round(optimizer.param_groups[0]["lr"], 4)
+        0.5
     """
 
     def __init__(

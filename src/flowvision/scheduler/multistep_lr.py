@@ -21,6 +21,16 @@ class MultiStepLRScheduler(WarmupScheduler):
         decay_rate: the factor.
         *rest: further arguments by position, as for `WarmupScheduler` from `warmup_t` on.
         **options: likewise, by name.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.scheduler import MultiStepLRScheduler
+        >>> optimizer = flow.optim.SGD([flow.ones(1, requires_grad=True)], lr=1.0)
+        >>> schedule = MultiStepLRScheduler(optimizer, decay_t=[2, 4], decay_rate=0.1)
+        >>> for epoch in range(4):
+        ...     schedule.step(epoch + 1)
+        >>> round(optimizer.param_groups[0]["lr"], 4)
+        0.01
     """
 
     def __init__(

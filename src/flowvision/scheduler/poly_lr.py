@@ -18,6 +18,16 @@ class PolyLRScheduler(CyclicScheduler):
         *rest: further arguments by position, as for `CyclicScheduler` from `lr_min` on.
         k_decay: exponent of the time (Zhang and Li, 2020); above 1 it stays high for longer.
         **options: likewise, by name.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.scheduler import PolyLRScheduler
+        >>> optimizer = flow.optim.SGD([flow.ones(1, requires_grad=True)], lr=1.0)
+        >>> schedule = PolyLRScheduler(optimizer, t_initial=10, power=2.0)
+        >>> for epoch in range(5):
+        ...     schedule.step(epoch + 1)
+        >>> round(optimizer.param_groups[0]["lr"], 4)
+        0.25
     """
 
     def __init__(

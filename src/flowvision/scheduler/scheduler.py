@@ -32,6 +32,11 @@ class Scheduler:
 
     Raises:
         KeyError: a group does not have the number.
+
+    Example:
+        >>> from flowvision.scheduler import CosineLRScheduler, Scheduler
+        >>> issubclass(CosineLRScheduler, Scheduler)
+        True
     """
 
     def __init__(

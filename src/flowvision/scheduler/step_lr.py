@@ -17,6 +17,16 @@ class StepLRScheduler(WarmupScheduler):
         decay_rate: the factor.
         *rest: further arguments by position, as for `WarmupScheduler` from `warmup_t` on.
         **options: likewise, by name.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.scheduler import StepLRScheduler
+        >>> optimizer = flow.optim.SGD([flow.ones(1, requires_grad=True)], lr=1.0)
+        >>> schedule = StepLRScheduler(optimizer, decay_t=2, decay_rate=0.1)
+        >>> for epoch in range(4):
+        ...     schedule.step(epoch + 1)
+        >>> round(optimizer.param_groups[0]["lr"], 4)
+        0.01
     """
 
     def __init__(

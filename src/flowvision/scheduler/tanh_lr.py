@@ -21,6 +21,16 @@ class TanhLRScheduler(CyclicScheduler):
         ub: where it ends.
         *rest: further arguments by position, as for `CyclicScheduler` from `lr_min` on.
         **options: likewise, by name.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.scheduler import TanhLRScheduler
+        >>> optimizer = flow.optim.SGD([flow.ones(1, requires_grad=True)], lr=1.0)
+        >>> schedule = TanhLRScheduler(optimizer, t_initial=10)
+        >>> for epoch in range(5):
+        ...     schedule.step(epoch + 1)
+        >>> round(optimizer.param_groups[0]["lr"], 4)
+        0.982
     """
 
     def __init__(

@@ -23,7 +23,15 @@ Fill = Sequence[float] | float | None
 
 
 class AutoAugmentPolicy(enum.Enum):
-    """Policies of `AutoAugment`, named after the data set that each was learned on."""
+    """Policies of `AutoAugment`, named after the data set that each was learned on.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision import transforms
+        >>> policy = transforms.AutoAugmentPolicy.CIFAR10
+        >>> transforms.AutoAugment(policy).policy
+        <AutoAugmentPolicy.CIFAR10: 'cifar10'>
+    """
 
     IMAGENET = "imagenet"
     CIFAR10 = "cifar10"
@@ -197,6 +205,12 @@ class RandAugment(_Augmentation):
         num_magnitude_bins: number of magnitudes.
         interpolation: of operations that move pixels.
         fill: color of pixels from outside, by default 0.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision import transforms
+        >>> transforms.RandAugment(num_ops=1)(flow.zeros(3, 8, 8, dtype=flow.uint8)).shape
+        oneflow.Size([3, 8, 8])
     """
 
     def __init__(
@@ -230,6 +244,12 @@ class TrivialAugmentWide(_Augmentation):
         num_magnitude_bins: number of magnitudes.
         interpolation: of operations that move pixels.
         fill: color of pixels from outside, by default 0.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision import transforms
+        >>> transforms.TrivialAugmentWide()(flow.zeros(3, 8, 8, dtype=flow.uint8)).shape
+        oneflow.Size([3, 8, 8])
     """
 
     def __init__(
@@ -267,6 +287,13 @@ class AugMix(_Augmentation):
 
     Raises:
         ValueError: `severity` is not between 1 and 10.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision import transforms
+        >>> image = flow.zeros(3, 8, 8, dtype=flow.uint8)
+        >>> transforms.AugMix(severity=1)(image).shape
+        oneflow.Size([3, 8, 8])
     """
 
     def __init__(

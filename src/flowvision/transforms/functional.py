@@ -51,12 +51,24 @@ def _implementation(img: Any) -> Any:
 
 
 def str_to_interp_mode(mode_str: str) -> InterpolationMode:
-    """Return the interpolation mode with a name, such as ``"bicubic"``."""
+    """Return the interpolation mode with a name, such as ``"bicubic"``.
+
+    Example:
+        >>> from flowvision.transforms import functional
+        >>> functional.str_to_interp_mode("bicubic")
+        <InterpolationMode.BICUBIC: 'bicubic'>
+    """
     return InterpolationMode(mode_str)
 
 
 def str_to_pil_interp(mode_str: str) -> Any:
-    """Return Pillow's constant of the interpolation mode with a name."""
+    """Return Pillow's constant of the interpolation mode with a name.
+
+    Example:
+        >>> from flowvision.transforms import functional
+        >>> functional.str_to_pil_interp("bicubic").name
+        'BICUBIC'
+    """
     return pillow_resampling(InterpolationMode(mode_str))
 
 
@@ -82,12 +94,27 @@ def adjust_brightness(img: Any, brightness_factor: float) -> Any:
 
 
 def adjust_contrast(img: Any, contrast_factor: float) -> Any:
-    """Return the image between its mean gray (0) and itself (1), or with more contrast."""
+    """Return the image between its mean gray (0) and itself (1), or with more contrast.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.transforms import functional
+        >>> functional.adjust_contrast(flow.tensor([[[0.0, 0.5]]]), 0.0)
+        tensor([[[0.2500, 0.2500]]], dtype=oneflow.float32)
+    """
     return _implementation(img).adjust_contrast(img, contrast_factor)
 
 
 def adjust_saturation(img: Any, saturation_factor: float) -> Any:
-    """Return the image between its grays (0) and itself (1), or with stronger colors."""
+    """Return the image between its grays (0) and itself (1), or with stronger colors.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.transforms import functional
+        >>> red = flow.tensor([1.0, 0.0, 0.0]).reshape(3, 1, 1)
+        >>> functional.adjust_saturation(red, 0.0).reshape(-1)
+        tensor([0.2989, 0.2989, 0.2989], dtype=oneflow.float32)
+    """
     return _implementation(img).adjust_saturation(img, saturation_factor)
 
 
@@ -100,6 +127,13 @@ def adjust_hue(img: Any, hue_factor: float) -> Any:
 
     Raises:
         ValueError: the factor is outside of this range.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.transforms import functional
+        >>> red = flow.tensor([1.0, 0.0, 0.0]).reshape(3, 1, 1)
+        >>> functional.adjust_hue(red, 1 / 3).reshape(-1)
+        tensor([0., 1., 0.], dtype=oneflow.float32)
     """
     if not -0.5 <= hue_factor <= 0.5:
         raise ValueError(f"hue_factor ({hue_factor}) is not in [-0.5, 0.5].")
@@ -111,17 +145,38 @@ def adjust_gamma(img: Any, gamma: float, gain: float = 1) -> Any:
 
     Raises:
         ValueError: `gamma` is negative.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.transforms import functional
+        >>> functional.adjust_gamma(flow.tensor([[[0.5]]]), gamma=2)
+        tensor([[[0.2500]]], dtype=oneflow.float32)
     """
     return _implementation(img).adjust_gamma(img, gamma, gain)
 
 
 def adjust_sharpness(img: Any, sharpness_factor: float) -> Any:
-    """Return the image between a blurred one (0) and itself (1), or a sharpened one (2)."""
+    """Return the image between a blurred one (0) and itself (1), or a sharpened one (2).
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.transforms import functional
+        >>> functional.adjust_sharpness(flow.ones(1, 3, 3), 2.0).shape
+        oneflow.Size([1, 3, 3])
+    """
     return _implementation(img).adjust_sharpness(img, sharpness_factor)
 
 
 def rgb_to_grayscale(img: Any, num_output_channels: int = 1) -> Any:
-    """Return the brightness of each pixel, in one channel or in three equal ones."""
+    """Return the brightness of each pixel, in one channel or in three equal ones.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.transforms import functional
+        >>> image = flow.tensor([200, 100, 0], dtype=flow.uint8).reshape(3, 1, 1)
+        >>> functional.rgb_to_grayscale(image)
+        tensor([[[118]]], dtype=oneflow.uint8)
+    """
     if is_pillow(img):
         return functional_pil.to_grayscale(img, num_output_channels)
     return _implementation(img).rgb_to_grayscale(img, num_output_channels)
@@ -132,6 +187,12 @@ def to_grayscale(img: Any, num_output_channels: int = 1) -> Any:
 
     Raises:
         TypeError: it is not a Pillow image.
+
+    Example:
+        >>> from PIL import Image
+        >>> from flowvision.transforms import functional
+        >>> functional.to_grayscale(Image.new("RGB", (2, 1), "red")).mode
+        'L'
     """
     if not is_pillow(img):
         raise TypeError(f"Input should be PIL Image, got {type(img).__name__}")
@@ -139,7 +200,14 @@ def to_grayscale(img: Any, num_output_channels: int = 1) -> Any:
 
 
 def invert(img: Any) -> Any:
-    """Return the negative: white becomes black."""
+    """Return the negative: white becomes black.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.transforms import functional
+        >>> functional.invert(flow.tensor([[[0, 100, 200]]], dtype=flow.uint8))
+        tensor([[[255, 155,  55]]], dtype=oneflow.uint8)
+    """
     return _implementation(img).invert(img)
 
 
@@ -158,17 +226,38 @@ def posterize(img: Any, bits: int) -> Any:
 
 
 def solarize(img: Any, threshold: float) -> Any:
-    """Return the image with all numbers from `threshold` on inverted."""
+    """Return the image with all numbers from `threshold` on inverted.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.transforms import functional
+        >>> functional.solarize(flow.tensor([[[0, 100, 200]]], dtype=flow.uint8), 150)
+        tensor([[[  0, 100,  55]]], dtype=oneflow.uint8)
+    """
     return _implementation(img).solarize(img, threshold)
 
 
 def autocontrast(img: Any) -> Any:
-    """Return each channel stretched so that its darkest pixel is black and its brightest white."""
+    """Return each channel stretched so that its darkest pixel is black and its brightest white.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.transforms import functional
+        >>> functional.autocontrast(flow.tensor([[[0, 100, 200]]], dtype=flow.uint8))
+        tensor([[[  0, 127, 255]]], dtype=oneflow.uint8)
+    """
     return _implementation(img).autocontrast(img)
 
 
 def equalize(img: Any) -> Any:
-    """Return an image of bytes whose channels have histograms as even as can be."""
+    """Return an image of bytes whose channels have histograms as even as can be.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.transforms import functional
+        >>> functional.equalize(flow.zeros(3, 4, 4, dtype=flow.uint8)).shape
+        oneflow.Size([3, 4, 4])
+    """
     return _implementation(img).equalize(img)
 
 
@@ -187,6 +276,12 @@ def gaussian_blur(
 
     Raises:
         ValueError: an even kernel, or a deviation that is not positive.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.transforms import functional
+        >>> functional.gaussian_blur(flow.ones(1, 4, 4), kernel_size=3).shape
+        oneflow.Size([1, 4, 4])
     """
     sizes = [kernel_size] * 2 if isinstance(kernel_size, int) else list(kernel_size)
     if len(sizes) != 2 or any(size <= 0 or size % 2 == 0 for size in sizes):
@@ -223,6 +318,13 @@ def erase(
 
     Raises:
         TypeError: it is not a tensor.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.transforms import functional
+        >>> functional.erase(flow.ones(1, 2, 2), i=0, j=0, h=1, w=2, v=0.0)
+        tensor([[[0., 0.],
+                 [1., 1.]]], dtype=oneflow.float32)
     """
     if not isinstance(img, flow.Tensor):
         raise TypeError(f"img should be Tensor Image. Got {type(img).__name__}")
@@ -258,6 +360,13 @@ def affine(
 
     Raises:
         ValueError: not two translations or shears, or a scale that is not positive.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.transforms import functional
+        >>> image = flow.tensor([[[1, 2, 3]]])
+        >>> functional.affine(image, angle=0, translate=[1, 0], scale=1.0, shear=0.0)
+        tensor([[[0, 1, 2]]], dtype=oneflow.int64)
     """
     if len(translate) != 2:
         raise ValueError(f"translate should be a sequence of length 2, got {translate!r}")
@@ -301,6 +410,13 @@ def rotate(
         expand: make the result large enough for all of the image.
         center: the fixed point (x, y), by default the middle; not used with `expand`.
         fill: what comes from outside of the image: a number or one per channel.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.transforms import functional
+        >>> functional.rotate(flow.tensor([[[1, 2], [3, 4]]]), 90)
+        tensor([[[2, 4],
+                 [1, 3]]], dtype=oneflow.int64)
     """
     mode = interpolation_mode(interpolation)
     if _implementation(img) is functional_pil:
@@ -328,6 +444,13 @@ def perspective(
 
     Raises:
         ValueError: there are not four of each.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.transforms import functional
+        >>> corners = [[0, 0], [3, 0], [3, 3], [0, 3]]
+        >>> functional.perspective(flow.ones(1, 4, 4), corners, corners).shape
+        oneflow.Size([1, 4, 4])
     """
     mode = interpolation_mode(interpolation)
     numbers = perspective_coefficients(startpoints, endpoints)
@@ -353,6 +476,12 @@ def elastic_transform(
 
     Raises:
         ValueError: a displacement of another shape.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.transforms import functional
+        >>> functional.elastic_transform(flow.ones(1, 4, 4), flow.zeros(1, 4, 4, 2)).shape
+        oneflow.Size([1, 4, 4])
     """
     _, height, width = get_dimensions(img)
     if tuple(displacement.shape) != (1, height, width, 2):

@@ -35,6 +35,13 @@ class RandomRotation(Transform):
         expand: make the result large enough for all of the image.
         center: the fixed point (x, y), by default the middle.
         fill: what comes from outside of the image: a number or one per channel.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision import transforms
+        >>> transforms.RandomRotation((90, 90))(flow.tensor([[[1, 2], [3, 4]]]))
+        tensor([[[2, 4],
+                 [1, 3]]], dtype=oneflow.int64)
     """
 
     def __init__(
@@ -79,6 +86,12 @@ class RandomAffine(Transform):
 
     Raises:
         ValueError: translations outside of [0, 1], or scales that are not positive.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision import transforms
+        >>> transforms.RandomAffine(degrees=0, translate=(0.1, 0.1))(flow.ones(1, 4, 4)).shape
+        oneflow.Size([1, 4, 4])
     """
 
     def __init__(
@@ -154,6 +167,12 @@ class RandomPerspective(Transform):
         p: the probability.
         interpolation: how new pixels come from old ones.
         fill: what comes from outside of the image: a number or one per channel.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision import transforms
+        >>> transforms.RandomPerspective(p=1.0)(flow.ones(1, 8, 8)).shape
+        oneflow.Size([1, 8, 8])
     """
 
     def __init__(
@@ -204,6 +223,12 @@ class ElasticTransform(Transform):
             leaves noise.
         interpolation: how new pixels come from old ones.
         fill: what comes from outside of the image: a number or one per channel.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision import transforms
+        >>> transforms.ElasticTransform(alpha=20.0)(flow.rand(3, 8, 8)).shape
+        oneflow.Size([3, 8, 8])
     """
 
     def __init__(

@@ -16,6 +16,12 @@ class Grayscale(Transform):
 
     Args:
         num_output_channels: 1, or 3 equal ones.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision import transforms
+        >>> transforms.Grayscale()(flow.ones(3, 2, 2)).shape
+        oneflow.Size([1, 2, 2])
     """
 
     def __init__(self, num_output_channels: int = 1) -> None:
@@ -123,6 +129,12 @@ class GaussianBlur(Transform):
 
     Raises:
         ValueError: an even kernel, or deviations that are not positive or not in order.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision import transforms
+        >>> transforms.GaussianBlur(kernel_size=3)(flow.ones(1, 4, 4)).shape
+        oneflow.Size([1, 4, 4])
     """
 
     def __init__(
@@ -167,6 +179,12 @@ class RandomGrayscale(_RandomChange):
 
     Args:
         p: the probability.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision import transforms
+        >>> transforms.RandomGrayscale(p=1.0)(flow.ones(3, 2, 2)).shape
+        oneflow.Size([3, 2, 2])
     """
 
     def __init__(self, p: float = 0.1) -> None:
@@ -181,6 +199,13 @@ class RandomInvert(_RandomChange):
 
     Args:
         p: the probability.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision import transforms
+        >>> image = flow.tensor([[[0, 100, 200]]], dtype=flow.uint8)
+        >>> transforms.RandomInvert(p=1.0)(image)
+        tensor([[[255, 155,  55]]], dtype=oneflow.uint8)
     """
 
     def _changed(self, img: Any) -> Any:
@@ -193,6 +218,13 @@ class RandomPosterize(_RandomChange):
     Args:
         bits: how many, from 0 to 8.
         p: the probability.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision import transforms
+        >>> image = flow.tensor([[[0, 100, 200]]], dtype=flow.uint8)
+        >>> transforms.RandomPosterize(bits=1, p=1.0)(image)
+        tensor([[[  0,   0, 128]]], dtype=oneflow.uint8)
     """
 
     def __init__(self, bits: int, p: float = 0.5) -> None:
@@ -209,6 +241,13 @@ class RandomSolarize(_RandomChange):
     Args:
         threshold: numbers from here on are inverted.
         p: the probability.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision import transforms
+        >>> image = flow.tensor([[[0, 100, 200]]], dtype=flow.uint8)
+        >>> transforms.RandomSolarize(threshold=100, p=1.0)(image)
+        tensor([[[  0, 155,  55]]], dtype=oneflow.uint8)
     """
 
     def __init__(self, threshold: float, p: float = 0.5) -> None:
@@ -224,6 +263,12 @@ class Solarization(RandomSolarize):
 
     Args:
         p: the probability.
+
+    Example:
+        >>> from flowvision import transforms
+        >>> from PIL import Image
+        >>> transforms.Solarization(p=1.0)(Image.new("L", (1, 1), 200)).getpixel((0, 0))
+        55
     """
 
     def __init__(self, p: float = 0.1) -> None:
@@ -236,6 +281,12 @@ class RandomAdjustSharpness(_RandomChange):
     Args:
         sharpness_factor: 0 blurs, 1 changes nothing, 2 sharpens.
         p: the probability.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision import transforms
+        >>> transforms.RandomAdjustSharpness(2.0, p=1.0)(flow.ones(1, 4, 4)).shape
+        oneflow.Size([1, 4, 4])
     """
 
     def __init__(self, sharpness_factor: float, p: float = 0.5) -> None:
@@ -251,6 +302,13 @@ class RandomAutocontrast(_RandomChange):
 
     Args:
         p: the probability.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision import transforms
+        >>> image = flow.tensor([[[0, 100, 200]]], dtype=flow.uint8)
+        >>> transforms.RandomAutocontrast(p=1.0)(image)
+        tensor([[[  0, 127, 255]]], dtype=oneflow.uint8)
     """
 
     def _changed(self, img: Any) -> Any:
@@ -262,6 +320,13 @@ class RandomEqualize(_RandomChange):
 
     Args:
         p: the probability.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision import transforms
+        >>> image = flow.tensor([[[0, 100, 200]]], dtype=flow.uint8)
+        >>> transforms.RandomEqualize(p=1.0)(image).shape
+        oneflow.Size([1, 1, 3])
     """
 
     def _changed(self, img: Any) -> Any:

@@ -59,7 +59,14 @@ from oneflow.utils.vision.transforms import (
 
 
 class ToNumpy(Transform):
-    """A Pillow image as an array ``[C, H, W]``, with its numbers as they are."""
+    """A Pillow image as an array ``[C, H, W]``, with its numbers as they are.
+
+    Example:
+        >>> from flowvision import transforms
+        >>> from PIL import Image
+        >>> transforms.ToNumpy()(Image.new("RGB", (4, 2))).shape
+        (3, 2, 4)
+    """
 
     def forward(self, img: Any) -> np.ndarray:
         return functional.pil_to_tensor(img).numpy()
@@ -74,6 +81,13 @@ class LinearTransformation(Transform):
 
     Raises:
         ValueError: other shapes.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision import transforms
+        >>> whiten = transforms.LinearTransformation(2 * flow.eye(2), flow.tensor([0.5, 1.0]))
+        >>> whiten(flow.ones(1, 1, 2))
+        tensor([[[1., 0.]]], dtype=oneflow.float32)
     """
 
     def __init__(self, transformation_matrix: flow.Tensor, mean_vector: flow.Tensor) -> None:
@@ -111,6 +125,12 @@ class RandomErasing(Transform):
 
     Raises:
         ValueError: `p` or `scale` beyond [0, 1], or another text as `value`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision import transforms
+        >>> bool((transforms.RandomErasing(p=1.0)(flow.ones(3, 8, 8)) == 0).any())
+        True
     """
 
     def __init__(

@@ -38,6 +38,15 @@ def adaptive_clip_grad(
         clip_factor: largest norm of a gradient's row, as a part of the weight's.
         eps: smallest norm of a weight's row that counts.
         norm_type: exponent of the norms.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.utils import adaptive_clip_grad
+        >>> weight = flow.ones(1, 4, requires_grad=True)
+        >>> (100 * weight).sum().backward()
+        >>> adaptive_clip_grad([weight], clip_factor=0.5)
+        >>> weight.grad
+        tensor([[0.5000, 0.5000, 0.5000, 0.5000]], dtype=oneflow.float32)
     """
     each = [parameters] if isinstance(parameters, flow.Tensor) else parameters
     with flow.no_grad():

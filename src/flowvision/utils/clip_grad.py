@@ -23,6 +23,15 @@ def dispatch_clip_grad(
 
     Raises:
         ValueError: another mode.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.utils import dispatch_clip_grad
+        >>> weight = flow.ones(2, requires_grad=True)
+        >>> (100 * weight).sum().backward()
+        >>> dispatch_clip_grad([weight], 0.5, mode="value")
+        >>> weight.grad
+        tensor([0.5000, 0.5000], dtype=oneflow.float32)
     """
     if mode == "norm":
         nn.utils.clip_grad_norm_(parameters, value, norm_type=norm_type)

@@ -112,6 +112,16 @@ def save_image(
         pad_value: what is between them.
         format: of the file, by default by its ending.
         range: earlier name of `value_range`.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> import oneflow as flow
+        >>> from flowvision.utils import save_image
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder, "images.png")
+        ...     save_image(flow.rand(4, 3, 8, 8), path)
+        ...     print(path.exists())
+        True
     """
     grid = make_grid(tensor, nrow, padding, normalize, value_range or range, scale_each, pad_value)
     # Rounded to the nearest byte.

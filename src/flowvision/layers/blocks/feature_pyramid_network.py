@@ -10,7 +10,13 @@ from oneflow.nn import functional as F
 
 
 class ExtraFPNBlock(nn.Module):
-    """The interface of what adds further levels at the end of a `FeaturePyramidNetwork`."""
+    """The interface of what adds further levels at the end of a `FeaturePyramidNetwork`.
+
+    Example:
+        >>> from flowvision.layers import ExtraFPNBlock, LastLevelMaxPool
+        >>> isinstance(LastLevelMaxPool(), ExtraFPNBlock)
+        True
+    """
 
     def forward(
         self, results: list[Tensor], x: list[Tensor], names: list[str]
@@ -38,6 +44,15 @@ class FeaturePyramidNetwork(nn.Module):
         in_channels_list: channels of each level of the input.
         out_channels: of each level of the output.
         extra_blocks: adds levels at the end.
+
+    Example:
+        >>> from collections import OrderedDict
+        >>> import oneflow as flow
+        >>> from flowvision.layers import FeaturePyramidNetwork
+        >>> network = FeaturePyramidNetwork([4, 8], 3)
+        >>> features = OrderedDict(fine=flow.ones(1, 4, 8, 8), coarse=flow.ones(1, 8, 4, 4))
+        >>> {name: tuple(each.shape) for name, each in network(features).items()}
+        {'fine': (1, 3, 8, 8), 'coarse': (1, 3, 4, 4)}
     """
 
     def __init__(
@@ -89,7 +104,16 @@ class FeaturePyramidNetwork(nn.Module):
 
 
 class LastLevelMaxPool(ExtraFPNBlock):
-    """Adds a level "pool": every second row and column of the last one."""
+    """Adds a level "pool": every second row and column of the last one.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.layers import LastLevelMaxPool
+        >>> feature = flow.ones(1, 3, 4, 4)
+        >>> results, names = LastLevelMaxPool()([feature], [feature], ["fine"])
+        >>> names, results[-1].shape
+        (['fine', 'pool'], oneflow.Size([1, 3, 2, 2]))
+    """
 
     def forward(
         self, results: list[Tensor], x: list[Tensor], names: list[str]
@@ -104,6 +128,14 @@ class LastLevelP6P7(ExtraFPNBlock):
         in_channels: of what the levels are made of: the last level of the pyramid if it has as many
             channels as the added ones, otherwise the last features of the backbone.
         out_channels: of the added levels.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.layers import LastLevelP6P7
+        >>> feature = flow.ones(1, 3, 8, 8)
+        >>> results, names = LastLevelP6P7(3, 3)([feature], [feature], ["fine"])
+        >>> names, results[-1].shape
+        (['fine', 'p6', 'p7'], oneflow.Size([1, 3, 2, 2]))
     """
 
     def __init__(self, in_channels: int, out_channels: int) -> None:

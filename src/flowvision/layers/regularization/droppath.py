@@ -23,6 +23,13 @@ class DropPath(nn.Module):
 
     Args:
         drop_prob: the probability of zero; None counts as 0.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.layers import DropPath
+        >>> DropPath(0.5).eval()(flow.ones(2, 1))
+        tensor([[1.],
+                [1.]], dtype=oneflow.float32)
     """
 
     def __init__(self, drop_prob: float | None = None) -> None:

@@ -46,6 +46,13 @@ class StochasticDepth(nn.Module):
     Args:
         p: the probability of zero.
         mode: "batch" or "row".
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.ops import StochasticDepth
+        >>> StochasticDepth(p=0.5, mode="row").eval()(flow.ones(2, 1))
+        tensor([[1.],
+                [1.]], dtype=oneflow.float32)
     """
 
     def __init__(self, p: float, mode: str) -> None:

@@ -27,6 +27,12 @@ def pil_to_tensor(pic: Any) -> Tensor:
 
     Raises:
         TypeError: it is not a Pillow image.
+
+    Example:
+        >>> from PIL import Image
+        >>> from oneflow.utils.vision.transforms import functional
+        >>> functional.pil_to_tensor(Image.new("L", (2, 1), 255))
+        tensor([[[255, 255]]], dtype=oneflow.uint8)
     """
     if not is_pillow(pic):
         raise TypeError(f"pic should be PIL Image. Got {type(pic).__name__}")
@@ -40,6 +46,12 @@ def to_tensor(pic: Any) -> Tensor:
 
     Raises:
         TypeError: it is neither.
+
+    Example:
+        >>> from PIL import Image
+        >>> from oneflow.utils.vision.transforms import functional
+        >>> functional.to_tensor(Image.new("L", (2, 1), 255))
+        tensor([[[1., 1.]]], dtype=oneflow.float32)
     """
     if is_pillow(pic):
         # torchvision's choice of int16 is from before there were tensors of uint16.
@@ -77,6 +89,12 @@ def to_pil_image(pic: Any, mode: str | None = None) -> Any:
     Raises:
         TypeError: it is neither tensor nor array, or Pillow has no such pixels.
         ValueError: more than four channels, or not 2 or 3 dimensions, or `mode` does not fit.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from oneflow.utils.vision.transforms import functional
+        >>> functional.to_pil_image(flow.zeros(3, 2, 4)).size
+        (4, 2)
     """
     if not isinstance(pic, Tensor | np.ndarray):
         raise TypeError(f"pic should be Tensor or ndarray, got {type(pic).__name__}")
@@ -122,6 +140,12 @@ def normalize(
     Raises:
         TypeError: it is not a floating point tensor.
         ValueError: a standard deviation is 0, or the tensor has fewer than 3 dimensions.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from oneflow.utils.vision.transforms import functional
+        >>> functional.normalize(flow.ones(1, 1, 2), mean=[0.5], std=[0.25])
+        tensor([[[2., 2.]]], dtype=oneflow.float32)
     """
     if not isinstance(tensor, Tensor) or not tensor.dtype.is_floating_point:
         given = getattr(tensor, "dtype", type(tensor).__name__)
@@ -158,6 +182,13 @@ def convert_image_dtype(image: Tensor, dtype: DType = dt.float32) -> Tensor:
 
     Raises:
         RuntimeError: large integers do not fit into a float without loss.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from oneflow.utils.vision.transforms import functional
+        >>> image = flow.tensor([[[0, 255]]], dtype=flow.uint8)
+        >>> functional.convert_image_dtype(image)
+        tensor([[[0., 1.]]], dtype=oneflow.float32)
     """
     before = image.dtype
     if before is dtype or (before.is_floating_point and dtype.is_floating_point):

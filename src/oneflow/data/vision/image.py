@@ -83,7 +83,14 @@ def pair(size: int | Sequence[int]) -> tuple[int, int]:
 
 
 def get_image_num_channels(img: Any) -> int:
-    """Return the number of channels: of bands of a Pillow image, 1 of an image without channels."""
+    """Return the number of channels: of bands of a Pillow image, 1 of an image without channels.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from oneflow.utils.vision.transforms import functional
+        >>> functional.get_image_num_channels(flow.ones(3, 2, 4))
+        3
+    """
     check_image(img)
     if is_pillow(img):
         return len(img.getbands())
@@ -93,7 +100,14 @@ def get_image_num_channels(img: Any) -> int:
 
 
 def get_image_size(img: Any) -> list[int]:
-    """Return ``[width, height]``."""
+    """Return ``[width, height]``.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from oneflow.utils.vision.transforms import functional
+        >>> functional.get_image_size(flow.ones(3, 2, 4))
+        [4, 2]
+    """
     height, width = size_of(img)
     return [width, height]
 
@@ -119,6 +133,14 @@ def crop(img: Any, top: int, left: int, height: int, width: int) -> Any:
         left: the rectangle's first column; may be negative.
         height: number of rows.
         width: number of columns.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from oneflow.utils.vision.transforms import functional
+        >>> image = flow.arange(12).reshape(1, 3, 4)
+        >>> functional.crop(image, top=1, left=0, height=2, width=2)
+        tensor([[[4, 5],
+                 [8, 9]]], dtype=oneflow.int64)
     """
     full_height, full_width = size_of(img)
     if is_pillow(img):
@@ -141,6 +163,14 @@ def center_crop(img: Any, output_size: int | Sequence[int]) -> Any:
     Args:
         img: the image.
         output_size: height and width, or one number for both.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from oneflow.utils.vision.transforms import functional
+        >>> image = flow.arange(12).reshape(1, 3, 4)
+        >>> functional.center_crop(image, 2)
+        tensor([[[1, 2],
+                 [5, 6]]], dtype=oneflow.int64)
     """
     (height, width), (wanted_height, wanted_width) = size_of(img), pair(output_size)
     return crop(
@@ -166,6 +196,13 @@ def five_crop(img: Any, size: int | Sequence[int]) -> tuple[Any, Any, Any, Any, 
 
     Raises:
         ValueError: the image is smaller.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from oneflow.utils.vision.transforms import functional
+        >>> image = flow.arange(12).reshape(1, 3, 4)
+        >>> len(functional.five_crop(image, 2))
+        5
     """
     (height, width), (h, w) = size_of(img), pair(size)
     if h > height or w > width:
@@ -186,13 +223,27 @@ def ten_crop(img: Any, size: int | Sequence[int], vertical_flip: bool = False) -
         img: the image.
         size: height and width of each, or one number for both.
         vertical_flip: mirror upside down instead of left to right.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from oneflow.utils.vision.transforms import functional
+        >>> image = flow.arange(12).reshape(1, 3, 4)
+        >>> len(functional.ten_crop(image, 2))
+        10
     """
     mirrored = vflip(img) if vertical_flip else hflip(img)
     return (*five_crop(img, size), *five_crop(mirrored, size))
 
 
 def hflip(img: Any) -> Any:
-    """Return the image mirrored left to right."""
+    """Return the image mirrored left to right.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from oneflow.utils.vision.transforms import functional
+        >>> functional.hflip(flow.tensor([[[1, 2, 3]]]))
+        tensor([[[3, 2, 1]]], dtype=oneflow.int64)
+    """
     check_image(img)
     if is_pillow(img):
         return img.transpose(pillow().Transpose.FLIP_LEFT_RIGHT)
@@ -200,7 +251,15 @@ def hflip(img: Any) -> Any:
 
 
 def vflip(img: Any) -> Any:
-    """Return the image mirrored upside down."""
+    """Return the image mirrored upside down.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from oneflow.utils.vision.transforms import functional
+        >>> functional.vflip(flow.tensor([[[1], [2]]]))
+        tensor([[[2],
+                 [1]]], dtype=oneflow.int64)
+    """
     check_image(img)
     if is_pillow(img):
         return img.transpose(pillow().Transpose.FLIP_TOP_BOTTOM)

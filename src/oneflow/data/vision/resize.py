@@ -15,7 +15,14 @@ from oneflow.tensor.tensor import Tensor
 
 
 class InterpolationMode(enum.Enum):
-    """The interpolation of new pixels from old ones."""
+    """The interpolation of new pixels from old ones.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from oneflow.utils.vision import transforms
+        >>> transforms.InterpolationMode("bicubic")
+        <InterpolationMode.BICUBIC: 'bicubic'>
+    """
 
     NEAREST = "nearest"
     NEAREST_EXACT = "nearest-exact"
@@ -110,7 +117,14 @@ def resized_crop(
     interpolation: Any = InterpolationMode.BILINEAR,
     antialias: bool | None = True,
 ) -> Any:
-    """Return a rectangle of the image in another size; arguments as for `crop` and `resize`."""
+    """Return a rectangle of the image in another size; arguments as for `crop` and `resize`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from oneflow.utils.vision.transforms import functional
+        >>> functional.resized_crop(flow.ones(1, 8, 8), 0, 0, 4, 4, size=2).shape
+        oneflow.Size([1, 2, 2])
+    """
     return resize(crop(img, top, left, height, width), size, interpolation, antialias=antialias)
 
 

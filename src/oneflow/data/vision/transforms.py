@@ -82,6 +82,11 @@ class RandomTransforms(Compose):
 
     Raises:
         TypeError: they are not in a sequence.
+
+    Example:
+        >>> from oneflow.utils.vision import transforms
+        >>> issubclass(transforms.RandomOrder, transforms.RandomTransforms)
+        True
     """
 
     def __init__(self, transforms: Sequence[Callable]) -> None:
@@ -99,6 +104,13 @@ class RandomApply(RandomTransforms):
     Args:
         transforms: the transforms.
         p: the probability.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from oneflow.utils.vision import transforms
+        >>> flip = transforms.RandomApply([transforms.RandomHorizontalFlip(p=1.0)], p=1.0)
+        >>> flip(flow.tensor([[[1, 2]]]))
+        tensor([[[2, 1]]], dtype=oneflow.int64)
     """
 
     def __init__(self, transforms: Sequence[Callable], p: float = 0.5) -> None:
@@ -110,7 +122,16 @@ class RandomApply(RandomTransforms):
 
 
 class RandomOrder(RandomTransforms):
-    """All transforms in random order."""
+    """All transforms in random order.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from oneflow.utils.vision import transforms
+        >>> flip = transforms.RandomHorizontalFlip(p=1.0)
+        >>> both = transforms.RandomOrder([flip, flip])
+        >>> both(flow.tensor([[[1, 2]]]))
+        tensor([[[1, 2]]], dtype=oneflow.int64)
+    """
 
     def forward(self, img: Any) -> Any:
         for index in random_numbers().permutation(len(self.transforms)):
@@ -127,6 +148,13 @@ class RandomChoice(RandomTransforms):
 
     Raises:
         ValueError: there are not as many weights as transforms.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from oneflow.utils.vision import transforms
+        >>> choice = transforms.RandomChoice([transforms.RandomHorizontalFlip(p=1.0)])
+        >>> choice(flow.tensor([[[1, 2]]]))
+        tensor([[[2, 1]]], dtype=oneflow.int64)
     """
 
     def __init__(self, transforms: Sequence[Callable], p: Sequence[float] | None = None) -> None:
@@ -145,6 +173,12 @@ class Lambda(Transform):
 
     Args:
         lambd: the function.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from oneflow.utils.vision import transforms
+        >>> transforms.Lambda(lambda image: image / 2)(flow.ones(1, 1, 2))
+        tensor([[[0.5000, 0.5000]]], dtype=oneflow.float32)
     """
 
     def __init__(self, lambd: Callable[[Any], Any]) -> None:
@@ -164,6 +198,12 @@ class ToTensor(Transform):
     """A Pillow image or an array ``[H, W, C]`` as a tensor ``[C, H, W]``.
 
     Bytes become numbers in [0, 1].
+
+    Example:
+        >>> from oneflow.utils.vision import transforms
+        >>> from PIL import Image
+        >>> transforms.ToTensor()(Image.new("L", (2, 1), 255))
+        tensor([[[1., 1.]]], dtype=oneflow.float32)
     """
 
     def forward(self, img: Any) -> Tensor:
@@ -171,7 +211,15 @@ class ToTensor(Transform):
 
 
 class PILToTensor(Transform):
-    """A Pillow image as a tensor ``[C, H, W]``, with its numbers as they are."""
+    """A Pillow image as a tensor ``[C, H, W]``, with its numbers as they are.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from oneflow.utils.vision import transforms
+        >>> from PIL import Image
+        >>> transforms.PILToTensor()(Image.new("RGB", (4, 2), "red")).shape
+        oneflow.Size([3, 2, 4])
+    """
 
     def forward(self, img: Any) -> Tensor:
         return conversion.pil_to_tensor(img)
@@ -182,6 +230,12 @@ class ToPILImage(Transform):
 
     Args:
         mode: Pillow's color mode, default one that fits.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from oneflow.utils.vision import transforms
+        >>> transforms.ToPILImage()(flow.zeros(3, 2, 4)).size
+        (4, 2)
     """
 
     def __init__(self, mode: str | None = None) -> None:
@@ -197,6 +251,13 @@ class ConvertImageDtype(Transform):
 
     Args:
         dtype: the dtype.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from oneflow.utils.vision import transforms
+        >>> image = flow.tensor([[[0, 255]]], dtype=flow.uint8)
+        >>> transforms.ConvertImageDtype(flow.float32)(image)
+        tensor([[[0., 1.]]], dtype=oneflow.float32)
     """
 
     def __init__(self, dtype: DType) -> None:
@@ -243,6 +304,12 @@ class Resize(Transform):
         interpolation: how new pixels come from old ones.
         max_size: limit of the longer side where `size` is one number.
         antialias: of a tensor, whether a pixel averages over all old ones it stands for.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from oneflow.utils.vision import transforms
+        >>> transforms.Resize((2, 6))(flow.ones(3, 8, 8)).shape
+        oneflow.Size([3, 2, 6])
     """
 
     def __init__(
@@ -273,6 +340,14 @@ class Pad(Transform):
         padding: of all sides; of left/right and top/bottom; or of left, top, right, bottom.
         fill: value of a constant border.
         padding_mode: ``"constant"``, ``"edge"``, ``"reflect"`` or ``"symmetric"``.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from oneflow.utils.vision import transforms
+        >>> transforms.Pad(1, fill=9)(flow.zeros(1, 1, 2))
+        tensor([[[9., 9., 9., 9.],
+                 [9., 0., 0., 9.],
+                 [9., 9., 9., 9.]]], dtype=oneflow.float32)
     """
 
     def __init__(
@@ -292,6 +367,14 @@ class CenterCrop(Transform):
 
     Args:
         size: height and width, or one number for both.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from oneflow.utils.vision import transforms
+        >>> image = flow.arange(12).reshape(1, 3, 4)
+        >>> transforms.CenterCrop(2)(image)
+        tensor([[[1, 2],
+                 [5, 6]]], dtype=oneflow.int64)
     """
 
     def __init__(self, size: int | Sequence[int]) -> None:
@@ -302,102 +385,18 @@ class CenterCrop(Transform):
         return im.center_crop(img, self.size)
 
 
-class RandomCrop(Transform):
-    """A random rectangle of the image.
-
-    Args:
-        size: height and width, or one number for both.
-        padding: border to add before, as in `Pad`.
-        pad_if_needed: add a border where the image is too small.
-        fill: value of a constant border.
-        padding_mode: ``"constant"``, ``"edge"``, ``"reflect"`` or ``"symmetric"``.
-    """
-
-    def __init__(
-        self,
-        size: int | Sequence[int],
-        padding: int | Sequence[int] | None = None,
-        pad_if_needed: bool = False,
-        fill: Any = 0,
-        padding_mode: str = "constant",
-    ) -> None:
-        super().__init__()
-        self.size = im.pair(size)
-        self.padding = padding
-        self.pad_if_needed = pad_if_needed
-        self.fill = fill
-        self.padding_mode = padding_mode
-
-    @staticmethod
-    def get_params(img: Any, output_size: tuple[int, int]) -> tuple[int, int, int, int]:
-        """Return a random rectangle of `img`: top, left, height and width.
-
-        Raises:
-            ValueError: the image is smaller than `output_size`.
-        """
-        (height, width), (h, w) = im.size_of(img), output_size
-        if height < h or width < w:
-            raise ValueError(
-                f"Required crop size {output_size} is larger than input image size {height, width}"
-            )
-        random = random_numbers()
-        return int(random.integers(height - h + 1)), int(random.integers(width - w + 1)), h, w
-
-    def forward(self, img: Any) -> Any:
-        if self.padding is not None:
-            img = im.pad(img, self.padding, self.fill, self.padding_mode)
-        height, width = im.size_of(img)
-        missing = max(self.size[0] - height, 0), max(self.size[1] - width, 0)
-        if self.pad_if_needed and any(missing):
-            img = im.pad(img, (missing[1], missing[0]), self.fill, self.padding_mode)
-        return im.crop(img, *self.get_params(img, self.size))
-
-
-class RandomResizedCrop(Transform):
-    """A random rectangle of random size and form, in a fixed size.
-
-    Args:
-        size: height and width of the result, or one number for both.
-        scale: range of the rectangle's share of the area.
-        ratio: range of its width divided by its height.
-        interpolation: how new pixels come from old ones.
-        antialias: of a tensor, whether a pixel averages over all old ones it stands for.
-    """
-
-    def __init__(
-        self,
-        size: int | Sequence[int],
-        scale: Sequence[float] = (0.08, 1.0),
-        ratio: Sequence[float] = (3.0 / 4.0, 4.0 / 3.0),
-        interpolation: Any = InterpolationMode.BILINEAR,
-        antialias: bool | None = True,
-    ) -> None:
-        super().__init__()
-        self.size = im.pair(size)
-        if scale[0] > scale[1] or ratio[0] > ratio[1]:
-            raise ValueError(f"scale and ratio should be (min, max), got {scale} and {ratio}")
-        self.scale = scale
-        self.ratio = ratio
-        self.interpolation = interpolation_mode(interpolation)
-        self.antialias = antialias
-
-    @staticmethod
-    def get_params(
-        img: Any, scale: Sequence[float], ratio: Sequence[float]
-    ) -> tuple[int, int, int, int]:
-        """Return a random rectangle (top, left, height, width) with area and form in the ranges."""
-        return random_box(*im.size_of(img), scale, ratio, random_numbers())
-
-    def forward(self, img: Any) -> Any:
-        box = self.get_params(img, self.scale, self.ratio)
-        return resized_crop(img, *box, self.size, self.interpolation, self.antialias)
-
-
 class FiveCrop(Transform):
     """The four corners and the middle.
 
     Args:
         size: height and width, or one number for both.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from oneflow.utils.vision import transforms
+        >>> image = flow.arange(12).reshape(1, 3, 4)
+        >>> [part.shape[-2:] for part in transforms.FiveCrop(2)(image)][0]
+        oneflow.Size([2, 2])
     """
 
     def __init__(self, size: int | Sequence[int]) -> None:
@@ -414,6 +413,13 @@ class TenCrop(FiveCrop):
     Args:
         size: height and width, or one number for both.
         vertical_flip: mirror upside down instead of left to right.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from oneflow.utils.vision import transforms
+        >>> image = flow.arange(12).reshape(1, 3, 4)
+        >>> len(transforms.TenCrop(2)(image))
+        10
     """
 
     def __init__(self, size: int | Sequence[int], vertical_flip: bool = False) -> None:
@@ -424,39 +430,5 @@ class TenCrop(FiveCrop):
         return im.ten_crop(img, self.size, self.vertical_flip)
 
 
-# --- mirrors
-
-
-class RandomHorizontalFlip(Transform):
-    """The image mirrored left to right, with a probability.
-
-    Args:
-        p: the probability.
-    """
-
-    def __init__(self, p: float = 0.5) -> None:
-        super().__init__()
-        self.p = p
-
-    def forward(self, img: Any) -> Any:
-        return im.hflip(img) if random_numbers().random() < self.p else img
-
-
-class RandomVerticalFlip(Transform):
-    """The image mirrored upside down, with a probability.
-
-    Args:
-        p: the probability.
-    """
-
-    def __init__(self, p: float = 0.5) -> None:
-        super().__init__()
-        self.p = p
-
-    def forward(self, img: Any) -> Any:
-        return im.vflip(img) if random_numbers().random() < self.p else img
-
-
-# Names of earlier versions.
+# Name of earlier versions.
 Scale = Resize
-RandomSizedCrop = RandomResizedCrop

@@ -1,6 +1,13 @@
 """Image transforms."""
 
 from oneflow.data.randomness import random_numbers as random_numbers
+from oneflow.data.vision.random_transforms import (
+    RandomCrop as RandomCrop,
+    RandomHorizontalFlip as RandomHorizontalFlip,
+    RandomResizedCrop as RandomResizedCrop,
+    RandomSizedCrop as RandomSizedCrop,
+    RandomVerticalFlip as RandomVerticalFlip,
+)
 from oneflow.data.vision.resize import InterpolationMode as InterpolationMode
 from oneflow.data.vision.transforms import (
     CenterCrop as CenterCrop,
@@ -13,13 +20,8 @@ from oneflow.data.vision.transforms import (
     PILToTensor as PILToTensor,
     RandomApply as RandomApply,
     RandomChoice as RandomChoice,
-    RandomCrop as RandomCrop,
-    RandomHorizontalFlip as RandomHorizontalFlip,
     RandomOrder as RandomOrder,
-    RandomResizedCrop as RandomResizedCrop,
-    RandomSizedCrop as RandomSizedCrop,
     RandomTransforms as RandomTransforms,
-    RandomVerticalFlip as RandomVerticalFlip,
     Resize as Resize,
     Scale as Scale,
     TenCrop as TenCrop,
