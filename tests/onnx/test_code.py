@@ -10,6 +10,8 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+import onnx
+import onnx.parser
 import pytest
 import torch
 from torch import nn
@@ -17,6 +19,8 @@ from torch import nn
 import oneflow as flow
 from oneflow_onnx.command import main
 from oneflow_onnx.x2oneflow.codegen.writer import write_code
+from oneflow_onnx.x2oneflow.onnx2flow import from_onnx
+from oneflow_onnx.x2oneflow.values import as_host
 from tests.onnx.models import parsed
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -110,6 +114,15 @@ def loaded(path):
     return module
 
 
+def assert_clean(path):
+    """Check that our linter finds nothing in generated code."""
+    ruff = [Path(sys.executable).with_name("ruff"), "check", "--config", ROOT / "pyproject.toml"]
+    checked = subprocess.run(
+        [*ruff, "--ignore", "INP001", path], capture_output=True, text=True, check=False
+    )
+    assert checked.returncode == 0, checked.stdout
+
+
 @pytest.mark.parametrize("make", [convnet, transformer, mixed])
 def test_code_is_clean_and_computes_the_same(make, tmp_path):
     network, shape = make()
@@ -118,11 +131,7 @@ def test_code_is_clean_and_computes_the_same(make, tmp_path):
         network(x)
     network.eval()
     path = write_code(exported(network, shape), tmp_path)
-    ruff = [Path(sys.executable).with_name("ruff"), "check", "--config", ROOT / "pyproject.toml"]
-    checked = subprocess.run(
-        [*ruff, "--ignore", "INP001", path], capture_output=True, text=True, check=False
-    )
-    assert checked.returncode == 0, checked.stdout
+    assert_clean(path)
     module = loaded(path).load()
     wanted = network(x).detach().numpy()
     np.testing.assert_allclose(module(flow.tensor(x.numpy())).numpy(), wanted, rtol=1e-4, atol=1e-5)
@@ -149,14 +158,123 @@ def test_parameters_have_the_numbers_of_the_model(tmp_path):
     assert sum(p.numel() for p in model.parameters()) == count
 
 
-def test_subgraphs_are_refused(tmp_path):
-    model = parsed("""g (float[n] x, bool c) => (float[n] y) {
-        y = If (c) <
-            then_branch = t () => (float[n] a) { a = Neg(x) },
-            else_branch = e () => (float[n] b) { b = Abs(x) }
-        >
-    }""")
-    with pytest.raises(NotImplementedError, match=r"If \(y\)"):
+WEIGHTS = "float[2,2] w = {0.5, -1.0, 2.0, 0.25}, float[2] v = {1.0, 2.0}"
+# Models with subgraphs: the graph, and what its code must contain.
+SUBGRAPHS = {
+    "If": (
+        """g (float[n,2] x, bool c) => (float[n,2] y, float[n,2] z) <WEIGHTS> {
+            h = MatMul(x, w)
+            y = If (c) <
+                then_branch = t () => (float[n,2] a) { s = Neg(h) a = Add(s, v) },
+                else_branch = e () => (float[n,2] b) { b = Mul(x, v) }
+            >
+            z = Relu(y)
+        }""",
+        "= self.branch1(z, self.weight1) if y else self.branch2(self.weight2, x)",
+    ),
+    "Loop": (
+        """g (float[n,2] x, bool c) => (float[n,2] y, float[3,n,2] rows) <WEIGHTS> {
+            trips = Constant<value = int64 {3}>()
+            last, rows = Loop (trips, c, x) <body = body (int64 i, bool go, float[n,2] s)
+                => (bool go2, float[n,2] s2, float[n,2] row) {
+                go2 = Identity(go)
+                f = Cast<to=1>(i)
+                p = MatMul(s, w)
+                s2 = Add(p, f)
+                row = Mul(x, s2)
+            }>
+            y = Mul(last, v)
+        }""",
+        "loop(self.body, np.array(3), y, [x], around=[self.weight1, x], rows=1)",
+    ),
+    "Loop of numbers on the host": (
+        """g (float[n,2] x, bool c) => (float[n,2] y) <WEIGHTS> {
+            zero, trips = Split <axis = 0>(pair)
+            count = Loop (trips, c, zero) <body = body (int64 i, bool go, int64[1] s)
+                => (bool go2, int64[1] s2) { go2 = Identity(go) s2 = Add(s, one) }>
+            f = Cast<to=1>(count)
+            y = Mul(x, f)
+        }""".replace("<WEIGHTS>", "<int64[2] pair = {0, 4}, int64[1] one = {1}>"),
+        "loop(self.body",
+    ),
+    "Scan": (
+        """g (float[n,2] x, bool c) => (float[2] y, float[n,2] sums) <WEIGHTS> {
+            y, sums = Scan (v, x) <num_scan_inputs = 1, scan_input_directions = [1],
+                body = body (float[2] t, float[2] row) => (float[2] t2, float[2] copy) {
+                t2 = Add(t, row)
+                copy = Identity(t2)
+            }>
+        }""",
+        "rows=1, scan_input_directions=[1])",
+    ),
+    "If in a Loop": (
+        """g (float[n,2] x, bool c) => (float[n,2] y) <WEIGHTS> {
+            trips = Constant<value = int64 {4}>()
+            y = Loop (trips, , x) <body = body (int64 i, bool go, float[n,2] s)
+                => (bool go2, float[n,2] s2) {
+                go2 = Identity(go)
+                small = Less(i, two)
+                s2 = If (small) <
+                    then_branch = t () => (float[n,2] a) { a = MatMul(s, w) },
+                    else_branch = e () => (float[n,2] b) { b = Sub(s, x) }
+                >
+            }>
+        }""".replace("<WEIGHTS>", "<int64 two = {2}, WEIGHTS>"),
+        "np.array(4), None, [",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SUBGRAPHS)
+@pytest.mark.parametrize("condition", [True, False])
+def test_subgraphs_are_modules(name, condition, tmp_path):
+    graph, expression = SUBGRAPHS[name]
+    model = parsed(graph.replace("WEIGHTS", WEIGHTS))
+    path = write_code(model, tmp_path)
+    assert expression in path.read_text()
+    assert_clean(path)
+    arguments = flow.randn(3, 2), flow.tensor(condition)
+    both = [loaded(path).load()(*arguments), from_onnx(model)(*arguments)]
+    mine, theirs = ([as_host(each) for each in flat(results)] for results in both)
+    for one, other in zip(mine, theirs, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-6)
+
+
+def flat(results):
+    """One result or several as a list."""
+    return list(results) if isinstance(results, tuple) else [results]
+
+
+def test_weights_that_a_branch_reads_too_are_stored_once(tmp_path):
+    graph, _ = SUBGRAPHS["If in a Loop"]
+    model = parsed(graph.replace("WEIGHTS", WEIGHTS))
+    state = loaded(write_code(model, tmp_path)).load().state_dict()
+    assert [tuple(each.shape) for each in state.values()] == [(2, 2)]
+
+
+def test_functions_of_the_model_are_modules(tmp_path):
+    model = onnx.parser.parse_model("""
+        <ir_version: 10, opset_import: ["": 17, "own": 1]>
+        g (float[n] x) => (float[n] y) { h = own.twice(x) y = own.twice(h) }
+        <domain: "own", opset_import: ["": 17]>
+        twice (a) => (b) { s = Add(a, a) b = Relu(s) }""")
+    path = write_code(model, tmp_path)
+    assert (
+        "self.function2(self.function1(x))" in path.read_text() or "function1" in path.read_text()
+    )
+    x = flow.tensor([-1.0, 2.0])
+    assert loaded(path).load()(x).tolist() == [0.0, 8.0]
+
+
+def test_scan_of_the_first_operator_sets_is_refused(tmp_path):
+    body = onnx.parser.parse_graph("b (float t, float r) => (float t2) { t2 = Add(t, r) }")
+    node = onnx.helper.make_node("Scan", ["", "s", "x"], ["y"], body=body, num_scan_inputs=1)
+    kind = onnx.TensorProto.FLOAT
+    inputs = [onnx.helper.make_tensor_value_info(n, kind, None) for n in ("s", "x")]
+    outputs = [onnx.helper.make_tensor_value_info("y", kind, None)]
+    graph = onnx.helper.make_graph([node], "g", inputs, outputs)
+    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 8)])
+    with pytest.raises(NotImplementedError, match=r"Scan \(y\)"):
         write_code(model, tmp_path)
     assert list(tmp_path.iterdir()) == []
 

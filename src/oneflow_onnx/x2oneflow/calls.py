@@ -1,8 +1,9 @@
-"""`call`: one ONNX operator, for generated code."""
+"""`call`, `loop` and `scan`: ONNX's operators, for generated code."""
 
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from onnx import helper, numpy_helper
 
 import oneflow_onnx.x2oneflow.operators  # noqa: F401  (fills the table of operators)
 from oneflow_onnx.x2oneflow.execution import run_step
+from oneflow_onnx.x2oneflow.operators.control_flow import repeat, scan_slices
 from oneflow_onnx.x2oneflow.plan import Planner, Step
 from oneflow_onnx.x2oneflow.values import Value
 
@@ -41,6 +43,71 @@ def call(
     given = (value for value in operands if value is not None)
     results = run_step(step, dict(zip(names, given, strict=True)), training=False)
     return results[0] if outputs == 1 else tuple(results)
+
+
+def loop(
+    body: Callable[..., Any],
+    trips: Value,
+    condition: Value,
+    carried: Sequence[Value],
+    around: Sequence[Value] = (),
+    rows: int = 0,
+) -> Any:
+    """Return the results of ONNX's `Loop`, a tuple of several.
+
+    Args:
+        body: called with the number of the step, the condition, the carried values and those
+            `around`; returns the next condition, the next values, and rows.
+        trips: the most steps; None: no limit.
+        condition: whether to take the first step; None: it is taken.
+        carried: the values before the first step.
+        around: what the body reads besides.
+        rows: how many rows a step gives.
+
+    Example:
+        >>> from oneflow_onnx.x2oneflow.calls import loop
+        >>> loop(lambda step, go_on, x, y: (go_on, x * y), 3, None, [1.0], [2.0])
+        8.0
+    """
+    results = repeat(
+        lambda values: _several(body(*values, *around)), trips, condition, carried, rows
+    )
+    return results[0] if len(results) == 1 else results
+
+
+def scan(
+    body: Callable[..., Any],
+    state: Sequence[Value],
+    scanned: Sequence[Value],
+    around: Sequence[Value] = (),
+    rows: int = 0,
+    **attributes: Any,
+) -> Any:
+    """Return the results of ONNX's `Scan`, a tuple of several.
+
+    Args:
+        body: called with the state, one slice of each value `scanned`, and the values `around`;
+            returns the next state, and rows.
+        state: the state before the first step.
+        scanned: of which each step gets one slice.
+        around: what the body reads besides.
+        rows: how many rows a step gives.
+        attributes: axes and directions, as ONNX names them.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from oneflow_onnx.x2oneflow.calls import scan
+        >>> scan(lambda total, x: total + x, [flow.tensor(0)], [flow.tensor([1, 2, 3])]).item()
+        6
+    """
+    results = scan_slices(
+        lambda values: _several(body(*values, *around)), state, scanned, rows, **attributes
+    )
+    return results[0] if len(results) == 1 else results
+
+
+def _several(result: Any) -> list[Value]:
+    return list(result) if isinstance(result, tuple) else [result]
 
 
 class _Attribute:

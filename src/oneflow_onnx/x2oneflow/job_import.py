@@ -72,7 +72,7 @@ def blobs_from_onnx(
     state = {name: _variable(name, arrays[name], kind) for name, kind in kinds.items()}
     if model_weight_dir is not None and run.records:
         _save(arrays, Path(model_weight_dir))
-    outputs = run_plan(plan, {**state, **given}, run.trains)
+    outputs = run_plan(plan, {**state, **given}, run.is_training)
     blobs = {name: presented(each) for name, each in zip(plan.outputs, outputs, strict=True)}
     return next(iter(blobs.values())) if len(blobs) == 1 else blobs
 

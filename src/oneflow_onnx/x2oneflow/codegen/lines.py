@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -41,6 +42,20 @@ class Layer:
     state: dict[str, np.ndarray]
 
 
+class Called(Protocol):
+    """A layer, or a part: what an attribute of a module may be."""
+
+    @property
+    def kind(self) -> str:
+        """The attribute's name, to which a number is added."""
+        ...
+
+    @property
+    def construction(self) -> Hashable:
+        """The part of its construction that alike ones have in common."""
+        ...
+
+
 @dataclass(frozen=True)
 class Line:
     """One statement.
@@ -48,13 +63,14 @@ class Line:
     Attributes:
         outputs: the names of the values that it makes.
         inputs: the names of the values that it reads, in the order of their marks.
-        text: its right side; ``{0}``, ``{1}`` stand for the inputs, ``{layer}`` for the layer.
+        text: its right side; ``{0}``, ``{1}`` stand for the inputs, ``{layer0}`` for a layer.
+        layers: the layers, or parts, that it calls.
     """
 
     outputs: tuple[str, ...]
     inputs: tuple[str, ...]
     text: str
-    layers: tuple[Layer, ...] = field(default=())
+    layers: tuple[Called, ...] = field(default=())
 
     @property
     def template(self) -> tuple[Any, ...]:

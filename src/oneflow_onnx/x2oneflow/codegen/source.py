@@ -10,9 +10,9 @@ import numpy as np
 import onnx
 
 from oneflow_onnx.x2oneflow.codegen.folding import Partial, Shapes, fold
+from oneflow_onnx.x2oneflow.codegen.host_values import host_names, inner_host_names
 from oneflow_onnx.x2oneflow.codegen.lines import Layer, Slot
 from oneflow_onnx.x2oneflow.plan import Plan, Step
-from oneflow_onnx.x2oneflow.registry import Evaluation
 from oneflow_onnx.x2oneflow.trainable import Kind, classify
 
 # Longer constants are stored with the weights.
@@ -50,12 +50,23 @@ class Source:
         state = {n: a for n, a in plan.constants.items() if n not in constants}
         shapes = Shapes(model)
         known, partial = fold(plan, constants, shapes)
-        uses = Counter(name for step in plan.steps for name in step.node.input if name)
-        uses.update(plan.outputs)
-        host = _host_names(plan, known)
+        uses = _uses(plan)
+        host = host_names(plan, known)
         for step in plan.steps:
             _turn_weight(step, state, kinds, uses)
         return cls(plan, state, kinds, known, uses, host, partial, shapes.known)
+
+    def inside(self, step: Step, plan: Plan) -> Source:
+        """Return the source of a subgraph of a step, or of its function.
+
+        State from around it is among its inputs; constants are known in it.
+        """
+        kinds = classify(plan)
+        state = {n: a for n, a in plan.constants.items() if kinds[n] is not Kind.CONSTANT}
+        inner = {n: a for n, a in plan.constants.items() if n not in state}
+        host = inner_host_names(step, plan, self.host)
+        constants = {**self.constants, **inner}
+        return Source(plan, state, kinds, constants, _uses(plan), host, {}, self.shapes)
 
     @property
     def done(self) -> set[str]:
@@ -83,6 +94,15 @@ class Source:
         """Return the literal of a constant that is one number, or None."""
         array = self.constants.get(name)
         return None if array is None or array.size != 1 else number_literal(array)
+
+
+def _uses(plan: Plan) -> Counter[str]:
+    """How often every value is read, once by what is inside a step."""
+    uses = Counter(name for step in plan.steps for name in step.node.input if name)
+    for step in plan.steps:
+        uses.update(step.reads() - set(step.node.input))
+    uses.update(plan.outputs)
+    return uses
 
 
 def _turn_weight(
@@ -130,26 +150,3 @@ def is_short(array: np.ndarray) -> bool:
 
 def _dtype_argument(array: np.ndarray) -> str:
     return "" if array.dtype == np.float32 else f", dtype=flow.{array.dtype.name}"
-
-
-def _host_names(plan: Plan, constants: Mapping[str, np.ndarray]) -> frozenset[str]:
-    """Return the names of values that execution keeps on the host."""
-    host = set(constants)
-    for step in plan.steps:
-        if _stays_on_host(step, host):
-            host.update(step.node.output)
-    return frozenset(host)
-
-
-def _stays_on_host(step: Step, host: set[str]) -> bool:
-    if step.operator is None:
-        return False
-    if step.node.op_type in ("Shape", "Size", "ConstantOfShape", "Range", "SequenceLength"):
-        return True
-    inputs = [name for name in step.node.input if name]
-    folds = step.operator.evaluation is Evaluation.FOLDED or step.node.op_type in (
-        "Identity",
-        "Cast",
-        "CastLike",
-    )
-    return bool(inputs) and folds and host.issuperset(inputs)

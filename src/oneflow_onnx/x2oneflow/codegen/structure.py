@@ -32,6 +32,11 @@ class Part:
         """The names of the values that it makes for others."""
         return self.body.outputs
 
+    @property
+    def construction(self) -> tuple[Any, ...]:
+        """What it has in common with parts of the same class."""
+        return self.body.key
+
 
 Item = Line | Part
 
@@ -82,10 +87,7 @@ class Body:
     @cached_property
     def key(self) -> tuple[Any, ...]:
         """The part that bodies of the same class have in common."""
-        constructions = tuple(
-            (m.name, m.made.body.key if isinstance(m.made, Part) else m.made.construction)
-            for m in self.members
-        )
+        constructions = tuple((m.name, m.made.construction) for m in self.members)
         return constructions, tuple(self.statements), tuple(self.arguments)
 
     def parts(self) -> Iterator[Part]:
@@ -140,7 +142,9 @@ class Body:
 
 
 def _made(item: Item) -> list[Layer | Part]:
-    return [item] if isinstance(item, Part) else list(item.layers)
+    if isinstance(item, Part):
+        return [item]
+    return [each for each in item.layers if isinstance(each, Layer | Part)]
 
 
 def _numbers(items: Sequence[Item]) -> dict[str, list[int]]:

@@ -169,6 +169,8 @@ def _biased(before: Line, line: Line, uses: Mapping[str, int]) -> Layer | None:
     if line.text not in ("{0} + {layer0}", "{layer0} + {0}") or len(before.layers) != 1:
         return None
     (layer,), (addend,) = before.layers, line.layers
+    if not (isinstance(layer, Layer) and isinstance(addend, Layer)):
+        return None
     bias = addend.state.get("")
     if layer.construction != "nn.Linear({}, {}, bias=False)" or bias is None:
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,6 +11,13 @@ from oneflow_onnx.x2oneflow.codegen.structure import Body, Member, Part
 from oneflow_onnx.x2oneflow.plan import Plan
 
 _WIDTH = 100
+# Of classes, by the kind of part.
+_SUMMARIES = {
+    "block": "A block",
+    "body": "The body of a loop",
+    "branch": "A branch",
+    "function": "A function of the model",
+}
 
 
 class Text:
@@ -50,8 +58,9 @@ class Text:
             lines += ["from oneflow import Tensor, nn"]
         if "F." in text:
             lines += ["from oneflow.nn import functional as F"]
-        if "call(" in text:
-            lines += ["from oneflow_onnx.x2oneflow.calls import call"]
+        called = [name for name in ("call", "loop", "scan") if re.search(rf"\b{name}\(", text)]
+        if called:
+            lines += [f"from oneflow_onnx.x2oneflow.calls import {', '.join(called)}"]
         return "\n".join([*lines, "", _WEIGHTS])
 
     def _class(self, key: Any, parts: Sequence[Part]) -> list[str]:
@@ -68,9 +77,8 @@ class Text:
         return self._definition(self._names[key], summary, body, arguments, names)
 
     def _count(self, parts: Sequence[Part]) -> str:
-        return (
-            "A part of the model" if len(parts) == 1 else f"A block that occurs {len(parts)} times"
-        )
+        once = _SUMMARIES.get(parts[0].kind, "A part of the model")
+        return once if len(parts) == 1 else f"{once} that occurs {len(parts)} times"
 
     def _model(self) -> list[str]:
         names = [n for n in self._plan.inputs if n not in self._plan.constants]
@@ -137,7 +145,8 @@ def _parameters(bodies: Sequence[Body]) -> dict[int, str]:
 def _operators(body: Body) -> str:
     kinds = [m.made.kind for m in body.members if isinstance(m.made, Layer)]
     shown = [kind for kind in dict.fromkeys(kinds) if kind not in ("weight", "buffer")]
-    return ", ".join(shown) or f"{len(body.statements) - 1} statements"
+    count = len(body.statements)
+    return ", ".join(shown) or f"{count} statement{'s' if count > 1 else ''}"
 
 
 def _cut(text: str) -> str:

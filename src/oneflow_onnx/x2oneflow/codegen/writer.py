@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +12,15 @@ from safetensors.numpy import save_file
 
 import oneflow_onnx.x2oneflow.operators  # noqa: F401  (fills the table of operators)
 from oneflow_onnx.x2oneflow.codegen.grouping import grouped
-from oneflow_onnx.x2oneflow.codegen.lines import Line
+from oneflow_onnx.x2oneflow.codegen.lines import Called, Line
 from oneflow_onnx.x2oneflow.codegen.source import Source, array_literal, is_short
-from oneflow_onnx.x2oneflow.codegen.structure import Body
+from oneflow_onnx.x2oneflow.codegen.structure import Body, Part
 from oneflow_onnx.x2oneflow.codegen.templates import TEMPLATES, with_biases
 from oneflow_onnx.x2oneflow.codegen.text import Text
 from oneflow_onnx.x2oneflow.files import load_model
 from oneflow_onnx.x2oneflow.plan import Plan, Planner, Step
+
+_BRANCHES = ("then_branch", "else_branch")
 
 
 def write_code(source: onnx.ModelProto | bytes | str | Path, folder: str | Path) -> Path:
@@ -30,12 +33,13 @@ def write_code(source: onnx.ModelProto | bytes | str | Path, folder: str | Path)
         The path of ``model.py``.
 
     Raises:
-        NotImplementedError: the model has subgraphs, or operators that are not supported.
+        NotImplementedError: operators are not supported; of subgraphs, Scan before operator set 9.
         ValueError: the model is broken.
     """
     model = load_model(source)
     plan = Planner(model).plan_model(model.graph)
-    body = _body(plan, Source.of(model, plan))
+    inputs = [name for name in plan.inputs if name not in plan.constants]
+    body = _body(plan, Source.of(model, plan), inputs)
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
     save_file(
@@ -47,13 +51,7 @@ def write_code(source: onnx.ModelProto | bytes | str | Path, folder: str | Path)
     return path
 
 
-def _body(plan: Plan, source: Source) -> Body:
-    subgraphs = [step.label for step in plan.steps if list(step.plans())]
-    if subgraphs:
-        raise NotImplementedError(
-            f"code for subgraphs and functions of the model: {', '.join(subgraphs)}; import the"
-            " model with `from_onnx` instead"
-        )
+def _body(plan: Plan, source: Source, inputs: Sequence[str]) -> Body:
     lines: list[Line] = []
     loaded: set[str] = set()
 
@@ -69,13 +67,12 @@ def _body(plan: Plan, source: Source) -> Body:
     for step in plan.steps:
         if source.done >= set(step.node.output):
             continue
-        line = _line(step, source)
+        line = _with_subgraphs(step, source) if list(step.plans()) else _line(step, source)
         for name in line.inputs:
             load(name)
         lines.append(line)
     for name in plan.outputs:
         load(name)
-    inputs = [name for name in plan.inputs if name not in plan.constants]
     lines = with_biases(_needed(lines, plan.outputs), source.uses)
     return grouped(lines, inputs, plan.outputs)
 
@@ -97,8 +94,24 @@ def _line(step: Step, source: Source) -> Line:
     line = template(step, source) if template and step.operator else None
     if line is not None and not source.host.intersection(line.inputs):
         return line
-    operands, inputs, layers = [], [], []
-    for name in step.node.input:
+    inputs, layers = [], []
+    operands = _operands(step.node.input, source, inputs, layers)
+    arguments = [f'"{step.node.op_type}"', str(step.opset), *operands]
+    if step.node.domain:
+        arguments.append(f"domain={step.node.domain!r}")
+    if len(step.node.output) > 1:
+        arguments.append(f"outputs={len(step.node.output)}")
+    arguments += [f"{name}={_literal(value)}" for name, value in step.attributes.items()]
+    text = f"call({', '.join(arguments)})"
+    return Line(tuple(step.node.output), tuple(inputs), text, tuple(layers))
+
+
+def _operands(
+    names: Iterable[str], source: Source, inputs: list[str], layers: list[Called]
+) -> list[str]:
+    """Return expressions for operands; what they read is added to `inputs` and `layers`."""
+    operands = []
+    for name in names:
         constant = source.constants.get(name)
         if not name:
             operands.append("None")
@@ -110,14 +123,56 @@ def _line(step: Step, source: Source) -> Line:
         else:
             operands.append(f"{{{len(inputs)}}}")
             inputs.append(name)
-    arguments = [f'"{step.node.op_type}"', str(step.opset), *operands]
-    if step.node.domain:
-        arguments.append(f"domain={step.node.domain!r}")
-    if len(step.node.output) > 1:
-        arguments.append(f"outputs={len(step.node.output)}")
-    arguments += [f"{name}={_literal(value)}" for name, value in step.attributes.items()]
-    text = f"call({', '.join(arguments)})"
-    return Line(tuple(step.node.output), tuple(inputs), text, tuple(layers))
+    return operands
+
+
+def _with_subgraphs(step: Step, source: Source) -> Line:
+    """Return the line of a branch, a loop, or a call of a function of the model."""
+    is_if = step.node.op_type == "If"
+    kind = "function" if step.body else "branch" if is_if else "body"
+    plans = [step.attributes[name] for name in _BRANCHES] if is_if else list(step.plans())
+    around = [sorted(plan.free_names() - source.constants.keys()) for plan in plans]
+    layers: list[Called] = [
+        Part(kind, _body(plan, source.inside(step, plan), [*plan.inputs, *free]))
+        for plan, free in zip(plans, around, strict=True)
+    ]
+    inputs: list[str] = []
+    operands = _operands(step.node.input, source, inputs, layers)
+    free = [", ".join(_operands(names, source, inputs, layers)) for names in around]
+    outputs = list(step.node.output)
+    if step.body is not None:
+        missing = ["None"] * (len(step.body.inputs) - len(operands))
+        text = f"{{layer0}}({', '.join(operands + missing)})"
+    elif is_if:
+        text = f"{{layer0}}({free[0]}) if {operands[0]} else {{layer1}}({free[1]})"
+    else:
+        results = len(plans[0].outputs) - (step.node.op_type == "Loop")
+        outputs += [""] * (results - len(outputs))
+        text = _loop(step, operands, free[0], results)
+    return Line(tuple(outputs), tuple(inputs), text, tuple(layers))
+
+
+def _loop(step: Step, operands: list[str], around: str, results: int) -> str:
+    """The expression of a Loop or a Scan, whose body is the first layer."""
+    if step.node.op_type == "Loop":
+        trips, condition, *carried = [*operands, *["None"] * (2 - len(operands))]
+        count, given = len(carried), [trips, condition, f"[{', '.join(carried)}]"]
+    else:
+        if step.opset < 9:
+            raise NotImplementedError(
+                f"code for {step.label} of operator set {step.opset}; import the model with "
+                "`from_onnx`, or convert it to a later set"
+            )
+        count = len(operands) - step.attributes["num_scan_inputs"]
+        given = [f"[{', '.join(each)}]" for each in (operands[:count], operands[count:])]
+    given += [f"around=[{around}]"] if around else []
+    given += [f"rows={results - count}"] if results > count else []
+    given += [
+        f"{name}={_literal(value)}"
+        for name, value in step.attributes.items()
+        if name.startswith("scan_")
+    ]
+    return f"{step.node.op_type.lower()}({', '.join(['{layer0}', *given])})"
 
 
 def _literal(value: Any) -> str:

@@ -16,6 +16,8 @@ from oneflow_onnx.x2oneflow.values import Value, as_tensor, integer, number
 _MOST_ITERATIONS = 10**6
 
 RunGraph = Callable[[Plan, Sequence[Value]], list[Value]]
+# The body of a loop, from its inputs to its results.
+Step = Callable[[Sequence[Value]], list[Value]]
 
 
 @operator("If", evaluation=Evaluation.ANY)
@@ -39,14 +41,36 @@ def loop(
     Results are the carried values of the last iteration, and per further output of the subgraph
     its values of all iterations, stacked.
     """
+    rows = len(body.outputs) - 1 - len(carried)
+    return repeat(lambda values: run_graph(body, values), trips, condition, carried, rows)
+
+
+def repeat(
+    step: Step, trips: Value, condition: Value, carried: Sequence[Value], rows: int
+) -> tuple[Value, ...]:
+    """Take steps until their condition fails, at most `trips`.
+
+    Args:
+        step: from the number of the step, the condition and the carried values to the next
+            condition, the next values, and rows.
+        trips: the most steps; None: no limit.
+        condition: whether to take the first step; None: it is taken.
+        carried: the values before the first step.
+        rows: how many rows a step gives.
+
+    Returns:
+        The values after the last step, and the rows of all steps, stacked.
+
+    Raises:
+        ValueError: there is no end.
+    """
     state = list(carried)
     limit = None if trips is None else integer(trips)
     go_on = condition is None or bool(number(condition))
-    stacks: list[list[Value]] = [[] for _ in range(len(body.outputs) - 1 - len(state))]
+    stacks: list[list[Value]] = [[] for _ in range(rows)]
     iteration = 0
     while go_on and (limit is None or iteration < limit):
-        going = np.asarray(go_on)
-        outputs = run_graph(body, [np.asarray(iteration, np.int64), going, *state])
+        outputs = step([np.asarray(iteration, np.int64), np.asarray(go_on), *state])
         go_on = bool(number(outputs[0]))
         state = outputs[1 : 1 + len(state)]
         for stack, value in zip(stacks, outputs[1 + len(state) :], strict=True):
@@ -108,17 +132,41 @@ def scan(
 ) -> tuple[Value, ...]:
     """Run a subgraph for every slice of the scanned operands, with a state that it carries on."""
     count = len(operands) - num_scan_inputs
-    state, scanned = list(operands[:count]), operands[count:]
-    axes = list(scan_input_axes or [0] * num_scan_inputs)
-    backwards = list(scan_input_directions or [0] * num_scan_inputs)
+    rows = len(body.outputs) - count
+    return scan_slices(
+        lambda values: run_graph(body, values),
+        operands[:count],
+        operands[count:],
+        rows,
+        scan_input_axes,
+        scan_input_directions,
+        scan_output_axes,
+        scan_output_directions,
+    )
+
+
+def scan_slices(
+    step: Step,
+    state: Sequence[Value],
+    scanned: Sequence[Value],
+    rows: int,
+    scan_input_axes: Sequence[int] | None = None,
+    scan_input_directions: Sequence[int] | None = None,
+    scan_output_axes: Sequence[int] | None = None,
+    scan_output_directions: Sequence[int] | None = None,
+) -> tuple[Value, ...]:
+    """Take a step for every slice of `scanned`; return the last state, and the rows, stacked."""
+    count = len(state)
+    axes = list(scan_input_axes or [0] * len(scanned))
+    backwards = list(scan_input_directions or [0] * len(scanned))
     steps = scanned[0].shape[axes[0]]
-    stacks: list[list[Value]] = [[] for _ in range(len(body.outputs) - count)]
-    for step in range(steps):
+    stacks: list[list[Value]] = [[] for _ in range(rows)]
+    for index in range(steps):
         slices = [
-            _entry(value, axis, steps - 1 - step if reverse else step)
+            _entry(value, axis, steps - 1 - index if reverse else index)
             for value, axis, reverse in zip(scanned, axes, backwards, strict=True)
         ]
-        outputs = run_graph(body, [*state, *slices])
+        outputs = step([*state, *slices])
         state = outputs[:count]
         for stack, value in zip(stacks, outputs[count:], strict=True):
             stack.append(value)
