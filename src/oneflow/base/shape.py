@@ -78,9 +78,9 @@ def wrap_dims(dims: int | Iterable[int] | None, ndim: int) -> tuple[int, ...]:
     """
     if dims is None:
         return tuple(range(ndim))
-    if not isinstance(dims, Iterable):
+    if type(dims) is not tuple and not isinstance(dims, Iterable):
         dims = (dims,)
-    wrapped = tuple(wrap_dim(operator.index(dim), ndim) for dim in dims)
+    wrapped = tuple([wrap_dim(operator.index(dim), ndim) for dim in dims])
     if len(set(wrapped)) != len(wrapped):
         repeated = next(dim for dim in wrapped if wrapped.count(dim) > 1)
         raise RuntimeError(f"dim {repeated} appears multiple times in the list of dims")

@@ -13,14 +13,20 @@ from oneflow.tensor.tensor import Tensor
 
 def strided_layout(tensor: Tensor) -> StridedLayout:
     """The strided layout of `tensor` in its storage."""
-    family = tensor._family
+    family, chain = tensor._family, tensor._chain
     if not is_view(tensor):
         shape = tensor._value.spec.shape
         return StridedLayout(shape, row_major(shape))
-    shape = family.storage.value.spec.shape
-    layout = StridedLayout(shape, row_major(shape))
-    for primitive, numbers, attributes in (*family.prefix, *tensor._chain):
+    if tensor._known_layout is None:
+        shape = family.storage.value.spec.shape
+        layout = StridedLayout(shape, row_major(shape))
+        steps = (*family.prefix, *chain)
+    else:
+        known, layout = tensor._known_layout
+        steps = chain[known:]
+    for primitive, numbers, attributes in steps:
         layout = primitive.view_rule.layout(layout, *numbers, **attributes)
+    tensor._known_layout = len(chain), layout
     return layout
 
 

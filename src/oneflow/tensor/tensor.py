@@ -25,6 +25,7 @@ from oneflow.differentiation.node import AccumulateGrad, Node
 from oneflow.dispatch.global_call import converted
 from oneflow.primitives.operators.creation import zeros
 from oneflow.primitives.operators.elementwise import add
+from oneflow.primitives.strides import StridedLayout
 from oneflow.program.value import INFERENCE, Value
 from oneflow.runtime.eager import read_ready
 from oneflow.tensor.global_values import full_array
@@ -78,6 +79,8 @@ class Tensor:
     _value: Value
     _family: Any = None  # memory shared with other tensors, see `oneflow.tensor.views`
     _chain: tuple = ()
+    # The layout after the first steps of the chain, and the number of these; None: not known.
+    _known_layout: tuple[int, StridedLayout] | None = None
     _seen: int = 0
     _grad: Tensor | None = None
     _retains_grad: bool = False
@@ -388,6 +391,7 @@ class Tensor:
             )
         self._value, self._family = view._value, view._family
         self._chain, self._seen = view._chain, view._seen
+        self._known_layout = view._known_layout
         return self
 
     def assign(self, new: Value) -> Tensor:

@@ -18,6 +18,7 @@ from oneflow.differentiation.node import Node
 from oneflow.functional import return_types
 from oneflow.functional.linalg.norms import Order
 from oneflow.functional.reduce.sums import Dims
+from oneflow.primitives.strides import StridedLayout
 from oneflow.program.value import Value
 from oneflow.random.generator import Generator
 from typing import Any, Literal, SupportsIndex, overload
@@ -26,6 +27,7 @@ class Tensor:
     _chain: tuple
     _family: Any
     _grad: Tensor | None
+    _known_layout: tuple[builtins.int, StridedLayout] | None
     _retains_grad: builtins.bool
     _seen: builtins.int
     _value: Value

@@ -38,6 +38,7 @@ class Handle(Protocol):
     _value: Value
     _family: Any
     _chain: Chain
+    _known_layout: tuple[int, StridedLayout] | None
     _seen: int
 
     @property
@@ -277,6 +278,7 @@ def join(view: T, base: Handle, step: ViewStep) -> T:
     if records or not base.requires_grad:
         view._family = family
         view._chain = (*base._chain, step)
+        view._known_layout = base._known_layout
         view._seen = storage.version
     else:
         start_family(view, base, (step,)).unrecorded = True
@@ -290,6 +292,7 @@ def start_family(root: Handle, base: Handle, steps: Chain = (), quiet: bool = Fa
     prefix = (*family.prefix, *base._chain, *steps)
     new_family = Family(family.storage, root._value, prefix, quiet or family.quiet)
     root._family, root._chain, root._seen = new_family, (), family.storage.version
+    root._known_layout = None
     return new_family
 
 

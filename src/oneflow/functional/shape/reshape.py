@@ -179,10 +179,9 @@ def permute(input: Tensor, dims: Any, *more: int) -> Tensor:
     ndim = input.ndim
     if len(order) != ndim:
         raise RuntimeError(
-            "permute(sparse_coo): number of dimensions in the tensor input does not match the "
-            "length "
-            f"of the desired ordering of dimensions i.e. input.dim() = {ndim} is not equal to "
-            f"len(dims) = {len(order)}".replace("(sparse_coo)", "")
+            "permute: number of dimensions in the tensor input does not match the length of the "
+            f"desired ordering of dimensions i.e. input.dim() = {ndim} is not equal to "
+            f"len(dims) = {len(order)}"
         )
     return permuted(input, wrap_dims(order, ndim))
 

@@ -153,8 +153,9 @@ def _block(x, index, rows: int):
 
 
 def _columns(mask, keys: int):
-    whole = mask is None or mask.shape[-1] == 1
-    return mask if whole else part(mask, 0, keys, mask.ndim - 1)
+    if mask is None or mask.shape[-1] == 1:
+        return mask
+    return part(mask, 0, keys, mask.ndim - 1)
 
 
 def _one_block(q, k, v, scale, p, seed, stream, mask, causal, dropout, matrix, first):

@@ -91,8 +91,9 @@ def _index(x, *indices, dims: tuple[int, ...], negative: bool = True):
 
     With `negative` positions below 0 count from the end, otherwise they are errors.
     """
-    indices = jnp.broadcast_arrays(*indices) if len(indices) > 1 else indices
-    rank = indices[0].ndim
+    if len(indices) > 1:
+        indices = jnp.broadcast_arrays(*indices)
+    rank = jnp.ndim(indices[0])
     positions = [
         lax.expand_dims(wrapped(index, x.shape[dim]), (rank,))
         for dim, index in zip(dims, indices, strict=True)
