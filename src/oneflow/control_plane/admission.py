@@ -131,7 +131,7 @@ class AdmissionControl:
         server.setblocking(False)
         self._selector.register(server, selectors.EVENT_READ, None)
 
-    def accept_connections(self, timeout: float) -> list[ValidatedPeer]:
+    def poll(self, timeout: float) -> list[ValidatedPeer]:
         """Return the processes that have just proved that they know the secret.
 
         Args:

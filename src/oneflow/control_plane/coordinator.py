@@ -91,7 +91,7 @@ class Coordinator:
         timeout = float(environment.JOIN_TIMEOUT.read())
         is_logged = False
         while len(self._peers) < self._job.world_size:
-            for peer in self._admission.accept_connections(_POLL_SECONDS):
+            for peer in self._admission.poll(_POLL_SECONDS):
                 root_cause = self._admit(peer)
                 if root_cause is not None:
                     return root_cause
@@ -119,7 +119,7 @@ class Coordinator:
         """Wait for the coordinator's own process, which may join last and must be told as well."""
         deadline = time.monotonic() + _SECONDS_FOR_RANK_0
         while 0 not in self._peers and time.monotonic() < deadline:
-            for peer in self._admission.accept_connections(_POLL_SECONDS):
+            for peer in self._admission.poll(_POLL_SECONDS):
                 self._admit(peer)
 
     def _format_reject_count(self) -> str:

@@ -165,14 +165,14 @@ class WorkerPool:
         self._stop()
 
 
-def _stop(owner: int, processes: list[Any], connections: list[messages.Writer]) -> None:
+def _stop(owner: int, processes: list[Any], closing: list[messages.Writer]) -> None:
     """End worker processes: they notice that their connections end; those that do not are killed.
 
     Does nothing in a forked copy of the process that owns them.
     """
     if os.getpid() != owner:
         return
-    for writer in connections:
+    for writer in closing:
         writer.close()
     deadline = time.monotonic() + _SECONDS_TO_EXIT
     for process in processes:

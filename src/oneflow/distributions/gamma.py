@@ -341,8 +341,8 @@ class StudentT(Distribution):
     def entropy(self) -> Tensor:
         """The entropy in nats."""
         half = self.df / 2
-        digammas = (half + 0.5) * ((half + 0.5).digamma() - half.digamma())
-        return self.scale.log() + digammas + 0.5 * self.df.log() + self._log_beta()
+        difference = (half + 0.5) * ((half + 0.5).digamma() - half.digamma())
+        return self.scale.log() + difference + 0.5 * self.df.log() + self._log_beta()
 
 
 class FisherSnedecor(Distribution):

@@ -173,14 +173,16 @@ class EngineExecutable:
         try:
             compiled[_key(task)] = self._engine_program(task)
         except UnsupportedByEngine as error:
-            reasons = {each.results.start: self._try_alone(each) for each in task.instructions}
+            reasons = {
+                each.results.start: self._check_instruction(each) for each in task.instructions
+            }
             known = {start: reason for start, reason in reasons.items() if reason is not None}
             self._leave(known or dict.fromkeys(reasons, str(error)))
 
     def _leave(self, reasons: Mapping[int, str]) -> None:
         self.left_to_xla.update({self._places[start]: each for start, each in reasons.items()})
 
-    def _try_alone(self, instruction: Instruction) -> str | None:
+    def _check_instruction(self, instruction: Instruction) -> str | None:
         """The reason why the engine cannot run an instruction alone; None if it can."""
         first = len(self.program.inputs)
         numbers = [

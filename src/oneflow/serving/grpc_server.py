@@ -122,8 +122,8 @@ class GrpcServer:
         stream = InferStream(
             self._repository, self._limits, lambda message: self._answer(message, context)
         )
-        async with aclosing(stream.answer_all(requests)) as answers:
-            async for response in answers:
+        async with aclosing(stream.answer_all(requests)) as generator:
+            async for response in generator:
                 yield response
 
     # --- health, metadata, statistics

@@ -75,12 +75,12 @@ def random_crop(
         random_aspect_ratio: range of its width divided by its height.
         name: accepted.
     """
-    return random_crops(
+    return random_crop_all(
         input_blob, random_order(seed), num_attempts, random_area, random_aspect_ratio
     )
 
 
-def random_crops(
+def random_crop_all(
     images: TensorBuffer,
     random: np.random.Generator,
     attempts: int = 10,

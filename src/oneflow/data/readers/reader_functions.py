@@ -148,7 +148,7 @@ def ofrecord_image_decoder_random_crop(
 
     See `oneflow.nn.OFRecordImageDecoderRandomCrop`.
     """
-    return images.random_crops(
+    return images.random_crop_all(
         records.decode_record_image(input_blob, blob_name, color_space),
         _random("flow.data.ofrecord_image_decoder_random_crop()", seed),
         num_attempts,
@@ -179,7 +179,7 @@ def image_decoder_random_crop_resize(
 
     See `oneflow.nn.OFRecordImageGpuDecoderRandomCropResize`.
     """
-    parts = images.random_crops(
+    parts = images.random_crop_all(
         images.decode(input_blob, color_space="RGB"),
         _random("flow.data.image_decoder_random_crop_resize()", seed),
         num_attempts or 10,

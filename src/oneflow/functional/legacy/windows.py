@@ -64,24 +64,24 @@ def spatial_padding(
                 "padding must be 'VALID', 'SAME', 'SAME_UPPER', 'SAME_LOWER' or amounts, "
                 f"got {padding!r}"
             )
-        sides = []
+        pads = []
         for n, k, s in zip(size, window, stride, strict=True):
             total = max((-(-n // s) - 1) * s + k - n, 0)
             small, large = total // 2, total - total // 2
-            sides.append((large, small) if kind == "SAME_LOWER" else (small, large))
-        return sides
+            pads.append((large, small) if kind == "SAME_LOWER" else (small, large))
+        return pads
     if isinstance(padding, int):
         return [(padding, padding)] * count
-    sides = [[each, each] if isinstance(each, int) else list(each) for each in padding]
-    if len(sides) == count + 2:
-        if any(sides[0]) or any(sides[1]):
+    pads = [[each, each] if isinstance(each, int) else list(each) for each in padding]
+    if len(pads) == count + 2:
+        if any(pads[0]) or any(pads[1]):
             raise ValueError(f"only spatial dimensions can be padded, got {list(padding)}")
-        sides = sides[2:]
-    if len(sides) != count or any(len(each) != 2 for each in sides):
+        pads = pads[2:]
+    if len(pads) != count or any(len(each) != 2 for each in pads):
         raise ValueError(
             f"padding must have amounts for {count} spatial dimensions, got {list(padding)}"
         )
-    return [(before, after) for before, after in sides]
+    return [(before, after) for before, after in pads]
 
 
 def _channels_first(

@@ -15,7 +15,7 @@ from oneflow.tensor.tensor import Tensor
 _MIXED = {float16, bfloat16, float32}
 
 
-def are_cast_together(first: DType, second: DType) -> bool:
+def is_autocast_pair(first: DType, second: DType) -> bool:
     """Return True if mixed precision is on, which casts both dtypes where they meet."""
     return bool(CASTS.functions) and {first, second} <= _MIXED
 
@@ -33,7 +33,7 @@ def require_one_dtype(name: str, x: Tensor, y: Tensor) -> None:
                 f"{name}(): argument {position} must be Tensor, not {type(operand).__name__}"
             )
     first, second = x._value.spec.dtype, y._value.spec.dtype
-    if first is not second and not are_cast_together(first, second):
+    if first is not second and not is_autocast_pair(first, second):
         raise RuntimeError(
             f"{name}(): expected both operands to have the same dtype, but got {first!r} and "
             f"{second!r}; convert one with `.to(dtype)`"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from oneflow.base.dtype import Category
-from oneflow.functional.linalg.matmul import are_cast_together
+from oneflow.functional.linalg.matmul import is_autocast_pair
 from oneflow.functional.registry import function
 from oneflow.primitives.operators.attention import attention
 from oneflow.random.generator import draw
@@ -25,7 +25,7 @@ def _check_operands(query: Tensor, key: Tensor, value: Tensor) -> None:
                 f"scaled_dot_product_attention: Expected `{name}` to have at least 2 dimensions, "
                 f"got {each.ndim}"
             )
-        if each.dtype is not query.dtype and not are_cast_together(each.dtype, query.dtype):
+        if each.dtype is not query.dtype and not is_autocast_pair(each.dtype, query.dtype):
             raise RuntimeError(
                 "Expected query, key, and value to have the same dtype, but got query.dtype: "
                 f"{query.dtype} key.dtype: {key.dtype} and value.dtype: {value.dtype} instead."

@@ -197,7 +197,7 @@ class OFRecordImageDecoderRandomCrop(Module):
 
     def forward(self, input: TensorBuffer) -> TensorBuffer:
         """Return a part of the image of each record."""
-        return images.random_crops(
+        return images.random_crop_all(
             records.decode_record_image(input, self.blob_name, self.color_space),
             self.random,
             self.num_attempts,
@@ -241,7 +241,7 @@ class OFRecordImageGpuDecoderRandomCropResize(Module):
     def forward(self, input: TensorBuffer) -> Tensor:
         """Return uint8 (N, height, width, 3) images in the order RGB, from bytes."""
         image = images.decode(input, color_space="RGB")
-        parts = images.random_crops(
+        parts = images.random_crop_all(
             image, self.random, self.num_attempts, self.random_area, self.random_aspect_ratio
         )
         return images.ResizeOptions(self.size).fixed(parts)

@@ -217,8 +217,8 @@ def make_persistent_table_reader(
         ValueError: rows have fewer numbers, or another dtype.
     """
     _check_value_type(value_type)
-    snapshots = [snapshot_folder(path, snapshot_name) for path in paths]
-    return PersistentTableReader(snapshots, key_type, storage_dim)
+    sources = [snapshot_folder(path, snapshot_name) for path in paths]
+    return PersistentTableReader(sources, key_type, storage_dim)
 
 
 def make_persistent_table_writer(
@@ -249,8 +249,8 @@ def make_persistent_table_writer(
         [([7, 9], [[1.0, 2.0], [3.0, 4.0]])]
     """
     _check_value_type(value_type)
-    snapshots = [snapshot_folder(path, snapshot_name) for path in paths]
-    return PersistentTableWriter(snapshots, storage_dim)
+    targets = [snapshot_folder(path, snapshot_name) for path in paths]
+    return PersistentTableWriter(targets, storage_dim)
 
 
 def _check_value_type(value_type: DType) -> None:

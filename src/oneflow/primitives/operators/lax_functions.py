@@ -22,10 +22,10 @@ def _arithmetic(on_lax: Callable, on_numpy: Callable) -> Callable[[Any, Any], An
     """A function of arrays or numbers, which `jax.lax` computes if it takes them as they are."""
 
     def apply(x: Any, y: Any) -> Any:
-        fits = getattr(x, "dtype", None) == getattr(y, "dtype", ()) and (
+        compatible = getattr(x, "dtype", None) == getattr(y, "dtype", ()) and (
             len(x.shape) == len(y.shape) or not x.shape or not y.shape
         )
-        return (on_lax if fits else on_numpy)(x, y)
+        return (on_lax if compatible else on_numpy)(x, y)
 
     return apply
 
@@ -58,8 +58,8 @@ def kept_max(x: Any, dim: int) -> Any:
 
 def part(x: Any, start: int, stop: int, dim: int) -> Any:
     """`x` from `start` to `stop` along `dim`, which counts from the front."""
-    whole = start == 0 and stop == x.shape[dim]
-    return x if whole else lax.slice_in_dim(x, start, stop, axis=dim)
+    is_full = start == 0 and stop == x.shape[dim]
+    return x if is_full else lax.slice_in_dim(x, start, stop, axis=dim)
 
 
 def full_of(x: Any, number: float) -> Any:
