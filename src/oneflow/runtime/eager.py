@@ -162,7 +162,8 @@ def flush_all(reason: str) -> None:
 
 def is_capturing() -> bool:
     """Return True if this thread records a graph, and nothing it records runs."""
-    return any([each.symbolic for each in current.recorders.values()])  # one call, not one for each
+    # Of a list, not of a generator: one call, not one for each.
+    return any([each.symbolic for each in current.recorders.values()])  # noqa: C419
 
 
 def note_undo(undo: Callable[[], None]) -> None:
