@@ -11,6 +11,7 @@ from oneflow_onnx.oneflow2onnx.builder import GraphBuilder
 from oneflow_onnx.oneflow2onnx.lowering import Call, Lowering, lowering
 from oneflow_onnx.oneflow2onnx.lowerings.convolution import bias_added
 from oneflow_onnx.oneflow2onnx.lowerings.pooling import average_of_quotient
+from oneflow_onnx.oneflow2onnx.lowerings.rotary import rotary_embedding
 from oneflow_onnx.oneflow2onnx.reference import Ref
 
 
@@ -59,7 +60,7 @@ for _primitive, _operator in _SAME.items():
 
 @lowering("add")
 def _add(b: GraphBuilder, call: Call) -> Ref:
-    fused = bias_added(b, call)
+    fused = rotary_embedding(b, call) or bias_added(b, call)
     return b.op("Add", *call.operands) if fused is None else fused
 
 

@@ -1,0 +1,105 @@
+"""Rotary position embeddings, recognised by the sum that ends them.
+
+Source: Su et al., "RoFormer: Enhanced Transformer with Rotary Position Embedding".
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import NamedTuple
+
+from oneflow_onnx.oneflow2onnx import operators as o
+from oneflow_onnx.oneflow2onnx.builder import GraphBuilder
+from oneflow_onnx.oneflow2onnx.lowering import Call
+from oneflow_onnx.oneflow2onnx.reference import Ref
+from oneflow_onnx.oneflow2onnx.sizes import require_static
+
+_RANK = 4
+
+
+class _Rotation(NamedTuple):
+    """What is rotated: ``x * cosine + concat(-second, first) * sine`` for the halves of x."""
+
+    x: Ref
+    cosine: Ref
+    sine: Ref
+
+
+def rotary_embedding(b: GraphBuilder, call: Call) -> Ref | None:
+    """The sum as one operator; None where it is none, or its tables are not of two equal halves."""
+    if b.opset < 23:
+        return None
+    one, other = call.operands
+    found = _rotation(call, one, other) or _rotation(call, other, one)
+    if found is None:
+        return None
+    batch, _, steps, last = found.x.shape
+    (size,) = require_static([last], "the size of a rotary embedding")
+    tables = []
+    for table, function in ((found.cosine, "cos"), (found.sine, "sin")):
+        shape = (1,) * (_RANK - table.rank) + tuple(table.shape)
+        fits = len(shape) == _RANK and shape[0] in (1, batch) and shape[1:] == (1, steps, size)
+        if not fits or not _is_doubled(call, table, function):
+            return None
+        half = o.slice_(b, table, [table.rank - 1], [0], [size // 2])
+        half = o.reshape(b, half, (shape[0], steps, size // 2))
+        tables.append(o.expand(b, half, (batch, steps, size // 2)))
+    return b.op("RotaryEmbedding", found.x, *tables, shape=found.x.shape)
+
+
+def _rotation(call: Call, plain: Ref, turned: Ref) -> _Rotation | None:
+    """What the two addends of a sum rotate, if they do."""
+    products = call.made_by(plain, "mul"), call.made_by(turned, "mul")
+    if products[0] is None or products[1] is None:
+        return None
+    for halves, sine in itertools.permutations(products[1].operands):
+        x = _turned(call, halves)
+        others = [each for each in products[0].operands if each is not x]
+        if x is not None and len(others) == 1:
+            return _Rotation(x, others[0], sine)
+    return None
+
+
+def _turned(call: Call, halves: Ref) -> Ref | None:
+    """The value of which this is the negated second half and then the first; None if it is not."""
+    joined = call.made_by(halves, "concat")
+    negated = call.made_by(joined.operands[0], "neg") if joined else None
+    if joined is None or negated is None or len(joined.operands) != 2:
+        return None
+    first, second = _half(call, joined.operands[1]), _half(call, negated.operands[0])
+    if first is None or second is None or first[0] is not second[0]:
+        return None
+    x = first[0]
+    is_last = joined["dim"] == x.rank - 1 == _RANK - 1
+    return x if is_last and (first[1], second[1]) == (0, 1) else None
+
+
+def _half(call: Call, part: Ref) -> tuple[Ref, int] | None:
+    """The value of whose last dimension this is one half, and which."""
+    maker, place = call.makers.get(part, (None, 0))
+    if maker is None or maker.primitive not in ("split", "slice"):
+        return None
+    x = maker.operands[0]
+    size, last = x.shape[-1], x.rank - 1
+    if not isinstance(size, int) or size % 2 or part.shape[-1] != size // 2:
+        return None
+    if maker.primitive == "split":
+        return (x, place) if maker["dim"] == last else None
+    start = maker.operands[1].number
+    if maker["dims"] != (last,) or maker["steps"] != (1,) or start not in (0, size // 2):
+        return None
+    return x, int(start > 0)
+
+
+def _is_doubled(call: Call, table: Ref, function: str) -> bool:
+    """Return True for cosines or sines of angles that stand twice side by side."""
+    reshaped = call.made_by(table, "reshape")
+    while reshaped is not None and reshaped.operands[0].shape[-1:] == table.shape[-1:]:
+        table = reshaped.operands[0]
+        reshaped = call.made_by(table, "reshape")
+    waves = call.made_by(table, function)
+    angles = call.made_by(waves.operands[0], "concat") if waves else None
+    if angles is None or len(angles.operands) != 2:
+        return False
+    one, other = angles.operands
+    return one is other and angles["dim"] == one.rank - 1
