@@ -89,11 +89,11 @@ def deform_conv2d(
         dilation=dilations,
         groups=moved,
     )
-    batch, channels, kernel_size = patches.shape[:3]
+    batch, channels, area = patches.shape[:3]
     if mask is not None:
-        factors = mask.reshape(batch, moved, 1, kernel_size, *places)
-        patches = patches.reshape(batch, moved, channels // moved, kernel_size, *places) * factors
-    columns = patches.reshape(batch, groups, channels // groups * kernel_size, -1)
+        factors = mask.reshape(batch, moved, 1, area, *places)
+        patches = patches.reshape(batch, moved, channels // moved, area, *places) * factors
+    columns = patches.reshape(batch, groups, channels // groups * area, places[0] * places[1])
     kernels = weight.reshape(1, groups, weight.shape[0] // groups, -1)
     out = matmul(kernels, columns).reshape(batch, weight.shape[0], *places)
     return out if bias is None else out + bias.reshape(1, -1, 1, 1)
