@@ -52,7 +52,7 @@ def server(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as httpd:
         threading.Thread(target=httpd.serve_forever, daemon=True).start()
         address = f"http://127.0.0.1:{httpd.server_port}/{{ref}}.zip"
-        monkeypatch.setattr(hub, "_ARCHIVES", address)
+        monkeypatch.setattr(hub, "_ARCHIVE_URL", address)
         yield archive
         httpd.shutdown()
     flow.hub.set_dir(before)
