@@ -80,6 +80,8 @@ def _tensor(value: torch.Tensor) -> Tensor:
     """A copy of `value`, a leaf, with its strides and the memory around it."""
     if value.layout is not torch.strided or value.ndim > _MOST_DIMENSIONS:
         raise Untranslatable(f"{value.layout} of {value.ndim} dimensions")
+    if value.is_meta:
+        raise Untranslatable("a tensor without values")
     dtype = _counterpart(value.dtype)
     plain = value.detach().resolve_conj().resolve_neg()
     memory = plain.untyped_storage().nbytes() // plain.element_size()

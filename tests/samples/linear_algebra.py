@@ -358,6 +358,21 @@ NORMS = [
         second_grad=False,
         vary_numbers=False,  # Orders 1 and 2 are functions of their own.
     ),
+    Operator(
+        "pdist",
+        cases=[
+            case(_M),
+            case(tensor(4, 3), 1.0),
+            case(_M, 3.5),
+            case(tensor(1, 2)),
+            case(tensor(3, 0)),
+        ],
+        dtypes=("float64", "float32"),
+        errors=[case(_V), case(_INT), case(_M, -1.0)],
+        tolerance=20,
+        second_grad=False,
+        vary_numbers=False,
+    ),
 ]
 
 OPERATORS = [*EQUATIONS, *DECOMPOSITIONS, *NORMS]

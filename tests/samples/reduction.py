@@ -284,6 +284,26 @@ SCANS = [
         dtypes=REAL_AND_BOOL,
         errors=[case(tensor()), case(tensor(2), -1)],
     ),
+    Operator(
+        "gradient",
+        cases=[
+            case(tensor(3, 4)),
+            case(tensor(3, 4), spacing=[0.5, 3.0], edge_order=2),
+            case(tensor(4, 2), dim=0, spacing=(tensor(4, values=[0, 0.5, 2, 3], grad=False),)),
+            case(tensor(4), spacing=(tensor(4, values=[0, 1, 3, 4], grad=False),), edge_order=2),
+            case(tensor(2, 5), dim=-1, spacing=2.0),
+            case(tensor(2)),
+        ],
+        dtypes=("float32", "float64", "int64", "complex64"),
+        vary_numbers=False,
+        tolerance=5,
+        errors=[
+            case(tensor(1)),
+            case(tensor(2), edge_order=2),
+            case(tensor(3), edge_order=3),
+            case(tensor(2, 2), spacing=[1.0]),
+        ],
+    ),
 ]
 
 SERIES = tensor(4, values=[0.0, 0.5, 2.0, 3.0])

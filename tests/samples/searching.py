@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from tests.samples.selecting import index
 from tests.samples.table import REAL_AND_BOOL, Operator, case, tensor
 
@@ -124,6 +126,53 @@ OPERATORS = [
         grad=False,
         vary_numbers=False,
         errors=[case(tensor(2), 0), case(tensor(2), 2, 1.0, 0.0)],
+    ),
+    Operator(
+        "histogram",
+        cases=[
+            case(tensor(3, 4), 5),
+            case(tensor(10), 4, range=(-1.0, 1.5), density=True),
+            case(tensor(4, values=[0.5, 1, 1, 3]), tensor(3, values=[0.0, 1, 3]), weight=tensor(4)),
+            case(tensor(0), 3),
+        ],
+        dtypes=("float32", "float64"),
+        grad=False,
+        vary_numbers=False,
+        errors=[
+            case(tensor(2), 0),
+            case(tensor(2), 2, range=(3.0, 1.0)),
+            case(tensor(2, values=[1.0, math.nan]), 2),
+            case(tensor(2), 2, weight=tensor(3)),
+            case(tensor(2, dtype="int64"), 2),
+        ],
+    ),
+    Operator(
+        "histogramdd",
+        cases=[
+            case(tensor(9, 2), [3, 4]),
+            case(tensor(2, 4, 2), 2, range=[-1.0, 1.0, 0.0, 2.0], density=True),
+            case(tensor(6, 2), (tensor(2, values=[-1.0, 1]), tensor(3, values=[-1.0, 0, 2]))),
+            case(tensor(4, 1), [3], weight=tensor(4)),
+        ],
+        dtypes=("float32", "float64"),
+        grad=False,
+        vary_numbers=False,
+        errors=[case(tensor(3, 2), [2]), case(tensor(3, 1), [0])],
+    ),
+    Operator(
+        "unravel_index",
+        cases=[
+            case(tensor(2, 2, values=[[0, 5], [3, 2]]), (2, 3)),
+            case(tensor(2, values=[7, 1]), 9),
+            case(tensor(values=1), ()),
+        ],
+        dtypes=("int64", "int32"),
+        errors=[
+            case(tensor(2, dtype="float32"), (2, 3)),
+            case(tensor(2), (2, -3)),
+            case(tensor(2), 2.5),
+            case(tensor(2), (2.0, 3)),
+        ],
     ),
     Operator(
         "isin",

@@ -68,6 +68,34 @@ class frexp(NamedTuple):
     exponent: Tensor
 
 
+class histogram(NamedTuple):
+    """Result of `histogram`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> result = flow.histogram(flow.tensor([3.0, 1.0, 2.0]), 2)
+        >>> isinstance(result, flow.return_types.histogram), result._fields
+        (True, ('hist', 'bin_edges'))
+    """
+
+    hist: Tensor
+    bin_edges: Tensor
+
+
+class histogramdd(NamedTuple):
+    """Result of `histogramdd`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> result = flow.histogramdd(flow.tensor([[3.0], [1.0]]), 2)
+        >>> isinstance(result, flow.return_types.histogramdd), result._fields
+        (True, ('hist', 'bin_edges'))
+    """
+
+    hist: Tensor
+    bin_edges: tuple[Tensor, ...]
+
+
 class kthvalue(NamedTuple):
     """Result of `kthvalue`.
 

@@ -9,6 +9,7 @@ from oneflow.base.dtype import Category, DType, float32, real_dtype
 from oneflow.base.shape import wrap_dim, wrap_dims
 from oneflow.functional.reduce.sums import reduced_dims
 from oneflow.functional.registry import function
+from oneflow.functional.shape.stack import triu_indices
 from oneflow.primitives.operators import linalg as p, reduce
 from oneflow.primitives.operators.elementwise import abs_, ne, sign, where
 from oneflow.primitives.operators.statistics import norm as any_norm, norm2
@@ -286,6 +287,38 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | None = Non
     if not x1.shape[-1]:
         return (x1.unsqueeze(-2) - x2.unsqueeze(-3)).sum(-1)
     return vector_norm(x1.unsqueeze(-2) - x2.unsqueeze(-3), p, -1)
+
+
+@function(method=False, also=("nn.functional.pdist",))
+def pdist(input: Tensor, p: float = 2.0) -> Tensor:
+    """Distances of all pairs of the rows of a matrix.
+
+    Args:
+        input: ``[n, k]``, floats.
+        p: order of the norm of the difference.
+
+    Returns:
+        Tensor ``[n * (n - 1) / 2]``: of the first row to all others, then of the second to those
+        behind it, and so on.
+
+    Raises:
+        RuntimeError: `input` is no matrix of floats, or `p` is negative.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.pdist(flow.tensor([[0.0, 0.0], [3.0, 4.0], [3.0, 0.0]]))
+        tensor([5., 3., 4.], dtype=oneflow.float32)
+    """
+    require_tensor(input, "pdist")
+    if input.ndim != 2:
+        raise RuntimeError(f"pdist only supports 2D tensors, got: {input.ndim}D")
+    if not input.dtype.is_floating_point:
+        raise RuntimeError(f"pdist only supports floating-point dtypes, got {input.dtype!r}")
+    if p < 0:
+        raise RuntimeError(f"pdist only supports non-negative p values, got {p}")
+    rows, columns = triu_indices(input.shape[0], input.shape[0], 1, device=input.device)
+    differences = input[rows] - input[columns]
+    return vector_norm(differences, p, -1) if input.shape[1] else differences.sum(-1)
 
 
 @function(keyword_aliases={"tensor": "input"})
