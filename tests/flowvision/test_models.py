@@ -107,7 +107,7 @@ def _twins() -> list[str]:
 @pytest.mark.parametrize("name", [name for name in _twins() if name in REPRESENTATIVES])
 def test_representative_equals_twin(name: str, sample: Sample) -> None:
     if name != "resnet18":
-        sample.take(name, one_in=3)
+        sample.take(name, one_in=6)
     _check_twin(name, REPRESENTATIVES[name])
 
 
@@ -128,7 +128,7 @@ def _check_twin(name: str, size: int) -> None:
 @pytest.mark.parametrize("name", [name for name in _twins() if name in REPRESENTATIVES])
 def test_training_step_equals_twin(name: str, sample: Sample) -> None:
     """Batches are normalized by their own statistics; only what is drawn at random is left out."""
-    sample.take(f"training {name}", one_in=6)
+    sample.take(f"training {name}", one_in=12)
     size = REPRESENTATIVES[name]
     reference, images = twin(name), torch.randn(4, 3, size, size)
     calibrate(reference, images)

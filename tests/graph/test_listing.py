@@ -84,6 +84,12 @@ def test_the_tree_grows_with_the_first_call():
     assert after.count("(") == after.count(")")
 
 
+def make_inference_graph():
+    """A graph that is quickly compiled."""
+    model = nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 1))
+    return graph_of(lambda x: model(x), module=model)
+
+
 def output_of(graph, capsys, *levels, **options):
     """What the first call prints."""
     if levels:
@@ -94,7 +100,7 @@ def output_of(graph, capsys, *levels, **options):
 
 
 def test_every_debug_level_tells_more(capsys):
-    texts = [output_of(make_graph(), capsys, level) for level in (-1, 0, 1, 2, 3)]
+    texts = [output_of(make_inference_graph(), capsys, level) for level in (-1, 0, 1, 2, 3)]
     assert texts[0] == ""
     assert all(len(a) < len(b) for a, b in itertools.pairwise(texts))
     assert "start building" in texts[1]
@@ -102,32 +108,32 @@ def test_every_debug_level_tells_more(capsys):
     assert "(MODULE:module.0:Linear)" in texts[2]
     assert "(OPERATOR:module.0:linear) float32[2,3]" in texts[3]
     assert "test_listing.py" in texts[4]
-    assert output_of(make_graph(), capsys) == ""
+    assert output_of(make_inference_graph(), capsys) == ""
 
 
 def test_debugging_one_module(capsys):
-    graph = make_graph()
+    graph = make_inference_graph()
     graph.module[0].debug(1)
     text = output_of(graph, capsys)
     assert "(MODULE:module.0:Linear)" in text
     assert "module.1" not in text
-    graph = make_graph()
+    graph = make_inference_graph()
     graph.module[0].debug(1, ranks=[3])
     assert "MODULE" not in output_of(graph, capsys)
 
 
 def test_ranks_that_print(capsys, monkeypatch):
     monkeypatch.setattr(cluster, "_membership", cluster.Membership(rank=1, world_size=2))
-    assert output_of(make_graph(), capsys, 1) == ""
-    assert output_of(make_graph(), capsys, 1, ranks=-1) != ""
-    assert output_of(make_graph(), capsys, 1, ranks=[0, 1], max_py_stack_depth=1) != ""
+    assert output_of(make_inference_graph(), capsys, 1) == ""
+    assert output_of(make_inference_graph(), capsys, 1, ranks=-1) != ""
+    assert output_of(make_inference_graph(), capsys, 1, ranks=[0, 1], max_py_stack_depth=1) != ""
     with pytest.raises(ValueError, match="v_level"):
-        make_graph().debug(4)
+        make_inference_graph().debug(4)
     with pytest.raises(ValueError, match="`ranks` must be"):
-        make_graph().debug(1, ranks="all")
+        make_inference_graph().debug(1, ranks="all")
     with pytest.raises(ValueError, match="`max_py_stack_depth` must be"):
-        make_graph().debug(3, max_py_stack_depth=-1)
-    graph = make_graph()
+        make_inference_graph().debug(3, max_py_stack_depth=-1)
+    graph = make_inference_graph()
     graph(flow.ones(2, 3))
     with pytest.warns(UserWarning, match="built already"):
         graph.debug(1)

@@ -147,7 +147,7 @@ def problem(row: Operator, case: Case, opset: int | None) -> str | None:
 def test_operator(row: Operator, exhaustive: bool, sample: Sample) -> None:
     if row.name in INCOMPARABLE:
         pytest.skip(INCOMPARABLE[row.name])
-    sample.take(row.name, one_in=2)
+    sample.take(row.name, one_in=4)
     problems, refused = [], []
     for case in cases(row, exhaustive):
         try:
