@@ -69,7 +69,8 @@ def test_moving_averages(scheme):
         ("cambricon", "symmetric", True),
     ],
 )
-def test_quantization_aware_convolutions(count, formula, scheme, per_layer):
+def test_quantization_aware_convolutions(count, formula, scheme, per_layer, sample):
+    sample.take(f"quantized convolution {count} {formula} {scheme}", one_in=3)
     options = {"stride": 2, "padding": 1, "padding_mode": "replicate"}
     kind = getattr(flow.nn, f"QatConv{count}d")
     plain = getattr(flow.nn, f"Conv{count}d")
