@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from make_facades import facade_path, natural_order
-from stub_annotations import Annotations
+from stub_annotations import Annotations, parameter_list
 
 import oneflow
 from oneflow.functional.registry import FUNCTIONS
@@ -158,33 +158,24 @@ class FacadeStub:
         return lines if signatures != [inspect.signature(body)] else None
 
     def _signature(self, signature: inspect.Signature, names: dict[str, Any]) -> str | None:
-        parts, starred = [], False
+        described = []
         for each in signature.parameters.values():
             annotation = self._annotation(each.annotation, names)
-            if annotation is None:
+            if annotation is None or each.kind is each.POSITIONAL_ONLY:
                 return None
-            if each.kind is each.KEYWORD_ONLY and not starred:
-                parts.append("*")
-            starred = starred or each.kind in (each.KEYWORD_ONLY, each.VAR_POSITIONAL)
-            star = {each.VAR_POSITIONAL: "*", each.VAR_KEYWORD: "**"}.get(each.kind, "")
-            parts.append(f"{star}{each.name}: {annotation}{default_text(each)}")
-            if each.kind is each.POSITIONAL_ONLY:
-                return None
+            described.append((each, annotation, default_text(each.default)))
         result = self._annotation(signature.return_annotation, names)
-        return None if result is None else f"({', '.join(parts)}) -> {result}"
+        return None if result is None else f"({', '.join(parameter_list(described))}) -> {result}"
 
     def _annotation(self, written: Any, names: dict[str, Any]) -> str | None:
         text = self.annotations.text(written, names)
         return None if text == "Any" and written != "Any" else text
 
 
-def default_text(parameter: inspect.Parameter) -> str:
-    """Return the default of a parameter as text; what is no constant becomes `...`."""
-    if parameter.default is parameter.empty:
-        return ""
-    constant = parameter.default is None or type(parameter.default) in (bool, int, float, str)
-    is_finite = constant and repr(parameter.default) not in ("inf", "-inf", "nan")
-    return f" = {parameter.default!r}" if is_finite else " = ..."
+def default_text(default: Any) -> str:
+    """Return a default as text; what is no constant becomes `...`."""
+    is_constant = default is None or type(default) in (bool, int, float, str)
+    return repr(default) if is_constant and repr(default) not in ("inf", "-inf", "nan") else "..."
 
 
 def facade_stubs() -> Iterator[tuple[Path, str]]:

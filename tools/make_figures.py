@@ -170,8 +170,9 @@ def converted(tensor: flow.Tensor, target: flow.sbp.sbp) -> tuple[flow.Tensor, s
     """Convert a tensor; return it, the collective, and what each rank sends."""
     graph = Conversion(target)
     result = graph(tensor)
-    steps = graph.last_step.executable.program.instructions
-    found = [each for step in steps for each in collectives_of(step.operation)]
+    assert graph.last_step is not None
+    instructions = graph.last_step.executable.program.instructions
+    found = [each for step in instructions for each in collectives_of(step.operation)]
     kind = " + ".join(each.kind for each in found) or "no exchange"
     return result, kind, f"{sum(each.sent for each in found):g} bytes per rank"
 

@@ -11,12 +11,11 @@ import builtins
 import inspect
 import sys
 import typing
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from facade_stubs import facade_stubs
-from stub_annotations import Annotations
+from stub_annotations import Annotations, parameter_list
 
 import oneflow  # attaches the methods
 from oneflow.tensor import tensor as module
@@ -36,28 +35,17 @@ import numpy as np
 ANNOTATIONS = Annotations(lambda name: hasattr(builtins, name) and hasattr(oneflow.Tensor, name))
 
 
-def parameter(each: inspect.Parameter, namespace: Mapping[str, Any]) -> str:
-    """One parameter as text; defaults become `...`."""
-    star = {each.VAR_POSITIONAL: "*", each.VAR_KEYWORD: "**"}.get(each.kind, "")
-    default = "" if each.default is each.empty else " = ..."
-    return f"{star}{each.name}: {ANNOTATIONS.text(each.annotation, namespace)}{default}"
-
-
 def signature(function: Any, owner: bool) -> str:
-    """Parameters and result as text; a method's first parameter is `self`."""
+    """Parameters and result as text; a method's first parameter is `self`. Defaults are `...`."""
     namespace = getattr(inspect.unwrap(function), "__globals__", {})
     found = inspect.signature(function)
-    parts, starred = [], False
-    for index, each in enumerate(found.parameters.values()):
-        if owner and index == 0 and each.kind is not each.VAR_POSITIONAL:
-            parts.append("self")
-            continue
-        if owner and index == 0:
-            parts.append("self")
-        if each.kind is each.KEYWORD_ONLY and not starred:
-            parts.append("*")
-        starred = starred or each.kind in (each.KEYWORD_ONLY, each.VAR_POSITIONAL)
-        parts.append(parameter(each, namespace))
+    parameters = [*found.parameters.values()]
+    parts = ["self"] if owner and parameters else []
+    if owner and parameters and parameters[0].kind is not inspect.Parameter.VAR_POSITIONAL:
+        del parameters[0]
+    parts += parameter_list(
+        (each, ANNOTATIONS.text(each.annotation, namespace), "...") for each in parameters
+    )
     return f"({', '.join(parts)}) -> {ANNOTATIONS.text(found.return_annotation, namespace)}"
 
 

@@ -8,7 +8,7 @@ import re
 import sys
 import types
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 
@@ -80,3 +80,20 @@ class Annotations:
             for name in sorted(self.imports)
             if self.imports[name]
         ]
+
+
+def parameter_list(described: Iterable[tuple[inspect.Parameter, str, str]]) -> list[str]:
+    """Return the texts of parameters, with the star before those that are given by keyword.
+
+    Args:
+        described: parameters, each with its annotation and its default as text.
+    """
+    parts, starred = [], False
+    for each, annotation, default in described:
+        if each.kind is each.KEYWORD_ONLY and not starred:
+            parts.append("*")
+        starred = starred or each.kind in (each.KEYWORD_ONLY, each.VAR_POSITIONAL)
+        star = {each.VAR_POSITIONAL: "*", each.VAR_KEYWORD: "**"}.get(each.kind, "")
+        given = "" if each.default is each.empty else f" = {default}"
+        parts.append(f"{star}{each.name}: {annotation}{given}")
+    return parts

@@ -467,7 +467,8 @@ class Graph(CompiledGraph):
 
     def _repr_html_(self) -> str | None:
         """The figure of `draw`, for notebooks; None before the first call, which shows the text."""
-        return step_html(self.last_step) if self.__dict__.get("_steps") else None
+        step = self.last_step if "_steps" in self.__dict__ else None
+        return None if step is None else step_html(step)
 
     # --- for capture
 
