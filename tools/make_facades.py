@@ -101,13 +101,16 @@ def generated_part(functions: dict[str, Callable]) -> str:
     inplace: list[str] = []
     tensor = sys.modules["oneflow.tensor.tensor"].Tensor
     for public, function in functions.items():
-        module, name = function.__module__, function.__name__
-        if vars(sys.modules[module]).get(name) is function:
-            imports[module].append((name, public))
-        elif vars(tensor).get(name) is function and name == public:
-            inplace.append(f"{name} = Tensor.{name}\n")
+        module = function.__module__
+        # A module calls `sum_` what users call `sum`.
+        names = (function.__name__, f"{function.__name__}_")
+        written = [name for name in names if vars(sys.modules[module]).get(name) is function]
+        if written:
+            imports[module].append((written[0], public))
+        elif vars(tensor).get(public) is function:
+            inplace.append(f"{public} = Tensor.{public}\n")
         else:
-            sys.exit(f"`{public}` is neither `{name}` of {module} nor a method of Tensor")
+            sys.exit(f"`{public}` is neither of {module} nor a method of Tensor")
     modules = sorted(imports, key=natural_order)
     text = "".join(import_statement(module, imports[module]) for module in modules)
     return text + "".join(["\n", *sorted(inplace, key=natural_order)] if inplace else [])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pydoc
 import sys
 from typing import Any
 
@@ -111,3 +112,10 @@ def test_list_of_a_module():
     found = list(entries("oneflow.sbp"))
     assert [entry.name for entry in found] == ["broadcast", "partial_sum", "sbp", "split"]
     assert "| [split](oneflow.sbp.split.md) | Split along dimension" in module_page("sbp", found)
+
+
+def test_help_says_the_public_name():
+    assert "function sum in module" in pydoc.render_doc(flow.sum)
+    assert [
+        path for path, each in FUNCTIONS.items() if each.__name__.endswith("_") != (path[-1] == "_")
+    ] == []

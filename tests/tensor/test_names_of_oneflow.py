@@ -119,8 +119,8 @@ def test_both_names_of_arguments():
 
 
 def test_help_shows_the_keywords_that_in_place_functions_take():
-    assert (
-        str(inspect.signature(flow.exp)) == "(x: 'Tensor', *, out=None, inplace=False) -> 'Tensor'"
+    assert str(inspect.signature(flow.exp)) == (
+        "(x: 'Tensor', *, out: 'Tensor | None' = None, inplace: 'bool' = False) -> 'Tensor'"
     )
     assert list(inspect.signature(flow.Tensor.exp_).parameters) == ["x"]
 

@@ -71,6 +71,9 @@ def function(
     def register(body: F) -> F:
         name = body.__name__.removesuffix("_")
         public: Any = _accept_keyword_aliases(body, keyword_aliases or {}, inplace)
+        if namespace is not None:
+            # `help(flow.sum)` says so, where the module calls it `sum_` to keep Python's.
+            public.__name__ = name
         inplace_methods: dict[str, Any] = {}
         if method:
             for each in (method if isinstance(method, str) else name, *aliases):
@@ -155,15 +158,17 @@ def _accept_keyword_aliases(body: Callable, extra: Mapping[str, str], inplace: b
             out = None if takes_out else kwargs.pop("out", None)
             if not takes_name:
                 kwargs.pop("name", None)
-            rename_keywords(kwargs, rename, body.__name__)
+            rename_keywords(kwargs, rename, public.__name__)
             if writes_back and kwargs.pop("inplace", False):
                 out = args[0] if args else kwargs[first]
             if variadic in kwargs:  # `size=(2, 3)` for `*size`
                 values = kwargs.pop(variadic)
-                before = _by_position(body.__name__, parameters.positional, defaults, args, kwargs)
+                before = _by_position(
+                    public.__name__, parameters.positional, defaults, args, kwargs
+                )
                 args = (*before, values)
             result = body(*args, **kwargs)
-            return result if out is None else _put_out(out, result, body.__name__)
+            return result if out is None else _put_out(out, result, public.__name__)
         except Exception as error:
             hide_internal_frames(error)
             raise
