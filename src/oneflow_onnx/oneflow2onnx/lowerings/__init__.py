@@ -10,6 +10,7 @@ from oneflow_onnx.oneflow2onnx.lowerings import (
     detection as detection,
     elementwise as elementwise,
     indexing as indexing,
+    linalg as linalg,
     matmul as matmul,
     movement as movement,
     normalization as normalization,
