@@ -187,7 +187,10 @@ def _gpt(lib: Any) -> Callable[[], Any]:
 
 
 def _resnet18(lib: Any) -> Callable[[], Any]:
-    vision = importlib.import_module("torchvision" if lib.__name__ == "torch" else "flowvision")
+    from benchmarks.models.vision import import_torchvision
+
+    is_torch = lib.__name__ == "torch"
+    vision = import_torchvision(lib) if is_torch else importlib.import_module("flowvision")
     images, labels = lib.tensor(_array(8, 3, 64, 64)), lib.tensor(np.arange(8))
 
     def run() -> None:

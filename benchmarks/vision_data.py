@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import statistics
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable
@@ -17,6 +18,10 @@ from typing import Any
 
 import numpy as np
 from PIL import Image
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from benchmarks.models.vision import import_torchvision
 
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
@@ -61,19 +66,6 @@ def images_per_second(loader: Iterable) -> float:
     return count / (time.perf_counter() - start)
 
 
-def import_torchvision() -> ModuleType:
-    """Import torchvision, also where its build lacks the library with its operators."""
-    import torch
-
-    library = torch.library.Library("torchvision", "FRAGMENT")
-    for name in ("nms", "qnms"):
-        if not hasattr(torch.ops.torchvision, name):
-            library.define(f"{name}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
-    import torchvision
-
-    return torchvision
-
-
 def main() -> None:
     """Print both libraries' figures."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -89,7 +81,7 @@ def main() -> None:
     from oneflow.utils.data import DataLoader
 
     torch.set_num_threads(1)
-    torchvision = import_torchvision()
+    torchvision = import_torchvision(torch)
     with tempfile.TemporaryDirectory() as name:
         write_photos(Path(name), options.images)
         loaders = {

@@ -3,16 +3,24 @@
 from benchmarks.models.training import Training, eager_step
 
 
-def make_twin(torch, package, name):
-    """The model of torchvision or timm with this name."""
-    # Builds for the CPU alone lack operators whose schemas are wanted when these are imported.
+def import_torchvision(torch):
+    """Import torchvision, also where its build lacks the library with its operators.
+
+    Such a build wants the schemas of some when it is imported. timm imports it, too.
+    """
     library = torch.library.Library("torchvision", "FRAGMENT")
     for operator in ("nms", "qnms"):
         if not hasattr(torch.ops.torchvision, operator):
-            library.define(f"{operator}(Tensor dets, Tensor scores, float threshold) -> Tensor")
-    if package == "torchvision":
-        import torchvision
+            library.define(f"{operator}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
+    import torchvision
 
+    return torchvision
+
+
+def make_twin(torch, package, name):
+    """The model of torchvision or timm with this name."""
+    torchvision = import_torchvision(torch)
+    if package == "torchvision":
         return torchvision.models.get_model(name)
     import timm
 

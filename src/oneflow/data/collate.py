@@ -124,10 +124,12 @@ def to_tensors(data: Any) -> Any:
 
 
 def from_tensors(data: Any) -> Any:
-    """`data` with tensors turned into arrays that are to become tensors."""
-    return map_leaves(
-        lambda value: ArrayOfTensor(value.numpy()) if isinstance(value, Tensor) else value, data
-    )
+    """`data` with tensors turned into arrays that are to become tensors; these share memory."""
+
+    def from_tensor(value: Any) -> Any:
+        return ArrayOfTensor(np.asarray(value._read())) if isinstance(value, Tensor) else value
+
+    return map_leaves(from_tensor, data)
 
 
 def map_leaves(function: Callable[[Any], Any], data: Any) -> Any:

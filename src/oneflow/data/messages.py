@@ -57,13 +57,22 @@ class Message:
         try:
             ends = _ends(sizes)
             os.ftruncate(descriptor, ends[-1])
-            with mmap.mmap(descriptor, ends[-1]) as memory:
-                for part, size, end in zip(self.parts, sizes, ends, strict=True):
-                    memory[end - _padded(size) : end - _padded(size) + size] = part
+            for part, size, end in zip(self.parts, sizes, ends, strict=True):
+                _write(descriptor, part, end - _padded(size))
             connection.send_bytes(pickle.dumps(tuple(sizes)))
             reduction.send_handle(connection, descriptor, None)
         finally:
             os.close(descriptor)
+
+
+def _write(descriptor: int, part: memoryview, position: int) -> None:
+    """Write a part to a file, of which the kernel takes 2 GiB at a time.
+
+    Copying into a mapping would take a page fault for each of its pages.
+    """
+    while part:
+        written = os.pwrite(descriptor, part, position)
+        part, position = part[written:], position + written
 
 
 def recv(connection: Connection) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import jax
@@ -12,6 +13,11 @@ from oneflow.base.no_interrupt import run_without_interrupt
 from oneflow.base.planning import is_planning
 from oneflow.runtime.eager import MetaArray
 
+# XLA uses memory on the CPU as it is if its address is a multiple of this, and copies other memory.
+_ALIGNMENT = 64
+# Below this, a second copy is cheaper than finding such an address.
+_LARGE = 64 * 1024
+
 
 def put(array: np.ndarray | Any, device: Device) -> jax.Array | MetaArray:
     """A copy of a NumPy array, or of an array of another device, on `device`.
@@ -19,11 +25,28 @@ def put(array: np.ndarray | Any, device: Device) -> jax.Array | MetaArray:
     NumPy memory is always copied: XLA may otherwise keep using it while the caller writes to it.
     While planning nothing is put anywhere.
     """
-    if is_planning():
-        return MetaArray()
-    if isinstance(array, np.ndarray):
-        array = array.copy()
-    return jax.device_put(array, xla_device(device))
+    if isinstance(array, np.ndarray) and not is_planning():
+        array = _aligned_copy(array) if array.nbytes >= _LARGE else array.copy()
+    return adopt(array, device)
+
+
+def adopt(array: np.ndarray | Any, device: Device) -> jax.Array | MetaArray:
+    """An array on `device`, which keeps its memory if it can: nobody may write to it any more."""
+    return MetaArray() if is_planning() else jax.device_put(array, xla_device(device))
+
+
+def empty_aligned(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    """A NumPy array without values, in memory that XLA uses as it is."""
+    size = math.prod(shape) * dtype.itemsize
+    memory = np.empty(size + _ALIGNMENT, np.uint8)
+    start = -memory.ctypes.data % _ALIGNMENT
+    return memory[start : start + size].view(dtype).reshape(shape)
+
+
+def _aligned_copy(array: np.ndarray) -> np.ndarray:
+    copy = empty_aligned(array.shape, array.dtype)
+    copy[...] = array
+    return copy
 
 
 def memory_statistics(device: Device) -> dict[str, int]:

@@ -67,7 +67,7 @@ def load_image(path: str | Path) -> Any:
     """
     library = pillow()
     try:
-        with Path(path).open("rb") as file:
+        with open(path, "rb") as file:
             return _in_colors(library.open(file))
     except FileNotFoundError:
         raise
@@ -76,6 +76,10 @@ def load_image(path: str | Path) -> Any:
 
 
 def _in_colors(image: Any) -> Any:
+    if image.mode == "RGB":
+        # Pillow's conversion would copy it.
+        image.load()
+        return image
     if image.mode.startswith("I;16"):
         # Pillow's own conversion makes all that is above 255 white.
         scaled = (np.asarray(image) >> 8).astype(np.uint8)

@@ -1,0 +1,39 @@
+"""Arrays given to devices: copied, or taken over without a copy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import oneflow as flow
+from oneflow.runtime.memory import empty_aligned
+from oneflow.tensor.transfer import adopt_array
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.uint8, np.bool_, np.complex64])
+@pytest.mark.parametrize("shape", [(), (0, 3), (5, 7), (300, 401)], ids=str)
+@pytest.mark.parametrize("transposed", [False, True])
+def test_a_tensor_of_an_array_is_a_copy(
+    dtype: type, shape: tuple[int, ...], transposed: bool
+) -> None:
+    given = np.random.default_rng(0).integers(0, 2, shape).astype(dtype)
+    given = given.T if transposed else given
+    before = given.copy()
+    tensor = flow.tensor(given)
+    given[...] = 1 - before
+    np.testing.assert_array_equal(tensor.numpy(), before)
+    assert tensor.numpy().dtype == before.dtype
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (3, 5), (300, 401)], ids=str)
+def test_an_adopted_array_keeps_its_memory(shape: tuple[int, ...]) -> None:
+    array = empty_aligned(shape, np.dtype(np.float64))
+    array[...] = 2.5
+    assert array.shape == shape
+    tensor = adopt_array(array)
+    if array.nbytes:
+        assert array.ctypes.data % 64 == 0
+        assert np.shares_memory(np.asarray(tensor._read()), array)
+    # What changes the tensor does not reach the array's other readers.
+    tensor.add_(1)
+    assert (tensor.numpy() == 3.5).all()
