@@ -16,7 +16,7 @@ from PIL import Image
 
 from flowvision import datasets
 from flowvision.datasets import utils
-from flowvision.datasets.published import PublishedFile, PublishedImages
+from flowvision.datasets.resources import ImageDataset, Resource
 from tests.flowvision.dataset_files import WRITERS, write_image
 from tests.flowvision.torchvision_operators import torchvision
 
@@ -225,12 +225,12 @@ def test_random_images() -> None:
 # --- downloads, from a folder instead of the network
 
 
-class _Spots(PublishedImages):
+class _Spots(ImageDataset):
     """Images that are published as an archive."""
 
-    def __init__(self, root: Path, published: PublishedFile, download: bool) -> None:
+    def __init__(self, root: Path, resource: Resource, download: bool) -> None:
         super().__init__(root)
-        self.provide(self.root, [self.root / "spots"], download, [published])
+        self.provide(self.root, [self.root / "spots"], download, [resource])
         self.images = sorted((self.root / "spots").iterdir())
         self.targets = [0] * len(self.images)
 
@@ -239,7 +239,7 @@ def test_archives_are_downloaded_checked_and_unpacked(tmp_path: Path) -> None:
     write_image(tmp_path / "spots" / "1.png")
     archive = Path(shutil.make_archive(str(tmp_path / "spots"), "zip", tmp_path, "spots"))
     md5 = utils.calculate_md5(archive)
-    good, other = (PublishedFile(archive.as_uri(), each) for each in (md5, "0" * 32))
+    good, other = (Resource(archive.as_uri(), each) for each in (md5, "0" * 32))
     with pytest.raises(RuntimeError, match=r"spots is missing; get it with .*or from file:"):
         _Spots(tmp_path / "data", good, download=False)
     with pytest.raises(RuntimeError, match=r"MD5 .* not 0000.* removed"):
@@ -251,28 +251,31 @@ def test_archives_are_downloaded_checked_and_unpacked(tmp_path: Path) -> None:
         _Spots(tmp_path / "more", good, download=True)
 
 
-def test_every_published_file_has_an_address_and_most_a_checksum() -> None:
-    published = [
-        each for name in dir(datasets) for each in getattr(getattr(datasets, name), "published", ())
+def test_every_resource_has_an_address_and_most_a_checksum() -> None:
+    resources = [
+        each
+        for name in dir(datasets)
+        for each in getattr(getattr(datasets, name), "resources", ())
+        if isinstance(each, Resource)
     ]
-    assert len(published) > 25
-    without = [each.url for each in published if each.md5 is None]
+    assert len(resources) > 25
+    without = [each.url for each in resources if each.md5 is None]
     assert len(without) == 3, without  # KITTI's two, and FGVC-Aircraft's
-    assert all(each.md5 is None or len(each.md5) == 32 for each in published)
-    assert len({each.url for each in published}) == len(published)
+    assert all(each.md5 is None or len(each.md5) == 32 for each in resources)
+    assert len({each.url for each in resources}) == len(resources)
 
 
 def test_downloads_of_several_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each asks for its published files, whatever their addresses answer."""
+    """Each asks for its resources, whatever their addresses answer."""
     asked: list[str] = []
 
-    def write(self: PublishedFile, folder: Path) -> None:
+    def write(self: Resource, folder: Path) -> None:
         asked.append(self.url)
         assert folder.is_relative_to(tmp_path)
         if "2018" in self.url:
             write_image(folder / "train_val2018" / "Aves" / "0" / "x.jpg")
 
-    monkeypatch.setattr(PublishedFile, "get", write)
+    monkeypatch.setattr(Resource, "download", write)
     for name, count in (("CelebA", 6), ("WIDERFace", 4), ("PCAM", 2), ("OxfordIIITPet", 2)):
         asked.clear()
         with pytest.raises(RuntimeError, match="is missing"):

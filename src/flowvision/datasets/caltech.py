@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from flowvision.datasets.formats import read_matlab
-from flowvision.datasets.published import (
-    PublishedFile,
-    PublishedImages,
+from flowvision.datasets.resources import (
+    ImageDataset,
+    Resource,
+    check_target_types,
     one_or_all,
-    target_kinds,
 )
 from flowvision.datasets.utils import list_dir, list_files
 
@@ -24,7 +24,7 @@ _OUTLINED_AS = {
 }
 
 
-class Caltech101(PublishedImages):
+class Caltech101(ImageDataset):
     """Photos of 101 kinds of things, 40 to 800 of each.
 
     Fei-Fei et al., "Learning Generative Visual Models from Few Training Examples", 2004.
@@ -46,8 +46,8 @@ class Caltech101(PublishedImages):
         RuntimeError: files are missing.
     """
 
-    published = (
-        PublishedFile(
+    resources = (
+        Resource(
             "https://data.caltech.edu/records/mzrjq-6wc02/files/caltech-101.zip",
             "3138e1922a9193bfa496528edbbc45d0",
         ),
@@ -63,18 +63,18 @@ class Caltech101(PublishedImages):
     ) -> None:
         folder = Path(root).expanduser() / "caltech101"
         super().__init__(folder, transform=transform, target_transform=target_transform)
-        self.target_type = target_kinds(target_type, ("category", "annotation"))
+        self.target_type = check_target_types(target_type, ("category", "annotation"))
         images = self.root / "101_ObjectCategories"
         self.provide(self.root, [images], download)
         # Not a class: whatever the search engine found.
         self.categories = [name for name in list_dir(images) if name != "BACKGROUND_Google"]
-        listed = [
+        samples = [
             (images / name / file, number)
             for number, name in enumerate(self.categories)
             for file in list_files(images / name, ".jpg")
         ]
-        self.images = [image for image, _ in listed]
-        self.y = [number for _, number in listed]
+        self.images = [image for image, _ in samples]
+        self.y = [number for _, number in samples]
 
     def target(self, index: int) -> Any:
         """Return the class number of an image, its outline, or both."""
@@ -88,7 +88,7 @@ class Caltech101(PublishedImages):
         return read_matlab(path)["obj_contour"]
 
 
-class Caltech256(PublishedImages):
+class Caltech256(ImageDataset):
     """30,607 photos of 257 kinds of things, at least 80 of each; the target is the class number.
 
     Griffin et al., "Caltech-256 Object Category Dataset", 2007.
@@ -106,8 +106,8 @@ class Caltech256(PublishedImages):
         RuntimeError: files are missing.
     """
 
-    published = (
-        PublishedFile(
+    resources = (
+        Resource(
             "https://data.caltech.edu/records/nyy15-4j048/files/256_ObjectCategories.tar",
             "67b4f42ca05d46448c6bb8ecd2220f6d",
         ),
@@ -125,10 +125,10 @@ class Caltech256(PublishedImages):
         images = self.root / "256_ObjectCategories"
         self.provide(self.root, [images], download)
         self.categories = list_dir(images)
-        listed = [
+        samples = [
             (images / name / file, number)
             for number, name in enumerate(self.categories)
             for file in list_files(images / name, ".jpg")
         ]
-        self.images = [image for image, _ in listed]
-        self.targets = self.y = [number for _, number in listed]
+        self.images = [image for image, _ in samples]
+        self.targets = self.y = [number for _, number in samples]

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 import oneflow as flow
-from flowvision.datasets.published import (
-    PublishedFile,
-    SplitImages,
-    lines_of,
+from flowvision.datasets.resources import (
+    Resource,
+    SplitImageDataset,
+    check_target_types,
     one_or_all,
-    target_kinds,
+    read_lines,
 )
 
 _SPLITS = {"train": 0, "valid": 1, "test": 2, "all": None}
@@ -28,7 +28,7 @@ _LISTS = {
 _PARTITION = "list_eval_partition.txt"
 
 
-class CelebA(SplitImages):
+class CelebA(SplitImageDataset):
     """202,599 photos of 10,177 faces, with 40 attributes of each.
 
     Liu et al., "Deep Learning Face Attributes in the Wild", https://arxiv.org/abs/1411.7766.
@@ -53,14 +53,14 @@ class CelebA(SplitImages):
 
     splits = tuple(_SPLITS)
     folder_name = "celeba"
-    published = (
-        PublishedFile.on_google_drive(
+    resources = (
+        Resource.on_google_drive(
             "0B7EVK8r0v71pZjFTYXZWM3FlRnM",
             "00d2c5bc6d35e252742224ab0c1e8fcb",
             "img_align_celeba.zip",
         ),
         *(
-            PublishedFile.on_google_drive(file_id, md5, name, is_archive=False)
+            Resource.on_google_drive(file_id, md5, name, is_archive=False)
             for file_id, md5, name in (
                 (
                     "0B7EVK8r0v71pblRyaVFSWGxPY0U",
@@ -100,7 +100,7 @@ class CelebA(SplitImages):
         target_transform: Callable | None = None,
         download: bool = False,
     ) -> None:
-        self.target_type = target_kinds(target_type, tuple(_LISTS))
+        self.target_type = check_target_types(target_type, tuple(_LISTS))
         if not self.target_type and target_transform is not None:
             raise RuntimeError("`target_transform` needs a `target_type`, but it is empty")
         super().__init__(root, split, transform, target_transform, download)
@@ -112,10 +112,10 @@ class CelebA(SplitImages):
 
     def read(self) -> tuple[list[Path], list[Any]]:
         """Return the images of the split; what is known of them is read as tables."""
-        parts = [line.split() for line in lines_of(self.folder / _PARTITION)]
+        parts = [line.split() for line in read_lines(self.folder / _PARTITION)]
         wanted = _SPLITS[self.split]
         rows = [row for row, (_, part) in enumerate(parts) if wanted in (None, int(part))]
-        self.attr_names = lines_of(self.folder / _LISTS["attr"][0])[1].split()
+        self.attr_names = read_lines(self.folder / _LISTS["attr"][0])[1].split()
         self.known = {kind: self._table(*_LISTS[kind])[rows] for kind in self.target_type}
         if "attr" in self.known:
             self.known["attr"] = (self.known["attr"] + 1) // 2  # listed as -1 and 1
@@ -123,7 +123,7 @@ class CelebA(SplitImages):
         return [folder / parts[row][0] for row in rows], []
 
     def _table(self, name: str, headings: int) -> np.ndarray:
-        lines = lines_of(self.folder / name)[headings:]
+        lines = read_lines(self.folder / name)[headings:]
         return np.array([line.split()[1:] for line in lines], np.int64)
 
     def target(self, index: int) -> Any:

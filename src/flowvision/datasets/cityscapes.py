@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from flowvision.datasets.published import PublishedImages, one_or_all, target_kinds
+from flowvision.datasets.resources import ImageDataset, check_target_types, one_or_all
 from flowvision.datasets.utils import extract_archive, list_dir, list_files, verify_str_arg
 from oneflow.data.vision.image import pillow
 
@@ -20,7 +20,7 @@ _ENDINGS = {
 _SPLITS = {"fine": ("train", "test", "val"), "coarse": ("train", "train_extra", "val")}
 
 
-class Cityscapes(PublishedImages):
+class Cityscapes(ImageDataset):
     """Streets of 50 cities, 2048x1024 pixels, with the kind of thing at each pixel.
 
     Cordts et al., "The Cityscapes Dataset for Semantic Urban Scene Understanding",
@@ -57,7 +57,7 @@ class Cityscapes(PublishedImages):
         super().__init__(root, transforms, transform, target_transform)
         verify_str_arg(mode, "mode", _SPLITS)
         self.split = verify_str_arg(split, "split", _SPLITS[mode])
-        self.target_type = target_kinds(target_type, tuple(_ENDINGS))
+        self.target_type = check_target_types(target_type, tuple(_ENDINGS))
         self.mode = {"fine": "gtFine", "coarse": "gtCoarse"}[mode]
         self.images_dir = self.root / "leftImg8bit" / split
         self.targets_dir = self.root / self.mode / split

@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-from flowvision.datasets.published import PublishedFile, SplitImages
+from flowvision.datasets.resources import Resource, SplitImageDataset
 
 
-class CLEVRClassification(SplitImages):
+class CLEVRClassification(SplitImageDataset):
     """Computed pictures of three to ten simple things; the target is how many there are.
 
     Johnson et al., "CLEVR: A Diagnostic Dataset for Compositional Language and Elementary Visual
@@ -29,8 +29,8 @@ class CLEVRClassification(SplitImages):
 
     splits = ("train", "val", "test")
     folder_name = "clevr"
-    published = (
-        PublishedFile(
+    resources = (
+        Resource(
             "https://dl.fbaipublicfiles.com/clevr/CLEVR_v1.0.zip",
             "b11922020e72d0cd9154779b2d3d07d2",
         ),

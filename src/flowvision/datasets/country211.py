@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from flowvision.datasets.published import PublishedFile, PublishedFolders
+from flowvision.datasets.resources import ImageFolderDataset, Resource
 from flowvision.datasets.utils import verify_str_arg
 
 
-class Country211(PublishedFolders):
+class Country211(ImageFolderDataset):
     """Photos from 211 countries: 150 of each to train on, 50 to validate, 100 to test.
 
     Radford et al., "Learning Transferable Visual Models From Natural Language Supervision",
@@ -41,7 +41,7 @@ class Country211(PublishedFolders):
         super().__init__(folder, images, _ARCHIVE, download, transform, target_transform)
 
 
-_ARCHIVE = PublishedFile(
+_ARCHIVE = Resource(
     "https://openaipublic.azureedge.net/clip/data/country211.tgz",
     "84988d7644798601126c29e9877aab6a",
 )

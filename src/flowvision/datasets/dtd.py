@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from flowvision.datasets.published import PublishedFile, SplitImages, lines_of, numbered
+from flowvision.datasets.resources import Resource, SplitImageDataset, class_indices, read_lines
 
 
-class DTD(SplitImages):
+class DTD(SplitImageDataset):
     """Textures by what describes them: 47 words with 120 photos each.
 
     Cimpoi et al., "Describing Textures in the Wild", 2014.
@@ -32,8 +32,8 @@ class DTD(SplitImages):
 
     splits = ("train", "val", "test")
     folder_name = "dtd"
-    published = (
-        PublishedFile(
+    resources = (
+        Resource(
             "https://www.robots.ox.ac.uk/~vgg/data/dtd/download/dtd-r1.0.1.tar.gz",
             "fff73e5086ae6bdbea199a49dfb8a4c1",
         ),
@@ -61,11 +61,11 @@ class DTD(SplitImages):
 
     def read(self) -> tuple[list[Path], list[int]]:
         """Return the images, and the number of the word of each."""
-        listed, folder = self.needed()
-        names = lines_of(listed)
+        list_file, folder = self.needed()
+        names = read_lines(list_file)
         words = [name.partition("/")[0] for name in names]
         self.classes = sorted(set(words))
-        self.class_to_idx = numbered(self.classes)
+        self.class_to_idx = class_indices(self.classes)
         return [folder / name for name in names], [self.class_to_idx[word] for word in words]
 
     def extra_repr(self) -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from flowvision.datasets.published import PublishedFile, PublishedFolders
+from flowvision.datasets.resources import ImageFolderDataset, Resource
 
 
-class EuroSAT(PublishedFolders):
+class EuroSAT(ImageFolderDataset):
     """27,000 pictures of Sentinel-2, 64x64 color pixels, of ten kinds of use of land.
 
     Helber et al., "EuroSAT: A Novel Dataset and Deep Learning Benchmark for Land Use and Land Cover
@@ -35,7 +35,7 @@ class EuroSAT(PublishedFolders):
         super().__init__(folder, folder / "2750", _ARCHIVE, download, transform, target_transform)
 
 
-_ARCHIVE = PublishedFile(
+_ARCHIVE = Resource(
     "https://huggingface.co/datasets/torchgeo/eurosat/resolve/"
     "c877bcd43f099cd0196738f714544e355477f3fd/EuroSAT.zip",
     "c8fa014336c82ac7804f0398fcb19387",

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from flowvision.datasets.published import SplitImages
+from flowvision.datasets.resources import SplitImageDataset
 
 _USAGES = {"train": ("Training",), "test": ("PublicTest", "PrivateTest")}
 
 
-class FER2013(SplitImages):
+class FER2013(SplitImageDataset):
     """Gray faces of 48x48 pixels by seven expressions: 28,709 to train on, 7,178 to test.
 
     Goodfellow et al., "Challenges in Representation Learning: A report on three machine learning

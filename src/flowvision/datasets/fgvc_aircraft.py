@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from flowvision.datasets.published import PublishedFile, SplitImages, lines_of, numbered
+from flowvision.datasets.resources import Resource, SplitImageDataset, class_indices, read_lines
 from flowvision.datasets.utils import verify_str_arg
 
 _LISTS = {"variant": "variants", "family": "families", "manufacturer": "manufacturers"}
 
 
-class FGVCAircraft(SplitImages):
+class FGVCAircraft(SplitImageDataset):
     """10,000 photos of aeroplanes: 100 variants of 70 families by 30 manufacturers.
 
     Maji et al., "Fine-Grained Visual Classification of Aircraft",
@@ -36,8 +36,8 @@ class FGVCAircraft(SplitImages):
 
     splits = ("train", "val", "trainval", "test")
     # The publishers state no checksum.
-    published = (
-        PublishedFile(
+    resources = (
+        Resource(
             "https://www.robots.ox.ac.uk/~vgg/data/fgvc-aircraft/archives/"
             "fgvc-aircraft-2013b.tar.gz"
         ),
@@ -64,9 +64,9 @@ class FGVCAircraft(SplitImages):
 
     def read(self) -> tuple[list[Path], list[int]]:
         """Return the images, and the class number of each."""
-        classes, listed, folder = self.needed()
-        self.classes = lines_of(classes)
-        self.class_to_idx = numbered(self.classes)
-        pairs = [line.split(" ", 1) for line in lines_of(listed)]
+        classes, list_file, folder = self.needed()
+        self.classes = read_lines(classes)
+        self.class_to_idx = class_indices(self.classes)
+        pairs = [line.split(" ", 1) for line in read_lines(list_file)]
         images = [folder / f"{name}.jpg" for name, _ in pairs]
         return images, [self.class_to_idx[aircraft] for _, aircraft in pairs]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
 
-from flowvision.datasets.published import PublishedImages, lines_of
+from flowvision.datasets.resources import ImageDataset, read_lines
 
 
 class Flickr8kParser(HTMLParser):
@@ -53,7 +53,7 @@ class Flickr8kParser(HTMLParser):
             self.annotations[self._photo].append(data.strip())
 
 
-class Flickr8k(PublishedImages):
+class Flickr8k(ImageDataset):
     """8,000 photos with five captions each, a list of texts.
 
     Hodosh et al., "Framing Image Description as a Ranking Task", 2013.
@@ -110,7 +110,7 @@ class Flickr30k(Flickr8k):
     def read(self) -> dict[str, list[str]]:
         """Return the captions of each photo."""
         captions: dict[str, list[str]] = {}
-        for line in lines_of(self.ann_file):
+        for line in read_lines(self.ann_file):
             photo, caption = line.split("\t")
             captions.setdefault(photo.rpartition("#")[0], []).append(caption)
         return captions

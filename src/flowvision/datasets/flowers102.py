@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from flowvision.datasets.formats import read_matlab
-from flowvision.datasets.published import PublishedFile, SplitImages
+from flowvision.datasets.resources import Resource, SplitImageDataset
 
 _SITE = "https://www.robots.ox.ac.uk/~vgg/data/flowers/102"
 _NAMES_OF_SPLITS = {"train": "trnid", "val": "valid", "test": "tstid"}
 
 
-class Flowers102(SplitImages):
+class Flowers102(SplitImageDataset):
     """102 kinds of flowers with 40 to 258 photos each.
 
     Nilsback and Zisserman, "Automated Flower Classification over a Large Number of Classes", 2008.
@@ -30,12 +30,10 @@ class Flowers102(SplitImages):
 
     splits = ("train", "val", "test")
     folder_name = "flowers-102"
-    published = (
-        PublishedFile(f"{_SITE}/102flowers.tgz", "52808999861908f626f3c1f4e79d11fa"),
-        PublishedFile(
-            f"{_SITE}/imagelabels.mat", "e0620be6f572b9609742df49c70aed4d", is_archive=False
-        ),
-        PublishedFile(f"{_SITE}/setid.mat", "a5357ecc9cb78c4bef273ce3793fc85c", is_archive=False),
+    resources = (
+        Resource(f"{_SITE}/102flowers.tgz", "52808999861908f626f3c1f4e79d11fa"),
+        Resource(f"{_SITE}/imagelabels.mat", "e0620be6f572b9609742df49c70aed4d", is_archive=False),
+        Resource(f"{_SITE}/setid.mat", "a5357ecc9cb78c4bef273ce3793fc85c", is_archive=False),
     )
 
     def needed(self) -> list[Path]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from flowvision.datasets.published import PublishedFile, SplitImages, numbered
+from flowvision.datasets.resources import Resource, SplitImageDataset, class_indices
 
 
-class Food101(SplitImages):
+class Food101(SplitImageDataset):
     """101 dishes with 1,000 photos each: 750 to train on, 250 checked ones to test.
 
     Bossard et al., "Food-101 - Mining Discriminative Components with Random Forests", 2014.
@@ -29,8 +29,8 @@ class Food101(SplitImages):
         RuntimeError: files are missing.
     """
 
-    published = (
-        PublishedFile(
+    resources = (
+        Resource(
             "http://data.vision.ee.ethz.ch/cvl/food-101.tar.gz",
             "85eeb15f3717b99a5da872d97d918f87",
         ),
@@ -43,10 +43,10 @@ class Food101(SplitImages):
 
     def read(self) -> tuple[list[Path], list[int]]:
         """Return the images, and the number of the dish of each."""
-        listed, folder = self.needed()
-        names_of = json.loads(listed.read_text())
+        list_file, folder = self.needed()
+        names_of = json.loads(list_file.read_text())
         self.classes = sorted(names_of)
-        self.class_to_idx = numbered(self.classes)
+        self.class_to_idx = class_indices(self.classes)
         pairs = [
             (folder / f"{name}.jpg", self.class_to_idx[dish])
             for dish, names in names_of.items()

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from flowvision.datasets.folder import make_dataset
-from flowvision.datasets.published import PublishedFile, SplitImages
+from flowvision.datasets.resources import Resource, SplitImageDataset
 
 _SITE = "https://sid.erda.dk/public/archives/daaeac0d7ce1152aea9b61d9f1e19370"
 
 
-class GTSRB(SplitImages):
+class GTSRB(SplitImageDataset):
     """Photos of 43 kinds of traffic signs: 26,640 to train on, 12,630 to test.
 
     Stallkamp et al., "Man vs. computer: Benchmarking machine learning algorithms for traffic sign
@@ -32,16 +32,16 @@ class GTSRB(SplitImages):
     """
 
     folder_name = "gtsrb"
-    published = (
-        PublishedFile(
+    resources = (
+        Resource(
             f"{_SITE}/GTSRB-Training_fixed.zip",
             "513f3c79a4c5141765e10e952eaa2478",
         ),
-        PublishedFile(
+        Resource(
             f"{_SITE}/GTSRB_Final_Test_Images.zip",
             "c7e4e6327067d32654124b0fe9e82185",
         ),
-        PublishedFile(
+        Resource(
             f"{_SITE}/GTSRB_Final_Test_GT.zip",
             "fe31e9c9270bbcd7b84b7f21a9d9d9e5",
         ),
@@ -55,10 +55,10 @@ class GTSRB(SplitImages):
 
     def read(self) -> tuple[Sequence[Any], Sequence[int]]:
         """Return the images, and the class number of each."""
-        folder, *listed = self.needed()
-        if not listed:
+        folder, *list_files = self.needed()
+        if not list_files:
             samples = make_dataset(folder, extensions=(".ppm",))
             return [path for path, _ in samples], [number for _, number in samples]
-        with listed[0].open(newline="") as file:
+        with list_files[0].open(newline="") as file:
             rows = list(csv.DictReader(file, delimiter=";"))
         return [folder / row["Filename"] for row in rows], [int(row["ClassId"]) for row in rows]

@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from flowvision.datasets.published import (
-    PublishedFile,
-    PublishedImages,
+from flowvision.datasets.resources import (
+    ImageDataset,
+    Resource,
+    check_target_types,
     one_or_all,
-    target_kinds,
 )
 from flowvision.datasets.utils import list_dir, list_files, verify_str_arg
 
@@ -34,7 +34,7 @@ DATASET_MD5 = {
 }
 
 
-class INaturalist(PublishedImages):
+class INaturalist(ImageDataset):
     """Photos of up to 10,000 species of plants, animals and others.
 
     Van Horn et al., "The iNaturalist Species Classification and Detection Dataset",
@@ -73,27 +73,27 @@ class INaturalist(PublishedImages):
         folder = Path(root).expanduser() / version
         super().__init__(folder, transform=transform, target_transform=target_transform)
         ranks = CATEGORIES_2021 if version.startswith("2021") else ["super"]
-        self.target_type = target_kinds(target_type, ("full", *ranks))
+        self.target_type = check_target_types(target_type, ("full", *ranks))
         self._get(download)
         self.categories_index: dict[str, dict[str, int]] = {rank: {} for rank in ranks}
         read = self._read_2021 if version.startswith("2021") else self._read_earlier
         self.all_categories, self._ranks = read()
-        listed = [
+        samples = [
             (self.root / species / file, number)
             for number, species in enumerate(self.all_categories)
             for file in list_files(self.root / species, "")
         ]
-        self.images = [image for image, _ in listed]
-        self._species = [number for _, number in listed]
+        self.images = [image for image, _ in samples]
+        self._species = [number for _, number in samples]
 
     def _get(self, download: bool) -> None:
         url = DATASET_URLS[self.version]
-        archive = PublishedFile(url, DATASET_MD5[self.version], f"{self.version}.tgz")
+        archive = Resource(url, DATASET_MD5[self.version], f"{self.version}.tgz")
         unpacked = self.root.parent / url.rpartition("/")[2].removesuffix(".tar.gz")
         if download and not self.root.exists():
-            archive.get(self.root.parent)
+            archive.download(self.root.parent)
             unpacked.rename(self.root)
-        self.provide(self.root, [self.root], download=False, published=[archive])
+        self.provide(self.root, [self.root], download=False, resources=[archive])
 
     def _number(self, rank: str, name: str) -> int:
         numbers = self.categories_index[rank]

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from flowvision.datasets.published import PublishedFile, PublishedImages, lines_of
+from flowvision.datasets.resources import ImageDataset, Resource, read_lines
 from flowvision.datasets.utils import list_files
 
 _SITE = "https://s3.eu-central-1.amazonaws.com/avg-kitti"
 
 
-class Kitti(PublishedImages):
+class Kitti(ImageDataset):
     """Streets from a car: 7,481 photos to train on, 7,518 to test.
 
     Geiger et al., "Are we ready for Autonomous Driving? The KITTI Vision Benchmark Suite", 2012.
@@ -32,9 +32,9 @@ class Kitti(PublishedImages):
     """
 
     # The publishers state no checksums.
-    published = (
-        PublishedFile(f"{_SITE}/data_object_image_2.zip"),
-        PublishedFile(f"{_SITE}/data_object_label_2.zip"),
+    resources = (
+        Resource(f"{_SITE}/data_object_image_2.zip"),
+        Resource(f"{_SITE}/data_object_label_2.zip"),
     )
 
     def __init__(
@@ -57,8 +57,8 @@ class Kitti(PublishedImages):
 
     def target(self, index: int) -> Any:
         """Return what the boxes of a photo are."""
-        listed = self.targets[index]
-        return None if listed is None else [_box(line.split(" ")) for line in lines_of(listed)]
+        labels = self.targets[index]
+        return None if labels is None else [_box(line.split(" ")) for line in read_lines(labels)]
 
 
 def _box(words: list[str]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from flowvision.datasets.published import PublishedImages, lines_of, numbered
+from flowvision.datasets.resources import ImageDataset, class_indices, read_lines
 from flowvision.datasets.utils import verify_str_arg
 
 _FOLDERS = {
@@ -17,7 +17,7 @@ _FOLDERS = {
 _LISTS = {"10fold": "", "train": "DevTrain", "test": "DevTest"}
 
 
-class _LFW(PublishedImages):
+class _LFW(ImageDataset):
     """13,233 faces of 5,749 people, as they are named by a list."""
 
     source = (
@@ -86,16 +86,16 @@ class LFWPeople(_LFW):
         super().__init__(root, split, image_set, transform, target_transform, download)
         names = self.root / "lfw-names.txt"
         self.provide(self.root, [names], download)
-        self.class_to_idx = numbered(line.split()[0] for line in lines_of(names))
+        self.class_to_idx = class_indices(line.split()[0] for line in read_lines(names))
         # Lines without a name say how many folds or people follow.
-        rows = [line.split() for line in lines_of(self.labels_file)]
-        listed = [
+        rows = [line.split() for line in read_lines(self.labels_file)]
+        samples = [
             (self._face(name, number), self.class_to_idx[name])
             for name, count in (row for row in rows if len(row) == 2)
             for number in range(1, int(count) + 1)
         ]
-        self.images = [image for image, _ in listed]
-        self.targets = [target for _, target in listed]
+        self.images = [image for image, _ in samples]
+        self.targets = [target for _, target in samples]
 
 
 class LFWPairs(_LFW):
@@ -131,7 +131,7 @@ class LFWPairs(_LFW):
         download: bool = False,
     ) -> None:
         super().__init__(root, split, image_set, transform, target_transform, download)
-        rows = [line.split("\t") for line in lines_of(self.labels_file)]
+        rows = [line.split("\t") for line in read_lines(self.labels_file)]
         # One person with two numbers, or two people with a number each; the rest counts lines.
         pairs = [
             (row[0], row[1], row[0], row[2]) if len(row) == 3 else row

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from flowvision.datasets.published import PublishedFile, PublishedImages
+from flowvision.datasets.resources import ImageDataset, Resource
 from flowvision.datasets.utils import list_dir, list_files
 
 _SITE = "https://raw.githubusercontent.com/brendenlake/omniglot/master/python"
@@ -16,7 +16,7 @@ _ARCHIVES = {
 }
 
 
-class Omniglot(PublishedImages):
+class Omniglot(ImageDataset):
     """1,623 characters, each written by 20 people; the target is the number of the character.
 
     Lake et al., "Human-level concept learning through probabilistic program induction", 2015.
@@ -45,20 +45,20 @@ class Omniglot(PublishedImages):
         self.background = background
         name = "images_background" if background else "images_evaluation"
         self.target_folder = self.root / name
-        archive = PublishedFile(f"{_SITE}/{name}.zip", _ARCHIVES[name])
+        archive = Resource(f"{_SITE}/{name}.zip", _ARCHIVES[name])
         self.provide(self.root, [self.target_folder], download, [archive])
         characters = [
             self.target_folder / alphabet / character
             for alphabet in list_dir(self.target_folder)
             for character in list_dir(self.target_folder / alphabet)
         ]
-        listed = [
+        samples = [
             (folder / file, number)
             for number, folder in enumerate(characters)
             for file in list_files(folder, ".png")
         ]
-        self.images = [image for image, _ in listed]
-        self.targets = [number for _, number in listed]
+        self.images = [image for image, _ in samples]
+        self.targets = [number for _, number in samples]
 
     def load(self, image: Path) -> Any:
         """Return a gray image."""

@@ -6,13 +6,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from flowvision.datasets.published import (
-    PublishedFile,
-    PublishedImages,
-    lines_of,
-    numbered,
+from flowvision.datasets.resources import (
+    ImageDataset,
+    Resource,
+    check_target_types,
+    class_indices,
     one_or_all,
-    target_kinds,
+    read_lines,
 )
 from flowvision.datasets.utils import verify_str_arg
 from oneflow.data.vision.image import pillow
@@ -20,7 +20,7 @@ from oneflow.data.vision.image import pillow
 _SITE = "https://www.robots.ox.ac.uk/~vgg/data/pets/data"
 
 
-class OxfordIIITPet(PublishedImages):
+class OxfordIIITPet(ImageDataset):
     """37 breeds of cats and dogs, about 200 photos of each.
 
     Parkhi et al., "Cats and Dogs", 2012.
@@ -47,9 +47,9 @@ class OxfordIIITPet(PublishedImages):
         RuntimeError: files are missing.
     """
 
-    published = (
-        PublishedFile(f"{_SITE}/images.tar.gz", "5c4f3ee8e5d25df40f4fd59a7f44e54c"),
-        PublishedFile(f"{_SITE}/annotations.tar.gz", "95a8c909bbe2e81eed6a22bccdf3f68f"),
+    resources = (
+        Resource(f"{_SITE}/images.tar.gz", "5c4f3ee8e5d25df40f4fd59a7f44e54c"),
+        Resource(f"{_SITE}/annotations.tar.gz", "95a8c909bbe2e81eed6a22bccdf3f68f"),
     )
 
     def __init__(
@@ -65,11 +65,11 @@ class OxfordIIITPet(PublishedImages):
         super().__init__(root, transforms, transform, target_transform)
         self.split = verify_str_arg(split, "split", ("trainval", "test"))
         kinds = ("category", "binary-category", "segmentation")
-        self.target_types = target_kinds(target_types, kinds)
+        self.target_types = check_target_types(target_types, kinds)
         folder = self.root / "oxford-iiit-pet"
-        images, listed = folder / "images", folder / "annotations" / f"{split}.txt"
-        self.provide(folder, [images, listed], download)
-        rows = [line.split() for line in lines_of(listed)]  # photo, breed, cat or dog, number
+        images, list_file = folder / "images", folder / "annotations" / f"{split}.txt"
+        self.provide(folder, [images, list_file], download)
+        rows = [line.split() for line in read_lines(list_file)]  # photo, breed, cat or dog, number
         self.images = [images / f"{row[0]}.jpg" for row in rows]
         self._breeds = [int(row[1]) - 1 for row in rows]
         self._animals = [int(row[2]) - 1 for row in rows]
@@ -78,9 +78,9 @@ class OxfordIIITPet(PublishedImages):
         self.classes = [
             names[number].rpartition("_")[0].replace("_", " ").title() for number in sorted(names)
         ]
-        self.class_to_idx = numbered(self.classes)
+        self.class_to_idx = class_indices(self.classes)
         self.bin_classes = ["Cat", "Dog"]
-        self.bin_class_to_idx = numbered(self.bin_classes)
+        self.bin_class_to_idx = class_indices(self.bin_classes)
 
     def target(self, index: int) -> Any:
         """Return the targets of a photo."""

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from flowvision.datasets.formats import open_hdf5
-from flowvision.datasets.published import PublishedFile, SplitImages
+from flowvision.datasets.resources import Resource, SplitImageDataset
 
 # Google Drive's number and the MD5 of the packed images and targets of each split.
 _FILES = {
@@ -25,7 +25,7 @@ _FILES = {
 }
 
 
-class PCAM(SplitImages):
+class PCAM(SplitImageDataset):
     """327,680 pictures of tissue, 96x96 color pixels, with 1 for tumours and else 0.
 
     Veeling et al., "Rotation Equivariant CNNs for Digital Pathology",
@@ -46,10 +46,10 @@ class PCAM(SplitImages):
     splits = ("train", "val", "test")
     folder_name = "pcam"
 
-    def archives(self) -> tuple[PublishedFile, ...]:
+    def archives(self) -> tuple[Resource, ...]:
         """Return the files of the split."""
         return tuple(
-            PublishedFile.on_google_drive(file_id, md5, f"{path.name}.gz")
+            Resource.on_google_drive(file_id, md5, f"{path.name}.gz")
             for path, (file_id, md5) in zip(self.needed(), _FILES[self.split], strict=True)
         )
 

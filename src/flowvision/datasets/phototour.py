@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import oneflow as flow
-from flowvision.datasets.published import PublishedFile, lines_of, provide
+from flowvision.datasets.resources import Resource, provide, read_lines
 from flowvision.datasets.utils import list_files, verify_str_arg
 from flowvision.datasets.vision import VisionDataset
 from oneflow.data.vision.image import pillow
@@ -68,7 +68,7 @@ class PhotoTour(VisionDataset):
         site, md5, self.mean, self.std, count = _PLACES[name]
         self.data_dir = self.root / name
         needed = [self.data_dir / _INFO, self.data_dir / _MATCHES]
-        archive = PublishedFile(f"{site}/{name}.zip", md5, folder=name)
+        archive = Resource(f"{site}/{name}.zip", md5, folder=name)
         provide("PhotoTour", self.root, needed, [archive], download)
         self.data = read_image_file(self.data_dir, "bmp", count)
         self.labels = read_info_file(self.data_dir, _INFO)
@@ -107,10 +107,10 @@ def read_image_file(data_dir: str | Path, image_ext: str, n: int) -> flow.Tensor
 
 def read_info_file(data_dir: str | Path, info_file: str) -> flow.Tensor:
     """Return the number of the point of each patch: the first word of each line."""
-    return flow.tensor([int(line.split()[0]) for line in lines_of(Path(data_dir) / info_file)])
+    return flow.tensor([int(line.split()[0]) for line in read_lines(Path(data_dir) / info_file)])
 
 
 def read_matches_files(data_dir: str | Path, matches_file: str) -> flow.Tensor:
     """Return int64 ``[pairs, 3]``: the numbers of two patches, and 1 if their points are one."""
-    rows = [line.split() for line in lines_of(Path(data_dir) / matches_file)]
+    rows = [line.split() for line in read_lines(Path(data_dir) / matches_file)]
     return flow.tensor([[int(row[0]), int(row[3]), int(row[1] == row[4])] for row in rows])

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from flowvision.datasets.folder import default_loader
-from flowvision.datasets.published import PublishedFile, PublishedImages, lines_of
+from flowvision.datasets.resources import ImageDataset, Resource, read_lines
 from flowvision.datasets.utils import verify_str_arg
 
 _SITE = "http://data.csail.mit.edu/places/places365"
@@ -40,7 +40,7 @@ _IMAGES = {
 }
 
 
-class Places365(PublishedImages):
+class Places365(ImageDataset):
     """Photos of 365 kinds of scenes: 1.8 million, or 8 million with the challenge's.
 
     Zhou et al., "Places: A 10 million Image Database for Scene Recognition", 2017.
@@ -100,17 +100,15 @@ class Places365(PublishedImages):
         is_train = self.split.startswith("train")
         return self.root / (f"data_{size}_{self.variant}" if is_train else f"{self.split}_{size}")
 
-    def _archive(self) -> PublishedFile:
+    def _archive(self) -> Resource:
         name, md5 = _IMAGES[self.split, self.small]
-        return PublishedFile(f"{_SITE}/{name}", md5)
+        return Resource(f"{_SITE}/{name}", md5)
 
     def _list(self, name: str, download: bool) -> list[list[str]]:
         """Return the words of the lines of a list."""
-        lists = PublishedFile(
-            f"{_SITE}/filelist_places365-{self.variant}.tar", _LISTS[self.variant]
-        )
+        lists = Resource(f"{_SITE}/filelist_places365-{self.variant}.tar", _LISTS[self.variant])
         self.provide(self.root, [self.root / name], download, [lists])
-        return [line.split() for line in lines_of(self.root / name)]
+        return [line.split() for line in read_lines(self.root / name)]
 
     def load_categories(self, download: bool = True) -> tuple[list[str], dict[str, int]]:
         """Return the names of the scenes, sorted, and their numbers."""

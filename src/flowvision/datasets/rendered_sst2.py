@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from flowvision.datasets.published import PublishedFile, PublishedFolders
+from flowvision.datasets.resources import ImageFolderDataset, Resource
 from flowvision.datasets.utils import verify_str_arg
 
 
-class RenderedSST2(PublishedFolders):
+class RenderedSST2(ImageFolderDataset):
     """Pictures of sentences from reviews of films, negative (0) or positive (1).
 
     Radford et al., "Learning Transferable Visual Models From Natural Language Supervision",
@@ -41,7 +41,7 @@ class RenderedSST2(PublishedFolders):
         super().__init__(folder, images, _ARCHIVE, download, transform, target_transform)
 
 
-_ARCHIVE = PublishedFile(
+_ARCHIVE = Resource(
     "https://openaipublic.azureedge.net/clip/data/rendered-sst2.tgz",
     "2384d08e9dcfa4bd55b324e610496ee5",
 )

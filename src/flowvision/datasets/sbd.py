@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from flowvision.datasets.formats import read_matlab
-from flowvision.datasets.published import PublishedFile, PublishedImages, lines_of
+from flowvision.datasets.resources import ImageDataset, Resource, read_lines
 from flowvision.datasets.utils import verify_str_arg
 from oneflow.data.vision.image import pillow
 
@@ -18,7 +18,7 @@ _PARTS = ("cls", "img", "inst", "train.txt", "val.txt")
 _NUM_CLASSES = 20
 
 
-class SBDataset(PublishedImages):
+class SBDataset(ImageDataset):
     """11,355 photos of Pascal VOC 2011 with the classes of their pixels, or the outlines of these.
 
     Hariharan et al., "Semantic Contours from Inverse Detectors", 2011.
@@ -36,13 +36,13 @@ class SBDataset(PublishedImages):
         RuntimeError: files are missing.
     """
 
-    published = (
-        PublishedFile(
+    resources = (
+        Resource(
             "https://www2.eecs.berkeley.edu/Research/Projects/CS/vision/grouping/"
             "semantic_contours/benchmark.tgz",
             "82b4d87ceb2ed10f6038a1cba92111cb",
         ),
-        PublishedFile(
+        Resource(
             "https://www.cs.cornell.edu/~bharathh/train_noval.txt",
             "79bff800c5f0b1ec6b21080a3c066722",
             is_archive=False,
@@ -60,22 +60,22 @@ class SBDataset(PublishedImages):
         super().__init__(root, transforms)
         self.image_set = verify_str_arg(image_set, "image_set", ("train", "val", "train_noval"))
         self.mode = verify_str_arg(mode, "mode", ("segmentation", "boundaries"))
-        listed = self.root / f"{image_set}.txt"
-        if download and not listed.exists():
+        list_file = self.root / f"{image_set}.txt"
+        if download and not list_file.exists():
             self._download()
-        self.provide(self.root, [listed, self.root / "img", self.root / "cls"], download=False)
-        names = lines_of(listed)
+        self.provide(self.root, [list_file, self.root / "img", self.root / "cls"], download=False)
+        names = read_lines(list_file)
         self.images = [self.root / "img" / f"{name}.jpg" for name in names]
         self.masks = [self.root / "cls" / f"{name}.mat" for name in names]
 
     def _download(self) -> None:
-        archive, extra_list = self.published
+        archive, extra_list = self.resources
         if not (self.root / "img").exists():
-            archive.get(self.root)
+            archive.download(self.root)
             for part in _PARTS:
                 shutil.move(self.root / "benchmark_RELEASE" / "dataset" / part, self.root)
         if self.image_set == "train_noval":
-            extra_list.get(self.root)
+            extra_list.download(self.root)
 
     def target(self, index: int) -> Any:
         """Return the classes of the pixels of a photo, or the outlines."""

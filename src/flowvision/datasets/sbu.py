@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from flowvision.datasets.published import PublishedFile, PublishedImages
+from flowvision.datasets.resources import ImageDataset, Resource
 from flowvision.datasets.utils import download_url
 
 
-class SBU(PublishedImages):
+class SBU(ImageDataset):
     """Photos of Flickr with a caption each: a million addresses, many of which are gone.
 
     Ordonez et al., "Im2Text: Describing Images Using 1 Million Captioned Photographs", 2011.
@@ -28,8 +28,8 @@ class SBU(PublishedImages):
         RuntimeError: the list is missing.
     """
 
-    published = (
-        PublishedFile(
+    resources = (
+        Resource(
             "https://www.cs.rice.edu/~vo9/sbucaptions/SBUCaptionedPhotoDataset.tar.gz",
             "9aec147b3488753cf758b4d493422285",
         ),

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
-from flowvision.datasets.published import PublishedFile, PublishedImages
+from flowvision.datasets.resources import ImageDataset, Resource
 
 
-class SEMEION(PublishedImages):
+class SEMEION(ImageDataset):
     """1,593 handwritten digits of 16x16 black and white pixels.
 
     https://archive.ics.uci.edu/dataset/178/semeion+handwritten+digit.
@@ -29,8 +29,8 @@ class SEMEION(PublishedImages):
         RuntimeError: the file is missing.
     """
 
-    published = (
-        PublishedFile(
+    resources = (
+        Resource(
             "http://archive.ics.uci.edu/ml/machine-learning-databases/semeion/semeion.data",
             "cb545d371d2ce14ec121470795a77432",
             is_archive=False,

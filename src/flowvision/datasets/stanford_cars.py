@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from flowvision.datasets.formats import read_matlab
-from flowvision.datasets.published import SplitImages, numbered
+from flowvision.datasets.resources import SplitImageDataset, class_indices
 
 
-class StanfordCars(SplitImages):
+class StanfordCars(SplitImageDataset):
     """16,185 photos of 196 models of cars.
 
     Krause et al., "3D Object Representations for Fine-Grained Categorization", 2013.
@@ -37,16 +37,16 @@ class StanfordCars(SplitImages):
         """Return the lists of models and of images, and the folder of the split."""
         models = self.folder / "devkit" / "cars_meta.mat"
         if self.split == "train":
-            listed = self.folder / "devkit" / "cars_train_annos.mat"
+            list_file = self.folder / "devkit" / "cars_train_annos.mat"
         else:
-            listed = self.folder / "cars_test_annos_withlabels.mat"
-        return [models, listed, self.folder / f"cars_{self.split}"]
+            list_file = self.folder / "cars_test_annos_withlabels.mat"
+        return [models, list_file, self.folder / f"cars_{self.split}"]
 
     def read(self) -> tuple[list[Path], list[int]]:
         """Return the images, and the number of the model of each, from 0."""
-        models, listed, folder = self.needed()
+        models, list_file, folder = self.needed()
         self.classes = read_matlab(models, squeeze=True)["class_names"].tolist()
-        self.class_to_idx = numbered(self.classes)
-        rows = read_matlab(listed)["annotations"].ravel()
+        self.class_to_idx = class_indices(self.classes)
+        rows = read_matlab(list_file)["annotations"].ravel()
         images = [folder / row["fname"].item() for row in rows]
         return images, [int(row["class"].item()) - 1 for row in rows]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from flowvision.datasets.published import PublishedFile, SplitImages, lines_of
+from flowvision.datasets.resources import Resource, SplitImageDataset, read_lines
 
 _PARTS = {
     "train": ("train",),
@@ -17,7 +17,7 @@ _PARTS = {
 }
 
 
-class STL10(SplitImages):
+class STL10(SplitImageDataset):
     """Photos of ten kinds of things, 96x96 color pixels: 500 of each to train on, 800 to test.
 
     Coates et al., "An Analysis of Single Layer Networks in Unsupervised Feature Learning", 2011.
@@ -41,8 +41,8 @@ class STL10(SplitImages):
     """
 
     splits = tuple(_PARTS)
-    published = (
-        PublishedFile(
+    resources = (
+        Resource(
             "http://ai.stanford.edu/~acoates/stl10/stl10_binary.tar.gz",
             "91f7769df0f17e558f3565bffb0c7dfb",
         ),
@@ -72,7 +72,7 @@ class STL10(SplitImages):
 
     def read(self) -> tuple[np.ndarray, list[int]]:
         """Return the images, and the class number of each."""
-        self.classes = lines_of(self._unpacked / "class_names.txt")
+        self.classes = read_lines(self._unpacked / "class_names.txt")
         parts = [self._read(part) for part in _PARTS[self.split]]
         images, labels = (np.concatenate(each) for each in zip(*parts, strict=True))
         # The file lists columns, not rows.
@@ -86,5 +86,5 @@ class STL10(SplitImages):
         labels = np.fromfile(self._unpacked / f"{part}_y.bin", np.uint8).astype(np.int64) - 1
         if part == "test" or self.folds is None:
             return pixels, labels
-        chosen = lines_of(self._unpacked / "fold_indices.txt")[self.folds].split()
+        chosen = read_lines(self._unpacked / "fold_indices.txt")[self.folds].split()
         return pixels[np.array(chosen, int)], labels[np.array(chosen, int)]

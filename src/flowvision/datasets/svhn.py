@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from flowvision.datasets.formats import read_matlab
-from flowvision.datasets.published import PublishedFile, SplitImages
+from flowvision.datasets.resources import Resource, SplitImageDataset
 
 _SITE = "http://ufldl.stanford.edu/housenumbers"
 _MD5 = {
@@ -17,7 +17,7 @@ _MD5 = {
 }
 
 
-class SVHN(SplitImages):
+class SVHN(SplitImageDataset):
     """Digits of house numbers, 32x32 color pixels: 73,257 to train on, 26,032 to test.
 
     Netzer et al., "Reading Digits in Natural Images with Unsupervised Feature Learning", 2011.
@@ -40,10 +40,10 @@ class SVHN(SplitImages):
 
     splits = tuple(_MD5)
 
-    def archives(self) -> tuple[PublishedFile, ...]:
+    def archives(self) -> tuple[Resource, ...]:
         """Return the file of the split."""
         name = self.needed()[0].name
-        return (PublishedFile(f"{_SITE}/{name}", _MD5[self.split], is_archive=False),)
+        return (Resource(f"{_SITE}/{name}", _MD5[self.split], is_archive=False),)
 
     def needed(self) -> list[Path]:
         """Return the file of the split."""

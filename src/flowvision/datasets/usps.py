@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from flowvision.datasets.published import PublishedFile, PublishedImages
+from flowvision.datasets.resources import ImageDataset, Resource
 
 _SITE = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/multiclass"
 _FILES = {
@@ -17,7 +17,7 @@ _FILES = {
 }
 
 
-class USPS(PublishedImages):
+class USPS(ImageDataset):
     """Handwritten digits of post codes, 16x16 gray pixels: 7,291 to train on, 2,007 to test.
 
     Hull, "A database for handwritten text recognition research", 1994.
@@ -47,8 +47,8 @@ class USPS(PublishedImages):
     ) -> None:
         super().__init__(root, transform=transform, target_transform=target_transform)
         name, md5 = _FILES[train]
-        published = PublishedFile(f"{_SITE}/{name}", md5, is_archive=False)
-        self.provide(self.root, [self.root / name], download, [published])
+        resource = Resource(f"{_SITE}/{name}", md5, is_archive=False)
+        self.provide(self.root, [self.root / name], download, [resource])
         with bz2.open(self.root / name, "rt") as file:
             rows = [line.split() for line in file]
         # Each line is the class from 1, then position and value of each pixel, from -1 to 1.

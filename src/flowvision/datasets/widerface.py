@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 import oneflow as flow
-from flowvision.datasets.published import PublishedFile, SplitImages, lines_of
+from flowvision.datasets.resources import Resource, SplitImageDataset, read_lines
 
 _COLUMNS = ("blur", "expression", "illumination", "occlusion", "pose", "invalid")
 
 
-class WIDERFace(SplitImages):
+class WIDERFace(SplitImageDataset):
     """32,203 photos with 393,703 faces.
 
     Yang et al., "WIDER FACE: A Face Detection Benchmark", https://arxiv.org/abs/1511.06523. A
@@ -35,23 +35,23 @@ class WIDERFace(SplitImages):
 
     splits = ("train", "val", "test")
     folder_name = "widerface"
-    published = (
-        PublishedFile.on_google_drive(
+    resources = (
+        Resource.on_google_drive(
             "15hGDLhsx8bLgLcIRD5DhYt5iBxnjNF1M",
             "3fedf70df600953d25982bcd13d91ba2",
             "WIDER_train.zip",
         ),
-        PublishedFile.on_google_drive(
+        Resource.on_google_drive(
             "1GUCogbp16PMGa39thoMMeWxp7Rp5oM8Q",
             "dfa7d7e790efa35df3788964cf0bbaea",
             "WIDER_val.zip",
         ),
-        PublishedFile.on_google_drive(
+        Resource.on_google_drive(
             "1HIfDbVEWKmsYKJZm4lchTBDLW5N7dY5T",
             "e5d8f4248ed24c334bbd12f49c29dd40",
             "WIDER_test.zip",
         ),
-        PublishedFile(
+        Resource(
             "http://shuoyang1213.me/WIDERFACE/support/bbx_annotation/wider_face_split.zip",
             "0e3767bcf0e326556d407bf5bff5d27c",
         ),
@@ -60,13 +60,13 @@ class WIDERFace(SplitImages):
     def needed(self) -> list[Path]:
         """Return the split's list and folder."""
         ending = "test_filelist" if self.split == "test" else f"{self.split}_bbx_gt"
-        listed = self.folder / "wider_face_split" / f"wider_face_{ending}.txt"
-        return [listed, self.folder / f"WIDER_{self.split}" / "images"]
+        list_file = self.folder / "wider_face_split" / f"wider_face_{ending}.txt"
+        return [list_file, self.folder / f"WIDER_{self.split}" / "images"]
 
     def read(self) -> tuple[list[Path], list[Any]]:
         """Return the photos, and the faces of each."""
-        listed, folder = self.needed()
-        lines = iter(lines_of(listed))
+        list_file, folder = self.needed()
+        lines = iter(read_lines(list_file))
         if self.split == "test":
             photos = [folder / line for line in lines]
             return photos, [None] * len(photos)

@@ -1,4 +1,4 @@
-"""The base of data sets that are published as archives of images and lists."""
+"""The base of data sets that are downloaded as archives of images and lists: their resources."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ Images = Sequence[Any] | np.ndarray
 
 
 @dataclass(frozen=True)
-class PublishedFile:
-    """A file that a data set is published as.
+class Resource:
+    """A file that a data set is downloaded as.
 
     Attributes:
         url: its address.
@@ -45,11 +45,11 @@ class PublishedFile:
     @classmethod
     def on_google_drive(
         cls, file_id: str, md5: str, name: str, is_archive: bool = True
-    ) -> PublishedFile:
+    ) -> Resource:
         """Return the description of a file on Google Drive."""
         return cls(google_drive_url(file_id), md5, name, is_archive)
 
-    def get(self, folder: Path) -> None:
+    def download(self, folder: Path) -> None:
         """Download it into a folder, compare its MD5 and unpack it.
 
         Raises:
@@ -67,17 +67,17 @@ def provide(
     name: str,
     folder: Path,
     needed: Sequence[Path],
-    published: Sequence[PublishedFile],
+    resources: Sequence[Resource],
     download: bool,
     source: str = "",
 ) -> None:
-    """Download what a data set is published as, if something is missing.
+    """Download the resources of a data set if something is missing.
 
     Args:
         name: the data set's.
         folder: where the files go.
         needed: files and folders that must be there in the end.
-        published: the files.
+        resources: the files.
         download: get them; without it, what is missing is an error.
         source: says where to get a data set that cannot be downloaded.
 
@@ -85,26 +85,26 @@ def provide(
         RuntimeError: something is missing; says what, and where to get it.
     """
     missing = [path for path in needed if not path.exists()]
-    if missing and download and published:
+    if missing and download and resources:
         folder.mkdir(parents=True, exist_ok=True)
-        for each in published:
-            each.get(folder)
+        for each in resources:
+            each.download(folder)
     if not source:
-        source = f"get it with download=True, or from {', '.join(each.url for each in published)}"
+        source = f"get it with download=True, or from {', '.join(each.url for each in resources)}"
     require_files(needed, name, source)
 
 
-class PublishedImages(VisionDataset):
+class ImageDataset(VisionDataset):
     """Base class of data sets that are lists of images with targets.
 
     Attributes:
-        published: the files that `download` gets.
+        resources: the files that `download` gets.
         source: says where to get a data set that cannot be downloaded.
         images: paths of files, or arrays.
         targets: what belongs to each of them.
     """
 
-    published: ClassVar[Sequence[PublishedFile]] = ()
+    resources: ClassVar[Sequence[Resource]] = ()
     source: ClassVar[str] = ""
     images: Images = ()
     targets: Sequence[Any] = ()
@@ -114,10 +114,10 @@ class PublishedImages(VisionDataset):
         folder: Path,
         needed: Iterable[Path],
         download: bool,
-        published: Sequence[PublishedFile] | None = None,
+        resources: Sequence[Resource] | None = None,
     ) -> None:
         """Download what is missing, see the function of this name."""
-        files = self.published if published is None else published
+        files = self.resources if resources is None else resources
         provide(type(self).__name__, folder, list(needed), files, download, self.source)
 
     def load(self, image: Any) -> Any:
@@ -135,7 +135,7 @@ class PublishedImages(VisionDataset):
         return len(self.images)
 
 
-class SplitImages(PublishedImages):
+class SplitImageDataset(ImageDataset):
     """Base class of data sets whose images are divided into splits.
 
     A subclass states `splits` and `folder_name`, and defines `needed` and `read`.
@@ -145,7 +145,7 @@ class SplitImages(PublishedImages):
         split: one of `splits`.
         transform: applied to each image, a Pillow image.
         target_transform: applied to each target.
-        download: get and unpack the published files, if something is missing.
+        download: get and unpack the resources, if something is missing.
 
     Attributes:
         splits: names of the splits.
@@ -174,9 +174,9 @@ class SplitImages(PublishedImages):
         self.provide(self.folder, self.needed(), download, self.archives())
         self.images, self.targets = self.read()
 
-    def archives(self) -> Sequence[PublishedFile]:
-        """Return what `download` gets: if it differs between splits, not `published`."""
-        return self.published
+    def archives(self) -> Sequence[Resource]:
+        """Return what `download` gets: if it differs between splits, not `resources`."""
+        return self.resources
 
     def needed(self) -> list[Path]:
         """Return files and folders that must be there."""
@@ -191,13 +191,13 @@ class SplitImages(PublishedImages):
         return f"Split: {self.split}"
 
 
-class PublishedFolders(ImageFolder):
+class ImageFolderDataset(ImageFolder):
     """Base class of data sets with one folder of images per class.
 
     Args:
         folder: the data set's folder.
         images: the folder of the class folders.
-        published: the archive.
+        resource: the archive.
         download: get and unpack it, if the images are missing.
         transform: applied to each image.
         target_transform: applied to each class number.
@@ -207,16 +207,16 @@ class PublishedFolders(ImageFolder):
         self,
         folder: Path,
         images: Path,
-        published: PublishedFile,
+        resource: Resource,
         download: bool,
         transform: Callable | None,
         target_transform: Callable | None,
     ) -> None:
-        provide(type(self).__name__, folder, [images], [published], download)
+        provide(type(self).__name__, folder, [images], [resource], download)
         super().__init__(images, transform, target_transform)
 
 
-def target_kinds(given: str | Sequence[str], valid: Sequence[str]) -> list[str]:
+def check_target_types(given: str | Sequence[str], valid: Sequence[str]) -> list[str]:
     """Return the kinds of targets that are asked for, as a list.
 
     Raises:
@@ -231,11 +231,11 @@ def one_or_all(values: Sequence[Any]) -> Any:
     return tuple(values) if len(values) > 1 else values[0] if values else None
 
 
-def numbered(names: Iterable[str]) -> dict[str, int]:
+def class_indices(names: Iterable[str]) -> dict[str, int]:
     """Return the number of each class: its position."""
     return {name: number for number, name in enumerate(names)}
 
 
-def lines_of(path: Path) -> list[str]:
+def read_lines(path: Path) -> list[str]:
     """Return the lines of a text file without spaces around them, empty ones left out."""
     return [line.strip() for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
