@@ -10,6 +10,9 @@ from PIL import Image
 
 import oneflow as flow
 
+# One process sets up what they share.
+pytestmark = pytest.mark.xdist_group("vision_training")
+
 FOLDER = Path(__file__).parents[2] / "examples" / "vision"
 
 

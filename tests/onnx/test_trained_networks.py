@@ -16,6 +16,9 @@ from tests.flowvision.zoo import twin
 from tests.onnx.runtime import difference, exported, run, session_of
 from tests.oracle import eager_mode
 
+# One process sets up what they share.
+pytestmark = pytest.mark.xdist_group("trained_networks")
+
 NAMES = list(PHOTOGRAPHS)[:2]
 LABELS = [PHOTOGRAPHS[name][1] for name in NAMES]
 

@@ -19,6 +19,9 @@ from oneflow.serving.generator_graph import GeneratorGraph
 from tests.graph.helpers import graph_of
 from tests.serving.helpers import Affine, save, serving, wait_until
 
+# One process sets up what they share.
+pytestmark = pytest.mark.xdist_group("serving_generation")
+
 VOCABULARY, LENGTH, WIDTH, HEADS = 31, 24, 16, 2
 CONFIG = """
 model_transaction_policy {{ decoupled: true }}

@@ -17,6 +17,9 @@ import grpc
 from oneflow.serving.protocol.messages import SERVICE, messages
 from tests.serving.helpers import save_affine, serving
 
+# One process sets up what they share.
+pytestmark = pytest.mark.xdist_group("serving_hostile_requests")
+
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
 INFER = "/v2/models/m/infer"
 # Values that take the place of one in the JSON of a request.

@@ -9,6 +9,9 @@ import pytest
 
 from tests.serving.helpers import save_affine, serving
 
+# One process sets up what they share.
+pytestmark = pytest.mark.xdist_group("serving_http")
+
 X = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], np.float32)
 
 

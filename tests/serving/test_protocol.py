@@ -15,6 +15,9 @@ import tritonclient.http as client_http
 from tritonclient.grpc import model_config_pb2, service_pb2
 from tritonclient.utils import InferenceServerException, np_to_triton_dtype
 
+# One process sets up what they share.
+pytestmark = pytest.mark.xdist_group("serving_protocol")
+
 CLIENTS = {"http": client_http, "grpc": client_grpc}
 # It has this name of its own for an enum that the protocol has inside a message.
 ENUMS = {"InstanceKind": "ModelInstanceGroup.Kind"}

@@ -16,6 +16,9 @@ from oneflow.serving.protocol.messages import SERVICE, messages
 from oneflow.serving.tensors import Limits
 from tests.serving.helpers import save_affine, serving
 
+# One process sets up what they share.
+pytestmark = pytest.mark.xdist_group("serving_security")
+
 INFER = "/v2/models/m/infer"
 REQUEST = json.dumps(
     {"inputs": [{"name": "x", "datatype": "FP32", "shape": [1, 3], "data": [1, 2, 3]}]}

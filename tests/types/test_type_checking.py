@@ -12,6 +12,8 @@ import pytest
 
 import oneflow
 
+# One process runs mypy, which takes a while, and not at the end.
+pytestmark = pytest.mark.xdist_group("types")
 HERE = Path(__file__).parent
 PACKAGE = Path(oneflow.__file__).parent
 # Every expression in `training.py` must have a type without `Any` in it.
