@@ -5,8 +5,9 @@
     python benchmarks/onnx_models.py --conversion          # export and import: time and memory
 
 Figures are medians over the rounds; in a round each rival, in its own process, runs the same number
-of steps, one rival after the other. The networks have random weights, but for PP-OCR's, whose file
-is in the package `rapidocr-onnxruntime`. Conversions are made in a fresh process each, a first and
+of steps, one rival after the other. Where the network exists in hand-written JAX, that takes part.
+The networks have random weights, but for PP-OCR's, whose file is in the package
+`rapidocr-onnxruntime`. Conversions are made in a fresh process each, a first and
 a second time; memory is the highest resident memory meanwhile less that before, in sizes of the
 file. Linux only.
 """
@@ -32,7 +33,8 @@ from benchmarks.memory import reset_peak, resident
 from benchmarks.rivals import measure
 from benchmarks.workloads import Workload
 
-RIVALS = ("graph", "openvino", "onnxruntime")
+RIVALS = ("graph", "openvino", "onnxruntime", "jax.jit")
+BY_HAND = {"resnet50", "mobilenet_v2"}
 # Shape of the input, and steps of a round.
 NETWORKS = {
     "resnet50": ((1, 3, 224, 224), 5),
@@ -82,6 +84,9 @@ def write(name: str, path: Path) -> None:
 def inference(workload: Workload, rival: str) -> Callable:
     """A call of the rival; its result is an array."""
     name, path = workload.name, workload.options["path"]
+    if rival == "jax.jit":
+        by_hand = importlib.import_module(f"benchmarks.jax_steps.{name}").build_inference(batch=1)
+        return lambda: np.asarray(by_hand())
     x = example(name)
     if rival == "onnxruntime":
         runtime = importlib.import_module("onnxruntime")
@@ -110,10 +115,14 @@ def compare_rivals(name: str, rounds: int) -> str:
         path = Path(folder) / "model.onnx"
         _in_new_process(write, name, path)
         workload = Workload(
-            name, steps=NETWORKS[name][1], rounds=rounds, options={"path": str(path)}
+            name,
+            steps=NETWORKS[name][1],
+            rounds=rounds,
+            has_jax=name in BY_HAND,
+            options={"path": str(path)},
         )
         medians = measure(inference, workload, RIVALS)
-    times = [f"{medians[rival] * 1e3:.1f}" for rival in RIVALS]
+    times = [f"{medians[rival] * 1e3:.1f}" if rival in medians else "" for rival in RIVALS]
     ratios = [f"{medians[rival] / medians['onnxruntime']:.2f}" for rival in RIVALS[:2]]
     return f"| {name} | {' | '.join(times + ratios)} |"
 
