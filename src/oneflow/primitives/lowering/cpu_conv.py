@@ -3,7 +3,8 @@
 Measured against XLA's own convolution (see `docs/performance.md`): a pointwise convolution is a
 matrix product; the gradient in the input is a convolution that is written out, with the kernel
 already flipped; the gradient in the weight of a small kernel is one matrix product per kernel
-offset; and a convolution that is depthwise, or of a single channel, is a sum of shifted products.
+offset; and a convolution that is depthwise, or of a single channel, is a sum of shifted products
+(`cpu_depthwise` has its gradient in the weight).
 """
 
 from __future__ import annotations
@@ -16,7 +17,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from oneflow.primitives.lowering.window_slices import MAX_KERNEL_SIZE, WindowSlices
+from oneflow.primitives.lowering.cpu_depthwise import depthwise_weight_adjoint
+from oneflow.primitives.lowering.window_slices import (
+    MAX_DEPTHWISE_SIZE,
+    MAX_KERNEL_SIZE,
+    WindowSlices,
+)
 from oneflow.primitives.operators.conv import (
     Pairs,
     Window,
@@ -44,7 +50,7 @@ def _is_pointwise(kernel: tuple[int, ...], window: Window) -> bool:
 
 
 def _is_depthwise(channels: int, out: int, kernel: tuple[int, ...], window: Window) -> bool:
-    return window.groups == channels == out and math.prod(kernel) <= MAX_KERNEL_SIZE
+    return window.groups == channels == out and math.prod(kernel) <= MAX_DEPTHWISE_SIZE
 
 
 def _is_sum_of_products(channels: int, out: int, kernel: tuple[int, ...], window: Window) -> bool:
@@ -71,11 +77,16 @@ def _conv(x, weight, *, dims, stride, padding: Pairs, dilation, groups: int):
     if _is_pointwise(kernel, window):
         return _product(_strided(x, stride), weight.reshape(weight.shape[:2]), ((last,), (1,)))
     if _is_sum_of_products(x.shape[last], weight.shape[0], kernel, window):
-        shifted = _window_slices(kernel, window).gather(x, np.zeros((), x.dtype))
-        by_offset = _channels_by_offset(weight)
-        terms = [part * by_offset[offset] for offset, part in shifted.items()]
-        return functools.reduce(jnp.add, terms)
+        return _sum_of_products(x, weight, window)
     return convolve(x, weight, window)
+
+
+def _sum_of_products(x, weight, window: Window):
+    """The convolution with kernels of one input channel each, as a sum over kernel offsets."""
+    shifted = _window_slices(weight.shape[2:], window).gather(x, np.zeros((), x.dtype))
+    by_offset = _channels_by_offset(weight)
+    terms = [part * by_offset[offset] for offset, part in shifted.items()]
+    return functools.reduce(jnp.add, terms)
 
 
 def _channels_by_offset(weight):
@@ -104,6 +115,11 @@ def _conv_input_adjoint(y, weight, *, size, dims, stride, padding: Pairs, dilati
         return _insert_zeros(x, size, stride)
     channels = weight.shape[1] * groups
     if _is_depthwise(channels, y.shape[last], kernel, window):
+        # In memory, as the gradient in the weight reads it; else each term would compute it anew.
+        y = materialize_array(y)
+        if max(stride) == 1:
+            flipped = lax.rev(weight, tuple(range(2, weight.ndim)))
+            return _sum_of_products(y, flipped, _flip_window(y, kernel, size, window))
         by_offset = _channels_by_offset(weight)
         return _window_slices(kernel, window).scatter(lambda offset: y * by_offset[offset], size)
     if groups == 1:
@@ -159,28 +175,28 @@ def _insert_zeros(x, size: tuple[int, ...], stride: tuple[int, ...]):
     return lax.pad(x, np.zeros((), x.dtype), [*pads, (0, 0, 0)])
 
 
-def _convolve_with_flip(y, weight, size: tuple[int, ...], window: Window):
-    """The gradient in the input: `y` spread by the stride, convolved with the flipped kernel."""
-    spatial = tuple(range(2, weight.ndim))
-    layout = (0, y.ndim - 1, *window.dims)
+def _flip_window(y, kernel: tuple[int, ...], size: tuple[int, ...], window: Window) -> Window:
+    """The window with which `y`, spread by the stride, and the flipped kernel give the gradient."""
     padding = []
     for dim, target, length, step, rate, (low, _) in zip(
-        window.dims,
-        size,
-        weight.shape[2:],
-        window.stride,
-        window.dilation,
-        window.padding,
-        strict=True,
+        window.dims, size, kernel, window.stride, window.dilation, window.padding, strict=True
     ):
         kernel_span = rate * (length - 1)
         filled = (y.shape[dim] - 1) * step + 1
         padding.append((kernel_span - low, target - filled + low))
+    return window._replace(stride=(1,) * len(kernel), padding=tuple(padding))
+
+
+def _convolve_with_flip(y, weight, size: tuple[int, ...], window: Window):
+    """The gradient in the input: `y` spread by the stride, convolved with the flipped kernel."""
+    spatial = tuple(range(2, weight.ndim))
+    layout = (0, y.ndim - 1, *window.dims)
+    flipped = _flip_window(y, weight.shape[2:], size, window)
     return lax.conv_general_dilated(
         y,
         lax.rev(weight, spatial),
-        (1,) * len(spatial),
-        padding,
+        flipped.stride,
+        flipped.padding,
         lhs_dilation=window.stride,
         rhs_dilation=window.dilation,
         # Output channels of the weight are what this convolution sums over.
@@ -196,16 +212,13 @@ def _conv_weight_adjoint(x, y, *, kernel, dims, stride, padding: Pairs, dilation
     channels, out = x.shape[-1], y.shape[-1]
     if _is_pointwise(kernel, window):
         return _outer(y, _strided(x, stride)).reshape(out, channels, *kernel)
-    depthwise = _is_depthwise(channels, out, kernel, window)
-    if not depthwise and not _prefer_products(channels, out, kernel, window):
+    slices = _window_slices(kernel, window)
+    if _is_depthwise(channels, out, kernel, window):
+        return depthwise_weight_adjoint(x, y, slices)
+    if not _prefer_products(channels, out, kernel, window):
         return convolve_weight_adjoint(x, y, kernel, window)
-    shifted = _window_slices(kernel, window).gather(x, np.zeros((), x.dtype))
-    rows = tuple(range(x.ndim - 1))
-    parts = [
-        jnp.sum(part * y, axis=rows)[:, None] if depthwise else _outer(y, part)
-        for part in (shifted[offset] for offset in itertools.product(*map(range, kernel)))
-    ]
-    stacked = jnp.stack(parts, axis=-1)
+    shifted = slices.gather(x, np.zeros((), x.dtype))
+    stacked = jnp.stack([_outer(y, shifted[offset]) for offset in slices.all()], axis=-1)
     return stacked.reshape(*stacked.shape[:2], *kernel)
 
 

@@ -1,0 +1,87 @@
+"""Depthwise convolutions in their form for the CPU, beside XLA's own."""
+
+import jax
+import numpy as np
+import pytest
+
+from oneflow.primitives.operators.conv import (
+    Window,
+    conv,
+    conv_input_adjoint,
+    conv_weight_adjoint,
+    convolve,
+    convolve_input_adjoint,
+    convolve_weight_adjoint,
+)
+from tests.oracle import array_difference
+
+CHANNELS = 4
+# Spatial sizes, kernel, stride, padding, dilation.
+WINDOWS = {
+    "wider than a run": ((5, 61), (3, 3), (1, 1), ((1, 1), (1, 1)), (1, 1)),
+    "large kernel": ((9, 30), (7, 7), (1, 1), ((3, 3), (3, 3)), (1, 1)),
+    "kernel as large as the image": ((7, 7), (7, 7), (1, 1), ((0, 0), (0, 0)), (1, 1)),
+    "strides": ((9, 31), (5, 3), (2, 3), ((2, 1), (0, 2)), (2, 1)),
+    "dilation, and padding that cuts off": ((9, 31), (5, 5), (1, 1), ((1, 3), (3, -2)), (1, 2)),
+    "sequence": ((40,), (9,), (1,), ((4, 4),), (1,)),
+    "volume": ((4, 5, 30), (3, 3, 3), (1, 2, 1), ((1, 1), (1, 1), (1, 1)), (1, 1, 1)),
+}
+
+
+@pytest.fixture(params=WINDOWS.values(), ids=WINDOWS)
+def case(request):
+    """The arrays `x`, `weight` and `y`, and the window."""
+    size, kernel, stride, padding, dilation = request.param
+    window = Window(tuple(range(1, len(size) + 1)), stride, padding, dilation, CHANNELS)
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((2, *size, CHANNELS), np.float32)
+    weight = rng.standard_normal((CHANNELS, 1, *kernel), np.float32)
+    y = rng.standard_normal(jax.eval_shape(lambda: convolve(x, weight, window)).shape, np.float32)
+    return x, weight, y, window
+
+
+def on_cpu(primitive, *arrays, **attributes):
+    """What the lowering of a primitive computes."""
+    return jax.jit(lambda *xs: primitive.lowerings["cpu"](*xs, **attributes))(*arrays)
+
+
+def assert_same(found, expected):
+    assert not array_difference(np.asarray(found), np.asarray(expected), "float32", 10)
+
+
+def test_values(case):
+    x, weight, _, window = case
+    assert_same(on_cpu(conv, x, weight, **window._asdict()), convolve(x, weight, window))
+
+
+def test_gradient_in_the_input(case):
+    x, weight, y, window = case
+    size = x.shape[1:-1]
+    found = on_cpu(conv_input_adjoint, y, weight, size=size, **window._asdict())
+    assert_same(found, convolve_input_adjoint(y, weight, size, window))
+
+
+def test_gradient_in_the_weight(case):
+    x, weight, y, window = case
+    kernel = weight.shape[2:]
+    found = on_cpu(conv_weight_adjoint, x, y, kernel=kernel, **window._asdict())
+    assert_same(found, convolve_weight_adjoint(x, y, kernel, window))
+
+
+def test_half_precision_is_summed_in_single_precision():
+    window = Window((1,), (1,), ((0, 0),), (1,), CHANNELS)
+    ones = np.ones((1, 4096 + 2, CHANNELS), jax.numpy.bfloat16)
+    found = on_cpu(conv_weight_adjoint, ones, ones[:, 2:], kernel=(3,), **window._asdict())
+    assert found.dtype == ones.dtype
+    assert np.all(np.asarray(found) == 4096)
+
+
+def test_infinities_stay_where_they_are():
+    # The image is wider than a run; its columns behind the last one must not count at all.
+    window = Window((1, 2), (1, 1), ((0, 0), (0, 0)), (1, 1), CHANNELS)
+    x = np.ones((1, 3, 33, CHANNELS), np.float32)
+    x[..., 0] = np.inf
+    y = np.ones((1, 1, 31, CHANNELS), np.float32)
+    found = on_cpu(conv_weight_adjoint, x, y, kernel=(3, 3), **window._asdict())
+    assert np.all(np.asarray(found)[0] == np.inf)
+    assert np.all(np.asarray(found)[1:] == 31)
