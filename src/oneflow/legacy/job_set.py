@@ -58,8 +58,8 @@ def get_job_set() -> JobSet:
         >>> @flow.global_function()
         ... def job(x: tp.Numpy.Placeholder((2,))) -> tp.Numpy:
         ...     return x * flow.get_variable("scale", (2,))
-        >>> [each.job_conf.job_name for each in flow.experimental.get_job_set().job]
-        ['job']
+        >>> flow.experimental.get_job_set().job[-1].job_conf.variables
+        ('scale',)
         >>> flow.clear_default_session()
     """
     session = default_session()
