@@ -85,3 +85,10 @@ def test_infinities_stay_where_they_are():
     found = on_cpu(conv_weight_adjoint, x, y, kernel=(3, 3), **window._asdict())
     assert np.all(np.asarray(found)[0] == np.inf)
     assert np.all(np.asarray(found)[1:] == 31)
+
+
+def test_an_empty_batch_has_no_gradient():
+    window = Window((1, 2), (1, 1), ((1, 1), (1, 1)), (1, 1), CHANNELS)
+    empty = np.ones((0, 5, 5, CHANNELS), np.float32)
+    found = on_cpu(conv_weight_adjoint, empty, empty, kernel=(3, 3), **window._asdict())
+    np.testing.assert_array_equal(found, np.zeros((CHANNELS, 1, 3, 3)))

@@ -25,6 +25,8 @@ _MAX_RUN = 14
 
 def depthwise_weight_adjoint(x, y, slices: WindowSlices):
     """The gradient in the weight, ``[channels, 1, *kernel]``; `x` and `y` are channels-last."""
+    if 0 in y.shape:
+        return jnp.zeros((y.shape[-1], 1, *slices.kernel), y.dtype)
     padded = slices.padded(x, jnp.zeros((), x.dtype))
     width = y.shape[-2]
     run = min(width, _MAX_RUN)
