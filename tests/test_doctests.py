@@ -37,6 +37,8 @@ _FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS | doctest.IGNORE_EXCEPT
 
 @pytest.mark.parametrize("name", sorted(DOCUMENTED))
 def test_example(name):
+    if name.startswith("oneflow.legacy."):
+        oneflow.clear_default_session()  # which the jobs of other examples belong to
     test = doctest.DocTestParser().get_doctest(DOCUMENTED[name], {}, name, None, 0)
     report = []
     runner = doctest.DocTestRunner(optionflags=_FLAGS)
