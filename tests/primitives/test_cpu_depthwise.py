@@ -18,13 +18,14 @@ from tests.oracle import array_difference
 CHANNELS = 4
 # Spatial sizes, kernel, stride, padding, dilation.
 WINDOWS = {
-    "wider than a run": ((5, 61), (3, 3), (1, 1), ((1, 1), (1, 1)), (1, 1)),
+    "wider than a run": ((5, 61), (3, 11), (1, 1), ((1, 1), (5, 5)), (1, 1)),
+    "small kernel": ((5, 61), (3, 3), (1, 1), ((1, 1), (1, 1)), (1, 1)),
     "large kernel": ((9, 30), (7, 7), (1, 1), ((3, 3), (3, 3)), (1, 1)),
     "kernel as large as the image": ((7, 7), (7, 7), (1, 1), ((0, 0), (0, 0)), (1, 1)),
-    "strides": ((9, 31), (5, 3), (2, 3), ((2, 1), (0, 2)), (2, 1)),
+    "strides": ((15, 31), (7, 5), (2, 3), ((2, 1), (0, 2)), (2, 1)),
     "dilation, and padding that cuts off": ((9, 31), (5, 5), (1, 1), ((1, 3), (3, -2)), (1, 2)),
-    "sequence": ((40,), (9,), (1,), ((4, 4),), (1,)),
-    "volume": ((4, 5, 30), (3, 3, 3), (1, 2, 1), ((1, 1), (1, 1), (1, 1)), (1, 1, 1)),
+    "sequence": ((70,), (33,), (1,), ((16, 16),), (1,)),
+    "volume": ((5, 5, 30), (4, 3, 3), (1, 2, 1), ((1, 1), (1, 1), (1, 1)), (1, 1, 1)),
 }
 
 
@@ -70,8 +71,8 @@ def test_gradient_in_the_weight(case):
 
 def test_half_precision_is_summed_in_single_precision():
     window = Window((1,), (1,), ((0, 0),), (1,), CHANNELS)
-    ones = np.ones((1, 4096 + 2, CHANNELS), jax.numpy.bfloat16)
-    found = on_cpu(conv_weight_adjoint, ones, ones[:, 2:], kernel=(3,), **window._asdict())
+    ones = np.ones((1, 4096 + 32, CHANNELS), jax.numpy.bfloat16)
+    found = on_cpu(conv_weight_adjoint, ones, ones[:, 32:], kernel=(33,), **window._asdict())
     assert found.dtype == ones.dtype
     assert np.all(np.asarray(found) == 4096)
 
@@ -79,16 +80,16 @@ def test_half_precision_is_summed_in_single_precision():
 def test_infinities_stay_where_they_are():
     # The image is wider than a run; its columns behind the last one must not count at all.
     window = Window((1, 2), (1, 1), ((0, 0), (0, 0)), (1, 1), CHANNELS)
-    x = np.ones((1, 3, 33, CHANNELS), np.float32)
+    x = np.ones((1, 6, 36, CHANNELS), np.float32)
     x[..., 0] = np.inf
     y = np.ones((1, 1, 31, CHANNELS), np.float32)
-    found = on_cpu(conv_weight_adjoint, x, y, kernel=(3, 3), **window._asdict())
+    found = on_cpu(conv_weight_adjoint, x, y, kernel=(6, 6), **window._asdict())
     assert np.all(np.asarray(found)[0] == np.inf)
     assert np.all(np.asarray(found)[1:] == 31)
 
 
 def test_an_empty_batch_has_no_gradient():
-    window = Window((1, 2), (1, 1), ((1, 1), (1, 1)), (1, 1), CHANNELS)
+    window = Window((1, 2), (1, 1), ((3, 3), (3, 3)), (1, 1), CHANNELS)
     empty = np.ones((0, 5, 5, CHANNELS), np.float32)
-    found = on_cpu(conv_weight_adjoint, empty, empty, kernel=(3, 3), **window._asdict())
-    np.testing.assert_array_equal(found, np.zeros((CHANNELS, 1, 3, 3)))
+    found = on_cpu(conv_weight_adjoint, empty, empty, kernel=(7, 7), **window._asdict())
+    np.testing.assert_array_equal(found, np.zeros((CHANNELS, 1, 7, 7)))
