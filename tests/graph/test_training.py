@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import gc
 import importlib
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from benchmarks.models import gpt
 
 import oneflow as flow
 from oneflow import nn
+from oneflow.graph import step
 from oneflow.nn import functional as F
 from tests.graph.helpers import TrainGraph, assert_same_training, train_eagerly
 
@@ -392,3 +394,24 @@ def test_a_parameter_may_be_frozen_between_calls():
     graph(x)
     np.testing.assert_array_equal(model.weight.numpy(), weight)
     assert model.bias.item() != bias.item()
+
+
+def test_steps_update_parameters_made_of_tensors_in_place(monkeypatch):
+    """`nn.Parameter(data)` shares its memory with `data`, which is gone after the first step."""
+    copied = []
+    copy_shared = step._copy_shared
+    monkeypatch.setattr(step, "_copy_shared", lambda *given: copied.append(copy_shared(*given)))
+    layer = nn.Linear(3, 2)
+    layer.weight = nn.Parameter(flow.ones(2, 3))
+    graph = TrainGraph(layer, squares, flow.optim.SGD(layer.parameters(), lr=0.1))
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        graph(flow.ones(1, 3), flow.ones(1, 2))
+        copied.clear()
+        for _ in range(3):
+            graph(flow.ones(1, 3), flow.ones(1, 2))
+    finally:
+        if was_enabled:
+            gc.enable()
+    assert not copied

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from oneflow.amp.autocast import autocast
@@ -47,7 +48,7 @@ class CaptureScope:
         variables: the tensors that stand for inputs during capture.
         optimizer_steps: the steps of optimizers that were captured.
         draws: the draws of the step.
-        draws: the draws of the step.
+        host_inputs: what the step reads before it runs.
         outside: tensors that become variables though no module or attribute has them.
 
     Args:
@@ -68,24 +69,11 @@ class CaptureScope:
         self.variables = GraphVariables(self.recorder)
         self.optimizer_steps: list[OptimizerStep] = []
         self.draws = DrawCapture()
-        self.host_inputs = HostInputCapture(self._new_host_input)
+        self.host_inputs = HostInputCapture(partial(_new_host_input, self.recorder))
         if isinstance(device, Device):
             self.host_inputs.sharding = BatchSharding(device)
         self.outside = outside
         self._scaler = scaler
-
-    def _new_host_input(self, spec: TensorSpec) -> Tensor:
-        """Return the tensor that stands for what a reader reads.
-
-        Raises:
-            RuntimeError: the reader has a placement, and the graph runs on a device.
-        """
-        if not self.recorder.takes(spec.device):
-            raise RuntimeError(
-                f"{self.recorder.graph_name}: a reader gives tensors on {spec.device}, but the "
-                f"graph runs on `{self.recorder.device}`, where its parameters or arguments are"
-            )
-        return wrap(self.recorder.new_input(spec))
 
     @contextlib.contextmanager
     def restore_on_error(self) -> Iterator[None]:
@@ -149,3 +137,17 @@ class CaptureScope:
             initial_gradient_transform(change_start),
         ):
             yield
+
+
+def _new_host_input(recorder: CapturingRecorder, spec: TensorSpec) -> Tensor:
+    """Return the tensor that stands for what a reader reads.
+
+    Raises:
+        RuntimeError: the reader has a placement, and the graph runs on a device.
+    """
+    if not recorder.takes(spec.device):
+        raise RuntimeError(
+            f"{recorder.graph_name}: a reader gives tensors on {spec.device}, but the "
+            f"graph runs on `{recorder.device}`, where its parameters or arguments are"
+        )
+    return wrap(recorder.new_input(spec))

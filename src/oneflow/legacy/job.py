@@ -5,13 +5,10 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, nullcontext
 from typing import Any
 
 import numpy as np
 
-from oneflow.amp.autocast import autocast
-from oneflow.differentiation.grad_mode import no_grad
 from oneflow.functional.creation import from_data
 from oneflow.legacy.annotations import (
     Callback,
@@ -124,7 +121,14 @@ class JobFunction:
             placement = self._config.placement or session.placement
             is_mirrored = self._config.view.is_mirrored
             replicas = placement.size if placement is not None and is_mirrored else 1
-            graph = JobGraph(self.name, self._body, self.is_training, placement, replicas)
+            graph = JobGraph(
+                self.name,
+                self._body,
+                self.is_training,
+                placement,
+                replicas,
+                session.device_type if self._config.auto_mixed_precision else None,
+            )
             for set_option in self._config.graph_options:
                 set_option(graph.config)
             graph.config.set_gradient_accumulation_steps(self._config.train.accumulation_steps)
@@ -170,8 +174,7 @@ class JobFunction:
                 self._placeholders.items(), arguments, strict=True
             )
         ]
-        with self._mode():
-            read = graph.run(given)
+        read = graph.run(given)
         # A callback reads results on its own thread, and waits for them there.
         return self._wrap_result(lambda: self._convert(read()))
 
@@ -188,16 +191,6 @@ class JobFunction:
         except TypeError as error:
             raise TypeError(f"{self.name}(): {error}") from None
         return [bound.arguments[name] for name in self._placeholders]
-
-    def _mode(self) -> AbstractContextManager[Any]:
-        """Return the context in which the graph runs."""
-        if not self._config.auto_mixed_precision:
-            return nullcontext() if self.is_training else no_grad()
-        mode = ExitStack()
-        mode.enter_context(autocast(default_session().device_type))
-        if not self.is_training:
-            mode.enter_context(no_grad())
-        return mode
 
 
 def _signature(function: Callable, names: Mapping[str, Any]) -> inspect.Signature:

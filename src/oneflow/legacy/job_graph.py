@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from oneflow.amp.autocast import autocast
 from oneflow.base.placement import Placement, Sharding
 from oneflow.base.sbp import BROADCAST, Sbp, split
 from oneflow.base.spec import TensorSpec
@@ -37,6 +39,8 @@ class JobGraph(Graph):
         placement: the devices of the job; None stands for one that is not named.
         replicas: how often the body runs, with another part of the data each time: once per device
             in mirrored view, and on that device. In consistent view they share each blob.
+        half_precision_device: the kind of device on which matrix products and convolutions compute
+            in half precision; None for full precision.
     """
 
     def __init__(
@@ -46,10 +50,12 @@ class JobGraph(Graph):
         is_training: bool,
         placement: Placement | None,
         replicas: int,
+        half_precision_device: str | None,
     ) -> None:
         super().__init__()
         self.job_name, self.body, self.is_training = name, body, is_training
         self.placement, self.replicas = placement, replicas
+        self._half_precision_device = half_precision_device
         self._specs: dict[str, Any] = {}
         self.result_names: list[str | None] = []
         self._structure: Any = None
@@ -134,6 +140,16 @@ class JobGraph(Graph):
         Returns:
             The results of all replicas, and the values to watch.
         """
+        # Here, where a step is recorded, and not around each call.
+        with ExitStack() as modes:
+            if self._half_precision_device is not None:
+                modes.enter_context(autocast(self._half_precision_device))
+            if not self.is_training:
+                modes.enter_context(no_grad())
+            return self._results(blobs)
+
+    def _results(self, blobs: Sequence[Tensor]) -> list[Tensor]:
+        """See `build`."""
         count = len(blobs) // self.replicas
         runs, results = [], []
         for replica in range(self.replicas):
