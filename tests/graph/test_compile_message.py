@@ -7,6 +7,7 @@ import io
 import pytest
 
 import oneflow as flow
+from oneflow.compiler import persistent_cache
 from oneflow.graph import compile_message
 
 
@@ -36,3 +37,15 @@ def test_long_compilations_are_announced_on_terminals(
     monkeypatch.setattr(compile_message, "DELAY", delay)
     name = compile_a_graph()
     assert written.getvalue().count(f"{name}: compil") == shown
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_the_message_tells_of_the_disk_only_if_programs_are_kept_there(
+    monkeypatch: pytest.MonkeyPatch, kept: bool
+) -> None:
+    written = Terminal()
+    monkeypatch.setattr("sys.stderr", written)
+    monkeypatch.setattr(compile_message, "DELAY", 0)
+    monkeypatch.setattr(persistent_cache, "is_enabled", lambda: kept)
+    compile_a_graph()
+    assert ("kept on disk" in written.getvalue()) == kept

@@ -27,9 +27,7 @@ def enable() -> None:
     look again.
     """
     folder = cache_folder()
-    # JAX adds its options to the class while it is imported.
-    chosen = jax.config.jax_compilation_cache_dir  # pyright: ignore[reportAttributeAccessIssue]
-    if folder is None or chosen is not None:
+    if folder is None or is_enabled():
         return
     programs = folder_for_cores(folder)
     if not make_private(programs):
@@ -39,6 +37,12 @@ def enable() -> None:
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
     reset_cache()
     schedule_cleanup(programs)
+
+
+def is_enabled() -> bool:
+    """Return True if compiled programs are kept on disk."""
+    # JAX adds its options to the class while it is imported.
+    return jax.config.jax_compilation_cache_dir is not None  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def folder_for_cores(root: Path) -> Path:

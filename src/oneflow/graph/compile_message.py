@@ -8,6 +8,8 @@ import threading
 import time
 from collections.abc import Iterator
 
+from oneflow.compiler import persistent_cache
+
 # Seconds; what takes less is no reason to wonder.
 DELAY = 2.0
 
@@ -31,9 +33,10 @@ def compile_message(name: str, instructions: int) -> Iterator[None]:
 
     def show() -> None:
         has_written.set()
+        kept = ", and kept on disk for the next process" if persistent_cache.is_enabled() else ""
         stream.write(
-            f"{name}: compiling {instructions} instructions; this is done once, and kept on disk "
-            "for the next process. `debug(1)` of the graph shows its parts\n"
+            f"{name}: compiling {instructions} instructions; this is done once{kept}. `debug(1)` "
+            "of the graph shows its parts\n"
         )
 
     timer = threading.Timer(DELAY, show)
