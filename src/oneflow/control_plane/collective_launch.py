@@ -7,12 +7,15 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable, Hashable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 
-from oneflow.control_plane.agent import Agent
 from oneflow.control_plane.flight_recorder import record_collective
+
+if TYPE_CHECKING:
+    # Processes on their own have none, and need not import it.
+    from oneflow.control_plane.agent import Agent
 
 # Ranks and group of the programs whose processes have connected.
 _connected: set[Hashable] = set()

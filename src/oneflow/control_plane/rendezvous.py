@@ -1,8 +1,4 @@
-"""The rendezvous of a job: connects its processes when the package is imported.
-
-A process takes part in a job if its environment says so: that of a launcher that sets `RANK` and
-`WORLD_SIZE`, or of a cluster manager that JAX knows. Without either nothing is opened or connected.
-"""
+"""The rendezvous of a job: connects its processes when the package is imported."""
 
 from __future__ import annotations
 
@@ -32,6 +28,7 @@ from oneflow.control_plane.channel import free_port
 from oneflow.control_plane.collective_launch import set_agent, suppress_gloo_output
 from oneflow.control_plane.coordinator import Coordinator
 from oneflow.control_plane.job import Job
+from oneflow.control_plane.membership import read_count, read_int
 
 # XLA on CPUs gives up on another process after half an hour, even if that works, and JAX on one
 # that a debugger stops for two minutes; the coordinator knows better. A month is forever enough.
@@ -39,59 +36,16 @@ _TIMEOUT_FLAG = "xla_cpu_collective_timeout_seconds"
 _TIMEOUT_SECONDS = 30 * 24 * 3600
 
 
-def join_job() -> None:
-    """Connect this process with the others of its job, if the environment says there are any.
-
-    Must run once, before JAX starts a backend, which asks all processes for their devices.
-
-    Raises:
-        RuntimeError: the environment is incomplete or contradicts itself, or the processes could
-            not connect.
-    """
-    membership = _membership_from_launcher()
-    method = None if membership is not None else _cluster_detection_method()
-    # Processes that a rank starts (workers of loaders, programs) inherit its environment and are no
-    # ranks.
-    is_child = environment.RANK_PROCESS.read() not in ("", str(os.getpid()))
-    if is_child:
-        cluster.set_membership(membership or Membership())
-    elif membership is not None:
-        os.environ[environment.RANK_PROCESS.name] = str(os.getpid())
-        PREPARE_PROCESS.value()  # before there are other threads
-        _join_from_launcher(membership)
-    elif method is not None:
-        os.environ[environment.RANK_PROCESS.name] = str(os.getpid())
-        PREPARE_PROCESS.value()  # before there are other threads
-        _join_from_manager(method)
-    else:
-        set_cpu_devices(_read_int(environment.CPU_DEVICES))
-
-
 # --- processes of a launcher that sets RANK and the like
 
 
-def _membership_from_launcher() -> Membership | None:
-    """Return the membership that the environment states; None for a process on its own."""
-    world_size = _read_int(environment.WORLD_SIZE)
-    if world_size <= 1 or environment.CLUSTER.read() != "auto":
-        return None
-    required = (environment.RANK, environment.MASTER_ADDR, environment.MASTER_PORT)
-    missing = [each.name for each in required if each.name not in os.environ]
-    if missing:
-        raise RuntimeError(
-            f"WORLD_SIZE={world_size} declares a job of {world_size} processes, but "
-            f"{', '.join(missing)} is not set; start them with `python -m "
-            "oneflow.distributed.launch`, or unset WORLD_SIZE"
-        )
-    rank = _read_int(environment.RANK)
-    if not 0 <= rank < world_size:
-        raise RuntimeError(f"RANK={rank} must be less than WORLD_SIZE={world_size}")
-    local_world_size = _read_int(environment.LOCAL_WORLD_SIZE) or world_size
-    return Membership(rank, world_size, _read_int(environment.LOCAL_RANK), local_world_size)
+def join_from_launcher(membership: Membership) -> None:
+    """Connect this process with the others that a launcher has started.
 
-
-def _join_from_launcher(membership: Membership) -> None:
-    host, port = _coordinator_host(membership), _read_int(environment.MASTER_PORT)
+    Raises:
+        RuntimeError: the processes could not connect.
+    """
+    host, port = _coordinator_host(membership), read_int(environment.MASTER_PORT)
     if environment.AGENT_STORE.read() == "True":
         # torchrun listens on the port itself.
         port += 1
@@ -194,24 +148,7 @@ def _assign_gpu(membership: Membership) -> list[int] | None:
 # --- processes of a cluster manager that JAX knows
 
 
-def _cluster_detection_method() -> str | None:
-    """Return JAX's name of the manager that started this process as one of several, or None."""
-    method = environment.CLUSTER.read()
-    if method == "off":
-        return None
-    if method != "auto":
-        return method
-    if _read_count("OMPI_COMM_WORLD_SIZE") > 1:
-        return "ompi"
-    return "slurm" if _read_count("SLURM_STEP_NUM_TASKS") > 1 else None
-
-
-def _read_count(name: str) -> int:
-    text = os.environ.get(name, "")
-    return int(text) if text.isdecimal() else 0
-
-
-def _join_from_manager(method: str) -> None:
+def join_from_manager(method: str) -> None:
     """Let JAX connect the processes; then rank 0 broadcasts the address of its coordinator."""
     _configure_jax()
     timeout = float(environment.JOIN_TIMEOUT.read())
@@ -222,9 +159,9 @@ def _join_from_manager(method: str) -> None:
     )
     _retain_service_state()
     rank, world_size = jax.process_index(), jax.process_count()
-    local_rank = _read_count("OMPI_COMM_WORLD_LOCAL_RANK") or _read_count("SLURM_LOCALID")
-    nodes = _read_count("SLURM_STEP_NUM_NODES") or 1
-    local_world_size = _read_count("OMPI_COMM_WORLD_LOCAL_SIZE") or -(-world_size // nodes)
+    local_rank = read_count("OMPI_COMM_WORLD_LOCAL_RANK") or read_count("SLURM_LOCALID")
+    nodes = read_count("SLURM_STEP_NUM_NODES") or 1
+    local_world_size = read_count("OMPI_COMM_WORLD_LOCAL_SIZE") or -(-world_size // nodes)
     if world_size > 1:
         server = _create_server("", 0) if rank == 0 else None
         port = server.getsockname()[1] if server is not None else 0
@@ -261,10 +198,3 @@ def _broadcast_address(host: str, port: int, secret: str) -> tuple[str, int, str
 
 def _set_joined(membership: Membership, seed: int) -> None:
     cluster.set_membership(dataclasses.replace(membership, joined=True, seed=seed))
-
-
-def _read_int(variable: environment.EnvironmentVariable) -> int:
-    text = variable.read()
-    if not text.isdecimal():
-        raise RuntimeError(f"{variable.name}={text!r} must be an integer that is not negative")
-    return int(text)

@@ -9,12 +9,8 @@ import numpy as np
 
 from oneflow.interpreter.rules import UnsupportedEquation, dtype_of, rule
 
-_FUNCTIONS = {
-    "FFT": np.fft.fft,
-    "IFFT": np.fft.ifft,
-    "RFFT": np.fft.rfft,
-    "IRFFT": np.fft.irfft,
-}
+# NumPy's names of XLA's transforms.
+_NUMPY_NAMES = {"FFT": "fft", "IFFT": "ifft", "RFFT": "rfft", "IRFFT": "irfft"}
 
 
 @rule("fft")
@@ -23,5 +19,6 @@ def _fft(equation: Any) -> Callable:
     lengths = equation.params["fft_lengths"]
     if len(lengths) != 1:
         raise UnsupportedEquation(f"a Fourier transform of {len(lengths)} dimensions")
-    function, dtype = _FUNCTIONS[equation.params["fft_type"].name], dtype_of(equation.outvars[0])
+    function = getattr(np.fft, _NUMPY_NAMES[equation.params["fft_type"].name])
+    dtype = dtype_of(equation.outvars[0])
     return lambda x: function(x, lengths[0]).astype(dtype, copy=False)

@@ -14,7 +14,7 @@ import jax
 
 from oneflow.base.device import PREPARE_PROCESS
 from oneflow.compiler import persistent_cache
-from oneflow.control_plane.rendezvous import join_job
+from oneflow.control_plane.membership import join_job
 from oneflow.runtime.after_fork import disable_xla
 from oneflow.tuning.linux import retain_freed_memory
 from oneflow.tuning.threads import take_over_omp_threads

@@ -202,19 +202,18 @@ scaled_modified_bessel_k1 = _modified("scaled_modified_bessel_k1", 1, True)
 # --- Airy's function
 
 _LEFT, _RIGHT = -9.0, 2.0
-# Nodes and weights on [0, 7.5], beyond which the integrand is 0 to rounding.
-_RAY_NODES, _RAY_WEIGHTS = (3.75 * each for each in np.polynomial.legendre.leggauss(56))
-_RAY_NODES = _RAY_NODES + 3.75
 
 
 def _airy_middle(x: Any) -> Any:
-    """By 9.5.4 along the rays at 60 degrees."""
+    """By 9.5.4 along the rays at 60 degrees, by Gauss and Legendre."""
+    # On [0, 7.5], beyond which the integrand is 0 to rounding.
+    nodes, weights = np.polynomial.legendre.leggauss(56)
 
     def integrand(r: float) -> Any:
         wave = jnp.sin(math.pi / 3 - math.sqrt(3) / 2 * r * x)
         return jnp.exp(-(r**3) / 3 - r / 2 * x) * wave
 
-    return _weighted(_RAY_WEIGHTS, _RAY_NODES, integrand) / math.pi
+    return _weighted(3.75 * weights, 3.75 * nodes + 3.75, integrand) / math.pi
 
 
 def _airy_right(x: Any) -> Any:

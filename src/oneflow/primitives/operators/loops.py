@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import jax
 import jax.numpy as jnp
-import jax.scipy.special as jsp
 from jax import lax
+
+from oneflow.primitives.operators import scipy_functions as jsp
 
 _with_jit = jax.disable_jit(False)
 

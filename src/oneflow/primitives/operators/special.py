@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 
 import jax.numpy as jnp
-import jax.scipy.special as jsp
 import numpy as np
 from jax import lax
 
-from oneflow.primitives.operators import exponential, loops
+from oneflow.primitives.operators import exponential, loops, scipy_functions as jsp
 from oneflow.primitives.operators.elementwise import (
     div,
     elementwise,
