@@ -11,9 +11,10 @@ from flowvision.datasets.resources import (
     ImageDataset,
     Resource,
     check_target_types,
+    list_class_files,
     one_or_all,
 )
-from flowvision.datasets.utils import list_dir, list_files
+from flowvision.datasets.utils import list_dir
 
 # Four classes have another name among the outlines.
 _OUTLINED_AS = {
@@ -68,13 +69,7 @@ class Caltech101(ImageDataset):
         self.provide(self.root, [images], download)
         # Not a class: whatever the search engine found.
         self.categories = [name for name in list_dir(images) if name != "BACKGROUND_Google"]
-        samples = [
-            (images / name / file, number)
-            for number, name in enumerate(self.categories)
-            for file in list_files(images / name, ".jpg")
-        ]
-        self.images = [image for image, _ in samples]
-        self.y = [number for _, number in samples]
+        self.images, self.y = list_class_files(images, self.categories, ".jpg")
 
     def target(self, index: int) -> Any:
         """Return the class number of an image, its outline, or both."""
@@ -125,10 +120,5 @@ class Caltech256(ImageDataset):
         images = self.root / "256_ObjectCategories"
         self.provide(self.root, [images], download)
         self.categories = list_dir(images)
-        samples = [
-            (images / name / file, number)
-            for number, name in enumerate(self.categories)
-            for file in list_files(images / name, ".jpg")
-        ]
-        self.images = [image for image, _ in samples]
-        self.targets = self.y = [number for _, number in samples]
+        self.images, self.y = list_class_files(images, self.categories, ".jpg")
+        self.targets = self.y

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
+from typing import ClassVar
 
-from flowvision.datasets.resources import ImageFolderDataset, Resource
-from flowvision.datasets.utils import verify_str_arg
+from flowvision.datasets.resources import Resource, SplitImageFolder
 
 
-class Country211(ImageFolderDataset):
+class Country211(SplitImageFolder):
     """Photos from 211 countries: 150 of each to train on, 50 to validate, 100 to test.
 
     Radford et al., "Learning Transferable Visual Models From Natural Language Supervision",
@@ -27,21 +25,12 @@ class Country211(ImageFolderDataset):
         RuntimeError: the images are missing.
     """
 
-    def __init__(
-        self,
-        root: str | Path,
-        split: str = "train",
-        transform: Callable | None = None,
-        target_transform: Callable | None = None,
-        download: bool = False,
-    ) -> None:
-        verify_str_arg(split, "split", ("train", "valid", "test"))
-        folder = Path(root).expanduser()
-        images = folder / "country211" / split
-        super().__init__(folder, images, _ARCHIVE, download, transform, target_transform)
-
-
-_ARCHIVE = Resource(
-    "https://openaipublic.azureedge.net/clip/data/country211.tgz",
-    "84988d7644798601126c29e9877aab6a",
-)
+    class_roots: ClassVar[dict[str, str]] = {
+        split: f"country211/{split}" for split in ("train", "valid", "test")
+    }
+    resources = (
+        Resource(
+            "https://openaipublic.azureedge.net/clip/data/country211.tgz",
+            "84988d7644798601126c29e9877aab6a",
+        ),
+    )

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from flowvision.datasets.resources import ImageFolderDataset, Resource
+from flowvision.datasets.resources import ArchivedImageFolder, Resource
 
 
-class EuroSAT(ImageFolderDataset):
+class EuroSAT(ArchivedImageFolder):
     """27,000 pictures of Sentinel-2, 64x64 color pixels, of ten kinds of use of land.
 
     Helber et al., "EuroSAT: A Novel Dataset and Deep Learning Benchmark for Land Use and Land Cover
@@ -24,6 +24,14 @@ class EuroSAT(ImageFolderDataset):
         RuntimeError: the images are missing.
     """
 
+    resources = (
+        Resource(
+            "https://huggingface.co/datasets/torchgeo/eurosat/resolve/"
+            "c877bcd43f099cd0196738f714544e355477f3fd/EuroSAT.zip",
+            "c8fa014336c82ac7804f0398fcb19387",
+        ),
+    )
+
     def __init__(
         self,
         root: str | Path,
@@ -31,12 +39,4 @@ class EuroSAT(ImageFolderDataset):
         target_transform: Callable | None = None,
         download: bool = False,
     ) -> None:
-        folder = Path(root).expanduser() / "eurosat"
-        super().__init__(folder, folder / "2750", _ARCHIVE, download, transform, target_transform)
-
-
-_ARCHIVE = Resource(
-    "https://huggingface.co/datasets/torchgeo/eurosat/resolve/"
-    "c877bcd43f099cd0196738f714544e355477f3fd/EuroSAT.zip",
-    "c8fa014336c82ac7804f0398fcb19387",
-)
+        super().__init__(Path(root) / "eurosat", "2750", transform, target_transform, download)

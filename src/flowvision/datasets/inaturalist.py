@@ -10,9 +10,10 @@ from flowvision.datasets.resources import (
     ImageDataset,
     Resource,
     check_target_types,
+    list_class_files,
     one_or_all,
 )
-from flowvision.datasets.utils import list_dir, list_files, verify_str_arg
+from flowvision.datasets.utils import list_dir, verify_str_arg
 
 CATEGORIES_2021 = ["kingdom", "phylum", "class", "order", "family", "genus"]
 _SITE = "https://ml-inat-competition-datasets.s3.amazonaws.com"
@@ -78,13 +79,7 @@ class INaturalist(ImageDataset):
         self.categories_index: dict[str, dict[str, int]] = {rank: {} for rank in ranks}
         read = self._read_2021 if version.startswith("2021") else self._read_earlier
         self.all_categories, self._ranks = read()
-        samples = [
-            (self.root / species / file, number)
-            for number, species in enumerate(self.all_categories)
-            for file in list_files(self.root / species, "")
-        ]
-        self.images = [image for image, _ in samples]
-        self._species = [number for _, number in samples]
+        self.images, self._species = list_class_files(self.root, self.all_categories)
 
     def _get(self, download: bool) -> None:
         url = DATASET_URLS[self.version]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from flowvision.datasets.resources import ImageDataset, class_indices, read_lines
 from flowvision.datasets.utils import verify_str_arg
@@ -25,6 +25,7 @@ class _LFW(ImageDataset):
         "https://www.kaggle.com/datasets/jessicali9530/lfw-dataset"
     )
     _view = ""
+    _name_files: ClassVar[tuple[str, ...]] = ()
 
     def __init__(
         self,
@@ -41,7 +42,13 @@ class _LFW(ImageDataset):
         self.image_set = verify_str_arg(image_set, "image_set", _FOLDERS)
         self.images_dir = self.root / _FOLDERS[image_set]
         self.labels_file = self.root / f"{self._view}{_LISTS[split]}.txt"
-        self.provide(self.root, [self.labels_file, self.images_dir], download)
+        names = [self.root / name for name in self._name_files]
+        self.provide(self.root, [self.labels_file, self.images_dir, *names], download)
+        self.read()
+
+    def read(self) -> None:
+        """Set the images and their targets."""
+        raise NotImplementedError(f"{type(self).__name__} must define `read`")
 
     def _face(self, name: str, number: int | str) -> Path:
         return self.images_dir / name / f"{name}_{int(number):04d}.jpg"
@@ -73,20 +80,12 @@ class LFWPeople(_LFW):
     """
 
     _view = "people"
+    _name_files = ("lfw-names.txt",)
 
-    def __init__(
-        self,
-        root: str | Path,
-        split: str = "10fold",
-        image_set: str = "funneled",
-        transform: Callable | None = None,
-        target_transform: Callable | None = None,
-        download: bool = False,
-    ) -> None:
-        super().__init__(root, split, image_set, transform, target_transform, download)
-        names = self.root / "lfw-names.txt"
-        self.provide(self.root, [names], download)
-        self.class_to_idx = class_indices(line.split()[0] for line in read_lines(names))
+    def read(self) -> None:
+        """Set the images and their targets."""
+        names = read_lines(self.root / "lfw-names.txt")
+        self.class_to_idx = class_indices(line.split()[0] for line in names)
         # Lines without a name say how many folds or people follow.
         rows = [line.split() for line in read_lines(self.labels_file)]
         samples = [
@@ -121,16 +120,8 @@ class LFWPairs(_LFW):
 
     _view = "pairs"
 
-    def __init__(
-        self,
-        root: str | Path,
-        split: str = "10fold",
-        image_set: str = "funneled",
-        transform: Callable | None = None,
-        target_transform: Callable | None = None,
-        download: bool = False,
-    ) -> None:
-        super().__init__(root, split, image_set, transform, target_transform, download)
+    def read(self) -> None:
+        """Set the pairs of images and their targets."""
         rows = [line.split("\t") for line in read_lines(self.labels_file)]
         # One person with two numbers, or two people with a number each; the rest counts lines.
         pairs = [

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from flowvision.datasets.resources import ImageDataset, Resource
-from flowvision.datasets.utils import list_dir, list_files
+from flowvision.datasets.resources import ImageDataset, Resource, list_class_files
+from flowvision.datasets.utils import list_dir
 
 _SITE = "https://raw.githubusercontent.com/brendenlake/omniglot/master/python"
 _ARCHIVES = {
@@ -48,17 +48,11 @@ class Omniglot(ImageDataset):
         archive = Resource(f"{_SITE}/{name}.zip", _ARCHIVES[name])
         self.provide(self.root, [self.target_folder], download, [archive])
         characters = [
-            self.target_folder / alphabet / character
+            f"{alphabet}/{character}"
             for alphabet in list_dir(self.target_folder)
             for character in list_dir(self.target_folder / alphabet)
         ]
-        samples = [
-            (folder / file, number)
-            for number, folder in enumerate(characters)
-            for file in list_files(folder, ".png")
-        ]
-        self.images = [image for image, _ in samples]
-        self.targets = [number for _, number in samples]
+        self.images, self.targets = list_class_files(self.target_folder, characters, ".png")
 
     def load(self, image: Path) -> Any:
         """Return a gray image."""

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
+from typing import ClassVar
 
-from flowvision.datasets.resources import ImageFolderDataset, Resource
-from flowvision.datasets.utils import verify_str_arg
+from flowvision.datasets.resources import Resource, SplitImageFolder
 
 
-class RenderedSST2(ImageFolderDataset):
+class RenderedSST2(SplitImageFolder):
     """Pictures of sentences from reviews of films, negative (0) or positive (1).
 
     Radford et al., "Learning Transferable Visual Models From Natural Language Supervision",
@@ -27,21 +25,14 @@ class RenderedSST2(ImageFolderDataset):
         RuntimeError: the images are missing.
     """
 
-    def __init__(
-        self,
-        root: str | Path,
-        split: str = "train",
-        transform: Callable | None = None,
-        target_transform: Callable | None = None,
-        download: bool = False,
-    ) -> None:
-        verify_str_arg(split, "split", ("train", "val", "test"))
-        folder = Path(root).expanduser()
-        images = folder / "rendered-sst2" / ("valid" if split == "val" else split)
-        super().__init__(folder, images, _ARCHIVE, download, transform, target_transform)
-
-
-_ARCHIVE = Resource(
-    "https://openaipublic.azureedge.net/clip/data/rendered-sst2.tgz",
-    "2384d08e9dcfa4bd55b324e610496ee5",
-)
+    class_roots: ClassVar[dict[str, str]] = {
+        "train": "rendered-sst2/train",
+        "val": "rendered-sst2/valid",
+        "test": "rendered-sst2/test",
+    }
+    resources = (
+        Resource(
+            "https://openaipublic.azureedge.net/clip/data/rendered-sst2.tgz",
+            "2384d08e9dcfa4bd55b324e610496ee5",
+        ),
+    )

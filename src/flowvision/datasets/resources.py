@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -14,6 +14,7 @@ from flowvision.datasets.utils import (
     download_and_extract_archive,
     download_url,
     google_drive_url,
+    list_files,
     verify_str_arg,
 )
 from flowvision.datasets.vision import VisionDataset
@@ -135,41 +136,35 @@ class ImageDataset(VisionDataset):
         return len(self.images)
 
 
-class SplitImageDataset(ImageDataset):
-    """Base class of data sets whose images are divided into splits.
+class ListedImageDataset(ImageDataset):
+    """Base class of data sets that are read as one list of images and one of targets.
 
-    A subclass states `splits` and `folder_name`, and defines `needed` and `read`.
+    A subclass states `folder_name`, and defines `needed` and `read`.
 
     Args:
         root: folder of the data set's folder.
-        split: one of `splits`.
         transform: applied to each image, a Pillow image.
         target_transform: applied to each target.
         download: get and unpack the resources, if something is missing.
 
     Attributes:
-        splits: names of the splits.
         folder_name: the data set's folder below `root`.
 
     Raises:
-        ValueError: an unknown `split`.
         RuntimeError: files are missing or damaged.
         ConnectionError: they cannot be downloaded.
     """
 
-    splits: ClassVar[tuple[str, ...]] = ("train", "test")
     folder_name: ClassVar[str] = ""
 
     def __init__(
         self,
         root: str | Path,
-        split: str = "train",
         transform: Callable | None = None,
         target_transform: Callable | None = None,
         download: bool = False,
     ) -> None:
         super().__init__(root, transform=transform, target_transform=target_transform)
-        self.split = verify_str_arg(split, "split", self.splits)
         self.folder = self.root / self.folder_name
         self.provide(self.folder, self.needed(), download, self.archives())
         self.images, self.targets = self.read()
@@ -183,37 +178,125 @@ class SplitImageDataset(ImageDataset):
         raise NotImplementedError(f"{type(self).__name__} must define `needed`")
 
     def read(self) -> tuple[Images, Sequence[Any]]:
-        """Return the images of the split, and their targets."""
+        """Return the images, and their targets."""
         raise NotImplementedError(f"{type(self).__name__} must define `read`")
+
+
+class SplitImageDataset(ListedImageDataset):
+    """Base class of such data sets whose images are divided into splits.
+
+    Args:
+        root: folder of the data set's folder.
+        split: one of `splits`.
+        transform: applied to each image, a Pillow image.
+        target_transform: applied to each target.
+        download: get and unpack the resources, if something is missing.
+
+    Attributes:
+        splits: names of the splits.
+
+    Raises:
+        ValueError: an unknown `split`.
+    """
+
+    splits: ClassVar[tuple[str, ...]] = ("train", "test")
+
+    def __init__(
+        self,
+        root: str | Path,
+        split: str = "train",
+        transform: Callable | None = None,
+        target_transform: Callable | None = None,
+        download: bool = False,
+    ) -> None:
+        self.split = verify_str_arg(split, "split", self.splits)
+        super().__init__(root, transform, target_transform, download)
 
     def extra_repr(self) -> str:
         """Return the split."""
         return f"Split: {self.split}"
 
 
-class ImageFolderDataset(ImageFolder):
-    """Base class of data sets with one folder of images per class.
+class ArchivedImageFolder(ImageFolder):
+    """Base class of data sets that are an archive of class folders, which states `resources`.
 
     Args:
-        folder: the data set's folder.
-        images: the folder of the class folders.
-        resource: the archive.
-        download: get and unpack it, if the images are missing.
+        folder: the folder that the archive is unpacked into.
+        class_root: the folder of the class folders, below it.
         transform: applied to each image.
         target_transform: applied to each class number.
+        download: get and unpack the archive, if the images are missing.
+
+    Raises:
+        RuntimeError: the images are missing.
+        ConnectionError: they cannot be downloaded.
     """
+
+    resources: ClassVar[Sequence[Resource]] = ()
 
     def __init__(
         self,
-        folder: Path,
-        images: Path,
-        resource: Resource,
-        download: bool,
+        folder: str | Path,
+        class_root: str,
         transform: Callable | None,
         target_transform: Callable | None,
+        download: bool,
     ) -> None:
-        provide(type(self).__name__, folder, [images], [resource], download)
+        folder = Path(folder).expanduser()
+        images = folder / class_root
+        provide(type(self).__name__, folder, [images], self.resources, download)
         super().__init__(images, transform, target_transform)
+
+
+class SplitImageFolder(ArchivedImageFolder):
+    """Base class of data sets that are an archive of splits with class folders.
+
+    A subclass states `class_roots`.
+
+    Args:
+        root: folder that the archive is unpacked into.
+        split: one of the keys of `class_roots`.
+        transform: applied to each image.
+        target_transform: applied to each class number.
+        download: get and unpack the archive, if the images are missing.
+
+    Attributes:
+        class_roots: the folder of the class folders of each split.
+
+    Raises:
+        ValueError: an unknown `split`.
+    """
+
+    class_roots: ClassVar[Mapping[str, str]] = {}
+
+    def __init__(
+        self,
+        root: str | Path,
+        split: str = "train",
+        transform: Callable | None = None,
+        target_transform: Callable | None = None,
+        download: bool = False,
+    ) -> None:
+        self.split = verify_str_arg(split, "split", self.class_roots)
+        super().__init__(root, self.class_roots[split], transform, target_transform, download)
+
+
+def list_class_files(
+    folder: Path, classes: Iterable[str], suffix: str = ""
+) -> tuple[list[Path], list[int]]:
+    """Return the files in the folders of some classes, and the class number of each.
+
+    Args:
+        folder: the folder of the class folders.
+        classes: their names, in the order of the class numbers.
+        suffix: the ending of the files.
+    """
+    samples = [
+        (folder / name / file, number)
+        for number, name in enumerate(classes)
+        for file in list_files(folder / name, suffix)
+    ]
+    return [path for path, _ in samples], [number for _, number in samples]
 
 
 def check_target_types(given: str | Sequence[str], valid: Sequence[str]) -> list[str]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
-from flowvision.datasets.resources import ImageDataset, Resource, class_indices, read_lines
+from flowvision.datasets.resources import ListedImageDataset, Resource, class_indices, read_lines
 
 
-class SUN397(ImageDataset):
+class SUN397(ListedImageDataset):
     """108,753 photos of 397 kinds of scenes, at least 100 of each.
 
     Xiao et al., "SUN Database: Large-scale Scene Recognition from Abbey to Zoo", 2010.
@@ -34,19 +33,15 @@ class SUN397(ImageDataset):
         ),
     )
 
-    def __init__(
-        self,
-        root: str | Path,
-        transform: Callable | None = None,
-        target_transform: Callable | None = None,
-        download: bool = False,
-    ) -> None:
-        super().__init__(root, transform=transform, target_transform=target_transform)
-        folder = self.root / "SUN397"
-        list_file = folder / "ClassName.txt"
-        self.provide(self.root, [list_file], download)
+    def needed(self) -> list[Path]:
+        """Return the list of classes."""
+        return [self.folder / "SUN397" / "ClassName.txt"]
+
+    def read(self) -> tuple[list[Path], list[int]]:
+        """Return the images, and the class number of each."""
+        (list_file,) = self.needed()
         self.classes = [line[3:] for line in read_lines(list_file)]  # they begin with /a/, /b/ ...
         self.class_to_idx = class_indices(self.classes)
-        self.images = sorted(folder.rglob("sun_*.jpg"))
-        scenes = ["/".join(path.relative_to(folder).parts[1:-1]) for path in self.images]
-        self.targets = [self.class_to_idx[scene] for scene in scenes]
+        images = sorted(list_file.parent.rglob("sun_*.jpg"))
+        names = ["/".join(path.relative_to(list_file.parent).parts[1:-1]) for path in images]
+        return images, [self.class_to_idx[name] for name in names]
