@@ -230,7 +230,7 @@ class _Spots(ImageDataset):
 
     def __init__(self, root: Path, resource: Resource, download: bool) -> None:
         super().__init__(root)
-        self.provide(self.root, [self.root / "spots"], download, [resource])
+        self.ensure_files(self.root, [self.root / "spots"], download, [resource])
         self.images = sorted((self.root / "spots").iterdir())
         self.targets = [0] * len(self.images)
 

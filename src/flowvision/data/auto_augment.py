@@ -41,13 +41,13 @@ from flowvision.data.augment_operations import (
 HParams = Mapping[str, Any] | None
 
 
-def _options(config: str, kind: str | None, permitted: str) -> tuple[str, dict[str, str]]:
+def _options(config: str, kind: str | None, allowed: str) -> tuple[str, dict[str, str]]:
     """Return the first section of a description and the options in the others.
 
     Args:
         config: sections joined by dashes, such as ``"rand-m9-mstd0.5"``.
         kind: what the first section must be.
-        permitted: names of options.
+        allowed: names of options.
 
     Raises:
         ValueError: another first section, or an option that is not permitted.
@@ -59,9 +59,9 @@ def _options(config: str, kind: str | None, permitted: str) -> tuple[str, dict[s
     for section in sections:
         match = re.fullmatch(r"(t)(\w*)|([a-z]+)([\d.]+|inf)", section)
         name, value = (match[1] or match[3], match[2] or match[4]) if match else (section, "")
-        if name not in permitted.split():
+        if name not in allowed.split():
             raise ValueError(
-                f"unknown option {section!r} in {config!r}; permitted: {permitted}, with a number"
+                f"unknown option {section!r} in {config!r}; permitted: {allowed}, with a number"
             )
         options[name] = value
     return first, options
@@ -154,10 +154,10 @@ def auto_augment_policy(name: str = "v0", hparams: HParams = None) -> list[list[
     """
     if name not in _POLICIES:
         raise ValueError(f"unknown AutoAugment policy {name!r}; known: {', '.join(_POLICIES)}")
-    policy, posterization = _POLICIES[name]
+    policy, bits = _POLICIES[name]
     return [
         [
-            AugmentOp(posterization if "Posterize" in each else each, prob, level, hparams)
+            AugmentOp(bits if "Posterize" in each else each, prob, level, hparams)
             for each, prob, level in changes
         ]
         for changes in policy
@@ -441,7 +441,7 @@ class AugMixAugment:
         weights = np.random.dirichlet([self.alpha] * self.width).astype(np.float32)
         share = np.float32(np.random.beta(self.alpha, self.alpha))
         if self.blended:
-            return self._blend(img, weights * share)
+            return self._mix(img, weights * share)
         mixed = np.zeros_like(np.asarray(img), np.float32)
         for weight in weights:
             mixed += weight * np.asarray(self._chain(img), np.float32)
@@ -454,7 +454,7 @@ class AugMixAugment:
             img = self.ops[index](img)
         return img
 
-    def _blend(self, img: Image.Image, weights: np.ndarray) -> Image.Image:
+    def _mix(self, img: Image.Image, weights: np.ndarray) -> Image.Image:
         mixed = img
         for index, weight in enumerate(weights):
             # Later chains take their weight off this one, too.

@@ -91,16 +91,16 @@ def rand_bbox(
         True
     """
     sides = []
-    centres = []
+    centers = []
     for length in img_shape[-2:]:
         cut = int(length * np.sqrt(1 - lam))
         space = int(margin * cut)
-        centres.append(np.random.randint(space, length - space, size=count))
+        centers.append(np.random.randint(space, length - space, size=count))
         sides.append((length, cut))
     edges = []
-    for (length, cut), centre in zip(sides, centres, strict=True):
-        edges.append(np.clip(centre - cut // 2, 0, length))
-        edges.append(np.clip(centre + (cut + 1) // 2, 0, length))
+    for (length, cut), center in zip(sides, centers, strict=True):
+        edges.append(np.clip(center - cut // 2, 0, length))
+        edges.append(np.clip(center + (cut + 1) // 2, 0, length))
     return edges[0], edges[1], edges[2], edges[3]
 
 
@@ -299,8 +299,8 @@ class Mixup:
 
     def _draw_cut(self, count: int | None) -> Any:
         if self.mixup_alpha > 0 and self.cutmix_alpha > 0:
-            drawn = np.random.rand() if count is None else np.random.rand(count)
-            return drawn < self.switch_prob
+            sample = np.random.rand() if count is None else np.random.rand(count)
+            return sample < self.switch_prob
         only = self.cutmix_alpha > 0
         return only if count is None else np.full(count, only)
 

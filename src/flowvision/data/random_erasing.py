@@ -85,8 +85,8 @@ class RandomErasing:
         return flow.where(constant_like(input, masks), written, batch).reshape(*input.shape)
 
     def _color_size(self, height: int, width: int) -> tuple[int, int]:
-        several = self.mode != "const" and (self.mode == "pixel" or self.max_count > 1)
-        return (height, width) if several else (1, 1)
+        is_many = self.mode != "const" and (self.mode == "pixel" or self.max_count > 1)
+        return (height, width) if is_many else (1, 1)
 
     def _erase(self, mask: np.ndarray, colors: np.ndarray) -> None:
         """Draw rectangles of one image into its mask, and their colors."""

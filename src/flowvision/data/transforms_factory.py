@@ -160,9 +160,9 @@ def transforms_imagenet_train(
 
 
 def _augmentation(config: str, img_size: Size, interpolation: str, mean: Sequence[float]) -> Any:
-    shorter = img_size if isinstance(img_size, int) else min(img_size)
+    min_side = img_size if isinstance(img_size, int) else min(img_size)
     hparams: dict[str, Any] = {
-        "translate_const": int(shorter * 0.45),
+        "translate_const": int(min_side * 0.45),
         "img_mean": tuple(min(255, round(255 * each)) for each in mean),
     }
     if interpolation != "random":

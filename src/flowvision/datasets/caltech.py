@@ -17,7 +17,7 @@ from flowvision.datasets.resources import (
 from flowvision.datasets.utils import list_dir
 
 # Four classes have another name among the outlines.
-_OUTLINED_AS = {
+_ANNOTATION_NAMES = {
     "Faces": "Faces_2",
     "Faces_easy": "Faces_3",
     "Motorbikes": "Motorbikes_16",
@@ -66,20 +66,20 @@ class Caltech101(ImageDataset):
         super().__init__(folder, transform=transform, target_transform=target_transform)
         self.target_type = check_target_types(target_type, ("category", "annotation"))
         images = self.root / "101_ObjectCategories"
-        self.provide(self.root, [images], download)
+        self.ensure_files(self.root, [images], download)
         # Not a class: whatever the search engine found.
         self.categories = [name for name in list_dir(images) if name != "BACKGROUND_Google"]
         self.images, self.y = list_class_files(images, self.categories, ".jpg")
 
     def target(self, index: int) -> Any:
         """Return the class number of an image, its outline, or both."""
-        read = {"category": lambda: self.y[index], "annotation": lambda: self._outline(index)}
+        read = {"category": lambda: self.y[index], "annotation": lambda: self._annotation(index)}
         return one_or_all([read[kind]() for kind in self.target_type])
 
-    def _outline(self, index: int) -> Any:
+    def _annotation(self, index: int) -> Any:
         name = self.categories[self.y[index]]
         file = self.images[index].name.replace("image", "annotation").replace(".jpg", ".mat")
-        path = self.root / "Annotations" / _OUTLINED_AS.get(name, name) / file
+        path = self.root / "Annotations" / _ANNOTATION_NAMES.get(name, name) / file
         return read_matlab(path)["obj_contour"]
 
 
@@ -118,7 +118,7 @@ class Caltech256(ImageDataset):
         folder = Path(root).expanduser() / "caltech256"
         super().__init__(folder, transform=transform, target_transform=target_transform)
         images = self.root / "256_ObjectCategories"
-        self.provide(self.root, [images], download)
+        self.ensure_files(self.root, [images], download)
         self.categories = list_dir(images)
         self.images, self.y = list_class_files(images, self.categories, ".jpg")
         self.targets = self.y

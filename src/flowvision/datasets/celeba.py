@@ -122,8 +122,8 @@ class CelebA(SplitImageDataset):
         folder = self.folder / "img_align_celeba"
         return [folder / parts[row][0] for row in rows], []
 
-    def _table(self, name: str, headings: int) -> np.ndarray:
-        lines = read_lines(self.folder / name)[headings:]
+    def _table(self, name: str, num_header_lines: int) -> np.ndarray:
+        lines = read_lines(self.folder / name)[num_header_lines:]
         return np.array([line.split()[1:] for line in lines], np.int64)
 
     def target(self, index: int) -> Any:

@@ -11,7 +11,7 @@ from flowvision.datasets.resources import ImageDataset, check_target_types, one_
 from flowvision.datasets.utils import extract_archive, list_dir, list_files, verify_str_arg
 from oneflow.data.vision.image import pillow
 
-_ENDINGS = {
+_SUFFIXES = {
     "instance": "instanceIds.png",
     "semantic": "labelIds.png",
     "color": "color.png",
@@ -57,12 +57,12 @@ class Cityscapes(ImageDataset):
         super().__init__(root, transforms, transform, target_transform)
         verify_str_arg(mode, "mode", _SPLITS)
         self.split = verify_str_arg(split, "split", _SPLITS[mode])
-        self.target_type = check_target_types(target_type, tuple(_ENDINGS))
+        self.target_type = check_target_types(target_type, tuple(_SUFFIXES))
         self.mode = {"fine": "gtFine", "coarse": "gtCoarse"}[mode]
         self.images_dir = self.root / "leftImg8bit" / split
         self.targets_dir = self.root / self.mode / split
         self._unpack()
-        self.provide(self.root, [self.images_dir, self.targets_dir], download=False)
+        self.ensure_files(self.root, [self.images_dir, self.targets_dir], download=False)
         self.images = [
             self.images_dir / city / file
             for city in list_dir(self.images_dir)
@@ -84,7 +84,7 @@ class Cityscapes(ImageDataset):
 
     def _target_path(self, image: Path, kind: str) -> Path:
         before = image.name.partition("_leftImg8bit")[0]
-        return self.targets_dir / image.parent.name / f"{before}_{self.mode}_{_ENDINGS[kind]}"
+        return self.targets_dir / image.parent.name / f"{before}_{self.mode}_{_SUFFIXES[kind]}"
 
     def target(self, index: int) -> Any:
         """Return the targets of a photo."""

@@ -45,9 +45,9 @@ class CLEVRClassification(SplitImageDataset):
         images = sorted(self.needed()[0].iterdir())
         if self.split == "test":
             return images, [None] * len(images)
-        scenes = self.folder / "CLEVR_v1.0" / "scenes" / f"CLEVR_{self.split}_scenes.json"
+        file = self.folder / "CLEVR_v1.0" / "scenes" / f"CLEVR_{self.split}_scenes.json"
         counts = {
-            scene["image_filename"]: len(scene["objects"])
-            for scene in json.loads(scenes.read_text())["scenes"]
+            entry["image_filename"]: len(entry["objects"])
+            for entry in json.loads(file.read_text())["scenes"]
         }
         return images, [counts[image.name] for image in images]

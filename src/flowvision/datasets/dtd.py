@@ -63,10 +63,10 @@ class DTD(SplitImageDataset):
         """Return the images, and the number of the word of each."""
         list_file, folder = self.needed()
         names = read_lines(list_file)
-        words = [name.partition("/")[0] for name in names]
-        self.classes = sorted(set(words))
+        labels = [name.partition("/")[0] for name in names]
+        self.classes = sorted(set(labels))
         self.class_to_idx = class_indices(self.classes)
-        return [folder / name for name in names], [self.class_to_idx[word] for word in words]
+        return [folder / name for name in names], [self.class_to_idx[label] for label in labels]
 
     def extra_repr(self) -> str:
         """Return split and partition."""

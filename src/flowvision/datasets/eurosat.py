@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from flowvision.datasets.resources import ArchivedImageFolder, Resource
+from flowvision.datasets.resources import ArchiveImageFolder, Resource
 
 
-class EuroSAT(ArchivedImageFolder):
+class EuroSAT(ArchiveImageFolder):
     """27,000 pictures of Sentinel-2, 64x64 color pixels, of ten kinds of use of land.
 
     Helber et al., "EuroSAT: A Novel Dataset and Deep Learning Benchmark for Land Use and Land Cover

@@ -52,5 +52,5 @@ class FER2013(SplitImageDataset):
                 {name.strip(): value for name, value in row.items()} for row in csv.DictReader(file)
             ]
         rows = [row for row in rows if row.get("Usage") in (None, *_USAGES[self.split])]
-        faces = [np.array(row["pixels"].split(), np.uint8).reshape(48, 48) for row in rows]
-        return faces, [int(row["emotion"]) if "emotion" in row else None for row in rows]
+        arrays = [np.array(row["pixels"].split(), np.uint8).reshape(48, 48) for row in rows]
+        return arrays, [int(row["emotion"]) if "emotion" in row else None for row in rows]

@@ -79,7 +79,7 @@ class Flickr8k(ImageDataset):
     ) -> None:
         super().__init__(root, transform=transform, target_transform=target_transform)
         self.ann_file = Path(ann_file).expanduser()
-        self.provide(self.root, [self.ann_file], download=False)
+        self.ensure_files(self.root, [self.ann_file], download=False)
         self.annotations = self.read()
         self.ids = sorted(self.annotations)
         self.images = [self.root / name for name in self.ids]
@@ -111,6 +111,6 @@ class Flickr30k(Flickr8k):
         """Return the captions of each photo."""
         captions: dict[str, list[str]] = {}
         for line in read_lines(self.ann_file):
-            photo, caption = line.split("\t")
-            captions.setdefault(photo.rpartition("#")[0], []).append(caption)
+            photo, text = line.split("\t")
+            captions.setdefault(photo.rpartition("#")[0], []).append(text)
         return captions

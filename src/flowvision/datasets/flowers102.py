@@ -7,7 +7,7 @@ from pathlib import Path
 from flowvision.datasets.formats import read_matlab
 from flowvision.datasets.resources import Resource, SplitImageDataset
 
-_SITE = "https://www.robots.ox.ac.uk/~vgg/data/flowers/102"
+_URL = "https://www.robots.ox.ac.uk/~vgg/data/flowers/102"
 _NAMES_OF_SPLITS = {"train": "trnid", "val": "valid", "test": "tstid"}
 
 
@@ -31,9 +31,9 @@ class Flowers102(SplitImageDataset):
     splits = ("train", "val", "test")
     folder_name = "flowers-102"
     resources = (
-        Resource(f"{_SITE}/102flowers.tgz", "52808999861908f626f3c1f4e79d11fa"),
-        Resource(f"{_SITE}/imagelabels.mat", "e0620be6f572b9609742df49c70aed4d", is_archive=False),
-        Resource(f"{_SITE}/setid.mat", "a5357ecc9cb78c4bef273ce3793fc85c", is_archive=False),
+        Resource(f"{_URL}/102flowers.tgz", "52808999861908f626f3c1f4e79d11fa"),
+        Resource(f"{_URL}/imagelabels.mat", "e0620be6f572b9609742df49c70aed4d", is_archive=False),
+        Resource(f"{_URL}/setid.mat", "a5357ecc9cb78c4bef273ce3793fc85c", is_archive=False),
     )
 
     def needed(self) -> list[Path]:

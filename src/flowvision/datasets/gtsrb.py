@@ -10,7 +10,7 @@ from typing import Any
 from flowvision.datasets.folder import make_dataset
 from flowvision.datasets.resources import Resource, SplitImageDataset
 
-_SITE = "https://sid.erda.dk/public/archives/daaeac0d7ce1152aea9b61d9f1e19370"
+_URL = "https://sid.erda.dk/public/archives/daaeac0d7ce1152aea9b61d9f1e19370"
 
 
 class GTSRB(SplitImageDataset):
@@ -34,15 +34,15 @@ class GTSRB(SplitImageDataset):
     folder_name = "gtsrb"
     resources = (
         Resource(
-            f"{_SITE}/GTSRB-Training_fixed.zip",
+            f"{_URL}/GTSRB-Training_fixed.zip",
             "513f3c79a4c5141765e10e952eaa2478",
         ),
         Resource(
-            f"{_SITE}/GTSRB_Final_Test_Images.zip",
+            f"{_URL}/GTSRB_Final_Test_Images.zip",
             "c7e4e6327067d32654124b0fe9e82185",
         ),
         Resource(
-            f"{_SITE}/GTSRB_Final_Test_GT.zip",
+            f"{_URL}/GTSRB_Final_Test_GT.zip",
             "fe31e9c9270bbcd7b84b7f21a9d9d9e5",
         ),
     )

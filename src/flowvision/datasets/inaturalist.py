@@ -16,14 +16,14 @@ from flowvision.datasets.resources import (
 from flowvision.datasets.utils import list_dir, verify_str_arg
 
 CATEGORIES_2021 = ["kingdom", "phylum", "class", "order", "family", "genus"]
-_SITE = "https://ml-inat-competition-datasets.s3.amazonaws.com"
+_URL = "https://ml-inat-competition-datasets.s3.amazonaws.com"
 DATASET_URLS = {
-    "2017": f"{_SITE}/2017/train_val_images.tar.gz",
-    "2018": f"{_SITE}/2018/train_val2018.tar.gz",
-    "2019": f"{_SITE}/2019/train_val2019.tar.gz",
-    "2021_train": f"{_SITE}/2021/train.tar.gz",
-    "2021_train_mini": f"{_SITE}/2021/train_mini.tar.gz",
-    "2021_valid": f"{_SITE}/2021/val.tar.gz",
+    "2017": f"{_URL}/2017/train_val_images.tar.gz",
+    "2018": f"{_URL}/2018/train_val2018.tar.gz",
+    "2019": f"{_URL}/2019/train_val2019.tar.gz",
+    "2021_train": f"{_URL}/2021/train.tar.gz",
+    "2021_train_mini": f"{_URL}/2021/train_mini.tar.gz",
+    "2021_valid": f"{_URL}/2021/val.tar.gz",
 }
 DATASET_MD5 = {
     "2017": "7c784ea5e424efaec655bd392f87301f",
@@ -77,7 +77,7 @@ class INaturalist(ImageDataset):
         self.target_type = check_target_types(target_type, ("full", *ranks))
         self._get(download)
         self.categories_index: dict[str, dict[str, int]] = {rank: {} for rank in ranks}
-        read = self._read_2021 if version.startswith("2021") else self._read_earlier
+        read = self._read_2021 if version.startswith("2021") else self._read_before_2021
         self.all_categories, self._ranks = read()
         self.images, self._species = list_class_files(self.root, self.all_categories)
 
@@ -88,7 +88,7 @@ class INaturalist(ImageDataset):
         if download and not self.root.exists():
             archive.download(self.root.parent)
             unpacked.rename(self.root)
-        self.provide(self.root, [self.root], download=False, resources=[archive])
+        self.ensure_files(self.root, [self.root], download=False, resources=[archive])
 
     def _number(self, rank: str, name: str) -> int:
         numbers = self.categories_index[rank]
@@ -96,19 +96,19 @@ class INaturalist(ImageDataset):
 
     def _read_2021(self) -> tuple[list[str], list[dict[str, int]]]:
         """Return the folders, ``00000_kingdom_..._genus_species``, and the numbers of the ranks."""
-        folders, ranks = list_dir(self.root), []
-        for number, folder in enumerate(folders):
-            first, *names = folder.split("_")
-            if len(names) != 7 or first != f"{number:05d}":
+        names, ranks = list_dir(self.root), []
+        for number, folder in enumerate(names):
+            first, *parts = folder.split("_")
+            if len(parts) != 7 or first != f"{number:05d}":
                 raise RuntimeError(
                     f"the folder number {number} in `{self.root}` should begin with {number:05d} "
                     f"and have seven names after it, got {folder}"
                 )
-            pairs = zip(CATEGORIES_2021, names[:6], strict=True)
+            pairs = zip(CATEGORIES_2021, parts[:6], strict=True)
             ranks.append({rank: self._number(rank, name) for rank, name in pairs})
-        return folders, ranks
+        return names, ranks
 
-    def _read_earlier(self) -> tuple[list[str], list[dict[str, int]]]:
+    def _read_before_2021(self) -> tuple[list[str], list[dict[str, int]]]:
         """Return the folders, ``super/name`` (2017) or ``super/number``, and their numbers."""
         found: dict[int, tuple[str, dict[str, int]]] = {}
         for group in list_dir(self.root):
@@ -120,9 +120,9 @@ class INaturalist(ImageDataset):
                 if number in found:
                     raise RuntimeError(f"there are two folders of the species {number}")
                 found[number] = (f"{group}/{name}", above)
-        absent = sorted(set(range(len(found))) - set(found))
-        if absent:
-            raise RuntimeError(f"there is no folder of the species {absent[0]} in `{self.root}`")
+        missing = sorted(set(range(len(found))) - set(found))
+        if missing:
+            raise RuntimeError(f"there is no folder of the species {missing[0]} in `{self.root}`")
         both = [found[number] for number in range(len(found))]
         return [folder for folder, _ in both], [ranks for _, ranks in both]
 

@@ -9,7 +9,7 @@ from typing import Any
 from flowvision.datasets.resources import ImageDataset, Resource, read_lines
 from flowvision.datasets.utils import list_files
 
-_SITE = "https://s3.eu-central-1.amazonaws.com/avg-kitti"
+_URL = "https://s3.eu-central-1.amazonaws.com/avg-kitti"
 
 
 class Kitti(ImageDataset):
@@ -33,8 +33,8 @@ class Kitti(ImageDataset):
 
     # The publishers state no checksums.
     resources = (
-        Resource(f"{_SITE}/data_object_image_2.zip"),
-        Resource(f"{_SITE}/data_object_label_2.zip"),
+        Resource(f"{_URL}/data_object_image_2.zip"),
+        Resource(f"{_URL}/data_object_label_2.zip"),
     )
 
     def __init__(
@@ -51,7 +51,7 @@ class Kitti(ImageDataset):
         raw = self.root / "Kitti" / "raw"
         part = raw / ("training" if train else "testing")
         images, labels = part / "image_2", part / "label_2"
-        self.provide(raw, [images, labels] if train else [images], download)
+        self.ensure_files(raw, [images, labels] if train else [images], download)
         self.images = [images / name for name in list_files(images, ".png")]
         self.targets = [labels / f"{image.stem}.txt" if train else None for image in self.images]
 
@@ -61,14 +61,14 @@ class Kitti(ImageDataset):
         return None if labels is None else [_box(line.split(" ")) for line in read_lines(labels)]
 
 
-def _box(words: list[str]) -> dict[str, Any]:
+def _box(fields: list[str]) -> dict[str, Any]:
     return {
-        "type": words[0],
-        "truncated": float(words[1]),
-        "occluded": int(words[2]),
-        "alpha": float(words[3]),
-        "bbox": [float(each) for each in words[4:8]],
-        "dimensions": [float(each) for each in words[8:11]],
-        "location": [float(each) for each in words[11:14]],
-        "rotation_y": float(words[14]),
+        "type": fields[0],
+        "truncated": float(fields[1]),
+        "occluded": int(fields[2]),
+        "alpha": float(fields[3]),
+        "bbox": [float(each) for each in fields[4:8]],
+        "dimensions": [float(each) for each in fields[8:11]],
+        "location": [float(each) for each in fields[11:14]],
+        "rotation_y": float(fields[14]),
     }

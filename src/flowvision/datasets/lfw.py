@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from flowvision.datasets.resources import ImageDataset, class_indices, read_lines
 from flowvision.datasets.utils import verify_str_arg
 
-_FOLDERS = {
+_DIRS = {
     "original": "lfw",
     "funneled": "lfw_funneled",
     "deepfunneled": "lfw-deepfunneled",
@@ -39,11 +39,11 @@ class _LFW(ImageDataset):
         folder = Path(root).expanduser() / "lfw-py"
         super().__init__(folder, transform=transform, target_transform=target_transform)
         self.split = verify_str_arg(split, "split", _LISTS)
-        self.image_set = verify_str_arg(image_set, "image_set", _FOLDERS)
-        self.images_dir = self.root / _FOLDERS[image_set]
+        self.image_set = verify_str_arg(image_set, "image_set", _DIRS)
+        self.images_dir = self.root / _DIRS[image_set]
         self.labels_file = self.root / f"{self._view}{_LISTS[split]}.txt"
         names = [self.root / name for name in self._name_files]
-        self.provide(self.root, [self.labels_file, self.images_dir, *names], download)
+        self.ensure_files(self.root, [self.labels_file, self.images_dir, *names], download)
         self.read()
 
     def read(self) -> None:

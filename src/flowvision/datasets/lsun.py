@@ -15,7 +15,7 @@ from flowvision.datasets.vision import VisionDataset
 from oneflow.data.vision.datasets import require_files
 from oneflow.data.vision.image import pillow
 
-_SCENES = (
+_CATEGORIES = (
     "bedroom",
     "bridge",
     "church_outdoor",
@@ -89,7 +89,7 @@ class LSUN(VisionDataset):
         target_transform: Callable | None = None,
     ) -> None:
         super().__init__(root, transform=transform, target_transform=target_transform)
-        self.classes = _databases(classes)
+        self.classes = _class_names(classes)
         self.dbs = [LSUNClass(self.root / f"{name}_lmdb", transform) for name in self.classes]
         self.indices = list(itertools.accumulate(map(len, self.dbs)))
 
@@ -110,13 +110,13 @@ class LSUN(VisionDataset):
         return f"Classes: {self.classes}"
 
 
-def _databases(classes: str | Sequence[str]) -> list[str]:
+def _class_names(classes: str | Sequence[str]) -> list[str]:
     """Return the names of databases."""
     if isinstance(classes, str):
         split = verify_str_arg(classes, "classes", _SPLITS)
-        return ["test"] if split == "test" else [f"{scene}_{split}" for scene in _SCENES]
+        return ["test"] if split == "test" else [f"{category}_{split}" for category in _CATEGORIES]
     for name in classes:
-        scene, _, split = verify_str_arg(name, "classes").rpartition("_")
-        verify_str_arg(scene, "classes", _SCENES)
+        category, _, split = verify_str_arg(name, "classes").rpartition("_")
+        verify_str_arg(category, "classes", _CATEGORIES)
         verify_str_arg(split, "classes", _SPLITS)
     return list(classes)

@@ -9,8 +9,8 @@ from typing import Any
 from flowvision.datasets.resources import ImageDataset, Resource, list_class_files
 from flowvision.datasets.utils import list_dir
 
-_SITE = "https://raw.githubusercontent.com/brendenlake/omniglot/master/python"
-_ARCHIVES = {
+_URL = "https://raw.githubusercontent.com/brendenlake/omniglot/master/python"
+_MD5 = {
     "images_background": "68d2efa1b9178cc56df9314c21c6e718",
     "images_evaluation": "6b91aef0f799c5bb55b94e3f2daec811",
 }
@@ -45,8 +45,8 @@ class Omniglot(ImageDataset):
         self.background = background
         name = "images_background" if background else "images_evaluation"
         self.target_folder = self.root / name
-        archive = Resource(f"{_SITE}/{name}.zip", _ARCHIVES[name])
-        self.provide(self.root, [self.target_folder], download, [archive])
+        archive = Resource(f"{_URL}/{name}.zip", _MD5[name])
+        self.ensure_files(self.root, [self.target_folder], download, [archive])
         characters = [
             f"{alphabet}/{character}"
             for alphabet in list_dir(self.target_folder)

@@ -17,7 +17,7 @@ from flowvision.datasets.resources import (
 from flowvision.datasets.utils import verify_str_arg
 from oneflow.data.vision.image import pillow
 
-_SITE = "https://www.robots.ox.ac.uk/~vgg/data/pets/data"
+_URL = "https://www.robots.ox.ac.uk/~vgg/data/pets/data"
 
 
 class OxfordIIITPet(ImageDataset):
@@ -48,8 +48,8 @@ class OxfordIIITPet(ImageDataset):
     """
 
     resources = (
-        Resource(f"{_SITE}/images.tar.gz", "5c4f3ee8e5d25df40f4fd59a7f44e54c"),
-        Resource(f"{_SITE}/annotations.tar.gz", "95a8c909bbe2e81eed6a22bccdf3f68f"),
+        Resource(f"{_URL}/images.tar.gz", "5c4f3ee8e5d25df40f4fd59a7f44e54c"),
+        Resource(f"{_URL}/annotations.tar.gz", "95a8c909bbe2e81eed6a22bccdf3f68f"),
     )
 
     def __init__(
@@ -68,12 +68,12 @@ class OxfordIIITPet(ImageDataset):
         self.target_types = check_target_types(target_types, kinds)
         folder = self.root / "oxford-iiit-pet"
         images, list_file = folder / "images", folder / "annotations" / f"{split}.txt"
-        self.provide(folder, [images, list_file], download)
+        self.ensure_files(folder, [images, list_file], download)
         rows = [line.split() for line in read_lines(list_file)]  # photo, breed, cat or dog, number
         self.images = [images / f"{row[0]}.jpg" for row in rows]
         self._breeds = [int(row[1]) - 1 for row in rows]
         self._animals = [int(row[2]) - 1 for row in rows]
-        self._outlines = [folder / "annotations" / "trimaps" / f"{row[0]}.png" for row in rows]
+        self._masks = [folder / "annotations" / "trimaps" / f"{row[0]}.png" for row in rows]
         names = {number: row[0] for number, row in zip(self._breeds, rows, strict=True)}
         self.classes = [
             names[number].rpartition("_")[0].replace("_", " ").title() for number in sorted(names)
@@ -87,6 +87,6 @@ class OxfordIIITPet(ImageDataset):
         read = {
             "category": lambda: self._breeds[index],
             "binary-category": lambda: self._animals[index],
-            "segmentation": lambda: pillow().open(self._outlines[index]),
+            "segmentation": lambda: pillow().open(self._masks[index]),
         }
         return one_or_all([read[kind]() for kind in self.target_types])

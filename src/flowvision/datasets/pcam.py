@@ -46,7 +46,7 @@ class PCAM(SplitImageDataset):
     splits = ("train", "val", "test")
     folder_name = "pcam"
 
-    def archives(self) -> tuple[Resource, ...]:
+    def files(self) -> tuple[Resource, ...]:
         """Return the files of the split."""
         return tuple(
             Resource.on_google_drive(file_id, md5, f"{path.name}.gz")

@@ -9,21 +9,24 @@ from typing import Any
 import numpy as np
 
 import oneflow as flow
-from flowvision.datasets.resources import Resource, provide, read_lines
+from flowvision.datasets.resources import Resource, ensure_files, read_lines
 from flowvision.datasets.utils import list_files, verify_str_arg
 from flowvision.datasets.vision import VisionDataset
 from oneflow.data.vision.image import pillow
 
 _SIDE = 64
-_HARRIS, _ORIGINAL = "http://matthewalunbrown.com/patchdata", "http://icvl.ee.ic.ac.uk/vbalnt"
+_HARRIS_URL, _ORIGINAL_URL = (
+    "http://matthewalunbrown.com/patchdata",
+    "http://icvl.ee.ic.ac.uk/vbalnt",
+)
 # The archive's folder on the network and MD5, mean and deviation of the patches, their number.
 _PLACES = {
-    "notredame": (_ORIGINAL, "509eda8535847b8c0a90bbb210c83484", 0.4854, 0.1864, 468159),
-    "yosemite": (_ORIGINAL, "533b2e8eb7ede31be40abc317b2fd4f0", 0.4844, 0.1818, 633587),
-    "liberty": (_ORIGINAL, "fdd9152f138ea5ef2091746689176414", 0.4437, 0.2019, 450092),
-    "notredame_harris": (_HARRIS, "69f8c90f78e171349abdf0307afefe4d", 0.4854, 0.1864, 325295),
-    "yosemite_harris": (_HARRIS, "a73253d1c6fbd3ba2613c45065c00d46", 0.4844, 0.1818, 450912),
-    "liberty_harris": (_HARRIS, "c731fcfb3abb4091110d0ae8c7ba182c", 0.4437, 0.2019, 379587),
+    "notredame": (_ORIGINAL_URL, "509eda8535847b8c0a90bbb210c83484", 0.4854, 0.1864, 468159),
+    "yosemite": (_ORIGINAL_URL, "533b2e8eb7ede31be40abc317b2fd4f0", 0.4844, 0.1818, 633587),
+    "liberty": (_ORIGINAL_URL, "fdd9152f138ea5ef2091746689176414", 0.4437, 0.2019, 450092),
+    "notredame_harris": (_HARRIS_URL, "69f8c90f78e171349abdf0307afefe4d", 0.4854, 0.1864, 325295),
+    "yosemite_harris": (_HARRIS_URL, "a73253d1c6fbd3ba2613c45065c00d46", 0.4844, 0.1818, 450912),
+    "liberty_harris": (_HARRIS_URL, "c731fcfb3abb4091110d0ae8c7ba182c", 0.4437, 0.2019, 379587),
 }
 _INFO, _MATCHES = "info.txt", "m50_100000_100000_0.txt"
 
@@ -65,11 +68,11 @@ class PhotoTour(VisionDataset):
         super().__init__(root, transform=transform)
         self.name = verify_str_arg(name, "name", _PLACES)
         self.train = train
-        site, md5, self.mean, self.std, count = _PLACES[name]
+        base_url, md5, self.mean, self.std, count = _PLACES[name]
         self.data_dir = self.root / name
         needed = [self.data_dir / _INFO, self.data_dir / _MATCHES]
-        archive = Resource(f"{site}/{name}.zip", md5, folder=name)
-        provide("PhotoTour", self.root, needed, [archive], download)
+        archive = Resource(f"{base_url}/{name}.zip", md5, folder=name)
+        ensure_files("PhotoTour", self.root, needed, [archive], download)
         self.data = read_image_file(self.data_dir, "bmp", count)
         self.labels = read_info_file(self.data_dir, _INFO)
         self.matches = read_matches_files(self.data_dir, _MATCHES)

@@ -10,7 +10,7 @@ from flowvision.datasets.folder import default_loader
 from flowvision.datasets.resources import ImageDataset, Resource, read_lines
 from flowvision.datasets.utils import verify_str_arg
 
-_SITE = "http://data.csail.mit.edu/places/places365"
+_URL = "http://data.csail.mit.edu/places/places365"
 _LISTS = {
     "standard": "35a0585fee1fa656440f3ab298f8479c",
     "challenge": "70a8307e459c3de41690a7c76c931734",
@@ -85,7 +85,7 @@ class Places365(ImageDataset):
         self.imgs, self.targets = self.load_file_list(download)
         if download:
             self.download_images()
-        self.provide(self.root, [self.images_dir], False, [self._archive()])
+        self.ensure_files(self.root, [self.images_dir], False, [self._archive()])
         self.images = [path for path, _ in self.imgs]
 
     @property
@@ -102,12 +102,12 @@ class Places365(ImageDataset):
 
     def _archive(self) -> Resource:
         name, md5 = _IMAGES[self.split, self.small]
-        return Resource(f"{_SITE}/{name}", md5)
+        return Resource(f"{_URL}/{name}", md5)
 
     def _list(self, name: str, download: bool) -> list[list[str]]:
         """Return the words of the lines of a list."""
-        lists = Resource(f"{_SITE}/filelist_places365-{self.variant}.tar", _LISTS[self.variant])
-        self.provide(self.root, [self.root / name], download, [lists])
+        lists = Resource(f"{_URL}/filelist_places365-{self.variant}.tar", _LISTS[self.variant])
+        self.ensure_files(self.root, [self.root / name], download, [lists])
         return [line.split() for line in read_lines(self.root / name)]
 
     def load_categories(self, download: bool = True) -> tuple[list[str], dict[str, int]]:
@@ -127,7 +127,7 @@ class Places365(ImageDataset):
 
     def download_images(self) -> None:
         """Get and unpack the images, unless their folder is there."""
-        self.provide(self.root, [self.images_dir], True, [self._archive()])
+        self.ensure_files(self.root, [self.images_dir], True, [self._archive()])
 
     def load(self, image: str) -> Any:
         """Return an image as `loader` loads it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -64,7 +64,7 @@ class Resource:
             download_url(self.url, folder, self.name, self.md5)
 
 
-def provide(
+def ensure_files(
     name: str,
     folder: Path,
     needed: Sequence[Path],
@@ -110,7 +110,7 @@ class ImageDataset(VisionDataset):
     images: Images = ()
     targets: Sequence[Any] = ()
 
-    def provide(
+    def ensure_files(
         self,
         folder: Path,
         needed: Iterable[Path],
@@ -118,8 +118,8 @@ class ImageDataset(VisionDataset):
         resources: Sequence[Resource] | None = None,
     ) -> None:
         """Download what is missing, see the function of this name."""
-        files = self.resources if resources is None else resources
-        provide(type(self).__name__, folder, list(needed), files, download, self.source)
+        chosen = self.resources if resources is None else resources
+        ensure_files(type(self).__name__, folder, list(needed), chosen, download, self.source)
 
     def load(self, image: Any) -> Any:
         """Return an entry of `images` as a Pillow image."""
@@ -136,7 +136,7 @@ class ImageDataset(VisionDataset):
         return len(self.images)
 
 
-class ListedImageDataset(ImageDataset):
+class ListImageDataset(ImageDataset):
     """Base class of data sets that are read as one list of images and one of targets.
 
     A subclass states `folder_name`, and defines `needed` and `read`.
@@ -166,10 +166,10 @@ class ListedImageDataset(ImageDataset):
     ) -> None:
         super().__init__(root, transform=transform, target_transform=target_transform)
         self.folder = self.root / self.folder_name
-        self.provide(self.folder, self.needed(), download, self.archives())
+        self.ensure_files(self.folder, self.needed(), download, self.files())
         self.images, self.targets = self.read()
 
-    def archives(self) -> Sequence[Resource]:
+    def files(self) -> Sequence[Resource]:
         """Return what `download` gets: if it differs between splits, not `resources`."""
         return self.resources
 
@@ -182,7 +182,7 @@ class ListedImageDataset(ImageDataset):
         raise NotImplementedError(f"{type(self).__name__} must define `read`")
 
 
-class SplitImageDataset(ListedImageDataset):
+class SplitImageDataset(ListImageDataset):
     """Base class of such data sets whose images are divided into splits.
 
     Args:
@@ -217,7 +217,7 @@ class SplitImageDataset(ListedImageDataset):
         return f"Split: {self.split}"
 
 
-class ArchivedImageFolder(ImageFolder):
+class ArchiveImageFolder(ImageFolder):
     """Base class of data sets that are an archive of class folders, which states `resources`.
 
     Args:
@@ -244,11 +244,11 @@ class ArchivedImageFolder(ImageFolder):
     ) -> None:
         folder = Path(folder).expanduser()
         images = folder / class_root
-        provide(type(self).__name__, folder, [images], self.resources, download)
+        ensure_files(type(self).__name__, folder, [images], self.resources, download)
         super().__init__(images, transform, target_transform)
 
 
-class SplitImageFolder(ArchivedImageFolder):
+class SplitImageFolder(ArchiveImageFolder):
     """Base class of data sets that are an archive of splits with class folders.
 
     A subclass states `class_roots`.
@@ -267,7 +267,7 @@ class SplitImageFolder(ArchivedImageFolder):
         ValueError: an unknown `split`.
     """
 
-    class_roots: ClassVar[Mapping[str, str]] = {}
+    class_roots: ClassVar[dict[str, str]] = {}
 
     def __init__(
         self,

@@ -63,7 +63,9 @@ class SBDataset(ImageDataset):
         list_file = self.root / f"{image_set}.txt"
         if download and not list_file.exists():
             self._download()
-        self.provide(self.root, [list_file, self.root / "img", self.root / "cls"], download=False)
+        self.ensure_files(
+            self.root, [list_file, self.root / "img", self.root / "cls"], download=False
+        )
         names = read_lines(list_file)
         self.images = [self.root / "img" / f"{name}.jpg" for name in names]
         self.masks = [self.root / "cls" / f"{name}.mat" for name in names]
@@ -82,8 +84,8 @@ class SBDataset(ImageDataset):
         known = read_matlab(self.masks[index])["GTcls"][0]
         if self.mode == "segmentation":
             return pillow().fromarray(known["Segmentation"][0])
-        outlines = known["Boundaries"][0]
-        return np.stack([outlines[number][0].toarray() for number in range(_NUM_CLASSES)])
+        boundaries = known["Boundaries"][0]
+        return np.stack([boundaries[number][0].toarray() for number in range(_NUM_CLASSES)])
 
     def extra_repr(self) -> str:
         """Return image set and mode."""

@@ -48,22 +48,22 @@ class SBU(ImageDataset):
             folder / f"SBU_captioned_photo_dataset_{what}.txt" for what in ("urls", "captions")
         )
         is_new = download and not urls.exists()
-        self.provide(self.root, [urls, captions], download)
+        self.ensure_files(self.root, [urls, captions], download)
         # Their lines belong together, empty ones, too.
-        addresses, texts = (path.read_text("utf-8").splitlines() for path in (urls, captions))
+        addresses, lines = (path.read_text("utf-8").splitlines() for path in (urls, captions))
         if is_new:
-            _get_photos(addresses, folder)
-        there = [
+            _download_images(addresses, folder)
+        found = [
             (url.strip().rpartition("/")[2], text.strip())
-            for url, text in zip(addresses, texts, strict=True)
+            for url, text in zip(addresses, lines, strict=True)
             if (folder / url.strip().rpartition("/")[2]).is_file()
         ]
-        self.photos = [photo for photo, _ in there]
-        self.captions = self.targets = [text for _, text in there]
+        self.photos = [photo for photo, _ in found]
+        self.captions = self.targets = [text for _, text in found]
         self.images = [folder / photo for photo in self.photos]
 
 
-def _get_photos(addresses: list[str], folder: Path) -> None:
+def _download_images(addresses: list[str], folder: Path) -> None:
     for url in addresses:
         try:
             download_url(url.strip(), folder)

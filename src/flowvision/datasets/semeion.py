@@ -46,7 +46,7 @@ class SEMEION(ImageDataset):
     ) -> None:
         super().__init__(root, transform=transform, target_transform=target_transform)
         file = self.root / "semeion.data"
-        self.provide(self.root, [file], download)
+        self.ensure_files(self.root, [file], download)
         rows = np.loadtxt(file, ndmin=2)
         self.images = self.data = (rows[:, :256] * 255).astype(np.uint8).reshape(-1, 16, 16)
         self.labels = rows[:, 256:].argmax(1)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from flowvision.datasets.resources import ListedImageDataset, Resource, class_indices, read_lines
+from flowvision.datasets.resources import ListImageDataset, Resource, class_indices, read_lines
 
 
-class SUN397(ListedImageDataset):
+class SUN397(ListImageDataset):
     """108,753 photos of 397 kinds of scenes, at least 100 of each.
 
     Xiao et al., "SUN Database: Large-scale Scene Recognition from Abbey to Zoo", 2010.

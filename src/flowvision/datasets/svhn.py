@@ -9,7 +9,7 @@ import numpy as np
 from flowvision.datasets.formats import read_matlab
 from flowvision.datasets.resources import Resource, SplitImageDataset
 
-_SITE = "http://ufldl.stanford.edu/housenumbers"
+_URL = "http://ufldl.stanford.edu/housenumbers"
 _MD5 = {
     "train": "e26dedcc434d2e4c54c9b2d4a06d8373",
     "test": "eb5a983be6a315427106f1b164d9cef3",
@@ -40,10 +40,10 @@ class SVHN(SplitImageDataset):
 
     splits = tuple(_MD5)
 
-    def archives(self) -> tuple[Resource, ...]:
+    def files(self) -> tuple[Resource, ...]:
         """Return the file of the split."""
         name = self.needed()[0].name
-        return (Resource(f"{_SITE}/{name}", _MD5[self.split], is_archive=False),)
+        return (Resource(f"{_URL}/{name}", _MD5[self.split], is_archive=False),)
 
     def needed(self) -> list[Path]:
         """Return the file of the split."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from flowvision.datasets.resources import ImageDataset, Resource
 
-_SITE = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/multiclass"
+_URL = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/multiclass"
 _FILES = {
     True: ("usps.bz2", "ec16c51db3855ca6c91edd34d0e9b197"),
     False: ("usps.t.bz2", "8ea070ee2aca1ac39742fdd1ef5ed118"),
@@ -47,8 +47,8 @@ class USPS(ImageDataset):
     ) -> None:
         super().__init__(root, transform=transform, target_transform=target_transform)
         name, md5 = _FILES[train]
-        resource = Resource(f"{_SITE}/{name}", md5, is_archive=False)
-        self.provide(self.root, [self.root / name], download, [resource])
+        resource = Resource(f"{_URL}/{name}", md5, is_archive=False)
+        self.ensure_files(self.root, [self.root / name], download, [resource])
         with bz2.open(self.root / name, "rt") as file:
             rows = [line.split() for line in file]
         # Each line is the class from 1, then position and value of each pixel, from -1 to 1.

@@ -95,24 +95,24 @@ def verify_str_arg(
     where = f" for argument {arg}" if arg else ""
     if not isinstance(value, str):
         raise ValueError(custom_msg or f"Expected type str{where}, but got type {type(value)}.")
-    if valid_values is not None and value not in (words := list(valid_values)):
+    if valid_values is not None and value not in (valid := list(valid_values)):
         raise ValueError(
             custom_msg
-            or f"Unknown value '{value}'{where}. Valid values are {{{iterable_to_str(words)}}}."
+            or f"Unknown value '{value}'{where}. Valid values are {{{iterable_to_str(valid)}}}."
         )
     return value
 
 
 def list_dir(root: str | Path, prefix: bool = False) -> list[str]:
     """Return the names of the folders in a folder, sorted; with `prefix` their paths."""
-    return _listed(root, prefix, Path.is_dir)
+    return _list(root, prefix, Path.is_dir)
 
 
 def list_files(root: str | Path, suffix: str, prefix: bool = False) -> list[str]:
     """Return the names of the files in a folder that end with `suffix`, sorted, or their paths."""
-    return _listed(root, prefix, lambda each: each.is_file() and each.name.endswith(suffix))
+    return _list(root, prefix, lambda each: each.is_file() and each.name.endswith(suffix))
 
 
-def _listed(root: str | Path, prefix: bool, accept: Callable[[Path], bool]) -> list[str]:
+def _list(root: str | Path, prefix: bool, accept: Callable[[Path], bool]) -> list[str]:
     found = sorted(each for each in Path(root).expanduser().iterdir() if accept(each))
     return [str(each) if prefix else each.name for each in found]

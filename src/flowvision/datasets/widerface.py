@@ -59,8 +59,8 @@ class WIDERFace(SplitImageDataset):
 
     def needed(self) -> list[Path]:
         """Return the split's list and folder."""
-        ending = "test_filelist" if self.split == "test" else f"{self.split}_bbx_gt"
-        list_file = self.folder / "wider_face_split" / f"wider_face_{ending}.txt"
+        suffix = "test_filelist" if self.split == "test" else f"{self.split}_bbx_gt"
+        list_file = self.folder / "wider_face_split" / f"wider_face_{suffix}.txt"
         return [list_file, self.folder / f"WIDER_{self.split}" / "images"]
 
     def read(self) -> tuple[list[Path], list[Any]]:
@@ -68,18 +68,18 @@ class WIDERFace(SplitImageDataset):
         list_file, folder = self.needed()
         lines = iter(read_lines(list_file))
         if self.split == "test":
-            photos = [folder / line for line in lines]
-            return photos, [None] * len(photos)
-        photos, targets = [], []
+            paths = [folder / line for line in lines]
+            return paths, [None] * len(paths)
+        paths, targets = [], []
         for photo in lines:
             # A photo without a face has a line of zeros.
             count = max(int(next(lines)), 1)
-            rows = [[int(word) for word in next(lines).split()] for _ in range(count)]
-            photos.append(folder / photo)
-            targets.append(_faces(np.array(rows)))
-        return photos, targets
+            rows = [[int(value) for value in next(lines).split()] for _ in range(count)]
+            paths.append(folder / photo)
+            targets.append(_boxes(np.array(rows)))
+        return paths, targets
 
 
-def _faces(rows: np.ndarray) -> dict[str, flow.Tensor]:
+def _boxes(rows: np.ndarray) -> dict[str, flow.Tensor]:
     columns = {name: rows[:, 4 + index] for index, name in enumerate(_COLUMNS)}
     return {name: flow.tensor(each) for name, each in {"bbox": rows[:, :4], **columns}.items()}

@@ -20,5 +20,5 @@ def make_divisible(
         (24, 16, 48)
     """
     nearest = int(v + divisor / 2) // divisor * divisor
-    rounded = max(divisor if min_value is None else min_value, nearest)
-    return rounded + divisor if rounded < round_limit * v else rounded
+    result = max(divisor if min_value is None else min_value, nearest)
+    return result + divisor if result < round_limit * v else result

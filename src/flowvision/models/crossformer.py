@@ -70,8 +70,8 @@ class GroupAttention(SelfAttention):
     def __init__(self, dim: int, group_size: int, num_heads: int, **options: Any) -> None:
         super().__init__(dim, num_heads, **options)
         self.pos = DynamicPosBias(dim // 4, num_heads)
-        reach = np.arange(1 - group_size, group_size, dtype=np.float32)
-        offsets = np.stack(np.meshgrid(reach, reach, indexing="ij"), axis=-1).reshape(-1, 2)
+        axis = np.arange(1 - group_size, group_size, dtype=np.float32)
+        offsets = np.stack(np.meshgrid(axis, axis, indexing="ij"), axis=-1).reshape(-1, 2)
         self.register_buffer("biases", flow.tensor(offsets))
         self.register_buffer(
             "relative_position_index", flow.tensor(relative_position_index(group_size, group_size))
@@ -145,8 +145,8 @@ class CrossFormerBlock(TransformerBlock):
         groups = self.attn(groups).unflatten(1, (size, size))
         x = window_reverse(groups, size, height, width).flatten(1, 2)
         if self.lsda_flag:
-            turned = (inner[1], inner[0], inner[3], inner[2])
-            x = x.unflatten(1, turned).permute(0, 2, 1, 4, 3, 5).flatten(1, 4)
+            transposed = (inner[1], inner[0], inner[3], inner[2])
+            x = x.unflatten(1, transposed).permute(0, 2, 1, 4, 3, 5).flatten(1, 4)
         return x
 
 

@@ -41,11 +41,11 @@ class PositionalEncodingFourier(nn.Module):
         self.temperature = temperature
         self.token_projection = nn.Conv2d(2 * hidden_dim, dim, 1)
 
-    def waves(self, height: int, width: int) -> np.ndarray:
+    def position_features(self, height: int, width: int) -> np.ndarray:
         """Return the sines and cosines, of shape (1, 2 * hidden_dim, height, width)."""
-        wavelengths = self.temperature ** (2 * np.arange(self.hidden_dim // 2) / self.hidden_dim)
+        periods = self.temperature ** (2 * np.arange(self.hidden_dim // 2) / self.hidden_dim)
         rows, columns = (
-            2 * math.pi * np.arange(1, size + 1)[:, None] / (size + 1e-6) / wavelengths
+            2 * math.pi * np.arange(1, size + 1)[:, None] / (size + 1e-6) / periods
             for size in (height, width)
         )
         encoded = [
@@ -63,8 +63,10 @@ class PositionalEncodingFourier(nn.Module):
 
     def forward(self, height: int, width: int) -> Tensor:
         weight = self.token_projection.weight
-        waves = flow.tensor(self.waves(height, width), dtype=weight.dtype, device=weight.device)
-        return self.token_projection(waves).flatten(2).transpose(1, 2)
+        features = flow.tensor(
+            self.position_features(height, width), dtype=weight.dtype, device=weight.device
+        )
+        return self.token_projection(features).flatten(2).transpose(1, 2)
 
 
 class ConvPatchEmbed(nn.Module):
@@ -184,10 +186,10 @@ class ChannelProcessing(nn.Module):
 
     def forward(self, x: Tensor, H: int, W: int) -> Tensor:
         query, key = (split_heads(each, self.num_heads).softmax(-2) for each in (self.q(x), x))
-        gates = (query.transpose(-1, -2) @ key.mean(-1, keepdim=True)).sigmoid()
-        gates = self.attn_drop(gates * self.temperature)
+        gate = (query.transpose(-1, -2) @ key.mean(-1, keepdim=True)).sigmoid()
+        gate = self.attn_drop(gate * self.temperature)
         values = split_heads(self.norm_v(self.mlp_v(x, H, W)), self.num_heads)
-        return merge_heads(values * gates.transpose(-1, -2))
+        return merge_heads(values * gate.transpose(-1, -2))
 
 
 class FANBlock(nn.Module):
@@ -271,9 +273,9 @@ class ClassAttentionBlock(nn.Module):
         self.gamma2 = nn.Parameter(flow.full((dim,), eta))
 
     def forward(self, x: Tensor) -> Tensor:
-        normalised = self.norm1(x)
-        attended = flow.cat([self.attn(normalised), normalised[:, 1:]], dim=1)
-        x = self.norm2(x + self.gamma1 * attended)
+        normalized = self.norm1(x)
+        out = flow.cat([self.attn(normalized), normalized[:, 1:]], dim=1)
+        x = self.norm2(x + self.gamma1 * out)
         read = self.gamma2 * self.mlp(x[:, :1])
         return x + flow.cat([read, x[:, 1:]], dim=1)
 

@@ -188,11 +188,11 @@ class HighResolutionNet(nn.Module):
         branches = self.stage2(self.transition1([self.layer1(x)]))
         branches = self.stage3(self.transition2(branches))
         branches = self.stage4(self.transition3(branches))
-        increased = [
+        wider = [
             module(branch) for module, branch in zip(self.incre_modules, branches, strict=True)
         ]
-        x = increased[0]
-        for downsample, branch in zip(self.downsamp_modules, increased[1:], strict=True):
+        x = wider[0]
+        for downsample, branch in zip(self.downsamp_modules, wider[1:], strict=True):
             x = branch + downsample(x)
         x = self.global_pool(self.final_layer(x))
         return self.classifier(self.dropout(flow.flatten(x, 1)))

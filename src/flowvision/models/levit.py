@@ -244,7 +244,7 @@ class LeViT(nn.Module):
         self.img_size = img_size
         self.patch_embed = _stem(in_chans, embed_dim[0], attention_activation)
 
-        def perceptron(dim: int) -> nn.Module:
+        def mlp(dim: int) -> nn.Module:
             hidden = mlp_ratio * dim
             return nn.Sequential(
                 Linear_BN(dim, hidden), mlp_activation(), Linear_BN(hidden, dim, bn_weight_init=0)
@@ -257,13 +257,13 @@ class LeViT(nn.Module):
                 before, values = embed_dim[stage - 1], 4
                 shrinking = (before // key_dim, values, attention_activation, 2, side)
                 blocks.append(AttentionSubsample(before, dim, key_dim, *shrinking))
-                blocks.append(Residual(perceptron(dim), drop_path))
+                blocks.append(Residual(mlp(dim), drop_path))
                 side = -(-side // 2)
             for _ in range(depth[stage]):
                 attention = LevitAttention(
                     dim, key_dim, heads, attn_ratio, attention_activation, side
                 )
-                blocks += [Residual(each, drop_path) for each in (attention, perceptron(dim))]
+                blocks += [Residual(each, drop_path) for each in (attention, mlp(dim))]
         self.blocks = nn.Sequential(*blocks)
         self.head = BN_Linear(embed_dim[-1], num_classes)
         self.head_dist = BN_Linear(embed_dim[-1], num_classes) if distillation else None

@@ -210,7 +210,7 @@ class MlpMixer(ImageClassifier):
 
 
 _MIXER, _GMLP = "2105.01601", "2105.08050"
-_RELEASES = "https://github.com/rwightman/pytorch-image-models/releases/download"
+_URL = "https://github.com/rwightman/pytorch-image-models/releases/download"
 _SMALL: dict[str, Any] = {"num_blocks": 8, "embed_dim": 512}
 _BASE: dict[str, Any] = {"num_blocks": 12, "embed_dim": 768}
 _LARGE: dict[str, Any] = {"num_blocks": 24, "embed_dim": 1024}
@@ -229,7 +229,7 @@ def mlp_mixer_s32_224(**kwargs: Any) -> MlpMixer:
     return configure(MlpMixer, kwargs, _SMALL, patch_size=32)
 
 
-@register_model(paper=_MIXER, url=f"{_RELEASES}/v0.1-vitjx/jx_mixer_b16_224-76587d61.pth")
+@register_model(paper=_MIXER, url=f"{_URL}/v0.1-vitjx/jx_mixer_b16_224-76587d61.pth")
 def mlp_mixer_b16_224(**kwargs: Any) -> MlpMixer:
     """Mixer-B/16."""
     return configure(MlpMixer, kwargs, _BASE)
@@ -241,13 +241,13 @@ def mlp_mixer_b32_224(**kwargs: Any) -> MlpMixer:
     return configure(MlpMixer, kwargs, _BASE, patch_size=32)
 
 
-@register_model(paper=_MIXER, url=f"{_RELEASES}/v0.1-vitjx/jx_mixer_b16_224_in21k-617b3de2.pth")
+@register_model(paper=_MIXER, url=f"{_URL}/v0.1-vitjx/jx_mixer_b16_224_in21k-617b3de2.pth")
 def mlp_mixer_b16_224_in21k(**kwargs: Any) -> MlpMixer:
     """Mixer-B/16, trained on ImageNet-21k."""
     return configure(MlpMixer, kwargs, _BASE, num_classes=21843)
 
 
-@register_model(paper=_MIXER, url=f"{_RELEASES}/v0.1-vitjx/jx_mixer_l16_224-92f9adc4.pth")
+@register_model(paper=_MIXER, url=f"{_URL}/v0.1-vitjx/jx_mixer_l16_224-92f9adc4.pth")
 def mlp_mixer_l16_224(**kwargs: Any) -> MlpMixer:
     """Mixer-L/16."""
     return configure(MlpMixer, kwargs, _LARGE)
@@ -259,19 +259,19 @@ def mlp_mixer_l32_224(**kwargs: Any) -> MlpMixer:
     return configure(MlpMixer, kwargs, _LARGE, patch_size=32)
 
 
-@register_model(paper=_MIXER, url=f"{_RELEASES}/v0.1-vitjx/jx_mixer_l16_224_in21k-846aa33c.pth")
+@register_model(paper=_MIXER, url=f"{_URL}/v0.1-vitjx/jx_mixer_l16_224_in21k-846aa33c.pth")
 def mlp_mixer_l16_224_in21k(**kwargs: Any) -> MlpMixer:
     """Mixer-L/16, trained on ImageNet-21k."""
     return configure(MlpMixer, kwargs, _LARGE, num_classes=21843)
 
 
-@register_model(paper=_MIXER, url=f"{_RELEASES}/v0.1-tresnet/mixer_b16_224_miil-9229a591.pth")
+@register_model(paper=_MIXER, url=f"{_URL}/v0.1-tresnet/mixer_b16_224_miil-9229a591.pth")
 def mlp_mixer_b16_224_miil(**kwargs: Any) -> MlpMixer:
     """Mixer-B/16, trained by Alibaba MIIL."""
     return configure(MlpMixer, kwargs, _BASE)
 
 
-@register_model(paper=_MIXER, url=f"{_RELEASES}/v0.1-tresnet/mixer_b16_224_miil_in21k-2a558a71.pth")
+@register_model(paper=_MIXER, url=f"{_URL}/v0.1-tresnet/mixer_b16_224_miil_in21k-2a558a71.pth")
 def mlp_mixer_b16_224_miil_in21k(**kwargs: Any) -> MlpMixer:
     """Mixer-B/16, trained by Alibaba MIIL on ImageNet-21k."""
     return configure(MlpMixer, kwargs, _BASE, num_classes=11221)
@@ -283,7 +283,7 @@ def gmlp_ti16_224(**kwargs: Any) -> MlpMixer:
     return configure(MlpMixer, kwargs, _GATED, embed_dim=128)
 
 
-@register_model(paper=_GMLP, url=f"{_RELEASES}/v0.1-weights/gmlp_s16_224_raa-10536d42.pth")
+@register_model(paper=_GMLP, url=f"{_URL}/v0.1-weights/gmlp_s16_224_raa-10536d42.pth")
 def gmlp_s16_224(**kwargs: Any) -> MlpMixer:
     """gMLP-S/16."""
     return configure(MlpMixer, kwargs, _GATED, embed_dim=256)

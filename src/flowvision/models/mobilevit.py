@@ -107,10 +107,10 @@ class MultiHeadAttention(nn.Module):
         batch, tokens, features = x.shape
         qkv = self.qkv_proj(x).reshape(batch, tokens, 3, self.num_heads, -1)
         query, key, value = qkv.permute(2, 0, 3, 1, 4).unbind(0)
-        attended = nn.functional.scaled_dot_product_attention(
+        out = nn.functional.scaled_dot_product_attention(
             query, key, value, dropout_p=self.attn_dropout if self.training else 0.0
         )
-        return self.out_proj(attended.transpose(1, 2).reshape(batch, tokens, features))
+        return self.out_proj(out.transpose(1, 2).reshape(batch, tokens, features))
 
 
 class TransformerEncoder(nn.Module):

@@ -100,16 +100,16 @@ class ShrinkingEmbedding(nn.Module):
             self.proj: nn.Module = nn.Conv2d(in_channels, dim, stride, stride=stride)
             self.norm = LayerNorm2d(dim)
         elif stride == 2:
-            self.proj = nn.Sequential(*_halving(in_channels, dim))
+            self.proj = nn.Sequential(*_downsample(in_channels, dim))
         else:
-            first, second = _halving(in_channels, dim // 2), _halving(dim // 2, dim)
+            first, second = _downsample(in_channels, dim // 2), _downsample(dim // 2, dim)
             self.proj = nn.Sequential(*first, nn.GELU(), *second)
 
     def forward(self, x: Tensor) -> Tensor:
         return self.norm(self.proj(x))
 
 
-def _halving(in_channels: int, out_channels: int) -> tuple[nn.Module, nn.Module]:
+def _downsample(in_channels: int, out_channels: int) -> tuple[nn.Module, nn.Module]:
     convolution = nn.Conv2d(in_channels, out_channels, 3, stride=2, padding=1)
     return convolution, nn.BatchNorm2d(out_channels)
 

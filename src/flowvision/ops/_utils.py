@@ -98,7 +98,7 @@ def split_normalization_params(
         >>> len(norms), len(others)
         (2, 2)
     """
-    classes = tuple(norm_classes or _NORMALIZATIONS)
+    classes = tuple(norm_classes or _NORM_CLASSES)
     for each in classes:
         if not issubclass(each, nn.Module):
             raise ValueError(f"`norm_classes` must hold classes of modules, got {each}")
@@ -110,7 +110,7 @@ def split_normalization_params(
     return norms, others
 
 
-_NORMALIZATIONS = (
+_NORM_CLASSES = (
     nn.BatchNorm1d,
     nn.BatchNorm2d,
     nn.BatchNorm3d,

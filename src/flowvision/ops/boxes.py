@@ -67,7 +67,7 @@ def batched_nms(
         >>> batched_nms(boxes, flow.tensor([0.5, 0.9, 0.7]), flow.tensor([0, 1, 1]), 0.5).tolist()
         [1, 0]
     """
-    return nms(_apart(boxes, scores, idxs), scores, iou_threshold, keep_n)
+    return nms(_center_distance(boxes, scores, idxs), scores, iou_threshold, keep_n)
 
 
 def batched_nms_padded(
@@ -101,13 +101,13 @@ def batched_nms_padded(
         [1, 0]
     """
     order = scores.argsort(descending=True)
-    best = _apart(boxes, scores, idxs)[order]
+    best = _center_distance(boxes, scores, idxs)[order]
     kept = flow._C.nms(best, iou_threshold, keep_n).bool() & (scores[order] > -float("inf"))
     first = (~kept).int().argsort(stable=True)[:keep_n]
     return order[first], kept[first]
 
 
-def _apart(boxes: Tensor, scores: Tensor, idxs: Tensor) -> Tensor:
+def _center_distance(boxes: Tensor, scores: Tensor, idxs: Tensor) -> Tensor:
     """Return the boxes moved in such a way that those of different categories do not overlap."""
     if idxs.shape != scores.shape:
         raise RuntimeError(
@@ -290,8 +290,8 @@ def distance_box_iou(boxes1: Tensor, boxes2: Tensor, eps: float = 1e-7) -> Tenso
     boxes1, boxes2 = _upcast(boxes1), _upcast(boxes2)
     width, height = _enclosing_sides(boxes1, boxes2)
     diagonal = width**2 + height**2 + eps
-    centre1, centre2 = ((each[:, :2] + each[:, 2:]) / 2 for each in (boxes1, boxes2))
-    distance = ((centre1[:, None] - centre2) ** 2).sum(-1)
+    center1, center2 = ((each[:, :2] + each[:, 2:]) / 2 for each in (boxes1, boxes2))
+    distance = ((center1[:, None] - center2) ** 2).sum(-1)
     return box_iou(boxes1, boxes2) - distance / diagonal
 
 
@@ -317,9 +317,9 @@ def complete_box_iou(boxes1: Tensor, boxes2: Tensor, eps: float = 1e-7) -> Tenso
     boxes1, boxes2 = _upcast(boxes1), _upcast(boxes2)
     (width1, height1), (width2, height2) = _sides(boxes1), _sides(boxes2)
     angles = flow.atan(width1 / height1)[:, None] - flow.atan(width2 / height2)
-    proportion = (4 / math.pi**2) * angles**2
-    factor = (proportion / (1 - box_iou(boxes1, boxes2) + proportion + eps)).detach()
-    return distance_box_iou(boxes1, boxes2, eps) - factor * proportion
+    ratio = (4 / math.pi**2) * angles**2
+    factor = (ratio / (1 - box_iou(boxes1, boxes2) + ratio + eps)).detach()
+    return distance_box_iou(boxes1, boxes2, eps) - factor * ratio
 
 
 def masks_to_boxes(masks: Tensor) -> Tensor:

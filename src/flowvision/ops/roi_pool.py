@@ -67,8 +67,8 @@ def _pooled(input: Tensor, rois: Tensor, size: tuple[int, int], spatial_scale: f
         flow.where(inside[:, None, None, :], rows, -math.inf).max(3)[0]
         for inside in _bins(corners[:, 0], corners[:, 2], size[1], input.shape[3])
     ]
-    maxima = flow.stack(by_column, 3)
-    return flow.where(maxima == -math.inf, flow.zeros_like(maxima), maxima)
+    result = flow.stack(by_column, 3)
+    return flow.where(result == -math.inf, flow.zeros_like(result), result)
 
 
 def _bins(low: Tensor, high: Tensor, bins: int, size: int) -> list[Tensor]:

@@ -256,14 +256,14 @@ class CyclicScheduler(WarmupScheduler):
         if self.cycle_mul == 1:
             cycle = t // self.t_initial
         else:
-            grown = 1 - t / self.t_initial * (1 - self.cycle_mul)
-            cycle = math.floor(math.log(grown, self.cycle_mul))
+            growth = 1 - t / self.t_initial * (1 - self.cycle_mul)
+            cycle = math.floor(math.log(growth, self.cycle_mul))
         if self.cycle_limit and cycle >= self.cycle_limit:
             return [self.lr_min] * len(self.base_values)
         length = self.t_initial * self.cycle_mul**cycle
         share = self._share((t - self._begin(cycle)) / length)
-        tops = [value * self.cycle_decay**cycle for value in self.base_values]
-        return [self.lr_min + (top - self.lr_min) * share for top in tops]
+        max_values = [value * self.cycle_decay**cycle for value in self.base_values]
+        return [self.lr_min + (top - self.lr_min) * share for top in max_values]
 
     def _share(self, progress: float) -> float:
         """Return the part of the way from `lr_min` to the top, at a part of the cycle."""

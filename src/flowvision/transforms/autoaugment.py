@@ -99,18 +99,18 @@ def apply_operation(
     Raises:
         ValueError: there is no such operation.
     """
-    moves = {"interpolation": interpolation, "fill": fill}
-    straight = {"angle": 0.0, "translate": [0, 0], "scale": 1.0, "shear": [0.0, 0.0]}
+    options = {"interpolation": interpolation, "fill": fill}
+    identity = {"angle": 0.0, "translate": [0, 0], "scale": 1.0, "shear": [0.0, 0.0]}
     if name in ("ShearX", "ShearY"):
         degrees = math.degrees(math.atan(magnitude))
-        sheared = [degrees, 0.0] if name == "ShearX" else [0.0, degrees]
+        shear = [degrees, 0.0] if name == "ShearX" else [0.0, degrees]
         # About the corner, as in the paper.
-        return functional.affine(img, **{**straight, "shear": sheared}, center=[0, 0], **moves)
+        return functional.affine(img, **{**identity, "shear": shear}, center=[0, 0], **options)
     if name in ("TranslateX", "TranslateY"):
         moved = [int(magnitude), 0] if name == "TranslateX" else [0, int(magnitude)]
-        return functional.affine(img, **{**straight, "translate": moved}, **moves)
+        return functional.affine(img, **{**identity, "translate": moved}, **options)
     if name == "Rotate":
-        return functional.rotate(img, magnitude, **moves)
+        return functional.rotate(img, magnitude, **options)
     if name not in _CHANGES:
         raise ValueError(f"there is no operation {name!r}")
     return _CHANGES[name](img, magnitude)

@@ -12,8 +12,8 @@ Operation = tuple[str, float, int]
 def _pairs(text: str) -> list[list[Operation]]:
     pairs = []
     for line in text.strip().splitlines():
-        words = [operation.split() for operation in line.split(",")]
-        pairs.append([(name, float(chance), int(level)) for name, chance, level in words])
+        fields = [operation.split() for operation in line.split(",")]
+        pairs.append([(name, float(prob), int(level)) for name, prob, level in fields])
     return pairs
 
 

@@ -49,8 +49,8 @@ def adjust_hue(img: Image.Image, hue_factor: float) -> Image.Image:
     if img.mode in _MODES_WITHOUT_HUE:
         return img
     hue, saturation, value = img.convert("HSV").split()
-    turned = np.asarray(hue) + np.int32(hue_factor * 255).astype(np.uint8)
-    merged = Image.merge("HSV", (Image.fromarray(turned), saturation, value))
+    result = np.asarray(hue) + np.int32(hue_factor * 255).astype(np.uint8)
+    merged = Image.merge("HSV", (Image.fromarray(result), saturation, value))
     return merged.convert(img.mode)
 
 

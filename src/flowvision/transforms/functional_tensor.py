@@ -31,7 +31,7 @@ from oneflow.utils.vision.transforms.functional import (
 )
 
 # Brightness of red, green and blue (ITU-R BT.601).
-_LUMA = (0.2989, 0.587, 0.114)
+_RGB_WEIGHTS = (0.2989, 0.587, 0.114)
 
 
 def _white(img: flow.Tensor) -> int:
@@ -39,16 +39,16 @@ def _white(img: flow.Tensor) -> int:
     return 1 if img.dtype.is_floating_point else flow.iinfo(img.dtype).max
 
 
-def _check_channels(img: flow.Tensor, permitted: tuple[int, ...] = (1, 3)) -> int:
+def _check_channels(img: flow.Tensor, allowed: tuple[int, ...] = (1, 3)) -> int:
     """Return the number of channels.
 
     Raises:
-        TypeError: it is not one of `permitted`.
+        TypeError: it is not one of `allowed`.
     """
     channels = get_image_num_channels(img)
-    if channels not in permitted:
+    if channels not in allowed:
         raise TypeError(
-            f"Input image tensor permitted channel values are {permitted}, but found {channels}"
+            f"Input image tensor permitted channel values are {allowed}, but found {channels}"
         )
     return channels
 
@@ -69,7 +69,7 @@ def rgb_to_grayscale(img: flow.Tensor, num_output_channels: int = 1) -> flow.Ten
     gray = img
     if _check_channels(img) == 3:
         red, green, blue = (
-            part * weight for part, weight in zip(_channels(img), _LUMA, strict=True)
+            part * weight for part, weight in zip(_channels(img), _RGB_WEIGHTS, strict=True)
         )
         gray = (red + green + blue).to(img.dtype)
     if num_output_channels == 3:
@@ -116,8 +116,8 @@ def adjust_hue(img: flow.Tensor, hue_factor: float) -> flow.Tensor:
         return img
     red, green, blue = _channels(convert_image_dtype(img, flow.float32))
     value = flow.maximum(flow.maximum(red, green), blue)
-    chroma = value - flow.minimum(flow.minimum(red, green), blue)
-    divisor = flow.where(chroma == 0, flow.ones_like(chroma), chroma)
+    delta = value - flow.minimum(flow.minimum(red, green), blue)
+    divisor = flow.where(delta == 0, flow.ones_like(delta), delta)
     # Sixths of a turn from red, by the channel that is largest.
     sixths = flow.where(
         value == red,
@@ -126,9 +126,9 @@ def adjust_hue(img: flow.Tensor, hue_factor: float) -> flow.Tensor:
     )
     sixths = (sixths + 6 * hue_factor) % 6
     parts = []
-    for turn in (5, 3, 1):
-        distance = (sixths + turn) % 6
-        parts.append(value - chroma * flow.minimum(distance, 4 - distance).clamp(0, 1))
+    for angle in (5, 3, 1):
+        distance = (sixths + angle) % 6
+        parts.append(value - delta * flow.minimum(distance, 4 - distance).clamp(0, 1))
     return convert_image_dtype(flow.cat(parts, -3), img.dtype)
 
 
@@ -172,8 +172,8 @@ def autocontrast(img: flow.Tensor) -> flow.Tensor:
     low, high = numbers.amin(dim=(-2, -1), keepdim=True), numbers.amax(dim=(-2, -1), keepdim=True)
     flat = high == low
     scale = white / flow.where(flat, flow.ones_like(high), high - low)
-    stretched = ((numbers - low) * scale).clamp(0, white).to(img.dtype)
-    return flow.where(flat, img, stretched)
+    scaled = ((numbers - low) * scale).clamp(0, white).to(img.dtype)
+    return flow.where(flat, img, scaled)
 
 
 def equalize(img: flow.Tensor) -> flow.Tensor:
@@ -184,8 +184,8 @@ def equalize(img: flow.Tensor) -> flow.Tensor:
     offsets = constant_like(img, 256 * np.arange(count).reshape(-1, 1))
     histogram = flow.bincount((planes + offsets).flatten(), minlength=256 * count)
     histogram = histogram.reshape(count, 256)
-    brightest = histogram.gather(1, planes.amax(dim=1, keepdim=True))
-    step = (planes.shape[1] - brightest) // 255
+    max_value = histogram.gather(1, planes.amax(dim=1, keepdim=True))
+    step = (planes.shape[1] - max_value) // 255
     below = flow.cumsum(histogram, 1) - histogram
     divisor = step.clamp(min=1)
     table = ((below + divisor // 2) // divisor).clamp(0, 255)
@@ -207,8 +207,8 @@ def adjust_sharpness(img: flow.Tensor, sharpness_factor: float) -> flow.Tensor:
     inside = _filtered(img, weights / weights.sum())
     # Pixels of the border have no neighbours on all sides and stay.
     mask = flow.nn.functional.pad(flow.ones_like(inside), (1, 1, 1, 1))
-    blurred = flow.nn.functional.pad(inside, (1, 1, 1, 1))
-    return _blend(img, flow.where(mask == 1, blurred, img), sharpness_factor)
+    smooth = flow.nn.functional.pad(inside, (1, 1, 1, 1))
+    return _blend(img, flow.where(mask == 1, smooth, img), sharpness_factor)
 
 
 def _filtered(img: flow.Tensor, weights: np.ndarray) -> flow.Tensor:
@@ -216,8 +216,8 @@ def _filtered(img: flow.Tensor, weights: np.ndarray) -> flow.Tensor:
     exact = img.dtype in (flow.float32, flow.float64)
     planes = img.reshape(-1, 1, *img.shape[-2:]).to(img.dtype if exact else flow.float32)
     kernel = constant_like(img, weights[None, None]).to(planes.dtype)
-    summed = flow.nn.functional.conv2d(planes, kernel)
-    return like(summed, img).reshape(*img.shape[:-2], *summed.shape[-2:])
+    total = flow.nn.functional.conv2d(planes, kernel)
+    return like(total, img).reshape(*img.shape[:-2], *total.shape[-2:])
 
 
 def gaussian_blur(

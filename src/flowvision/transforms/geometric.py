@@ -72,7 +72,7 @@ class RandomRotation(Transform):
 
 
 class RandomAffine(Transform):
-    """The image turned, moved, scaled and sheared at random.
+    """The image turned, moved, scaled and shear_angles at random.
 
     Args:
         degrees: range of the angle; one number d stands for (-d, d).
@@ -146,17 +146,17 @@ class RandomAffine(Transform):
         scale = (
             1.0 if scale_ranges is None else float(random.uniform(scale_ranges[0], scale_ranges[1]))
         )
-        sheared = [0.0, 0.0]
+        shear_angles = [0.0, 0.0]
         ends = [] if shears is None else list(shears)
         for axis, (low, high) in enumerate(zip(ends[::2], ends[1::2], strict=True)):
-            sheared[axis] = float(random.uniform(low, high))
-        return angle, (moved[0], moved[1]), scale, (sheared[0], sheared[1])
+            shear_angles[axis] = float(random.uniform(low, high))
+        return angle, (moved[0], moved[1]), scale, (shear_angles[0], shear_angles[1])
 
     def forward(self, img: Any) -> Any:
-        drawn = self.get_params(
+        params = self.get_params(
             self.degrees, self.translate, self.scale, self.shear, functional.get_image_size(img)
         )
-        return functional.affine(img, *drawn, self.interpolation, self.fill, self.center)
+        return functional.affine(img, *params, self.interpolation, self.fill, self.center)
 
 
 class RandomPerspective(Transform):
@@ -249,9 +249,9 @@ class ElasticTransform(Transform):
         alpha: Sequence[float], sigma: Sequence[float], size: Sequence[int]
     ) -> flow.Tensor:
         """Return random displacements ``[1, H, W, 2]`` for an image of `size` (H, W)."""
-        drawn = random_numbers().uniform(-1, 1, (2, 1, 1, *size)).astype(np.float32)
+        noise = random_numbers().uniform(-1, 1, (2, 1, 1, *size)).astype(np.float32)
         planes = []
-        for plane, strength, deviation, length in zip(drawn, alpha, sigma, size, strict=True):
+        for plane, strength, deviation, length in zip(noise, alpha, sigma, size, strict=True):
             numbers = flow.from_numpy(plane)
             if deviation > 0:
                 # Gaussians reach four deviations to both sides; the kernel is odd.

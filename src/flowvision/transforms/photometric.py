@@ -74,11 +74,11 @@ class ColorJitter(Transform):
         """Return a random order of the four changes, and a number from each range, or None."""
         random = random_numbers()
         order = random.permutation(4)
-        drawn = [
+        factors = [
             None if each is None else float(random.uniform(each[0], each[1]))
             for each in (brightness, contrast, saturation, hue)
         ]
-        return order, drawn[0], drawn[1], drawn[2], drawn[3]
+        return order, factors[0], factors[1], factors[2], factors[3]
 
     def forward(self, img: Any) -> Any:
         order, *factors = self.get_params(self.brightness, self.contrast, self.saturation, self.hue)

@@ -122,8 +122,8 @@ def perspective_coefficients(
         rows.append([x, y, 1, 0, 0, 0, -old_x * x, -old_x * y])
         rows.append([0, 0, 0, x, y, 1, -old_y * x, -old_y * y])
     targets = np.asarray(startpoints, np.float64).reshape(8)
-    solved = np.linalg.lstsq(np.asarray(rows, np.float64), targets, rcond=None)[0]
-    return solved.astype(np.float32).tolist()
+    solution = np.linalg.lstsq(np.asarray(rows, np.float64), targets, rcond=None)[0]
+    return solution.astype(np.float32).tolist()
 
 
 def sample(

@@ -55,5 +55,5 @@ def adaptive_clip_grad(
                 continue
             limit = unitwise_norm(weight.detach(), norm_type).clamp(min=eps) * clip_factor
             norm = unitwise_norm(weight.grad, norm_type)
-            clipped = weight.grad * (limit / norm.clamp(min=1e-6))
-            weight.grad.copy_(flow.where(norm < limit, weight.grad, clipped))
+            scaled = weight.grad * (limit / norm.clamp(min=1e-6))
+            weight.grad.copy_(flow.where(norm < limit, weight.grad, scaled))

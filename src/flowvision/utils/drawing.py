@@ -15,7 +15,7 @@ from oneflow.utils.vision.transforms.functional import pil_to_tensor, to_pil_ima
 Color = str | tuple[int, int, int]
 Colors = Color | Sequence[Color] | None
 # How much of the inside of a box is its colour, of 255.
-_OPACITY = 100
+_ALPHA = 100
 
 
 def draw_bounding_boxes(
@@ -64,16 +64,16 @@ def draw_bounding_boxes(
         raise ValueError("`boxes` must have x1 <= x2 and y1 <= y2, without NaN")
     if labels is not None and len(labels) != len(corners):
         raise ValueError(f"there are {len(corners)} boxes, but {len(labels)} labels")
-    picture = _as_picture(image)
-    pen = ImageDraw.Draw(picture, "RGBA" if fill else "RGB")
-    letters = _font(font, font_size)
+    pil_image = _as_pil_image(image)
+    draw = ImageDraw.Draw(pil_image, "RGBA" if fill else "RGB")
+    text_font = _font(font, font_size)
     each = _colors(colors, len(corners))
     for index, (box, color) in enumerate(zip(corners, each, strict=True)):
-        pen.rectangle(box, (*color, _OPACITY) if fill else None, color, width)
+        draw.rectangle(box, (*color, _ALPHA) if fill else None, color, width)
         if labels is not None:
             corner = (box[0] + width + 1, box[1] + width + 1)
-            pen.text(corner, labels[index], color, letters)
-    return _as_tensor(picture, image)
+            draw.text(corner, labels[index], color, text_font)
+    return _as_tensor(pil_image, image)
 
 
 def draw_segmentation_masks(
@@ -109,13 +109,13 @@ def draw_segmentation_masks(
             f"`masks` must be bool with the height and width of the image, "
             f"{list(image.shape[1:])}, got {layers.dtype} {list(layers.shape)}"
         )
-    whole = 255 if image.dtype == flow.uint8 else 1
+    max_value = 255 if image.dtype == flow.uint8 else 1
     plain = image.expand(3, -1, -1).float()
-    covered = plain
+    result = plain
     for layer, color in zip(layers, _colors(colors, len(layers)), strict=True):
-        painted = flow.tensor(color, dtype=flow.float32, device=image.device) * (whole / 255)
-        covered = flow.where(layer, painted.reshape(3, 1, 1), covered)
-    return (plain * (1 - alpha) + covered * alpha).to(image.dtype)
+        fill_color = flow.tensor(color, dtype=flow.float32, device=image.device) * (max_value / 255)
+        result = flow.where(layer, fill_color.reshape(3, 1, 1), result)
+    return (plain * (1 - alpha) + result * alpha).to(image.dtype)
 
 
 def _check_image(image: Any) -> None:
@@ -154,11 +154,11 @@ def _font(font: str | Path | None, size: int | None) -> Any:
     return ImageFont.truetype(str(font), size or 10)
 
 
-def _as_picture(image: flow.Tensor) -> Image.Image:
-    whole = image if image.dtype == flow.uint8 else (image * 255).clamp(0, 255).to(flow.uint8)
-    return to_pil_image(whole).convert("RGB")
+def _as_pil_image(image: flow.Tensor) -> Image.Image:
+    rgb = image if image.dtype == flow.uint8 else (image * 255).clamp(0, 255).to(flow.uint8)
+    return to_pil_image(rgb).convert("RGB")
 
 
-def _as_tensor(picture: Image.Image, image: flow.Tensor) -> flow.Tensor:
-    drawn = pil_to_tensor(picture).to(image.device)
+def _as_tensor(pil_image: Image.Image, image: flow.Tensor) -> flow.Tensor:
+    drawn = pil_to_tensor(pil_image).to(image.device)
     return drawn if image.dtype == flow.uint8 else drawn.to(image.dtype) / 255

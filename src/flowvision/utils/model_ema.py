@@ -50,15 +50,17 @@ class ModelEmaV2(nn.Module):
 
     def update(self, model: nn.Module) -> None:
         """Take a step towards the model; integers, such as counters, are taken over."""
-        self._change(model, lambda mine, its: mine * self.decay + its * (1.0 - self.decay))
+        self._change(
+            model, lambda target, source: target * self.decay + source * (1.0 - self.decay)
+        )
 
     def set(self, model: nn.Module) -> None:
         """Take the model's numbers over."""
-        self._change(model, lambda _, its: its)
+        self._change(model, lambda _, source: source)
 
     def _change(self, model: nn.Module, average: Callable) -> None:
         state = model.state_dict()
         with flow.no_grad():
-            for name, mine in self.module.state_dict().items():
-                its = state[name] if self.device is None else state[name].to(self.device)
-                mine.copy_(average(mine, its) if mine.dtype.is_floating_point else its)
+            for name, target in self.module.state_dict().items():
+                source = state[name] if self.device is None else state[name].to(self.device)
+                target.copy_(average(target, source) if target.dtype.is_floating_point else source)

@@ -57,11 +57,11 @@ def make_grid(
     rows = math.ceil(count / columns)
     missing = rows * columns - count
     # A frame above and to the left of each image, then of the whole below and to the right.
-    framed = flow.nn.functional.pad(batch, (padding, 0, padding, 0), value=pad_value)
+    padded = flow.nn.functional.pad(batch, (padding, 0, padding, 0), value=pad_value)
     if missing:
-        empty = flow.full((missing, *framed.shape[1:]), pad_value, dtype=framed.dtype)
-        framed = flow.cat([framed, empty.to(framed.device)])
-    tiles = framed.reshape(rows, columns, channels, height + padding, width + padding)
+        empty = flow.full((missing, *padded.shape[1:]), pad_value, dtype=padded.dtype)
+        padded = flow.cat([padded, empty.to(padded.device)])
+    tiles = padded.reshape(rows, columns, channels, height + padding, width + padding)
     grid = tiles.permute(2, 0, 3, 1, 4).reshape(
         channels, rows * (height + padding), columns * (width + padding)
     )

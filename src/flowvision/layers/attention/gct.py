@@ -51,9 +51,9 @@ class GCTModule(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         if self.mode == "l2":
             norms = (x.square().sum((2, 3), keepdim=True) + self.epsilon).sqrt() * self.alpha
-            typical = (norms.square().mean(1, keepdim=True) + self.epsilon).sqrt()
+            mean_norm = (norms.square().mean(1, keepdim=True) + self.epsilon).sqrt()
         else:
             positive = x if self.after_relu else x.abs()
             norms = positive.sum((2, 3), keepdim=True) * self.alpha
-            typical = norms.abs().mean(1, keepdim=True) + self.epsilon
-        return x * (1 + flow.tanh(norms * (self.gamma / typical) + self.beta))
+            mean_norm = norms.abs().mean(1, keepdim=True) + self.epsilon
+        return x * (1 + flow.tanh(norms * (self.gamma / mean_norm) + self.beta))

@@ -58,6 +58,6 @@ class NonLocalAttn(nn.Module):
         query, key, value = (
             projection(x).flatten(2).transpose(1, 2) for projection in (self.t, self.p, self.g)
         )
-        attended = nn.functional.scaled_dot_product_attention(query, key, value, scale=self.scale)
-        attended = attended.transpose(1, 2).reshape(x.shape[0], -1, *x.shape[2:])
-        return self.norm(self.z(attended)) + x
+        out = nn.functional.scaled_dot_product_attention(query, key, value, scale=self.scale)
+        out = out.transpose(1, 2).reshape(x.shape[0], -1, *x.shape[2:])
+        return self.norm(self.z(out)) + x

@@ -38,8 +38,8 @@ def sigmoid_focal_loss(
     """
     p = inputs.sigmoid()
     cross_entropy = F.binary_cross_entropy_with_logits(inputs, targets, reduction="none")
-    missed = p * (1 - targets) + (1 - p) * targets
-    loss = cross_entropy * missed**gamma
+    error = p * (1 - targets) + (1 - p) * targets
+    loss = cross_entropy * error**gamma
     if alpha >= 0:
         loss = loss * (alpha * targets + (1 - alpha) * (1 - targets))
     return reduce_loss(loss, reduction)

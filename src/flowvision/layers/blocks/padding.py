@@ -67,8 +67,8 @@ def pad_same(
     """
     rows, columns = zip(x.shape[2:], k, s, d, strict=True)
     height, width = get_same_padding(*rows), get_same_padding(*columns)
-    sides = (width // 2, width - width // 2, height // 2, height - height // 2)
-    return nn.functional.pad(x, sides, value=value) if height or width else x
+    pads = (width // 2, width - width // 2, height // 2, height - height // 2)
+    return nn.functional.pad(x, pads, value=value) if height or width else x
 
 
 def get_padding_value(

@@ -57,10 +57,10 @@ class AnchorGenerator(nn.Module):
         anchors = []
         for base, feature in zip(self.cell_anchors, feature_maps, strict=True):
             rows, columns = feature.shape[-2:]
-            centres = _grid(
+            centers = _grid(
                 np.arange(rows) * (height // rows), np.arange(columns) * (width // columns)
             )
-            anchors.append((np.tile(centres, 2)[:, None] + base).reshape(-1, 4))
+            anchors.append((np.tile(centers, 2)[:, None] + base).reshape(-1, 4))
         values = flow.tensor(
             np.concatenate(anchors), dtype=feature_maps[0].dtype, device=feature_maps[0].device
         )
@@ -107,8 +107,8 @@ class DefaultBoxGenerator(nn.Module):
         self.clip = clip
         self.scales = list(scales)
         self._sides = [
-            _default_sides(scale, following, ratios, clip)
-            for scale, following, ratios in zip(scales, scales[1:], aspect_ratios, strict=False)
+            _default_sides(scale, next_scale, ratios, clip)
+            for scale, next_scale, ratios in zip(scales, scales[1:], aspect_ratios, strict=False)
         ]
 
     def num_anchors_per_location(self) -> list[int]:
@@ -121,17 +121,21 @@ class DefaultBoxGenerator(nn.Module):
         for level, (sides, feature) in enumerate(zip(self._sides, feature_maps, strict=True)):
             rows, columns = feature.shape[-2:]
             step = None if self.steps is None else self.steps[level]
-            centres = _grid(
+            centers = _grid(
                 ((np.arange(rows) + 0.5) / (height / step if step else rows)).astype(np.float32),
                 ((np.arange(columns) + 0.5) / (width / step if step else columns)).astype(
                     np.float32
                 ),
             )
-            both = np.broadcast_arrays(centres[:, None], sides)
+            both = np.broadcast_arrays(centers[:, None], sides)
             boxes.append(np.concatenate(both, 2).reshape(-1, 4))
-        centred = np.concatenate(boxes).astype(np.float32)
+        base_boxes = np.concatenate(boxes).astype(np.float32)
         corners = np.concatenate(
-            [centred[:, :2] - 0.5 * centred[:, 2:], centred[:, :2] + 0.5 * centred[:, 2:]], 1
+            [
+                base_boxes[:, :2] - 0.5 * base_boxes[:, 2:],
+                base_boxes[:, :2] + 0.5 * base_boxes[:, 2:],
+            ],
+            1,
         ) * np.array([width, height, width, height], np.float32)
         values = flow.tensor(corners, dtype=feature_maps[0].dtype, device=feature_maps[0].device)
         return [values] * len(image_list.image_sizes)
@@ -145,18 +149,18 @@ def _grid(rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
 
 def _cell_anchors(sizes: Sequence[int], aspect_ratios: Sequence[float]) -> np.ndarray:
     """Return the anchors around the origin, rounded to pixels: [ratios * sizes, 4]."""
-    heights = np.sqrt(np.asarray(aspect_ratios, np.float32))
+    h_ratios = np.sqrt(np.asarray(aspect_ratios, np.float32))
     scales = np.asarray(sizes, np.float32)
-    width = ((1 / heights)[:, None] * scales).ravel()
-    height = (heights[:, None] * scales).ravel()
+    width = ((1 / h_ratios)[:, None] * scales).ravel()
+    height = (h_ratios[:, None] * scales).ravel()
     return (np.stack([-width, -height, width, height], 1) / 2).round()
 
 
 def _default_sides(
-    scale: float, following: float, aspect_ratios: Sequence[int], clip: bool
+    scale: float, next_scale: float, aspect_ratios: Sequence[int], clip: bool
 ) -> np.ndarray:
     """Return widths and heights of the default boxes of a feature map: [boxes, 2]."""
-    between = math.sqrt(scale * following)
+    between = math.sqrt(scale * next_scale)
     sides = [(scale, scale), (between, between)]
     for ratio in aspect_ratios:
         wide, narrow = scale * math.sqrt(ratio), scale / math.sqrt(ratio)

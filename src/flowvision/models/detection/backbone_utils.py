@@ -15,7 +15,7 @@ from flowvision.models.creator import ModelCreator
 from flowvision.models.segmentation.seg_utils import (
     IntermediateLayerGetter,
     block_channels,
-    stage_beginnings,
+    stage_starts,
 )
 from oneflow import Tensor, nn
 
@@ -118,11 +118,11 @@ def mobilenet_backbone(
     model = ModelCreator.create_model(backbone_name, pretrained=pretrained, norm_layer=norm_layer)
     features = model.get_submodule("features")
     blocks = list(features.children())
-    begins = stage_beginnings(blocks)
-    count = len(begins)
+    starts = stage_starts(blocks)
+    count = len(starts)
     if not 0 <= trainable_layers <= count:
         raise ValueError(f"`trainable_layers` must be in [0, {count}], got {trainable_layers}")
-    frozen = len(blocks) if not trainable_layers else begins[count - trainable_layers]
+    frozen = len(blocks) if not trainable_layers else starts[count - trainable_layers]
     for block in blocks[:frozen]:
         block.requires_grad_(False)
     if not fpn:
@@ -132,8 +132,8 @@ def mobilenet_backbone(
     stages = list(returned_layers or (count - 2, count - 1))
     if min(stages) < 0 or max(stages) >= count:
         raise ValueError(f"`returned_layers` must be in [0, {count - 1}], got {stages}")
-    names = {str(begins[stage]): str(index) for index, stage in enumerate(stages)}
-    channels = [block_channels(blocks[begins[stage]]) for stage in stages]
+    names = {str(starts[stage]): str(index) for index, stage in enumerate(stages)}
+    channels = [block_channels(blocks[starts[stage]]) for stage in stages]
     return BackboneWithFPN(features, names, channels, 256, extra_blocks)
 
 

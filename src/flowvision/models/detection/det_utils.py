@@ -117,13 +117,13 @@ class BoxCoder:
         """Return the boxes (n, 4 * k) at offsets (n, 4 * k) from boxes (n, 4)."""
         boxes = boxes.to(rel_codes.dtype).unsqueeze(1)
         size = boxes[..., 2:] - boxes[..., :2]
-        centre = boxes[..., :2] + 0.5 * size
+        center = boxes[..., :2] + 0.5 * size
         codes = rel_codes.reshape(len(boxes), rel_codes.shape[1] // 4, 4)
         weights = flow.tensor(self.weights, dtype=codes.dtype, device=codes.device)
-        moves, logs = (codes / weights).split(2, dim=-1)
-        new_centre = moves * size + centre
+        deltas, logs = (codes / weights).split(2, dim=-1)
+        new_center = deltas * size + center
         half = 0.5 * logs.clamp(max=self.bbox_xform_clip).exp() * size
-        return flow.cat([new_centre - half, new_centre + half], -1).reshape(rel_codes.shape)
+        return flow.cat([new_center - half, new_center + half], -1).reshape(rel_codes.shape)
 
 
 class BoxLinearCoder:
@@ -138,18 +138,18 @@ class BoxLinearCoder:
 
     def encode_single(self, reference_boxes: Tensor, proposals: Tensor) -> Tensor:
         """Return the distances (..., 4) of the sides of boxes from the centres of proposals."""
-        centre = 0.5 * (proposals[..., :2] + proposals[..., 2:])
+        center = 0.5 * (proposals[..., :2] + proposals[..., 2:])
         distances = flow.cat(
-            [centre - reference_boxes[..., :2], reference_boxes[..., 2:] - centre], -1
+            [center - reference_boxes[..., :2], reference_boxes[..., 2:] - center], -1
         )
         return distances / self._sizes(proposals)
 
     def decode_single(self, rel_codes: Tensor, boxes: Tensor) -> Tensor:
         """Return the boxes (..., 4) at these distances from the centres of `boxes`."""
         boxes = boxes.to(rel_codes.dtype)
-        centre = 0.5 * (boxes[..., :2] + boxes[..., 2:])
+        center = 0.5 * (boxes[..., :2] + boxes[..., 2:])
         distances = rel_codes * self._sizes(boxes)
-        return flow.cat([centre - distances[..., :2], centre + distances[..., 2:]], -1)
+        return flow.cat([center - distances[..., :2], center + distances[..., 2:]], -1)
 
     def _sizes(self, boxes: Tensor) -> Tensor | float:
         """Return widths, heights, widths and heights, or 1."""
@@ -168,10 +168,10 @@ def encode_boxes(reference_boxes: Tensor, proposals: Tensor, weights: Tensor) ->
         weights: of shape (4,), by which the offsets are multiplied.
     """
     size = proposals[:, 2:] - proposals[:, :2]
-    centre = proposals[:, :2] + 0.5 * size
+    center = proposals[:, :2] + 0.5 * size
     new_size = reference_boxes[:, 2:] - reference_boxes[:, :2]
-    new_centre = reference_boxes[:, :2] + 0.5 * new_size
-    return flow.cat([(new_centre - centre) / size, flow.log(new_size / size)], 1) * weights
+    new_center = reference_boxes[:, :2] + 0.5 * new_size
+    return flow.cat([(new_center - center) / size, flow.log(new_size / size)], 1) * weights
 
 
 class Matcher:

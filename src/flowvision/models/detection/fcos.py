@@ -36,7 +36,7 @@ def _group_norm(channels: int) -> nn.Module:
     return nn.GroupNorm(32, channels)
 
 
-class _Tower(nn.Module):
+class _ConvBranch(nn.Module):
     """3 x 3 convolutions with normalizations and rectifiers, which keep the shape."""
 
     def __init__(self, in_channels: int, num_convs: int, norm_layer: Norm | None) -> None:
@@ -49,7 +49,7 @@ class _Tower(nn.Module):
         self.conv = nn.Sequential(*layers)
 
 
-class FCOSClassificationHead(_Tower):
+class FCOSClassificationHead(_ConvBranch):
     """From features (N, in_channels, H_i, W_i) to logits (N, anchors, num_classes).
 
     Args:
@@ -83,7 +83,7 @@ class FCOSClassificationHead(_Tower):
         return flow.cat(logits, 1)
 
 
-class FCOSRegressionHead(_Tower):
+class FCOSRegressionHead(_ConvBranch):
     """From features (N, in_channels, H_i, W_i) to distances (N, anchors, 4) and logits of centres.
 
     The distances are those of the four sides from the element, in parts of the anchor's sides; the
@@ -111,8 +111,8 @@ class FCOSRegressionHead(_Tower):
     def forward(self, x: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
         hidden = [self.conv(each) for each in x]
         distances = [by_anchor(F.relu(self.bbox_reg(each)), 4) for each in hidden]
-        centres = [by_anchor(self.bbox_ctrness(each), 1) for each in hidden]
-        return flow.cat(distances, 1), flow.cat(centres, 1)
+        centerness = [by_anchor(self.bbox_ctrness(each), 1) for each in hidden]
+        return flow.cat(distances, 1), flow.cat(centerness, 1)
 
 
 class FCOSHead(nn.Module):
@@ -135,11 +135,11 @@ class FCOSHead(nn.Module):
         self.regression_head = FCOSRegressionHead(in_channels, num_anchors, num_convs)
 
     def forward(self, x: Sequence[Tensor]) -> HeadOutputs:
-        distances, centres = self.regression_head(x)
+        distances, centerness = self.regression_head(x)
         return {
             "cls_logits": self.classification_head(x),
             "bbox_regression": distances,
-            "bbox_ctrness": centres,
+            "bbox_ctrness": centerness,
         }
 
 
@@ -231,10 +231,10 @@ class FCOS(OneStageDetector):
             own = {name: values[index] for name, values in head_outputs.items()}
             matches = self._match(target["boxes"], boxes, num_anchors_per_level)
             parts.append(self._image_losses(target, own, boxes, matches))
-        totals = [flow.stack(each).sum() for each in zip(*parts, strict=True)]
-        count = totals.pop().clamp(min=1)
+        sums = [flow.stack(each).sum() for each in zip(*parts, strict=True)]
+        count = sums.pop().clamp(min=1)
         names = ("classification", "bbox_regression", "bbox_ctrness")
-        return {name: total / count for name, total in zip(names, totals, strict=True)}
+        return {name: total / count for name, total in zip(names, sums, strict=True)}
 
     def _image_losses(
         self,
@@ -251,16 +251,16 @@ class FCOS(OneStageDetector):
         boxes = self.box_coder.decode_single(outputs["bbox_regression"], anchors)
         regression = generalized_box_iou_loss(boxes, objects)
         sides = self.box_coder.encode_single(objects, anchors)
-        centrality = (_balance(sides[:, 0::2]) * _balance(sides[:, 1::2])).sqrt()
-        centre = F.binary_cross_entropy_with_logits(
+        centerness = (_balance(sides[:, 0::2]) * _balance(sides[:, 1::2])).sqrt()
+        losses = F.binary_cross_entropy_with_logits(
             outputs["bbox_ctrness"].squeeze(1),
-            flow.where(found, centrality, 0.0),
+            flow.where(found, centerness, 0.0),
             reduction="none",
         )
         return (
             classification,
             flow.where(found, regression, 0.0).sum(),
-            flow.where(found, centre, 0.0).sum(),
+            flow.where(found, losses, 0.0).sum(),
             found.float().sum(),
         )
 
@@ -271,18 +271,18 @@ class FCOS(OneStageDetector):
         """
         if not len(objects):
             return flow.full((len(anchors),), -1, dtype=flow.int64, device=anchors.device)
-        centres = (anchors[:, :2] + anchors[:, 2:]) / 2
+        centers = (anchors[:, :2] + anchors[:, 2:]) / 2
         sizes = anchors[:, 2] - anchors[:, 0]
-        middles = (objects[:, :2] + objects[:, 2:]) / 2
-        distance = (centres[:, None] - middles).abs().max(2)[0]
+        middle = (objects[:, :2] + objects[:, 2:]) / 2
+        distance = (centers[:, None] - middle).abs().max(2)[0]
         near = distance < self.center_sampling_radius * sizes[:, None]
-        sides = flow.cat([centres[:, None] - objects[:, :2], objects[:, 2:] - centres[:, None]], 2)
+        sides = flow.cat([centers[:, None] - objects[:, :2], objects[:, 2:] - centers[:, None]], 2)
         lower, upper = sizes * 4, sizes * 8
         lower[: levels[0]] = 0
         upper[-levels[-1] :] = float("inf")
         longest = sides.max(2)[0]
-        fits = (longest > lower[:, None]) & (longest < upper[:, None])
-        possible = near & fits & (sides.min(2)[0] > 0)
+        in_range = (longest > lower[:, None]) & (longest < upper[:, None])
+        possible = near & in_range & (sides.min(2)[0] > 0)
         areas = flow.where(possible, box_area(objects), float("inf"))
         return flow.where(possible.any(1), areas.argmin(1), -1)
 

@@ -93,10 +93,10 @@ class MaskRCNNHeads(nn.Sequential):
         for number in range(len(self) // 2):
             rename_wrapped_convolution(state_dict, f"{prefix}{number}.")
             for kind in ("weight", "bias"):
-                numbered = f"{prefix}{number}.{kind}"
-                if numbered in state_dict:
+                old_name = f"{prefix}{number}.{kind}"
+                if old_name in state_dict:
                     named = f"{prefix}mask_fcn{number + 1}.{kind}"
-                    state_dict[named] = state_dict.pop(numbered)
+                    state_dict[named] = state_dict.pop(old_name)
         super()._load_from_state_dict(state_dict, prefix, *rest, **options)
 
 

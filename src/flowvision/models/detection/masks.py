@@ -85,9 +85,9 @@ def expand_masks(mask: Tensor, padding: int) -> tuple[Tensor, float]:
 
 def expand_boxes(boxes: Tensor, scale: float) -> Tensor:
     """Return boxes (n, 4) with the same centres and sides `scale` times as long."""
-    centre = (boxes[:, :2] + boxes[:, 2:]) * 0.5
+    center = (boxes[:, :2] + boxes[:, 2:]) * 0.5
     half = (boxes[:, 2:] - boxes[:, :2]) * 0.5 * scale
-    return flow.cat([centre - half, centre + half], 1)
+    return flow.cat([center - half, center + half], 1)
 
 
 def paste_mask_in_image(mask: Tensor, box: Tensor, im_h: int, im_w: int) -> Tensor:
@@ -95,7 +95,7 @@ def paste_mask_in_image(mask: Tensor, box: Tensor, im_h: int, im_w: int) -> Tens
 
     The corners of the box are integers that belong to it.
     """
-    return _stretch(mask[None], box[None], im_h, im_w)[0]
+    return _resize(mask[None], box[None], im_h, im_w)[0]
 
 
 def paste_masks_in_image(
@@ -114,10 +114,10 @@ def paste_masks_in_image(
     """
     masks, scale = expand_masks(masks, padding)
     boxes = expand_boxes(boxes, scale).long()
-    return _stretch(masks[:, 0], boxes, *img_shape)[:, None]
+    return _resize(masks[:, 0], boxes, *img_shape)[:, None]
 
 
-def _stretch(masks: Tensor, boxes: Tensor, height: int, width: int) -> Tensor:
+def _resize(masks: Tensor, boxes: Tensor, height: int, width: int) -> Tensor:
     """Interpolate masks (n, M, M) linearly: weights of rows @ mask @ weights of columns."""
     boxes = boxes.to(masks.dtype)
     rows = _interpolation(boxes[:, 1], boxes[:, 3], masks.shape[1], height)

@@ -38,7 +38,7 @@ _PAPER = "1708.02002"
 _TASK = "object detection"
 
 
-class _Tower(nn.Module):
+class _ConvStack(nn.Module):
     """Four 3 x 3 convolutions with rectifiers, which keep the shape."""
 
     def __init__(self, in_channels: int) -> None:
@@ -61,7 +61,7 @@ class _Tower(nn.Module):
         super()._load_from_state_dict(state_dict, prefix, *rest, **options)
 
 
-class RetinaNetClassificationHead(_Tower):
+class RetinaNetClassificationHead(_ConvStack):
     """From features (N, in_channels, H_i, W_i) to logits (N, anchors, num_classes).
 
     Args:
@@ -92,7 +92,7 @@ class RetinaNetClassificationHead(_Tower):
         return flow.cat(logits, 1)
 
 
-class RetinaNetRegressionHead(_Tower):
+class RetinaNetRegressionHead(_ConvStack):
     """From features (N, in_channels, H_i, W_i) to offsets (N, anchors, 4).
 
     Args:

@@ -210,9 +210,11 @@ class RoIHeads(nn.Module):
     ) -> list[dict[str, Tensor]]:
         """Return the "boxes", "labels" and "scores" of the detections in each image."""
         counts = [len(boxes) for boxes in proposals]
-        decoded = self.box_coder.decode(box_regression, proposals).split(counts)
+        all_boxes = self.box_coder.decode(box_regression, proposals).split(counts)
         scores = class_logits.softmax(-1).split(counts)
-        return [self._detections(*each) for each in zip(decoded, scores, image_shapes, strict=True)]
+        return [
+            self._detections(*each) for each in zip(all_boxes, scores, image_shapes, strict=True)
+        ]
 
     def _detections(
         self, boxes: Tensor, scores: Tensor, image_shape: tuple[int, int]

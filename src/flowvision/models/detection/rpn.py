@@ -70,12 +70,12 @@ def concat_box_prediction_layers(
         Logits of shape (N * anchors, classes), and offsets of shape (N * anchors, 4).
     """
     logits, offsets = [], []
-    for scores, moves in zip(box_cls, box_regression, strict=True):
+    for scores, deltas in zip(box_cls, box_regression, strict=True):
         images, _, height, width = scores.shape
-        kinds = moves.shape[1] // 4
+        kinds = deltas.shape[1] // 4
         classes = scores.shape[1] // kinds
         logits.append(permute_and_flatten(scores, images, kinds, classes, height, width))
-        offsets.append(permute_and_flatten(moves, images, kinds, 4, height, width))
+        offsets.append(permute_and_flatten(deltas, images, kinds, 4, height, width))
     return flow.cat(logits, 1).flatten(0, -2), flow.cat(offsets, 1).reshape(-1, 4)
 
 

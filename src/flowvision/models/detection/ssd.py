@@ -224,8 +224,8 @@ class SSD(OneStageDetector):
         loss = F.cross_entropy(logits.flatten(0, 1), classes.flatten(), reduction="none")
         loss = loss.reshape(classes.shape)
         candidates = flow.where(found, -float("inf"), loss.detach())
-        hardness = candidates.argsort(1, descending=True).argsort(1)
-        hard = hardness < self.neg_to_pos_ratio * found.sum(1, keepdim=True)
+        rank = candidates.argsort(1, descending=True).argsort(1)
+        hard = rank < self.neg_to_pos_ratio * found.sum(1, keepdim=True)
         count = found.sum().clamp(min=1)
         return {
             "bbox_regression": flow.where(found, distance, 0.0).sum() / count,
@@ -274,13 +274,13 @@ class SSDFeatureExtractorVGG(nn.Module):
             nn.ReLU(inplace=True),
         )
         # Middle channels, channels, and the second convolution's kernel, padding and stride.
-        further = [(256, 512, 3, 1, 2), (128, 256, 3, 1, 2), (128, 256, 3, 0, 1)]
-        further.append(further[-1])
+        more_convs = [(256, 512, 3, 1, 2), (128, 256, 3, 1, 2), (128, 256, 3, 0, 1)]
+        more_convs.append(more_convs[-1])
         if highres:
-            further.append((128, 256, 4, 0, 1))
+            more_convs.append((128, 256, 4, 0, 1))
         self.extra = nn.ModuleList([nn.Sequential(*layers[pools[3] : -1], fc6_7)])
         channels = 1024
-        for middle, out, kernel, padding, stride in further:
+        for middle, out, kernel, padding, stride in more_convs:
             self.extra.append(
                 nn.Sequential(
                     nn.Conv2d(channels, middle, 1),
@@ -292,7 +292,7 @@ class SSDFeatureExtractorVGG(nn.Module):
             channels = out
         _init_xavier(fc6_7)
         _init_xavier(self.extra[1:])
-        self.out_channels = [512, 1024, *(row[1] for row in further)]
+        self.out_channels = [512, 1024, *(row[1] for row in more_convs)]
 
     def forward(self, x: Tensor) -> dict[str, Tensor]:
         x = self.features(x)
@@ -309,15 +309,15 @@ def _vgg_extractor(
 ) -> SSDFeatureExtractorVGG:
     features = ModelCreator.create_model(name, pretrained=pretrained).get_submodule("features")
     layers = list(features.children())
-    begins = [
+    starts = [
         0,
         *(place for place, each in enumerate(layers) if isinstance(each, nn.MaxPool2d)),
     ][:-1]
-    if not 0 <= trainable <= len(begins):
+    if not 0 <= trainable <= len(starts):
         raise ValueError(
-            f"`trainable_backbone_layers` must be in [0, {len(begins)}], got {trainable}"
+            f"`trainable_backbone_layers` must be in [0, {len(starts)}], got {trainable}"
         )
-    frozen = begins[len(begins) - trainable] if trainable else len(layers)
+    frozen = starts[len(starts) - trainable] if trainable else len(layers)
     for layer in layers[:frozen]:
         layer.requires_grad_(False)
     return SSDFeatureExtractorVGG(features, highres)

@@ -13,7 +13,7 @@ from flowvision.models.detection.backbone_utils import trainable_layers
 from flowvision.models.detection.one_stage import HeadOutputs
 from flowvision.models.detection.ssd import SSD, SSDScoringHead
 from flowvision.models.registry import register_model
-from flowvision.models.segmentation.seg_utils import block_channels, stage_beginnings
+from flowvision.models.segmentation.seg_utils import block_channels, stage_starts
 from oneflow import Tensor, nn
 
 Norm = Callable[[int], nn.Module]
@@ -167,13 +167,13 @@ class SSDLiteFeatureExtractorMobileNet(nn.Module):
             nn.Sequential(cut.block[1:], *blocks[c4_pos + 1 :]),
         )
         channels = [block_channels(cut.block[0]), block_channels(blocks[-1])]
-        further = nn.ModuleList()
+        more_convs = nn.ModuleList()
         for width in (512, 256, 256, 128):
             out_channels = max(min_depth, int(width * width_mult))
-            further.append(_extra(channels[-1], out_channels, norm_layer))
+            more_convs.append(_extra(channels[-1], out_channels, norm_layer))
             channels.append(out_channels)
-        _init_normal(further)
-        self.extra = further
+        _init_normal(more_convs)
+        self.extra = more_convs
         self.out_channels = channels
 
     def forward(self, x: Tensor) -> dict[str, Tensor]:
@@ -215,13 +215,13 @@ def ssdlite320_mobilenet_v3_large(
     )
     features = model.get_submodule("features")
     blocks = list(features.children())
-    begins = stage_beginnings(blocks)
+    starts = stage_starts(blocks)
     trained = trainable_layers(
         trainable_backbone_layers, pretrained=pretrained_backbone, default=6, most=6
     )
-    for block in blocks[: begins[6 - trained] if trained else len(blocks)]:
+    for block in blocks[: starts[6 - trained] if trained else len(blocks)]:
         block.requires_grad_(False)
-    backbone = SSDLiteFeatureExtractorMobileNet(features, begins[-2], norm_layer)
+    backbone = SSDLiteFeatureExtractorMobileNet(features, starts[-2], norm_layer)
     anchors = DefaultBoxGenerator([[2, 3]] * 6, min_ratio=0.2, max_ratio=0.95)
     kinds = anchors.num_anchors_per_location()
     options = {

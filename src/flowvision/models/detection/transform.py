@@ -101,10 +101,10 @@ class GeneralizedRCNNTransform(nn.Module):
     def _size(self, size: tuple[int, int]) -> tuple[int, int]:
         if self.fixed_size is not None:
             return self.fixed_size[1], self.fixed_size[0]
-        shorter = random.choice(self.min_size) if self.training else self.min_size[-1]
+        min_side = random.choice(self.min_size) if self.training else self.min_size[-1]
         # In single precision, as published models were trained.
         scale = min(
-            np.float32(shorter) / np.float32(min(size)),
+            np.float32(min_side) / np.float32(min(size)),
             np.float32(self.max_size) / np.float32(max(size)),
         )
         height, width = (math.floor(side * float(scale)) for side in size)

@@ -9,8 +9,8 @@ from flowvision.models.registry import register_model
 from flowvision.models.segmentation.fcn import FCNHead
 from flowvision.models.segmentation.seg_utils import (
     SegmentationModel,
-    enlarge,
     mobilenet_features,
+    resize_to,
     resnet_features,
 )
 from oneflow import Tensor, nn
@@ -87,7 +87,7 @@ class ASPPPooling(nn.Sequential):
         )
 
     def forward(self, input: Tensor) -> Tensor:
-        return enlarge(super().forward(input), input)
+        return resize_to(super().forward(input), input)
 
 
 class ASPP(nn.Module):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from flowvision.models.registry import register_model
-from flowvision.models.segmentation.seg_utils import enlarge, mobilenet_features
+from flowvision.models.segmentation.seg_utils import mobilenet_features, resize_to
 from oneflow import Tensor, nn
 
 
@@ -36,7 +36,7 @@ class LRASPP(nn.Module):
         self.classifier = LRASPPHead(low_channels, high_channels, num_classes, inter_channels)
 
     def forward(self, input: Tensor) -> dict[str, Tensor]:
-        return {"out": enlarge(self.classifier(self.backbone(input)), input)}
+        return {"out": resize_to(self.classifier(self.backbone(input)), input)}
 
 
 class LRASPPHead(nn.Module):
@@ -70,7 +70,7 @@ class LRASPPHead(nn.Module):
 
     def forward(self, input: Mapping[str, Tensor]) -> Tensor:
         low, high = input["low"], input["high"]
-        weighted = enlarge(self.cbr(high) * self.scale(high), low)
+        weighted = resize_to(self.cbr(high) * self.scale(high), low)
         return self.low_classifier(low) + self.high_classifier(weighted)
 
 

@@ -33,9 +33,9 @@ class IntermediateLayerGetter(nn.ModuleDict):
 
     def __init__(self, model: nn.Module, return_layers: Mapping[str, str]) -> None:
         names = [name for name, _ in model.named_children()]
-        absent = set(return_layers) - set(names)
-        if absent:
-            raise ValueError(f"the model has no children {sorted(absent)}; it has {names}")
+        missing = set(return_layers) - set(names)
+        if missing:
+            raise ValueError(f"the model has no children {sorted(missing)}; it has {names}")
         last = max(names.index(name) for name in return_layers)
         children = dict(model.named_children())
         super().__init__({name: children[name] for name in names[: last + 1]})
@@ -81,13 +81,13 @@ class SegmentationModel(nn.Module):
 
     def forward(self, x: Tensor) -> dict[str, Tensor]:
         features = self.backbone(x)
-        results = {"out": enlarge(self.classifier(features["out"]), x)}
+        results = {"out": resize_to(self.classifier(features["out"]), x)}
         if self.aux_classifier is not None:
-            results["aux"] = enlarge(self.aux_classifier(features["aux"]), x)
+            results["aux"] = resize_to(self.aux_classifier(features["aux"]), x)
         return results
 
 
-def enlarge(logits: Tensor, image: Tensor) -> Tensor:
+def resize_to(logits: Tensor, image: Tensor) -> Tensor:
     """Interpolate logits to the height and width of an image."""
     return F.interpolate(logits, size=image.shape[-2:], mode="bilinear", align_corners=False)
 
@@ -119,13 +119,13 @@ def mobilenet_features(
     """
     model = ModelCreator.create_model("mobilenet_v3_large", pretrained=pretrained, dilated=True)
     blocks = model.get_submodule("features")
-    begins = stage_beginnings(list(blocks.children()))
-    places = {name: begins[stage] for name, stage in stages.items() if aux or name != "aux"}
+    starts = stage_starts(list(blocks.children()))
+    places = {name: starts[stage] for name, stage in stages.items() if aux or name != "aux"}
     body = IntermediateLayerGetter(blocks, {str(place): name for name, place in places.items()})
     return body, {name: block_channels(body[str(place)]) for name, place in places.items()}
 
 
-def stage_beginnings(blocks: Sequence[nn.Module]) -> list[int]:
+def stage_starts(blocks: Sequence[nn.Module]) -> list[int]:
     """Return the positions of the first block, of those that declare a stride, and of the last."""
     strided = [index for index, block in enumerate(blocks) if getattr(block, "is_strided", False)]
     return [0, *strided, len(blocks) - 1]

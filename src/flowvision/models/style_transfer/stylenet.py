@@ -8,7 +8,7 @@ from oneflow.nn import functional as F
 
 STYLES = ("sketch", "candy", "mosaic", "rain_princess", "udnie")
 # A spelling that programs for upstream use.
-_MISSPELLED = {"undie": "udnie"}
+_RENAMED = {"undie": "udnie"}
 
 
 class ConvLayer(nn.Module):
@@ -133,7 +133,7 @@ def fast_neural_style(style_model: str = "sketch") -> FastNeuralStyle:
     Raises:
         ValueError: if there is no such style.
     """
-    style = _MISSPELLED.get(style_model, style_model)
+    style = _RENAMED.get(style_model, style_model)
     if style not in STYLES:
         raise ValueError(f"`style_model` must be one of {', '.join(STYLES)}, got {style_model!r}")
     return FastNeuralStyle()
