@@ -68,6 +68,20 @@ class frexp(NamedTuple):
     exponent: Tensor
 
 
+class geqrf(NamedTuple):
+    """Result of `geqrf`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> result = flow.geqrf(flow.eye(2))
+        >>> isinstance(result, flow.return_types.geqrf), result._fields
+        (True, ('a', 'tau'))
+    """
+
+    a: Tensor
+    tau: Tensor
+
+
 class histogram(NamedTuple):
     """Result of `histogram`.
 
@@ -110,6 +124,20 @@ class kthvalue(NamedTuple):
     indices: Tensor
 
 
+class linalg_cholesky_ex(NamedTuple):
+    """Result of `linalg.cholesky_ex`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> result = flow.linalg.cholesky_ex(flow.eye(2))
+        >>> isinstance(result, flow.return_types.linalg_cholesky_ex), result._fields
+        (True, ('L', 'info'))
+    """
+
+    L: Tensor
+    info: Tensor
+
+
 class linalg_eig(NamedTuple):
     """Result of `linalg.eig`.
 
@@ -138,6 +166,20 @@ class linalg_eigh(NamedTuple):
     eigenvectors: Tensor
 
 
+class linalg_inv_ex(NamedTuple):
+    """Result of `linalg.inv_ex`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> result = flow.linalg.inv_ex(flow.eye(2))
+        >>> isinstance(result, flow.return_types.linalg_inv_ex), result._fields
+        (True, ('inverse', 'info'))
+    """
+
+    inverse: Tensor
+    info: Tensor
+
+
 class linalg_lstsq(NamedTuple):
     """Result of `linalg.lstsq`.
 
@@ -152,6 +194,50 @@ class linalg_lstsq(NamedTuple):
     residuals: Tensor
     rank: Tensor
     singular_values: Tensor
+
+
+class linalg_lu(NamedTuple):
+    """Result of `linalg.lu`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> result = flow.linalg.lu(flow.eye(2))
+        >>> isinstance(result, flow.return_types.linalg_lu), result._fields
+        (True, ('P', 'L', 'U'))
+    """
+
+    P: Tensor
+    L: Tensor
+    U: Tensor
+
+
+class linalg_lu_factor(NamedTuple):
+    """Result of `linalg.lu_factor`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> result = flow.linalg.lu_factor(flow.eye(2))
+        >>> isinstance(result, flow.return_types.linalg_lu_factor), result._fields
+        (True, ('LU', 'pivots'))
+    """
+
+    LU: Tensor
+    pivots: Tensor
+
+
+class linalg_lu_factor_ex(NamedTuple):
+    """Result of `linalg.lu_factor_ex`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> result = flow.linalg.lu_factor_ex(flow.eye(2))
+        >>> isinstance(result, flow.return_types.linalg_lu_factor_ex), result._fields
+        (True, ('LU', 'pivots', 'info'))
+    """
+
+    LU: Tensor
+    pivots: Tensor
+    info: Tensor
 
 
 class linalg_qr(NamedTuple):
@@ -182,6 +268,20 @@ class linalg_slogdet(NamedTuple):
     logabsdet: Tensor
 
 
+class linalg_solve_ex(NamedTuple):
+    """Result of `linalg.solve_ex`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> result = flow.linalg.solve_ex(flow.eye(2), flow.ones(2))
+        >>> isinstance(result, flow.return_types.linalg_solve_ex), result._fields
+        (True, ('result', 'info'))
+    """
+
+    result: Tensor
+    info: Tensor
+
+
 class linalg_svd(NamedTuple):
     """Result of `linalg.svd`.
 
@@ -195,6 +295,21 @@ class linalg_svd(NamedTuple):
     U: Tensor
     S: Tensor
     Vh: Tensor
+
+
+class lu_unpack(NamedTuple):
+    """Result of `lu_unpack`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> result = flow.lu_unpack(*flow.linalg.lu_factor(flow.eye(2)))
+        >>> isinstance(result, flow.return_types.lu_unpack), result._fields
+        (True, ('P', 'L', 'U'))
+    """
+
+    P: Tensor
+    L: Tensor
+    U: Tensor
 
 
 class max(NamedTuple):
@@ -308,3 +423,17 @@ class topk(NamedTuple):
 
     values: Tensor
     indices: Tensor
+
+
+class triangular_solve(NamedTuple):
+    """Result of `triangular_solve`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> result = flow.triangular_solve(flow.ones(2, 1), flow.eye(2))
+        >>> isinstance(result, flow.return_types.triangular_solve), result._fields
+        (True, ('solution', 'cloned_coefficient'))
+    """
+
+    solution: Tensor
+    cloned_coefficient: Tensor

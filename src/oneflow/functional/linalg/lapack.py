@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections import namedtuple
 
 from oneflow.base.dtype import Category, bfloat16, float16, float32
+from oneflow.functional import return_types
 from oneflow.functional.creation.factory_functions import eye
 from oneflow.functional.linalg.decompositions import cholesky
 from oneflow.functional.linalg.inverse import inv, require_matrices, solve, solve_triangular
@@ -19,14 +19,6 @@ from oneflow.tensor.operands import cast_to, require_tensor
 from oneflow.tensor.tensor import Tensor
 
 _A = {"A": "input"}
-_LU = namedtuple("lu", ("P", "L", "U"))
-_Factors = namedtuple("lu_factor", ("LU", "pivots"))
-_FactorsWithInfo = namedtuple("lu_factor_ex", ("LU", "pivots", "info"))
-_InverseWithInfo = namedtuple("inv_ex", ("inverse", "info"))
-_SolutionWithInfo = namedtuple("solve_ex", ("result", "info"))
-_CholeskyWithInfo = namedtuple("cholesky_ex", ("L", "info"))
-_Geqrf = namedtuple("geqrf", ("a", "tau"))
-_Triangular = namedtuple("triangular_solve", ("solution", "cloned_coefficient"))
 
 
 def _require_pivots(name: str, pivot: bool) -> None:
@@ -60,7 +52,7 @@ def lu_factor(input: Tensor, *, pivot: bool = True) -> tuple[Tensor, Tensor]:
     message = "linalg.lu_factor: U has a 0 on its diagonal, so that it cannot be used to solve."
     if input.shape[-1] == input.shape[-2]:
         packed = call(matrices.check_info, packed, info, message=message)
-    return _Factors(packed, pivots)
+    return return_types.linalg_lu_factor(packed, pivots)
 
 
 @function(method=False, namespace="linalg", keyword_aliases=_A)
@@ -82,7 +74,7 @@ def lu_factor_ex(
     if check_errors:
         message = "linalg.lu_factor_ex: U has a 0 on its diagonal."
         packed = call(matrices.check_info, packed, info, message=message)
-    return _FactorsWithInfo(packed, pivots, info)
+    return return_types.linalg_lu_factor_ex(packed, pivots, info)
 
 
 @function(method=False, keyword_aliases={"LU_data": "LU", "LU_pivots": "pivots"})
@@ -116,7 +108,7 @@ def lu_unpack(
     if unpack_data:
         lower = LU[..., :smaller].tril(-1) + eye(rows, smaller, dtype=LU.dtype, device=LU.device)
         upper = LU[..., :smaller, :].triu()
-    return _LU(permutation, lower, upper)
+    return return_types.lu_unpack(permutation, lower, upper)
 
 
 @function(method=False, namespace="linalg", keyword_aliases=_A)
@@ -139,7 +131,7 @@ def lu(input: Tensor, *, pivot: bool = True) -> tuple[Tensor, Tensor, Tensor]:
     require_matrices("linalg.lu", input)
     _require_pivots("linalg.lu", pivot)
     packed, pivots, _ = call(p.lu, input)
-    return lu_unpack(packed, pivots)
+    return return_types.linalg_lu(*lu_unpack(packed, pivots))
 
 
 @function(method=False, namespace="linalg", keyword_aliases={"B": "other"})
@@ -208,7 +200,7 @@ def triangular_solve(
     """
     matrix, is_upper = (A.mT, not upper) if transpose else (A, upper)
     solution = solve_triangular(matrix, input, upper=is_upper, unitriangular=unitriangular)
-    return _Triangular(solution, A.clone())
+    return return_types.triangular_solve(solution, A.clone())
 
 
 @function(method=False, namespace="linalg", keyword_aliases=_A)
@@ -224,7 +216,7 @@ def inv_ex(input: Tensor, *, check_errors: bool = False) -> tuple[Tensor, Tensor
     """
     require_matrices("linalg.inv", input, square=True)
     inverse, info = call(matrices.inverse, input)
-    return _InverseWithInfo(inv(input) if check_errors else inverse, info)
+    return return_types.linalg_inv_ex(inv(input) if check_errors else inverse, info)
 
 
 @function(method=False, namespace="linalg", keyword_aliases={**_A, "B": "other"})
@@ -242,7 +234,7 @@ def solve_ex(
     """
     require_matrices("linalg.solve", input, square=True)
     info = call(p.lu, input)[2]
-    return _SolutionWithInfo(solve(input, other, left=left), info)
+    return return_types.linalg_solve_ex(solve(input, other, left=left), info)
 
 
 @function(method=False, namespace="linalg", keyword_aliases=_A)
@@ -263,7 +255,7 @@ def cholesky_ex(
     lower, info = call(matrices.cholesky, hermitian)
     if check_errors:
         lower = cholesky(hermitian)
-    return _CholeskyWithInfo(conjugate_transposed(lower) if upper else lower, info)
+    return return_types.linalg_cholesky_ex(conjugate_transposed(lower) if upper else lower, info)
 
 
 @function(namespace="linalg", keyword_aliases=_A, also=("matrix_exp",))
@@ -337,7 +329,7 @@ def geqrf(input: Tensor) -> tuple[Tensor, Tensor]:
         tensor([5.], dtype=oneflow.float32)
     """
     require_matrices("geqrf", input)
-    return _Geqrf(*call(p.geqrf, input))
+    return return_types.geqrf(*call(p.geqrf, input))
 
 
 @function(keyword_aliases={"input2": "tau", "input3": "other"})

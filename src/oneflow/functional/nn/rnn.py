@@ -40,36 +40,16 @@ def _run_direction(
 ) -> tuple[Tensor, States]:
     """Outputs of every step and the states after the last, of one layer in one direction."""
     limits = () if lengths is None else (lengths,)
-    if mode == "LSTM":
-        input_part = linear(x, weights.input, weights.bias)
-        extra = () if weights.projection is None else (weights.projection,)
-        outputs = call(
-            r.lstm,
-            input_part,
-            *states,
-            weights.hidden,
-            *extra,
-            *limits,
-            reverse=reverse,
-            extra=bool(extra),
-        )[:2]
-    elif mode == "GRU":
-        input_part = linear(x, weights.input, weights.input_bias)
-        extra = () if weights.hidden_bias is None else (weights.hidden_bias,)
-        outputs = call(
-            r.gru,
-            input_part,
-            *states,
-            weights.hidden,
-            *extra,
-            *limits,
-            reverse=reverse,
-            extra=bool(extra),
-        )[:1]
+    # A GRU scales its hidden bias, so that it stays apart.
+    input_bias = weights.input_bias if mode == "GRU" else weights.bias
+    operands = [linear(x, weights.input, input_bias), *states, weights.hidden]
+    if mode in ("LSTM", "GRU"):
+        last_operand = weights.projection if mode == "LSTM" else weights.hidden_bias
+        extra = () if last_operand is None else (last_operand,)
+        cell, count = (r.lstm, 2) if mode == "LSTM" else (r.gru, 1)
+        outputs = call(cell, *operands, *extra, *limits, reverse=reverse, extra=bool(extra))[:count]
     else:
-        input_part = linear(x, weights.input, weights.bias)
-        options = {"reverse": reverse, "relu": mode == "RNN_RELU"}
-        outputs = (call(r.rnn, input_part, *states, weights.hidden, *limits, **options),)
+        outputs = (call(r.rnn, *operands, *limits, reverse=reverse, relu=mode == "RNN_RELU"),)
     last = 0 if reverse else x.shape[0] - 1
     return outputs[0], tuple([call(select, each, last, dims=(0,)) for each in outputs])
 
