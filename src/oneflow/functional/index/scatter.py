@@ -6,7 +6,7 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
-from oneflow.base.dtype import bool_
+from oneflow.base.dtype import Category, bool_
 from oneflow.base.limits import iinfo
 from oneflow.base.shape import broadcast_shapes, wrap_dim
 from oneflow.functional.index.gather import check_index_shape, positions_of, same_rank
@@ -271,6 +271,8 @@ def _check_slices(input: Tensor, dim: int, index: Tensor, source: Tensor, name: 
 def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, alpha: float = 1) -> Tensor:
     """A copy of `input` with slices of `source`, times `alpha`, added at `index` along `dim`.
 
+    Of integers, the fraction of `alpha` is dropped.
+
     Raises:
         RuntimeError: shapes or dtypes do not fit.
         IndexError: (at the next read of a value) a position does not exist.
@@ -282,7 +284,8 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, alpha: flo
     """
     chosen, at = _index_and_dim(input, dim, index, "index_add")
     _check_slices(input, at, chosen, source, "index_add")
-    scaled = source if alpha == 1 else source * alpha
+    is_whole = source.dtype.category < Category.FLOAT
+    scaled = source if alpha == 1 else source * (int(alpha) if is_whole else alpha)
     if not source.ndim:
         scaled = scaled.reshape(1)
     return _put_slices(input, at, chosen, scaled.value, accumulate=True, negative=False)
