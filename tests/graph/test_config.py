@@ -68,6 +68,8 @@ STEPPED = {
     "LAMB": lambda p: flow.optim.LAMB(p, lr=0.1),
     "Adagrad": lambda p: flow.optim.Adagrad(p, lr=0.1, lr_decay=0.5),
     "Rprop": lambda p: flow.optim.Rprop(p, lr=0.1),
+    "ASGD": lambda p: flow.optim.ASGD(p, lr=0.1, lambd=0.1, t0=3),
+    "SparseAdam": lambda p: flow.optim.SparseAdam(p, lr=0.1),
 }
 FACTORS = [float("inf"), 1.0, -1.5, float("inf"), 2.0, *[1.0] * 6]
 

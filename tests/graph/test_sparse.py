@@ -35,6 +35,7 @@ OPTIMIZERS = {
     "momentum": lambda p: flow.optim.SGD(p, lr=0.1, momentum=0.9),
     "Adam": lambda p: flow.optim.Adam(p, lr=0.1),
     "Adagrad": lambda p: flow.optim.Adagrad(p, lr=0.1),
+    "SparseAdam": lambda p: flow.optim.SparseAdam(p, lr=0.1),
 }
 
 

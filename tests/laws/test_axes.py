@@ -29,12 +29,13 @@ WITHOUT_AXES = {
         random_permutation masked_scatter as_strided as_strided_update""",
     "every result depends on all elements, and not as a sum of parts": """
         nms_mask median_of_all nanmedian_of_all total_norm clip_norm lamb_update
-        power_iteration limit_rows nonzero""",
+        muon_update power_iteration limit_rows nonzero""",
     "which rows are read and written depends on values": """
         sgd_update_of_rows sgdw_update_of_rows adam_update_of_rows adamax_update_of_rows
         nadam_update_of_rows
         radam_update_of_rows adagrad_update_of_rows adadelta_update_of_rows rmsprop_update_of_rows
-        rprop_update_of_rows ftrl_update_of_rows gradient_of_rows rows_unless""",
+        rprop_update_of_rows ftrl_update_of_rows sparse_adam_update_of_rows asgd_update_of_rows
+        gradient_of_rows rows_unless""",
     "has rules of its own": "boxing transfer",
     "a vector of everything that one process exchanges": "pack_bucket unpack_bucket",
     "operands are numbers": "pack_numbers wrap_index",

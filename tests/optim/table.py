@@ -22,6 +22,8 @@ class Row:
         theirs: further options for PyTorch only, where its defaults differ.
         reference: PyTorch's class if it is not `torch.optim.<name>`; None if it has none.
         converges: whether it finds the minimum of the test function in a few hundred steps.
+        tolerance: how far parameters may be from PyTorch's after steps in float64.
+        matrices_only: whether it takes no vectors.
     """
 
     name: str
@@ -30,6 +32,8 @@ class Row:
     theirs: dict[str, Any] = field(default_factory=dict)
     reference: Callable | None = None
     converges: bool = True
+    tolerance: float = 1e-7
+    matrices_only: bool = False
 
     @property
     def label(self) -> str:
@@ -92,6 +96,29 @@ ROWS = [
         {"lr": 0.1, "etas": (0.4, 1.3), "step_sizes": (1e-3, 1.0), "maximize": True},
         converges=False,
     ),
+    # PyTorch keeps its step size in float32.
+    Row("ASGD", {"lr": 0.1, "lambd": 0.01, "t0": 5, "weight_decay": 0.1}, tolerance=1e-6),
+    Row("ASGD", {"lr": 0.05, "maximize": True}, converges=False, tolerance=1e-6),
+    Row("SparseAdam", {"lr": 0.1, "betas": (0.8, 0.9)}),
+    # Its matrices are orthogonalized in bfloat16.
+    Row("Muon", {"lr": 0.1}, converges=False, tolerance=2e-2, matrices_only=True),
+    Row(
+        "Muon",
+        {"lr": 0.1, "nesterov": False, "adjust_lr_fn": "match_rms_adamw", "weight_decay": 0.2},
+        converges=False,
+        tolerance=2e-2,
+        matrices_only=True,
+    ),
+]
+# Steps that are several instructions.
+COMPOSED_ROWS = [
+    Row("Adafactor", {"lr": 0.3}),
+    Row(
+        "Adafactor",
+        {"lr": 0.1, "beta2_decay": -0.5, "eps": (1e-3, 0.5), "d": 2.0, "weight_decay": 0.1},
+        converges=False,
+    ),
+    Row("Adafactor", {"lr": 0.1, "maximize": True}, converges=False),
 ]
 # What PyTorch does not have; `test_optimizer.py` compares these with the formula.
 OWN_ROWS = [

@@ -79,6 +79,11 @@ def test_a_parameter_in_two_groups_is_refused():
         lambda p: flow.optim.Adadelta(p, rho=1.5),
         lambda p: flow.optim.Rprop(p, etas=(1.5, 0.5)),
         lambda p: flow.optim.LBFGS(p, line_search_fn="armijo"),
+        lambda p: flow.optim.ASGD(p, weight_decay=-1.0),
+        lambda p: flow.optim.SparseAdam(p, lr=0.0),
+        lambda p: flow.optim.Adafactor(p, d=0.5),
+        lambda p: flow.optim.Adafactor(p, beta2_decay=0.5),
+        lambda p: flow.optim.Muon(p, ns_steps=100),
         lambda p: flow.one_embedding.Ftrl(p, initial_accumulator_value=0.0),
     ],
 )

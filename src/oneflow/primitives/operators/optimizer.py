@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
@@ -29,14 +30,18 @@ pack_numbers = primitive(
 )
 
 
-def _update_axes(operation: Operation) -> Axes:
-    """A parameter, its gradient and its states have one shape and may be split alike."""
+def _update_axes(operation: Operation, leading: int | None = None) -> Axes:
+    """A parameter, its gradient and its states have one shape and may be split alike.
+
+    With `leading`, only the first dimensions may be split.
+    """
     *arrays, _ = operation.in_specs
     size = 2 + operation.attributes["states"]
     operands: list[tuple] = []
     results: list[tuple] = []
     for index, spec in enumerate(arrays[::size]):
-        names = tuple(f"p{index}d{dim}" for dim in range(spec.ndim))
+        names = tuple(f"p{index}d{dim}" for dim in range(spec.ndim)[:leading])
+        names += (None,) * (spec.ndim - len(names))
         operands += [names] * size
         results += [names] * (size - 1)
     return Axes((*operands, (None,)), tuple(results), sums=False)
@@ -244,6 +249,26 @@ def moments_of(g, states, n):
     return first, second
 
 
+class SparseAdamNumbers(NamedTuple):
+    """`step_size`: with both bias corrections."""
+
+    step_size: Any
+    beta2: Any
+    fresh1: Any
+    fresh2: Any
+    eps: Any
+    sign: Any
+
+
+@update_rule("sparse_adam_update", SparseAdamNumbers, axes=partial(_update_axes, leading=1))
+def sparse_adam_update(p, g, states, n):
+    """Adam on those rows of which the gradient is not all zeros."""
+    first, second = moments_of(n.sign * g, states, n)
+    new = (p - n.step_size * first / (jnp.sqrt(second) + n.eps), first, second)
+    has_gradient = jnp.any(g != 0, axis=tuple(range(1, g.ndim)), keepdims=True)
+    return tuple(map(partial(jnp.where, has_gradient), new, (p, *states)))
+
+
 class AdamaxNumbers(NamedTuple):
     """`step_size` contains the bias correction."""
 
@@ -397,6 +422,23 @@ def rprop_update(p, g, states, n):
     size = jnp.clip(size * factor, n.smallest, n.largest)
     g = jnp.where(sign_product < 0, 0, g)
     return p - jnp.sign(g) * size, g, size
+
+
+class ASGDNumbers(NamedTuple):
+    """`eta`: step size. `mu`: weight of the new parameter in the average. `keep`: 1 - decay."""
+
+    eta: Any
+    mu: Any
+    keep: Any
+    decay: Any
+    sign: Any
+
+
+@update_rule("asgd_update", ASGDNumbers)
+def asgd_update(p, g, states, n):
+    """Gradient descent with smaller and smaller steps; the state is the average."""
+    new = p * n.keep - n.eta * (n.sign * g + n.decay * p)
+    return new, jnp.where(n.mu == 1, new, states[0] + n.mu * (new - states[0]))
 
 
 class FTRLNumbers(NamedTuple):
