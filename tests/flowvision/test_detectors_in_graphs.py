@@ -10,6 +10,7 @@ from flowvision.layers.blocks import MultiScaleRoIAlign
 from tests.flowvision.detectors import KINDS, tiny_detector
 from tests.sampling import Sample
 
+_TARGETS = ("boxes", "labels", "masks")
 _BOXES, _LABELS = flow.tensor([[10.0, 10, 50, 40], [5.0, 20, 30, 60]]), flow.tensor([1, 2])
 
 
@@ -28,8 +29,8 @@ class _Training(flow.nn.Graph):
         self.model = model
         self.add_optimizer(optimizer)
 
-    def build(self, image: flow.Tensor, boxes: flow.Tensor, labels: flow.Tensor) -> flow.Tensor:
-        losses = self.model([image], [{"boxes": boxes, "labels": labels}])
+    def build(self, image: flow.Tensor, *objects: flow.Tensor) -> flow.Tensor:
+        losses = self.model([image], [dict(zip(_TARGETS, objects, strict=False))])
         total = sum(losses.values())
         total.backward()
         return total
@@ -66,17 +67,36 @@ def test_detections_are_filled_up(kind: str, sample: Sample) -> None:
                 assert not found[name][count:].numpy().any(), name
 
 
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if "rcnn" not in kind])
-def test_a_step_of_training_is_that_of_eager_mode(kind: str, sample: Sample) -> None:
-    sample.take(kind, one_in=2)
+def _objects(kind: str, image: flow.Tensor) -> list[flow.Tensor]:
+    masks = [flow.rand(2, *image.shape[1:]) > 0.4] if kind == "mask_rcnn" else []
+    return [_BOXES, _LABELS, *masks]
+
+
+def _take_few(model: flow.nn.Module) -> None:
+    """Let both stages of R-CNN learn from fewer boxes than there are."""
+    model.roi_heads.fg_bg_sampler.batch_size_per_image = 12
+    model.rpn.fg_bg_sampler.batch_size_per_image = 20
+
+
+@pytest.mark.parametrize(
+    ("kind", "few"),
+    [*((kind, False) for kind in KINDS), ("faster_rcnn", True), ("mask_rcnn", True)],
+)
+def test_a_step_of_training_is_that_of_eager_mode(kind: str, few: bool, sample: Sample) -> None:
+    sample.take((kind, few), one_in=3)
     image, models = flow.rand(3, 64, 80).double(), []
     for _ in range(2):
         flow.manual_seed(3)
         models.append(_talkative(kind).train())
+        if few:
+            _take_few(models[-1])
     in_graph, eager = models
+    objects = _objects(kind, image)
     optimizers = [flow.optim.SGD(model.parameters(), lr=1e-3) for model in models]
-    total = _Training(in_graph, optimizers[0])(image, _BOXES, _LABELS)
-    losses = eager([image], [{"boxes": _BOXES, "labels": _LABELS}])
+    flow.manual_seed(4)
+    total = _Training(in_graph, optimizers[0])(image, *objects)
+    flow.manual_seed(4)
+    losses = eager([image], [dict(zip(_TARGETS, objects, strict=False))])
     wanted = sum(losses.values())
     np.testing.assert_allclose(total.item(), wanted.item(), rtol=1e-9)
     before = {name: each.numpy().copy() for name, each in eager.named_parameters()}
@@ -88,11 +108,17 @@ def test_a_step_of_training_is_that_of_eager_mode(kind: str, sample: Sample) -> 
         np.testing.assert_allclose(after[name].numpy(), each.numpy(), 0, atol, err_msg=name)
 
 
-def test_proposals_are_not_learned_from_in_graphs() -> None:
-    model = tiny_detector("faster_rcnn").train()
-    graph = _Training(model, flow.optim.SGD(model.parameters(), lr=0.1))
-    with pytest.raises(RuntimeError, match="FasterRCNN cannot be trained in"):
-        graph(flow.rand(3, 64, 64), _BOXES, _LABELS)
+@pytest.mark.parametrize("kind", ["faster_rcnn", "mask_rcnn"])
+def test_an_image_without_objects_trains_in_a_graph(kind: str) -> None:
+    model = _talkative(kind).train()
+    graph = _Training(model, flow.optim.SGD(model.parameters(), lr=1e-3))
+    image = flow.rand(3, 64, 80).double()
+    boxes, labels = flow.zeros(0, 4), flow.zeros(0, dtype=flow.int64)
+    masks = [flow.zeros(0, 64, 80)] if kind == "mask_rcnn" else []
+    flow.manual_seed(4)
+    total = graph(image, boxes, labels, *masks)
+    assert np.isfinite(total.item())
+    assert all(np.isfinite(each.numpy()).all() for each in model.parameters())
 
 
 def test_boxes_of_several_levels() -> None:

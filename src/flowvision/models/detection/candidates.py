@@ -52,6 +52,24 @@ def suppress(
     return found
 
 
+def positions_of(chosen: Tensor, most: int) -> tuple[Tensor, Tensor]:
+    """Return the positions of the candidates that are chosen, in order.
+
+    Args:
+        chosen: bool, of shape (n,).
+        most: how many are chosen at most; inside `build` of a graph, how many positions there are,
+            if there are as many candidates.
+
+    Returns:
+        The positions (k,), and flags (k,) of those that do not only fill up.
+    """
+    if not _have_fixed_sizes(chosen):
+        positions = chosen.nonzero(as_tuple=True)[0]
+        return positions, flow.ones_like(positions, dtype=flow.bool)
+    positions = chosen.int().argsort(descending=True, stable=True)[:most]
+    return positions, chosen[positions]
+
+
 def _have_fixed_sizes(scores: Tensor) -> bool:
     return scores.is_lazy and not flow.onnx.is_in_onnx_export()
 

@@ -26,6 +26,11 @@ class BalancedPositiveNegativeSampler:
         self.batch_size_per_image = batch_size_per_image
         self.positive_fraction = positive_fraction
 
+    @property
+    def most_positives(self) -> int:
+        """The largest number of positive boxes in an image."""
+        return int(self.batch_size_per_image * self.positive_fraction)
+
     def __call__(self, matched_idxs: Sequence[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
         """Choose boxes.
 
@@ -39,8 +44,8 @@ class BalancedPositiveNegativeSampler:
         """
         positives, negatives = [], []
         for labels in matched_idxs:
-            most = int(self.batch_size_per_image * self.positive_fraction)
-            positive = _choose(labels >= 1, flow.tensor(most, device=labels.device))
+            most = flow.tensor(self.most_positives, device=labels.device)
+            positive = _choose(labels >= 1, most)
             negative = _choose(labels == 0, self.batch_size_per_image - positive.sum())
             positives.append(positive)
             negatives.append(negative)

@@ -34,12 +34,6 @@ class GeneralizedRCNN(nn.Module):
         self, images: Sequence[Tensor], targets: Sequence[Mapping[str, Tensor]] | None = None
     ) -> dict[str, Tensor] | list[dict[str, Tensor]]:
         check_inputs(images, targets, training=self.training)
-        if self.training and images[0].is_lazy:
-            raise RuntimeError(
-                f"{type(self).__name__} cannot be trained in an `nn.Graph`: how many proposals it "
-                "learns from depends on values; train it in eager mode. Detection works in graphs, "
-                "and training of detectors with one stage"
-            )
         original_sizes = [(image.shape[-2], image.shape[-1]) for image in images]
         batch, targets = self.transform(images, targets)
         features = self.backbone(batch.tensors)

@@ -55,7 +55,8 @@ def maskrcnn_loss(
         proposals: the boxes of each image, n together.
         gt_masks: for each image (objects, height, width).
         gt_labels: for each image the classes of the objects.
-        mask_matched_idxs: for each image the objects of the boxes.
+        mask_matched_idxs: for each image the objects of the boxes; boxes with a negative number do
+            not count.
 
     Returns:
         A number; 0 without any box.
@@ -63,18 +64,19 @@ def maskrcnn_loss(
     if not len(mask_logits):
         return mask_logits.sum() * 0
     size = mask_logits.shape[-1]
-    labels = flow.cat(
-        [each[index] for each, index in zip(gt_labels, mask_matched_idxs, strict=True)]
-    )
+    objects = [index.clamp(min=0) for index in mask_matched_idxs]
+    labels = flow.cat([each[index] for each, index in zip(gt_labels, objects, strict=True)])
     targets = flow.cat(
         [
             project_masks_on_boxes(masks, boxes, index, size)
-            for masks, boxes, index in zip(gt_masks, proposals, mask_matched_idxs, strict=True)
+            for masks, boxes, index in zip(gt_masks, proposals, objects, strict=True)
             if len(boxes)
         ]
     )
     chosen = mask_logits[flow.arange(len(labels), device=labels.device), labels]
-    return F.binary_cross_entropy_with_logits(chosen, targets)
+    loss = F.binary_cross_entropy_with_logits(chosen, targets, reduction="none").mean((1, 2))
+    counts = flow.cat(list(mask_matched_idxs)) >= 0
+    return flow.where(counts, loss, 0.0).sum() / counts.sum().clamp(min=1)
 
 
 def expand_masks(mask: Tensor, padding: int) -> tuple[Tensor, float]:

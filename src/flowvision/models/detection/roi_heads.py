@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import oneflow as flow
-from flowvision.models.detection.candidates import are_large, only_where, suppress
+from flowvision.models.detection.candidates import (
+    are_large,
+    only_where,
+    positions_of,
+    suppress,
+)
 from flowvision.models.detection.det_utils import (
     BalancedPositiveNegativeSampler,
     BoxCoder,
@@ -20,7 +25,7 @@ from flowvision.models.detection.masks import (
     paste_masks_in_image as paste_masks_in_image,
     project_masks_on_boxes as project_masks_on_boxes,
 )
-from flowvision.ops import box_iou, clip_boxes_to_image
+from flowvision.ops import box_area, box_iou, clip_boxes_to_image
 from oneflow import Tensor, nn
 from oneflow.nn import functional as F
 
@@ -40,7 +45,8 @@ def fastrcnn_loss(
     Args:
         class_logits: of shape (n, classes), for the proposals of all images.
         box_regression: of shape (n, classes * 4).
-        labels: the classes of the proposals of each image, 0 for background.
+        labels: the classes of the proposals of each image, 0 for background; those with a negative
+            one do not count.
         regression_targets: the offsets (n_i, 4) of the matched objects.
 
     Returns:
@@ -48,10 +54,10 @@ def fastrcnn_loss(
         number of all proposals. Both are 0 without any proposal.
     """
     every = flow.cat(list(labels))
-    count = max(len(every), 1)
-    loss = F.cross_entropy(class_logits, every, reduction="sum") / count
+    count = (every >= 0).sum().clamp(min=1)
+    loss = F.cross_entropy(class_logits, every, ignore_index=-1, reduction="sum") / count
     by_class = box_regression.reshape(len(every), box_regression.shape[-1] // 4, 4)
-    chosen = by_class[flow.arange(len(every), device=every.device), every]
+    chosen = by_class[flow.arange(len(every), device=every.device), every.clamp(min=0)]
     box_loss = F.smooth_l1_loss(
         chosen, flow.cat(list(regression_targets)), beta=1 / 9, reduction="none"
     ).sum(1)
@@ -180,22 +186,34 @@ class RoIHeads(nn.Module):
     ) -> tuple[list[Tensor], list[Tensor], list[Tensor], list[Tensor]]:
         """Choose the proposals that losses are computed for; the true boxes are among them.
 
+        Inside `build` of a graph there are always `batch_size_per_image` of them, if there are as
+        many proposals; those that only fill up are boxes of one pixel with the class -1.
+
         Returns:
             For each image the boxes, the objects that they match, the classes, and the offsets of
             the objects.
         """
         dtype = proposals[0].dtype
         objects = [target["boxes"].to(dtype) for target in targets]
-        proposals = [flow.cat(pair) for pair in zip(proposals, objects, strict=True)]
+        # The true boxes come first, so that each box gets the same random number in a graph.
+        proposals = [flow.cat(pair) for pair in zip(objects, proposals, strict=True)]
         matched, labels = self.assign_targets_to_proposals(
             proposals, objects, [target["labels"] for target in targets]
         )
+        # Proposals that a graph filled up with have no area.
+        labels = [
+            flow.where(box_area(boxes) > 0, each, -1)
+            for boxes, each in zip(proposals, labels, strict=True)
+        ]
         positives, negatives = self.fg_bg_sampler(labels)
+        pixel = flow.tensor([0, 0, 1, 1], dtype=dtype, device=proposals[0].device)
         chosen_objects = []
         for index, (positive, negative) in enumerate(zip(positives, negatives, strict=True)):
-            chosen = (positive | negative).nonzero(as_tuple=True)[0]
-            proposals[index] = proposals[index][chosen]
-            labels[index] = labels[index][chosen]
+            chosen, counts = positions_of(
+                positive | negative, self.fg_bg_sampler.batch_size_per_image
+            )
+            proposals[index] = flow.where(counts[:, None], proposals[index][chosen], pixel)
+            labels[index] = flow.where(counts, labels[index][chosen], -1)
             matched[index] = matched[index][chosen]
             boxes = objects[index]
             chosen_objects.append(boxes[matched[index]] if len(boxes) else proposals[index])
@@ -262,9 +280,12 @@ class RoIHeads(nn.Module):
         matched: Sequence[Tensor],
         labels: Sequence[Tensor],
     ) -> Tensor:
-        positive = [(each > 0).nonzero(as_tuple=True)[0] for each in labels]
-        boxes = [each[index] for each, index in zip(proposals, positive, strict=True)]
-        objects = [each[index] for each, index in zip(matched, positive, strict=True)]
+        boxes, objects = [], []
+        for proposal, match, label, target in zip(proposals, matched, labels, targets, strict=True):
+            most = self.fg_bg_sampler.most_positives if len(target["boxes"]) else 0
+            positive, counts = positions_of(label > 0, most)
+            boxes.append(proposal[positive])
+            objects.append(flow.where(counts, match[positive], -1))
         return maskrcnn_loss(
             self._masks(features, boxes, image_shapes),
             boxes,
