@@ -26,6 +26,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 ROUNDS = 5
+LIBRARIES = ("oneflow", "torch", "jax")
 CLOCKS = {"time": time.perf_counter, "thread": time.thread_time, "process": time.process_time}
 UNARY = (
     "abs",
@@ -94,6 +95,25 @@ def _operator(run: Callable[[Any, Any], Any]) -> Callable[[Any], Callable[[], An
         return lambda: run(lib, x).numpy()
 
     return prepare
+
+
+def _jax_operator(run: Callable[[Any, Any], Any]) -> Callable[[Any], Callable[[], Any]]:
+    def prepare(jax: Any) -> Callable[[], Any]:
+        x = jax.numpy.asarray(_array(64, 96))
+        return lambda: np.asarray(run(jax, x))
+
+    return prepare
+
+
+def _jax_layer_norm(jax: Any, x: Any) -> Any:
+    deviation = x - x.mean(-1, keepdims=True)
+    return deviation * jax.lax.rsqrt((deviation * deviation).mean(-1, keepdims=True) + 1e-5)
+
+
+def _jax_attention(jax: Any, x: Any) -> Any:
+    heads = x.reshape(2, 4, 8, 96)
+    weights = jax.nn.softmax(heads @ heads.swapaxes(-1, -2) / 96**0.5)
+    return weights @ heads
 
 
 def _unary(lib: Any) -> Callable[[], Any]:
@@ -241,15 +261,29 @@ WORKLOADS: dict[str, Callable[[Any], Callable[[], Any]]] = {
     "gpt_lengths": _gpt_lengths,
 }
 
+# The same as one writes it in JAX, which runs it operation by operation. A function under
+# `jax.jit` takes longer the first time.
+JAX_WORKLOADS: dict[str, Callable[[Any], Callable[[], Any]]] = {
+    "relu": _jax_operator(lambda jax, x: jax.nn.relu(x)),
+    "sum": _jax_operator(lambda jax, x: x.sum()),
+    "softmax": _jax_operator(lambda jax, x: jax.nn.softmax(x, -1)),
+    "layer_norm": _jax_operator(_jax_layer_norm),
+    "sort": _jax_operator(lambda jax, x: jax.numpy.sort(x)),
+    "indexing": _jax_operator(lambda jax, x: x[jax.numpy.array([5, 3, 60])]),
+    "matmul": _jax_operator(lambda jax, x: x @ x.T),
+    "attention": _jax_operator(_jax_attention),
+}
+
 
 def _measure_here(name: str, library: str, clock: Callable[[], float]) -> None:
     """Print the seconds that a workload takes in this process by a clock."""
-    if library == "torch":
-        import torch as lib
+    lib = importlib.import_module(library)
+    if library == "jax":
+        run = JAX_WORKLOADS[name](lib)
+        np.asarray(lib.numpy.asarray(_array(3)) * 2)
     else:
-        import oneflow as lib
-    run = WORKLOADS[name](lib)
-    (lib.tensor(_array(3)) * 2).numpy()
+        run = WORKLOADS[name](lib)
+        (lib.tensor(_array(3)) * 2).numpy()
     before = clock()
     run()
     print(clock() - before)
@@ -280,7 +314,7 @@ def main() -> None:
         default="time",
         help="on a busy machine: the processor time of the main thread, or of all threads",
     )
-    parser.add_argument("--in-process", choices=("oneflow", "torch"), help=argparse.SUPPRESS)
+    parser.add_argument("--in-process", choices=LIBRARIES, help=argparse.SUPPRESS)
     options = parser.parse_args()
     unknown = [name for name in options.names if name not in WORKLOADS]
     if unknown:
@@ -291,11 +325,14 @@ def main() -> None:
     if options.in_process:
         _measure_here(options.names[0], options.in_process, CLOCKS[options.clock])
         return
-    print("| first time | oneflow ms | torch ms |\n|---|---|---|", flush=True)
+    print("| first time | oneflow ms | torch ms | jax ms |\n|---|---|---|---|", flush=True)
     for name in options.names or WORKLOADS:
+        measured = [each for each in LIBRARIES if each != "jax" or name in JAX_WORKLOADS]
         cells = [
             f"{_measure(name, library, options.rounds, options.clock) * 1e3:.1f}"
-            for library in ("oneflow", "torch")
+            if library in measured
+            else "-"
+            for library in LIBRARIES
         ]
         print(f"| {name} | {' | '.join(cells)} |", flush=True)
 
