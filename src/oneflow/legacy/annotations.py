@@ -54,9 +54,6 @@ class Placeholder:
             TypeError: it is no array, or has another dtype.
             ValueError: it has another shape.
         """
-        return [self._checked(name, given)]
-
-    def _checked(self, name: str, given: Any) -> np.ndarray:
         if not isinstance(given, np.ndarray) and isinstance(given, Tensor):
             given = given.numpy()
         if not isinstance(given, np.ndarray):
@@ -69,12 +66,16 @@ class Placeholder:
                 f"argument `{name}` must be an array of {self.dtype.numpy}, got {given.dtype}; "
                 f"convert it with `.astype(np.{self._numpy_dtype})`"
             )
-        matches = given.ndim == len(self.shape) and given.shape[1:] == self.shape[1:]
-        if not matches or (self.shape and not 0 < given.shape[0] <= self.shape[0]):
+        if given.shape != self.shape and not self._takes(given.shape):
             raise ValueError(
                 f"argument `{name}` must have the shape {self.shape}, got {given.shape}"
             )
-        return given
+        return [given]
+
+    def _takes(self, shape: tuple[int, ...]) -> bool:
+        """Return whether arrays may have another shape than the placeholder: this one."""
+        same_rank = len(shape) == len(self.shape)
+        return same_rank and shape[1:] == self.shape[1:] and 0 < shape[0] <= self.shape[0]
 
 
 class NumpyPlaceholder(Placeholder):
@@ -87,13 +88,8 @@ class NumpyPlaceholder(Placeholder):
         NumpyPlaceholder(shape=(32, 1, 28, 28), dtype=oneflow.float32)
     """
 
-    def _checked(self, name: str, given: Any) -> np.ndarray:
-        array = super()._checked(name, given)
-        if array.shape != self.shape:
-            raise ValueError(
-                f"argument `{name}` must have the shape {self.shape}, got {array.shape}"
-            )
-        return array
+    def _takes(self, shape: tuple[int, ...]) -> bool:
+        return False
 
 
 class ListNumpyPlaceholder(Placeholder):
@@ -116,7 +112,8 @@ class ListNumpyPlaceholder(Placeholder):
                 f"argument `{name}` must be a list of {replicas} arrays, one for each device, "
                 f"got {len(given)}"
             )
-        return [self._checked(f"{name}[{rank}]", each) for rank, each in enumerate(given)]
+        checked = super().arrays
+        return [checked(f"{name}[{rank}]", each, 1)[0] for rank, each in enumerate(given)]
 
 
 class ListListNumpyPlaceholder(ListNumpyPlaceholder):
@@ -225,9 +222,13 @@ class Leaf(list):
     """The results of the replicas at one place of a structure of results."""
 
 
+# A union would be made anew in each call.
+_CONTAINERS = (list, tuple, dict)
+
+
 def map_leaves(function: Callable[[Any], Any], tree: Any) -> Any:
     """Apply `function` to each leaf of nested lists, tuples and dicts."""
-    if isinstance(tree, Leaf) or not isinstance(tree, list | tuple | dict):
+    if isinstance(tree, Leaf) or not isinstance(tree, _CONTAINERS):
         return function(tree)
     if isinstance(tree, dict):
         return {key: map_leaves(function, value) for key, value in tree.items()}

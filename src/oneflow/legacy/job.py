@@ -102,7 +102,7 @@ class JobFunction:
         # A placeholder that stands where a default does is none.
         needed = [each.replace(default=each.empty) for each in signature.parameters.values()]
         self._signature = signature.replace(parameters=needed)
-        self._convert, self._wrap_result = _result_conversion(self.name, signature)
+        self._convert, self._wrap_reading = _result_conversion(self.name, signature)
         self._graph: JobGraph | None = None
 
     @property
@@ -118,6 +118,7 @@ class JobFunction:
         """Make the variables that the body asks for, and the graph, unless that has been done."""
         if self._graph is None:
             session = default_session()
+            session.add_job(self)
             placement = self._config.placement or session.placement
             is_mirrored = self._config.view.is_mirrored
             replicas = placement.size if placement is not None and is_mirrored else 1
@@ -163,20 +164,28 @@ class JobFunction:
             TypeError: there are too many or too few arguments, or one has another dtype.
             ValueError: one has another shape.
         """
-        arguments = self._bound(args, kwargs)
-        session = default_session()
-        session.add_job(self)
-        session.define_jobs()
-        graph = self.define()
+        arguments = args
+        if kwargs or len(args) != len(self._placeholders):
+            arguments = self._bound(args, kwargs)
+        graph = self._first_call() if self._graph is None else self._graph
         given = [
             placeholder.arrays(name, argument, graph.replicas)
             for (name, placeholder), argument in zip(
                 self._placeholders.items(), arguments, strict=True
             )
         ]
-        read = graph.run(given)
+        results = graph.run(given)
+        if self._wrap_reading is None:
+            return self._convert(graph.read(results))
         # A callback reads results on its own thread, and waits for them there.
-        return self._wrap_result(lambda: self._convert(read()))
+        return self._wrap_reading(lambda: self._convert(graph.read(results)))
+
+    def _first_call(self) -> JobGraph:
+        """Return the graph, made together with those of all jobs of the session."""
+        session = default_session()
+        session.add_job(self)
+        session.define_jobs()
+        return self.define()
 
     def _bound(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Sequence[Any]:
         """Return what a call gives for each placeholder.
@@ -184,8 +193,6 @@ class JobFunction:
         Raises:
             TypeError: there are too many or too few arguments.
         """
-        if not kwargs and len(args) == len(self._placeholders):
-            return args
         try:
             bound = self._signature.bind(*args, **kwargs)
         except TypeError as error:
@@ -218,8 +225,11 @@ def _placeholder(job: str, name: str, parameter: inspect.Parameter) -> Placehold
 
 def _result_conversion(
     job: str, signature: inspect.Signature
-) -> tuple[Callable[[Any], Any], Callable[[Callable[[], Any]], Any]]:
-    """Return how results are converted, and how the conversion is given to the caller."""
+) -> tuple[Callable[[Any], Any], Callable[[Callable[[], Any]], Any] | None]:
+    """Return how results are converted, and what makes of reading them what a call gives.
+
+    None stands for calls that read them themselves.
+    """
     annotation = signature.return_annotation
     if annotation is signature.empty:
         return lambda results: map_leaves(_as_tensors, results), JobResult
@@ -227,7 +237,7 @@ def _result_conversion(
         return lambda results: None, lambda read: None
     if isinstance(annotation, ResultOf) and annotation.origin is Callback:
         return converter(annotation.content, job), CallbackResult
-    return converter(annotation, job), lambda read: read()
+    return converter(annotation, job), None
 
 
 def _as_tensors(leaf: Leaf) -> Tensor | list[Tensor]:

@@ -15,7 +15,7 @@ from oneflow.base.placement import Placement, Sharding
 from oneflow.base.sbp import BROADCAST, Sbp, split
 from oneflow.base.spec import TensorSpec
 from oneflow.differentiation.grad_mode import no_grad
-from oneflow.functional.creation import factory_functions, from_data
+from oneflow.functional.creation import factory_functions
 from oneflow.graph.graph import Graph
 from oneflow.legacy.annotations import Leaf, map_leaves
 from oneflow.legacy.context import BodyRun, running
@@ -232,31 +232,42 @@ class JobGraph(Graph):
 
     # --- running
 
-    def run(self, given: Sequence[Sequence[np.ndarray]]) -> Callable[[], Any]:
+    def run(self, given: Sequence[Sequence[np.ndarray]]) -> Sequence[Tensor]:
         """Run the job on the arrays given for each argument, one for each replica.
 
         Returns:
-            A function that waits for the results and returns them: the structure that the body
-            returns, with the arrays of all replicas at each leaf.
+            The results of all replicas; see `read`.
         """
-        blobs = [self._blob(arrays[r], r) for r in range(self.replicas) for arrays in given]
+        if self.placement is None:
+            blobs = [import_array(array) for (array,) in given]
+        else:
+            blobs = [self._blob(arrays[r], r) for r in range(self.replicas) for arrays in given]
         results = self(*blobs)
-        count = len(self.result_names)
-        starts = range(0, count * self.replicas, count) if count else ()
         if self._handlers:
-            watched = results[count * self.replicas :]
+            watched = results[-len(self._handlers) :]
             for handler, blob in zip(self._handlers, watched, strict=True):
                 handler(blob.numpy())
-        return lambda: map_leaves(
-            lambda number: Leaf([results[start + number].numpy() for start in starts]),
-            self._structure,
-        )
+        return results
+
+    def read(self, results: Sequence[Tensor]) -> Any:
+        """Wait for the results of `run`.
+
+        Returns:
+            The structure that the body returns, with the arrays of all replicas at each leaf.
+        """
+        count = len(self.result_names)
+        if self.replicas == 1:
+            leaves = [Leaf((blob.numpy(),)) for blob in results[:count]]
+        else:
+            stop = count * self.replicas
+            leaves = [Leaf([b.numpy() for b in results[i:stop:count]]) for i in range(count)]
+        return map_leaves(leaves.__getitem__, self._structure)
 
     def _blob(self, array: np.ndarray, replica: int = 0) -> Tensor:
         """Return an argument as a blob; its first dimension is split over several devices."""
         placement = self._devices_of(replica)
         if placement is None:
-            return from_data.from_numpy(array)
+            return import_array(array)
         divisible = array.ndim and array.shape[0] % placement.size == 0
         sbp: Sbp = split(0) if divisible else BROADCAST
         # Every process has the whole, so that nothing is sent.
