@@ -211,7 +211,7 @@ if TYPE_CHECKING:
     )
     from oneflow.data.readers.onerec_batches import decode_onerec as decode_onerec
     from oneflow.data.readers.reader_functions import read_onerec as read_onerec
-    from oneflow.legacy import quantization as quantization
+    from oneflow.legacy import losses as losses, quantization as quantization
     from oneflow.legacy.annotations import (
         ListNumpyPlaceholder as MirroredTensorDef,
         NumpyPlaceholder as FixedTensorDef,
@@ -338,6 +338,7 @@ __lazy_names__ = {
     "kaiming_initializer": "oneflow.legacy.initializers",
     "load": "oneflow.checkpoint.serialization",
     "load_variables": "oneflow.legacy.session",
+    "losses": "oneflow.legacy:losses",
     "MirroredTensorDef": "oneflow.legacy.annotations:ListNumpyPlaceholder",
     "name_scope": "oneflow.legacy.context:namespace",
     "ones_initializer": "oneflow.legacy.initializers",

@@ -43,7 +43,7 @@ from oneflow.data.readers.buffers import gen_tensor_buffer as gen_tensor_buffer,
 from oneflow.data.readers.images import batch_align as image_batch_align, decode as image_decode, flip as image_flip, normalize as image_normalize, random_crop as image_random_crop, resize as image_resize, target_resize as image_target_resize
 from oneflow.data.readers.onerec_batches import decode_onerec as decode_onerec
 from oneflow.data.readers.reader_functions import read_onerec as read_onerec
-from oneflow.legacy import quantization as quantization
+from oneflow.legacy import losses as losses, quantization as quantization
 from oneflow.legacy.annotations import ListNumpyPlaceholder as MirroredTensorDef, NumpyPlaceholder as FixedTensorDef
 from oneflow.legacy.context import namespace as name_scope
 from oneflow.legacy.function_config import FunctionConfig as FunctionConfig, function_config as function_config

@@ -73,6 +73,27 @@ def test_devices_share_a_batch(numbers, mirrored):
     assert found == [[0, 1, 4, 5], [2, 3, 6, 7]]
 
 
+@pytest.mark.parametrize(("devices", "mirrored"), [(1, False), (2, False), (2, True)])
+def test_synthetic_batches(devices, mirrored):
+    flow.config.cpu_device_num(devices)
+    config = flow.FunctionConfig()
+    view = flow.scope.mirrored_view if mirrored else flow.scope.consistent_view
+    config.default_logical_view(view())
+
+    @flow.global_function(function_config=config)
+    def job() -> tuple[tp.Numpy, tp.Numpy]:
+        images = flow.data.decode_random((2, 3), flow.float, 4)
+        initializer = flow.constant_initializer(7)
+        labels = flow.data.decode_random((), flow.int32, 4, initializer=initializer)
+        return images, labels
+
+    (first, labels), (second, _) = job(), job()
+    assert first.shape == (4, 2, 3)
+    assert len(np.unique([first, second])) == 48
+    assert labels.tolist() == [7] * 4
+    assert labels.dtype == np.int32
+
+
 def test_training_on_images(tmp_path):
     with flow.data.OFRecordWriter(tmp_path / "part-0") as file:
         for number, size in enumerate(SIZES):

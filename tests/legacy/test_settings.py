@@ -103,7 +103,6 @@ def test_accepted_settings_say_why():
     [
         (lambda: flow.FunctionConfig().unknown(1), AttributeError, "no setting `unknown`"),
         (lambda: flow.FunctionConfig().train.unknown, AttributeError, "no setting `unknown`"),
-        (lambda: flow.FunctionConfig().train.primary_lr(1), AttributeError, "OneFlow 0.1"),
         (lambda: flow.FunctionConfig().enable_qat(True), NotImplementedError, "quantised"),
         (lambda: flow.optimizer.CustomScheduler("lr"), NotImplementedError, "learning_rate"),
         (lambda: flow.pack(flow.ones(2), 2), NotImplementedError, "accumulation_steps"),

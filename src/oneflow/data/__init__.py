@@ -15,6 +15,7 @@ from oneflow.data.readers.ofrecord import OFRecordWriter as OFRecordWriter
 from oneflow.data.readers.onerec import OneRecWriter as OneRecWriter
 from oneflow.data.readers.reader_functions import (
     coco_reader as coco_reader,
+    decode_random as decode_random,
     image_decoder_random_crop_resize as ImageDecoderRandomCropResize,
     image_decoder_random_crop_resize as image_decoder_random_crop_resize,
     megatron_gpt_mmap_data_loader as MegatronGPTMMapDataLoader,
@@ -54,6 +55,7 @@ __all__ = [
     "RawCodec",
     "coco_reader",
     "decode_ofrecord",
+    "decode_random",
     "image_decoder_random_crop_resize",
     "load_mnist",
     "megatron_gpt_mmap_data_loader",

@@ -7,5 +7,5 @@ records it. Blobs, the values inside a body, are tensors of that graph.
 
 from oneflow.base.lazy_import import lazy_getattr as _lazy_getattr
 
-# `oneflow.quantization` is this module.
-__getattr__ = _lazy_getattr(__name__, ("quantization",))
+# Modules of this room that `oneflow` has under the same names.
+__getattr__ = _lazy_getattr(__name__, ("losses", "quantization"))

@@ -52,6 +52,7 @@ class BodyRun:
         job_name: the name of the function.
         is_training: True if it is a training job.
         records: True if a graph records the run; the run before that only learns what there is.
+        loss_optimizer: the optimizer of losses that name none.
         variables: those of the job by name.
         minimize_calls: pairs of an optimizer and its loss.
         placements: those of the scopes that the body entered.
@@ -65,6 +66,7 @@ class BodyRun:
     job_name: str
     is_training: bool
     records: bool
+    loss_optimizer: Any = None
     variables: dict[str, VariableSpec] = field(default_factory=dict)
     minimize_calls: list[tuple[Any, Tensor]] = field(default_factory=list)
     placements: list[Placement] = field(default_factory=list)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from oneflow.base import dtype as dt
 from oneflow.base.dtype import DType
 from oneflow.base.placement import Placement
+from oneflow.legacy.model_update_conf import optimizer_of
+from oneflow.legacy.optimizers import JobOptimizer
 from oneflow.legacy.scope import PlacementScope, View, consistent_view
 
 # Settings of OneFlow's own compiler and runtime, of which XLA has no like: the reason for each.
@@ -85,6 +87,9 @@ class TrainConfig:
 
     def __init__(self, optimizer_placement_optimization_mode: Callable[[str], None]) -> None:
         self.accumulation_steps = 1
+        self._primary_lr: float | None = None
+        self._secondary_lr: float | None = None
+        self._model_update_conf: Mapping[str, Any] = {"naive_conf": {}}
         self.optimizer_placement_optimization_mode = optimizer_placement_optimization_mode
 
     def num_gradient_accumulation_steps(self, value: int) -> None:
@@ -103,12 +108,48 @@ class TrainConfig:
     def optimizer_placement_optimization_threshold(self, value: int) -> None:
         """Accept the least size of a part: XLA groups collectives."""
 
-    def __getattr__(self, name: str) -> Any:
-        if name in ("primary_lr", "secondary_lr", "model_update_conf"):
-            raise AttributeError(
-                f"`train.{name}` is of OneFlow 0.1: let an optimizer of oneflow.optimizer minimize "
-                "the loss in the job's body"
+    def primary_lr(self, value: float) -> None:
+        """Choose the learning rate of `oneflow.losses.add_loss`."""
+        self._primary_lr = value
+
+    def secondary_lr(self, value: float) -> None:
+        """Repeat the learning rate, which is that of biases too.
+
+        Raises:
+            NotImplementedError: when the job is defined, if it is another one.
+        """
+        self._secondary_lr = value
+
+    def model_update_conf(self, value: Mapping[str, Any]) -> None:
+        """Choose the optimizer of `oneflow.losses.add_loss`; see `optimizer_of`.
+
+        Gradient descent without momentum unless this is called.
+        """
+        self._model_update_conf = value
+
+    @property
+    def has_optimizer(self) -> bool:
+        """True if there is a learning rate for `oneflow.losses.add_loss`."""
+        return self._primary_lr is not None
+
+    def optimizer(self) -> JobOptimizer | None:
+        """Return the optimizer of `oneflow.losses.add_loss`; None if there is no learning rate.
+
+        Raises:
+            NotImplementedError: biases are given another learning rate.
+            ValueError: `model_update_conf` describes no optimizer.
+        """
+        if self._primary_lr is None:
+            return None
+        if self._secondary_lr not in (None, self._primary_lr):
+            raise NotImplementedError(
+                f"`train.secondary_lr` is {self._secondary_lr} and `train.primary_lr` "
+                f"{self._primary_lr}: let optimizers of oneflow.optimizer, each with the names of "
+                "its `variables`, minimize the loss in the job's body"
             )
+        return optimizer_of(self._primary_lr, self._model_update_conf)
+
+    def __getattr__(self, name: str) -> Any:
         raise AttributeError(f"FunctionConfig.train has no setting `{name}`")
 
 

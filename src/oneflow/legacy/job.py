@@ -54,7 +54,8 @@ def global_function(
         >>> flow.clear_default_session()
     """
     if isinstance(type, FunctionConfig):
-        type, function_config = "predict", type
+        # Before jobs had a type, a learning rate made one train.
+        type, function_config = "train" if type.train.has_optimizer else "predict", type
     if type not in _TYPES:
         raise ValueError(f"the type of a job is one of {_TYPES}, got {type!r}")
     config = function_config or FunctionConfig()
@@ -129,6 +130,7 @@ class JobFunction:
                 placement,
                 replicas,
                 session.device_type if self._config.auto_mixed_precision else None,
+                self._config.train.optimizer(),
             )
             for set_option in self._config.graph_options:
                 set_option(graph.config)

@@ -19,6 +19,7 @@ from oneflow.functional.creation import factory_functions
 from oneflow.graph.graph import Graph
 from oneflow.legacy.annotations import Leaf, map_leaves
 from oneflow.legacy.context import BodyRun, running
+from oneflow.legacy.optimizers import JobOptimizer
 from oneflow.legacy.session import default_session
 from oneflow.module.module import Module
 from oneflow.module.parameter import Parameter
@@ -41,6 +42,7 @@ class JobGraph(Graph):
             in mirrored view, and on that device. In consistent view they share each blob.
         half_precision_device: the kind of device on which matrix products and convolutions compute
             in half precision; None for full precision.
+        loss_optimizer: what `oneflow.losses.add_loss` lets minimise losses, if anything.
     """
 
     def __init__(
@@ -51,11 +53,12 @@ class JobGraph(Graph):
         placement: Placement | None,
         replicas: int,
         half_precision_device: str | None,
+        loss_optimizer: JobOptimizer | None = None,
     ) -> None:
         super().__init__()
         self.job_name, self.body, self.is_training = name, body, is_training
         self.placement, self.replicas = placement, replicas
-        self._half_precision_device = half_precision_device
+        self._half_precision_device, self._loss_optimizer = half_precision_device, loss_optimizer
         self._specs: dict[str, Any] = {}
         self.result_names: list[str | None] = []
         self._structure: Any = None
@@ -106,7 +109,7 @@ class JobGraph(Graph):
         self, blobs: Sequence[Tensor], records: bool, replica: int = 0
     ) -> tuple[BodyRun, Any]:
         shared = self.placement if self.replicas > 1 else None
-        run = BodyRun(self.job_name, self.is_training, records, shared=shared)
+        run = BodyRun(self.job_name, self.is_training, records, self._loss_optimizer, shared=shared)
         run.names.update((f"Input_{number}", blob) for number, blob in enumerate(blobs))
         with (
             running(run, self._devices_of(replica)),

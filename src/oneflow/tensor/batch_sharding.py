@@ -77,6 +77,13 @@ class BatchSharding:
             )
         return batch_size // self.shards
 
+    @property
+    def place(self) -> dict[str, Any]:
+        """The arguments of a function that makes tensors, such as `oneflow.zeros`."""
+        if self.placement is None:
+            return {"device": self.device}
+        return {"placement": self.placement, "sbp": self.sbp}
+
     def spec(self, shape: Sequence[int], dtype: DType) -> TensorSpec:
         """Return the spec of a tensor of this shape, the whole batch included."""
         if self.placement is None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from oneflow.base import dtype as dt
 from oneflow.functional.random.creation import rand
 from oneflow.random.generator import Generator
@@ -31,10 +29,8 @@ def random_coin_flip(
     """
     if not 0 <= probability <= 1:
         raise ValueError(f"`probability` must be from 0 to 1, got {probability}")
-    place: dict[str, Any] = {"device": sharding.device}
-    if sharding.placement is not None:
-        place = {"placement": sharding.placement, "sbp": sharding.sbp}
-    return (rand(batch_size, generator=generator, **place) < probability).to(dt.int8)
+    draws = rand(batch_size, generator=generator, **sharding.place)
+    return (draws < probability).to(dt.int8)
 
 
 def coin_flip(

@@ -21,6 +21,9 @@ from oneflow.data.readers.onerec_batches import decode_onerec, onerec_source
 from oneflow.data.readers.records import BatchSource, PartFiles, ShuffleOptions, record_source
 from oneflow.data.readers.streams import random_order
 from oneflow.data.readers.tensor_buffer import TensorBuffer, dense
+from oneflow.differentiation.grad_mode import no_grad
+from oneflow.functional.creation.factory_functions import empty
+from oneflow.functional.random.creation import rand
 from oneflow.tensor.batch_sharding import BatchSharding, batch_sharding_of
 from oneflow.tensor.host_inputs import HostInputCapture, current_host_inputs
 from oneflow.tensor.tensor import Tensor
@@ -50,6 +53,36 @@ def _next_batch(name: str, open_source: Callable[[BatchSharding], BatchSource]) 
     """
     capture = _capture(name)
     return capture.reader(lambda: open_source(capture.sharding)).next_batch()
+
+
+def decode_random(
+    shape: Sequence[int],
+    dtype: DType,
+    batch_size: int = 1,
+    initializer: Callable[[Tensor], Tensor] | None = None,
+    tick: Tensor | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Return a synthetic batch, drawn anew in each call of the job.
+
+    Args:
+        shape: of a sample.
+        dtype: of the numbers.
+        batch_size: number of samples.
+        initializer: such as `oneflow.zeros_initializer()`; uniform from 0 to 1 by default.
+        tick: accepted.
+        name: accepted.
+
+    Raises:
+        RuntimeError: called outside of a job or graph.
+        ValueError: the devices cannot share the batch.
+    """
+    sharding = _capture("flow.data.decode_random()").sharding
+    count = sharding.shard_size(batch_size) * sharding.shards // sharding.replica[1]
+    if initializer is None:
+        return rand(count, *shape, **sharding.place).to(dtype)
+    with no_grad():
+        return initializer(empty(count, *shape, dtype=dtype, **sharding.place))
 
 
 def ofrecord_reader(
