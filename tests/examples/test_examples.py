@@ -73,7 +73,7 @@ def test_code_in_the_page_about_job_functions_runs(capsys, tmp_path, monkeypatch
     monkeypatch.chdir(tmp_path)
     text = (ROOT / "docs" / "job_functions.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-    assert len(blocks) == 3
+    assert len(blocks) == 4
     flow.clear_default_session()
     exec("\n".join(blocks), {"__name__": "docs_job_functions"})
     *losses, operator = capsys.readouterr().out.splitlines()
