@@ -66,7 +66,7 @@ def sample_array(sample: TensorSample, dtype: str, seed: str) -> np.ndarray:
 
 def _converted(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
     if dtype.kind in "iu" and values.dtype.kind == "f":
-        values = np.nan_to_num(values, nan=0, posinf=3, neginf=-3)
+        values = np.asarray(np.nan_to_num(values, nan=0, posinf=3, neginf=-3))
     return np.abs(values).astype(dtype) if dtype.kind == "u" else values.astype(dtype)
 
 
@@ -224,24 +224,27 @@ def with_gradients(
         if y.requires_grad
     ]
     levels: list = []
-    inputs, current_outputs = arguments.leaves, outputs
+    inputs, current, places = arguments.leaves, outputs, list(range(len(outputs)))
     for level in range(order):
-        cotangents = cotangents_of(library, current_outputs, f"{seed}/cotangent{level}")
+        cotangents = cotangents_of(library, current, f"{seed}/cotangent{level}", places)
         if level + 1 < order:
             for cotangent in cotangents:
                 cotangent.requires_grad_()
-        grads = library.gradients(current_outputs, cotangents, inputs, level + 1 < order)
+        grads = library.gradients(current, cotangents, inputs, level + 1 < order)
         levels.append(grads)
         inputs = [*inputs, *cotangents]
-        current_outputs = [grad for grad in grads if grad is not None and grad.requires_grad]
+        # The libraries need not agree on which gradients have a gradient.
+        places = [n for n, grad in enumerate(grads) if grad is not None and grad.requires_grad]
+        current = [grads[place] for place in places]
     return outputs, levels
 
 
-def cotangents_of(library: Library, outputs: Sequence, seed: str) -> list:
-    """Numbers to start a backward pass from `outputs` with."""
-    return [
-        library.make(_cotangent(output, f"{seed}.{index}")) for index, output in enumerate(outputs)
-    ]
+def cotangents_of(
+    library: Library, outputs: Sequence, seed: str, places: Sequence[int] | None = None
+) -> list:
+    """Numbers to start a backward pass from `outputs` with, which depend on their places."""
+    numbered = zip(range(len(outputs)) if places is None else places, outputs, strict=True)
+    return [library.make(_cotangent(output, f"{seed}.{place}")) for place, output in numbered]
 
 
 def _cotangent(output: Any, seed: str) -> np.ndarray:

@@ -89,14 +89,14 @@ def add(input: Tensor, other: Tensor | float, *others: Tensor | float, alpha: fl
     return result
 
 
-def subtract(x: Any, y: Any) -> Tensor:
-    """``x - y`` for operands of any dtype but bool."""
+def subtract(x: Any, y: Any, alpha: float = 1) -> Tensor:
+    """``x - alpha * y`` for operands of which not both are bool."""
     if is_bool(x) and is_bool(y):
         raise RuntimeError(
             "Subtraction, the `-` operator, with two bool tensors is not supported. "
             "Use the `^` or `logical_xor()` operator instead."
         )
-    return binary(p.sub, x, y)
+    return binary(p.sub, x, y) if alpha == 1 else _add_scaled(x, y, -alpha)
 
 
 @function(inplace=True, aliases=("subtract",), also=("_C.sub",))
@@ -114,7 +114,7 @@ def sub(input: Tensor, other: Tensor | float, *, alpha: float = 1) -> Tensor:
         >>> flow.sub(flow.tensor([1.0, 2.0]), 10, alpha=2)
         tensor([-19., -18.], dtype=oneflow.float32)
     """
-    return subtract(input, other) if alpha == 1 else _add_scaled(input, other, -alpha)
+    return subtract(input, other, alpha)
 
 
 def _add_scaled(x: Any, y: Any, alpha: float) -> Tensor:
@@ -154,7 +154,7 @@ def rsub(input: Tensor, other: Tensor | float, *, alpha: float = 1) -> Tensor:
         tensor([9., 8.], dtype=oneflow.float32)
     """
     require_tensor(input, "rsub")
-    return subtract(other, input) if alpha == 1 else _add_scaled(other, input, -alpha)
+    return subtract(other, input, alpha)
 
 
 def scaled(x: Tensor, factor: float, name: str) -> Tensor:

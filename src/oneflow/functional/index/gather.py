@@ -71,7 +71,7 @@ def gather(input: Tensor, dim: int, index: Tensor, sparse_grad: bool = False) ->
     positions_of(index, "gather")
     at = wrap_dim(dim, input.ndim)
     if not index.numel():
-        return input.new_zeros(index.shape)
+        return input.reshape(-1)[:0].reshape(index.shape)
     same_rank(input, index, "gather")
     if not input.ndim or not index.ndim:
         gathered = gather(input.reshape(-1), 0, index.reshape(-1))

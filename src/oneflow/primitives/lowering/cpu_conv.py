@@ -12,12 +12,13 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from oneflow.primitives.lowering.cpu_depthwise import depthwise_weight_adjoint
+from oneflow.primitives.lowering.cpu_depthwise import depthwise_weight_adjoint, sum_dtype
 from oneflow.primitives.lowering.window_slices import (
     MAX_DEPTHWISE_SIZE,
     MAX_KERNEL_SIZE,
@@ -63,8 +64,8 @@ def _window_slices(kernel: tuple[int, ...], window: Window) -> WindowSlices:
     return WindowSlices(window.dims, kernel, window.stride, window.padding, window.dilation)
 
 
-def _product(x, y, over: tuple[tuple[int, ...], tuple[int, ...]]):
-    return lax.dot_general(x, y, (over, ((), ())))
+def _product(x, y, over: tuple[tuple[int, ...], tuple[int, ...]], dtype: Any = None):
+    return lax.dot_general(x, y, (over, ((), ())), preferred_element_type=dtype)
 
 
 @conv.lowering("cpu")
@@ -83,10 +84,11 @@ def _conv(x, weight, *, dims, stride, padding: Pairs, dilation, groups: int):
 
 def _sum_of_products(x, weight, window: Window):
     """The convolution with kernels of one input channel each, as a sum over kernel offsets."""
+    kind = sum_dtype(x.dtype)
     shifted = _window_slices(weight.shape[2:], window).gather(x, np.zeros((), x.dtype))
-    by_offset = _channels_by_offset(weight)
-    terms = [part * by_offset[offset] for offset, part in shifted.items()]
-    return functools.reduce(jnp.add, terms)
+    by_offset = _channels_by_offset(weight.astype(kind))
+    terms = [part.astype(kind) * by_offset[offset] for offset, part in shifted.items()]
+    return functools.reduce(jnp.add, terms).astype(x.dtype)
 
 
 def _channels_by_offset(weight):
@@ -120,8 +122,10 @@ def _conv_input_adjoint(y, weight, *, size, dims, stride, padding: Pairs, dilati
         if max(stride) == 1:
             flipped = lax.rev(weight, tuple(range(2, weight.ndim)))
             return _sum_of_products(y, flipped, _flip_window(y, kernel, size, window))
-        by_offset = _channels_by_offset(weight)
-        return _window_slices(kernel, window).scatter(lambda offset: y * by_offset[offset], size)
+        wide = y.astype(sum_dtype(y.dtype))
+        by_offset = _channels_by_offset(weight.astype(wide.dtype))
+        slices = _window_slices(kernel, window)
+        return slices.scatter(lambda offset: wide * by_offset[offset], size).astype(y.dtype)
     if groups == 1:
         if _prefer_scatter(y, size, kernel, window):
             return _scatter_products(y, weight, size, window)
@@ -146,15 +150,15 @@ def _scatter_products(y, weight, size: tuple[int, ...], window: Window):
     """The gradient in the input: one product for all offsets, each part added where it belongs."""
     out, channels, *kernel = weight.shape
     by_offset = jnp.moveaxis(weight, 1, -1).reshape(out, -1)
-    columns = _product(y, by_offset, ((y.ndim - 1,), (0,)))
+    columns = _product(y, by_offset, ((y.ndim - 1,), (0,)), sum_dtype(y.dtype))
     columns = columns.reshape(*y.shape[:-1], *kernel, channels)
     slices = _window_slices(tuple(kernel), window)
     if math.prod(kernel) <= _MAX_OFFSETS_AT_ONCE:
         leading = (slice(None),) * (y.ndim - 1)
-        return slices.scatter(lambda offset: columns[(*leading, *offset)], size)
+        return slices.scatter(lambda offset: columns[(*leading, *offset)], size).astype(y.dtype)
     for axis in reversed(range(len(kernel))):
         columns = _scatter_along(columns, slices.along(axis), size[axis])
-    return columns
+    return columns.astype(y.dtype)
 
 
 # Kernel offsets that are added up in one go. Each is looked for at every position of the result, so
@@ -220,12 +224,12 @@ def _conv_weight_adjoint(x, y, *, kernel, dims, stride, padding: Pairs, dilation
     if not depthwise and not _prefer_products(channels, out, kernel, window):
         return convolve_weight_adjoint(x, y, kernel, window)
     shifted = slices.gather(x, np.zeros((), x.dtype))
-    rows = tuple(range(x.ndim - 1))
+    rows, kind = tuple(range(x.ndim - 1)), sum_dtype(y.dtype)
     parts = [
-        jnp.sum(part * y, axis=rows)[:, None] if depthwise else _outer(y, part)
+        jnp.sum(part.astype(kind) * y, axis=rows)[:, None] if depthwise else _outer(y, part)
         for part in (shifted[offset] for offset in slices.all())
     ]
-    stacked = jnp.stack(parts, axis=-1)
+    stacked = jnp.stack(parts, axis=-1).astype(y.dtype)
     return stacked.reshape(*stacked.shape[:2], *kernel)
 
 

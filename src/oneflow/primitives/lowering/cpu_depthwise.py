@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import math
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -36,6 +37,12 @@ def depthwise_weight_adjoint(x, y, slices: WindowSlices):
     return jnp.moveaxis(total, -1, 0)[:, None].astype(y.dtype)
 
 
+def sum_dtype(dtype: Any) -> Any:
+    """The type that products of `dtype` are summed in: so half precision is rounded once."""
+    is_inexact = jnp.issubdtype(dtype, jnp.inexact)
+    return jnp.promote_types(dtype, jnp.float32) if is_inexact else dtype
+
+
 def _sum_runs(x, y, slices: WindowSlices, first: int, run: int):
     """The sum over the positions from `first` on, as many runs of them as are complete."""
     lines, channels = y.shape[:-2], y.shape[-1]
@@ -44,9 +51,7 @@ def _sum_runs(x, y, slices: WindowSlices, first: int, run: int):
     stride = slices.stride[-1]
     sizes = (1, *spans[:-1], (run - 1) * stride + spans[-1], channels)
     shape = (*slices.kernel, channels)
-    # Half precision is summed in single precision, and rounded once.
-    is_inexact = jnp.issubdtype(y.dtype, jnp.inexact)
-    dtype = jnp.promote_types(y.dtype, jnp.float32) if is_inexact else y.dtype
+    dtype = sum_dtype(y.dtype)
 
     # Written in `lax`: what `jax.numpy` does for each of so many terms takes long to trace.
     def add_run(step, total):
