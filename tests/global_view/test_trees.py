@@ -45,6 +45,7 @@ def test_new_tensors_are_global_in_the_mode():
             flow.tensor([1.0]),
             flow.arange(4, device="cpu"),
             flow.nn.Linear(2, 3).weight,
+            flow.nn.BatchNorm1d(2).running_mean,
         ]
         mode = global_view.current_global_mode()
         assert (mode.is_enabled, mode.placement, mode.sbp) == (True, PAIR, (B,))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from oneflow.array_api.data_types import STANDARD_DTYPES, isdtype
-from oneflow.base.device import CPU, DEVICE_TYPES, Device, device_count
+from oneflow.base.device import DEVICE_TYPES, Device, device_count, get_default_device
 from oneflow.base.dtype import DType, complex_dtype, get_default_dtype, int64
 from oneflow.tensor.array_namespace import ARRAY_API_VERSIONS
 
@@ -28,7 +28,7 @@ class NamespaceInfo:
 
     def default_device(self) -> Device:
         """Return the device of arrays that name none."""
-        return CPU
+        return get_default_device()
 
     def default_dtypes(self, *, device: Any = None) -> dict[str, DType]:
         """Return the dtypes of Python's numbers and of indices."""

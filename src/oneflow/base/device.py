@@ -51,6 +51,9 @@ class Device:
         >>> import oneflow as flow
         >>> flow.device("cpu:0")
         device(type='cpu', index=0)
+        >>> with flow.device("cpu:0"):  # where new tensors live
+        ...     flow.ones(2).device
+        device(type='cpu', index=0)
     """
 
     __slots__ = ("index", "type")
@@ -91,6 +94,14 @@ class Device:
     def __reduce__(self) -> tuple:
         return (Device, (self.type, self.index))
 
+    def __enter__(self) -> Device:
+        """Make new tensors of this thread on this device, unless they are given another one."""
+        _defaults.devices.append(self)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        _defaults.devices.pop()
+
 
 class _Selected(threading.local):
     """The index that this thread has chosen for each type of device."""
@@ -129,6 +140,48 @@ def current_index(type: str) -> int:
 
 
 CPU = Device("cpu")
+
+
+class _Defaults(threading.local):
+    """The devices of this thread's new tensors: that of the innermost ``with`` is the last."""
+
+    def __init__(self) -> None:
+        self.devices = [CPU]
+
+
+_defaults = _Defaults()
+
+
+def get_default_device() -> Device:
+    """Return where new tensors of this thread live if they are given no device.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.get_default_device()
+        device(type='cpu', index=0)
+    """
+    return _defaults.devices[-1]
+
+
+def set_default_device(device: Device | str | None) -> None:
+    """Set where new tensors of this thread live if they are given no device.
+
+    ``with oneflow.device(...):`` does so for a block.
+
+    Args:
+        device: a device or its name; None for the CPU.
+
+    Raises:
+        RuntimeError: an unknown type of device.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.set_default_device("cpu:0")
+        >>> flow.ones(2).device
+        device(type='cpu', index=0)
+        >>> flow.set_default_device(None)
+    """
+    _defaults.devices[-1] = CPU if device is None else Device(device)
 
 
 def select(device: Device) -> None:
@@ -212,7 +265,7 @@ def xla_device(device: Device) -> Any:
     )
 
 
-def default_device() -> Device:
+def preferred_device() -> Device:
     """The device that XLA prefers: a GPU or TPU if there is one."""
     PREPARE_PROCESS.value()
     return device_from_xla(jax.devices()[0])

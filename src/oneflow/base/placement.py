@@ -12,7 +12,7 @@ import jax
 import numpy as np
 
 from oneflow.base import cluster, environment
-from oneflow.base.device import CPU, DEVICE_TYPES, Device, platform_devices
+from oneflow.base.device import DEVICE_TYPES, Device, get_default_device, platform_devices
 from oneflow.base.grid_html import grid_html
 from oneflow.base.keyword_aliases import keyword_aliases
 from oneflow.base.planning import is_planning
@@ -255,13 +255,15 @@ class Sharding:
 DeviceOrSharding = Device | Sharding
 
 
-def parse_device(device: Any, default: Any = CPU) -> Any:
+def parse_device(device: Any, default: Any = None) -> Any:
     """The device meant by a `device=` argument; a bare number means a CUDA device.
+
+    What was not given is `default`, or the default device.
 
     Placements, which are what global tensors have as device, are themselves.
     """
     if device is None:
-        return default
+        return get_default_device() if default is None else default
     if isinstance(device, Placement | Sharding):
         return device
     if isinstance(device, int) and not isinstance(device, bool):

@@ -13,7 +13,7 @@ import jax
 import numpy as np
 from jax import export
 
-from oneflow.base.device import default_device
+from oneflow.base.device import preferred_device
 from oneflow.base.no_interrupt import run_without_interrupt
 from oneflow.base.placement import Placement
 from oneflow.base.spec import TensorSpec
@@ -104,7 +104,7 @@ class ImportedProgram:
         self._exported, text = _deserialize(content)
         _check_calls(text)
         _check_arrays(self._exported, inputs, counts, outputs)
-        self._device = placement or default_device()
+        self._device = placement or preferred_device()
         # On a placement the text has whole arrays, which no device holds.
         self._largest = 0 if placement is not None else _largest_array(text)
         platform = export.default_export_platform()

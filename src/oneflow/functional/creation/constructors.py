@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from oneflow.base.device import CPU, Device
+from oneflow.base.device import Device
 from oneflow.base.dtype import DType, get_default_dtype, set_default_dtype
 from oneflow.base.placement import parse_device
 from oneflow.base.shape import Size
@@ -46,7 +46,7 @@ def _initialize(
 
     It is made from sizes, from nested lists or an array, or is an alias of a tensor.
     """
-    wanted, default = dtype or get_default_dtype(), CPU
+    wanted, default = dtype or get_default_dtype(), None
     if len(args) == 1 and isinstance(args[0], Tensor):
         wanted, default = dtype or args[0].dtype, args[0].device
     result = _construct(args, wanted, choose_device(device, placement, sbp, default))

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Sequence
 from typing import Any, cast
 
-from oneflow.base.device import CPU, Device
+from oneflow.base.device import Device
 from oneflow.base.dtype import DType, bool_, complex128, float64, int64
 from oneflow.base.placement import Placement, Sharding, parse_device
 from oneflow.base.sbp import nd_sbp_of
@@ -29,7 +29,7 @@ class GlobalMode(threading.local):
 MODE = GlobalMode()
 
 
-def choose_device(device: Any, placement: Any, sbp: Any, default: Any = CPU) -> Any:
+def choose_device(device: Any, placement: Any, sbp: Any, default: Any = None) -> Any:
     """The device or sharding of a new tensor, from the arguments `device`, `placement` and `sbp`.
 
     Where neither placement nor sbp is given those of `oneflow.utils.global_view.global_mode` count.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, overload
 
 from oneflow.base.keyword_aliases import keyword_aliases
+from oneflow.base.layout import CHANNELS_LAST_ORDERS, Layout, strided
 from oneflow.base.shape import Size, wrap_dim
 from oneflow.functional.registry import function
 from oneflow.functional.shape.reshape import permuted, transpose
@@ -80,15 +81,25 @@ def storage_offset(self: Tensor) -> int:
 
 
 def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
-    """Return True if the elements are in row-major order.
+    """Return True if the elements are in row-major order, or in that of `memory_format`.
 
     Example:
         >>> import oneflow as flow
         >>> flow.ones(2, 3).T.is_contiguous()
         False
+        >>> x = flow.ones(2, 4, 4, 3).permute(0, 3, 1, 2)
+        >>> x.is_contiguous(memory_format=flow.channels_last)
+        True
     """
-    layout = strided_layout(self)
-    return is_row_major(layout.shape, layout.strides)
+    shape, strides = strided_layout(self)[:2]
+    order = CHANNELS_LAST_ORDERS.get(memory_format)
+    if order is None:
+        return is_row_major(shape, strides)
+    if len(shape) != len(order):
+        return False
+    return is_row_major(
+        tuple([shape[dim] for dim in order]), tuple([strides[dim] for dim in order])
+    )
 
 
 def element_size(self: Tensor) -> int:
@@ -278,6 +289,50 @@ def is_cpu(self: Tensor) -> bool:
     return self.device.type == "cpu"
 
 
+def layout(self: Tensor) -> Layout:
+    """`oneflow.strided`: tensors have all their elements, at regular distances.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.ones(2).layout is flow.strided
+        True
+    """
+    return strided
+
+
+def is_sparse(self: Tensor) -> bool:
+    """False: there are no sparse tensors.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.ones(2).is_sparse
+        False
+    """
+    return False
+
+
+def is_quantized(self: Tensor) -> bool:
+    """False: there are no quantized tensors; `nn.qat` has layers that round as if there were.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.ones(2).is_quantized
+        False
+    """
+    return False
+
+
+def is_meta(self: Tensor) -> bool:
+    """False: every tensor has values, or will have them.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.ones(2).is_meta
+        False
+    """
+    return False
+
+
 def is_lazy(self: Tensor) -> bool:
     """True inside `nn.Graph.build`, where tensors have no values, neither then nor later.
 
@@ -321,5 +376,15 @@ attach("nelement", Tensor.numel)
 attach("T", property(reversed_dims))
 attach("mT", property(matrix_transpose))
 attach("itemsize", property(element_size))
-for _property in (nbytes, is_cuda, is_cpu, is_eager, is_lazy):
+for _property in (
+    nbytes,
+    is_cuda,
+    is_cpu,
+    is_eager,
+    is_lazy,
+    layout,
+    is_sparse,
+    is_quantized,
+    is_meta,
+):
     attach(_property.__name__, property(_property))

@@ -6,6 +6,7 @@ from typing import Any
 
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType, get_default_dtype, int64
+from oneflow.functional.creation.options import choose_device
 from oneflow.functional.nn.normalization import batch_norm, instance_norm
 from oneflow.module.module import Module
 from oneflow.module.parameter import new_parameter
@@ -44,7 +45,7 @@ class _Normalization(Module):
             "bias", new_parameter(shape, dtype, device) if affine and bias else None
         )
         is_tracking = track_running_stats
-        spec = {"dtype": dtype or get_default_dtype(), "device": Device(device or "cpu")}
+        spec = {"dtype": dtype or get_default_dtype(), "device": choose_device(device, None, None)}
         count = {"shape": (), "dtype": int64, "device": spec["device"]}
         self.register_buffer(
             "running_mean", wrap(zeros(shape=shape, **spec)) if is_tracking else None

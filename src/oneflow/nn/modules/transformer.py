@@ -8,6 +8,7 @@ from typing import Any
 
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType, get_default_dtype
+from oneflow.base.placement import parse_device
 from oneflow.functional.elementwise.activation import gelu, relu
 from oneflow.module.module import Module
 from oneflow.nn import init
@@ -41,7 +42,7 @@ def causal_mask(
     size: int, device: Device | str | None = None, dtype: DType | None = None
 ) -> Tensor:
     """Minus infinity above the diagonal, 0 elsewhere."""
-    options = {"dtype": dtype or get_default_dtype(), "device": Device(device or "cpu")}
+    options = {"dtype": dtype or get_default_dtype(), "device": parse_device(device)}
     return call(triu, wrap(full_float(float("-inf"), shape=(size, size), **options)), 1)
 
 

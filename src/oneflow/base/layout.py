@@ -1,0 +1,48 @@
+"""PyTorch's names of ways to store tensors, and of orders of their elements in memory."""
+
+from __future__ import annotations
+
+import enum
+
+
+class Layout(enum.Enum):
+    """A way to store tensors. There is one: all elements, at regular distances.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.ones(2).layout
+        oneflow.strided
+    """
+
+    strided = enum.auto()
+
+    def __repr__(self) -> str:
+        return f"oneflow.{self.name}"
+
+
+class MemoryFormat(enum.Enum):
+    """An order of elements in memory. XLA chooses it, so that asking for one changes nothing.
+
+    Example:
+        >>> import oneflow as flow
+        >>> x = flow.ones(2, 3, 4, 4).to(memory_format=flow.channels_last)
+        >>> x.is_contiguous(), x.is_contiguous(memory_format=flow.channels_last)
+        (True, False)
+    """
+
+    contiguous_format = enum.auto()
+    channels_last = enum.auto()
+    channels_last_3d = enum.auto()
+    preserve_format = enum.auto()
+
+    def __repr__(self) -> str:
+        return f"oneflow.{self.name}"
+
+
+strided = Layout.strided
+contiguous_format = MemoryFormat.contiguous_format
+channels_last = MemoryFormat.channels_last
+channels_last_3d = MemoryFormat.channels_last_3d
+preserve_format = MemoryFormat.preserve_format
+# Dimensions from the outermost to the innermost.
+CHANNELS_LAST_ORDERS = {channels_last: (0, 2, 3, 1), channels_last_3d: (0, 2, 3, 4, 1)}
