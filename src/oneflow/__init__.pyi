@@ -18,9 +18,9 @@ from math import e as e, inf as inf, nan as nan, pi as pi
 from numpy import newaxis as newaxis
 from oneflow import nn as nn, random as random, sbp as sbp
 from oneflow.base.device import Device as device, get_default_device as get_default_device, set_default_device as set_default_device
-from oneflow.base.layout import Layout as layout, MemoryFormat as memory_format, channels_last as channels_last, channels_last_3d as channels_last_3d, contiguous_format as contiguous_format, preserve_format as preserve_format, strided as strided
 from oneflow.base.dtype import DType as dtype, bfloat16 as bfloat16, bool_ as bool, complex64 as cfloat, complex64 as complex64, complex128 as cdouble, complex128 as complex128, convert_oneflow_dtype_to_numpy_dtype as convert_oneflow_dtype_to_numpy_dtype, dtypes as dtypes, float16 as float16, float16 as half, float32 as float, float32 as float32, float64 as double, float64 as float64, get_default_dtype as get_default_dtype, int8 as char, int8 as int8, int16 as int16, int16 as short, int32 as int, int32 as int32, int64 as int64, int64 as long, set_default_dtype as set_default_dtype, tensor_buffer as tensor_buffer, uint8 as uint8, uint16 as uint16, uint32 as uint32, uint64 as uint64
 from oneflow.base.errors import OutOfMemoryError as OutOfMemoryError
+from oneflow.base.layout import Layout as layout, MemoryFormat as memory_format, channels_last as channels_last, channels_last_3d as channels_last_3d, contiguous_format as contiguous_format, preserve_format as preserve_format, strided as strided
 from oneflow.base.limits import finfo as finfo, iinfo as iinfo
 from oneflow.base.placement import Placement as placement
 from oneflow.base.shape import Size as Size
