@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from oneflow_onnx.oneflow2onnx import operators as o
 from oneflow_onnx.oneflow2onnx.builder import GraphBuilder
+from oneflow_onnx.oneflow2onnx.loops import repeat
 from oneflow_onnx.oneflow2onnx.reference import Ref
+from oneflow_onnx.oneflow2onnx.sizes import Dim, Shape
 
 BOOL = np.dtype(bool)
 
@@ -26,6 +28,11 @@ class Formula:
 
     b: GraphBuilder
     ref: Ref
+
+    @property
+    def shape(self) -> Shape:
+        """Its sizes."""
+        return self.ref.shape
 
     def apply(self, name: str, *others: Formula | float, dtype: np.dtype | None = None) -> Formula:
         """The result of an operator on this value and others."""
@@ -82,6 +89,9 @@ class Formula:
     def __or__(self, other: Formula) -> Formula:
         return self.apply("Or", other)
 
+    def __matmul__(self, other: Formula) -> Formula:
+        return Formula(self.b, o.matmul(self.b, self.ref, other.ref))
+
     def equals(self, other: Formula | float) -> Formula:
         """True where both are equal."""
         return self.apply("Equal", other, dtype=BOOL)
@@ -93,6 +103,38 @@ class Formula:
     def exp(self) -> Formula:
         """The exponential."""
         return self.apply("Exp")
+
+    def abs(self) -> Formula:
+        """The absolute value."""
+        return self.apply("Abs")
+
+    def sqrt(self) -> Formula:
+        """The square root."""
+        return self.apply("Sqrt")
+
+    def reduced(self, name: str, *dims: int) -> Formula:
+        """A reduction, such as ``ReduceSum``, over dimensions counted from the end; they stay."""
+        places = [self.ref.rank + dim for dim in dims]
+        return Formula(self.b, o.reduce(self.b, name, self.ref, places))
+
+    def at(self, place: Formula, dim: int) -> Formula:
+        """The part at a place along a dimension counted from the end, which stays, with size 1."""
+        return Formula(self.b, o.gather(self.b, self.ref, place.ref, self.ref.rank + dim))
+
+    def part(self, start: int, end: int, dim: int) -> Formula:
+        """The part from `start` up to `end` along a dimension counted from the end."""
+        place = self.ref.rank + dim
+        return Formula(self.b, o.slice_(self.b, self.ref, [place], [start], [end - start]))
+
+    def expanded(self, *shape: Dim) -> Formula:
+        """The value broadcast to a shape."""
+        return Formula(self.b, o.expand(self.b, self.ref, shape))
+
+    @property
+    def transposed(self) -> Formula:
+        """The matrices with rows and columns exchanged."""
+        *batch, rows, columns = range(self.ref.rank)
+        return Formula(self.b, o.transpose(self.b, self.ref, [*batch, columns, rows]))
 
     def where(self, chosen: Formula | float, other: Formula | float) -> Formula:
         """`chosen` where this holds, else `other`; one of them is a value."""
@@ -106,6 +148,26 @@ class Formula:
         for number in coefficients[1:-1]:
             total = (total + number) * self
         return total + coefficients[-1]
+
+
+def positions(b: GraphBuilder, count: Dim) -> Formula:
+    """The numbers from 0 to ``count - 1``, int64."""
+    return Formula(b, o.positions(b, count))
+
+
+def repeated(
+    count: Dim,
+    start: Sequence[Formula],
+    step: Callable[[Formula, list[Formula]], Sequence[Formula]],
+) -> list[Formula]:
+    """Values after `count` steps, each from its number, of shape [1], and the values before it."""
+    b = start[0].b
+
+    def advance(number: Ref, values: list[Ref]) -> list[Ref]:
+        place = Formula(b, o.reshape(b, number, (1,)))
+        return [each.ref for each in step(place, [Formula(b, value) for value in values])]
+
+    return [Formula(b, each) for each in repeat(b, count, [each.ref for each in start], advance)]
 
 
 def atan2(b: GraphBuilder, y: Ref, x: Ref) -> Ref:

@@ -74,6 +74,10 @@ def _written(b: GraphBuilder, equations: Sequence[Any], sources: list[Ref]) -> l
         return sources
     if name in CALLS and CALLS[name] in first.params:
         return _inlined(b, [each.params[CALLS[name]] for each in equations], sources)
+    if name == "cond":
+        return _branch(b, equations, sources)
+    if name == "custom_linear_solve":
+        return _linear_solve(b, equations, sources)
     if name == "while":
         return _while(b, equations, sources)
     if name == "scan":
@@ -99,8 +103,9 @@ def _plain(value: Any) -> Any:
     """A parameter with Python's integers in place of NumPy's."""
     if isinstance(value, np.integer):
         return int(value)
-    if type(value) is tuple:
-        return tuple(map(_plain, value))
+    if isinstance(value, tuple):
+        # Of a named tuple another one.
+        return getattr(value, "_make", tuple)(map(_plain, value))
     return value
 
 
@@ -154,6 +159,22 @@ def _unrolled(
     columns = zip(*rows, strict=True)
     joined = [o.concat(b, [o.unsqueeze(b, each, [0]) for each in column], 0) for column in columns]
     return [*carry, *joined]
+
+
+def _branch(b: GraphBuilder, equations: Sequence[Any], sources: list[Ref]) -> list[Ref]:
+    """The results of one of several branches, chosen when the model is exported."""
+    chosen = sources[0].number
+    if chosen is None:
+        raise Unsupported("its step `cond` chooses a branch by a value")
+    return _inlined(b, [each.params["branches"][int(chosen)] for each in equations], sources[1:])
+
+
+def _linear_solve(b: GraphBuilder, equations: Sequence[Any], sources: list[Ref]) -> list[Ref]:
+    """The solution of linear equations; what stands beside it serves derivatives."""
+    counts = equations[0].params["const_lengths"]
+    first = counts.matvec + counts.vecmat
+    known, right = sources[first : first + counts.solve], sources[sum(counts) :]
+    return _inlined(b, [each.params["jaxprs"].solve for each in equations], [*known, *right])
 
 
 def _while(b: GraphBuilder, equations: Sequence[Any], sources: list[Ref]) -> list[Ref]:

@@ -14,8 +14,37 @@ BOOL = np.dtype(bool)
 _Step = Callable[[list[Ref]], Sequence[Ref]]
 
 
+def repeat(
+    b: GraphBuilder,
+    count: Dim,
+    carried: Sequence[Ref],
+    step: Callable[[Ref, list[Ref]], Sequence[Ref]],
+) -> list[Ref]:
+    """Values after a number of steps: `Loop`.
+
+    Args:
+        b: the builder.
+        count: the number of steps.
+        carried: the values before the first step.
+        step: from the number of the step, int64 without dimensions, and the values to those after
+            it.
+    """
+    kinds = [(each.shape, each.dtype) for each in carried]
+
+    def body(inputs: list[Ref]) -> list[Ref]:
+        number, goes_on, *values = inputs
+        return [goes_on, *step(number, values)]
+
+    graph = b.subgraph("body", [((), INT64), ((), BOOL), *kinds], body)
+    return b.multiple("Loop", [b.number(count), None, *carried], kinds, body=graph)
+
+
 def repeat_while(
-    b: GraphBuilder, carried: Sequence[Ref], condition: Callable[[Sequence[Ref]], Ref], step: _Step
+    b: GraphBuilder,
+    carried: Sequence[Ref],
+    condition: Callable[[Sequence[Ref]], Ref],
+    step: _Step,
+    at_most: int | None = None,
 ) -> list[Ref]:
     """Values after steps that are taken as long as a condition holds: `Loop`.
 
@@ -24,7 +53,9 @@ def repeat_while(
         carried: the values before the first step.
         condition: from the values to a truth value without dimensions.
         step: from the values to those after one step.
+        at_most: the most steps; None: no limit.
     """
+    limit = None if at_most is None else b.number(at_most)
     kinds = [(each.shape, each.dtype) for each in carried]
 
     def body(inputs: list[Ref]) -> list[Ref]:
@@ -32,7 +63,7 @@ def repeat_while(
         return [condition(results), *results]
 
     graph = b.subgraph("body", [((), INT64), ((), BOOL), *kinds], body)
-    return b.multiple("Loop", [None, condition(carried), *carried], kinds, body=graph)
+    return b.multiple("Loop", [limit, condition(carried), *carried], kinds, body=graph)
 
 
 def scan(

@@ -267,6 +267,11 @@ def as_bool(b: GraphBuilder, x: Ref) -> Ref:
     return b.cast(x, np.bool_)
 
 
+def any_nonzero(b: GraphBuilder, x: Ref, dims: Sequence[int], keepdim: bool = True) -> Ref:
+    """True where an element along `dims` is not 0; False where there is none."""
+    return as_bool(b, reduce(b, "ReduceSum", b.cast(as_bool(b, x), np.int32), dims, keepdim))
+
+
 def clip(b: GraphBuilder, x: Ref, low: Ref | None, high: Ref | None) -> Ref:
     """`x` limited to an interval by numbers without dimensions."""
     low, high = (None if each is None else b.cast(each, x.dtype) for each in (low, high))

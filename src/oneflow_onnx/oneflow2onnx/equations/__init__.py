@@ -2,7 +2,10 @@
 
 from oneflow_onnx.oneflow2onnx.equations import (
     arithmetic as arithmetic,
+    elimination as elimination,
     indexing as indexing,
+    jacobi as jacobi,
+    reflections as reflections,
     special as special,
     structure as structure,
 )

@@ -204,17 +204,14 @@ def _repeated(
     b = start[0].b
 
     def formulas(values: Sequence[Ref]) -> list[Formula]:
-        return [Formula(b, each) for each in values[1:]]
+        return [Formula(b, each) for each in values]
 
     def goes_on(values: Sequence[Ref]) -> Ref:
-        number = b.cast(unfinished(formulas(values)).ref, np.float32)
-        any_left = o.as_bool(b, o.reduce(b, "ReduceMax", number, range(number.rank), False))
-        few = b.op("Less", values[0], b.constant(np.int64(_MOST_STEPS)), dtype=np.dtype(bool))
-        return b.op("And", any_left, few)
+        left = unfinished(formulas(values)).ref
+        return o.any_nonzero(b, left, range(left.rank), keepdim=False)
 
     def advance(values: list[Ref]) -> list[Ref]:
-        results = step(formulas(values))
-        return [b.op("Add", values[0], b.constant(np.int64(1))), *(each.ref for each in results)]
+        return [each.ref for each in step(formulas(values))]
 
-    carried = [b.constant(np.int64(0)), *(each.ref for each in start)]
-    return formulas(repeat_while(b, carried, goes_on, advance))
+    carried = [each.ref for each in start]
+    return formulas(repeat_while(b, carried, goes_on, advance, at_most=_MOST_STEPS))

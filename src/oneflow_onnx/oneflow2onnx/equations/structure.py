@@ -112,11 +112,15 @@ def _reduce(b: GraphBuilder, each: Equation) -> Ref:
     return o.reduce(b, _REDUCTIONS[each.name], each.operands[0], each["axes"], keepdim=False)
 
 
-@equation("reduce_and", "reduce_or")
-def _reduce_logic(b: GraphBuilder, each: Equation) -> Ref:
-    name = "ReduceMin" if each.name == "reduce_and" else "ReduceMax"
+@equation("reduce_and")
+def _reduce_and(b: GraphBuilder, each: Equation) -> Ref:
     number = b.cast(each.operands[0], np.int32)
-    return b.cast(o.reduce(b, name, number, each["axes"], keepdim=False), BOOL)
+    return b.cast(o.reduce(b, "ReduceMin", number, each["axes"], keepdim=False), BOOL)
+
+
+@equation("reduce_or")
+def _reduce_or(b: GraphBuilder, each: Equation) -> Ref:
+    return o.any_nonzero(b, each.operands[0], each["axes"], keepdim=False)
 
 
 @equation("argmax", "argmin")
@@ -203,3 +207,12 @@ def _sort(b: GraphBuilder, each: Equation) -> Sequence[Ref]:
     values, places = b.multiple("TopK", [keys, count], outputs, **options)
     rest = [b.op("GatherElements", x, places, shape=x.shape, axis=dim) for x in others]
     return [values, *rest]
+
+
+@equation("platform_index")
+def _platform_index(b: GraphBuilder, each: Equation) -> Ref:
+    """The number of the implementation that is for every platform, or else for CPUs."""
+    for number, platforms in enumerate(each["platforms"]):
+        if platforms is None or "cpu" in platforms:
+            return b.constant(number, each.dtype)
+    raise Unsupported("a choice between platforms without one for CPUs")

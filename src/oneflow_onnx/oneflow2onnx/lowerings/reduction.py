@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from oneflow_onnx.oneflow2onnx import operators as o
@@ -39,6 +41,9 @@ def _sum(b: GraphBuilder, call: Call) -> Ref:
 @lowering("mean")
 def _mean(b: GraphBuilder, call: Call) -> Ref:
     (x,), dims = call.operands, call["dims"]
+    if 0 in [x.shape[dim] for dim in dims]:
+        # Runtimes give 0 for what has no mean.
+        return o.filled(b, call.result.shape, math.nan, x.dtype)
     is_global = x.rank > 2 and dims == tuple(range(2, x.rank)) and call["keepdim"]
     if is_global:
         return b.op("GlobalAveragePool", x, shape=o.kept(x.shape, dims, True))
@@ -85,8 +90,7 @@ def _count_nonzero(b: GraphBuilder, call: Call) -> Ref:
 
 @lowering("any")
 def _any(b: GraphBuilder, call: Call) -> Ref:
-    nonzero = b.cast(o.as_bool(b, call.operands[0]), np.int32)
-    return o.as_bool(b, o.reduce(b, "ReduceMax", nonzero, _dims(call), call["keepdim"]))
+    return o.any_nonzero(b, call.operands[0], _dims(call), call["keepdim"])
 
 
 @lowering("all")
@@ -133,7 +137,15 @@ def _variance(b: GraphBuilder, call: Call) -> Ref:
     (x,), dims = call.operands, call["dims"]
     centered = b.op("Sub", x, o.reduce(b, "ReduceMean", x, dims))
     total = o.reduce(b, "ReduceSum", b.op("Mul", centered, centered), dims, call["keepdim"])
-    count = b.number(product([x.shape[dim] for dim in dims]), x.dtype)
-    correction = b.constant(call["correction"], x.dtype)
-    result = b.op("Div", total, b.op("Sub", count, correction))
+    result = b.op("Div", total, _degrees_of_freedom(b, call))
     return b.op("Sqrt", result) if call.primitive == "std" else result
+
+
+def _degrees_of_freedom(b: GraphBuilder, call: Call) -> Ref:
+    """The number of elements less the correction, but not less than 0."""
+    (x,), correction = call.operands, call["correction"]
+    count = product([x.shape[dim] for dim in call["dims"]])
+    if isinstance(count, int):
+        return b.constant(max(count - correction, 0), x.dtype)
+    difference = b.op("Sub", b.number(count, x.dtype), b.constant(correction, x.dtype))
+    return b.op("Max", difference, b.constant(0, x.dtype))

@@ -1,0 +1,114 @@
+"""Orthogonal factors of matrices by Householder's reflections, with LAPACK's signs."""
+
+from __future__ import annotations
+
+from oneflow_onnx.oneflow2onnx import operators as o
+from oneflow_onnx.oneflow2onnx.builder import GraphBuilder
+from oneflow_onnx.oneflow2onnx.equations.elimination import row_numbers
+from oneflow_onnx.oneflow2onnx.equations.table import Equation, equation
+from oneflow_onnx.oneflow2onnx.formulas import Formula, positions, repeated
+from oneflow_onnx.oneflow2onnx.lowering import Unsupported
+from oneflow_onnx.oneflow2onnx.reference import Ref
+from oneflow_onnx.oneflow2onnx.sizes import Dim
+
+
+def static_sizes(x: Formula) -> tuple[int, int]:
+    """The sizes of matrices, which must be numbers.
+
+    Raises:
+        Unsupported: they are symbols.
+    """
+    rows, columns = x.shape[-2:]
+    if not isinstance(rows, int) or not isinstance(columns, int):
+        raise Unsupported("a decomposition of matrices of symbolic sizes")
+    return rows, columns
+
+
+def scale_of(a: Formula) -> Formula:
+    """The power of 2 below the largest element of each matrix: [..., 1, 1].
+
+    Squares of elements divided by it do not overflow.
+    """
+    largest = a.abs().reduced("ReduceMax", -2, -1)
+    exponent = (largest.equals(0).where(1, largest).log() / 0.6931471805599453).apply("Floor")
+    return Formula(a.b, a.b.constant(2, a.ref.dtype)) ** exponent
+
+
+def reflectors(a: Formula, count: Dim) -> tuple[Formula, Formula]:
+    """``R`` with the vectors of `count` reflections below it, and their scales: [..., count, 1].
+
+    LAPACK's `geqrf`: a reflection ``I - tau v v^T`` makes one column zero below the diagonal.
+    """
+    b, (*batch, rows, columns) = a.b, a.shape
+    row, number, column = row_numbers(b, rows), row_numbers(b, count), positions(b, columns)
+
+    def step(k: Formula, values: list[Formula]) -> list[Formula]:
+        a, scales = values
+        current = a.at(k, -1)
+        first, tail = current.at(k, -2), (row > k).where(current, 0)
+        square = (tail * tail).reduced("ReduceSum", -2)
+        done = square.equals(0)
+        norm = (first * first + square).sqrt()
+        target = done.where(first, (first < 0).where(norm, -norm))
+        scale = done.where(0, (target - first) / done.where(1, target))
+        vector = row.equals(k).where(1, tail / done.where(1, first - target))
+        rest = a - (scale * vector) * (vector.transposed @ a)
+        written = (row > k).where(vector, row.equals(k).where(target, current))
+        a = column.equals(k).where(written, (column > k).where(rest, a))
+        return [a, number.equals(k).where(scale, scales)]
+
+    scales = Formula(b, o.filled(b, (*batch, count, 1), 0, a.ref.dtype))
+    factor = scale_of(a)
+    packed, scales = repeated(count, [a / factor, scales], step)
+    return (row > column).where(packed, packed * factor), scales
+
+
+def product_of_reflections(packed: Formula, scales: Formula, columns: Dim) -> Formula:
+    """The first columns of the product of reflections."""
+    b, rows = packed.b, packed.shape[-2]
+    count = scales.shape[-2]
+    row = row_numbers(b, rows)
+    last = b.op("Sub", b.number(count), b.constant(1, "int64"))
+
+    def step(number: Formula, values: list[Formula]) -> list[Formula]:
+        (product,) = values
+        k = Formula(b, last) - number
+        vector = row.equals(k).where(1, (row > k).where(packed.at(k, -1), 0))
+        change = (scales.at(k, -2) * vector) * (vector.transposed @ product)
+        return [product - change]
+
+    return repeated(count, [identity(packed, columns)], step)[0]
+
+
+def identity(like: Formula, columns: Dim) -> Formula:
+    """The first columns of the identity, with as many rows as others: [..., rows, columns]."""
+    b, (*batch, rows, _) = like.b, like.shape
+    diagonal = row_numbers(b, rows).equals(positions(b, columns))
+    ones = Formula(b, b.cast(diagonal.ref, like.ref.dtype))
+    return ones.expanded(*batch, rows, columns)
+
+
+@equation("geqrf")
+def _geqrf(b: GraphBuilder, each: Equation) -> list[Ref]:
+    packed, scales = reflectors(Formula(b, each.operands[0]), each.shapes[1][-1])
+    return [packed.ref, o.squeeze(b, scales.ref, [scales.ref.rank - 1])]
+
+
+@equation("householder_product")
+def _householder_product(b: GraphBuilder, each: Equation) -> Ref:
+    packed, scales = each.operands
+    scales = o.unsqueeze(b, scales, [scales.rank])
+    return product_of_reflections(Formula(b, packed), Formula(b, scales), each.shape[-1]).ref
+
+
+@equation("qr")
+def _qr(b: GraphBuilder, each: Equation) -> list[Ref]:
+    """The orthogonal and the upper triangular factor."""
+    if each["pivoting"]:
+        raise Unsupported("QR factorizations with pivoting")
+    a = Formula(b, each.operands[0])
+    rows, columns = static_sizes(a)
+    packed, scales = reflectors(a, min(rows, columns))
+    upper = (row_numbers(b, rows) > positions(b, columns)).where(0, packed)
+    kept = rows if each["full_matrices"] else min(rows, columns)
+    return [product_of_reflections(packed, scales, kept).ref, upper.part(0, kept, -2).ref]
