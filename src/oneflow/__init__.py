@@ -236,6 +236,7 @@ if TYPE_CHECKING:
     )
     from oneflow.legacy.initializers import (
         constant_initializer as constant_initializer,
+        empty_initializer as empty_initializer,
         glorot_normal_initializer as glorot_normal_initializer,
         glorot_uniform_initializer as glorot_uniform_initializer,
         kaiming_initializer as kaiming_initializer,
@@ -250,18 +251,22 @@ if TYPE_CHECKING:
         zeros_initializer as zeros_initializer,
     )
     from oneflow.legacy.job import global_function as global_function
-    from oneflow.legacy.packing import pack as pack, unpack as unpack
+    from oneflow.legacy.packing import acc as acc, pack as pack, unpack as unpack
     from oneflow.legacy.parallel_cast import (
         hierarchical_parallel_cast as hierarchical_parallel_cast,
         parallel_cast as parallel_cast,
     )
     from oneflow.legacy.session import (
         clear_default_session as clear_default_session,
+        eager_execution_enabled as eager_execution_enabled,
         enable_eager_execution as enable_eager_execution,
         get_all_variables as get_all_variables,
         load_variables as load_variables,
+        sync_default_session as sync_default_session,
     )
     from oneflow.legacy.user_op import (
+        BuiltinOp as builtin_op,
+        BuiltinOp as stateful_op,
         user_op_builder as consistent_user_op_builder,
         user_op_builder as user_op_builder,
     )
@@ -316,14 +321,18 @@ __lazy_modules__ = (
     "utils",
 )
 __lazy_names__ = {
+    "acc": "oneflow.legacy.packing",
     "assign": "oneflow.legacy.variables",
     "autocast": "oneflow.amp.autocast",
     "autocast_decorator": "oneflow.amp.autocast",
+    "builtin_op": "oneflow.legacy.user_op:BuiltinOp",
     "clear_autocast_cache": "oneflow.amp.autocast",
     "clear_default_session": "oneflow.legacy.session",
     "consistent_user_op_builder": "oneflow.legacy.user_op:user_op_builder",
     "constant_initializer": "oneflow.legacy.initializers",
     "decode_onerec": "oneflow.data.readers.onerec_batches",
+    "eager_execution_enabled": "oneflow.legacy.session",
+    "empty_initializer": "oneflow.legacy.initializers",
     "enable_eager_execution": "oneflow.legacy.session",
     "FixedTensorDef": "oneflow.legacy.annotations:NumpyPlaceholder",
     "function_config": "oneflow.legacy.function_config",
@@ -366,6 +375,8 @@ __lazy_names__ = {
     "set_autocast_cpu_dtype": "oneflow.amp.autocast",
     "set_autocast_enabled": "oneflow.amp.autocast",
     "set_autocast_gpu_dtype": "oneflow.amp.autocast",
+    "stateful_op": "oneflow.legacy.user_op:BuiltinOp",
+    "sync_default_session": "oneflow.legacy.session",
     "tensor_buffer_to_list_of_tensors": "oneflow.data.readers.buffers",
     "tensor_buffer_to_tensor": "oneflow.data.readers.buffers",
     "tensor_to_tensor_buffer": "oneflow.data.readers.buffers",

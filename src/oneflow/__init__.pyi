@@ -48,12 +48,12 @@ from oneflow.legacy import losses as losses, quantization as quantization
 from oneflow.legacy.annotations import ListNumpyPlaceholder as MirroredTensorDef, NumpyPlaceholder as FixedTensorDef
 from oneflow.legacy.context import namespace as name_scope
 from oneflow.legacy.function_config import FunctionConfig as FunctionConfig, function_config as function_config
-from oneflow.legacy.initializers import constant_initializer as constant_initializer, glorot_normal_initializer as glorot_normal_initializer, glorot_uniform_initializer as glorot_uniform_initializer, kaiming_initializer as kaiming_initializer, ones_initializer as ones_initializer, random_normal_initializer as random_normal_initializer, random_uniform_initializer as random_uniform_initializer, truncated_normal as truncated_normal, truncated_normal_initializer as truncated_normal_initializer, variance_scaling_initializer as variance_scaling_initializer, xavier_normal_initializer as xavier_normal_initializer, xavier_uniform_initializer as xavier_uniform_initializer, zeros_initializer as zeros_initializer
+from oneflow.legacy.initializers import constant_initializer as constant_initializer, empty_initializer as empty_initializer, glorot_normal_initializer as glorot_normal_initializer, glorot_uniform_initializer as glorot_uniform_initializer, kaiming_initializer as kaiming_initializer, ones_initializer as ones_initializer, random_normal_initializer as random_normal_initializer, random_uniform_initializer as random_uniform_initializer, truncated_normal as truncated_normal, truncated_normal_initializer as truncated_normal_initializer, variance_scaling_initializer as variance_scaling_initializer, xavier_normal_initializer as xavier_normal_initializer, xavier_uniform_initializer as xavier_uniform_initializer, zeros_initializer as zeros_initializer
 from oneflow.legacy.job import global_function as global_function
-from oneflow.legacy.packing import pack as pack, unpack as unpack
+from oneflow.legacy.packing import acc as acc, pack as pack, unpack as unpack
 from oneflow.legacy.parallel_cast import hierarchical_parallel_cast as hierarchical_parallel_cast, parallel_cast as parallel_cast
-from oneflow.legacy.session import clear_default_session as clear_default_session, enable_eager_execution as enable_eager_execution, get_all_variables as get_all_variables, load_variables as load_variables
-from oneflow.legacy.user_op import user_op_builder as consistent_user_op_builder, user_op_builder as user_op_builder
+from oneflow.legacy.session import clear_default_session as clear_default_session, eager_execution_enabled as eager_execution_enabled, enable_eager_execution as enable_eager_execution, get_all_variables as get_all_variables, load_variables as load_variables, sync_default_session as sync_default_session
+from oneflow.legacy.user_op import BuiltinOp as builtin_op, BuiltinOp as stateful_op, user_op_builder as consistent_user_op_builder, user_op_builder as user_op_builder
 from oneflow.legacy.variables import assign as assign, get_variable as get_variable
 from oneflow.legacy.watch import watch as watch, watch_diff as watch_diff
 from oneflow.nn.utils.transforms import vmap as vmap

@@ -2,6 +2,8 @@
 
 from oneflow.base.sbp import BROADCAST as broadcast, split as split
 from oneflow.legacy.scope import (
+    assert_is_valid_distribute as assert_is_valid_distribute,
+    auto as auto,
     consistent_view as consistent_strategy,
     consistent_view_enabled as consistent_strategy_enabled,
     mirrored_view as mirrored_strategy,
@@ -9,6 +11,8 @@ from oneflow.legacy.scope import (
 )
 
 __all__ = [
+    "assert_is_valid_distribute",
+    "auto",
     "broadcast",
     "consistent_strategy",
     "consistent_strategy_enabled",

@@ -3,6 +3,7 @@
 What OneFlow 0.4 tried here is in `oneflow` today; its other names are those of `oneflow`.
 """
 
+from oneflow.functional.legacy.top_level import square_sum as square_sum
 from oneflow.functional.shape.stack import slice_ as _slice
 from oneflow.legacy.context import namespace as _namespace
 from oneflow.legacy.job_set import get_job_set as get_job_set

@@ -9,6 +9,8 @@ from oneflow.legacy.layers import (
     conv3d as conv3d,
     dense as dense,
     layer_norm as layer_norm,
+    layer_norm_grad as layer_norm_grad,
+    layer_norm_param_grad as layer_norm_param_grad,
     prelu as prelu,
     upsample_2d as upsample_2d,
 )

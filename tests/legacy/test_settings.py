@@ -106,6 +106,7 @@ def test_accepted_settings_say_why():
         (lambda: flow.FunctionConfig().enable_qat(True), NotImplementedError, "quantised"),
         (lambda: flow.optimizer.CustomScheduler("lr"), NotImplementedError, "learning_rate"),
         (lambda: flow.pack(flow.ones(2), 2), NotImplementedError, "accumulation_steps"),
+        (lambda: flow.acc(flow.ones(2), 2), NotImplementedError, "accumulation_steps"),
         (lambda: flow.unpack(flow.ones(2), 2), NotImplementedError, "accumulation_steps"),
         (lambda: flow.config.load_library_now("x.so"), NotImplementedError, "register_user_op"),
     ],

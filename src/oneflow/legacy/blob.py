@@ -2,25 +2,66 @@
 
 from __future__ import annotations
 
-from oneflow.base.sbp import Sbp
+import numpy as np
+
+from oneflow.base.sbp import Sbp, Split
 from oneflow.legacy.context import current_run
+from oneflow.legacy.parallel_cast import parallel_cast
 from oneflow.tensor.methods import attach
 from oneflow.tensor.tensor import Tensor
 
 
-def with_distribute(blob: Tensor, distribute: Sbp) -> Tensor:
+def with_distribute(blob: Tensor, distribute: Sbp | None) -> Tensor:
     """The blob, distributed in this way over the devices it is on; one device has all of it.
 
     Args:
         blob: any tensor.
-        distribute: `oneflow.distribute.split(axis)` or `oneflow.distribute.broadcast()`.
+        distribute: `oneflow.distribute.split(axis)`, `broadcast()`, or `auto()` for the blob as it
+            is.
 
     Example:
         >>> import oneflow as flow
         >>> flow.ones(4).with_distribute(flow.distribute.split(0)).shape
         oneflow.Size([4])
     """
-    return blob.to_global(sbp=distribute) if blob.is_global else blob
+    return parallel_cast(blob, distribute=distribute)
+
+
+def with_gradient_distribute(blob: Tensor, distribute: Sbp | None) -> Tensor:
+    """The blob, whose gradient is distributed in this way; see `with_distribute`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.ones(4).with_gradient_distribute(flow.distribute.split(0)).shape
+        oneflow.Size([4])
+    """
+    return parallel_cast(blob, gradient_distribute=distribute)
+
+
+def parallel_size(self: Tensor) -> int:
+    """The number of devices that a blob is on.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.ones(4).parallel_size
+        1
+    """
+    return self.placement.size if self.is_global else 1
+
+
+def numpy_list(self: Tensor) -> list[np.ndarray]:
+    """Return the parts of a blob that devices have, in the order of these.
+
+    Parts of a split blob differ by at most one row; every device has all of another.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.tensor([1.0, 2.0]).numpy_list()
+        [array([1., 2.], dtype=float32)]
+    """
+    whole, count = self.numpy(), self.parallel_size
+    sbp = self.sbp[0] if self.is_global else None
+    return np.array_split(whole, count, sbp.dim) if isinstance(sbp, Split) else [whole] * count
 
 
 def op_name(self: Tensor) -> str:
@@ -87,6 +128,9 @@ def is_dynamic(self: Tensor) -> bool:
 
 
 attach("with_distribute", with_distribute)
+attach("with_gradient_distribute", with_gradient_distribute)
+attach("parallel_size", property(parallel_size))
+attach("numpy_list", numpy_list)
 attach("op_name", property(op_name))
 attach("logical_blob_name", property(logical_blob_name))
 attach("unique_name", property(logical_blob_name))

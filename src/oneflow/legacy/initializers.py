@@ -30,6 +30,11 @@ def constant_initializer(value: float = 0, dtype: DType | None = None) -> Initia
     return lambda tensor: init.constant_(tensor, value)
 
 
+def empty_initializer(dtype: DType | None = None) -> Initializer:
+    """Every element is left as it is, which is 0 in a new variable."""
+    return lambda tensor: tensor
+
+
 def zeros_initializer(dtype: DType | None = None) -> Initializer:
     """Every element is 0."""
     return constant_initializer(0)

@@ -10,6 +10,7 @@ from oneflow.functional.elementwise import activation as activations
 from oneflow.functional.legacy import windows
 from oneflow.functional.nn import normalization
 from oneflow.functional.nn.interpolate import interpolate
+from oneflow.functional.reduce import sums
 from oneflow.functional.shape import reshape
 from oneflow.legacy.context import current_placement, current_run
 from oneflow.legacy.initializers import Initializer, constant_initializer
@@ -366,6 +367,67 @@ def layer_norm(
     if center:
         result = result + get_variable(f"{name}-beta", shape, x.dtype, None, None, trainable)
     return result
+
+
+def layer_norm_grad(
+    dy: Tensor,
+    x: Tensor,
+    mean: Tensor,
+    inv_variance: Tensor,
+    begin_norm_axis: int = 1,
+    name: str = "LayerNormGrad",
+) -> Tensor:
+    """Return the gradient of layer normalization, without `center` and `scale`, for its input.
+
+    Args:
+        dy: the gradient of its result.
+        x: its input.
+        mean: of the dimensions that it normalises over, of shape ``x.shape[:begin_norm_axis]``.
+        inv_variance: one divided by their standard deviation, of that shape.
+        begin_norm_axis: the first of these dimensions.
+        name: accepted.
+
+    Example:
+        >>> import oneflow as flow
+        >>> x, dy = flow.tensor([[1.0, -1.0]]), flow.tensor([[1.0, 0.0]])
+        >>> flow.layers.layer_norm_grad(dy, x, flow.zeros(1), flow.ones(1))
+        tensor([[0., 0.]], dtype=oneflow.float32)
+    """
+    axes = tuple(range(begin_norm_axis % x.ndim, x.ndim))
+    kept = (*x.shape[: axes[0]], *[1] * len(axes))
+    rate = reshape.reshape(inv_variance, kept)
+    normal = (x - reshape.reshape(mean, kept)) * rate
+    along = normal * sums.mean(dy * normal, axes, True)
+    return rate * (dy - sums.mean(dy, axes, True) - along)
+
+
+def layer_norm_param_grad(
+    dy: Tensor,
+    norm: Tensor,
+    gamma: Tensor,
+    begin_params_axis: int = -1,
+    name: str = "LayerNormParamGrad",
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the gradients of what follows layer normalization: its `center` and `scale`.
+
+    Args:
+        dy: the gradient of the result.
+        norm: what was normalised.
+        gamma: the scale.
+        begin_params_axis: the first of the dimensions of the variables.
+        name: accepted.
+
+    Returns:
+        The gradients of `norm`, of ``beta`` and of `gamma`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> ones = flow.ones(2, 3)
+        >>> [each.shape[0] for each in flow.layers.layer_norm_param_grad(ones, ones, ones[0])]
+        [2, 3, 3]
+    """
+    axes = tuple(range(begin_params_axis % dy.ndim))
+    return dy * gamma, sums.sum_(dy, axes), sums.sum_(dy * norm, axes)
 
 
 def prelu(

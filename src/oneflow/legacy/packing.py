@@ -1,4 +1,4 @@
-"""`oneflow.unpack` and `oneflow.pack`, which divided a job's time, and are refused."""
+"""`oneflow.unpack`, `pack` and `acc`, which divided a job's time, and are refused."""
 
 from __future__ import annotations
 
@@ -19,6 +19,15 @@ def unpack(input: Tensor, unpack_num: int, name: str | None = None) -> NoReturn:
         NotImplementedError: always; says what divides batches instead.
     """
     raise NotImplementedError(f"flow.unpack(): {_HINT}")
+
+
+def acc(one: Tensor, max_acc_num: int, name: str | None = None) -> NoReturn:
+    """Refuse to add up the values that a blob has in `max_acc_num` parts of a step.
+
+    Raises:
+        NotImplementedError: always; says what divides batches instead.
+    """
+    raise NotImplementedError(f"flow.acc(): {_HINT}")
 
 
 def pack(input: Tensor, pack_num: int, name: str | None = None) -> NoReturn:

@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from oneflow.base.placement import Placement
+from oneflow.base.sbp import Sbp
 from oneflow.legacy import context
 
 
@@ -57,6 +58,33 @@ def consistent_view_enabled() -> bool:
         RuntimeError: called outside the body of a job.
     """
     return context.current_run("flow.scope.consistent_view_enabled()").shared is None
+
+
+def auto() -> None:
+    """Leave the distribution of a blob or variable to OneFlow, as None does.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.parallel_cast(flow.ones(2), distribute=flow.distribute.auto()).shape
+        oneflow.Size([2])
+    """
+
+
+def assert_is_valid_distribute(distribute: Sbp | None) -> None:
+    """Check that `distribute` is a distribution of `oneflow.distribute`.
+
+    Raises:
+        TypeError: it is something else.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.distribute.assert_is_valid_distribute(flow.distribute.split(0))
+    """
+    if distribute is not None and not isinstance(distribute, Sbp):
+        raise TypeError(
+            "a distribution is flow.distribute.split(axis), broadcast() or auto(), "
+            f"got {distribute!r}"
+        )
 
 
 class PlacementScope:

@@ -10,6 +10,7 @@ from oneflow.base.sbp import BROADCAST
 from oneflow.checkpoint.variables_folder import SESSION_VARIABLES
 from oneflow.differentiation.grad_mode import no_grad
 from oneflow.functional.creation import factory_functions, from_data
+from oneflow.functional.recording import synchronize
 from oneflow.legacy.context import VariableSpec
 from oneflow.module.parameter import Parameter
 from oneflow.tensor.tensor import Tensor
@@ -150,6 +151,27 @@ def enable_eager_execution(val: bool = True) -> None:
         >>> import oneflow as flow
         >>> flow.enable_eager_execution(True)
     """
+
+
+def eager_execution_enabled() -> bool:
+    """Return False: bodies of jobs are graphs, whatever `enable_eager_execution` was told.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.eager_execution_enabled()
+        False
+    """
+    return False
+
+
+def sync_default_session() -> None:
+    """Wait until all that was computed is there.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.sync_default_session()
+    """
+    synchronize()
 
 
 def get_all_variables() -> dict[str, Tensor]:

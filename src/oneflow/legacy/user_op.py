@@ -154,6 +154,74 @@ class UserOpBuilder:
         return only
 
 
+class BuiltinOp:
+    """An operator by its name, to be called with blobs; `oneflow.builtin_op` and `stateful_op`.
+
+    Args:
+        op_type_name: a registered operator, or a function of OneFlow.
+        op_name: a name for the operator; it changes nothing.
+
+    Raises:
+        ValueError: there is no operator of this name.
+
+    Example:
+        >>> import oneflow as flow
+        >>> op = flow.builtin_op("leaky_relu").Input("x").Output("y")
+        >>> op.Attr("negative_slope", 0.5).Build()(flow.tensor([-2.0, 1.0]))
+        [tensor([-1.,  1.], dtype=oneflow.float32)]
+    """
+
+    def __init__(self, op_type_name: str, op_name: str | None = None) -> None:
+        self._type, self._name = op_type_name, op_name or op_type_name
+        self._input_count = 0
+        self._outputs: dict[str, int] = {}
+        self._attributes: dict[str, Any] = {}
+        UserOpBuilder(self._name).Op(op_type_name)
+
+    def Input(self, input_name: str, num: int = 1) -> BuiltinOp:
+        """State that there are `num` blobs under a name."""
+        self._input_count += num
+        return self
+
+    def Output(self, output_name: str, num: int = 1) -> BuiltinOp:
+        """State that there are `num` results under a name."""
+        self._outputs[output_name] = num
+        return self
+
+    def Attr(self, attr_name: str, attr_value: Any, attr_type_name: str | None = None) -> BuiltinOp:
+        """Set an attribute; `attr_type_name` is accepted."""
+        self._attributes[attr_name] = attr_value
+        return self
+
+    def Build(self) -> BuiltinOp:
+        """Return the operator."""
+        return self
+
+    def __call__(self, *blobs: Tensor, **attributes: Any) -> list[Tensor]:
+        """Apply the operator.
+
+        Args:
+            *blobs: the blobs of all inputs in their order.
+            **attributes: others than those that `Attr` has set.
+
+        Returns:
+            The results.
+
+        Raises:
+            ValueError: there are more or fewer blobs or results than was stated.
+        """
+        if len(blobs) != self._input_count:
+            raise ValueError(
+                f"operator `{self._name}` takes {self._input_count} blobs, got {len(blobs)}"
+            )
+        builder = UserOpBuilder(self._name).Op(self._type).Input("in", blobs)
+        for name, num in self._outputs.items():
+            builder.Output(name, num)
+        for name, value in (self._attributes | attributes).items():
+            builder.Attr(name, value)
+        return builder.InferAndTryRun().RemoteBlobList()
+
+
 def custom_op_module(op_module_name: str, module_path: str = "") -> None:
     """Load an operator written for OneFlow's C++ runtime.
 

@@ -82,6 +82,7 @@ from oneflow.functional.elementwise.piecewise import (
 from oneflow.functional.legacy.nn import (
     batch_normalization as batch_normalization,
     bias_add as bias_add,
+    distributed_sparse_softmax_cross_entropy_with_logits as distributed_sparse_softmax_cross_entropy_with_logits,  # noqa: E501
     dropout as dropout,
     fused_bias_add_dropout as fused_bias_add_dropout,
     fused_bias_add_gelu as fused_bias_add_gelu,
@@ -113,6 +114,7 @@ from oneflow.functional.legacy.windows import (
     max_pool1d as max_pool1d,
     max_pool2d as max_pool2d,
     max_pool3d as max_pool3d,
+    torch_conv2d_transpose as torch_conv2d_transpose,
 )
 from oneflow.functional.nn.ctc import ctc_greedy_decoder as ctc_greedy_decoder
 from oneflow.functional.nn.fused import fused_scale_tril as fused_scale_tril
@@ -362,13 +364,14 @@ __all__ = [
     "UninitializedParameter", "Upsample", "UpsamplingBilinear2d", "UpsamplingNearest2d",
     "ZeroPad1d", "ZeroPad2d", "ZeroPad3d", "avg_pool1d", "avg_pool2d", "avg_pool3d",
     "batch_normalization", "bias_add", "compat_conv2d", "conv1d", "conv2d", "conv2d_transpose",
-    "conv3d", "ctc_greedy_decoder", "dropout", "elu", "functional", "fused_bias_add_dropout",
-    "fused_bias_add_gelu", "fused_scale_tril", "fused_scale_tril_softmax_dropout",
+    "conv3d", "ctc_greedy_decoder", "distributed_sparse_softmax_cross_entropy_with_logits",
+    "dropout", "elu", "functional", "fused_bias_add_dropout", "fused_bias_add_gelu",
+    "fused_scale_tril", "fused_scale_tril_softmax_dropout",
     "fused_self_attention_query_mul_key_and_value", "gelu", "hardsigmoid", "hardswish", "hardtanh",
     "init", "layer_norm", "leaky_relu", "logsoftmax", "max_pool1d", "max_pool2d", "max_pool3d",
     "mish", "moments", "pixel_shuffle_v2", "random_mask_like", "relu", "relu6", "selu",
     "sigmoid_cross_entropy_with_logits", "softmax", "softmax_cross_entropy_with_logits",
     "softmax_grad", "sparse_cross_entropy", "sparse_softmax_cross_entropy_with_logits", "swish",
-    "tril",
+    "torch_conv2d_transpose", "tril",
 ]
 # fmt: on

@@ -195,6 +195,19 @@ def sparse_softmax_cross_entropy_with_logits(labels: Tensor, logits: Tensor) -> 
 
 
 @function(method=False, namespace="nn")
+def distributed_sparse_softmax_cross_entropy_with_logits(labels: Tensor, logits: Tensor) -> Tensor:
+    """`sparse_softmax_cross_entropy_with_logits`, which takes logits split along classes, too.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.distributed_sparse_softmax_cross_entropy_with_logits(
+        ...     labels=flow.tensor([0, 1]), logits=flow.zeros(2, 4)).shape
+        oneflow.Size([2])
+    """
+    return sparse_softmax_cross_entropy_with_logits(labels, logits)
+
+
+@function(method=False, namespace="nn")
 def softmax_cross_entropy_with_logits(labels: Tensor, logits: Tensor) -> Tensor:
     """Cross entropy of each sample between logits and probabilities.
 

@@ -193,6 +193,17 @@ def smooth_l1_loss(prediction: Tensor, label: Tensor, beta: float = 1.0) -> Tens
     return elementwise_loss.smooth_l1_loss(prediction, label, beta, "none")
 
 
+def square_sum(x: Tensor, name: str | None = None) -> Tensor:
+    """The sum of the squares of all elements, as a tensor of one element; `name` is accepted.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.experimental.square_sum(flow.tensor([3.0, 4.0]))
+        tensor([25.], dtype=oneflow.float32)
+    """
+    return reshape.reshape(sums.sum_(x * x), (1,))
+
+
 @function(method=False)
 def elem_cnt(inputs: Tensor, dtype: DType | None = None) -> Tensor:
     """The number of elements of a tensor, as a tensor of one element.

@@ -319,6 +319,47 @@ def conv2d_transpose(
     return _channels_first(value, data_format, 2, compute)
 
 
+@function(method=False, namespace="nn", keyword_aliases={"input": "value", "filters": "filter"})
+def torch_conv2d_transpose(
+    value: Tensor,
+    filter: Tensor,
+    output_padding: Any = None,
+    strides: Any = 1,
+    padding_needed: Any = None,
+    data_format: str = "NCHW",
+    dilations: Any = None,
+) -> Tensor:
+    """The transposed convolution of PyTorch, whose padding is given as a sum of both sides.
+
+    Args:
+        value: of shape (N, C, H, W), or (N, H, W, C).
+        filter: as in `conv2d_transpose`.
+        output_padding: rows and columns added behind the result, one number or two; 0 by default.
+        strides: one number or two.
+        padding_needed: what is cut off before and behind together, one number or two; of an odd
+            number more behind. 0 by default.
+        data_format: "NCHW" or "NHWC".
+        dilations: one number or two.
+
+    Example:
+        >>> import oneflow as flow
+        >>> x, weight = flow.ones(1, 4, 3, 3), flow.ones(4, 2, 3, 3)
+        >>> flow.nn.torch_conv2d_transpose(x, weight, 1, 2, 2).shape
+        oneflow.Size([1, 2, 6, 6])
+    """
+    stride, dilation = sizes_of(strides, 2, "strides"), sizes_of(dilations, 2, "dilations")
+    extra = sizes_of(output_padding or 0, 2, "output_padding")
+    cut = sizes_of(padding_needed or 0, 2, "padding_needed")
+
+    def compute(x: Tensor) -> Tensor:
+        weight = filter if data_format == FORMATS[2][0] else filter.movedim(-1, 1)
+        full = conv.conv_transpose2d(x, weight, stride=stride, dilation=dilation)
+        pairs = [(-(c // 2), e - (c - c // 2)) for c, e in zip(cut, extra, strict=True)]
+        return _padded(full, pairs)
+
+    return _channels_first(value, data_format, 2, compute)
+
+
 @function(method=False, namespace="nn")
 def max_pool1d(
     input: Tensor,
