@@ -207,6 +207,7 @@ if TYPE_CHECKING:
         __array_namespace_info__ as __array_namespace_info__,
     )
     from oneflow.checkpoint.serialization import load as load, save as save
+    from oneflow.data.readers import objects as detection
     from oneflow.data.readers.buffers import (
         gen_tensor_buffer as gen_tensor_buffer,
         tensor_buffer_to_list_of_tensors as tensor_buffer_to_list_of_tensors,
@@ -221,6 +222,13 @@ if TYPE_CHECKING:
         random_crop as image_random_crop,
         resize as image_resize,
         target_resize as image_target_resize,
+    )
+    from oneflow.data.readers.objects import (
+        object_bbox_flip as object_bbox_flip,
+        object_bbox_scale as object_bbox_scale,
+        object_segmentation_polygon_flip as object_segmentation_polygon_flip,
+        object_segmentation_polygon_scale as object_segmentation_polygon_scale,
+        object_segmentation_polygon_to_mask as object_segmentation_polygon_to_mask,
     )
     from oneflow.data.readers.onerec_batches import decode_onerec as decode_onerec
     from oneflow.data.readers.reader_functions import read_onerec as read_onerec
@@ -331,6 +339,7 @@ __lazy_names__ = {
     "consistent_user_op_builder": "oneflow.legacy.user_op:user_op_builder",
     "constant_initializer": "oneflow.legacy.initializers",
     "decode_onerec": "oneflow.data.readers.onerec_batches",
+    "detection": "oneflow.data.readers:objects",
     "eager_execution_enabled": "oneflow.legacy.session",
     "empty_initializer": "oneflow.legacy.initializers",
     "enable_eager_execution": "oneflow.legacy.session",
@@ -363,6 +372,11 @@ __lazy_names__ = {
     "losses": "oneflow.legacy:losses",
     "MirroredTensorDef": "oneflow.legacy.annotations:ListNumpyPlaceholder",
     "name_scope": "oneflow.legacy.context:namespace",
+    "object_bbox_flip": "oneflow.data.readers.objects",
+    "object_bbox_scale": "oneflow.data.readers.objects",
+    "object_segmentation_polygon_flip": "oneflow.data.readers.objects",
+    "object_segmentation_polygon_scale": "oneflow.data.readers.objects",
+    "object_segmentation_polygon_to_mask": "oneflow.data.readers.objects",
     "ones_initializer": "oneflow.legacy.initializers",
     "pack": "oneflow.legacy.packing",
     "parallel_cast": "oneflow.legacy.parallel_cast",

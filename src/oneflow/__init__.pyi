@@ -40,8 +40,10 @@ from oneflow import _C as _C, amp as amp, array_api as array_api, asyncs as asyn
 from oneflow.amp.autocast import autocast as autocast, autocast_decorator as autocast_decorator, clear_autocast_cache as clear_autocast_cache, get_autocast_cpu_dtype as get_autocast_cpu_dtype, get_autocast_gpu_dtype as get_autocast_gpu_dtype, is_autocast_cache_enabled as is_autocast_cache_enabled, is_autocast_enabled as is_autocast_enabled, set_autocast_cache_enabled as set_autocast_cache_enabled, set_autocast_cpu_dtype as set_autocast_cpu_dtype, set_autocast_enabled as set_autocast_enabled, set_autocast_gpu_dtype as set_autocast_gpu_dtype
 from oneflow.array_api import __array_api_version__ as __array_api_version__, __array_namespace_info__ as __array_namespace_info__
 from oneflow.checkpoint.serialization import load as load, save as save
+from oneflow.data.readers import objects as detection
 from oneflow.data.readers.buffers import gen_tensor_buffer as gen_tensor_buffer, tensor_buffer_to_list_of_tensors as tensor_buffer_to_list_of_tensors, tensor_buffer_to_tensor as tensor_buffer_to_tensor, tensor_to_tensor_buffer as tensor_to_tensor_buffer
 from oneflow.data.readers.images import batch_align as image_batch_align, decode as image_decode, flip as image_flip, normalize as image_normalize, random_crop as image_random_crop, resize as image_resize, target_resize as image_target_resize
+from oneflow.data.readers.objects import object_bbox_flip as object_bbox_flip, object_bbox_scale as object_bbox_scale, object_segmentation_polygon_flip as object_segmentation_polygon_flip, object_segmentation_polygon_scale as object_segmentation_polygon_scale, object_segmentation_polygon_to_mask as object_segmentation_polygon_to_mask
 from oneflow.data.readers.onerec_batches import decode_onerec as decode_onerec
 from oneflow.data.readers.reader_functions import read_onerec as read_onerec
 from oneflow.legacy import losses as losses, quantization as quantization

@@ -26,11 +26,13 @@ class HostInput:
         captured: the value that stands for it while the step is recorded.
         tensor: an input of the step; its value is replaced before each call.
         read: returns the next value, given the values of the call's buffers.
+        source: the buffer on the host that it is made of.
     """
 
     captured: Value
     tensor: Tensor
     read: Callable[[Values], Tensor]
+    source: Any
 
 
 @dataclass
@@ -51,11 +53,16 @@ class HostInputCapture:
     inputs: list[HostInput] = field(default_factory=list)
     reader_count: int = 0
 
-    def add(self, spec: TensorSpec, read: Callable[[Values], Tensor]) -> Tensor:
-        """Return the tensor of a new host input."""
+    def add(self, spec: TensorSpec, read: Callable[[Values], Tensor], source: Any) -> Tensor:
+        """Return the tensor of a new host input, made of the buffer `source`."""
         tensor = self.new_tensor(spec)
-        self.inputs.append(HostInput(tensor.value, wrap(Value(spec, None)), read))
+        self.inputs.append(HostInput(tensor.value, wrap(Value(spec, None)), read, source))
         return tensor
+
+    def source_of(self, tensor: Tensor) -> Any:
+        """Return the buffer on the host that a tensor is made of; None of another tensor."""
+        value = tensor.value
+        return next((each.source for each in self.inputs if each.captured is value), None)
 
     def reader(self, make: Callable[[], Any]) -> Any:
         """Return the reader that an earlier recording opened at this place, or a new one."""

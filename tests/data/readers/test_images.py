@@ -291,6 +291,33 @@ def test_images_of_unknown_size_in_a_graph(tmp_path):
     assert aligned[0, 4:].sum() == 0
 
 
+def test_coins_of_the_host_flip_images_in_a_graph(tmp_path):
+    with flow.data.OFRecordWriter(tmp_path / "part-0") as file:
+        for number in range(4):
+            file.write({"encoded": png(picture(4, 5, number))})
+
+    class Flipping(flow.nn.Graph):
+        def __init__(self):
+            super().__init__()
+            self.reader = flow.nn.OFRecordReader(tmp_path, batch_size=4)
+            self.decode = flow.nn.OFRecordImageDecoder("encoded", "RGB")
+            self.coin = flow.nn.CoinFlip(4, random_seed=1)
+
+        def build(self):
+            coin = self.coin()
+            flipped = flow.image.flip(self.decode(self.reader()), coin)
+            return coin, flow.tensor_buffer_to_tensor(flipped, flow.uint8, (4, 5, 3))
+
+    graph, seen = Flipping(), []
+    for _ in range(4):
+        coin, images = (each.numpy() for each in graph())
+        seen += coin.tolist()
+        for number, (mirrored, image) in enumerate(zip(coin, images, strict=True)):
+            expected = picture(4, 5, number)
+            np.testing.assert_array_equal(image, expected[:, ::-1] if mirrored else expected)
+    assert set(seen) == {0, 1}
+
+
 def test_coins():
     coins = flow.nn.CoinFlip(10_000, random_seed=1, probability=0.3)()
     assert (coins.shape, coins.dtype) == ((10_000,), flow.int8)

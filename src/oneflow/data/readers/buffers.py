@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -36,7 +37,7 @@ def tensor_to_tensor_buffer(x: Tensor, instance_dims: int, name: str | None = No
             f"{'a global' if x.is_global else 'a local'} one of shape {tuple(x.shape)}"
         )
     batch = tuple(x.shape[: x.ndim - instance_dims])
-    arrays = list(x.numpy().reshape(-1, *x.shape[len(batch) :]))
+    arrays = list(x.numpy().reshape(math.prod(batch), *x.shape[len(batch) :]))
     return TensorBuffer(lambda: arrays, shape=batch, sharding=BatchSharding(x.device))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from oneflow.base import dtype as dt
+from oneflow.data.readers.tensor_buffer import TensorBuffer, dense
 from oneflow.functional.random.creation import rand
 from oneflow.random.generator import Generator
 from oneflow.tensor.batch_sharding import BatchSharding
@@ -22,15 +23,34 @@ def seeded_generator(seed: int | None) -> Generator | None:
 def random_coin_flip(
     batch_size: int, probability: float, generator: Generator | None, sharding: BatchSharding
 ) -> Tensor:
-    """Return int8 (batch_size,), each 1 with the given probability.
+    """Return int8 zeros and ones, each 1 with the given probability.
+
+    While a graph or job is recorded they are drawn on the host, where functions on images need
+    them, in every call.
+
+    Args:
+        batch_size: how many, of all devices and replicas together.
+        probability: of a one.
+        generator: of the random numbers.
+        sharding: the devices.
 
     Raises:
-        ValueError: the probability is outside [0, 1].
+        ValueError: the probability is outside [0, 1], or the devices cannot share the batch.
     """
     if not 0 <= probability <= 1:
         raise ValueError(f"`probability` must be from 0 to 1, got {probability}")
-    draws = rand(batch_size, generator=generator, **sharding.place)
-    return (draws < probability).to(dt.int8)
+    if current_host_inputs() is None:
+        draws = rand(batch_size, generator=generator, **sharding.place)
+        return (draws < probability).to(dt.int8)
+    size = sharding.shard_size(batch_size)
+
+    def draw() -> list:
+        coins = (rand(batch_size, generator=generator) < probability).numpy()
+        starts = [shard * size for shard in sharding.local_shards]
+        return [coin for start in starts for coin in coins[start : start + size]]
+
+    replica_size = batch_size // sharding.replica[1]
+    return dense(TensorBuffer(draw, shape=(replica_size,), sharding=sharding), (), dt.int8)
 
 
 def coin_flip(
@@ -50,8 +70,7 @@ def coin_flip(
     if capture is None:
         return random_coin_flip(batch_size, probability, seeded_generator(seed), BatchSharding())
     generator = capture.reader(lambda: seeded_generator(seed))
-    replica_size = batch_size // capture.sharding.replica[1]
-    return random_coin_flip(replica_size, probability, generator, capture.sharding)
+    return random_coin_flip(batch_size, probability, generator, capture.sharding)
 
 
 CoinFlip = coin_flip

@@ -142,11 +142,10 @@ def scaled_size(
     return (smaller, larger) if width <= height else (larger, smaller)
 
 
-def flip_image(image: np.ndarray, code: int) -> np.ndarray:
-    """Return an image, mirrored.
+def flip_directions(code: int) -> tuple[bool, bool]:
+    """Return whether images are mirrored left to right, and upside down.
 
     Args:
-        image: the image.
         code: 0 for no change, 1 left to right, 16 upside down, 17 both.
 
     Raises:
@@ -154,6 +153,12 @@ def flip_image(image: np.ndarray, code: int) -> np.ndarray:
     """
     if code not in (0x00, 0x01, 0x10, 0x11):
         raise ValueError(f"`flip_code` must be 0, 1, 16 or 17, got {code}")
-    if code & 0x01:
+    return bool(code & 0x01), bool(code & 0x10)
+
+
+def flip_image(image: np.ndarray, code: int) -> np.ndarray:
+    """Return an image, mirrored; see `flip_directions`."""
+    horizontally, vertically = flip_directions(code)
+    if horizontally:
         image = image[:, ::-1]
-    return image[::-1] if code & 0x10 else image
+    return image[::-1] if vertically else image

@@ -24,7 +24,7 @@ from oneflow.data.readers.image_values import (
     scaled_size,
 )
 from oneflow.data.readers.streams import random_order
-from oneflow.data.readers.tensor_buffer import TensorBuffer, dense
+from oneflow.data.readers.tensor_buffer import TensorBuffer, dense, each_of
 from oneflow.data.vision.image import constant_like
 from oneflow.functional.elementwise.clamp import where
 from oneflow.tensor.tensor import Tensor
@@ -106,13 +106,9 @@ def flip(image: TensorBuffer, flip_code: int | Tensor, name: str | None = None) 
     Raises:
         ValueError: a code is something else.
     """
-    codes = flip_code.numpy().reshape(-1) if isinstance(flip_code, Tensor) else [flip_code]
-
-    def flip_all(images: list) -> list:
-        each_code = np.broadcast_to(codes, len(images))
-        return [flip_image(*pair) for pair in zip(images, each_code, strict=True)]
-
-    return TensorBuffer(flip_all, image)
+    return TensorBuffer(
+        lambda *batch: list(map(flip_image, *batch)), image, each_of(flip_code, image)
+    )
 
 
 def normalize(

@@ -115,4 +115,33 @@ def dense(buffer: TensorBuffer, shape: Sequence[int] | None, dtype: DType) -> Te
             "the size of these images is not known while a graph or job is recorded; give them one "
             "with Resize, or with `crop_h` and `crop_w`"
         )
-    return capture.add(sharding.spec((*buffer.shape, *shape), dtype), read)
+    return capture.add(sharding.spec((*buffer.shape, *shape), dtype), read, buffer)
+
+
+def rows_of(tensor: Tensor) -> TensorBuffer:
+    """Return a value for each row of a tensor, on the host.
+
+    While a graph or job is recorded, `dense` must have made the tensor, unless it has values.
+
+    Raises:
+        RuntimeError: it is computed by the graph.
+    """
+    capture = current_host_inputs()
+    source = None if capture is None else capture.source_of(tensor)
+    if source is not None:
+        return source
+    return _constant(list(tensor.numpy()))
+
+
+def _constant(values: list) -> TensorBuffer:
+    return TensorBuffer(lambda: values, shape=(len(values),), sharding=BatchSharding())
+
+
+def each_of(value: int | Tensor, samples: TensorBuffer) -> TensorBuffer:
+    """Return a number for each sample: `value`, or its only element, or the one of that row."""
+    rows = rows_of(value) if isinstance(value, Tensor) else _constant([value])
+
+    def spread(samples: list, numbers: list) -> list[int]:
+        return np.broadcast_to(np.ravel(numbers), len(samples)).tolist()
+
+    return TensorBuffer(spread, samples, rows)
