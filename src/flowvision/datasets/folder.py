@@ -1,5 +1,10 @@
 """Folders of images, and the functions they are made of."""
 
+from __future__ import annotations
+
+from typing import Any
+
+from flowvision.datasets.formats import import_package
 from oneflow.data.vision.datasets import (
     IMAGE_EXTENSIONS,
     DatasetFolder as DatasetFolder,
@@ -14,3 +19,17 @@ from oneflow.data.vision.datasets import (
 # torchvision's names.
 IMG_EXTENSIONS = IMAGE_EXTENSIONS
 default_loader = pil_loader = load_image
+
+
+def accimage_loader(path: str) -> Any:
+    """Return an image file as an image of the package accimage, or of Pillow if it cannot read it.
+
+    Raises:
+        RuntimeError: accimage is missing.
+        OSError: it is no image; says which file.
+    """
+    reader = import_package("accimage", "accimage")
+    try:
+        return reader.Image(path)
+    except OSError:
+        return pil_loader(path)

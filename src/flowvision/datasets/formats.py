@@ -1,4 +1,4 @@
-"""Files that other packages read: MATLAB's, HDF5 and LMDB."""
+"""Files that other packages read: MATLAB's, HDF5, LMDB, and images by accimage."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def read_matlab(path: str | Path, squeeze: bool = False) -> dict[str, Any]:
         RuntimeError: SciPy is missing.
         OSError: the file is damaged; says which.
     """
-    reader = _package("scipy.io", "scipy")
+    reader = import_package("scipy.io", "scipy")
     try:
         return reader.loadmat(path, squeeze_me=squeeze)
     except FileNotFoundError:
@@ -33,7 +33,7 @@ def open_hdf5(path: str | Path) -> Any:
     Raises:
         RuntimeError: h5py is missing.
     """
-    return _package("h5py", "h5py").File(path, "r")
+    return import_package("h5py", "h5py").File(path, "r")
 
 
 def open_lmdb(path: str | Path) -> Any:
@@ -42,15 +42,20 @@ def open_lmdb(path: str | Path) -> Any:
     Raises:
         RuntimeError: lmdb is missing.
     """
-    return _package("lmdb", "lmdb").open(
+    return import_package("lmdb", "lmdb").open(
         str(path), max_readers=1, readonly=True, lock=False, readahead=False, meminit=False
     )
 
 
-def _package(module: str, name: str) -> Any:
+def import_package(module: str, name: str) -> Any:
+    """Return a module of a package that is not one of our dependencies.
+
+    Raises:
+        RuntimeError: the package is missing.
+    """
     try:
         return importlib.import_module(module)
     except ImportError as error:
         raise RuntimeError(
-            f"reading this data set needs the package {name}: pip install {name}"
+            f"reading these files needs the package {name}: pip install {name}"
         ) from error

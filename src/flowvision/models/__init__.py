@@ -41,7 +41,6 @@ from flowvision.models.convnext import (
     convnext_xlarge_224_22k_to_1k as convnext_xlarge_224_22k_to_1k,
     convnext_xlarge_384_22k_to_1k as convnext_xlarge_384_22k_to_1k,
 )
-from flowvision.models.creator import ModelCreator as ModelCreator
 from flowvision.models.crossformer import (
     CrossFormer as CrossFormer,
     CrossFormerBlock as CrossFormerBlock,
@@ -295,6 +294,7 @@ from flowvision.models.regionvit import (
     regionvit_small_w14_peg_224 as regionvit_small_w14_peg_224,
     regionvit_tiny_224 as regionvit_tiny_224,
 )
+from flowvision.models.registry import ModelCreator as ModelCreator
 from flowvision.models.regnet import (
     RegNet as RegNet,
     regnet_x_1_6gf as regnet_x_1_6gf,

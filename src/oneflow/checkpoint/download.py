@@ -29,6 +29,7 @@ ENV_ONEFLOW_HOME = "ONEFLOW_HOME"
 ENV_XDG_CACHE_HOME = "XDG_CACHE_HOME"
 DEFAULT_CACHE_DIR = "~/.cache"
 READ_DATA_CHUNK = 1 << 20  # bytes read at a time
+USER_AGENT = "oneflow"
 _TIMEOUT = 30.0  # seconds without an answer after which a server counts as unreachable
 _HASH_IN_NAME = re.compile(r"-([0-9a-f]{8,64})\.")
 _directory: Path | None = None
@@ -160,7 +161,7 @@ def download_url_to_file(
 def _download(url: str, partial: Path, progress: bool) -> str | None:
     """Append what `partial` lacks of `url`; return the SHA-256 that the server names, if any."""
     present = partial.stat().st_size if partial.exists() else 0
-    request = urllib.request.Request(url, headers={"User-Agent": "oneflow"})
+    request = urllib.request.Request(url, headers={"User-Agent": USER_AGENT})
     if present:
         request.add_header("Range", f"bytes={present}-")
     handler = _RedirectHandler()

@@ -6,7 +6,6 @@ from flowvision.layers.blocks.giou_loss import (
     generalized_box_iou_loss as generalized_box_iou_loss,
 )
 from flowvision.layers.blocks.poolers import MultiScaleRoIAlign as MultiScaleRoIAlign
-from flowvision.models.creator import ModelCreator as ModelCreator
 from flowvision.models.detection.anchor_utils import AnchorGenerator as AnchorGenerator
 from flowvision.models.detection.backbone_utils import resnet_fpn_backbone as resnet_fpn_backbone
 from flowvision.models.detection.faster_rcnn import (
@@ -43,3 +42,4 @@ from flowvision.models.detection.ssdlite import (
 from flowvision.models.detection.transform import (
     GeneralizedRCNNTransform as GeneralizedRCNNTransform,
 )
+from flowvision.models.registry import ModelCreator as ModelCreator

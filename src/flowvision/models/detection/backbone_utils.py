@@ -11,7 +11,7 @@ from flowvision.layers.blocks.feature_pyramid_network import (
     LastLevelMaxPool,
 )
 from flowvision.layers.blocks.misc import FrozenBatchNorm2d
-from flowvision.models.creator import ModelCreator
+from flowvision.models.registry import ModelCreator
 from flowvision.models.segmentation.seg_utils import (
     IntermediateLayerGetter,
     block_channels,

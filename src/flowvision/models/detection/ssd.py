@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import oneflow as flow
-from flowvision.models.creator import ModelCreator
 from flowvision.models.detection.anchor_utils import DefaultBoxGenerator
 from flowvision.models.detection.backbone_utils import trainable_layers
 from flowvision.models.detection.candidates import only_where
@@ -20,7 +19,7 @@ from flowvision.models.detection.one_stage import (
 )
 from flowvision.models.detection.retinanet import matched_objects
 from flowvision.models.detection.transform import GeneralizedRCNNTransform
-from flowvision.models.registry import register_model
+from flowvision.models.registry import ModelCreator, register_model
 from flowvision.ops import box_iou
 from oneflow import Tensor, nn
 from oneflow.nn import functional as F

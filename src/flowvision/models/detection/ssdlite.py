@@ -7,12 +7,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from flowvision.layers.blocks import ConvBnAct
-from flowvision.models.creator import ModelCreator
 from flowvision.models.detection.anchor_utils import DefaultBoxGenerator
 from flowvision.models.detection.backbone_utils import trainable_layers
 from flowvision.models.detection.one_stage import HeadOutputs
 from flowvision.models.detection.ssd import SSD, SSDScoringHead
-from flowvision.models.registry import register_model
+from flowvision.models.registry import ModelCreator, register_model
 from flowvision.models.segmentation.seg_utils import block_channels, stage_starts
 from oneflow import Tensor, nn
 

@@ -1,6 +1,6 @@
 """Segmentation: the class of every pixel."""
 
-from flowvision.models.creator import ModelCreator as ModelCreator
+from flowvision.models.registry import ModelCreator as ModelCreator
 from flowvision.models.segmentation.deeplabv3 import (
     ASPP as ASPP,
     ASPPConv as ASPPConv,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from flowvision.models.creator import ModelCreator
+from flowvision.models.registry import ModelCreator
 from oneflow import Tensor, nn
 from oneflow.nn import functional as F
 
