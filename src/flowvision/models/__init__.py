@@ -80,7 +80,11 @@ from flowvision.models.deit import (
     deit_tiny_patch16_224 as deit_tiny_patch16_224,
 )
 from flowvision.models.deit_III import (
+    Block as Block,
+    Block_paralx2 as Block_paralx2,
     DeiT3 as DeiT3,
+    Layer_scale_init_Block as Layer_scale_init_Block,
+    Layer_scale_init_Block_paralx2 as Layer_scale_init_Block_paralx2,
     deit_base_patch16_LS_224 as deit_base_patch16_LS_224,
     deit_base_patch16_LS_224_in21k as deit_base_patch16_LS_224_in21k,
     deit_base_patch16_LS_384 as deit_base_patch16_LS_384,
@@ -95,6 +99,8 @@ from flowvision.models.deit_III import (
     deit_small_patch16_LS_224_in21k as deit_small_patch16_LS_224_in21k,
     deit_small_patch16_LS_384 as deit_small_patch16_LS_384,
     deit_small_patch16_LS_384_in21k as deit_small_patch16_LS_384_in21k,
+    hMLP_stem as hMLP_stem,
+    vit_models as vit_models,
 )
 from flowvision.models.densenet import (
     DenseNet as DenseNet,
@@ -135,12 +141,14 @@ from flowvision.models.fan import (
     FAN as FAN,
     ChannelProcessing as ChannelProcessing,
     ClassAttentionBlock as ClassAttentionBlock,
+    ClassAttn as ClassAttn,
     ConvPatchEmbed as ConvPatchEmbed,
     DWConv as DWConv,
     FANBlock as FANBlock,
     HybridEmbed as HybridEmbed,
     LocalMlp as LocalMlp,
     PositionalEncodingFourier as PositionalEncodingFourier,
+    conv3x3 as conv3x3,
     fan_base_16_p4_hybrid as fan_base_16_p4_hybrid,
     fan_base_16_p4_hybrid_in22k_1k as fan_base_16_p4_hybrid_in22k_1k,
     fan_base_16_p4_hybrid_in22k_1k_384 as fan_base_16_p4_hybrid_in22k_1k_384,
@@ -207,6 +215,7 @@ from flowvision.models.levit import (
     Linear_BN as Linear_BN,
     Residual as Residual,
     Subsample as Subsample,
+    b16 as b16,
     levit_128 as levit_128,
     levit_128s as levit_128s,
     levit_192 as levit_192,
@@ -258,9 +267,11 @@ from flowvision.models.mobilevit import (
 )
 from flowvision.models.poolformer import (
     GroupNorm as GroupNorm,
+    LayerNormChannel as LayerNormChannel,
     PoolFormer as PoolFormer,
     PoolFormerBlock as PoolFormerBlock,
     Pooling as Pooling,
+    basic_blocks as basic_blocks,
     poolformer_m36 as poolformer_m36,
     poolformer_m48 as poolformer_m48,
     poolformer_s12 as poolformer_s12,
@@ -327,6 +338,7 @@ from flowvision.models.res_mlp import (
     Affine as Affine,
     CrossPatchLinear as CrossPatchLinear,
     ResMLP as ResMLP,
+    layers_scale_mlp_blocks as layers_scale_mlp_blocks,
     resmlp_12_224 as resmlp_12_224,
     resmlp_12_224_dino as resmlp_12_224_dino,
     resmlp_12_distilled_224 as resmlp_12_distilled_224,
@@ -362,6 +374,8 @@ from flowvision.models.resnet import (
 )
 from flowvision.models.rexnet import (
     SE as SE,
+    ConvBNAct as ConvBNAct,
+    ConvBNSiLU as ConvBNSiLU,
     RexNetV1 as RexNetV1,
     rexnetv1_1_0 as rexnetv1_1_0,
     rexnetv1_1_3 as rexnetv1_1_3,
@@ -404,10 +418,12 @@ from flowvision.models.style_transfer import (
     neural_style_transfer as neural_style_transfer,
 )
 from flowvision.models.swin_transformer import (
+    BasicLayer as BasicLayer,
     PatchReduction as PatchReduction,
     SwinTransformer as SwinTransformer,
     SwinTransformerBlock as SwinTransformerBlock,
     WindowAttention as WindowAttention,
+    drop_path as drop_path,
     shift_mask as shift_mask,
     swin_base_patch4_window7_224 as swin_base_patch4_window7_224,
     swin_base_patch4_window7_224_in22k_to_1k as swin_base_patch4_window7_224_in22k_to_1k,
@@ -421,8 +437,9 @@ from flowvision.models.swin_transformer import (
 from flowvision.models.uniformer import (
     CBlock as CBlock,
     SABlock as SABlock,
-    ShrinkingEmbedding as ShrinkingEmbedding,
     UniFormer as UniFormer,
+    head_embedding as head_embedding,
+    middle_embedding as middle_embedding,
     uniformer_base as uniformer_base,
     uniformer_base_ls as uniformer_base_ls,
     uniformer_small as uniformer_small,

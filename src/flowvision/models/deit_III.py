@@ -7,13 +7,148 @@ from typing import Any
 
 import oneflow as flow
 from flowvision.layers.attention.self_attention import SelfAttention
-from flowvision.layers.blocks.patch_embed import PatchEmbed
+from flowvision.layers.blocks.patch_embed import PatchEmbed, check_image_size, to_2tuple
 from flowvision.layers.blocks.transformer import TransformerBlock
 from flowvision.layers.regularization.norm import layer_norm
 from flowvision.layers.weight_init import init_transformer_, learned_tokens
 from flowvision.models.image_classifier import ImageClassifier, configure, make_head
 from flowvision.models.registry import register_model
 from oneflow import Tensor, nn
+
+
+class Block(TransformerBlock):
+    """Attention and a perceptron, each a residual branch that begins with a normalisation.
+
+    Input and output (N, tokens, dim).
+
+    Args:
+        dim: the length of a token.
+        num_heads: the number of heads.
+        mlp_ratio: the hidden features of the perceptron, as a multiple of `dim`.
+        qkv_bias: whether queries, keys and values have biases.
+        drop: the probability with which a feature is dropped.
+        attn_drop: the probability with which a weight of attention is dropped.
+        drop_path: the probability with which a branch is left out.
+        act_layer: makes the activation of the perceptron.
+        norm_layer: makes a normalisation from `dim`.
+        init_values: what the learned factors of the branches begin with; None for none.
+    """
+
+    def __init__(
+        self,
+        dim: int,
+        num_heads: int,
+        mlp_ratio: float = 4.0,
+        qkv_bias: bool = False,
+        drop: float = 0.0,
+        attn_drop: float = 0.0,
+        drop_path: float = 0.0,
+        act_layer: Callable[[], nn.Module] = nn.GELU,
+        norm_layer: Callable[[int], nn.Module] = nn.LayerNorm,
+        init_values: float | None = None,
+    ) -> None:
+        super().__init__(
+            dim,
+            SelfAttention(dim, num_heads, qkv_bias, attn_drop, drop),
+            mlp_ratio=mlp_ratio,
+            drop=drop,
+            drop_path=drop_path,
+            norm_layer=norm_layer,
+            act_layer=act_layer,
+            layer_scale=init_values,
+        )
+
+
+class Layer_scale_init_Block(Block):
+    """A `Block` whose branches have learned factors (https://arxiv.org/abs/2103.17239)."""
+
+    def __init__(self, *args: Any, init_values: float = 1e-4, **options: Any) -> None:
+        super().__init__(*args, init_values=init_values, **options)
+
+
+class Block_paralx2(Block):
+    """A block of two attentions side by side, then two perceptrons side by side.
+
+    Source: https://arxiv.org/abs/2203.09795. Input and output (N, tokens, dim); arguments as for
+    `Block`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.models.deit_III import Block_paralx2
+        >>> Block_paralx2(dim=12, num_heads=3)(flow.randn(2, 5, 12)).shape
+        oneflow.Size([2, 5, 12])
+    """
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        beside = Block(*args, **options)
+        assert beside.attn is not None
+        self.norm11, self.attn1 = beside.norm1, beside.attn
+        self.norm21, self.mlp1 = beside.norm2, beside.mlp
+        self.gamma_1_1, self.gamma_2_1 = beside.gamma_1, beside.gamma_2
+
+    def forward(self, x: Tensor) -> Tensor:
+        first = self.add(x, self.attend(x), self.gamma_1)
+        x = self.add(first, self.attn1(self.norm11(x)), self.gamma_1_1)
+        first = self.add(x, self.mlp(self.norm2(x)), self.gamma_2)
+        return self.add(first, self.mlp1(self.norm21(x)), self.gamma_2_1)
+
+
+class Layer_scale_init_Block_paralx2(Block_paralx2):
+    """A `Block_paralx2` whose branches have learned factors."""
+
+    def __init__(self, *args: Any, init_values: float = 1e-4, **options: Any) -> None:
+        super().__init__(*args, init_values=init_values, **options)
+
+
+class hMLP_stem(nn.Module):
+    """Patches of 16 x 16 pixels by convolutions whose windows do not overlap.
+
+    Source: https://arxiv.org/abs/2203.09795. Input (N, in_chans, img_size, img_size), output
+    (N, patches, embed_dim).
+
+    Args:
+        img_size: height and width of the images, or both at once.
+        patch_size: height and width of a patch: 16.
+        in_chans: the number of channels of the images.
+        embed_dim: the length of a token, a multiple of 4.
+        norm_layer: makes a normalisation from the number of channels.
+
+    Raises:
+        ValueError: if patches have another size.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.models.deit_III import hMLP_stem
+        >>> hMLP_stem(32, embed_dim=12)(flow.randn(2, 3, 32, 32)).shape
+        oneflow.Size([2, 4, 12])
+    """
+
+    def __init__(
+        self,
+        img_size: int | tuple[int, int] = 224,
+        patch_size: int | tuple[int, int] = 16,
+        in_chans: int = 3,
+        embed_dim: int = 768,
+        norm_layer: Callable[[int], nn.Module] = nn.BatchNorm2d,
+    ) -> None:
+        super().__init__()
+        self.img_size = to_2tuple(img_size)
+        self.patch_size = to_2tuple(patch_size)
+        if self.patch_size != (16, 16):
+            raise ValueError(f"`patch_size` must be 16, got {patch_size}")
+        self.num_patches = (self.img_size[0] // 16) * (self.img_size[1] // 16)
+        layers: list[nn.Module] = []
+        channels = in_chans
+        for width, stride in ((embed_dim // 4, 4), (embed_dim // 4, 2), (embed_dim, 2)):
+            layers += [nn.Conv2d(channels, width, stride, stride=stride), norm_layer(width)]
+            layers.append(nn.GELU())
+            channels = width
+        self.proj = nn.Sequential(*layers[:-1])
+
+    def forward(self, x: Tensor) -> Tensor:
+        check_image_size(x, self.img_size)
+        return self.proj(x).flatten(2).transpose(1, 2)
 
 
 class DeiT3(ImageClassifier):
@@ -37,6 +172,7 @@ class DeiT3(ImageClassifier):
         attn_drop_rate: the probability with which a weight of attention is dropped.
         drop_path_rate: the probability with which a branch is left out, in each block.
         norm_layer: makes a normalisation from `embed_dim`.
+        block_layers: makes a block; see `Block`.
         Patch_layer: makes the embedding; see `PatchEmbed`.
         act_layer: makes the activation of a perceptron.
         init_scale: what the learned factors of the branches begin with.
@@ -64,7 +200,8 @@ class DeiT3(ImageClassifier):
         attn_drop_rate: float = 0.0,
         drop_path_rate: float = 0.0,
         norm_layer: Callable[[int], nn.Module] = layer_norm,
-        Patch_layer: Callable[..., PatchEmbed] = PatchEmbed,
+        block_layers: Callable[..., nn.Module] = Layer_scale_init_Block,
+        Patch_layer: Callable[..., Any] = PatchEmbed,
         act_layer: Callable[[], nn.Module] = nn.GELU,
         init_scale: float = 1e-4,
     ) -> None:
@@ -76,15 +213,17 @@ class DeiT3(ImageClassifier):
         self.pos_drop = nn.Dropout(drop_rate)
         self.blocks = nn.Sequential(
             *[
-                TransformerBlock(
+                block_layers(
                     embed_dim,
-                    SelfAttention(embed_dim, num_heads, qkv_bias, attn_drop_rate, drop_rate),
-                    mlp_ratio=mlp_ratio,
-                    drop=drop_rate,
-                    drop_path=drop_path_rate,
-                    norm_layer=norm_layer,
-                    act_layer=act_layer,
-                    layer_scale=init_scale,
+                    num_heads,
+                    mlp_ratio,
+                    qkv_bias,
+                    drop_rate,
+                    attn_drop_rate,
+                    drop_path_rate,
+                    act_layer,
+                    norm_layer,
+                    init_values=init_scale,
                 )
                 for _ in range(depth)
             ]
@@ -99,6 +238,7 @@ class DeiT3(ImageClassifier):
         return self.norm(self.blocks(x)[:, 0])
 
 
+vit_models = DeiT3  # upstream's name
 _PAPER = "2204.07118"
 _SMALL: dict[str, Any] = {"embed_dim": 384, "depth": 12, "num_heads": 6}
 _BASE: dict[str, Any] = {"embed_dim": 768, "depth": 12, "num_heads": 12}

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import oneflow as flow
-from flowvision.layers.attention.class_attention import ClassAttention
+from flowvision.layers.attention.class_attention import ClassAttention as ClassAttn
 from flowvision.layers.attention.self_attention import merge_heads, split_heads
 from flowvision.layers.attention.sr_attention import SR_Attention
 from flowvision.layers.blocks.mlp import Mlp
@@ -69,6 +69,12 @@ class PositionalEncodingFourier(nn.Module):
         return self.token_projection(features).flatten(2).transpose(1, 2)
 
 
+def conv3x3(in_planes: int, out_planes: int, stride: int = 1) -> nn.Sequential:
+    """Return a 3 x 3 convolution that keeps the size at a stride of 1, and a normalisation."""
+    convolution = nn.Conv2d(in_planes, out_planes, 3, stride=stride, padding=1, bias=False)
+    return nn.Sequential(convolution, nn.BatchNorm2d(out_planes))
+
+
 class ConvPatchEmbed(nn.Module):
     """Patches of 16 x 16 pixels, by four 3 x 3 convolutions with stride 2.
 
@@ -80,8 +86,7 @@ class ConvPatchEmbed(nn.Module):
         channels = [in_chans, *(embed_dim >> shift for shift in (3, 2, 1, 0))]
         layers: list[nn.Module] = []
         for before, after in itertools.pairwise(channels):
-            convolution = nn.Conv2d(before, after, 3, stride=2, padding=1, bias=False)
-            layers += [nn.Sequential(convolution, nn.BatchNorm2d(after)), nn.GELU()]
+            layers += [conv3x3(before, after, 2), nn.GELU()]
         self.proj = nn.Sequential(*layers[:-1])
 
     def forward(self, x: Tensor) -> Tensor:
@@ -266,7 +271,7 @@ class ClassAttentionBlock(nn.Module):
     ) -> None:
         super().__init__()
         self.norm1 = norm_layer(dim)
-        self.attn = ClassAttention(dim, num_heads, qkv_bias, attn_drop, drop)
+        self.attn = ClassAttn(dim, num_heads, qkv_bias, attn_drop, drop)
         self.norm2 = norm_layer(dim)
         self.mlp = Mlp(dim, int(dim * mlp_ratio), drop=drop)
         self.gamma1 = nn.Parameter(flow.full((dim,), eta))

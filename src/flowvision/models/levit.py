@@ -242,7 +242,7 @@ class LeViT(nn.Module):
     ) -> None:
         super().__init__()
         self.img_size = img_size
-        self.patch_embed = _stem(in_chans, embed_dim[0], attention_activation)
+        self.patch_embed = b16(embed_dim[0], attention_activation, in_chans)
 
         def mlp(dim: int) -> nn.Module:
             hidden = mlp_ratio * dim
@@ -277,8 +277,15 @@ class LeViT(nn.Module):
         return (scores, distilled) if self.training else (scores + distilled) / 2
 
 
-def _stem(in_chans: int, dim: int, activation: MakeActivation) -> nn.Sequential:
-    channels = (in_chans, dim // 8, dim // 4, dim // 2, dim)
+def b16(n: int, activation: MakeActivation, in_chans: int = 3) -> nn.Sequential:
+    """Return the convolutions before the transformer, which make a token of 16 x 16 pixels.
+
+    Args:
+        n: the length of a token.
+        activation: makes what is applied between the convolutions.
+        in_chans: the number of channels of the images.
+    """
+    channels = (in_chans, n // 8, n // 4, n // 2, n)
     layers: list[nn.Module] = []
     for before, after in itertools.pairwise(channels):
         layers += [Conv2d_BN(before, after), activation()]

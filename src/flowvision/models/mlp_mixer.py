@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from flowvision.layers.blocks.mlp import GatedMlp as GatedMlp, Mlp
-from flowvision.layers.blocks.patch_embed import PatchEmbed
+from flowvision.layers.blocks.patch_embed import PatchEmbed, to_2tuple
 from flowvision.layers.regularization.droppath import DropPath, drop_path_rates
 from flowvision.layers.regularization.norm import layer_norm
 from flowvision.layers.weight_init import lecun_normal_
@@ -209,6 +209,7 @@ class MlpMixer(ImageClassifier):
         return self.norm(self.blocks(self.stem(x))).mean(1)
 
 
+pair = to_2tuple  # upstream's name
 _MIXER, _GMLP = "2105.01601", "2105.08050"
 _URL = "https://github.com/rwightman/pytorch-image-models/releases/download"
 _SMALL: dict[str, Any] = {"num_blocks": 8, "embed_dim": 512}

@@ -87,6 +87,9 @@ class MobileViTInvertedResidual(nn.Module):
         return x + self.block(x) if self.use_res_connect else self.block(x)
 
 
+InvertedResidual = MobileViTInvertedResidual  # upstream's name
+
+
 class MultiHeadAttention(nn.Module):
     """Self-attention; input and output (N, tokens, embed_dim).
 

@@ -7,12 +7,13 @@ from typing import Any
 
 import oneflow as flow
 from flowvision.layers.blocks import ConvMlp
-from flowvision.layers.regularization import DropPath
+from flowvision.layers.regularization import DropPath, LayerNorm2d
 from flowvision.layers.regularization.droppath import drop_path_rates
 from flowvision.models.registry import register_model
 from oneflow import Tensor, nn
 
 _PAPER = "2111.11418"
+LayerNormChannel = LayerNorm2d
 
 
 class GroupNorm(nn.GroupNorm):
@@ -83,6 +84,33 @@ class PoolFormerBlock(nn.Module):
         return x + self.drop_path(second * self.mlp(self.norm2(x)))
 
 
+def basic_blocks(
+    dim: int,
+    index: int,
+    layers: Sequence[int],
+    *,
+    drop_rate: float = 0.0,
+    drop_path_rate: float = 0.0,
+    **options: Any,
+) -> nn.Sequential:
+    """Return the blocks of a stage.
+
+    Args:
+        dim: the number of channels.
+        index: which stage it is.
+        layers: the number of blocks of each stage.
+        drop_rate: the probability with which a hidden element of a perceptron is dropped.
+        drop_path_rate: the probability with which a sample skips the last branches of all stages;
+            it grows linearly from the first block, where it is 0.
+        **options: see `PoolFormerBlock`.
+    """
+    before = sum(layers[:index])
+    rates = drop_path_rates(drop_path_rate, sum(layers))[before : before + layers[index]]
+    return nn.Sequential(
+        *(PoolFormerBlock(dim, drop=drop_rate, drop_path=rate, **options) for rate in rates)
+    )
+
+
 class PoolFormerEmbed(nn.Module):
     """A strided convolution; input (N, in_chans, H, W), output (N, embed_dim, H / s, W / s)."""
 
@@ -126,25 +154,23 @@ class PoolFormer(nn.Module):
     ) -> None:
         super().__init__()
         self.patch_embed = PoolFormerEmbed(3, embed_dims[0], 7, 4, 2)
-        rates = iter(drop_path_rates(drop_path_rate, sum(layers)))
         network: list[nn.Module] = []
         channels = embed_dims[0]
-        for depth, dim, ratio in zip(layers, embed_dims, mlp_ratios, strict=True):
+        for index, (dim, ratio) in enumerate(zip(embed_dims, mlp_ratios, strict=True)):
             if network:
                 network.append(PoolFormerEmbed(channels, dim, 3, 2, 1))
-            blocks = (
-                PoolFormerBlock(
-                    dim,
-                    pool_size,
-                    ratio,
-                    norm_layer,
-                    drop_rate,
-                    next(rates),
-                    layer_scale_init_value,
-                )
-                for _ in range(depth)
+            blocks = basic_blocks(
+                dim,
+                index,
+                layers,
+                drop_rate=drop_rate,
+                drop_path_rate=drop_path_rate,
+                pool_size=pool_size,
+                mlp_ratio=ratio,
+                norm_layer=norm_layer,
+                layer_scale_init_value=layer_scale_init_value,
             )
-            network.append(nn.Sequential(*blocks))
+            network.append(blocks)
             channels = dim
         self.network = nn.ModuleList(network)
         self.norm = norm_layer(channels)

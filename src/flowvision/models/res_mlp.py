@@ -39,6 +39,40 @@ class CrossPatchLinear(nn.Linear):
         return super().forward(input.transpose(1, 2)).transpose(1, 2)
 
 
+class layers_scale_mlp_blocks(TransformerBlock):
+    """A linear map over the tokens and a perceptron, each a branch with learned factors.
+
+    Input and output (N, num_patches, dim).
+
+    Args:
+        dim: the length of a token.
+        drop: the probability with which a feature is dropped in the perceptron.
+        drop_path: the probability with which a branch is left out.
+        act_layer: makes the activation of the perceptron.
+        init_values: what the learned factors begin with.
+        num_patches: the number of tokens.
+    """
+
+    def __init__(
+        self,
+        dim: int,
+        drop: float = 0.0,
+        drop_path: float = 0.0,
+        act_layer: Callable[[], nn.Module] = nn.GELU,
+        init_values: float = 1e-4,
+        num_patches: int = 196,
+    ) -> None:
+        super().__init__(
+            dim,
+            CrossPatchLinear(num_patches, num_patches),
+            drop=drop,
+            drop_path=drop_path,
+            norm_layer=Affine,
+            act_layer=act_layer,
+            layer_scale=init_values,
+        )
+
+
 class ResMLP(ImageClassifier):
     """ResMLP (https://arxiv.org/abs/2105.03404).
 
@@ -83,14 +117,8 @@ class ResMLP(ImageClassifier):
         self.patch_embed = Patch_layer(img_size, patch_size, in_chans, embed_dim)
         patches = self.patch_embed.num_patches
         self.blocks = nn.ModuleList(
-            TransformerBlock(
-                embed_dim,
-                CrossPatchLinear(patches, patches),
-                drop=drop_rate,
-                drop_path=drop_path_rate,
-                norm_layer=Affine,
-                act_layer=act_layer,
-                layer_scale=init_scale,
+            layers_scale_mlp_blocks(
+                embed_dim, drop_rate, drop_path_rate, act_layer, init_scale, patches
             )
             for _ in range(depth)
         )

@@ -41,6 +41,49 @@ class SE(nn.Module):
         return x * self.fc(x.mean((2, 3), keepdim=True))
 
 
+def ConvBNAct(
+    out: list[nn.Module],
+    in_channels: int,
+    channels: int,
+    kernel: int = 1,
+    stride: int = 1,
+    pad: int = 0,
+    num_group: int = 1,
+    active: bool = True,
+    relu6: bool = False,
+) -> None:
+    """Append a convolution without bias, a normalization and a rectifier to a list.
+
+    Args:
+        out: the list.
+        in_channels: of the input.
+        channels: of the output.
+        kernel: of the convolution.
+        stride: of the convolution.
+        pad: of the convolution.
+        num_group: of the convolution.
+        active: whether there is a rectifier.
+        relu6: whether it ends at 6.
+    """
+    out.extend(ConvBn(in_channels, channels, kernel, stride, pad, groups=num_group))
+    if active:
+        out.append(nn.ReLU6(inplace=True) if relu6 else nn.ReLU(inplace=True))
+
+
+def ConvBNSiLU(
+    out: list[nn.Module],
+    in_channels: int,
+    channels: int,
+    kernel: int = 1,
+    stride: int = 1,
+    pad: int = 0,
+    num_group: int = 1,
+) -> None:
+    """Append a convolution, a normalization and swish to a list; see `ConvBNAct`."""
+    ConvBNAct(out, in_channels, channels, kernel, stride, pad, num_group, active=False)
+    out.append(nn.SiLU(inplace=True))
+
+
 def add_to_first_channels(x: Tensor, shortcut: Tensor) -> Tensor:
     """Return `x` with `shortcut`, which has as many channels or fewer, added to its first ones."""
     channels = shortcut.shape[1]
@@ -68,11 +111,12 @@ class RexNetBottleneck(nn.Module):
         width = in_channels * t
         layers: list[nn.Module] = []
         if t != 1:
-            layers += [*ConvBn(in_channels, width), nn.SiLU(inplace=True)]
-        layers += ConvBn(width, width, 3, stride, groups=width)
+            ConvBNSiLU(layers, in_channels, width)
+        ConvBNAct(layers, width, width, 3, stride, 1, num_group=width, active=False)
         if se_ratio:
             layers.append(SE(width, se_ratio))
-        layers += [nn.ReLU6(inplace=True), *ConvBn(width, channels)]
+        layers.append(nn.ReLU6(inplace=True))
+        ConvBNAct(layers, width, channels, active=False)
         self.out = nn.Sequential(*layers)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -112,7 +156,8 @@ class RexNetV1(nn.Module):
         total = sum(depths)
         scale = max(width_mult, 1.0)  # narrow networks keep the channels of their beginning
         channels = round(32 * scale)
-        layers: list[nn.Module] = [*ConvBn(3, channels, 3, 2), nn.SiLU(inplace=True)]
+        layers: list[nn.Module] = []
+        ConvBNSiLU(layers, 3, channels, 3, 2, 1)
         built = 0
         for depth, first_stride, squeezed in zip(depths, _STRIDES, _SQUEEZED, strict=True):
             for index in range(depth):
@@ -125,7 +170,8 @@ class RexNetV1(nn.Module):
                 channels = width
                 built += 1
         last = int(1280 * width_mult)
-        layers += [*ConvBn(channels, last), nn.SiLU(inplace=True), nn.AdaptiveAvgPool2d(1)]
+        ConvBNSiLU(layers, channels, last)
+        layers.append(nn.AdaptiveAvgPool2d(1))
         self.features = nn.Sequential(*layers)
         self.output = nn.Sequential(nn.Dropout(dropout_ratio), nn.Conv2d(last, num_classes, 1))
         init_convolutional_(self)

@@ -16,7 +16,7 @@ from flowvision.layers.blocks.window import (
     window_partition as window_partition,
     window_reverse as window_reverse,
 )
-from flowvision.layers.regularization.droppath import drop_path_rates
+from flowvision.layers.regularization.droppath import drop_path as drop_path, drop_path_rates
 from flowvision.layers.weight_init import init_transformer_, learned_tokens
 from flowvision.models.image_classifier import ImageClassifier, configure, make_head
 from flowvision.models.registry import register_model
@@ -179,6 +179,52 @@ class PatchReduction(nn.Module):
         return self.reduction(self.norm(x.flatten(3).flatten(1, 2)))
 
 
+class BasicLayer(Stage):
+    """A stage: blocks whose windows are shifted in every other one, and the way to the next grid.
+
+    Input (N, height * width, dim); output the same, or what `downsample` makes of it.
+
+    Args:
+        dim: the length of a token.
+        input_resolution: height and width of the grid of tokens.
+        depth: the number of blocks.
+        num_heads: the number of heads.
+        window_size: height and width of a window, in tokens.
+        drop_path: the probability with which a branch of each block is left out.
+        norm_layer: makes a normalisation from the length of a token.
+        downsample: makes what follows the blocks, such as `PatchReduction`; None in the last stage.
+        **options: see `SwinTransformerBlock`.
+    """
+
+    def __init__(
+        self,
+        dim: int,
+        input_resolution: tuple[int, int],
+        depth: int,
+        num_heads: int,
+        window_size: int,
+        *,
+        drop_path: Sequence[float] = (),
+        norm_layer: Callable[[int], nn.Module] = nn.LayerNorm,
+        downsample: Callable[..., nn.Module] | None = None,
+        **options: Any,
+    ) -> None:
+        options["norm_layer"] = norm_layer
+        blocks = [
+            SwinTransformerBlock(
+                dim,
+                input_resolution,
+                num_heads,
+                window_size,
+                window_size // 2 if index % 2 else 0,
+                drop_path=drop_path[index] if drop_path else 0.0,
+                **options,
+            )
+            for index in range(depth)
+        ]
+        super().__init__(blocks, downsample and downsample(input_resolution, dim, norm_layer))
+
+
 class SwinTransformer(ImageClassifier):
     """Swin Transformer (https://arxiv.org/abs/2103.14030).
 
@@ -240,21 +286,21 @@ class SwinTransformer(ImageClassifier):
         self.pos_drop = nn.Dropout(drop_rate)
         options = {"qkv_bias": qkv_bias, "attn_drop": attn_drop_rate, "drop": drop_rate}
         options |= {"mlp_ratio": mlp_ratio, "norm_layer": norm_layer}
-        shifts = [0, window_size // 2] * max(depths)
         self.layers = nn.ModuleList()
         rates = iter(drop_path_rates(drop_path_rate, sum(depths)))
         rows, columns = self.patch_embed.grid_size
         for stage, (depth, heads) in enumerate(zip(depths, num_heads, strict=True)):
-            grid, dim = (rows >> stage, columns >> stage), embed_dim << stage
-            blocks = [
-                SwinTransformerBlock(
-                    dim, grid, heads, window_size, shift, **options, drop_path=rate
-                )
-                for shift, rate in zip(shifts, itertools.islice(rates, depth), strict=False)
-            ]
-            last = stage == len(depths) - 1
             self.layers.append(
-                Stage(blocks, None if last else PatchReduction(grid, dim, norm_layer))
+                BasicLayer(
+                    embed_dim << stage,
+                    (rows >> stage, columns >> stage),
+                    depth,
+                    heads,
+                    window_size,
+                    drop_path=list(itertools.islice(rates, depth)),
+                    downsample=PatchReduction if stage < len(depths) - 1 else None,
+                    **options,
+                )
             )
         self.norm = norm_layer(self.num_features)
         self.head = make_head(self.num_features, num_classes)

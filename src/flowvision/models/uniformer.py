@@ -81,32 +81,49 @@ class SABlock(TransformerBlock):
         return tokens.transpose(1, 2).reshape(x.shape)
 
 
-class ShrinkingEmbedding(nn.Module):
-    """A smaller grid: of patches, or with `conv_stem` by overlapping convolutions.
+class UniFormerPatchEmbed(nn.Module):
+    """A grid of patches, each a normalised linear map of its elements.
 
     Input (N, in_channels, H, W), output (N, dim, H / stride, W / stride).
-
-    Args:
-        in_channels: of the input.
-        dim: the channels of the output.
-        stride: 2 or 4.
-        conv_stem: whether 3 x 3 convolutions with stride 2 take the place of patches.
     """
 
-    def __init__(self, in_channels: int, dim: int, stride: int, conv_stem: bool) -> None:
+    def __init__(self, in_channels: int, dim: int, stride: int) -> None:
         super().__init__()
-        self.norm: nn.Module = nn.Identity()
-        if not conv_stem:
-            self.proj: nn.Module = nn.Conv2d(in_channels, dim, stride, stride=stride)
-            self.norm = LayerNorm2d(dim)
-        elif stride == 2:
-            self.proj = nn.Sequential(*_downsample(in_channels, dim))
-        else:
-            first, second = _downsample(in_channels, dim // 2), _downsample(dim // 2, dim)
-            self.proj = nn.Sequential(*first, nn.GELU(), *second)
+        self.proj = nn.Conv2d(in_channels, dim, stride, stride=stride)
+        self.norm = LayerNorm2d(dim)
 
     def forward(self, x: Tensor) -> Tensor:
         return self.norm(self.proj(x))
+
+
+class middle_embedding(nn.Module):
+    """A grid of half the size, by a convolution whose windows overlap.
+
+    Input (N, in_channels, H, W), output (N, out_channels, H / 2, W / 2).
+    """
+
+    def __init__(self, in_channels: int, out_channels: int) -> None:
+        super().__init__()
+        self.proj = nn.Sequential(*_downsample(in_channels, out_channels))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.proj(x)
+
+
+class head_embedding(nn.Module):
+    """A grid of a quarter of the size, by two convolutions whose windows overlap.
+
+    Input (N, in_channels, H, W), output (N, out_channels, H / 4, W / 4).
+    """
+
+    def __init__(self, in_channels: int, out_channels: int) -> None:
+        super().__init__()
+        half = out_channels // 2
+        first, second = _downsample(in_channels, half), _downsample(half, out_channels)
+        self.proj = nn.Sequential(*first, nn.GELU(), *second)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.proj(x)
 
 
 def _downsample(in_channels: int, out_channels: int) -> tuple[nn.Module, nn.Module]:
@@ -170,8 +187,11 @@ class UniFormer(ImageClassifier):
         channels = (in_chans, *embed_dim)
         for stage in range(1, 5):
             dim = channels[stage]
-            stride = 4 if stage == 1 else 2
-            embedding = ShrinkingEmbedding(channels[stage - 1], dim, stride, conv_stem)
+            if conv_stem:
+                overlapping = head_embedding if stage == 1 else middle_embedding
+                embedding = overlapping(channels[stage - 1], dim)
+            else:
+                embedding = UniFormerPatchEmbed(channels[stage - 1], dim, 4 if stage == 1 else 2)
             setattr(self, f"patch_embed{stage}", embedding)
             blocks = [
                 CBlock(dim, drop_path=next(rates), **common)
