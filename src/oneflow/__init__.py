@@ -194,11 +194,13 @@ if TYPE_CHECKING:
         autocast_decorator as autocast_decorator,
         clear_autocast_cache as clear_autocast_cache,
         get_autocast_cpu_dtype as get_autocast_cpu_dtype,
+        get_autocast_dtype as get_autocast_dtype,
         get_autocast_gpu_dtype as get_autocast_gpu_dtype,
         is_autocast_cache_enabled as is_autocast_cache_enabled,
         is_autocast_enabled as is_autocast_enabled,
         set_autocast_cache_enabled as set_autocast_cache_enabled,
         set_autocast_cpu_dtype as set_autocast_cpu_dtype,
+        set_autocast_dtype as set_autocast_dtype,
         set_autocast_enabled as set_autocast_enabled,
         set_autocast_gpu_dtype as set_autocast_gpu_dtype,
     )
@@ -280,6 +282,7 @@ if TYPE_CHECKING:
     )
     from oneflow.legacy.variables import assign as assign, get_variable as get_variable
     from oneflow.legacy.watch import watch as watch, watch_diff as watch_diff
+    from oneflow.module.scripting import compile as compile
     from oneflow.nn.utils.transforms import vmap as vmap
 
 # Most programs do without these.
@@ -335,6 +338,7 @@ __lazy_names__ = {
     "autocast_decorator": "oneflow.amp.autocast",
     "builtin_op": "oneflow.legacy.user_op:BuiltinOp",
     "clear_autocast_cache": "oneflow.amp.autocast",
+    "compile": "oneflow.module.scripting",
     "clear_default_session": "oneflow.legacy.session",
     "consistent_user_op_builder": "oneflow.legacy.user_op:user_op_builder",
     "constant_initializer": "oneflow.legacy.initializers",
@@ -351,6 +355,7 @@ __lazy_names__ = {
     "gen_tensor_buffer": "oneflow.data.readers.buffers",
     "get_all_variables": "oneflow.legacy.session",
     "get_autocast_cpu_dtype": "oneflow.amp.autocast",
+    "get_autocast_dtype": "oneflow.amp.autocast",
     "get_autocast_gpu_dtype": "oneflow.amp.autocast",
     "get_variable": "oneflow.legacy.variables",
     "global_function": "oneflow.legacy.job",
@@ -387,6 +392,7 @@ __lazy_names__ = {
     "save": "oneflow.checkpoint.serialization",
     "set_autocast_cache_enabled": "oneflow.amp.autocast",
     "set_autocast_cpu_dtype": "oneflow.amp.autocast",
+    "set_autocast_dtype": "oneflow.amp.autocast",
     "set_autocast_enabled": "oneflow.amp.autocast",
     "set_autocast_gpu_dtype": "oneflow.amp.autocast",
     "stateful_op": "oneflow.legacy.user_op:BuiltinOp",

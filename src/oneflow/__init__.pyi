@@ -37,7 +37,7 @@ from oneflow.version import __version__ as __version__
 from oneflow import autograd as autograd, eager as eager, linalg as linalg, special as special
 from oneflow.runtime.determinism import are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled, use_deterministic_algorithms as use_deterministic_algorithms
 from oneflow import _C as _C, amp as amp, array_api as array_api, asyncs as asyncs, backends as backends, boxing as boxing, checkpoint as checkpoint, comm as comm, compatible as compatible, config as config, cuda as cuda, data as data, distribute as distribute, distributed as distributed, distributions as distributions, env as env, experimental as experimental, fft as fft, framework as framework, func as func, hub as hub, image as image, jit as jit, layers as layers, math as math, mock_torch as mock_torch, multiprocessing as multiprocessing, one_embedding as one_embedding, onnx as onnx, optim as optim, optimizer as optimizer, plan as plan, profiler as profiler, regularizers as regularizers, saved_model as saved_model, scope as scope, serving as serving, signal as signal, sysconfig as sysconfig, train as train, typing as typing, util as util, utils as utils
-from oneflow.amp.autocast import autocast as autocast, autocast_decorator as autocast_decorator, clear_autocast_cache as clear_autocast_cache, get_autocast_cpu_dtype as get_autocast_cpu_dtype, get_autocast_gpu_dtype as get_autocast_gpu_dtype, is_autocast_cache_enabled as is_autocast_cache_enabled, is_autocast_enabled as is_autocast_enabled, set_autocast_cache_enabled as set_autocast_cache_enabled, set_autocast_cpu_dtype as set_autocast_cpu_dtype, set_autocast_enabled as set_autocast_enabled, set_autocast_gpu_dtype as set_autocast_gpu_dtype
+from oneflow.amp.autocast import autocast as autocast, autocast_decorator as autocast_decorator, clear_autocast_cache as clear_autocast_cache, get_autocast_cpu_dtype as get_autocast_cpu_dtype, get_autocast_dtype as get_autocast_dtype, get_autocast_gpu_dtype as get_autocast_gpu_dtype, is_autocast_cache_enabled as is_autocast_cache_enabled, is_autocast_enabled as is_autocast_enabled, set_autocast_cache_enabled as set_autocast_cache_enabled, set_autocast_cpu_dtype as set_autocast_cpu_dtype, set_autocast_dtype as set_autocast_dtype, set_autocast_enabled as set_autocast_enabled, set_autocast_gpu_dtype as set_autocast_gpu_dtype
 from oneflow.array_api import __array_api_version__ as __array_api_version__, __array_namespace_info__ as __array_namespace_info__
 from oneflow.checkpoint.serialization import load as load, save as save
 from oneflow.data.readers import objects as detection
@@ -58,6 +58,7 @@ from oneflow.legacy.session import clear_default_session as clear_default_sessio
 from oneflow.legacy.user_op import BuiltinOp as builtin_op, BuiltinOp as stateful_op, user_op_builder as consistent_user_op_builder, user_op_builder as user_op_builder
 from oneflow.legacy.variables import assign as assign, get_variable as get_variable
 from oneflow.legacy.watch import watch as watch, watch_diff as watch_diff
+from oneflow.module.scripting import compile as compile
 from oneflow.nn.utils.transforms import vmap as vmap
 from oneflow.functional.creation.from_data import to_dlpack as to_dlpack
 from oneflow.functional.elementwise.binary import frexp as frexp

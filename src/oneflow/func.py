@@ -1,6 +1,9 @@
 """Functions of functions: derivatives, maps over a batch, calls with given parameters."""
 
-from oneflow.nn.utils.stateless import functional_call as functional_call
+from oneflow.nn.utils.stateless import (
+    functional_call as functional_call,
+    stack_module_state as stack_module_state,
+)
 from oneflow.nn.utils.transforms import (
     grad as grad,
     grad_and_value as grad_and_value,
@@ -20,6 +23,7 @@ __all__ = [
     "jacfwd",
     "jacrev",
     "jvp",
+    "stack_module_state",
     "vjp",
     "vmap",
 ]

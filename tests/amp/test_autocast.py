@@ -206,3 +206,48 @@ def test_a_static_scaler_keeps_its_scale():
         flow.amp.GradScaler(growth_factor=1.0)
     with pytest.raises(ValueError, match="backoff_factor"):
         flow.amp.GradScaler(backoff_factor=1.0)
+
+
+def test_state_by_device_type():
+    assert not flow.is_autocast_enabled("cpu")
+    with flow.autocast("cpu", dtype=flow.float16):
+        assert flow.is_autocast_enabled("cpu")
+        assert not flow.is_autocast_enabled("cuda")
+        assert flow.get_autocast_dtype("cpu") is flow.float16
+    assert flow.get_autocast_dtype("cpu") is flow.bfloat16
+    flow.set_autocast_dtype("cpu", flow.float16)
+    try:
+        assert flow.get_autocast_cpu_dtype() is flow.float16
+    finally:
+        flow.set_autocast_dtype("cpu", flow.bfloat16)
+    with pytest.raises(RuntimeError, match="device_type"):
+        flow.is_autocast_enabled("abacus")
+
+
+@pytest.mark.parametrize("to_full", [False, True])
+@pytest.mark.parametrize("lib", [flow, torch])
+def test_functions_with_a_precision_of_their_own(lib, to_full):
+    seen = []
+
+    class Square(lib.autograd.Function):
+        @staticmethod
+        @lib.amp.custom_fwd(device_type="cpu", cast_inputs=lib.float32 if to_full else None)
+        def forward(ctx, x, count):
+            ctx.save_for_backward(x)
+            seen.extend([x.dtype, (x @ x).dtype, count])
+            return x @ x
+
+        @staticmethod
+        @lib.amp.custom_bwd(device_type="cpu")
+        def backward(ctx, grad):
+            (x,) = ctx.saved_tensors
+            seen.append((x.float() @ x.float()).dtype)
+            return 2 * grad * x, None
+
+    x = lib.ones(2, 2, dtype=lib.bfloat16, requires_grad=True)
+    with lib.autocast("cpu", dtype=lib.bfloat16):
+        y = Square.apply(x, 3)
+    y.float().sum().backward()
+    inside = lib.float32 if to_full else lib.bfloat16
+    assert seen == [inside, inside, 3, inside]
+    assert x.grad.dtype is lib.bfloat16

@@ -104,3 +104,37 @@ def test_a_module_by_its_parameters():
 def test_errors_are_of_pytorchs_type(misuse):
     with pytest.raises(raised_by(lambda: misuse(torch))):
         misuse(flow)
+
+
+@pytest.mark.parametrize("lib", LIBRARIES)
+def test_models_run_as_an_ensemble(lib):
+    models = [lib.nn.Sequential(lib.nn.Linear(3, 2), lib.nn.BatchNorm1d(2)) for _ in range(3)]
+    for each in models:
+        each.eval()[0].bias.requires_grad_(False)
+    weights, buffers = lib.func.stack_module_state(models)
+    assert [each.is_leaf for each in weights.values()] == [True] * 4
+    assert [each.requires_grad for each in weights.values()] == [True, False, True, True]
+
+    def run(weights, buffers, x):
+        return lib.func.functional_call(models[0], (weights, buffers), (x,))
+
+    x = tensor(lib, 5, 3).float()
+    together = lib.func.vmap(run, in_dims=(0, 0, None))(weights, buffers, x)
+    for mine, model in zip(together, models, strict=True):
+        np.testing.assert_allclose(
+            mine.detach().numpy(), model(x).detach().numpy(), rtol=1e-5, atol=1e-6
+        )
+
+
+@pytest.mark.parametrize(
+    "models",
+    [
+        lambda lib: [],
+        lambda lib: [lib.nn.Linear(1, 1), lib.nn.ReLU()],
+        lambda lib: [lib.nn.ReLU(), lib.nn.ReLU().eval()],
+        lambda lib: [lib.nn.Linear(1, 1), lib.nn.Linear(1, 1).requires_grad_(False)],
+    ],
+)
+def test_models_that_make_no_ensemble(models):
+    calls = [lambda lib=lib: lib.func.stack_module_state(models(lib)) for lib in LIBRARIES]
+    assert raised_by(calls[0]) is raised_by(calls[1]) is RuntimeError

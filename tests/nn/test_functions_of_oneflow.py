@@ -161,6 +161,17 @@ def test_pretrained_embeddings_are_frozen():
     assert not embedding.weight.requires_grad
     assert embedding(flow.tensor([2])).tolist() == [X[2].tolist()]
     assert flow.nn.Embedding.from_pretrained(table, freeze=False).weight.requires_grad
+    with pytest.raises(AssertionError, match="2 dimensions"):
+        flow.nn.Embedding.from_pretrained(table[0])
+
+
+def test_bags_of_pretrained_embeddings_are_pytorchs():
+    sums = []
+    for lib, table in ((flow, to_flow(X)), (torch, torch.tensor(X))):
+        bags = lib.nn.EmbeddingBag.from_pretrained(table, mode="sum", include_last_offset=True)
+        assert not bags.weight.requires_grad
+        sums.append(bags(lib.tensor([0, 1, 1]), lib.tensor([0, 2, 3])).numpy())
+    np.testing.assert_allclose(*sums, rtol=1e-6)
 
 
 def test_long_embedding_vectors_are_shortened_in_place():

@@ -464,3 +464,10 @@ def test_parameters_share_memory_with_their_data():
 def test_parameters_print_as_such():
     text = repr(flow.nn.Parameter(flow.ones(1)))
     assert text.startswith("Parameter containing:\ntensor([1.], dtype=oneflow.float32")
+
+
+@pytest.mark.parametrize("lib", LIBRARIES)
+def test_memory_formats_are_accepted(lib):
+    layer = lib.nn.Conv2d(2, 3, 1).to("cpu", memory_format=lib.channels_last, non_blocking=True)
+    x = lib.ones(1, 2, 4, 5).to(memory_format=lib.channels_last)
+    assert tuple(layer(x).contiguous(memory_format=lib.contiguous_format).shape) == (1, 3, 4, 5)

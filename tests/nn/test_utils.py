@@ -86,3 +86,24 @@ def test_errors_are_of_pytorchs_type(misuse):
     expected = raised_by(lambda: misuse(torch, torch.nn.Linear(2, 2)))
     with pytest.raises(expected):
         misuse(flow, flow.nn.Linear(2, 2))
+
+
+@pytest.mark.parametrize("order", [2.0, 1.0, float("inf")])
+def test_clipping_with_a_norm_that_is_known(order):
+    results = []
+    for lib in (flow, torch):
+        weights = [lib.tensor(random_array(3, seed=seed), requires_grad=True) for seed in (0, 1)]
+        sum((each**3).sum() for each in weights).backward()
+        norm = lib.nn.utils.get_total_norm([each.grad for each in weights], order)
+        lib.nn.utils.clip_grads_with_norm_([*weights, lib.ones(1)], 0.5, norm)
+        results.append([norm.numpy(), *(each.grad.numpy() for each in weights)])
+    for mine, theirs in zip(*results, strict=True):
+        np.testing.assert_allclose(mine, theirs, rtol=1e-5)
+
+
+def test_total_norm_of_nothing_and_of_nan():
+    assert flow.nn.utils.get_total_norm([]).item() == 0.0
+    nan = flow.tensor([float("nan")])
+    assert flow.nn.utils.get_total_norm(nan).isnan().item()
+    with pytest.raises(RuntimeError, match="non-finite"):
+        flow.nn.utils.get_total_norm(nan, error_if_nonfinite=True)

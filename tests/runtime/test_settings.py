@@ -80,7 +80,8 @@ def test_numbers_of_pytorchs() -> None:
 
 def test_scripting_returns_what_it_is_given() -> None:
     layer = flow.nn.Linear(2, 2)
-    assert flow.jit.script(layer) is layer
+    assert flow.jit.script(layer) is flow.compile(layer, fullgraph=True) is layer
+    assert flow.compile(dynamic=True)(layer) is layer
     assert flow.jit.trace(layer, flow.ones(1, 2)) is layer
     assert flow.jit.trace(flow.add, (flow.ones(1), flow.ones(1))) is flow.add
     with pytest.raises(RuntimeError):

@@ -1,9 +1,21 @@
 """Automatic mixed precision."""
 
-from oneflow.amp.autocast import autocast as autocast, autocast_decorator as autocast_decorator
+from oneflow.amp.autocast import (
+    autocast as autocast,
+    autocast_decorator as autocast_decorator,
+    custom_bwd as custom_bwd,
+    custom_fwd as custom_fwd,
+)
 from oneflow.amp.grad_scaler import (
     GradScaler as GradScaler,
     StaticGradScaler as StaticGradScaler,
 )
 
-__all__ = ["GradScaler", "StaticGradScaler", "autocast", "autocast_decorator"]
+__all__ = [
+    "GradScaler",
+    "StaticGradScaler",
+    "autocast",
+    "autocast_decorator",
+    "custom_bwd",
+    "custom_fwd",
+]

@@ -9,12 +9,13 @@ from copy import copy
 from typing import Any
 
 from oneflow.base.device import DEVICE_TYPES
-from oneflow.base.dtype import DType, bfloat16, float16, float32
+from oneflow.base.dtype import DType, bfloat16, float16, float32, float64
 from oneflow.dispatch.operand_casts import CASTS, set_operand_casts
 from oneflow.primitives.operators.elementwise import cast
 from oneflow.primitives.registry import Primitive
 from oneflow.primitives.traits import Precision
 from oneflow.program.value import Value
+from oneflow.tensor.tensor import Tensor
 
 _HALF_DTYPES = (float16, bfloat16)
 
@@ -111,12 +112,9 @@ class autocast:
         enabled: bool = True,
         cache_enabled: bool | None = None,
     ) -> None:
-        if device_type not in DEVICE_TYPES:
-            known = tuple(DEVICE_TYPES)
-            raise RuntimeError(f"`device_type` must be one of {known}, got {device_type!r}")
         if dtype is not None and dtype not in _HALF_DTYPES:
             raise RuntimeError(f"`dtype` must be float16 or bfloat16, got {dtype}")
-        self._device_type = device_type
+        self._device_type = _known_type(device_type)
         self._dtype = dtype
         self._enabled = bool(enabled)
         self._before: list[DType | None] = []
@@ -173,14 +171,44 @@ class cuda_autocast(autocast):
         super().__init__("cuda", dtype, enabled, cache_enabled)
 
 
-def is_autocast_enabled() -> bool:
-    """Return whether mixed precision is on for CUDA devices."""
-    return "cuda" in casting_targets()
+def is_autocast_enabled(device_type: str = "cuda") -> bool:
+    """Return whether mixed precision is on for a type of devices."""
+    return _known_type(device_type) in casting_targets()
 
 
-def set_autocast_enabled(enabled: bool) -> None:
-    """Turn mixed precision for CUDA devices on or off until it is set again."""
-    _set_target("cuda", _STATE.defaults["cuda"] if enabled else None)
+def set_autocast_enabled(*arguments: Any) -> None:
+    """Turn mixed precision on or off until it is set again.
+
+    Args:
+        arguments: the device type, by default ``"cuda"``, and whether it is on.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.set_autocast_enabled("cpu", True)
+        >>> flow.is_autocast_enabled("cpu"), flow.get_autocast_dtype("cpu")
+        (True, oneflow.bfloat16)
+        >>> flow.set_autocast_enabled("cpu", False)
+    """
+    device_type, enabled = arguments if len(arguments) == 2 else ("cuda", *arguments)
+    _set_target(device_type, get_autocast_dtype(device_type) if enabled else None)
+
+
+def get_autocast_dtype(device_type: str) -> DType:
+    """Return the half precision that `autocast` takes if it is given none, or is on with."""
+    default = _STATE.defaults[_known_type(device_type)]
+    return casting_targets().get(device_type, default)
+
+
+def set_autocast_dtype(device_type: str, dtype: DType) -> None:
+    """Set the half precision that `autocast` takes on a type of devices if it is given none."""
+    _STATE.defaults[_known_type(device_type)] = dtype
+
+
+def _known_type(device_type: str) -> str:
+    if device_type not in DEVICE_TYPES:
+        known = tuple(DEVICE_TYPES)
+        raise RuntimeError(f"`device_type` must be one of {known}, got {device_type!r}")
+    return device_type
 
 
 def get_autocast_cpu_dtype() -> DType:
@@ -215,3 +243,82 @@ def set_autocast_cache_enabled(enabled: bool) -> None:
 
 def clear_autocast_cache() -> None:
     """Accepted for PyTorch's sake; there is no cache."""
+
+
+def custom_fwd(
+    fwd: Callable | None = None, *, device_type: str, cast_inputs: DType | None = None
+) -> Callable:
+    """Decorator of the `forward` of an `autograd.Function` that is called under `autocast`.
+
+    Args:
+        fwd: the function; without one, a decorator is returned.
+        device_type: ``"cpu"``, ``"cuda"`` or ``"tpu"``.
+        cast_inputs: under mixed precision tensors of floats are cast to this dtype, and the
+            function runs without; default: it runs as it would anyway.
+
+    Example:
+        >>> import oneflow as flow
+        >>> class Square(flow.autograd.Function):
+        ...     @staticmethod
+        ...     @flow.amp.custom_fwd(device_type="cpu", cast_inputs=flow.float32)
+        ...     def forward(ctx, x):
+        ...         ctx.save_for_backward(x)
+        ...         return x @ x
+        ...
+        ...     @staticmethod
+        ...     @flow.amp.custom_bwd(device_type="cpu")
+        ...     def backward(ctx, grad):
+        ...         (x,) = ctx.saved_tensors
+        ...         return grad @ x.T + x.T @ grad
+        >>> with flow.autocast("cpu"):
+        ...     Square.apply(flow.ones(2, 2, dtype=flow.bfloat16)).dtype
+        oneflow.float32
+    """
+    if fwd is None:
+        return functools.partial(custom_fwd, device_type=device_type, cast_inputs=cast_inputs)
+
+    @functools.wraps(fwd)
+    def decorated(ctx: Any, *args: Any, **kwargs: Any) -> Any:
+        is_on = is_autocast_enabled(device_type)
+        casts = is_on and cast_inputs is not None
+        ctx._autocast = autocast(device_type, get_autocast_dtype(device_type), is_on and not casts)
+        if casts:
+            args = tuple([_cast_tensor(each, device_type, cast_inputs) for each in args])
+            kwargs = {
+                name: _cast_tensor(each, device_type, cast_inputs) for name, each in kwargs.items()
+            }
+        with ctx._autocast.fresh():
+            return fwd(ctx, *args, **kwargs)
+
+    return decorated
+
+
+def custom_bwd(bwd: Callable | None = None, *, device_type: str) -> Callable:
+    """Decorator of the `backward` that belongs to a `forward` with `custom_fwd`.
+
+    Both run under mixed precision, or neither does.
+
+    Args:
+        bwd: the function; without one, a decorator is returned.
+        device_type: as for `custom_fwd`.
+    """
+    if bwd is None:
+        return functools.partial(custom_bwd, device_type=device_type)
+
+    @functools.wraps(bwd)
+    def decorated(ctx: Any, *args: Any, **kwargs: Any) -> Any:
+        with ctx._autocast.fresh():
+            return bwd(ctx, *args, **kwargs)
+
+    return decorated
+
+
+def _cast_tensor(value: Any, device_type: str, dtype: DType | None) -> Any:
+    """A tensor of floats on such a device in `dtype`; all else as it is.
+
+    Float64 stays, as in PyTorch.
+    """
+    if not isinstance(value, Tensor) or value.device.type != device_type:
+        return value
+    is_float = value.dtype.is_floating_point and value.dtype is not float64
+    return value.to(dtype) if is_float else value

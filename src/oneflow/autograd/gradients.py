@@ -180,6 +180,8 @@ def grad(
     allow_unused: bool | None = None,
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
+    *,
+    only_inputs: bool = True,
 ) -> tuple[Tensor | None, ...]:
     """Gradients of the sum of `outputs` with respect to `inputs`; no `grad` changes.
 
@@ -194,6 +196,7 @@ def grad(
         is_grads_batched: each of `grad_outputs` has a further first dimension, and so have the
             results.
         materialize_grads: zeros instead of None.
+        only_inputs: accepted for old scripts; `backward` also fills the `grad` of other leaves.
 
     Raises:
         RuntimeError: a tensor does not require grad or was not used; a gradient does not fit.

@@ -46,7 +46,8 @@ class ConversionMixin:
         """Move and convert all parameters and buffers.
 
         Takes ``to(device)``, ``to(dtype)``, ``to(device, dtype)`` or ``to(tensor)``. Only floating
-        point tensors change their dtype.
+        point tensors change their dtype. `non_blocking` and `memory_format` are accepted and
+        change nothing.
 
         Raises:
             TypeError: the dtype is not a floating point or complex one.
@@ -151,7 +152,8 @@ def _convert(parameter: Parameter, fn: Callable[[Tensor], Tensor]) -> None:
 
 def _parse_to(*args: Any, **kwargs: Any) -> tuple[Device | None, DType | None]:
     """The device and dtype meant by the arguments of `Module.to`."""
-    kwargs.pop("non_blocking", None)
+    for ignored in ("non_blocking", "memory_format"):
+        kwargs.pop(ignored, None)
     device, dtype = kwargs.pop("device", None), kwargs.pop("dtype", None)
     other = kwargs.pop("tensor", None)
     if kwargs:

@@ -14,11 +14,9 @@ from oneflow.tensor.call import wrap
 from oneflow.tensor.tensor import Tensor
 
 _IDS = itertools.count()
+CALL_KINDS = ("_forward_pre_hooks", "_forward_hooks", "_backward_pre_hooks", "_backward_hooks")
 _KINDS = (
-    "_forward_pre_hooks",
-    "_forward_hooks",
-    "_backward_pre_hooks",
-    "_backward_hooks",
+    *CALL_KINDS,
     "_state_dict_pre_hooks",
     "_state_dict_hooks",
     "_load_state_dict_pre_hooks",
@@ -210,6 +208,14 @@ class HooksMixin:
         return self._load_state_dict_post_hooks.register(hook)
 
 
+# Hooks of all modules, by kind, which run before a module's own.
+GLOBAL_HOOKS = {name: Hooks() for name in CALL_KINDS}
+
+
+def _hooks_of(module: HooksMixin, kind: str) -> list[tuple[int, Any]]:
+    return [*GLOBAL_HOOKS[kind].items(), *getattr(module, kind).items()]
+
+
 def call_with_hooks(module: HooksMixin, args: tuple, kwargs: dict) -> Any:
     """Run `module.forward` with all its hooks around it."""
     called: set[int] = set()
@@ -220,19 +226,19 @@ def call_with_hooks(module: HooksMixin, args: tuple, kwargs: dict) -> Any:
         if boundary is not None:
             args = boundary.enter(args)
         output = module.forward(*args, **kwargs)
-        for identifier, hook in list(module._forward_hooks.items()):
+        for identifier, hook in _hooks_of(module, "_forward_hooks"):
             called.add(identifier)
             output = _run_forward_hook(module, hook, args, kwargs, output)
         return output if boundary is None else boundary.leave(output)
     except Exception:
-        for identifier, hook in list(module._forward_hooks.items()):
+        for identifier, hook in _hooks_of(module, "_forward_hooks"):
             if hook.always and identifier not in called:
                 _run_forward_hook(module, hook, args, kwargs, output)
         raise
 
 
 def _run_pre_hooks(module: HooksMixin, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
-    for hook in list(module._forward_pre_hooks.values()):
+    for _, hook in _hooks_of(module, "_forward_pre_hooks"):
         if not hook.with_kwargs:
             result = hook(module, args)
             if result is not None:
@@ -258,9 +264,11 @@ def _run_forward_hook(
 
 
 def _boundary(module: HooksMixin) -> Boundary | None:
-    if not MODE.enabled or not (module._backward_hooks or module._backward_pre_hooks):
-        return None
-    return Boundary(module)
+    if MODE.enabled and any(
+        _hooks_of(module, kind) for kind in ("_backward_pre_hooks", "_backward_hooks")
+    ):
+        return Boundary(module)
+    return None
 
 
 class Boundary:
@@ -295,7 +303,7 @@ class Boundary:
         return outputs if isinstance(output, tuple) else outputs[0]
 
     def _output_gradients(self, grads: tuple) -> tuple:
-        for hook in list(self._module._backward_pre_hooks.values()):
+        for _, hook in _hooks_of(self._module, "_backward_pre_hooks"):
             result = hook(self._module, grads)
             if result is not None:
                 grads = _checked(result, grads, "grad_output")
@@ -305,7 +313,7 @@ class Boundary:
         return grads
 
     def _input_gradients(self, grads: tuple) -> tuple:
-        for hook in list(self._module._backward_hooks.values()):
+        for _, hook in _hooks_of(self._module, "_backward_hooks"):
             result = hook(self._module, grads, self._grad_output)
             if result is not None:
                 grads = _checked(result, grads, "grad_input")

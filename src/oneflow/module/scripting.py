@@ -1,4 +1,4 @@
-"""Names of TorchScript: Python is what runs, and hot programs are compiled anyway.
+"""Names of TorchScript, and `compile`: Python is what runs, and hot programs are compiled anyway.
 
 What TorchScript is for exists under other names: a step compiled as a whole is an `nn.Graph`, a
 model without its Python code is what its `save` writes.
@@ -32,6 +32,27 @@ def script(
         tensor([2.], dtype=oneflow.float32)
     """
     return obj
+
+
+def compile(model: Any = None, **options: Any) -> Any:
+    """Return a function or module as it is: what runs often is compiled anyway.
+
+    To compile a whole training step, with its backward pass and the optimizer's, write an
+    `nn.Graph`.
+
+    Args:
+        model: the function or module; without one, a decorator is returned.
+        options: PyTorch's `fullgraph`, `dynamic`, `backend`, `mode` and the like change nothing.
+
+    Example:
+        >>> import oneflow as flow
+        >>> @flow.compile(mode="max-autotune")
+        ... def double(x):
+        ...     return x * 2
+        >>> double(flow.ones(1))
+        tensor([2.], dtype=oneflow.float32)
+    """
+    return script if model is None else model
 
 
 def trace(

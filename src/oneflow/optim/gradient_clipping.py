@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -52,15 +53,7 @@ def clip_grad_norm_(
     order = float(norm_type)
     with no_grad():
         if error_if_nonfinite:
-            norm = wrap(_norm_of(_by_place(grads), order)).item()
-            if norm - norm != 0:
-                raise RuntimeError(
-                    f"The total norm of order {order} for gradients from `parameters` is "
-                    f"non-finite ({norm}), so it "
-                    "cannot be clipped. To disable this error and scale the gradients by the "
-                    "non-finite norm anyway, "
-                    "set `error_if_nonfinite=False`"
-                )
+            get_total_norm(grads, order, error_if_nonfinite=True)
         groups = _by_place(grads)
         if len(groups) > 1:
             norm = _norm_of(groups, order)
@@ -71,6 +64,72 @@ def clip_grad_norm_(
             for grad, value in zip(grads, new_grads, strict=True):
                 grad.assign(value)
     return wrap(norm)
+
+
+def get_total_norm(
+    tensors: Tensor | Iterable[Tensor],
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Tensor:
+    """Return the norm of tensors, as if they were one vector.
+
+    Args:
+        tensors: the tensors, such as gradients.
+        norm_type: order of the norm; ``float("inf")`` or ``"inf"`` for the largest element.
+        error_if_nonfinite: raise if the norm is not finite; that has to wait for its value.
+        foreach: accepted; one program does all of it anyway.
+
+    Raises:
+        RuntimeError: the norm is not finite and `error_if_nonfinite` is set.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.utils.get_total_norm([flow.tensor([3.0]), flow.tensor([4.0])]).item()
+        5.0
+    """
+    chosen = [tensors] if isinstance(tensors, Tensor) else list(tensors)
+    if not chosen:
+        return import_array(0.0)
+    order = float(norm_type)
+    with no_grad():
+        norm = wrap(_norm_of(_by_place(chosen), order))
+    if error_if_nonfinite and not math.isfinite(norm.item()):
+        raise RuntimeError(
+            f"The total norm of order {order} for gradients from `parameters` is non-finite "
+            f"({norm.item()}), so it cannot be clipped. To disable this error and scale the "
+            "gradients by the non-finite norm anyway, set `error_if_nonfinite=False`"
+        )
+    return norm
+
+
+def clip_grads_with_norm_(
+    parameters: Tensor | Iterable[Tensor],
+    max_norm: float,
+    total_norm: Tensor,
+    foreach: bool | None = None,
+) -> None:
+    """Scale all gradients by what brings a norm, which is given, to at most `max_norm`.
+
+    Args:
+        parameters: tensors; those without gradient are skipped.
+        max_norm: the limit.
+        total_norm: the norm, such as `get_total_norm` returns.
+        foreach: accepted; one program does all of it anyway.
+
+    Example:
+        >>> import oneflow as flow
+        >>> w = flow.tensor([3.0, 4.0], requires_grad=True)
+        >>> w.pow(2).sum().backward()
+        >>> norm = flow.nn.utils.get_total_norm([w.grad])
+        >>> flow.nn.utils.clip_grads_with_norm_([w], 1.0, norm)
+        >>> w.grad
+        tensor([0.6000, 0.8000], dtype=oneflow.float32)
+    """
+    grads = _gradients(parameters)
+    if grads:
+        with no_grad():
+            _scale_by_norm(_by_place(grads), total_norm.value, max_norm)
 
 
 def _by_place(grads: list[Tensor]) -> list[list[Tensor]]:

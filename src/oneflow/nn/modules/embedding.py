@@ -72,6 +72,18 @@ class _Table(Module):
             with no_grad():
                 self.weight[self.padding_idx] = 0
 
+    @classmethod
+    def _of_vectors(cls, vectors: Tensor, freeze: bool, **options: Any) -> Self:
+        if vectors.ndim != 2:
+            raise AssertionError(
+                f"`embeddings` must have 2 dimensions, [number, size], got {list(vectors.shape)}"
+            )
+        rows, columns = vectors.shape
+        options["_weight"] = vectors
+        table = cls(rows, columns, **options)
+        table.weight.requires_grad_(not freeze)
+        return table
+
     def extra_repr(self) -> str:
         return self._repr_of(_REPR_OPTIONS)
 
@@ -150,19 +162,15 @@ class Embedding(_Table):
         sparse: bool = False,
     ) -> Self:
         """An embedding with the given vectors; with `freeze` they do not learn."""
-        rows, columns = embeddings.shape
-        embedding = cls(
-            rows,
-            columns,
-            padding_idx,
-            max_norm,
-            norm_type,
-            scale_grad_by_freq,
-            sparse,
+        return cls._of_vectors(
             embeddings,
+            freeze,
+            padding_idx=padding_idx,
+            max_norm=max_norm,
+            norm_type=norm_type,
+            scale_grad_by_freq=scale_grad_by_freq,
+            sparse=sparse,
         )
-        embedding.weight.requires_grad_(not freeze)
-        return embedding
 
     def forward(self, input: Tensor) -> Tensor:
         return functional.embedding(
@@ -228,6 +236,32 @@ class EmbeddingBag(_Table):
         )
         self.mode = mode
         self.include_last_offset = include_last_offset
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        embeddings: Tensor,
+        freeze: bool = True,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        mode: str = "mean",
+        sparse: bool = False,
+        include_last_offset: bool = False,
+        padding_idx: int | None = None,
+    ) -> Self:
+        """Bags of the given vectors; with `freeze` they do not learn."""
+        return cls._of_vectors(
+            embeddings,
+            freeze,
+            max_norm=max_norm,
+            norm_type=norm_type,
+            scale_grad_by_freq=scale_grad_by_freq,
+            mode=mode,
+            sparse=sparse,
+            include_last_offset=include_last_offset,
+            padding_idx=padding_idx,
+        )
 
     def forward(
         self,

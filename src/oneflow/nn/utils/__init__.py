@@ -22,4 +22,6 @@ from oneflow.nn.utils.weight_norm import (
 from oneflow.optim.gradient_clipping import (
     clip_grad_norm_ as clip_grad_norm_,
     clip_grad_value_ as clip_grad_value_,
+    clip_grads_with_norm_ as clip_grads_with_norm_,
+    get_total_norm as get_total_norm,
 )

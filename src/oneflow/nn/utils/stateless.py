@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from oneflow.functional.shape.concat import stack
 from oneflow.module.module import Module
 from oneflow.tensor.tensor import Tensor
 
@@ -46,6 +47,55 @@ def functional_call(
     arguments = () if args is None else args if isinstance(args, tuple) else (args,)
     with _replaced(module, given, tie_weights, strict):
         return module(*arguments, **(kwargs or {}))
+
+
+def stack_module_state(
+    models: Sequence[Module],
+) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+    """Return the parameters and the buffers of models of one kind, stacked by name.
+
+    With `vmap` and `functional_call` they run as one model, an ensemble.
+
+    Args:
+        models: modules of one class with the same shapes.
+
+    Returns:
+        Two dictionaries of tensors with a further first dimension, as long as `models`; those of
+        parameters are leaves that require grad where the parameters do.
+
+    Raises:
+        RuntimeError: there are no models, or they differ in class, in training mode or in which
+            parameters require grad.
+
+    Example:
+        >>> import oneflow as flow
+        >>> models = [flow.nn.Linear(2, 3) for _ in range(4)]
+        >>> parameters, buffers = flow.func.stack_module_state(models)
+        >>> parameters["weight"].shape
+        oneflow.Size([4, 3, 2])
+    """
+    if not models:
+        raise RuntimeError("stack_module_state: expected at least one model, got 0")
+    kinds = sorted({type(each).__name__ for each in models})
+    if len(kinds) > 1 or len({each.training for each in models}) > 1:
+        raise RuntimeError(
+            "stack_module_state: expected models of one class, all training or none, got "
+            f"{', '.join(kinds)}"
+        )
+    given = [dict(each.named_parameters()) for each in models]
+    parameters = _stacked(given)
+    for name, stacked in parameters.items():
+        requires_grad = {each[name].requires_grad for each in given}
+        if len(requires_grad) > 1:
+            raise RuntimeError(
+                f"stack_module_state: `{name}` requires grad in some of the models only"
+            )
+        stacked.requires_grad_(requires_grad.pop())
+    return parameters, _stacked([dict(each.named_buffers()) for each in models])
+
+
+def _stacked(states: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
+    return {name: stack([each[name].detach() for each in states]) for name in states[0]}
 
 
 def _merged(dicts: Mapping[str, Tensor] | Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:

@@ -25,4 +25,7 @@ from oneflow.optim.lr_scheduler.functions import (
     MultiplicativeLR as MultiplicativeLR,
 )
 from oneflow.optim.lr_scheduler.plateau import ReduceLROnPlateau as ReduceLROnPlateau
-from oneflow.optim.lr_scheduler.scheduler import LRScheduler as LRScheduler
+from oneflow.optim.lr_scheduler.scheduler import (
+    LRScheduler as LRScheduler,
+    LRScheduler as _LRScheduler,
+)

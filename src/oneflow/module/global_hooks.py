@@ -1,0 +1,63 @@
+"""Hooks of all modules: `oneflow.nn.modules.module.register_module_forward_hook` and its like."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from oneflow.module.hooks import GLOBAL_HOOKS, HooksMixin, KeywordHook, RemovableHandle
+
+
+def register_module_forward_pre_hook(hook: Callable) -> RemovableHandle:
+    """Call ``hook(module, args)`` before the `forward` of every module.
+
+    What it returns (not None) replaces the arguments. It runs before the module's own hooks.
+    """
+    return _register("_forward_pre_hooks", KeywordHook(hook, with_kwargs=False))
+
+
+def register_module_forward_hook(
+    hook: Callable, *, with_kwargs: bool = False, always_call: bool = False
+) -> RemovableHandle:
+    """Call ``hook(module, args, output)`` after the `forward` of every module.
+
+    What it returns (not None) replaces the output. It runs before the module's own hooks.
+
+    Args:
+        hook: with `with_kwargs` it is called as ``hook(module, args, kwargs, output)``.
+        with_kwargs: pass keyword arguments too.
+        always_call: call it also when `forward` raised.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from oneflow.nn.modules.module import register_module_forward_hook
+        >>> def show(module, args, output):
+        ...     print(type(module).__name__, list(output.shape))
+        >>> with register_module_forward_hook(show):
+        ...     _ = flow.nn.Sequential(flow.nn.Linear(2, 3), flow.nn.ReLU())(flow.ones(1, 2))
+        Linear [1, 3]
+        ReLU [1, 3]
+        Sequential [1, 3]
+    """
+    return _register("_forward_hooks", KeywordHook(hook, with_kwargs, always_call))
+
+
+def register_module_full_backward_pre_hook(hook: Callable) -> RemovableHandle:
+    """Call ``hook(module, grad_output)`` when gradients of a module's outputs are known.
+
+    What it returns (not None) replaces them.
+    """
+    return _register("_backward_pre_hooks", hook)
+
+
+def register_module_full_backward_hook(hook: Callable) -> RemovableHandle:
+    """Call ``hook(module, grad_input, grad_output)`` when those of its inputs are known.
+
+    What it returns (not None) replaces `grad_input`.
+    """
+    return _register("_backward_hooks", hook)
+
+
+def _register(kind: str, hook: Callable) -> RemovableHandle:
+    # From now on all modules look for hooks.
+    HooksMixin._has_call_hooks = True
+    return GLOBAL_HOOKS[kind].register(hook)
