@@ -12,23 +12,20 @@ import sys
 MODULE = "oneflow.distributed.launch"
 
 
-def is_launcher() -> bool:
-    """Return whether Python was started with ``-m oneflow.distributed.launch``.
-
-    ``-m oneflow launch`` is the same; its first argument is taken away.
-    """
+def launcher_arguments() -> list[str] | None:
+    """Return the arguments of the launcher, or None if Python was not started to run it."""
     if sys.argv[:1] != ["-m"]:
-        return False
+        return None
     # While Python looks for the module, "-m" stands for its name, which comes before its arguments.
     module = sys.orig_argv[-len(sys.argv)].removeprefix("-m")
-    if module == "oneflow" and sys.argv[1:2] == ["launch"]:
-        del sys.argv[1]
-        return True
-    return module == MODULE
+    if module == MODULE:
+        return sys.argv[1:]
+    return sys.argv[2:] if module == "oneflow" and sys.argv[1:2] == ["launch"] else None
 
 
-if is_launcher():
+arguments = launcher_arguments()
+if arguments is not None:
     from oneflow.control_plane.launcher.command import main
 
-    sys.argv[0] = MODULE
+    sys.argv = [MODULE, *arguments]
     sys.exit(main())
