@@ -115,3 +115,11 @@ assert "torch" not in sys.modules
 )
 def test_generated_files_are_current(tool: str):
     assert_succeeded(run_python(f"tools/{tool}", "--check"))
+
+
+@pytest.mark.xdist_group("grouped")
+def test_groups_of_tests_are_formed(request):
+    """What is made once for a group would be made by every worker otherwise."""
+    if "PYTEST_XDIST_WORKER" not in os.environ or not request.config.getvalue("loadgroup"):
+        pytest.skip("one process runs all tests")
+    assert request.node.nodeid.endswith("@grouped")
