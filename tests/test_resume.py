@@ -1,5 +1,6 @@
 """A run that is stopped and resumed in another process equals one that is not, to the last bit."""
 
+import functools
 import os
 import subprocess
 import sys
@@ -47,10 +48,19 @@ def assert_same_bits(one, other, path=""):
         assert one == other, path
 
 
+@pytest.fixture(scope="module")
+def uninterrupted(tmp_path_factory):
+    """A function from a number of workers to what a run that is not stopped leaves, made once."""
+    return functools.cache(
+        lambda workers: train(tmp_path_factory.mktemp("runs") / "whole", STEPS, workers)
+    )
+
+
 @pytest.mark.multiprocess
+@pytest.mark.xdist_group("resumed_runs")
 @pytest.mark.parametrize(("stop", "workers"), [(4, 0), (6, 0), (7, 2)])
-def test_a_resumed_run_equals_an_uninterrupted_one(tmp_path, stop, workers):
-    whole, losses = train(tmp_path / "whole", STEPS, workers)
+def test_a_resumed_run_equals_an_uninterrupted_one(tmp_path, uninterrupted, stop, workers):
+    whole, losses = uninterrupted(workers)
     _, before = train(tmp_path / "first", stop, workers)
     resumed, after = train(tmp_path / "second", STEPS, workers, tmp_path / "first" / "checkpoint")
     assert before + after == losses

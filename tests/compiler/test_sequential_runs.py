@@ -6,7 +6,7 @@ import pytest
 
 import oneflow as flow
 from oneflow.base.device import CPU
-from oneflow.compiler import sequential_runs
+from oneflow.compiler import loaded_executable, sequential_runs
 from oneflow.compiler.export import ImportedProgram, to_bytes
 from oneflow.compiler.loaded_executable import LoadedExecutable
 from oneflow.compiler.sequential_runs import SequentialRuns
@@ -34,6 +34,14 @@ def trims(monkeypatch):
     return counted
 
 
+@pytest.fixture
+def limit(monkeypatch):
+    """The working memory of programs that take turns: less than otherwise, for small ones."""
+    for module in (sequential_runs, loaded_executable):
+        monkeypatch.setattr(module, "LARGE", 2**20)
+    return 2**20
+
+
 def compiled(rows):
     """A program that writes down `rows` rows of 4 KiB before it adds them up."""
 
@@ -44,8 +52,8 @@ def compiled(rows):
     return jax.jit(running_sum).lower(jax.ShapeDtypeStruct((1024,), "float32")).compile()
 
 
-def test_only_large_programs_take_turns():
-    small, large = compiled(16), compiled(sequential_runs.LARGE // 4096 + 1)
+def test_only_large_programs_take_turns(limit):
+    small, large = compiled(16), compiled(limit // 4096 + 1)
     assert LoadedExecutable(small, CPU, has_donation=False).sequential_runs is None
     loaded = LoadedExecutable(large, CPU, has_donation=False)
     assert loaded.sequential_runs is not None
@@ -99,22 +107,22 @@ def graph_and_step(x):
     return value, step.executable
 
 
-def test_a_graph_with_much_working_memory_is_right():
-    x = flow.rand(sequential_runs.LARGE // 4096 + 1, 1024)
+def test_a_graph_with_much_working_memory_is_right(limit):
+    x = flow.rand(limit // 4096 + 1, 1024)
     value, executable = graph_and_step(x)
     assert executable._loaded.sequential_runs is not None
     assert value == pytest.approx(flow.cumsum(x + 1, dim=0).sum().item(), rel=1e-4)
 
 
-def test_programs_on_placements_do_not_wait():
-    x = flow.ones(sequential_runs.LARGE // 4096 + 1, 1024)
+def test_programs_on_placements_do_not_wait(limit):
+    x = flow.ones(limit // 4096 + 1, 1024)
     placed = x.to_global(flow.placement("cpu", [0]), flow.sbp.broadcast)
     _, executable = graph_and_step(placed)
     assert executable._loaded.sequential_runs is None
 
 
-def test_saved_programs_take_turns_too(trims):
-    x = flow.rand(sequential_runs.LARGE // 4096 + 1, 1024)
+def test_saved_programs_take_turns_too(trims, limit):
+    x = flow.rand(limit // 4096 + 1, 1024)
     value, executable = graph_and_step(x)
     trims.clear()
     saved = ImportedProgram(

@@ -6,7 +6,6 @@ import os
 import socket
 import subprocess
 import sys
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,7 +20,6 @@ class Outcome:
     code: int
     output: str
     error: str
-    seconds: float
 
 
 def environment(**changes: str) -> dict[str, str]:
@@ -37,10 +35,10 @@ def free_port() -> int:
         return probe.getsockname()[1]
 
 
-def launch(
+def start(
     program: str, *arguments: str, processes: int = 2, options: tuple[str, ...] = (), **changes: str
-) -> Outcome:
-    """Run a program under the launcher; `changes` are environment variables."""
+) -> subprocess.Popen[str]:
+    """Start a program under the launcher; `changes` are environment variables."""
     command = [
         sys.executable,
         "-m",
@@ -51,16 +49,31 @@ def launch(
         str(PROGRAMS / program),
         *arguments,
     ]
-    begin = time.monotonic()
-    run = subprocess.run(
+    return subprocess.Popen(
         command,
         env=environment(**changes),
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
-        timeout=240,
-        check=False,
     )
-    return Outcome(run.returncode, run.stdout, run.stderr, time.monotonic() - begin)
+
+
+def finish(job: subprocess.Popen[str]) -> Outcome:
+    """Wait for a job; one that hangs is killed."""
+    with job:
+        try:
+            output, error = job.communicate(timeout=240)
+        except subprocess.TimeoutExpired:
+            job.kill()
+            raise
+    return Outcome(job.returncode, output, error)
+
+
+def launch(
+    program: str, *arguments: str, processes: int = 2, options: tuple[str, ...] = (), **changes: str
+) -> Outcome:
+    """Run a program under the launcher; `changes` are environment variables."""
+    return finish(start(program, *arguments, processes=processes, options=options, **changes))
 
 
 def assert_succeeds(program: str, *arguments: str, processes: int = 2, **changes: str) -> Outcome:
