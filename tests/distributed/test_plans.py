@@ -35,7 +35,8 @@ def assert_losses_are_right(kind, graph, inputs):
 
 @pytest.mark.parametrize("plan", ONE_PLACEMENT)
 @pytest.mark.parametrize("kind", MODELS)
-def test_losses_on_one_placement(kind, plan):
+def test_losses_on_one_placement(kind, plan, sample):
+    sample.take(f"losses of {kind} {plan}", one_in=3)
     placement, strategy, zero = ONE_PLACEMENT[plan]
     model, optimizer, inputs = seeded(kind)
     sbp = plans.lay(kind, model, placement, strategy)
@@ -66,7 +67,8 @@ class Pipeline(plans.Training):
 
 
 @pytest.mark.parametrize("kind", MODELS)
-def test_losses_of_a_pipeline(kind):
+def test_losses_of_a_pipeline(kind, sample):
+    sample.take(f"losses of a pipeline of {kind}", one_in=2)
     second, late = SECOND_STAGE[kind]
     model, optimizer, inputs = seeded(kind)
     model.to_global(FIRST, B)
@@ -82,6 +84,7 @@ def test_losses_of_a_pipeline(kind):
 
 @pytest.mark.multiprocess
 @pytest.mark.xdist_group("processes")
-def test_losses_of_ddp():
-    expected = {kind: one_device_losses(kind) for kind in MODELS}
+def test_losses_of_ddp(sample):
+    kinds = sample.choose(list(MODELS), 1, "losses of ddp")
+    expected = {kind: one_device_losses(kind) for kind in kinds}
     assert_succeeds("ddp_losses.py", json.dumps(expected))

@@ -60,7 +60,8 @@ def _family(name: str) -> list[str]:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_names_and_shapes(family: str) -> None:
+def test_names_and_shapes(family: str, sample: Sample) -> None:
+    sample.take(f"names and shapes of {family}", one_in=2)
     for name in _family(family):
         options = {"pretrained_backbone": False} if _has_backbone(name) else {}
         with planning():  # nothing is allocated
@@ -107,7 +108,7 @@ def _twins() -> list[str]:
 @pytest.mark.parametrize("name", [name for name in _twins() if name in REPRESENTATIVES])
 def test_representative_equals_twin(name: str, sample: Sample) -> None:
     if name != "resnet18":
-        sample.take(name, one_in=6)
+        sample.take(name, one_in=9)
     _check_twin(name, REPRESENTATIVES[name])
 
 
@@ -128,7 +129,7 @@ def _check_twin(name: str, size: int) -> None:
 @pytest.mark.parametrize("name", [name for name in _twins() if name in REPRESENTATIVES])
 def test_training_step_equals_twin(name: str, sample: Sample) -> None:
     """Batches are normalized by their own statistics; only what is drawn at random is left out."""
-    sample.take(f"training {name}", one_in=12)
+    sample.take(f"training {name}", one_in=18)
     size = REPRESENTATIVES[name]
     reference, images = twin(name), torch.randn(4, 3, size, size)
     calibrate(reference, images)

@@ -53,7 +53,7 @@ def outcome(module: Module, inputs: list[Tensor], place: Any) -> list[np.ndarray
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("row", [*ACTIVATIONS, *LAYERS, *PADDING, *SPATIAL, *LOSSES], ids=str)
 def test_global_modules_give_what_local_ones_give(row: Row, way: str, sample: Sample):
-    sample.take(f"{row}{way}", one_in=24)
+    sample.take(f"{row}{way}", one_in=36)
     module = row.make(flow).double()
     twin = copy.deepcopy(module)
     inputs = [to_flow(each) for each in row.inputs]

@@ -247,7 +247,7 @@ def explained(name):
 
 @pytest.mark.parametrize("names", GROUPS, ids=lambda names: f"{names[0]}-{names[-1]}")
 def test_linearity(recorded, names, sample):
-    sample.take(names[0], one_in=6)
+    sample.take(names[0], one_in=8)
     cases = [case for name in names for case in recorded.get(name, ())]
     problems, searched = verdicts(cases)
     for (name, operands), found in searched.items():

@@ -29,8 +29,8 @@ from tests.samples.table import Case, Operator, TensorSample, grown, operators
 from tests.sampling import Sample
 
 ROWS = list(operators())
-# Of the first cases some each day.
-GRADIENT_CASES, DAILY_GRADIENT_CASES = 5, 3
+# Of the first cases one each day.
+GRADIENT_CASES, DAILY_GRADIENT_CASES = 5, 1
 # Families of elementwise operators and reductions: loops for which XLA writes code of its own.
 _VECTORISED = (
     "activations",
@@ -182,7 +182,7 @@ def _gradient_problem(
 @every_operator
 def test_one_program_gives_one_answer(row: Operator, sample: Sample) -> None:
     """Op by op, as one executable, and without a compiler, a program gives the same values."""
-    sample.take(row.name, one_in=12)
+    sample.take(row.name, one_in=16)
     case = row.cases[0]
     dtype = next(iter(row.gradient_dtypes), row.dtypes[0])
     if not row.values:
@@ -222,7 +222,7 @@ def _forward_and_backward(row: Operator, case: Case, dtype: str) -> list[Tensor]
 )
 def test_large_tensors_are_torchs_as_one_executable(row: Operator, sample: Sample) -> None:
     """What users get once a program is hot, at sizes at which all of its code is vectorised."""
-    sample.take(row.name, one_in=6)
+    sample.take(row.name, one_in=8)
     case, dtype = grown(row.cases[0]), row.dtypes[0]
     if case is None:
         pytest.skip("its samples cannot grow")

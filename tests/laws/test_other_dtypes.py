@@ -12,6 +12,7 @@ import pytest
 from tests.laws.test_operators import ROWS, _gradient_problem, _outcome, _quiet_torch
 from tests.oracle import FLOW, TORCH, difference, eager_mode
 from tests.samples.table import Case, Operator
+from tests.sampling import Sample
 
 CASES = 2
 DTYPES = ("complex128", "int64")
@@ -58,7 +59,8 @@ def _complex_gradient_problem(row: Operator, case: Case) -> str | None:
         for family, row in ROWS
     ],
 )
-def test_other_dtypes_are_refused_or_give_torchs_results(row: Operator) -> None:
+def test_other_dtypes_are_refused_or_give_torchs_results(row: Operator, sample: Sample) -> None:
+    sample.take(f"other dtypes of {row.name}", one_in=2)
     problems = []
     with eager_mode("cold"):
         for dtype in DTYPES:

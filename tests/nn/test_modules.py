@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from tests.nn.twins import assert_twins_agree, random_array, twin
+from tests.sampling import Sample
 
 X = random_array(3, 4)
 IMAGES = random_array(2, 4, 3, 3)
@@ -160,7 +161,8 @@ LOSSES = [
 
 
 @pytest.mark.parametrize("module", [*ACTIVATIONS, *LAYERS, *PADDING, *SPATIAL, *LOSSES], ids=str)
-def test_module_is_pytorchs(module: Row) -> None:
+def test_module_is_pytorchs(module: Row, sample: Sample) -> None:
+    sample.take(str(module), one_in=2)
     mine, theirs = twin(module.make)
     described = repr(theirs)
     if "Norm" in module.name:  # Newer PyTorch also tells whether there is a bias.

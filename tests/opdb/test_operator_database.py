@@ -14,9 +14,11 @@ from tests.sampling import Sample
 PARTS = 100
 
 
+# One process imports the database.
+@pytest.mark.xdist_group("opdb")
 @pytest.mark.parametrize("part", range(PARTS))
 def test_part_agrees_but_for_the_listed_samples(part: int, sample: Sample) -> None:
-    sample.take(f"opdb {part}", 10)
+    sample.take(f"opdb {part}", 15)
     # Only now: the database takes seconds to import.
     checks = importlib.import_module("tests.opdb.checks")
     expected = importlib.import_module("tests.opdb.expected")

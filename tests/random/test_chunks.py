@@ -11,6 +11,7 @@ import oneflow as flow
 from oneflow.runtime import chunked_draws
 from oneflow.runtime.cold import COLD
 from oneflow.runtime.eager import SETTINGS
+from tests.sampling import Sample
 
 DRAWS: dict[str, Callable[[int], flow.Tensor]] = {
     "normal": lambda size: flow.randn(size),
@@ -27,8 +28,9 @@ DRAWS: dict[str, Callable[[int], flow.Tensor]] = {
 @pytest.mark.parametrize("name", DRAWS)
 @pytest.mark.parametrize("size", [0, 1, 7, 4099])
 def test_chunks_have_the_bits_of_the_whole(
-    name: str, size: int, monkeypatch: pytest.MonkeyPatch
+    name: str, size: int, monkeypatch: pytest.MonkeyPatch, sample: Sample
 ) -> None:
+    sample.take(f"chunks of {size} {name}", one_in=2)
     monkeypatch.setattr(chunked_draws, "_CHUNK", 1024)
     chunked_draws._chunk_executable.cache_clear()
 

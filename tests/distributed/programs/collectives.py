@@ -1,15 +1,20 @@
-"""Every function of `flow.comm`, for two or more processes; each checks what it got."""
+"""Every function of `flow.comm`, for two or more processes; each checks what it got.
+
+Takes the names of the dtypes to try, all unless any are given.
+"""
 
 import functools
 import operator
+import sys
 
 import numpy as np
 
 import oneflow as flow
-from oneflow.base.dtype import ALL_DTYPES
+from oneflow.base.dtype import ALL_DTYPES, dtype_named
 
 rank, size = flow.env.get_rank(), flow.env.get_world_size()
 RANKS = range(size)
+DTYPES = [*map(dtype_named, sys.argv[1:])] or ALL_DTYPES
 assert size > 1
 
 
@@ -37,7 +42,7 @@ def check_all_reduce():
 
 
 def check_every_dtype():
-    for dtype in ALL_DTYPES:
+    for dtype in DTYPES:
         parts = [flow.tensor([each, 0, 1]).to(dtype) for each in RANKS]
         own, whole = parts[rank], flow.cat(parts)
         total, copies = functools.reduce(operator.add, parts), [own] * size
