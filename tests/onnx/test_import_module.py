@@ -195,7 +195,32 @@ def test_branches_and_loops_read_values_around_them():
     y, every = module(x, flow.tensor(False), flow.tensor(3))
     assert y.tolist() == [2.0, 4.0]
     assert every.tolist() == [[0.0, 0.0], [1.0, 2.0], [2.0, 4.0]]
-    assert module(c=flow.tensor(True), x=x, k=flow.tensor(0))[0].tolist() == [2.0, 4.0]
+    y, every = module(c=flow.tensor(True), x=x, k=flow.tensor(0))
+    assert y.tolist() == [2.0, 4.0]
+    assert every.shape == (0, 2)
+
+
+def test_loops_without_steps_give_rows_of_their_type():
+    model = parsed("""g (float[n, 3] x, float[m] z, int64 k) => (int64[a, b, c] rows, float[d] y) {
+        rows = Loop (k, ) <
+            body = l (int64 i, bool go) => (bool on, int64[n, w] row) {
+                on = Identity(go)
+                pair = Concat <axis = 1> (x, x)
+                row = Cast <to = 7> (pair)
+            }
+        >
+        start = Constant <value = float {0}> ()
+        last, y = Scan <
+            num_scan_inputs = 1,
+            body = s (float total, float item) => (float next, float seen) {
+                next = Add(total, item)
+                seen = Identity(next)
+            }
+        > (start, z)
+    }""")
+    rows, totals = from_onnx(model)(flow.ones(2, 3), flow.ones(0), flow.tensor(0))
+    assert (rows.shape, rows.dtype) == ((0, 2, 6), flow.int64)
+    assert (totals.shape, totals.dtype) == ((0,), flow.float32)
 
 
 def test_float8_weights_are_dequantised():

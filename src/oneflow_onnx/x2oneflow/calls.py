@@ -10,11 +10,14 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
+import oneflow as flow
 import oneflow_onnx.x2oneflow.operators  # noqa: F401  (fills the table of operators)
 from oneflow_onnx.x2oneflow.execution import run_step
 from oneflow_onnx.x2oneflow.operators.control_flow import repeat, scan_slices
 from oneflow_onnx.x2oneflow.plan import Planner, Step
 from oneflow_onnx.x2oneflow.values import Value
+
+_LoopStep = Callable[[Sequence[Value]], list[Value]]
 
 
 def call(
@@ -69,9 +72,11 @@ def loop(
         >>> loop(lambda step, go_on, x, y: (go_on, x * y), 3, None, [1.0], [2.0])
         8.0
     """
-    results = repeat(
-        lambda values: _several(body(*values, *around)), trips, condition, carried, rows
-    )
+
+    def step(values: Sequence[Value]) -> list[Value]:
+        return _several(body(*values, *around))
+
+    results = repeat(step, trips, condition, carried, rows, _examples(step, rows))
     return results[0] if len(results) == 1 else results
 
 
@@ -100,10 +105,27 @@ def scan(
         >>> scan(lambda total, x: total + x, [flow.tensor(0)], [flow.tensor([1, 2, 3])]).item()
         6
     """
-    results = scan_slices(
-        lambda values: _several(body(*values, *around)), state, scanned, rows, **attributes
-    )
+
+    def step(values: Sequence[Value]) -> list[Value]:
+        return _several(body(*values, *around))
+
+    examples = _examples(step, rows)
+    results = scan_slices(step, state, scanned, rows, **attributes, examples=examples)
     return results[0] if len(results) == 1 else results
+
+
+def _examples(step: _LoopStep, rows: int) -> _LoopStep:
+    """A function that takes one step for its rows, of which only the types matter."""
+
+    def rows_like_those(values: Sequence[Value]) -> list[Value]:
+        try:
+            with flow.no_grad():
+                return step(values)[-rows:]
+        except (IndexError, RuntimeError):
+            # The step reads the first of no rows: what it would give is not known.
+            return [np.zeros((), np.float32)] * rows
+
+    return rows_like_those
 
 
 def _several(result: Any) -> list[Value]:

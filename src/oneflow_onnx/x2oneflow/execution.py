@@ -11,6 +11,7 @@ import oneflow as flow
 from oneflow_onnx.x2oneflow.plan import Plan, Step
 from oneflow_onnx.x2oneflow.reference import reference_evaluator
 from oneflow_onnx.x2oneflow.registry import Evaluation
+from oneflow_onnx.x2oneflow.subgraph_types import example_outputs
 from oneflow_onnx.x2oneflow.values import Value, as_host, as_tensor, fits_tensor
 
 
@@ -125,14 +126,25 @@ def _facts(step: Step, known: dict[str, Value], training: bool) -> dict[str, Any
     if not step.context:
         return {}
 
-    def run_graph(plan: Plan, inputs: Sequence[Value]) -> list[Value]:
+    def read_by(plan: Plan, inputs: Sequence[Value]) -> dict[str, Value]:
         around = {name: known[name] for name in plan.free_names() if name in known}
-        return run_plan(plan, {**around, **dict(zip(plan.inputs, inputs, strict=True))}, training)
+        return {**around, **dict(zip(plan.inputs, inputs, strict=True))}
+
+    def run_graph(plan: Plan, inputs: Sequence[Value]) -> list[Value]:
+        return run_plan(plan, read_by(plan, inputs), training)
+
+    def example_rows(plan: Plan, inputs: Sequence[Value], count: int) -> list[Value]:
+        assert plan.graph is not None
+        values = read_by(plan, inputs)
+        like = next((each for each in values.values() if isinstance(each, flow.Tensor)), None)
+        rows = example_outputs(plan.graph, plan.opsets, values)[-count:]
+        return [each if like is None else as_tensor(each, like) for each in rows]
 
     facts: dict[str, Any | Callable[..., Any]] = {
         "training": training,
         "n_outputs": len(step.node.output),
         "run_graph": run_graph,
+        "example_rows": example_rows,
         "opset": step.opset,
     }
     return {name: facts[name] for name in step.context}

@@ -71,13 +71,20 @@ class Step:
 
 @dataclass(eq=False)
 class Plan:
-    """A graph or a function: inputs, steps in an order that can be executed, outputs, constants."""
+    """A graph or a function: inputs, steps in an order that can be executed, outputs, constants.
+
+    Attributes:
+        graph: a subgraph in ONNX; None for a model or a function.
+        opsets: versions of operator sets by domain.
+    """
 
     name: str
     inputs: list[str]
     outputs: list[str]
     steps: list[Step]
     constants: dict[str, np.ndarray] = field(default_factory=dict)
+    graph: onnx.GraphProto | None = None
+    opsets: Mapping[str, int] = field(default_factory=dict)
 
     def free_names(self) -> set[str]:
         """The names of values that come from around this graph."""
@@ -153,7 +160,8 @@ class Planner:
 
     def plan_graph(self, graph: onnx.GraphProto, opsets: Mapping[str, int], level: int) -> Plan:
         """Return the plan of `graph`, which is `level` levels inside the model."""
-        plan = Plan(graph.name, [i.name for i in graph.input], [o.name for o in graph.output], [])
+        inputs, outputs = ([each.name for each in x] for x in (graph.input, graph.output))
+        plan = Plan(graph.name, inputs, outputs, [], graph=graph if level else None, opsets=opsets)
         for tensor in graph.initializer:
             plan.constants[tensor.name] = _host_array(tensor)
         for sparse in graph.sparse_initializer:

@@ -9,7 +9,7 @@ from enum import Enum, auto
 from typing import Any
 
 # Facts about a call that an operator's function may ask for by the name of a parameter.
-CONTEXT = ("training", "n_outputs", "run_graph", "opset")
+CONTEXT = ("training", "n_outputs", "run_graph", "example_rows", "opset")
 
 # Attributes of old operator sets that told memory planners something.
 _IGNORED_ATTRIBUTES = {"consumed_inputs"}

@@ -16,6 +16,8 @@ from oneflow_onnx.x2oneflow.values import Value, as_tensor, integer, number
 _MOST_ITERATIONS = 10**6
 
 RunGraph = Callable[[Plan, Sequence[Value]], list[Value]]
+# From a subgraph, its inputs and the number of its last results to values like these.
+ExampleRows = Callable[[Plan, Sequence[Value], int], list[Value]]
 # The body of a loop, from its inputs to its results.
 Step = Callable[[Sequence[Value]], list[Value]]
 
@@ -35,6 +37,7 @@ def loop(
     *carried: Value,
     body: Plan,
     run_graph: RunGraph,
+    example_rows: ExampleRows,
 ) -> tuple[Value, ...]:
     """Run a subgraph until its condition fails, at most `trips` times.
 
@@ -42,11 +45,23 @@ def loop(
     its values of all iterations, stacked.
     """
     rows = len(body.outputs) - 1 - len(carried)
-    return repeat(lambda values: run_graph(body, values), trips, condition, carried, rows)
+    return repeat(
+        lambda values: run_graph(body, values),
+        trips,
+        condition,
+        carried,
+        rows,
+        lambda values: example_rows(body, values, rows),
+    )
 
 
 def repeat(
-    step: Step, trips: Value, condition: Value, carried: Sequence[Value], rows: int
+    step: Step,
+    trips: Value,
+    condition: Value,
+    carried: Sequence[Value],
+    rows: int,
+    examples: Step | None = None,
 ) -> tuple[Value, ...]:
     """Take steps until their condition fails, at most `trips`.
 
@@ -57,6 +72,8 @@ def repeat(
         condition: whether to take the first step; None: it is taken.
         carried: the values before the first step.
         rows: how many rows a step gives.
+        examples: from the inputs of a step to rows like those that it gives, for loops without
+            steps; None: their rows are float32 and have no further dimensions.
 
     Returns:
         The values after the last step, and the rows of all steps, stacked.
@@ -78,7 +95,17 @@ def repeat(
         iteration += 1
         if iteration > _MOST_ITERATIONS:
             raise ValueError(f"a loop runs for more than {_MOST_ITERATIONS} iterations")
+    if rows and not iteration and examples is not None:
+        start = [np.asarray(0, np.int64), np.asarray(go_on), *state]
+        return (*state, *(_none_of(each, 0) for each in examples(start)))
     return (*state, *(_stack(values, 0) for values in stacks))
+
+
+def _none_of(example: Value, axis: int) -> Value:
+    """No values like this one, stacked."""
+    if isinstance(example, np.ndarray):
+        return np.stack([example], axis).take([], axis)
+    return flow.narrow(flow.unsqueeze(example, axis), axis, 0, 0)
 
 
 def _stack(values: list[Value], axis: int) -> Value:
@@ -97,6 +124,7 @@ def scan_batches(
     num_scan_inputs: int,
     directions: Sequence[int] | None = None,
     run_graph: RunGraph,
+    example_rows: ExampleRows,
 ) -> tuple[Value, ...]:
     """Scan every entry of a batch, before operator set 9."""
     lengths, *rest = operands
@@ -114,6 +142,7 @@ def scan_batches(
                 num_scan_inputs=num_scan_inputs,
                 scan_input_directions=directions,
                 run_graph=run_graph,
+                example_rows=example_rows,
             )
         )
     return tuple(_stack(list(parts), 0) for parts in zip(*results, strict=True))
@@ -129,6 +158,7 @@ def scan(
     scan_output_axes: Sequence[int] | None = None,
     scan_output_directions: Sequence[int] | None = None,
     run_graph: RunGraph,
+    example_rows: ExampleRows,
 ) -> tuple[Value, ...]:
     """Run a subgraph for every slice of the scanned operands, with a state that it carries on."""
     count = len(operands) - num_scan_inputs
@@ -142,6 +172,7 @@ def scan(
         scan_input_directions,
         scan_output_axes,
         scan_output_directions,
+        lambda values: example_rows(body, values, rows),
     )
 
 
@@ -154,8 +185,12 @@ def scan_slices(
     scan_input_directions: Sequence[int] | None = None,
     scan_output_axes: Sequence[int] | None = None,
     scan_output_directions: Sequence[int] | None = None,
+    examples: Step | None = None,
 ) -> tuple[Value, ...]:
-    """Take a step for every slice of `scanned`; return the last state, and the rows, stacked."""
+    """Take a step for every slice of `scanned`; return the last state, and the rows, stacked.
+
+    `examples` is as in `repeat`.
+    """
     count = len(state)
     axes = list(scan_input_axes or [0] * len(scanned))
     backwards = list(scan_input_directions or [0] * len(scanned))
@@ -172,8 +207,23 @@ def scan_slices(
             stack.append(value)
     mirrored = list(scan_output_directions or [0] * len(stacks))
     out_axes = list(scan_output_axes or [0] * len(stacks))
+    if rows and not steps and examples is not None:
+        slices = [_example_entry(value, axis) for value, axis in zip(scanned, axes, strict=True)]
+        none = [
+            _none_of(each, axis)
+            for each, axis in zip(examples([*state, *slices]), out_axes, strict=True)
+        ]
+        return (*state, *none)
     stacked = zip(stacks, out_axes, mirrored, strict=True)
     return (*state, *(_stack(s[::-1] if reverse else s, axis) for s, axis, reverse in stacked))
+
+
+def _example_entry(value: Value, axis: int) -> Value:
+    """A value like the slices of one that has none."""
+    shape = [size for dim, size in enumerate(value.shape) if dim != axis % value.ndim]
+    if isinstance(value, np.ndarray):
+        return np.zeros(shape, value.dtype)
+    return flow.zeros(*shape, dtype=value.dtype, device=value.device)
 
 
 def _entry(value: Value, axis: int, index: int) -> Value:
