@@ -122,6 +122,7 @@ SPATIAL = [
     row("AdaptiveAvgPool3d", 2, inputs=(VOLUMES,)),
     row("AdaptiveMaxPool2d", 2, inputs=(IMAGES,)),
     row("LPPool2d", 3, 2, inputs=(np.abs(IMAGES) + 0.5,)),
+    row("LPPool3d", 3, 2, inputs=(np.abs(VOLUMES) + 0.5,)),
     row("BatchNorm1d", 4, inputs=(X,)),
     row("BatchNorm2d", 4, momentum=None, inputs=(IMAGES,)),
     row("BatchNorm2d", 4, affine=False, track_running_stats=False, inputs=(IMAGES,)),

@@ -14,6 +14,16 @@ def _positive(lib, x):
     return x @ x.mH + 2 * lib.diag_embed(lib.ones_like(x[..., 0]))
 
 
+def _product_of_low_rank(name):
+    """What the factors make, which does not depend on the sample of the range."""
+
+    def product(lib, x, *args, **options):
+        u, s, v = getattr(lib, name)(x, *args, **options)
+        return (u * s[..., None, :]) @ v.mH, s
+
+    return product
+
+
 def _row(name, cases, **options):
     options.setdefault("tolerance", 50)
     options.setdefault("dtypes", _DTYPES)
@@ -21,6 +31,26 @@ def _row(name, cases, **options):
 
 
 OPERATORS = [
+    _row(
+        "svd_lowrank",
+        [
+            case(_S, 3),
+            case(_BATCH, 3, 1),
+            case(tensor(4, 2)),
+            case(_M, 2, M=_M),
+            case(_SINGULAR, 1),
+            case(_M, None, 0),
+        ],
+        call=_product_of_low_rank("svd_lowrank"),
+        grad=False,
+    ),
+    _row(
+        "pca_lowrank",
+        [case(tensor(5, 3)), case(tensor(2, 5, 3), 3, False, 1), case(_N, 2)],
+        call=_product_of_low_rank("pca_lowrank"),
+        errors=[case(_S, 4), case(_S, -1), case(_S, 2, True, -1)],
+        grad=False,
+    ),
     _row("linalg.lu", [case(_S), case(_BATCH), case(_M), case(_N)], errors=_NO_MATRIX),
     _row(
         "linalg.lu_factor",

@@ -88,6 +88,12 @@ OPERATORS = [
         dtypes=DOUBLE,
         vary_numbers=False,
     ),
+    Operator(
+        F + "lp_pool3d",
+        cases=[case(tensor(1, 2, 4, 4, 3, low=0.5, high=2.0), 3.0, 2, 1)],
+        dtypes=DOUBLE,
+        vary_numbers=False,
+    ),
     *(
         Operator(
             F + f"adaptive_{kind}_pool{dims}d",

@@ -476,3 +476,17 @@ def lp_pool2d(
         tensor([[[5.]]], dtype=oneflow.float32)
     """
     return norm_pool(input, norm_type, kernel_size, stride, ceil_mode, 2)
+
+
+@function(method=False, namespace="nn.functional")
+def lp_pool3d(
+    input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
+) -> Tensor:
+    """p-norm over windows of three spatial dimensions; arguments as for `lp_pool2d`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.functional.lp_pool3d(flow.ones(1, 2, 2, 1), 1, (2, 2, 1)).item()
+        4.0
+    """
+    return norm_pool(input, norm_type, kernel_size, stride, ceil_mode, 3)

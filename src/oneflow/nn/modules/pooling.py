@@ -330,6 +330,18 @@ class LPPool2d(_LPPool):
     _count = 2
 
 
+class LPPool3d(_LPPool):
+    """p-norm over windows of ``[N, C, D, H, W]`` or ``[C, D, H, W]``; see `LPPool2d`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.LPPool3d(2, 3, stride=2)(flow.ones(1, 2, 5, 7, 9)).shape
+        oneflow.Size([1, 2, 2, 3, 4])
+    """
+
+    _count = 3
+
+
 class _AdaptiveAvgPool(Module):
     """Average over windows chosen so that the output has a given size."""
 
