@@ -42,7 +42,6 @@ WITHOUT_EXAMPLES = {
 # So many of them that only their rule is written down.
 WITHOUT_EXAMPLES_BELOW = {
     "flowvision.datasets": "read files that have to be downloaded",
-    "flowvision.models": "parts of networks, whose classes and factories have examples",
 }
 
 

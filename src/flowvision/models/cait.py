@@ -21,6 +21,12 @@ class TalkingHeadAttention(SelfAttention):
     """Attention whose heads are mixed before and after the softmax.
 
     Source: https://arxiv.org/abs/2003.02436. Input, output and arguments as of `SelfAttention`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.models import TalkingHeadAttention
+        >>> TalkingHeadAttention(8, num_heads=2)(flow.rand(1, 6, 8)).shape
+        oneflow.Size([1, 6, 8])
     """
 
     def __init__(
@@ -50,6 +56,14 @@ class ClassAttentionLayer(TransformerBlock):
     """A transformer block that only the class token, the first, passes.
 
     Input (N, 1 + tokens, dim), output (N, 1, dim).
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.layers.attention.class_attention import ClassAttention
+        >>> from flowvision.models import ClassAttentionLayer
+        >>> layer = ClassAttentionLayer(8, ClassAttention(8, 2))
+        >>> layer(flow.rand(1, 1 + 6, 8)).shape
+        oneflow.Size([1, 1, 8])
     """
 
     def forward(self, x: Tensor) -> Tensor:

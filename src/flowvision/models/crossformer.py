@@ -33,6 +33,12 @@ class DynamicPosBias(nn.Module):
         dim: four times the number of hidden features.
         num_heads: the number of heads.
         residual: whether the hidden layers are residual branches.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.models import DynamicPosBias
+        >>> DynamicPosBias(16, num_heads=2)(flow.rand(9, 2)).shape
+        oneflow.Size([9, 2])
     """
 
     def __init__(self, dim: int, num_heads: int, residual: bool = False) -> None:
@@ -65,6 +71,12 @@ class GroupAttention(SelfAttention):
         group_size: height and width of a group.
         num_heads: the number of heads.
         **options: see `SelfAttention`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.models import GroupAttention
+        >>> GroupAttention(8, group_size=2, num_heads=2)(flow.rand(3, 4, 8)).shape
+        oneflow.Size([3, 4, 8])
     """
 
     def __init__(self, dim: int, group_size: int, num_heads: int, **options: Any) -> None:
@@ -102,6 +114,12 @@ class CrossFormerBlock(TransformerBlock):
 
     Raises:
         ValueError: if groups do not tile the grid.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.models import CrossFormerBlock
+        >>> CrossFormerBlock(8, (4, 4), num_heads=2, group_size=2)(flow.rand(1, 16, 8)).shape
+        oneflow.Size([1, 16, 8])
     """
 
     def __init__(
@@ -155,6 +173,12 @@ class CrossScaleConvs(nn.ModuleList):
 
     The first gives half of the token, the next a quarter and so on; the last as much as the one
     before it. Input (N, in_channels, H, W), output (N, H / stride * W / stride, dim).
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.models import CrossScaleConvs
+        >>> CrossScaleConvs(3, 16, kernel_sizes=(4, 8), stride=4)(flow.rand(1, 3, 16, 16)).shape
+        oneflow.Size([1, 16, 16])
     """
 
     def __init__(
@@ -175,6 +199,12 @@ class CrossScaleEmbedding(nn.Module):
     """Patches of several sizes around the same centres, embedded together.
 
     Input (N, in_chans, H, W), output (N, H / s * W / s, embed_dim), s the first patch size.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.models import CrossScaleEmbedding
+        >>> CrossScaleEmbedding((4, 8), 3, 16, norm_layer=None)(flow.rand(1, 3, 16, 16)).shape
+        oneflow.Size([1, 16, 16])
     """
 
     def __init__(
@@ -196,6 +226,12 @@ class PatchMerging(nn.Module):
     """Joins neighbouring tokens to one that is twice as long, from squares of several sizes.
 
     Input (N, height * width, dim), output (N, height / s * width / s, 2 * dim), s the first size.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.models import PatchMerging
+        >>> PatchMerging((4, 4), 8, patch_size=(2, 4))(flow.rand(1, 16, 8)).shape
+        oneflow.Size([1, 4, 16])
     """
 
     def __init__(

@@ -28,6 +28,12 @@ def img2windows(img: Tensor, H_sp: int, W_sp: int) -> Tensor:
 
     Returns:
         Tensor of shape (N * windows, H_sp * W_sp, C).
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.models import img2windows
+        >>> img2windows(flow.rand(1, 8, 4, 4), 2, 4).shape
+        oneflow.Size([2, 8, 8])
     """
     return window_partition(img.permute(0, 2, 3, 1), (H_sp, W_sp)).flatten(1, 2)
 
@@ -64,6 +70,13 @@ class LePEAttention(nn.Module):
 
     Raises:
         ValueError: if stripes do not tile the grid.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.models import LePEAttention
+        >>> attention = LePEAttention(8, resolution=4, idx=0, split_size=2, num_heads=2)
+        >>> attention(flow.rand(3, 1, 16, 8)).shape
+        oneflow.Size([1, 16, 8])
     """
 
     def __init__(
@@ -115,6 +128,12 @@ class CSWinBlock(TransformerBlock):
         qkv_bias: whether queries, keys and values have biases.
         attn_drop: the probability with which a weight of attention is dropped.
         **options: see `TransformerBlock`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.models import CSWinBlock
+        >>> CSWinBlock(8, reso=4, num_heads=2, split_size=2)(flow.rand(1, 16, 8)).shape
+        oneflow.Size([1, 16, 8])
     """
 
     def __init__(
@@ -149,6 +168,12 @@ class Merge_Block(nn.Module):
     """A convolution that halves the grid.
 
     Input (N, H * W, dim) of a square grid, output (N, H / 2 * W / 2, dim_out).
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.models import Merge_Block
+        >>> Merge_Block(8, 16)(flow.rand(1, 16, 8)).shape
+        oneflow.Size([1, 4, 16])
     """
 
     def __init__(
@@ -165,7 +190,14 @@ class Merge_Block(nn.Module):
 
 
 class Rearrange(nn.Module):
-    """Feature maps (N, C, H, W) as tokens (N, H * W, C)."""
+    """Feature maps (N, C, H, W) as tokens (N, H * W, C).
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.models import Rearrange
+        >>> Rearrange()(flow.rand(1, 8, 2, 3)).shape
+        oneflow.Size([1, 6, 8])
+    """
 
     def forward(self, x: Tensor) -> Tensor:
         return x.flatten(2).transpose(1, 2)

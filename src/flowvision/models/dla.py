@@ -83,6 +83,13 @@ class Root(nn.Module):
         out_channels: of the output.
         kernel_size: of the convolution.
         residual: whether the first child is added.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.models import Root
+        >>> root = Root(12, 8, kernel_size=1, residual=False)
+        >>> root(flow.rand(1, 8, 6, 6), flow.rand(1, 4, 6, 6)).shape
+        oneflow.Size([1, 8, 6, 6])
     """
 
     def __init__(
@@ -115,6 +122,13 @@ class Tree(nn.Module):
         root_dim: channels of all that the root aggregates; by default those of two blocks.
         root_kernel_size: of the root's convolution.
         root_residual: whether the root adds its first child.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.models import Tree
+        >>> from flowvision.models.dla import DlaBasic
+        >>> Tree(1, DlaBasic, 8, 16, stride=2)(flow.rand(1, 8, 6, 6)).shape
+        oneflow.Size([1, 16, 3, 3])
     """
 
     def __init__(

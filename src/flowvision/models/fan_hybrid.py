@@ -14,6 +14,12 @@ class HybridBlock(nn.Module):
     """The block of ConvNeXt: a depthwise convolution and a perceptron with a learned factor.
 
     Input and output (N, dim, H, W).
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.models import HybridBlock
+        >>> HybridBlock(4)(flow.rand(1, 4, 8, 8)).shape
+        oneflow.Size([1, 4, 8, 8])
     """
 
     def __init__(self, dim: int) -> None:
@@ -29,7 +35,14 @@ class HybridBlock(nn.Module):
 
 
 class HybridStage(nn.Module):
-    """Blocks of ConvNeXt, behind a convolution that halves the grid except in the first stage."""
+    """Blocks of ConvNeXt, behind a convolution that halves the grid except in the first stage.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.models import HybridStage
+        >>> HybridStage(4, 8, depth=1)(flow.rand(1, 4, 8, 8)).shape
+        oneflow.Size([1, 8, 4, 4])
+    """
 
     def __init__(self, in_channels: int, dim: int, depth: int) -> None:
         super().__init__()
@@ -54,6 +67,12 @@ class HybridBackbone(nn.Module):
         depths: the number of blocks of each stage.
         dims: the number of channels of each stage.
         in_chans: the number of channels of the images.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.models import HybridBackbone
+        >>> HybridBackbone((1, 1), (4, 8))(flow.rand(1, 3, 16, 16)).shape
+        oneflow.Size([1, 8, 2, 2])
     """
 
     def __init__(self, depths: Sequence[int], dims: Sequence[int], in_chans: int = 3) -> None:

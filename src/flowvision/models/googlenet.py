@@ -15,7 +15,15 @@ _DEVIATION = (0.229, 0.224, 0.225)
 
 
 class GoogLeNetOutputs(NamedTuple):
-    """The results of GoogLeNet: logits, and in training those of its two auxiliary classifiers."""
+    """The results of GoogLeNet: logits, and in training those of its two auxiliary classifiers.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.models import GoogLeNetOutputs
+        >>> outputs = GoogLeNetOutputs(flow.ones(1, 10), None, None)
+        >>> outputs.logits.shape
+        oneflow.Size([1, 10])
+    """
 
     logits: Tensor
     aux_logits2: Tensor | None

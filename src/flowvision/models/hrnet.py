@@ -89,6 +89,13 @@ class HighResolutionModule(nn.Module):
     Args:
         channels: of each branch.
         depth: the number of blocks of each branch.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.models import HighResolutionModule
+        >>> module = HighResolutionModule((4, 8), depth=1)
+        >>> [y.shape for y in module([flow.rand(1, 4, 8, 8), flow.rand(1, 8, 4, 4)])]
+        [oneflow.Size([1, 4, 8, 8]), oneflow.Size([1, 8, 4, 4])]
     """
 
     def __init__(self, channels: Sequence[int], depth: int) -> None:

@@ -11,7 +11,15 @@ from oneflow import Tensor, nn
 
 
 class InceptionOutputs(NamedTuple):
-    """The results of Inception v3: logits, and in training those of its auxiliary classifier."""
+    """The results of Inception v3: logits, and in training those of its auxiliary classifier.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.models import InceptionOutputs
+        >>> outputs = InceptionOutputs(flow.ones(1, 10), None)
+        >>> outputs.logits.shape
+        oneflow.Size([1, 10])
+    """
 
     logits: Tensor
     aux_logits: Tensor | None

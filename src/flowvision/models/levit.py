@@ -22,7 +22,14 @@ MakeActivation = Callable[[], nn.Module]
 
 
 class Conv2d_BN(nn.Sequential):
-    """A 3 x 3 convolution that halves the grid, and batch normalisation."""
+    """A 3 x 3 convolution that halves the grid, and batch normalisation.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.models import Conv2d_BN
+        >>> Conv2d_BN(3, 8)(flow.rand(1, 3, 6, 6)).shape
+        oneflow.Size([1, 8, 3, 3])
+    """
 
     def __init__(self, in_channels: int, out_channels: int) -> None:
         convolution = nn.Conv2d(in_channels, out_channels, 3, stride=2, padding=1, bias=False)
@@ -38,6 +45,12 @@ class Linear_BN(nn.Sequential):
         in_features: the length of an input token.
         out_features: the length of an output token.
         bn_weight_init: what the factors of the normalisation begin with.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.models import Linear_BN
+        >>> Linear_BN(8, 16)(flow.rand(2, 5, 8)).shape
+        oneflow.Size([2, 5, 16])
     """
 
     def __init__(self, in_features: int, out_features: int, bn_weight_init: float = 1.0) -> None:
@@ -51,7 +64,14 @@ class Linear_BN(nn.Sequential):
 
 
 class BN_Linear(nn.Sequential):
-    """Batch normalisation and a linear map with truncated normal weights of deviation 0.02."""
+    """Batch normalisation and a linear map with truncated normal weights of deviation 0.02.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.models import BN_Linear
+        >>> BN_Linear(8, 3)(flow.rand(4, 8)).shape
+        oneflow.Size([4, 3])
+    """
 
     def __init__(self, in_features: int, out_features: int) -> None:
         linear = nn.Linear(in_features, out_features)
@@ -60,7 +80,15 @@ class BN_Linear(nn.Sequential):
 
 
 class Residual(nn.Module):
-    """The sum of the input and `m` of it, which may be left out in training."""
+    """The sum of the input and `m` of it, which may be left out in training.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.models import Residual
+        >>> from oneflow import nn
+        >>> Residual(nn.Identity(), drop=0.0)(flow.ones(2)).tolist()
+        [2.0, 2.0]
+    """
 
     def __init__(self, m: nn.Module, drop: float) -> None:
         super().__init__()
@@ -75,6 +103,12 @@ class Subsample(nn.Module):
     """Every `stride`-th token of every `stride`-th row of a square grid.
 
     Input (N, resolution * resolution, C).
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.models import Subsample
+        >>> Subsample(2, resolution=4)(flow.rand(1, 16, 8)).shape
+        oneflow.Size([1, 4, 8])
     """
 
     def __init__(self, stride: int, resolution: int) -> None:
@@ -131,6 +165,14 @@ class LevitAttention(_BiasedAttention):
         attn_ratio: the length of a value, as a multiple of `key_dim`.
         activation: makes what is applied before the last linear map.
         resolution: height and width of the grid.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.models import LevitAttention
+        >>> from oneflow import nn
+        >>> attention = LevitAttention(8, 4, 2, 2, nn.Hardswish, resolution=3)
+        >>> attention(flow.rand(1, 9, 8)).shape
+        oneflow.Size([1, 9, 8])
     """
 
     def __init__(
@@ -167,6 +209,14 @@ class AttentionSubsample(_BiasedAttention):
         activation: makes what is applied before the last linear map.
         stride: how far apart the queries are.
         resolution: height and width of the grid of the input.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.models import AttentionSubsample
+        >>> from oneflow import nn
+        >>> smaller = AttentionSubsample(8, 16, 4, 2, 2, nn.Hardswish, stride=2, resolution=4)
+        >>> smaller(flow.rand(1, 16, 8)).shape
+        oneflow.Size([1, 4, 16])
     """
 
     def __init__(

@@ -29,6 +29,12 @@ class MixerBlock(nn.Module):
         act_layer: makes the activation of a perceptron.
         drop: the probability with which a feature is dropped.
         drop_path: the probability with which a branch is left out.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.models import MixerBlock
+        >>> MixerBlock(8, num_patches=6)(flow.rand(1, 6, 8)).shape
+        oneflow.Size([1, 6, 8])
     """
 
     def __init__(
@@ -63,6 +69,12 @@ class SpatialGatingUnit(nn.Module):
         dim: the length of a token, an even number.
         num_patches: the number of tokens.
         norm_layer: makes a normalisation from ``dim / 2``.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.models import SpatialGatingUnit
+        >>> SpatialGatingUnit(8, num_patches=6)(flow.rand(1, 6, 8)).shape
+        oneflow.Size([1, 6, 4])
     """
 
     def __init__(
@@ -97,6 +109,12 @@ class SpatialGatingBlock(nn.Module):
         act_layer: makes the activation of the perceptron.
         drop: the probability with which a feature is dropped.
         drop_path: the probability with which the branch is left out.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.models import SpatialGatingBlock
+        >>> SpatialGatingBlock(8, num_patches=6)(flow.rand(1, 6, 8)).shape
+        oneflow.Size([1, 6, 8])
     """
 
     def __init__(

@@ -26,6 +26,12 @@ class ConvLayer(nn.Module):
         groups: of the convolution.
         use_norm: whether there is batch normalization.
         use_act: whether there is an activation.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.models import ConvLayer
+        >>> ConvLayer(3, 8, kernel_size=3, stride=2)(flow.rand(1, 3, 6, 6)).shape
+        oneflow.Size([1, 8, 3, 3])
     """
 
     def __init__(
@@ -97,6 +103,12 @@ class MultiHeadAttention(nn.Module):
         embed_dim: features of a token.
         num_heads: the number of heads, which divides `embed_dim`.
         attn_dropout: the probability with which an attention weight is dropped.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.models import MultiHeadAttention
+        >>> MultiHeadAttention(8, num_heads=2)(flow.rand(1, 6, 8)).shape
+        oneflow.Size([1, 6, 8])
     """
 
     def __init__(self, embed_dim: int, num_heads: int, attn_dropout: float = 0.0) -> None:
@@ -128,6 +140,12 @@ class TransformerEncoder(nn.Module):
         attn_dropout: the probability with which an attention weight is dropped.
         dropout: the probability with which an element of a branch's output is dropped.
         ffn_dropout: the probability with which a hidden element is dropped.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.models import TransformerEncoder
+        >>> TransformerEncoder(8, 16, num_heads=2)(flow.rand(1, 6, 8)).shape
+        oneflow.Size([1, 6, 8])
     """
 
     def __init__(
@@ -173,6 +191,12 @@ class MobileViTBlock(nn.Module):
         dropout: see `TransformerEncoder`.
         patch_h: the height of patches.
         patch_w: the width of patches.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.models import MobileViTBlock
+        >>> MobileViTBlock(8, 16, 32)(flow.rand(1, 8, 4, 4)).shape
+        oneflow.Size([1, 8, 4, 4])
     """
 
     def __init__(
@@ -229,7 +253,14 @@ class MobileViTBlock(nn.Module):
 
 
 class GlobalPool(nn.Module):
-    """The mean over height and width; input (N, C, H, W), output (N, C)."""
+    """The mean over height and width; input (N, C, H, W), output (N, C).
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.models import GlobalPool
+        >>> GlobalPool()(flow.rand(2, 8, 6, 6)).shape
+        oneflow.Size([2, 8])
+    """
 
     def forward(self, x: Tensor) -> Tensor:
         return x.mean((2, 3))

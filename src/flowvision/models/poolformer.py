@@ -17,7 +17,14 @@ LayerNormChannel = LayerNorm2d
 
 
 class GroupNorm(nn.GroupNorm):
-    """Group normalization with one group; input and output (N, num_channels, H, W)."""
+    """Group normalization with one group; input and output (N, num_channels, H, W).
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.models import GroupNorm
+        >>> GroupNorm(8)(flow.rand(1, 8, 6, 6)).shape
+        oneflow.Size([1, 8, 6, 6])
+    """
 
     def __init__(self, num_channels: int, **kwargs: Any) -> None:
         super().__init__(1, num_channels, **kwargs)
@@ -30,6 +37,12 @@ class Pooling(nn.Module):
 
     Args:
         pool_size: height and width of the neighbourhood.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.models import Pooling
+        >>> Pooling()(flow.ones(1, 1, 3, 3)).sum().item()
+        0.0
     """
 
     def __init__(self, pool_size: int = 3) -> None:
@@ -55,6 +68,12 @@ class PoolFormerBlock(nn.Module):
         drop: the probability with which a hidden element of the perceptron is dropped.
         drop_path: the probability with which a sample skips a branch in training.
         layer_scale_init_value: the first value of the factors of the branches.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.models import PoolFormerBlock
+        >>> PoolFormerBlock(8)(flow.rand(1, 8, 6, 6)).shape
+        oneflow.Size([1, 8, 6, 6])
     """
 
     def __init__(

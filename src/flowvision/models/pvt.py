@@ -27,6 +27,14 @@ class PyramidBlock(TransformerBlock):
         grid_size: height and width of the grid.
         attn: the attention.
         **options: see `TransformerBlock`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.layers import SR_Attention
+        >>> from flowvision.models import PyramidBlock
+        >>> block = PyramidBlock(8, (4, 4), SR_Attention(8, 2, sr_ratio=2))
+        >>> block(flow.rand(1, 16, 8)).shape
+        oneflow.Size([1, 16, 8])
     """
 
     def __init__(

@@ -30,6 +30,13 @@ class AttentionWithRelPos(SelfAttention):
         num_heads: the number of heads.
         window_size: height and width of a window of local tokens.
         **options: see `SelfAttention`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.models import AttentionWithRelPos
+        >>> attention = AttentionWithRelPos(8, num_heads=2, window_size=2)
+        >>> attention.local_attention(flow.rand(1, 3, 1 + 4, 8), mask=None).shape
+        oneflow.Size([1, 3, 5, 8])
     """
 
     def __init__(self, dim: int, num_heads: int, window_size: int, **options: Any) -> None:
@@ -74,6 +81,13 @@ class R2LAttentionPlusFFN(TransformerBlock):
         drop: the probability with which a feature is dropped.
         norm_layer: makes a normalisation from `dim`.
         **options: see `TransformerBlock`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.models import R2LAttentionPlusFFN
+        >>> block = R2LAttentionPlusFFN(8, num_heads=2, window_size=2)
+        >>> block(flow.rand(1, 3, 1 + 4, 8)).shape
+        oneflow.Size([1, 3, 5, 8])
     """
 
     attn: AttentionWithRelPos
@@ -105,7 +119,14 @@ class R2LAttentionPlusFFN(TransformerBlock):
 
 
 class ChannelNorm(nn.Module):
-    """Layer normalisation of the channels. Input and output (N, channels, H, W)."""
+    """Layer normalisation of the channels. Input and output (N, channels, H, W).
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.models import ChannelNorm
+        >>> ChannelNorm(8)(flow.rand(1, 8, 6, 6)).shape
+        oneflow.Size([1, 8, 6, 6])
+    """
 
     def __init__(self, channels: int) -> None:
         super().__init__()
@@ -123,6 +144,13 @@ class Projection(nn.Module):
     Args:
         in_channels: of the input.
         out_channels: of the output; with as many as the input there is nothing to do.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.models import Projection
+        >>> regional, local = Projection(4, 8)(flow.rand(1, 4, 4, 4), flow.rand(1, 4, 8, 8))
+        >>> regional.shape, local.shape
+        (oneflow.Size([1, 8, 2, 2]), oneflow.Size([1, 8, 4, 4]))
     """
 
     def __init__(self, in_channels: int, out_channels: int) -> None:
@@ -153,6 +181,14 @@ def convert_to_flatten_layout(
     Returns:
         Tensor of shape (N, rows * columns, 1 + tokens, C), and what hides the padding: None, or
         addends of the scores, of shape (rows * columns, 1, 1, 1 + tokens).
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.models import convert_to_flatten_layout
+        >>> regional, local = flow.rand(1, 8, 2, 2), flow.rand(1, 8, 4, 4)
+        >>> tokens, mask = convert_to_flatten_layout(regional, local, window_size=2)
+        >>> tokens.shape, mask is None
+        (oneflow.Size([1, 4, 5, 8]), True)
     """
     height, width = local.shape[2:]
     rows, columns = regional.shape[2:]
@@ -183,6 +219,14 @@ def convert_to_spatial_layout(
 
     Returns:
         The regional tokens (N, C, rows, columns) and the local ones (N, C, H, W).
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.models import convert_to_spatial_layout
+        >>> tokens = flow.rand(1, 4, 1 + 4, 8)
+        >>> regional, local = convert_to_spatial_layout(tokens, (2, 2), (4, 4), window_size=2)
+        >>> regional.shape, local.shape
+        (oneflow.Size([1, 8, 2, 2]), oneflow.Size([1, 8, 4, 4]))
     """
     rows, columns = regions
     regional = tokens[:, :, 0].transpose(1, 2).unflatten(2, regions)
@@ -200,6 +244,14 @@ class ConvAttBlock(nn.Module):
         window_size: height and width of a window of local tokens.
         blocks: the blocks.
         peg: whether a convolution after the first block tells the tokens where they are.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.models import ConvAttBlock, R2LAttentionPlusFFN
+        >>> stage = ConvAttBlock(4, 8, 2, [R2LAttentionPlusFFN(8, num_heads=2, window_size=2)])
+        >>> regional, local = stage(flow.rand(1, 4, 4, 4), flow.rand(1, 4, 8, 8))
+        >>> regional.shape, local.shape
+        (oneflow.Size([1, 8, 2, 2]), oneflow.Size([1, 8, 4, 4]))
     """
 
     def __init__(
@@ -238,6 +290,12 @@ class OverlappingPatches(nn.Module):
     """Patches every 4 pixels, by three 3 x 3 convolutions or by a single one of 8 x 8.
 
     Input (N, in_chans, H, W), output (N, embed_dim, H / 4, W / 4).
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.models import OverlappingPatches
+        >>> OverlappingPatches(3, 8, conv_stem=True)(flow.rand(1, 3, 16, 16)).shape
+        oneflow.Size([1, 8, 4, 4])
     """
 
     def __init__(self, in_chans: int, embed_dim: int, conv_stem: bool) -> None:

@@ -27,6 +27,12 @@ class Bottle2neck(nn.Module):
             its stage, whose scales do not see each other.
         base_width: channels of a scale where `planes` is 64.
         scale: the number of scales.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.models import Bottle2neck
+        >>> Bottle2neck(64, 16)(flow.rand(1, 64, 6, 6)).shape
+        oneflow.Size([1, 64, 6, 6])
     """
 
     expansion: ClassVar[int] = 4

@@ -18,6 +18,12 @@ class Affine(nn.Module):
     """``alpha * x + beta`` with a factor and an addend for each feature.
 
     Input and output (..., dim).
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.models import Affine
+        >>> Affine(8)(flow.rand(2, 5, 8)).shape
+        oneflow.Size([2, 5, 8])
     """
 
     def __init__(self, dim: int) -> None:
@@ -33,6 +39,12 @@ class CrossPatchLinear(nn.Linear):
     """A linear map over the tokens, the same for each feature.
 
     Input (N, in_features, C), output (N, out_features, C).
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.models import CrossPatchLinear
+        >>> CrossPatchLinear(6, 3)(flow.rand(1, 6, 8)).shape
+        oneflow.Size([1, 3, 8])
     """
 
     def forward(self, input: Tensor) -> Tensor:

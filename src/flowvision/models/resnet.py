@@ -33,7 +33,13 @@ def conv3x3(
 
 
 def conv1x1(in_planes: int, out_planes: int, stride: int = 1) -> nn.Conv2d:
-    """Return a 1 x 1 convolution without bias."""
+    """Return a 1 x 1 convolution without bias.
+
+    Example:
+        >>> from flowvision.models import conv1x1
+        >>> conv1x1(8, 16, stride=2)
+        Conv2d(8, 16, kernel_size=(1, 1), stride=(2, 2), bias=False)
+    """
     return nn.Conv2d(in_planes, out_planes, 1, stride=stride, bias=False)
 
 
@@ -54,6 +60,12 @@ class BasicBlock(nn.Module):
 
     Raises:
         ValueError: if `groups`, `base_width` or `dilation` is another number.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.models import BasicBlock
+        >>> BasicBlock(8, 8)(flow.rand(1, 8, 6, 6)).shape
+        oneflow.Size([1, 8, 6, 6])
     """
 
     expansion: ClassVar[int] = 1
@@ -106,6 +118,12 @@ class Bottleneck(nn.Module):
         base_width: channels per group of the 3 x 3 convolution, where `planes` is 64.
         dilation: of the 3 x 3 convolution.
         norm_layer: makes a normalization from the number of channels.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.models import Bottleneck
+        >>> Bottleneck(32, 8)(flow.rand(1, 32, 6, 6)).shape
+        oneflow.Size([1, 32, 6, 6])
     """
 
     expansion: ClassVar[int] = 4

@@ -25,6 +25,12 @@ class SE(nn.Module):
     Args:
         channels: of the input.
         se_ratio: by how many times the layer between has fewer channels.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.models import SE
+        >>> SE(24)(flow.rand(2, 24, 6, 6)).shape
+        oneflow.Size([2, 24, 6, 6])
     """
 
     def __init__(self, channels: int, se_ratio: int = 12) -> None:

@@ -28,6 +28,12 @@ class LinearBottleneck(nn.Module):
         t: by how many times the depthwise convolution has more channels than the input.
         kernel_size: of the depthwise convolution.
         stride: of the depthwise convolution.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.models import LinearBottleneck
+        >>> LinearBottleneck(8, 16, t=2, stride=2)(flow.rand(1, 8, 6, 6)).shape
+        oneflow.Size([1, 16, 3, 3])
     """
 
     def __init__(

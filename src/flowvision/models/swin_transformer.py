@@ -35,6 +35,12 @@ class WindowAttention(SelfAttention):
         qkv_bias: whether queries, keys and values have biases.
         attn_drop: the probability with which a weight of attention is dropped.
         proj_drop: the probability with which a feature of the output is dropped.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.models import WindowAttention
+        >>> WindowAttention(8, (2, 2), num_heads=2)(flow.rand(3, 4, 8)).shape
+        oneflow.Size([3, 4, 8])
     """
 
     def __init__(
@@ -79,6 +85,11 @@ def shift_mask(resolution: tuple[int, int], window_size: int, shift_size: int) -
     Returns:
         Tensor of shape (windows, tokens, tokens): 0 where two tokens are neighbours in the image,
         -100 where they come from opposite edges.
+
+    Example:
+        >>> from flowvision.models import shift_mask
+        >>> shift_mask((4, 4), window_size=2, shift_size=1).shape
+        oneflow.Size([4, 4, 4])
     """
     cuts = (slice(-window_size), slice(-window_size, -shift_size), slice(-shift_size, None))
     regions = flow.zeros(1, *resolution, 1)
@@ -107,6 +118,13 @@ class SwinTransformerBlock(TransformerBlock):
 
     Raises:
         ValueError: if windows do not tile the grid.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.models import SwinTransformerBlock
+        >>> block = SwinTransformerBlock(8, (4, 4), num_heads=2, window_size=2, shift_size=1)
+        >>> block(flow.rand(1, 16, 8)).shape
+        oneflow.Size([1, 16, 8])
     """
 
     def __init__(
@@ -159,6 +177,12 @@ class PatchReduction(nn.Module):
     """Joins four neighbouring tokens to one that is twice as long.
 
     Input (N, height * width, dim), output (N, height / 2 * width / 2, 2 * dim).
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.models import PatchReduction
+        >>> PatchReduction((4, 4), 8)(flow.rand(1, 16, 8)).shape
+        oneflow.Size([1, 4, 16])
     """
 
     def __init__(

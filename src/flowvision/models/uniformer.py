@@ -26,6 +26,12 @@ class CBlock(nn.Module):
         mlp_ratio: the hidden channels of the perceptron, as a multiple of `dim`.
         drop: the probability with which a feature is dropped in the perceptron.
         drop_path: the probability with which a branch is left out.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.models import CBlock
+        >>> CBlock(8)(flow.rand(1, 8, 6, 6)).shape
+        oneflow.Size([1, 8, 6, 6])
     """
 
     def __init__(
@@ -59,6 +65,12 @@ class SABlock(TransformerBlock):
         attn_drop: the probability with which a weight of attention is dropped.
         drop: the probability with which a feature is dropped.
         **options: see `TransformerBlock`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.models import SABlock
+        >>> SABlock(8, num_heads=2)(flow.rand(1, 8, 2, 3)).shape
+        oneflow.Size([1, 8, 2, 3])
     """
 
     def __init__(
@@ -85,6 +97,17 @@ class UniFormerPatchEmbed(nn.Module):
     """A grid of patches, each a normalised linear map of its elements.
 
     Input (N, in_channels, H, W), output (N, dim, H / stride, W / stride).
+
+    Args:
+        in_channels: of the input.
+        dim: the channels of the output.
+        stride: 2 or 4.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.models.uniformer import UniFormerPatchEmbed
+        >>> UniFormerPatchEmbed(3, 8, stride=4)(flow.rand(1, 3, 16, 16)).shape
+        oneflow.Size([1, 8, 4, 4])
     """
 
     def __init__(self, in_channels: int, dim: int, stride: int) -> None:

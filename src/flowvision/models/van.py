@@ -25,6 +25,12 @@ class AttentionModule(nn.Module):
 
     Input and output (N, dim, H, W). The large convolution is a 5 x 5 and a dilated 7 x 7 one by
     channel, and one of 1 x 1 between channels.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.models import AttentionModule
+        >>> AttentionModule(4)(flow.rand(1, 4, 8, 8)).shape
+        oneflow.Size([1, 4, 8, 8])
     """
 
     def __init__(self, dim: int) -> None:
@@ -41,6 +47,12 @@ class SpatialAttention(nn.Module):
     """Large kernel attention between two 1 x 1 convolutions, beside a shortcut.
 
     Input and output (N, d_model, H, W).
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.models import SpatialAttention
+        >>> SpatialAttention(4)(flow.rand(1, 4, 8, 8)).shape
+        oneflow.Size([1, 4, 8, 8])
     """
 
     def __init__(self, d_model: int) -> None:
