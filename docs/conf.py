@@ -34,3 +34,4 @@ napoleon_use_ivar = True
 
 html_theme = "furo"
 html_title = f"OneFlow on XLA {release}"
+html_search_scorer = "extensions/search_scorer.js"

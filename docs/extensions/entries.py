@@ -9,7 +9,7 @@ import types
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from make_facades import public_names
 
@@ -58,7 +58,7 @@ class Entry:
 
 def is_public(value: Any) -> bool:
     """Accept classes and functions of our packages, and the constants that they publish."""
-    if isinstance(value, types.ModuleType):
+    if isinstance(value, types.ModuleType | TypeVar):
         return False
     home = getattr(value, "__module__", None) or type(value).__module__
     return home.partition(".")[0] in _PACKAGES

@@ -12,8 +12,10 @@ import shutil
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from differences import differences_table
 from entries import INDEX, Entry, entries, modules
 from examples_of import example_of, primitives_of_example
+from markup import directive, heading
 from support import support_table
 
 import oneflow
@@ -32,13 +34,10 @@ def page(entry: Entry, others: list[str], primitives: Sequence[str]) -> str:
     """
     # The methods of `Tensor` have pages of their own.
     has_members = isinstance(entry.value, type) and entry.value is not oneflow.Tensor
-    options = "   :members:\n" if has_members else ""
-    parts = [
-        _heading(entry),
-        f"```{{eval-rst}}\n.. {entry.directive}:: {entry.path}\n{options}```\n",
-    ]
+    described = directive(entry.directive, entry.path, option=":members:" if has_members else "")
+    parts = [heading(entry.path), described]
     if others:
-        parts.append("Also: " + ", ".join(f"[{each}]({each}.md)" for each in others) + ".\n")
+        parts.append("Also: " + ", ".join(f":doc:`{each}`" for each in others) + ".\n")
     example = example_of(entry.value)
     if example and ">>>" not in (inspect.getdoc(entry.value) or ""):
         parts.append(_block(example))
@@ -50,21 +49,16 @@ def page(entry: Entry, others: list[str], primitives: Sequence[str]) -> str:
 def alias_page(entry: Entry, first: str) -> str:
     """Return the text of the page of a further name of what is described under the name `first`."""
     if entry.module == "oneflow.Tensor":
-        kind, remark = "method", f"[{first}]({first}.md) with this tensor as the first argument."
+        kind, remark = "method", f":doc:`{first}` with this tensor as the first argument."
     else:
         kind = "class" if isinstance(entry.value, type) else "function"
-        remark = f"Another name of [{first}]({first}.md)."
-    described = f"```{{eval-rst}}\n.. py:{kind}:: {entry.path}(...)\n\n   {entry.summary}\n```\n"
-    return "\n".join([_heading(entry), described, remark, "", _block(example_of(entry.value))])
+        remark = f"Another name of :doc:`{first}`."
+    described = directive(f"py:{kind}", f"{entry.path}(...)", entry.summary)
+    return "\n".join([heading(entry.path), described, remark, "", _block(example_of(entry.value))])
 
 
 def _block(example: str) -> str:
-    return f"Example:\n\n```pycon\n{example}```\n"
-
-
-def _heading(entry: Entry) -> str:
-    # A list of thousands in every sidebar would make each page slow.
-    return f"---\norphan: true\n---\n\n# {entry.path}\n"
+    return "Example:\n\n" + directive("code-block", "pycon", example)
 
 
 def write_reference(_: Sphinx) -> None:
@@ -84,14 +78,15 @@ def write_reference(_: Sphinx) -> None:
                 is_operator = inspect.isfunction(each.value) and module.startswith("oneflow")
                 primitives = primitives_of_example(each.value) if is_operator else ()
                 text = page(each, others, primitives)
-            (root / f"{each.path}.md").write_text(text)
+            differs = differences_table(names[id(each.value)])
+            (root / f"{each.path}.rst").write_text(f"{text}\n{differs}")
         (root / f"{module}-index.md").write_text(module_page(module, found))
 
 
 def module_page(module: str, found: list[Entry]) -> str:
     """Return the list of a module's names."""
     rows = "".join(
-        f"| [{each.name}]({each.path}.md) | {each.summary.replace('|', '/')} |\n" for each in found
+        f"| [{each.name}]({each.path}.rst) | {each.summary.replace('|', '/')} |\n" for each in found
     )
     return f"# {module}\n\n| name | |\n| --- | --- |\n{rows}"
 

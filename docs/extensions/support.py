@@ -4,22 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from markup import table
+
 from oneflow.primitives.registry import PRIMITIVES
 from oneflow_onnx.oneflow2onnx.lowering import LOWERINGS
 
 
 def support_table(names: Sequence[str]) -> str:
     """Return a table with a line for each of the primitives that an example ran."""
-    lines = "".join(
-        f"| `{name}` | {_mark(PRIMITIVES[name].differentiable)} | {_mark(_splits(name))} "
-        f"| {'one lowering' if name in LOWERINGS else 'by its equations'} |\n"
+    rows = (
+        (
+            f"``{name}``",
+            _mark(PRIMITIVES[name].differentiable),
+            _mark(_splits(name)),
+            "one lowering" if name in LOWERINGS else "by its equations",
+        )
         for name in names
     )
-    return (
-        "Runs these primitives in the example:\n\n"
-        "| primitive | gradient | split over devices | ONNX |\n| --- | --- | --- | --- |\n"
-        f"{lines}"
-    )
+    header = ("primitive", "gradient", "split over devices", "ONNX")
+    return f"Runs these primitives in the example:\n\n{table(header, *rows)}"
 
 
 def _splits(name: str) -> bool:

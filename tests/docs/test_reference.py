@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pydoc
 import sys
+import textwrap
 from typing import Any
 
 import flowvision
@@ -14,6 +15,7 @@ from tests.distributed.launching import ROOT
 
 sys.path[:0] = [str(ROOT / "docs" / "extensions"), str(ROOT / "tools")]
 
+from differences import differences, differences_table  # noqa: E402
 from entries import Entry, entries, modules  # noqa: E402
 from examples_of import example_of, primitives_of_example  # noqa: E402
 from reference import alias_page, module_page, page  # noqa: E402
@@ -86,11 +88,11 @@ def test_forms_and_aliases_show_the_functions_example():
     assert ">>> flow.abs(" in expected
     for name in ("abs_", "absolute_"):
         entry = Entry("oneflow.Tensor", name, getattr(flow.Tensor, name))
-        assert expected in page(entry, [], ())
+        assert textwrap.indent(expected, "   ") in page(entry, [], ())
     method = Entry("oneflow.Tensor", "absolute", flow.Tensor.absolute)
     text = alias_page(method, "oneflow.abs")
-    assert "[oneflow.abs](oneflow.abs.md) with this tensor" in text
-    assert expected in text
+    assert ":doc:`oneflow.abs` with this tensor" in text
+    assert textwrap.indent(expected, "   ") in text
 
 
 def test_members_of_tensor_show_its_example():
@@ -103,14 +105,44 @@ def test_support_is_found_by_running_the_example():
     entry = Entry("oneflow", "abs", flow.abs)
     primitives = primitives_of_example(flow.abs)
     assert "abs" in primitives
-    assert "| `abs` | yes | yes | one lowering |" in page(entry, [], primitives)
+    row = "* - ``abs``\n     - yes\n     - yes\n     - one lowering\n"
+    assert row in page(entry, [], primitives)
     assert "example" not in page(entry, [], ())
+
+
+def test_differences_stand_on_the_pages_of_what_they_name():
+    for path, shown in {
+        "oneflow.optim.AdamW": "- 0.01\n",
+        "oneflow.nn.functional.avg_pool2d": "- no override\n",
+        "oneflow.Tensor.sort": "- int32\n     - int64;",
+        "oneflow.from_numpy": "views of arrays that own none",
+        "oneflow.nn.Module": "``keep_vars=True`` gives the parameters",
+        "oneflow.nn.functional.relu": "",
+    }.items():
+        found = differences_table([path])
+        assert shown in found
+        assert bool(found) == bool(shown)
+
+
+def test_names_in_the_tables_of_differences_exist():
+    """But for what only OneFlow 0.9 has, a row names an entry by its path or is about none."""
+    paths = {entry.path for entry in ENTRIES}
+    unknown = {
+        pattern
+        for row in differences()
+        if row.cells[1] != "exist"
+        for pattern in row.patterns
+        if pattern.count(".") > 1
+        and not pattern.startswith("oneflow.Tensor.")
+        and not any(map(row.is_about, paths))
+    }
+    assert unknown == set()
 
 
 def test_list_of_a_module():
     found = list(entries("oneflow.sbp"))
     assert [entry.name for entry in found] == ["broadcast", "partial_sum", "sbp", "split"]
-    assert "| [split](oneflow.sbp.split.md) | Split along dimension" in module_page("sbp", found)
+    assert "| [split](oneflow.sbp.split.rst) | Split along dimension" in module_page("sbp", found)
 
 
 def test_help_says_the_public_name():

@@ -29,6 +29,13 @@ class PackedSequence(_Fields):
         batch_sizes: how many sequences have a first element, a second one, ...
         sorted_indices: which sequence of the batch comes first, second, ... by length.
         unsorted_indices: the inverse of that permutation.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from oneflow.nn.utils.rnn import PackedSequence, pad_packed_sequence
+        >>> packed = PackedSequence(flow.tensor([1, 4, 2, 5, 3]), flow.tensor([2, 2, 1]))
+        >>> pad_packed_sequence(packed, batch_first=True)[0].tolist()
+        [[1, 2, 3], [4, 5, 0]]
     """
 
     def __new__(
@@ -118,7 +125,14 @@ def integers(numbers: Any, like: Tensor) -> Tensor:
 
 
 def invert_permutation(permutation: Tensor | None) -> Tensor | None:
-    """The inverse of a permutation given as indices; None stays None."""
+    """Return the inverse of a permutation given as indices; None stays None.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from oneflow.nn.utils.rnn import invert_permutation
+        >>> invert_permutation(flow.tensor([2, 0, 1])).tolist()
+        [1, 2, 0]
+    """
     if permutation is None:
         return None
     return integers(np.argsort(permutation.numpy()), permutation)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
 import tempfile
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -16,6 +14,7 @@ import onnx
 import oneflow as flow
 from oneflow.legacy.context import is_in_job
 from oneflow_onnx.x2oneflow.files import load_model
+from oneflow_onnx.x2oneflow.frameworks import framework
 from oneflow_onnx.x2oneflow.job_import import blobs_from_onnx, example_arrays
 from oneflow_onnx.x2oneflow.module import ImportedModule
 from oneflow_onnx.x2oneflow.values import Value, as_host
@@ -92,6 +91,14 @@ def from_pytorch(
 
     Raises:
         ModuleNotFoundError: PyTorch is not installed.
+
+    Example:
+        >>> import torch
+        >>> import oneflow as flow
+        >>> from oneflow_onnx.x2oneflow.onnx2flow import from_pytorch
+        >>> model = from_pytorch(torch.nn.Linear(4, 2), flow.zeros(1, 4))
+        >>> model(flow.ones(3, 4)).shape
+        oneflow.Size([3, 2])
     """
     torch = framework("torch", "from_pytorch")
     examples = tuple(torch.from_numpy(np.array(array)) for array in _arrays(inputs))
@@ -138,6 +145,12 @@ def from_tensorflow2(
 
     Raises:
         ModuleNotFoundError: TensorFlow or tf2onnx is not installed.
+
+    Example:
+        >>> import tensorflow  # doctest: +SKIP
+        >>> layers = [tensorflow.keras.layers.Dense(2)]  # doctest: +SKIP
+        >>> source = tensorflow.keras.Sequential(layers)  # doctest: +SKIP
+        >>> model = from_tensorflow2(source, flow.zeros(1, 4))  # doctest: +SKIP
     """
     tensorflow = framework("tensorflow", "from_tensorflow2")
     convert = framework("tf2onnx.convert", "from_tensorflow2")
@@ -167,6 +180,11 @@ def from_paddle(
 
     Raises:
         ModuleNotFoundError: Paddle or paddle2onnx is not installed.
+
+    Example:
+        >>> import paddle  # doctest: +SKIP
+        >>> source = paddle.nn.Linear(4, 2)  # doctest: +SKIP
+        >>> model = from_paddle(source, flow.zeros(1, 4))  # doctest: +SKIP
     """
     paddle = framework("paddle", "from_paddle")
     framework("paddle2onnx", "from_paddle")
@@ -193,17 +211,6 @@ def _imported(
     if is_in_job():
         return from_onnx(onnx_model, inputs, model_weight_dir)
     return from_onnx(onnx_model, model_weight_dir=model_weight_dir).train(train_flag)
-
-
-def framework(name: str, caller: str) -> ModuleType:
-    """Import a framework that only the user of a converter has."""
-    try:
-        return importlib.import_module(name)
-    except ModuleNotFoundError as error:
-        package = name.partition(".")[0]
-        raise ModuleNotFoundError(
-            f"`{caller}` needs the package `{package}`, which is not installed"
-        ) from error
 
 
 def _arrays(inputs: Sequence[Value] | Value) -> list[np.ndarray]:

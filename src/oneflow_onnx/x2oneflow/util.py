@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 import oneflow as flow
+from oneflow_onnx.x2oneflow.frameworks import framework
 from oneflow_onnx.x2oneflow.module import ImportedModule
-from oneflow_onnx.x2oneflow.onnx2flow import framework, from_paddle, from_pytorch, from_tensorflow2
+from oneflow_onnx.x2oneflow.onnx2flow import from_paddle, from_pytorch, from_tensorflow2
 from oneflow_onnx.x2oneflow.values import as_host
 
 _LOGGER = logging.getLogger(__name__)

@@ -51,6 +51,12 @@ class ParametrizationList(ModuleList):
 
     Attributes:
         original: the parameter, or ``original0``, ``original1``, ... if there are several.
+
+    Example:
+        >>> from oneflow import nn
+        >>> layer = nn.utils.parametrizations.orthogonal(nn.Linear(3, 3))
+        >>> layer.parametrizations.weight.original.shape
+        oneflow.Size([3, 3])
     """
 
     def __init__(self, modules: Sequence[Module], original: Tensor, unsafe: bool) -> None:
