@@ -34,4 +34,4 @@ napoleon_use_ivar = True
 
 html_theme = "furo"
 html_title = f"OneFlow on XLA {release}"
-html_search_scorer = "extensions/search_scorer.js"
+html_search_scorer = str(_ROOT / "docs" / "extensions" / "search_scorer.js")
