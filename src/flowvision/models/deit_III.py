@@ -32,6 +32,12 @@ class Block(TransformerBlock):
         act_layer: makes the activation of the perceptron.
         norm_layer: makes a normalisation from `dim`.
         init_values: what the learned factors of the branches begin with; None for none.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.models import Block
+        >>> Block(8, num_heads=2)(flow.rand(1, 6, 8)).shape
+        oneflow.Size([1, 6, 8])
     """
 
     def __init__(
@@ -60,7 +66,14 @@ class Block(TransformerBlock):
 
 
 class Layer_scale_init_Block(Block):
-    """A `Block` whose branches have learned factors (https://arxiv.org/abs/2103.17239)."""
+    """A `Block` whose branches have learned factors (https://arxiv.org/abs/2103.17239).
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.models import Layer_scale_init_Block
+        >>> Layer_scale_init_Block(8, num_heads=2)(flow.rand(1, 6, 8)).shape
+        oneflow.Size([1, 6, 8])
+    """
 
     def __init__(self, *args: Any, init_values: float = 1e-4, **options: Any) -> None:
         super().__init__(*args, init_values=init_values, **options)
@@ -95,7 +108,14 @@ class Block_paralx2(Block):
 
 
 class Layer_scale_init_Block_paralx2(Block_paralx2):
-    """A `Block_paralx2` whose branches have learned factors."""
+    """A `Block_paralx2` whose branches have learned factors.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.models import Layer_scale_init_Block_paralx2
+        >>> Layer_scale_init_Block_paralx2(8, num_heads=2)(flow.rand(1, 6, 8)).shape
+        oneflow.Size([1, 6, 8])
+    """
 
     def __init__(self, *args: Any, init_values: float = 1e-4, **options: Any) -> None:
         super().__init__(*args, init_values=init_values, **options)

@@ -122,6 +122,13 @@ def basic_blocks(
         drop_path_rate: the probability with which a sample skips the last branches of all stages;
             it grows linearly from the first block, where it is 0.
         **options: see `PoolFormerBlock`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.models import basic_blocks
+        >>> stage = basic_blocks(8, 0, (2,))
+        >>> stage(flow.rand(1, 8, 6, 6)).shape
+        oneflow.Size([1, 8, 6, 6])
     """
     before = sum(layers[:index])
     rates = drop_path_rates(drop_path_rate, sum(layers))[before : before + layers[index]]

@@ -63,6 +63,12 @@ class layers_scale_mlp_blocks(TransformerBlock):
         act_layer: makes the activation of the perceptron.
         init_values: what the learned factors begin with.
         num_patches: the number of tokens.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.models import layers_scale_mlp_blocks
+        >>> layers_scale_mlp_blocks(8, num_patches=6)(flow.rand(1, 6, 8)).shape
+        oneflow.Size([1, 6, 8])
     """
 
     def __init__(

@@ -70,6 +70,13 @@ def ConvBNAct(
         num_group: of the convolution.
         active: whether there is a rectifier.
         relu6: whether it ends at 6.
+
+    Example:
+        >>> from flowvision.models import ConvBNAct
+        >>> layers = []
+        >>> ConvBNAct(layers, 3, 8, kernel=3, pad=1)
+        >>> [type(each).__name__ for each in layers]
+        ['Conv2d', 'BatchNorm2d', 'ReLU']
     """
     out.extend(ConvBn(in_channels, channels, kernel, stride, pad, groups=num_group))
     if active:
@@ -85,7 +92,15 @@ def ConvBNSiLU(
     pad: int = 0,
     num_group: int = 1,
 ) -> None:
-    """Append a convolution, a normalization and swish to a list; see `ConvBNAct`."""
+    """Append a convolution, a normalization and swish to a list; see `ConvBNAct`.
+
+    Example:
+        >>> from flowvision.models import ConvBNSiLU
+        >>> layers = []
+        >>> ConvBNSiLU(layers, 3, 8)
+        >>> [type(each).__name__ for each in layers]
+        ['Conv2d', 'BatchNorm2d', 'SiLU']
+    """
     ConvBNAct(out, in_channels, channels, kernel, stride, pad, num_group, active=False)
     out.append(nn.SiLU(inplace=True))
 

@@ -218,6 +218,13 @@ class BasicLayer(Stage):
         norm_layer: makes a normalisation from the length of a token.
         downsample: makes what follows the blocks, such as `PatchReduction`; None in the last stage.
         **options: see `SwinTransformerBlock`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.models import BasicLayer
+        >>> layer = BasicLayer(8, (4, 4), depth=2, num_heads=2, window_size=2)
+        >>> layer(flow.rand(1, 16, 8)).shape
+        oneflow.Size([1, 16, 8])
     """
 
     def __init__(

@@ -123,6 +123,12 @@ class middle_embedding(nn.Module):
     """A grid of half the size, by a convolution whose windows overlap.
 
     Input (N, in_channels, H, W), output (N, out_channels, H / 2, W / 2).
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.models import middle_embedding
+        >>> middle_embedding(3, 8)(flow.rand(1, 3, 16, 16)).shape
+        oneflow.Size([1, 8, 8, 8])
     """
 
     def __init__(self, in_channels: int, out_channels: int) -> None:
@@ -137,6 +143,12 @@ class head_embedding(nn.Module):
     """A grid of a quarter of the size, by two convolutions whose windows overlap.
 
     Input (N, in_channels, H, W), output (N, out_channels, H / 4, W / 4).
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.models import head_embedding
+        >>> head_embedding(3, 8)(flow.rand(1, 3, 16, 16)).shape
+        oneflow.Size([1, 8, 4, 4])
     """
 
     def __init__(self, in_channels: int, out_channels: int) -> None:

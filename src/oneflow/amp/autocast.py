@@ -301,6 +301,24 @@ def custom_bwd(bwd: Callable | None = None, *, device_type: str) -> Callable:
     Args:
         bwd: the function; without one, a decorator is returned.
         device_type: as for `custom_fwd`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> class Square(flow.autograd.Function):
+        ...     @staticmethod
+        ...     @flow.amp.custom_fwd(device_type="cpu")
+        ...     def forward(ctx, x):
+        ...         ctx.save_for_backward(x)
+        ...         return x * x
+        ...
+        ...     @staticmethod
+        ...     @flow.amp.custom_bwd(device_type="cpu")
+        ...     def backward(ctx, g):
+        ...         return 2 * ctx.saved_tensors[0] * g
+        >>> x = flow.tensor(3.0, requires_grad=True)
+        >>> Square.apply(x).backward()
+        >>> x.grad.item()
+        6.0
     """
     if bwd is None:
         return functools.partial(custom_bwd, device_type=device_type)
