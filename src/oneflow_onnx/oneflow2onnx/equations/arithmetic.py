@@ -152,6 +152,9 @@ def _expm1(b: GraphBuilder, each: Equation) -> Ref:
     """``2 sinh(x / 2) exp(x / 2)``, which loses no digits near 0."""
     (x,) = each.operands
     half = b.op("Mul", x, b.constant(0.5, x.dtype))
+    # Below -100 it is -1, and the hyperbolic sine would be infinite.
+    lowest = b.constant(-50, x.dtype)
+    half = o.where(b, b.op("Less", half, lowest, dtype=BOOL), lowest, half)
     product = b.op("Mul", b.op("Sinh", half), b.op("Exp", half))
     return b.op("Mul", product, b.constant(2, x.dtype))
 

@@ -102,6 +102,32 @@ def _add_product(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Ref:
     return b.op("Add", x, _product(b, _product(b, a, y), factor))
 
 
+@complex_lowering("add_scaled")
+def _add_scaled(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Ref:
+    """``x + a * y``."""
+    operands = zip(call.operands, flags, strict=True)
+    x, y, a = (each if flag else _from_real(b, each) for each, flag in operands)
+    return b.op("Add", x, _product(b, a, y))
+
+
+@complex_lowering("lerp")
+def _lerp(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Ref | None:
+    x, y, weight = call.operands
+    if not all(flags):
+        return None
+    return b.op("Add", x, _product(b, weight, b.op("Sub", y, x)))
+
+
+@complex_lowering("unit_vectors")
+def _unit_vectors(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Ref | None:
+    x, eps = call.operands
+    if call["p"] != 2 or flags[1]:
+        return None
+    dim = call["dim"] % (x.rank - 1)
+    length = o.reduce(b, "ReduceL2", x, [dim, x.rank - 1])
+    return b.op("Div", x, b.op("Max", length, b.cast(eps, x.dtype)))
+
+
 def _product(b: GraphBuilder, x: Ref, y: Ref) -> Ref:
     shape = broadcast_shapes([x.shape, y.shape])
     (a, c), (d, e) = parts(b, x), parts(b, y)

@@ -138,7 +138,15 @@ def _rsqrt(b: GraphBuilder, call: Call) -> Ref:
 @lowering("pow")
 def _pow(b: GraphBuilder, call: Call) -> Ref:
     x, y = (b.cast(each, call.result.dtype) for each in call.operands)
-    return b.op("Pow", x, y)
+    power = b.op("Pow", x, y)
+    if x.is_float or (y.number is not None and y.number >= 0):
+        return power
+    # Of integers a negative power is 0, also of 0, where the runtime's is no number.
+    zero = b.constant(0, x.dtype)
+    none = [
+        b.op(name, each, zero, dtype=np.dtype(bool)) for name, each in (("Equal", x), ("Less", y))
+    ]
+    return o.where(b, b.op("And", *none), zero, power)
 
 
 @lowering("sign")
@@ -147,8 +155,9 @@ def _sign(b: GraphBuilder, call: Call) -> Ref:
     sign = b.op("Sign", x)
     if not x.is_float:
         return sign
-    # ONNX leaves the sign of NaN open; here it is NaN.
-    return o.where(b, b.op("IsNaN", x, dtype=np.dtype(bool)), x, sign)
+    # ONNX leaves the sign of NaN open; here it is 0.
+    zero = b.constant(0, x.dtype)
+    return o.where(b, b.op("IsNaN", x, dtype=np.dtype(bool)), zero, sign)
 
 
 @lowering("trunc")
