@@ -103,6 +103,7 @@ def _random() -> Iterator[Callable[[], Any]]:
     yield lambda: flow.bernoulli(flow.empty(*dims), 0.5)
     yield lambda: flow.bernoulli(floats(*dims))
     yield lambda: flow.bernoulli(flow.empty(*dims), floats(6))
+    yield lambda: flow.distributions.VonMises(0.5, floats(*dims), False).sample()
     yield lambda: flow.poisson(floats(*dims) * 20)
     yield lambda: flow.binomial(floats(*dims) * 90, floats(*dims))
     yield lambda: gamma_numbers(floats(*dims))

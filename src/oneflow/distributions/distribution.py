@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import copy
+from collections.abc import Iterator, Sequence
+from types import MappingProxyType
 from typing import Any, Self
 
-from oneflow.base.device import CPU
-from oneflow.base.dtype import get_default_dtype
-from oneflow.base.shape import Size
+from oneflow.base.shape import Size, broadcast_shapes
 from oneflow.differentiation.grad_mode import no_grad
+from oneflow.distributions.constraints import Constraint, dependent, is_dependent
+from oneflow.distributions.parameters import broadcast_all, lazy_property
+from oneflow.runtime.eager import is_capturing
 from oneflow.tensor.tensor import Tensor
-from oneflow.tensor.transfer import import_array
-
-
-def broadcast_parameters(**numbers: Any) -> list[Tensor]:
-    """Parameters given as numbers or tensors, broadcast to one shape."""
-    device = next((each.device for each in numbers.values() if isinstance(each, Tensor)), CPU)
-    tensors = [
-        each if isinstance(each, Tensor) else import_array(each, get_default_dtype(), device)
-        for each in numbers.values()
-    ]
-    total = tensors[0]
-    for each in tensors[1:]:
-        total = total + each
-    return [each.expand(total.shape) for each in tensors]
 
 
 class Distribution:
@@ -32,23 +21,39 @@ class Distribution:
     Args:
         batch_shape: shape of independent, different distributions.
         event_shape: shape of one draw of one of them.
-        validate_args: check parameters and values; None: the class's default.
+        validate_args: check parameters and values; None: the class's default. Nothing is checked
+            while a graph is captured, where no values exist.
 
-    A class of your own names in `_parameter_names` the parameters that have the batch shape.
+    Attributes:
+        arg_constraints: what parameters must satisfy, by name.
+        support: what values are possible.
+        has_rsample: gradients flow through draws.
+        has_enumerate_support: all values can be enumerated.
+
+    A class of your own sets its parameters and then calls this constructor.
+
+    Raises:
+        ValueError: a parameter does not satisfy its constraint.
 
     Example:
         >>> import oneflow as flow
-        >>> from oneflow.distributions import Distribution
+        >>> from oneflow.distributions import Distribution, constraints
         >>> class Coin(Distribution):
+        ...     arg_constraints = {"face": constraints.unit_interval}
+        ...     def __init__(self, face):
+        ...         self.face = face
+        ...         super().__init__(face.shape)
         ...     def sample(self, sample_shape=()):
-        ...         return flow.randint(0, 2, (*sample_shape, *self.batch_shape))
-        >>> Coin(batch_shape=(3,)).sample((5,)).shape
+        ...         return flow.bernoulli(self.face.expand(self._extended_shape(sample_shape)))
+        >>> Coin(flow.tensor([0.1, 0.5, 0.9])).sample((5,)).shape
         oneflow.Size([5, 3])
     """
 
-    _parameter_names: tuple[str, ...] = ()
-    has_rsample = False
-    has_enumerate_support = False
+    # Any: mappings and constraints, or properties where they depend on other parameters.
+    arg_constraints: Any = MappingProxyType({})
+    support: Any = dependent
+    has_rsample: bool = False
+    has_enumerate_support: bool = False
     _validate_args = True
 
     def __init__(
@@ -60,10 +65,15 @@ class Distribution:
         self._batch_shape, self._event_shape = Size(batch_shape), Size(event_shape)
         if validate_args is not None:
             self._validate_args = validate_args
+        for name, constraint in self._given_parameters():
+            if self._is_checking() and not is_dependent(constraint):
+                self._check_parameter(name, constraint)
 
     @staticmethod
     def set_default_validate_args(value: bool) -> None:
         """Turn checks of parameters and values on or off; a check waits for the values."""
+        if value not in (True, False):
+            raise ValueError(f"`value` must be True or False, got {value!r}")
         Distribution._validate_args = bool(value)
 
     @property
@@ -84,7 +94,7 @@ class Distribution:
     @property
     def mode(self) -> Tensor:
         """The most probable value."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self)} does not implement mode")
 
     @property
     def variance(self) -> Tensor:
@@ -110,11 +120,19 @@ class Distribution:
         return self.sample((n,))
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """The logarithm of the probability, or of its density, at `value`."""
+        """The logarithm of the probability, or of its density, at `value`.
+
+        Raises:
+            ValueError: `value` is outside the support, or has another shape.
+        """
         raise NotImplementedError
 
     def cdf(self, value: Tensor) -> Tensor:
-        """The probability of a draw of at most `value`."""
+        """The probability of a draw of at most `value`.
+
+        Raises:
+            ValueError: `value` is outside the support, or has another shape.
+        """
         raise NotImplementedError
 
     def icdf(self, value: Tensor) -> Tensor:
@@ -130,35 +148,95 @@ class Distribution:
         return self.entropy().exp()
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
-        """All values, along the first dimension."""
+        """All values, along the first dimension; repeated over the batch if `expand`."""
         raise NotImplementedError
 
     def expand(self, batch_shape: Sequence[int]) -> Self:
-        """The same distributions with a larger batch shape."""
-        if not self._parameter_names:
-            raise NotImplementedError
-        numbers = {name: getattr(self, name).expand(batch_shape) for name in self._parameter_names}
-        make: Any = type(self)
-        return make(**numbers, validate_args=False)
+        """The same distributions with a larger batch shape.
 
-    def _start(
-        self, validate_args: bool | None, positive: Sequence[str] = (), **numbers: Any
-    ) -> None:
-        """Set parameters, broadcast to the batch shape; those named `positive` are checked."""
-        tensors = broadcast_parameters(**numbers)
-        for name, tensor in zip(numbers, tensors, strict=True):
+        Parameters, and distributions that this one is made of, are expanded; nothing is copied.
+        """
+        made = copy.copy(self)
+        first = len(self._batch_shape)
+        for name, each in vars(self).items():
+            if isinstance(each, Tensor) and each.shape[:first] == self._batch_shape:
+                setattr(made, name, each.expand((*batch_shape, *each.shape[first:])))
+            elif isinstance(each, Distribution):
+                setattr(made, name, each.expand((*batch_shape, *each.batch_shape[first:])))
+        made._batch_shape = Size(batch_shape)
+        return made
+
+    def _set_parameters(self, validate_args: bool | None, **parameters: Any) -> None:
+        """Set elementwise parameters, broadcast to the batch shape, and what follows from them."""
+        tensors = broadcast_all(*parameters.values())
+        for name, tensor in zip(parameters, tensors, strict=True):
             setattr(self, name, tensor)
-        Distribution.__init__(self, tensors[0].shape, (), validate_args)
-        for name in positive:
-            self._check(getattr(self, name) > 0, f"`{name}` must be positive")
+        Distribution.__init__(self, tensors[0].shape, validate_args=validate_args)
 
-    def _shape(self, sample_shape: Sequence[int]) -> tuple[int, ...]:
-        return (*sample_shape, *self._batch_shape, *self._event_shape)
+    def _extended_shape(self, sample_shape: Sequence[int] = ()) -> Size:
+        """The shape of draws."""
+        return Size((*sample_shape, *self._batch_shape, *self._event_shape))
 
-    def _check(self, valid: Tensor | bool, message: str) -> None:
-        """Raise ValueError unless `valid`; a tensor is read only when checks are on."""
-        if self._validate_args and not (valid if isinstance(valid, bool) else valid.numpy().all()):
-            raise ValueError(f"{type(self).__name__}: {message}")
+    def _enumerated(self, values: Tensor, expand: bool) -> Tensor:
+        """Values along a first dimension, in front of the dimensions of the batch."""
+        size, batch = values.shape[0], self._batch_shape
+        values = values.reshape((size, *(1,) * len(batch), *self._event_shape))
+        return values.expand((size, *batch, *self._event_shape)) if expand else values
+
+    def _given_parameters(self) -> Iterator[tuple[str, Constraint]]:
+        """The parameters that were given, not computed from others, with their constraints."""
+        for name, constraint in self.arg_constraints.items():
+            if name in vars(self) or not isinstance(getattr(type(self), name, None), lazy_property):
+                yield name, constraint
+
+    def _is_checking(self) -> bool:
+        return self._validate_args and not is_capturing()
+
+    def _check_parameter(self, name: str, constraint: Constraint) -> None:
+        value = getattr(self, name)
+        if not constraint.check(value).numpy().all():
+            raise ValueError(
+                f"Expected parameter `{name}` ({type(value).__name__} of shape "
+                f"{tuple(value.shape)}) of distribution {self!r} to satisfy the constraint "
+                f"{constraint!r}, but found invalid values:\n{value}"
+            )
+
+    def _validate_sample(self, value: Tensor) -> None:
+        """Check, if checks are on, that `value` is one that could have been drawn.
+
+        Raises:
+            ValueError: it is no tensor, its shape does not broadcast, or it is outside the support.
+        """
+        if not self._is_checking():
+            return
+        if not isinstance(value, Tensor):
+            raise ValueError("The value argument to log_prob must be a Tensor")
+        shape = self._extended_shape()
+        event = len(self._event_shape)
+        if value.shape[value.ndim - event :] != self._event_shape:
+            raise ValueError(
+                f"The right-most size of value must match event_shape: {value.shape} vs "
+                f"{self._event_shape}."
+            )
+        try:
+            broadcast_shapes(value.shape, shape)
+        except RuntimeError as error:
+            raise ValueError(
+                f"Value of shape {value.shape} is not broadcastable with batch_shape + "
+                f"event_shape {shape}."
+            ) from error
+        support = self.support
+        if not is_dependent(support) and not support.check(value).numpy().all():
+            raise ValueError(
+                f"Expected value argument ({type(value).__name__} of shape {tuple(value.shape)}) "
+                f"to be within the support ({support!r}) of the distribution {self!r}, but found "
+                f"invalid values:\n{value}"
+            )
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}(batch_shape={self._batch_shape})"
+        shown = []
+        for name, _ in self._given_parameters():
+            value = getattr(self, name)
+            scalar = isinstance(value, Tensor) and value.ndim == 0 and not is_capturing()
+            shown.append(f"{name}: {value.item() if scalar else tuple(value.shape)}")
+        return f"{type(self).__name__}({', '.join(shown)})"

@@ -362,3 +362,38 @@ random_binomial = random_primitive(
     positional=Positional(),
     differentiable=False,
 )
+
+
+# Best and Fisher: "Efficient simulation of the von Mises distribution" (1979).
+def _von_mises(concentration, seed, stream, *, shard: ShardIndex | None = None):
+    def draw(attempt):
+        return more_random_bits(seed, stream, concentration.shape, attempt, shard)
+
+    given = concentration.astype(np.float64)
+    possible = (given > 0) & (given < jnp.inf)
+    kappa = jnp.where(possible, given, 1.0)
+    tau = 1 + jnp.sqrt(1 + 4 * kappa**2)
+    rho = (tau - jnp.sqrt(2 * tau)) / (2 * kappa)
+    # Of small concentrations the quotient cancels, and a series is exact.
+    r = jnp.where(kappa < 1e-5, 1 / kappa + kappa, (1 + rho**2) / (2 * rho))
+
+    def make_proposal(u, v):
+        # Its sign and its size are independent: one uniform number serves for both.
+        z = jnp.cos(2 * math.pi * u)
+        cosine = (1 + r * z) / (r + z)
+        c = kappa * (r - cosine)
+        angle = jnp.sign(u) * jnp.arccos(jnp.clip(cosine, -1, 1))
+        return angle, jnp.log(c / v) + 1 - c >= 0
+
+    found = _sample_until_accepted(draw, make_proposal, possible)
+    return jnp.where(possible, found, jnp.nan).astype(concentration.dtype)
+
+
+# Angles of the von Mises distribution about 0.
+random_von_mises = random_primitive(
+    "random_von_mises",
+    _von_mises,
+    axes=elementwise_axes,
+    positional=Positional(),
+    differentiable=False,
+)

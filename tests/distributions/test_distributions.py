@@ -5,85 +5,15 @@ import pytest
 import torch
 
 import oneflow as flow
+from tests.distributions.cases import PARAMETERS, assert_close, make, values
 from tests.nn.twins import raised_by
 
-_SCALE, _COLUMN = [0.4, 2.5], [[1.0], [2.0], [0.3]]
-# Arguments by class, and what follows the class to tell several apart.
-PARAMETERS = {
-    "Normal": {"loc": [0.5, -1.0], "scale": _COLUMN},
-    "Uniform": {"low": [0.0, -1.0], "high": [[1.0], [2.0], [3.0]]},
-    "Bernoulli": {"probs": [0.2, 0.7]},
-    "Bernoulli logits": {"logits": [0.2, -1.7]},
-    "Categorical": {"probs": [[0.2, 0.7, 0.4], [1.0, 0.0, 3.0]]},
-    "Categorical logits": {"logits": [[0.2, 0.7, 0.4], [1.0, float("-inf"), 3.0]]},
-    "Exponential": {"rate": _SCALE},
-    "Laplace": {"loc": [0.5, -1.0], "scale": _COLUMN},
-    "Cauchy": {"loc": [0.5, -1.0], "scale": _COLUMN},
-    "Gumbel": {"loc": [0.5, -1.0], "scale": _COLUMN},
-    "HalfNormal": {"scale": _SCALE},
-    "HalfCauchy": {"scale": _SCALE},
-    "LogNormal": {"loc": [0.5, -1.0], "scale": _COLUMN},
-    "Weibull": {"scale": _SCALE, "concentration": [[1.2], [3.0]]},
-    "Pareto": {"scale": [0.1, 0.2], "alpha": [[0.9], [1.5], [4.0]]},
-    "Kumaraswamy": {"concentration1": [0.8, 3.0], "concentration0": [[2.0], [1.5]]},
-    "Gamma": {"concentration": [0.3, 1.0, 7.0], "rate": [[2.0], [0.5]]},
-    "Chi2": {"df": [0.5, 4.0]},
-    "InverseGamma": {"concentration": [0.8, 1.5, 3.0], "rate": [[2.0], [0.5]]},
-    "Beta": {"concentration1": [0.5, 3.0], "concentration0": [[2.0], [1.5]]},
-    "Dirichlet": {"concentration": [[0.5, 1.0, 3.0], [0.5, 0.3, 0.4]]},
-    "StudentT": {"df": [0.8, 1.5, 5.0], "loc": [[0.5], [-1.0]], "scale": [2.0]},
-    "FisherSnedecor": {"df1": [1.0, 5.0], "df2": [[1.5], [3.0], [9.0]]},
-    "Poisson": {"rate": [0.5, 30.0]},
-    "Geometric": {"probs": [0.2, 0.7]},
-    "Geometric logits": {"logits": [0.2, -1.7]},
-    "Binomial": {"total_count": [5.0], "probs": [0.2, 0.7]},
-    "Binomial logits": {"total_count": [5.0], "logits": [[0.2], [-0.7]]},
-    "NegativeBinomial": {"total_count": [1.0, 5.0], "probs": [[0.2], [0.7]]},
-    "OneHotCategorical": {"probs": [[0.2, 0.7, 0.4], [1.0, 0.0, 3.0]]},
-    "Multinomial": {"total_count": 3, "probs": [[0.2, 0.7, 0.4], [1.0, 0.5, 3.0]]},
-    "MultivariateNormal": {
-        "loc": [[0.5, -1.0], [0.0, 1.0]],
-        "covariance_matrix": [[2.0, 0.5], [0.5, 1.0]],
-    },
-    "MultivariateNormal precision": {
-        "loc": [0.5, -1.0],
-        "precision_matrix": [[2.0, 0.5], [0.5, 1.0]],
-    },
-    "MultivariateNormal factor": {"loc": [0.5, -1.0], "scale_tril": [[2.0, 0.0], [0.5, 1.0]]},
-}
-# Values by class, in place of these.
-SOME = [0.3, 0.9]
-VALUES = {
-    "Bernoulli": [1.0, 0.0],
-    "Categorical": [2, 0],
-    "Gamma": [[0.3], [0.9]],
-    "InverseGamma": [[0.3], [0.9]],
-    "StudentT": [[0.3], [0.9]],
-    "Dirichlet": [0.2, 0.3, 0.5],
-    "Poisson": [0.0, 25.0],
-    "Geometric": [0.0, 3.0],
-    "Binomial": [1.0, 4.0],
-    "NegativeBinomial": [0.0, 7.0],
-    "OneHotCategorical": [[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]],
-    "Multinomial": [[1.0, 2.0, 0.0], [0.0, 0.0, 3.0]],
-}
 
-
-def tensors(lib, numbers):
-    return {k: lib.tensor(v) if isinstance(v, list) else v for k, v in numbers.items()}
-
-
-@pytest.fixture(params=PARAMETERS)
+@pytest.fixture(params=PARAMETERS, scope="module")
 def both(request):
     """A distribution in OneFlow and in PyTorch, and values for it."""
-    name, numbers = request.param.split()[0], PARAMETERS[request.param]
-    made = [getattr(lib.distributions, name)(**tensors(lib, numbers)) for lib in (flow, torch)]
-    return *made, VALUES.get(name, SOME)
-
-
-def assert_close(ours, theirs):
-    assert tuple(ours.shape) == tuple(theirs.shape)
-    np.testing.assert_allclose(ours.numpy(), theirs.numpy(), rtol=1e-5, atol=1e-6)
+    key = request.param
+    return make(flow, key), make(torch, key), (values(flow, key), values(torch, key))
 
 
 def both_or_neither(*calls):
@@ -96,9 +26,7 @@ def both_or_neither(*calls):
 
 
 def test_probabilities_and_entropy(both):
-    ours, theirs, values = both
-    kind = "long" if type(ours).__name__ == "Categorical" else "float"
-    value = [getattr(lib.tensor(values), kind)() for lib in (flow, torch)]
+    ours, theirs, value = both
     assert_close(ours.log_prob(value[0]), theirs.log_prob(value[1]))
     found = both_or_neither(ours.entropy, theirs.entropy)
     if found is not None:
@@ -108,28 +36,39 @@ def test_probabilities_and_entropy(both):
     assert tuple(ours.event_shape) == tuple(theirs.event_shape)
 
 
+# PyTorch's mode of this one is not where its density is largest.
+WRONG_MOMENTS = [("Kumaraswamy", "mode")]
+
+
 @pytest.mark.parametrize("name", ["mean", "variance", "stddev", "mode"])
 def test_moments(both, name):
     ours, theirs, _ = both
     found = both_or_neither(lambda: getattr(ours, name), lambda: getattr(theirs, name))
-    # PyTorch's mode of this one is not where its density is largest.
-    if found is not None and (type(ours).__name__, name) != ("Kumaraswamy", "mode"):
-        assert_close(*found)
+    if found is None or (type(ours).__name__, name) in WRONG_MOMENTS:
+        return
+    if isinstance(theirs, torch.distributions.GeneralizedPareto):
+        # PyTorch's infinite moments come out as NaN.
+        found = found[0], found[1].nan_to_num(nan=float("inf"))
+    assert_close(*found)
 
 
 @pytest.mark.parametrize("name", ["cdf", "icdf"])
 def test_cdf(both, name):
-    ours, theirs, values = both
+    ours, theirs, value = both
     found = both_or_neither(
-        lambda: getattr(ours, name)(flow.tensor(values)),
-        lambda: getattr(theirs, name)(torch.tensor(values)),
+        lambda: getattr(ours, name)(value[0]),
+        lambda: getattr(theirs, name)(value[1]),
     )
     if found is not None:
         assert_close(*found)
 
 
+# PyTorch draws another matrix of the Wishart distribution where rounding made one singular.
+@pytest.mark.filterwarnings("ignore:Singular sample detected")
 def test_samples(both, sample):
     ours, theirs, _ = both
+    if isinstance(ours, flow.distributions.LKJCholesky):
+        pytest.skip("PyTorch's draws have other moments than its density")
     sample.take(f"samples of {ours}", one_in=2)
     count = 4000
     drawn = ours.sample((count,))
@@ -148,11 +87,9 @@ def test_samples(both, sample):
 
 
 def test_expanded(both, sample):
-    ours, theirs, values = both
+    ours, theirs, value = both
     sample.take(f"expanded {ours}", one_in=3)
     shape = (5, *theirs.batch_shape)
-    kind = "long" if type(ours).__name__ == "Categorical" else "float"
-    value = [getattr(lib.tensor(values), kind)() for lib in (flow, torch)]
     made = ours.expand(shape), theirs.expand(shape)
     assert_close(made[0].log_prob(value[0]), made[1].log_prob(value[1]))
     assert tuple(made[0].batch_shape) == shape
@@ -186,16 +123,40 @@ def test_policy_gradient():
 
 
 WRONG = [
-    (lambda lib: lib.distributions.Normal(0.0, -1.0), "`scale` must be positive"),
-    (lambda lib: lib.distributions.Uniform(1.0, 1.0), "`low` must be less than `high`"),
-    (lambda lib: lib.distributions.Uniform(0.0, 1.0).log_prob(lib.tensor(2.0)), "outside"),
-    (lambda lib: lib.distributions.Bernoulli(1.5), "between 0 and 1"),
-    (lambda lib: lib.distributions.Bernoulli(), "either `probs` or `logits`"),
-    (lambda lib: lib.distributions.Bernoulli(0.5, 0.5), "either `probs` or `logits`"),
-    (lambda lib: lib.distributions.Bernoulli(0.5).log_prob(lib.tensor(0.5)), "must be 0 or 1"),
-    (lambda lib: lib.distributions.Categorical(lib.tensor([-1.0, 2.0])), "must not be negative"),
+    (lambda lib: lib.distributions.Normal(0.0, -1.0), r"`scale`.*GreaterThan\(lower_bound=0.0\)"),
+    (lambda lib: lib.distributions.Uniform(1.0, 1.0), r"`low`.*LessThan\(upper_bound="),
+    (lambda lib: lib.distributions.Uniform(0.0, 1.0).log_prob(lib.tensor(2.0)), "the support"),
+    (lambda lib: lib.distributions.Bernoulli(1.5), "`probs`.*lower_bound=0.0, upper_bound=1.0"),
+    (lambda lib: lib.distributions.Bernoulli(), "Either `probs` or `logits`"),
+    (lambda lib: lib.distributions.Bernoulli(0.5, 0.5), "Either `probs` or `logits`"),
+    (lambda lib: lib.distributions.Bernoulli(0.5).log_prob(lib.tensor(0.5)), r"Boolean\(\)"),
+    (lambda lib: lib.distributions.Categorical(lib.tensor([-1.0, 2.0])), r"Simplex\(\)"),
     (lambda lib: lib.distributions.Categorical(lib.tensor(1.0)), "at least one-dimensional"),
-    (lambda lib: lib.distributions.Categorical(lib.ones(2)).log_prob(lib.tensor(2)), "outside"),
+    (
+        lambda lib: lib.distributions.Categorical(lib.ones(2)).log_prob(lib.tensor(2)),
+        "IntegerInterval.lower_bound=0, upper_bound=1",
+    ),
+    (lambda lib: lib.distributions.Normal(0.0, 1.0).log_prob(0.0), "must be a Tensor"),
+    (
+        lambda lib: lib.distributions.Normal(lib.ones(2), 1.0).log_prob(lib.ones(3)),
+        "not broadcastable with batch_shape",
+    ),
+    (
+        lambda lib: lib.distributions.Dirichlet(lib.ones(2)).log_prob(lib.ones(3)),
+        "right-most size of value must match event_shape",
+    ),
+    (lambda lib: lib.distributions.Wishart(0.5, lib.eye(2)), r"`df`.*GreaterThan\(lower_bound=1\)"),
+    (lambda lib: lib.distributions.LKJCholesky(1), "greater than or equal to 2"),
+    (
+        lambda lib: lib.distributions.MultivariateNormal(lib.ones(2), -lib.eye(2)),
+        r"`covariance_matrix`.*PositiveDefinite\(\)",
+    ),
+    (
+        lambda lib: lib.distributions.LowRankMultivariateNormal(
+            lib.ones(2), lib.ones(3, 1), lib.ones(2)
+        ),
+        "cov_factor must be a batch of matrices with shape 2 x m",
+    ),
 ]
 
 
@@ -238,48 +199,10 @@ def test_gamma_numbers_of_bad_concentrations_are_nan():
     assert drawn.isnan().all()
 
 
-PAIRS = {
-    "Normal": {"loc": [0.0, 1.0], "scale": [2.0, 1.0]},
-    "LogNormal": {"loc": [0.0, 1.0], "scale": [2.0, 1.0]},
-    "HalfNormal": {"scale": [2.0, 1.0]},
-    "Uniform": {"low": [0.0, -1.0], "high": [0.8, 2.0]},
-    "Bernoulli": {"probs": [0.4, 0.9]},
-    "Binomial": {"total_count": 5, "probs": [0.4, 0.9]},
-    "Geometric": {"probs": [0.4, 0.9]},
-    "Categorical": {"probs": [[0.4, 0.3, 0.3], [0.5, 0.0, 0.5]]},
-    "OneHotCategorical": {"probs": [[0.4, 0.3, 0.3], [0.5, 0.2, 0.3]]},
-    "Poisson": {"rate": [3.0, 0.5]},
-    "Exponential": {"rate": [3.0, 0.5]},
-    "Laplace": {"loc": [0.0, 1.0], "scale": [2.0, 1.0]},
-    "Pareto": {"scale": [0.05, 0.3], "alpha": [2.0, 3.0]},
-    "Gamma": {"concentration": [3.0, 0.5], "rate": [1.0, 2.0]},
-    "Chi2": {"df": [3.0, 0.5]},
-    "Beta": {"concentration1": [3.0, 0.5], "concentration0": [1.0, 2.0]},
-    "Dirichlet": {"concentration": [[3.0, 0.5, 1.0], [1.0, 1.0, 2.0]]},
-    "MultivariateNormal": {
-        "loc": [[0.0, 1.0], [1.0, 1.0]],
-        "covariance_matrix": [[1.0, 0.2], [0.2, 3.0]],
-    },
-}
-FIRST = {**PARAMETERS, "Binomial": {"total_count": 5, "probs": [0.2, 0.7]}}
-
-
-@pytest.mark.parametrize("name", PAIRS)
-def test_divergence(name):
-    results = []
-    for lib in (flow, torch):
-        make = getattr(lib.distributions, name)
-        p, q = make(**tensors(lib, FIRST[name])), make(**tensors(lib, PAIRS[name]))
-        if name == "Gamma":
-            p = make(lib.tensor([0.3, 1.0]), lib.tensor([2.0, 0.5]))
-        results.append(lib.distributions.kl_divergence(p, q))
-    assert_close(*results)
-
-
 def test_formulas_of_users(monkeypatch):
     tools = flow.distributions
-    with pytest.raises(NotImplementedError, match="Normal and q type Uniform"):
-        tools.kl_divergence(tools.Normal(0.0, 1.0), tools.Uniform(0.0, 1.0))
+    with pytest.raises(NotImplementedError, match="Normal and q type Categorical"):
+        tools.kl_divergence(tools.Normal(0.0, 1.0), tools.Categorical(flow.ones(2)))
 
     class Mine(tools.Normal):
         pass

@@ -1,0 +1,55 @@
+"""Distributions of the size of symmetric numbers."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+from oneflow.distributions import constraints
+from oneflow.distributions.cauchy import Cauchy
+from oneflow.distributions.inverse_transform_sampling import InverseTransformSampling
+from oneflow.distributions.normal import Normal
+from oneflow.functional.creation.factory_functions import full_like
+from oneflow.tensor.tensor import Tensor
+
+_LOG_2 = math.log(2)
+
+
+class Folded(InverseTransformSampling):
+    """Base of distributions of the size of numbers whose distribution is symmetric about 0."""
+
+    scale: Tensor
+    arg_constraints: ClassVar = {"scale": constraints.positive}
+    support = constraints.nonnegative
+
+    def __init__(self, scale: Any, validate_args: bool | None = None) -> None:
+        self._set_parameters(validate_args, scale=scale)
+
+    @property
+    def _symmetric(self) -> Normal | Cauchy:
+        """The distribution of the numbers themselves."""
+        raise NotImplementedError
+
+    @property
+    def mode(self) -> Tensor:
+        """The most probable value: 0."""
+        return self.scale * 0
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        """The logarithm of the density."""
+        self._validate_sample(value)
+        density = self._symmetric.log_prob(value) + _LOG_2
+        return density.where(value >= 0, full_like(density, -math.inf))
+
+    def cdf(self, value: Tensor) -> Tensor:
+        """The probability of a draw of at most `value`."""
+        self._validate_sample(value)
+        return 2 * self._symmetric.cdf(value) - 1
+
+    def icdf(self, value: Tensor) -> Tensor:
+        """Inverse of `cdf`: the quantile of `value`."""
+        return self._symmetric.icdf((value + 1) / 2)
+
+    def entropy(self) -> Tensor:
+        """The entropy in nats."""
+        return self._symmetric.entropy() - _LOG_2

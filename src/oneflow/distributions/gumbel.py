@@ -1,0 +1,54 @@
+"""The Gumbel distribution."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from oneflow.distributions.inverse_transform_sampling import LocationScale
+from oneflow.tensor.tensor import Tensor
+
+
+class Gumbel(LocationScale):
+    """The Gumbel distribution: of the largest of many numbers.
+
+    Args:
+        loc: most probable value.
+        scale: positive.
+        validate_args: check parameters and values.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.distributions.Gumbel(0.0, 1.0).mean
+        tensor(0.5772, dtype=oneflow.float32)
+    """
+
+    @property
+    def mean(self) -> Tensor:
+        """The mean."""
+        return self.loc + self.scale * np.euler_gamma
+
+    @property
+    def variance(self) -> Tensor:
+        """The variance."""
+        return math.pi**2 / 6 * self.scale**2
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        """The logarithm of the density."""
+        self._validate_sample(value)
+        z = (self.loc - value) / self.scale
+        return z - z.exp() - self.scale.log()
+
+    def cdf(self, value: Tensor) -> Tensor:
+        """The probability of a draw of at most `value`."""
+        self._validate_sample(value)
+        return (-((self.loc - value) / self.scale).exp()).exp()
+
+    def icdf(self, value: Tensor) -> Tensor:
+        """Inverse of `cdf`: the quantile of `value`."""
+        return self.loc - self.scale * (-value.log()).log()
+
+    def entropy(self) -> Tensor:
+        """The entropy in nats."""
+        return self.scale.log() + 1 + np.euler_gamma

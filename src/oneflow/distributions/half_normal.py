@@ -1,0 +1,37 @@
+"""The half-normal distribution."""
+
+from __future__ import annotations
+
+import math
+
+from oneflow.distributions.folded import Folded
+from oneflow.distributions.normal import Normal
+from oneflow.tensor.tensor import Tensor
+
+
+class HalfNormal(Folded):
+    """The size of normal numbers of mean 0.
+
+    Args:
+        scale: their standard deviation, positive.
+        validate_args: check parameters and values.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.distributions.HalfNormal(1.0).mean
+        tensor(0.7979, dtype=oneflow.float32)
+    """
+
+    @property
+    def _symmetric(self) -> Normal:
+        return Normal(self.scale * 0, self.scale, False)
+
+    @property
+    def mean(self) -> Tensor:
+        """The mean."""
+        return self.scale * math.sqrt(2 / math.pi)
+
+    @property
+    def variance(self) -> Tensor:
+        """The variance."""
+        return self.scale**2 * (1 - 2 / math.pi)
