@@ -47,7 +47,9 @@ CASES = [
 
 
 @pytest.mark.parametrize(("model", "mesh", "type"), CASES)
-def test_no_worse_than_plans_by_hand(model, mesh, type):
+def test_no_worse_than_plans_by_hand(model, mesh, type, sample):
+    sample.take(f"plans by hand of {model} {mesh} {type}", one_in=2)
+
     def seconds(strategy, zero, automatic):
         with planning():
             placement = flow.placement(type, range(math.prod(mesh)), mesh)

@@ -51,5 +51,5 @@ def assert_same_in_a_graph(row: Operator) -> None:
 
 @pytest.mark.parametrize("row", [pytest.param(row, id=f"{f}-{row.name}") for f, row in ROWS])
 def test_operator_in_a_graph(row: Operator, sample: Sample) -> None:
-    sample.take(row.name, one_in=16)
+    sample.take(row.name, one_in=24)
     assert_same_in_a_graph(row)

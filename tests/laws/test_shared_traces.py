@@ -133,7 +133,7 @@ def taken_up(operation: Operation, function: Callable, traces: list[None]) -> in
 def test_traces_for_other_sizes_compute_the_same(
     name: str, sample: Sample, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sample.take(name, one_in=8)
+    sample.take(name, one_in=12)
     recorded = operations().get(name)
     if recorded is None:
         pytest.skip("no sample records it")
@@ -166,7 +166,7 @@ def loops_of(jaxpr: Any) -> list[str]:
 
 @pytest.mark.parametrize("name", sorted(PRIMITIVES))
 def test_traces_without_jit_are_those_with_it(name: str, sample: Sample) -> None:
-    sample.take(name, one_in=8)
+    sample.take(name, one_in=12)
     for operation in operations().get(name, ())[:_MAX_OPERATIONS]:
         function = functools.partial(
             operation.primitive.implementation("cpu"), **operation.attributes
