@@ -17,6 +17,7 @@ import numpy as np
 from jax import lax
 
 from oneflow.primitives.lowering.window_slices import WindowSlices
+from oneflow.primitives.operators import loops
 from oneflow.primitives.operators.materialize import materialize_array
 
 # Positions added up in one step of the loop, side by side in the last spatial dimension. A step
@@ -77,7 +78,7 @@ def _sum_runs(x, y, slices: WindowSlices, first: int, run: int):
         return lax.add(total, functools.reduce(lax.add, terms))
 
     steps = math.prod(lines) * columns
-    return lax.fori_loop(0, steps, add_run, jnp.zeros(shape, dtype))
+    return loops.fori_loop(0, steps, add_run, jnp.zeros(shape, dtype))
 
 
 def _coordinates(index, shape: tuple[int, ...]) -> list:
