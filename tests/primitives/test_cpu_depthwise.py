@@ -13,6 +13,7 @@ from oneflow.primitives.operators.conv import (
     convolve_input_adjoint,
     convolve_weight_adjoint,
 )
+from oneflow.primitives.tracing import arrays_of, make_jaxpr
 from tests.oracle import array_difference
 
 CHANNELS = 4
@@ -93,3 +94,19 @@ def test_an_empty_batch_has_no_gradient():
     empty = np.ones((0, 5, 5, CHANNELS), np.float32)
     found = on_cpu(conv_weight_adjoint, empty, empty, kernel=(7, 7), **window._asdict())
     np.testing.assert_array_equal(found, np.zeros((CHANNELS, 1, 7, 7)))
+
+
+def test_the_loop_is_traced_as_a_loop():
+    """Not as its steps, of which there are more for larger batches."""
+    implementation = conv_weight_adjoint.implementation("cpu")
+
+    def adjoint(x, y):
+        window = Window((1, 2), (1, 1), ((1, 1), (1, 1)), (1, 1), CHANNELS)
+        return implementation(x, y, kernel=(3, 3), **window._asdict())
+
+    counts = []
+    for batch in (1, 16):
+        operands = [jax.ShapeDtypeStruct((batch, 20, 20, CHANNELS), np.float32)] * 2
+        closed, _ = make_jaxpr(adjoint, operands)
+        counts.append(sum(1 for _ in arrays_of(closed)))
+    assert counts[0] == counts[1]

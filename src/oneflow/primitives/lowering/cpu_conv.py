@@ -217,19 +217,12 @@ def _conv_weight_adjoint(x, y, *, kernel, dims, stride, padding: Pairs, dilation
     if _is_pointwise(kernel, window):
         return _outer(y, _strided(x, stride)).reshape(out, channels, *kernel)
     slices = _window_slices(kernel, window)
-    depthwise = _is_depthwise(channels, out, kernel, window)
-    # The loop is faster for smaller kernels, too, but takes seconds to compile for each layer.
-    if depthwise and math.prod(kernel) > MAX_KERNEL_SIZE:
+    if _is_depthwise(channels, out, kernel, window):
         return depthwise_weight_adjoint(x, y, slices)
-    if not depthwise and not _prefer_products(channels, out, kernel, window):
+    if not _prefer_products(channels, out, kernel, window):
         return convolve_weight_adjoint(x, y, kernel, window)
     shifted = slices.gather(x, np.zeros((), x.dtype))
-    rows, kind = tuple(range(x.ndim - 1)), sum_dtype(y.dtype)
-    parts = [
-        jnp.sum(part.astype(kind) * y, axis=rows)[:, None] if depthwise else _outer(y, part)
-        for part in (shifted[offset] for offset in slices.all())
-    ]
-    stacked = jnp.stack(parts, axis=-1).astype(y.dtype)
+    stacked = jnp.stack([_outer(y, shifted[offset]) for offset in slices.all()], axis=-1)
     return stacked.reshape(*stacked.shape[:2], *kernel)
 
 
