@@ -9,6 +9,7 @@ import flowvision
 import oneflow
 import oneflow_onnx
 from oneflow.functional.registry import FUNCTIONS
+from tests.flowvision.dataset_files import WRITERS
 from tests.modules import import_modules
 
 PACKAGES = (flowvision, oneflow, oneflow_onnx)
@@ -36,7 +37,11 @@ _FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS | doctest.IGNORE_EXCEPT
 
 
 @pytest.mark.parametrize("name", sorted(DOCUMENTED))
-def test_example(name):
+def test_example(name, tmp_path, monkeypatch):
+    if write_files := WRITERS.get(name.rpartition(".")[2]):  # the data set lies in `data`
+        (tmp_path / "data").mkdir()
+        write_files(tmp_path / "data")
+        monkeypatch.chdir(tmp_path)
     if name.startswith("oneflow.legacy."):
         oneflow.clear_default_session()  # which the jobs of other examples belong to
     test = doctest.DocTestParser().get_doctest(DOCUMENTED[name], {}, name, None, 0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import csv
 import json
+import struct
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -161,6 +162,25 @@ def _aircraft(root: Path) -> None:
     for level, listed in (("variant", "variants"), ("manufacturer", "manufacturers")):
         write_text(data / f"{listed}.txt", "A340 300\nBoeing\n")
         write_text(data / f"images_{level}_trainval.txt", "1025794 Boeing\n0034309 A340 300\n")
+
+
+@writes("ImageFolder", "DatasetFolder")
+def _image_folder(root: Path) -> None:
+    for name in ("cat/1.png", "dog/2.png"):
+        write_image(root / name)
+
+
+@writes("MNIST", "FashionMNIST")
+def _mnist(root: Path) -> None:
+    for name in ("MNIST", "FashionMNIST"):
+        raw = root / name / "raw"
+        raw.mkdir(parents=True)
+        for part in ("train", "t10k"):
+            pixels, labels = np.random.randint(0, 256, (2, 28, 28), np.uint8), bytes([3, 9])
+            header = struct.pack(">IIII", 0x803, *pixels.shape)
+            (raw / f"{part}-images-idx3-ubyte").write_bytes(header + pixels.tobytes())
+            header = struct.pack(">II", 0x801, len(labels))
+            (raw / f"{part}-labels-idx1-ubyte").write_bytes(header + labels)
 
 
 @writes("Flickr8k", "Flickr30k")

@@ -45,6 +45,11 @@ class Caltech101(ImageDataset):
     Raises:
         ValueError: an unknown `target_type`.
         RuntimeError: files are missing.
+
+    Example:
+        >>> from flowvision.datasets import Caltech101
+        >>> dataset = Caltech101("data")
+        >>> image, target = dataset[0]
     """
 
     resources = (
@@ -99,6 +104,11 @@ class Caltech256(ImageDataset):
 
     Raises:
         RuntimeError: files are missing.
+
+    Example:
+        >>> from flowvision.datasets import Caltech256
+        >>> dataset = Caltech256("data")
+        >>> image, target = dataset[0]
     """
 
     resources = (

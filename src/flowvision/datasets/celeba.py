@@ -49,6 +49,11 @@ class CelebA(SplitImageDataset):
     Raises:
         ValueError: an unknown `split` or `target_type`.
         RuntimeError: files are missing; or there is a `target_transform` without targets.
+
+    Example:
+        >>> from flowvision.datasets import CelebA
+        >>> dataset = CelebA("data", split="valid", target_type="identity")
+        >>> image, target = dataset[0]
     """
 
     splits = tuple(_SPLITS)

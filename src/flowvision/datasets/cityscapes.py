@@ -40,6 +40,11 @@ class Cityscapes(ImageDataset):
     Raises:
         ValueError: an unknown `split`, `mode` or `target_type`.
         RuntimeError: files are missing; says where to get them, which asks for an account.
+
+    Example:
+        >>> from flowvision.datasets import Cityscapes
+        >>> dataset = Cityscapes("data", target_type="color")
+        >>> image, target = dataset[0]
     """
 
     source = "get the archives from https://www.cityscapes-dataset.com"

@@ -25,6 +25,11 @@ class CLEVRClassification(SplitImageDataset):
     Raises:
         ValueError: an unknown `split`.
         RuntimeError: files are missing.
+
+    Example:
+        >>> from flowvision.datasets import CLEVRClassification
+        >>> dataset = CLEVRClassification("data")
+        >>> image, target = dataset[0]
     """
 
     splits = ("train", "val", "test")

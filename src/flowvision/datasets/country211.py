@@ -23,6 +23,11 @@ class Country211(SplitImageFolder):
     Raises:
         ValueError: an unknown `split`.
         RuntimeError: the images are missing.
+
+    Example:
+        >>> from flowvision.datasets import Country211
+        >>> dataset = Country211("data")
+        >>> image, target = dataset[0]
     """
 
     class_roots: ClassVar[dict[str, str]] = {

@@ -28,6 +28,11 @@ class DTD(SplitImageDataset):
     Raises:
         ValueError: an unknown `split` or `partition`.
         RuntimeError: files are missing.
+
+    Example:
+        >>> from flowvision.datasets import DTD
+        >>> dataset = DTD("data", split="val", partition=3)
+        >>> image, target = dataset[0]
     """
 
     splits = ("train", "val", "test")

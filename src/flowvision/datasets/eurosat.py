@@ -22,6 +22,11 @@ class EuroSAT(ArchiveImageFolder):
 
     Raises:
         RuntimeError: the images are missing.
+
+    Example:
+        >>> from flowvision.datasets import EuroSAT
+        >>> dataset = EuroSAT("data")
+        >>> image, target = dataset[0]
     """
 
     resources = (

@@ -29,6 +29,11 @@ class FER2013(SplitImageDataset):
     Raises:
         ValueError: an unknown `split`.
         RuntimeError: the file is missing; says where to get it, which asks for an account.
+
+    Example:
+        >>> from flowvision.datasets import FER2013
+        >>> dataset = FER2013("data")
+        >>> image, target = dataset[0]
     """
 
     folder_name = "fer2013"

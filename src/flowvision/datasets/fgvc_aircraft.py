@@ -32,6 +32,11 @@ class FGVCAircraft(SplitImageDataset):
     Raises:
         ValueError: an unknown `split` or `annotation_level`.
         RuntimeError: files are missing.
+
+    Example:
+        >>> from flowvision.datasets import FGVCAircraft
+        >>> dataset = FGVCAircraft("data")
+        >>> image, target = dataset[0]
     """
 
     splits = ("train", "val", "trainval", "test")

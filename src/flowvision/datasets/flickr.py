@@ -66,6 +66,11 @@ class Flickr8k(ImageDataset):
 
     Raises:
         RuntimeError: the page is missing.
+
+    Example:
+        >>> from flowvision.datasets import Flickr8k
+        >>> dataset = Flickr8k("data", ann_file="data/page.html")
+        >>> image, target = dataset[0]
     """
 
     source = "ask for it at https://forms.illinois.edu/sec/1713398"
@@ -82,7 +87,8 @@ class Flickr8k(ImageDataset):
         self.ensure_files(self.root, [self.ann_file], download=False)
         self.annotations = self.read()
         self.ids = sorted(self.annotations)
-        self.images = [self.root / name for name in self.ids]
+        # Flickr8k's are known by their paths, as in torchvision.
+        self.images = [self.root / Path(name).name for name in self.ids]
         self.targets = [self.annotations[name] for name in self.ids]
 
     def read(self) -> dict[str, list[str]]:
@@ -105,6 +111,11 @@ class Flickr30k(Flickr8k):
 
     Raises:
         RuntimeError: the list is missing.
+
+    Example:
+        >>> from flowvision.datasets import Flickr30k
+        >>> dataset = Flickr30k("data", ann_file="data/captions.token")
+        >>> image, target = dataset[0]
     """
 
     def read(self) -> dict[str, list[str]]:

@@ -26,6 +26,11 @@ class Flowers102(SplitImageDataset):
     Raises:
         ValueError: an unknown `split`.
         RuntimeError: files are missing.
+
+    Example:
+        >>> from flowvision.datasets import Flowers102
+        >>> dataset = Flowers102("data")
+        >>> image, target = dataset[0]
     """
 
     splits = ("train", "val", "test")

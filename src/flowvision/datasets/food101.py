@@ -27,6 +27,11 @@ class Food101(SplitImageDataset):
     Raises:
         ValueError: an unknown `split`.
         RuntimeError: files are missing.
+
+    Example:
+        >>> from flowvision.datasets import Food101
+        >>> dataset = Food101("data")
+        >>> image, target = dataset[0]
     """
 
     resources = (

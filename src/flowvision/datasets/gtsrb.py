@@ -29,6 +29,11 @@ class GTSRB(SplitImageDataset):
     Raises:
         ValueError: an unknown `split`.
         RuntimeError: files are missing.
+
+    Example:
+        >>> from flowvision.datasets import GTSRB
+        >>> dataset = GTSRB("data")
+        >>> image, target = dataset[0]
     """
 
     folder_name = "gtsrb"

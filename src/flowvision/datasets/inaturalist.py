@@ -59,6 +59,11 @@ class INaturalist(ImageDataset):
     Raises:
         ValueError: an unknown `version` or `target_type`.
         RuntimeError: files are missing, or folders have other names.
+
+    Example:
+        >>> from flowvision.datasets import INaturalist
+        >>> dataset = INaturalist("data", target_type="full")
+        >>> image, target = dataset[0]
     """
 
     def __init__(

@@ -29,6 +29,11 @@ class Kitti(ImageDataset):
 
     Raises:
         RuntimeError: files are missing.
+
+    Example:
+        >>> from flowvision.datasets import Kitti
+        >>> dataset = Kitti("data")
+        >>> image, target = dataset[0]
     """
 
     # The publishers state no checksums.

@@ -77,6 +77,11 @@ class LFWPeople(_LFW):
     Raises:
         ValueError: an unknown `split` or `image_set`.
         RuntimeError: files are missing; says where to get them.
+
+    Example:
+        >>> from flowvision.datasets import LFWPeople
+        >>> dataset = LFWPeople("data")
+        >>> image, target = dataset[0]
     """
 
     _view = "people"
@@ -116,6 +121,11 @@ class LFWPairs(_LFW):
     Raises:
         ValueError: an unknown `split` or `image_set`.
         RuntimeError: files are missing; says where to get them.
+
+    Example:
+        >>> from flowvision.datasets import LFWPairs
+        >>> dataset = LFWPairs("data")
+        >>> first, second, is_same = dataset[0]
     """
 
     _view = "pairs"

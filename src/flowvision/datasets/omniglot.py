@@ -30,6 +30,11 @@ class Omniglot(ImageDataset):
 
     Raises:
         RuntimeError: files are missing.
+
+    Example:
+        >>> from flowvision.datasets import Omniglot
+        >>> dataset = Omniglot("data")
+        >>> image, target = dataset[0]
     """
 
     def __init__(

@@ -45,6 +45,11 @@ class OxfordIIITPet(ImageDataset):
     Raises:
         ValueError: an unknown `split` or kind of target.
         RuntimeError: files are missing.
+
+    Example:
+        >>> from flowvision.datasets import OxfordIIITPet
+        >>> dataset = OxfordIIITPet("data", target_types="category")
+        >>> image, target = dataset[0]
     """
 
     resources = (

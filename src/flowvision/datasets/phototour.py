@@ -55,6 +55,11 @@ class PhotoTour(VisionDataset):
     Raises:
         ValueError: an unknown `name`.
         RuntimeError: files are missing.
+
+    Example:
+        >>> from flowvision.datasets import PhotoTour
+        >>> dataset = PhotoTour("data", name="liberty")
+        >>> patches = dataset[0]
     """
 
     def __init__(

@@ -63,6 +63,11 @@ class Places365(ImageDataset):
     Raises:
         ValueError: an unknown `split`.
         RuntimeError: files are missing.
+
+    Example:
+        >>> from flowvision.datasets import Places365
+        >>> dataset = Places365("data", small=True)
+        >>> image, target = dataset[0]
     """
 
     def __init__(

@@ -23,6 +23,11 @@ class RenderedSST2(SplitImageFolder):
     Raises:
         ValueError: an unknown `split`.
         RuntimeError: the images are missing.
+
+    Example:
+        >>> from flowvision.datasets import RenderedSST2
+        >>> dataset = RenderedSST2("data", split="val")
+        >>> image, target = dataset[0]
     """
 
     class_roots: ClassVar[dict[str, str]] = {

@@ -34,6 +34,11 @@ class SBDataset(ImageDataset):
     Raises:
         ValueError: an unknown `image_set` or `mode`.
         RuntimeError: files are missing.
+
+    Example:
+        >>> from flowvision.datasets import SBDataset
+        >>> dataset = SBDataset("data")
+        >>> image, target = dataset[0]
     """
 
     resources = (

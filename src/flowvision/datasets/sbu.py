@@ -26,6 +26,11 @@ class SBU(ImageDataset):
 
     Raises:
         RuntimeError: the list is missing.
+
+    Example:
+        >>> from flowvision.datasets import SBU
+        >>> dataset = SBU("data", download=False)
+        >>> image, target = dataset[0]
     """
 
     resources = (

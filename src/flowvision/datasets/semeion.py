@@ -27,6 +27,11 @@ class SEMEION(ImageDataset):
 
     Raises:
         RuntimeError: the file is missing.
+
+    Example:
+        >>> from flowvision.datasets import SEMEION
+        >>> dataset = SEMEION("data", download=False)
+        >>> image, target = dataset[0]
     """
 
     resources = (

@@ -28,6 +28,11 @@ class StanfordCars(SplitImageDataset):
     Raises:
         ValueError: an unknown `split`.
         RuntimeError: files are missing; says which.
+
+    Example:
+        >>> from flowvision.datasets import StanfordCars
+        >>> dataset = StanfordCars("data")
+        >>> image, target = dataset[0]
     """
 
     folder_name = "stanford_cars"

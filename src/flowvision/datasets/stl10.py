@@ -38,6 +38,11 @@ class STL10(SplitImageDataset):
     Raises:
         ValueError: an unknown `split`, or no such part.
         RuntimeError: files are missing.
+
+    Example:
+        >>> from flowvision.datasets import STL10
+        >>> dataset = STL10("data")
+        >>> image, target = dataset[0]
     """
 
     splits = tuple(_PARTS)

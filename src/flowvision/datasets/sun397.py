@@ -24,6 +24,11 @@ class SUN397(ListImageDataset):
 
     Raises:
         RuntimeError: files are missing.
+
+    Example:
+        >>> from flowvision.datasets import SUN397
+        >>> dataset = SUN397("data")
+        >>> image, target = dataset[0]
     """
 
     resources = (

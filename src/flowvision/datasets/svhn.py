@@ -36,6 +36,11 @@ class SVHN(SplitImageDataset):
     Raises:
         ValueError: an unknown `split`.
         RuntimeError: the file is missing.
+
+    Example:
+        >>> from flowvision.datasets import SVHN
+        >>> dataset = SVHN("data")
+        >>> image, target = dataset[0]
     """
 
     splits = tuple(_MD5)

@@ -35,6 +35,11 @@ class USPS(ImageDataset):
 
     Raises:
         RuntimeError: the file is missing.
+
+    Example:
+        >>> from flowvision.datasets import USPS
+        >>> dataset = USPS("data", train=False)
+        >>> image, target = dataset[0]
     """
 
     def __init__(

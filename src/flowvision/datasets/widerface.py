@@ -31,6 +31,11 @@ class WIDERFace(SplitImageDataset):
     Raises:
         ValueError: an unknown `split`.
         RuntimeError: files are missing.
+
+    Example:
+        >>> from flowvision.datasets import WIDERFace
+        >>> dataset = WIDERFace("data")
+        >>> image, target = dataset[0]
     """
 
     splits = ("train", "val", "test")

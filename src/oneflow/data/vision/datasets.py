@@ -201,6 +201,17 @@ class VisionDataset(Dataset):
 
     Raises:
         ValueError: `transforms` and one of the other two are given.
+
+    Example:
+        >>> from flowvision.datasets import VisionDataset
+        >>> class Squares(VisionDataset):
+        ...     def __getitem__(self, index):
+        ...         return index**2
+        ...
+        ...     def __len__(self):
+        ...         return 3
+        >>> Squares("data")[2]
+        4
     """
 
     def __init__(
@@ -275,6 +286,12 @@ class DatasetFolder(VisionDataset):
     Raises:
         FileNotFoundError: no class folders, or one without files.
         ValueError: both or neither of `extensions` and `is_valid_file` are given.
+
+    Example:
+        >>> from flowvision.datasets import DatasetFolder
+        >>> dataset = DatasetFolder("data", loader=str, extensions=(".png",))
+        >>> dataset[0]
+        ('data/cat/1.png', 0)
     """
 
     def __init__(
@@ -318,6 +335,11 @@ class ImageFolder(DatasetFolder):
         loader: loads a file, default as a Pillow image.
         is_valid_file: says which files to take, default those with the usual endings of images.
         allow_empty: accept classes without a file.
+
+    Example:
+        >>> from flowvision.datasets import ImageFolder
+        >>> dataset = ImageFolder("data")
+        >>> image, target = dataset[0]
     """
 
     def __init__(

@@ -64,6 +64,11 @@ class MNIST(VisionDataset):
     Raises:
         RuntimeError: a file is missing or damaged.
         ConnectionError: it cannot be downloaded.
+
+    Example:
+        >>> from flowvision.datasets import MNIST
+        >>> dataset = MNIST("data")
+        >>> image, target = dataset[0]
     """
 
     classes: ClassVar[list[str]] = [
@@ -157,7 +162,13 @@ class MNIST(VisionDataset):
 
 
 class FashionMNIST(MNIST):
-    """Pieces of clothing in the format of MNIST; arguments and attributes as there."""
+    """Pieces of clothing in the format of MNIST; arguments and attributes as there.
+
+    Example:
+        >>> from flowvision.datasets import FashionMNIST
+        >>> dataset = FashionMNIST("data")
+        >>> image, target = dataset[0]
+    """
 
     classes: ClassVar[list[str]] = [
         "T-shirt/top",
