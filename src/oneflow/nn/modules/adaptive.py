@@ -18,7 +18,15 @@ from oneflow.tensor.tensor import Tensor
 
 
 class AdaptiveLogSoftmaxOutput(NamedTuple):
-    """The log probability of each target, and the mean of their negatives."""
+    """The log probability of each target, and the mean of their negatives.
+
+    Example:
+        >>> import oneflow as flow
+        >>> layer = flow.nn.AdaptiveLogSoftmaxWithLoss(8, 20, cutoffs=[4])
+        >>> result = layer(flow.ones(3, 8), flow.tensor([0, 7, 19]))
+        >>> result.output.shape, result.loss.shape
+        (oneflow.Size([3]), oneflow.Size([]))
+    """
 
     output: Tensor
     loss: Tensor
