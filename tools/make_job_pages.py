@@ -20,6 +20,7 @@ import oneflow as flow
 from oneflow.compatible import single_client
 from oneflow.functional.registry import FUNCTIONS
 from oneflow.legacy import config, function_config
+from oneflow.legacy.refused import REFUSED
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 PAGE, NAMES = DOCS / "job_names.md", DOCS / "job_names.tsv"
@@ -53,6 +54,14 @@ _SETTINGS = """
 They are accepted, each for a reason.
 
 | setting | reason |
+| --- | --- |
+"""
+_REFUSED = """
+## Names that are refused
+
+Asking for one of them is an `AttributeError` that says what stands for it.
+
+| name | what stands for it |
 | --- | --- |
 """
 
@@ -111,6 +120,8 @@ def page() -> str:
         ("config", config.ACCEPTED | config.ACCEPTED_GROUPS),
     ):
         lines += [f"| `{owner}.{name}` | {settings[name]} |" for name in sorted(settings)]
+    lines.append(_REFUSED.rstrip())
+    lines += [f"| `{name}` | {hint} |" for name, hint in sorted(REFUSED.items())]
     return "\n".join(lines) + "\n"
 
 

@@ -266,6 +266,10 @@ if TYPE_CHECKING:
         hierarchical_parallel_cast as hierarchical_parallel_cast,
         parallel_cast as parallel_cast,
     )
+    from oneflow.legacy.scope import (
+        placement as device_prior_placement,
+        placement as fixed_placement,
+    )
     from oneflow.legacy.session import (
         clear_default_session as clear_default_session,
         eager_execution_enabled as eager_execution_enabled,
@@ -344,10 +348,12 @@ __lazy_names__ = {
     "constant_initializer": "oneflow.legacy.initializers",
     "decode_onerec": "oneflow.data.readers.onerec_batches",
     "detection": "oneflow.data.readers:objects",
+    "device_prior_placement": "oneflow.legacy.scope:placement",
     "eager_execution_enabled": "oneflow.legacy.session",
     "empty_initializer": "oneflow.legacy.initializers",
     "enable_eager_execution": "oneflow.legacy.session",
     "FixedTensorDef": "oneflow.legacy.annotations:NumpyPlaceholder",
+    "fixed_placement": "oneflow.legacy.scope:placement",
     "function_config": "oneflow.legacy.function_config",
     "FunctionConfig": "oneflow.legacy.function_config",
     "__array_api_version__": "oneflow.array_api",
@@ -413,7 +419,9 @@ __lazy_names__ = {
     "vmap": "oneflow.nn.utils.transforms",
 }
 if not TYPE_CHECKING:  # for a type checker it would give every name a meaning
-    __getattr__ = _lazy_getattr(__name__, __lazy_modules__, __lazy_names__)
+    __getattr__ = _lazy_getattr(
+        __name__, __lazy_modules__, __lazy_names__, "oneflow.legacy.refused"
+    )
 __dir__ = _lazy_dir(__name__, (*__lazy_modules__, *__lazy_names__))
 
 # isort: split

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
 import oneflow as flow
 import oneflow.typing as tp
+from oneflow.compatible import single_client
 from oneflow.legacy import config as session_config
 from oneflow.legacy.function_config import ACCEPTED, ACCEPTED_GROUPS
+from oneflow.legacy.refused import REFUSED
 
 X = np.random.default_rng(0).standard_normal((8, 6), np.float32)
 
@@ -114,6 +118,14 @@ def test_accepted_settings_say_why():
 def test_what_is_refused(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+@pytest.mark.parametrize("name", sorted(REFUSED))
+def test_names_that_are_refused_say_what_stands_for_them(name):
+    assert not hasattr(flow, name)
+    for module in (flow, single_client, flow.experimental):
+        with pytest.raises(AttributeError, match=re.escape(REFUSED[name])):
+            getattr(module, name)
 
 
 def test_job_set():
