@@ -123,3 +123,28 @@ def test_distributions_of_blobs_and_gradients():
     np.testing.assert_array_equal(parts[1], x[:, 3:])
     with pytest.raises(TypeError, match="a distribution is"):
         flow.distribute.assert_is_valid_distribute("split")
+
+
+def test_variables_of_batch_normalization_have_names_of_their_own():
+    @flow.global_function(type="train")
+    def job(x: tp.Numpy.Placeholder((4, 6))) -> tp.Numpy:
+        names = {f"{each}_name": each for each in ("gamma", "beta", "moving_mean")}
+        y = flow.layers.batch_normalization(x, 1, name="bn", **names)
+        flow.optimizer.SGD(flow.optimizer.PiecewiseConstantScheduler([], [0.1])).minimize(y)
+        return y
+
+    job(RANDOM.standard_normal((4, 6)).astype(np.float32))
+    assert list(flow.get_all_variables()) == ["beta", "bn-moving_variance", "gamma", "moving_mean"]
+
+
+def test_arguments_by_their_earlier_names():
+    x, y = flow.tensor([[1.0, 2.0]]), flow.tensor([[3.0, 2.0]])
+    assert flow.math.pow(x=x, y=y, name="power").tolist() == [[1, 4]]
+    assert flow.tile(input=x, reps=(2, 1), name="tiles").shape == (2, 2)
+    assert flow.expand(x=x, expand_size=(2, 2), name="rows").shape == (2, 2)
+    assert flow.squeeze(input=x, axis=[0], name="row").shape == (2,)
+    assert flow.transpose(a=x, perm=[1, 0], name="column").shape == (2, 1)
+    assert flow.linalg.matmul(a=x, b=y, transpose_b=True, name="product").tolist() == [[7]]
+    assert flow.slice_v2(x=x, slice_tup_list=[[0, 1, 1], [1, 2, 1]], name="part").tolist() == [[2]]
+    losses = flow.combined_margin_loss(x=x, label=flow.tensor([1]), m1=1, m2=0, m3=0, name="m")
+    assert losses.tolist() == x.tolist()

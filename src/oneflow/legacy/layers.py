@@ -261,6 +261,10 @@ def batch_normalization(
     trainable: bool = True,
     training: bool = True,
     name: str | None = None,
+    gamma_name: str | None = None,
+    beta_name: str | None = None,
+    moving_mean_name: str | None = None,
+    moving_variance_name: str | None = None,
 ) -> Tensor:
     """Batch normalization with variables: gamma, beta, and moving mean and variance.
 
@@ -283,6 +287,10 @@ def batch_normalization(
         trainable: True if optimizers update the variables.
         training: False if it is to normalise with the moving statistics in training jobs, too.
         name: of the layer; layers of one name share their variables.
+        gamma_name: of the variable; ``name-gamma`` by default, and likewise the next three.
+        beta_name: of the variable.
+        moving_mean_name: of the variable.
+        moving_variance_name: of the variable.
 
     Returns:
         A blob of the shape of `inputs`.
@@ -294,17 +302,18 @@ def batch_normalization(
     channels = (x.shape[axis],)
     ones = constant_initializer(1)
 
-    def variable(suffix: str, initializer: Any, regularizer: Any, trainable: bool) -> Tensor:
-        return get_variable(
-            f"{name}-{suffix}", channels, x.dtype, initializer, regularizer, trainable
-        )
+    def variable(given: str | None, suffix: str, *options: Any) -> Tensor:
+        return get_variable(given or f"{name}-{suffix}", channels, x.dtype, *options)
 
-    beta = variable("beta", beta_initializer, beta_regularizer, trainable) if center else None
-    gamma = None
+    beta = gamma = None
+    if center:
+        beta = variable(beta_name, "beta", beta_initializer, beta_regularizer, trainable)
     if scale:
-        gamma = variable("gamma", gamma_initializer or ones, gamma_regularizer, trainable)
-    mean = variable("moving_mean", moving_mean_initializer, None, False)
-    variance = variable("moving_variance", moving_variance_initializer or ones, None, False)
+        first = gamma_initializer or ones
+        gamma = variable(gamma_name, "gamma", first, gamma_regularizer, trainable)
+    mean = variable(moving_mean_name, "moving_mean", moving_mean_initializer, None, False)
+    first = moving_variance_initializer or ones
+    variance = variable(moving_variance_name, "moving_variance", first, None, False)
     moved = x if axis == 1 else x.transpose(axis, 1)
     result = normalization.batch_norm(
         moved,

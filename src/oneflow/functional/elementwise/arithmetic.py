@@ -190,7 +190,7 @@ def power(x: Any, y: Any) -> Tensor:
     return call(p.pow_, x, y)
 
 
-@function(inplace=True)
+@function(inplace=True, keyword_aliases={"y": "exponent"})
 def pow_(input: Tensor | float, exponent: Tensor | float) -> Tensor:
     """``input ** exponent``, broadcast.
 

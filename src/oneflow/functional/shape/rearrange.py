@@ -182,7 +182,7 @@ def repeat(input: Tensor, sizes: Any, *more: int) -> Tensor:
     return _repeated(input, times)
 
 
-@function()
+@function(keyword_aliases={"reps": "dims"})
 def tile(input: Tensor, dims: Any, *more: int) -> Tensor:
     """Like `repeat`; missing leading counts are 1.
 
