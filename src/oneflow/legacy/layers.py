@@ -298,9 +298,7 @@ def batch_normalization(
     run = current_run("flow.layers.batch_normalization()")
     name = name or run.unique_name("BatchNorm_")
     x = _input(inputs)
-    axis %= x.ndim
-    channels = (x.shape[axis],)
-    ones = constant_initializer(1)
+    axis, channels, ones = axis % x.ndim, (x.shape[axis],), constant_initializer(1)
 
     def variable(given: str | None, suffix: str, *options: Any) -> Tensor:
         return get_variable(given or f"{name}-{suffix}", channels, x.dtype, *options)
