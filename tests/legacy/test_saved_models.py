@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import numpy as np
+import onnxruntime
 import pytest
 
 import oneflow as flow
@@ -87,6 +88,7 @@ def test_another_process_runs_the_model(job, tmp_path):
     code = f"""
 import json
 import numpy as np
+import onnxruntime
 import oneflow as flow
 session = flow.saved_model.InferenceSession()
 session.load_saved_model({str(tmp_path)!r})
@@ -168,3 +170,28 @@ def test_what_cannot_be_run(job, tmp_path):
 def test_blobs_outside_of_jobs_have_no_names():
     with pytest.raises(RuntimeError, match="belongs into the body of a job"):
         _ = flow.ones(2).op_name
+
+
+def test_export_of_a_job_by_the_earlier_arguments(tmp_path):
+    flow.clear_default_session()
+
+    @flow.global_function()
+    def predict(x: tp.Numpy.Placeholder((2, 3))) -> tp.Numpy:
+        initializer = flow.random_normal_initializer()
+        return flow.layers.dense(x, 4, kernel_initializer=initializer, name="dense")
+
+    x = np.float32([[1, 2, 3], [4, 5, 6]])
+    expected = predict(x)
+    flow.checkpoint.save(tmp_path / "snapshot")
+    flow.onnx.export(
+        job_func=predict,
+        model_save_dir=str(tmp_path / "snapshot"),
+        onnx_filename=str(tmp_path / "model.onnx"),
+        external_data=False,
+    )
+    session = onnxruntime.InferenceSession(tmp_path / "model.onnx")
+    (result,) = session.run(None, {session.get_inputs()[0].name: x})
+    np.testing.assert_allclose(result, expected, rtol=1e-5)
+    with pytest.raises(TypeError, match="needs a model"):
+        flow.onnx.export()
+    flow.clear_default_session()

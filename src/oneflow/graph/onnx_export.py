@@ -6,7 +6,7 @@ import importlib
 from typing import Any
 
 
-def export(model: Any, *args: Any, **kwargs: Any) -> Any:
+def export(model: Any = None, *args: Any, **kwargs: Any) -> Any:
     """Export a model to ONNX.
 
     Two signatures are known: that of PyTorch (`model, args, f, ...`), described at
@@ -15,7 +15,8 @@ def export(model: Any, *args: Any, **kwargs: Any) -> Any:
     a second argument that is a path makes it the latter.
 
     Args:
-        model: an `nn.Graph`, an `nn.Module` or a function of tensors.
+        model: an `nn.Graph`, an `nn.Module`, a job or a function of tensors; OneFlow 0.3 named the
+            argument `job_func`.
         args: as in one of these.
         kwargs: as in one of these.
 
@@ -24,6 +25,7 @@ def export(model: Any, *args: Any, **kwargs: Any) -> Any:
 
     Raises:
         ImportError: the packages for ONNX are not installed.
+        TypeError: there is no model.
 
     Example:
         >>> import oneflow as flow
@@ -31,6 +33,9 @@ def export(model: Any, *args: Any, **kwargs: Any) -> Any:
         >>> [each.name for each in proto.graph.input]
         ['input']
     """
+    model = kwargs.pop("job_func", model)
+    if model is None:
+        raise TypeError("export() needs a model")
     try:
         entry = importlib.import_module("oneflow_onnx.oneflow2onnx.entry")
     except ImportError as error:
