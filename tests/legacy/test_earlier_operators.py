@@ -125,6 +125,39 @@ def test_distributions_of_blobs_and_gradients():
         flow.distribute.assert_is_valid_distribute("split")
 
 
+def test_variables_and_layers_on_a_grid_of_devices():
+    flow.config.cpu_device_num(4)
+    placed = []
+
+    def trained(placement):
+        flow.clear_default_session()
+
+        @flow.global_function(type="train")
+        def job(x: tp.Numpy.Placeholder((4, 6))) -> tp.Numpy:
+            with placement:
+                initializer = flow.constant_initializer(0.5)
+                weight = flow.get_variable(
+                    "w", (6, 8), initializer=initializer, parallel_distribution=["B", "S(1)"]
+                )
+                hidden = flow.layers.dense(x, 6, kernel_initializer=initializer, name="dense")
+                y = flow.matmul(hidden, weight)
+                placed.append(weight)
+            rate = flow.optimizer.PiecewiseConstantScheduler([], [0.1])
+            flow.optimizer.SGD(rate, momentum=0.9).minimize(flow.math.square(y))
+            return y
+
+        return [job(X[:, 0, :1] * np.arange(1, 7, dtype=np.float32)) for _ in range(3)]
+
+    grid = trained(flow.scope.placement("cpu", "0:0-3", (2, 2)))
+    assert placed[-1].sbp == (flow.sbp.broadcast, flow.sbp.split(1))
+    parts = [each.shape for each in flow.get_all_variables()["w"].numpy_list()]
+    assert parts == [(6, 4)] * 4
+    flow.clear_default_session()
+    np.testing.assert_allclose(grid, trained(flow.scope.placement("cpu", "0:0")), rtol=1e-5)
+    with pytest.raises(ValueError, match="give one per dimension"):
+        trained(flow.scope.placement("cpu", "0:0-3", (2, 1, 2)))
+
+
 def test_variables_of_batch_normalization_have_names_of_their_own():
     @flow.global_function(type="train")
     def job(x: tp.Numpy.Placeholder((4, 6))) -> tp.Numpy:

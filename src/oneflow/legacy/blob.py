@@ -59,9 +59,17 @@ def numpy_list(self: Tensor) -> list[np.ndarray]:
         >>> flow.tensor([1.0, 2.0]).numpy_list()
         [array([1., 2.], dtype=float32)]
     """
-    whole, count = self.numpy(), self.parallel_size
-    sbp = self.sbp[0] if self.is_global else None
-    return np.array_split(whole, count, sbp.dim) if isinstance(sbp, Split) else [whole] * count
+    parts = [self.numpy()]
+    grid = zip(self.sbp, self.placement.hierarchy, strict=True) if self.is_global else ()
+    for sbp, count in grid:
+        parts = [
+            part
+            for each in parts
+            for part in (
+                np.array_split(each, count, sbp.dim) if isinstance(sbp, Split) else [each] * count
+            )
+        ]
+    return parts
 
 
 def op_name(self: Tensor) -> str:

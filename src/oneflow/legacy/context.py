@@ -12,7 +12,7 @@ from typing import Any
 
 from oneflow.base.dtype import DType
 from oneflow.base.placement import Placement
-from oneflow.base.sbp import Sbp
+from oneflow.base.sbp import NdSbp
 from oneflow.legacy.initializers import Initializer
 from oneflow.legacy.regularizers import Regularizer
 from oneflow.program.value import Value
@@ -31,7 +31,7 @@ class VariableSpec:
         regularizer: what it adds to the loss of a training job.
         trainable: True if optimizers update it.
         placement: where it is; None stands for the one device of the session.
-        sbp: how it is distributed there.
+        sbp: how it is distributed over each of its dimensions.
     """
 
     name: str
@@ -41,7 +41,7 @@ class VariableSpec:
     regularizer: Regularizer | None
     trainable: bool
     placement: Placement | None
-    sbp: Sbp
+    sbp: NdSbp
 
 
 @dataclass

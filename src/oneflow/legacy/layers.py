@@ -26,7 +26,7 @@ def _input(x: Tensor) -> Tensor:
     placement = current_placement()
     if placement is None or (x.is_global and x.placement == placement):
         return x
-    return x.to_global(placement=placement, sbp=BROADCAST)
+    return x.to_global(placement=placement, sbp=[BROADCAST] * placement.ndim)
 
 
 def dense(

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from oneflow.base import dtype as dt
 from oneflow.base.dtype import DType
-from oneflow.base.sbp import BROADCAST, Sbp, named_sbp
+from oneflow.base.placement import Placement
+from oneflow.base.sbp import BROADCAST, NdSbp, Sbp, named_sbp, nd_sbp_of
 from oneflow.differentiation.grad_mode import no_grad
 from oneflow.functional.creation import factory_functions
 from oneflow.legacy import context
@@ -43,8 +44,8 @@ def get_variable(
         trainable: True (the default) if optimizers update it.
         model_name: "weight" or "bias"; changes nothing.
         random_seed: accepted; draws follow `oneflow.manual_seed`.
-        parallel_distribution: how it is distributed over the devices; every one has all of it by
-            default.
+        parallel_distribution: how it is distributed over the devices, such as "S(0)", one for each
+            dimension of a grid; every device has all of it by default.
         distribute: another name of that argument.
         reuse: False if the job must not have asked for it before.
 
@@ -77,6 +78,7 @@ def get_variable(
             raise ValueError(f"variable `{full_name}` is new and needs a shape")
         shape = known.shape
     given = distribute if distribute is not None else parallel_distribution
+    placement = run.shared or context.current_placement()
     spec = VariableSpec(
         full_name,
         tuple(shape),
@@ -84,8 +86,8 @@ def get_variable(
         initializer or constant_initializer(0),
         regularizer,
         trainable is not False,
-        run.shared or context.current_placement(),
-        _sbp(given),
+        placement,
+        _nd_sbp(given, placement),
     )
     if known is not None and known.shape != spec.shape:
         raise ValueError(
@@ -143,12 +145,16 @@ def _value(run: BodyRun, spec: VariableSpec) -> Tensor:
     return copy
 
 
-def _sbp(distribute: Distribute) -> Sbp:
-    """Return the distribution over a row of devices."""
-    if distribute is None:
-        return BROADCAST
-    if isinstance(distribute, str):
-        return named_sbp(distribute)
-    if isinstance(distribute, Sbp):
-        return distribute
-    return _sbp(distribute[0]) if distribute else BROADCAST
+def _nd_sbp(distribute: Distribute, placement: Placement | None) -> NdSbp:
+    """Return the distribution over the dimensions of a placement.
+
+    Raises:
+        ValueError: there is a split, and not one signature for each dimension.
+    """
+    given = [distribute] if isinstance(distribute, Sbp | str) else list(distribute or ())
+    named = tuple(named_sbp(each) if isinstance(each, str) else each for each in given)
+    if placement is None:
+        return named or (BROADCAST,)
+    if placement.size == 1 or set(named) <= {BROADCAST}:
+        return (BROADCAST,) * placement.ndim
+    return nd_sbp_of(named, placement.ndim)
