@@ -167,7 +167,7 @@ class BuiltinOp:
     Example:
         >>> import oneflow as flow
         >>> op = flow.builtin_op("leaky_relu").Input("x").Output("y")
-        >>> op.Attr("negative_slope", 0.5).Build()(flow.tensor([-2.0, 1.0]))
+        >>> op.Attr("alpha", 0.5).Build()(flow.tensor([-2.0, 1.0]))
         [tensor([-1.,  1.], dtype=oneflow.float32)]
     """
 
