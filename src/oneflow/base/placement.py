@@ -180,9 +180,13 @@ def _grid_from(ranks: Any, hierarchy: Any) -> np.ndarray:
         ranks = _ranks_of_nodes(ranks)
     elif isinstance(ranks, range):
         ranks = list(ranks)
-    grid = np.asarray(ranks)
+    wrong = ValueError(f"`ranks` must be integers nested like a grid, got {ranks!r}")
+    try:
+        grid = np.asarray(ranks)
+    except ValueError:  # rows of different lengths
+        raise wrong from None
     if grid.dtype.kind not in "iu" or not grid.size:
-        raise ValueError(f"`ranks` must be integers nested like a grid, got {ranks!r}")
+        raise wrong
     if hierarchy is not None:
         if math.prod(hierarchy) != grid.size:
             raise ValueError(f"hierarchy {tuple(hierarchy)} does not fit {grid.size} rank(s)")

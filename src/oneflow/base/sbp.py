@@ -112,7 +112,7 @@ def nd_sbp_of(sbp: Any, mesh_ndim: int, ndim: int | None = None) -> NdSbp:
         if not isinstance(each, Sbp):
             raise TypeError(
                 "`sbp` must be oneflow.sbp.split(dim), .broadcast, .partial_sum or a list of them, "
-                f"got {each!r}"
+                f"got {sbp!r}"
             )
     if len(given) != mesh_ndim:
         raise ValueError(

@@ -162,9 +162,13 @@ def _evaluate(primitive: Primitive, operands: tuple, attributes: dict) -> Any:
     """
     if any(type(x) is complex for x in operands):
         return bind(primitive, _with_tensors(primitive, operands), attributes)
-    for x in operands:
-        if type(x) is Value or (not hasattr(x, "dtype") and type(x) not in _NUMBERS):
-            raise TypeError(f"`{primitive.name}` takes tensors and numbers, got {type(x).__name__}")
+    wrong = [x for x in operands if not hasattr(x, "dtype") and type(x) not in _NUMBERS]
+    if any(type(x) is Value for x in operands):
+        # Called with tensors: arrays among them are wrong, too.
+        wrong = [x for x in operands if type(x) is not Value and type(x) not in _NUMBERS]
+    if wrong:
+        kind = type(wrong[0]).__name__
+        raise TypeError(f"`{primitive.name}` takes tensors and numbers, got {kind}")
     attributes = {name: value for name, value in attributes.items() if name != "device"}
     return primitive.impl(*operands, **attributes)
 

@@ -103,7 +103,10 @@ class Module(HooksMixin, ConversionMixin):
             known = members["_buffers"]
             if name in known:
                 return known[name]
-        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+        # With the object Python adds which name may have been meant.
+        raise AttributeError(
+            f"'{type(self).__name__}' object has no attribute '{name}'", name=name, obj=self
+        )
 
     def __setattr__(self, name: str, value: Any) -> None:
         members = self.__dict__

@@ -21,6 +21,8 @@ _MAX_SIMPLE = 2**40
 
 def _reason(error: Exception, specs: tuple[TensorSpec, ...]) -> str:
     """Return the message of `error`, about tensors where JAX names its own functions."""
+    if "arguments to have the same dtypes" in str(error):
+        return "their dtypes must be equal; convert one with `.to(dtype)`"
     if "ncompatible shapes for broadcast" not in str(error):
         return str(error)
     shapes = " and ".join(str(list(spec.shape)) for spec in specs if spec.ndim)

@@ -81,7 +81,13 @@ def numpy_from_data(data: Any, dtype: DType | None) -> np.ndarray:
     inferred = dtype
     if dtype is None and isinstance(_first_leaf(data), np.ndarray | np.generic | Tensor):
         inferred = functools.reduce(promote_types, _leaf_dtypes(data))
-    array = np.asarray(plain)
+    try:
+        array = np.asarray(plain)
+    except ValueError as error:
+        raise ValueError(
+            f"could not make a tensor of {_short_repr(data)}: lists must be nested like a grid, "
+            f"those of one depth equally long ({error})"
+        ) from None
     _require_numbers(array, data)
     if inferred is not None:
         return _cast_numbers(array, inferred) if inferred is dtype else array.astype(inferred.numpy)
