@@ -6,6 +6,12 @@ from oneflow.nn.utils import (
     rnn as rnn,
     stateless as stateless,
 )
+from oneflow.nn.utils.fusion import (
+    fuse_conv_bn_eval as fuse_conv_bn_eval,
+    fuse_conv_bn_weights as fuse_conv_bn_weights,
+    fuse_linear_bn_eval as fuse_linear_bn_eval,
+    fuse_linear_bn_weights as fuse_linear_bn_weights,
+)
 from oneflow.nn.utils.parameters import (
     parameters_to_vector as parameters_to_vector,
     skip_init as skip_init,
