@@ -37,6 +37,11 @@ class Dependent(Constraint):
         event_dim: how many of the last dimensions make up one value.
 
     Without these, whoever asks for them gets an error.
+
+    Example:
+        >>> from oneflow.distributions import constraints
+        >>> constraints.dependent(is_discrete=True, event_dim=1).event_dim
+        1
     """
 
     def __init__(self, *, is_discrete: bool | None = None, event_dim: int | None = None) -> None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from oneflow.base.dtype import bool_
 from oneflow.base.limits import finfo
@@ -14,9 +13,14 @@ from oneflow.distributions.constraint import (
     dependent_property as dependent_property,
     is_dependent as is_dependent,
 )
+from oneflow.distributions.joint_constraints import (
+    Cat,
+    IndependentConstraint,
+    MixtureSameFamilyConstraint as MixtureSameFamilyConstraint,
+    Stack,
+)
 from oneflow.functional.linalg.decompositions import eigvalsh
 from oneflow.functional.linalg.lapack import cholesky_ex
-from oneflow.functional.shape.concat import cat as concatenate, stack as stack_tensors
 from oneflow.tensor.tensor import Tensor
 
 # Elements of symmetric matrices, and sums of probabilities, may differ by rounding.
@@ -25,7 +29,14 @@ _TOLERANCE = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Real(Constraint):
-    """All numbers, but not NaN."""
+    """All numbers, but not NaN.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from oneflow.distributions import constraints
+        >>> constraints.real.check(flow.tensor([1.0, float("nan")]))
+        tensor([ True, False], dtype=oneflow.bool)
+    """
 
     def check(self, value: Tensor) -> Tensor:
         """Return which values are inside, one truth value for each."""
@@ -34,7 +45,14 @@ class Real(Constraint):
 
 @dataclass(frozen=True, eq=False)
 class Boolean(Constraint):
-    """0 and 1."""
+    """0 and 1.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from oneflow.distributions import constraints
+        >>> constraints.boolean.check(flow.tensor([1.0, 2.0]))
+        tensor([ True, False], dtype=oneflow.bool)
+    """
 
     is_discrete = True
 
@@ -45,7 +63,14 @@ class Boolean(Constraint):
 
 @dataclass(frozen=True, eq=False)
 class GreaterThan(Constraint):
-    """Numbers greater than `lower_bound`."""
+    """Numbers greater than `lower_bound`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from oneflow.distributions import constraints
+        >>> constraints.greater_than(1.0).check(flow.tensor([1.0, 2.0]))
+        tensor([False,  True], dtype=oneflow.bool)
+    """
 
     lower_bound: Any
 
@@ -56,7 +81,14 @@ class GreaterThan(Constraint):
 
 @dataclass(frozen=True, eq=False)
 class GreaterThanEq(Constraint):
-    """Numbers of at least `lower_bound`."""
+    """Numbers of at least `lower_bound`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from oneflow.distributions import constraints
+        >>> constraints.greater_than_eq(1.0).check(flow.tensor([0.0, 1.0]))
+        tensor([False,  True], dtype=oneflow.bool)
+    """
 
     lower_bound: Any
 
@@ -67,7 +99,14 @@ class GreaterThanEq(Constraint):
 
 @dataclass(frozen=True, eq=False)
 class LessThan(Constraint):
-    """Numbers less than `upper_bound`."""
+    """Numbers less than `upper_bound`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from oneflow.distributions import constraints
+        >>> constraints.less_than(1.0).check(flow.tensor([0.0, 1.0]))
+        tensor([ True, False], dtype=oneflow.bool)
+    """
 
     upper_bound: Any
 
@@ -78,7 +117,14 @@ class LessThan(Constraint):
 
 @dataclass(frozen=True, eq=False)
 class Interval(Constraint):
-    """Numbers from `lower_bound` to `upper_bound`, both included."""
+    """Numbers from `lower_bound` to `upper_bound`, both included.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from oneflow.distributions import constraints
+        >>> constraints.interval(0.0, 1.0).check(flow.tensor([1.0, 2.0]))
+        tensor([ True, False], dtype=oneflow.bool)
+    """
 
     lower_bound: Any
     upper_bound: Any
@@ -90,7 +136,14 @@ class Interval(Constraint):
 
 @dataclass(frozen=True, eq=False)
 class HalfOpenInterval(Constraint):
-    """Numbers from `lower_bound` to `upper_bound`, which is not included."""
+    """Numbers from `lower_bound` to `upper_bound`, which is not included.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from oneflow.distributions import constraints
+        >>> constraints.half_open_interval(0.0, 1.0).check(flow.tensor([0.0, 1.0]))
+        tensor([ True, False], dtype=oneflow.bool)
+    """
 
     lower_bound: Any
     upper_bound: Any
@@ -102,7 +155,14 @@ class HalfOpenInterval(Constraint):
 
 @dataclass(frozen=True, eq=False)
 class IntegerInterval(Constraint):
-    """Integers from `lower_bound` to `upper_bound`, both included."""
+    """Integers from `lower_bound` to `upper_bound`, both included.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from oneflow.distributions import constraints
+        >>> constraints.integer_interval(0, 3).check(flow.tensor([3.0, 0.5]))
+        tensor([ True, False], dtype=oneflow.bool)
+    """
 
     lower_bound: Any
     upper_bound: Any
@@ -116,7 +176,14 @@ class IntegerInterval(Constraint):
 
 @dataclass(frozen=True, eq=False)
 class IntegerGreaterThan(Constraint):
-    """Integers of at least `lower_bound`."""
+    """Integers of at least `lower_bound`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from oneflow.distributions import constraints
+        >>> constraints.nonnegative_integer.check(flow.tensor([3.0, -1.0]))
+        tensor([ True, False], dtype=oneflow.bool)
+    """
 
     lower_bound: Any
     is_discrete = True
@@ -128,7 +195,14 @@ class IntegerGreaterThan(Constraint):
 
 @dataclass(frozen=True, eq=False)
 class Simplex(Constraint):
-    """Vectors of numbers that are not negative and whose sum is 1."""
+    """Vectors of numbers that are not negative and whose sum is 1.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from oneflow.distributions import constraints
+        >>> constraints.simplex.check(flow.tensor([[0.5, 0.5], [0.5, 0.6]]))
+        tensor([ True, False], dtype=oneflow.bool)
+    """
 
     event_dim = 1
 
@@ -139,7 +213,14 @@ class Simplex(Constraint):
 
 @dataclass(frozen=True, eq=False)
 class OneHot(Constraint):
-    """Vectors with a single 1; all else is 0."""
+    """Vectors with a single 1; all else is 0.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from oneflow.distributions import constraints
+        >>> constraints.one_hot.check(flow.tensor([[0.0, 1.0], [1.0, 1.0]]))
+        tensor([ True, False], dtype=oneflow.bool)
+    """
 
     is_discrete = True
     event_dim = 1
@@ -151,7 +232,14 @@ class OneHot(Constraint):
 
 @dataclass(frozen=True, eq=False)
 class MultinomialCounts(Constraint):
-    """Vectors of counts whose sum is at most `upper_bound`."""
+    """Vectors of counts whose sum is at most `upper_bound`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from oneflow.distributions import constraints
+        >>> constraints.multinomial(2).check(flow.tensor([[1.0, 1.0], [2.0, 1.0]]))
+        tensor([ True, False], dtype=oneflow.bool)
+    """
 
     upper_bound: Any
     is_discrete = True
@@ -164,7 +252,14 @@ class MultinomialCounts(Constraint):
 
 @dataclass(frozen=True, eq=False)
 class LowerTriangular(Constraint):
-    """Matrices with zeros above the diagonal."""
+    """Matrices with zeros above the diagonal.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from oneflow.distributions import constraints
+        >>> constraints.lower_triangular.check(flow.ones(2, 2))
+        tensor(False, dtype=oneflow.bool)
+    """
 
     event_dim = 2
 
@@ -175,7 +270,14 @@ class LowerTriangular(Constraint):
 
 @dataclass(frozen=True, eq=False)
 class LowerCholesky(LowerTriangular):
-    """Lower triangular matrices with a positive diagonal."""
+    """Lower triangular matrices with a positive diagonal.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from oneflow.distributions import constraints
+        >>> constraints.lower_cholesky.check(flow.eye(2))
+        tensor(True, dtype=oneflow.bool)
+    """
 
     def check(self, value: Tensor) -> Tensor:
         """Return which values are inside, one truth value for each."""
@@ -184,7 +286,14 @@ class LowerCholesky(LowerTriangular):
 
 @dataclass(frozen=True, eq=False)
 class CorrCholesky(LowerCholesky):
-    """Lower triangular matrices with a positive diagonal and rows of length 1."""
+    """Lower triangular matrices with a positive diagonal and rows of length 1.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from oneflow.distributions import constraints
+        >>> constraints.corr_cholesky.check(2 * flow.eye(2))
+        tensor(False, dtype=oneflow.bool)
+    """
 
     def check(self, value: Tensor) -> Tensor:
         """Return which values are inside, one truth value for each."""
@@ -196,7 +305,14 @@ class CorrCholesky(LowerCholesky):
 
 @dataclass(frozen=True, eq=False)
 class Square(Constraint):
-    """Square matrices."""
+    """Square matrices.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from oneflow.distributions import constraints
+        >>> constraints.square.check(flow.ones(2, 3))
+        tensor(False, dtype=oneflow.bool)
+    """
 
     event_dim = 2
 
@@ -208,7 +324,14 @@ class Square(Constraint):
 
 @dataclass(frozen=True, eq=False)
 class Symmetric(Square):
-    """Symmetric matrices."""
+    """Symmetric matrices.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from oneflow.distributions import constraints
+        >>> constraints.symmetric.check(flow.ones(2, 2))
+        tensor(True, dtype=oneflow.bool)
+    """
 
     def check(self, value: Tensor) -> Tensor:
         """Return which values are inside, one truth value for each."""
@@ -219,7 +342,14 @@ class Symmetric(Square):
 
 @dataclass(frozen=True, eq=False)
 class PositiveSemidefinite(Symmetric):
-    """Symmetric matrices without negative eigenvalues."""
+    """Symmetric matrices without negative eigenvalues.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from oneflow.distributions import constraints
+        >>> constraints.positive_semidefinite.check(flow.zeros(2, 2))
+        tensor(True, dtype=oneflow.bool)
+    """
 
     def check(self, value: Tensor) -> Tensor:
         """Return which values are inside, one truth value for each."""
@@ -230,149 +360,20 @@ class PositiveSemidefinite(Symmetric):
 
 @dataclass(frozen=True, eq=False)
 class PositiveDefinite(Symmetric):
-    """Symmetric matrices with positive eigenvalues."""
+    """Symmetric matrices with positive eigenvalues.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from oneflow.distributions import constraints
+        >>> constraints.positive_definite.check(flow.zeros(2, 2))
+        tensor(False, dtype=oneflow.bool)
+    """
 
     def check(self, value: Tensor) -> Tensor:
         """Return which values are inside, one truth value for each."""
         if value.shape[-2] != value.shape[-1]:
             return super().check(value)
         return super().check(value) & (cholesky_ex(value)[1] == 0)
-
-
-class IndependentConstraint(Constraint):
-    """A constraint that holds for a whole value if it holds for all elements of it.
-
-    Args:
-        base_constraint: the constraint of an element.
-        reinterpreted_batch_ndims: how many further dimensions make up one value.
-    """
-
-    def __init__(self, base_constraint: Constraint, reinterpreted_batch_ndims: int) -> None:
-        if reinterpreted_batch_ndims < 0:
-            raise ValueError("`reinterpreted_batch_ndims` must not be negative")
-        self.base_constraint = base_constraint
-        self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
-
-    @property
-    def is_discrete(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """The values are integers."""
-        return self.base_constraint.is_discrete
-
-    @property
-    def event_dim(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """How many of the last dimensions make up one value."""
-        return self.base_constraint.event_dim + self.reinterpreted_batch_ndims
-
-    def check(self, value: Tensor) -> Tensor:
-        """Return which values are inside, one truth value for each.
-
-        Raises:
-            ValueError: `value` has fewer dimensions than one value.
-        """
-        if value.ndim < self.event_dim:
-            raise ValueError(
-                f"Expected value.dim() >= {self.event_dim} but got {value.ndim}: {value}"
-            )
-        inside = self.base_constraint.check(value)
-        for _ in range(self.reinterpreted_batch_ndims):
-            inside = inside.all(-1)
-        return inside
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.base_constraint!r}, {self.reinterpreted_batch_ndims})"
-
-
-class MixtureSameFamilyConstraint(Constraint):
-    """The constraint of a mixture, whose components are along a dimension of their own.
-
-    Args:
-        base_constraint: the constraint of the components.
-    """
-
-    def __init__(self, base_constraint: Constraint) -> None:
-        self.base_constraint = base_constraint
-
-    @property
-    def is_discrete(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """The values are integers."""
-        return self.base_constraint.is_discrete
-
-    @property
-    def event_dim(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """How many of the last dimensions make up one value."""
-        return self.base_constraint.event_dim
-
-    def check(self, value: Tensor) -> Tensor:
-        """Return which values are inside for every component, one truth value for each."""
-        return self.base_constraint.check(value.unsqueeze(-1 - self.event_dim)).all(-1)
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.base_constraint!r})"
-
-
-class _Parts(Constraint):
-    """Constraints of parts of a tensor, one after the other along a dimension."""
-
-    def __init__(self, cseq: Sequence[Constraint], dim: int) -> None:
-        self.cseq, self.dim = list(cseq), dim
-
-    @property
-    def is_discrete(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """Some of the values are integers."""
-        return any(each.is_discrete for each in self.cseq)
-
-    @property
-    def event_dim(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """How many of the last dimensions make up one value."""
-        return max(each.event_dim for each in self.cseq)
-
-
-class Cat(_Parts):
-    """Constraints of parts that are concatenated along `dim`.
-
-    Args:
-        cseq: the constraints.
-        dim: dimension.
-        lengths: size of each part along it, default 1.
-    """
-
-    def __init__(
-        self, cseq: Sequence[Constraint], dim: int = 0, lengths: Sequence[int] | None = None
-    ) -> None:
-        super().__init__(cseq, dim)
-        self.lengths = [1] * len(self.cseq) if lengths is None else list(lengths)
-        if len(self.lengths) != len(self.cseq):
-            raise ValueError(f"{len(self.cseq)} constraints have {len(self.lengths)} lengths")
-
-    def check(self, value: Tensor) -> Tensor:
-        """Return which values are inside, one truth value for each."""
-        parts = value.split(self.lengths, self.dim)
-        checked = [each.check(part) for each, part in zip(self.cseq, parts, strict=True)]
-        return concatenate(checked, self.dim)
-
-
-class Stack(_Parts):
-    """Constraints of parts that are stacked along `dim`.
-
-    Args:
-        cseq: the constraints.
-        dim: dimension.
-    """
-
-    def __init__(self, cseq: Sequence[Constraint], dim: int = 0) -> None:
-        super().__init__(cseq, dim)
-
-    @property
-    def event_dim(self) -> int:
-        """How many of the last dimensions make up one value, the new one included if it is one."""
-        event_dim = super().event_dim
-        return event_dim + 1 if self.dim + event_dim < 0 else event_dim
-
-    def check(self, value: Tensor) -> Tensor:
-        """Return which values are inside, one truth value for each."""
-        parts = value.unbind(self.dim)
-        checked = [each.check(part) for each, part in zip(self.cseq, parts, strict=True)]
-        return stack_tensors(checked, self.dim)
 
 
 # The names of PyTorch: classes where a constraint has arguments, and else the one there is.

@@ -23,7 +23,16 @@ def _given(probs: Any, logits: Any) -> dict[str, Any]:
     return {"logits": logits} if probs is None else {"probs": probs}
 
 
-class SuccessProbability(Distribution):
+class _ProbsOrLogits(Distribution):
+    """Base of distributions with either of two parameters."""
+
+    @property
+    def param_shape(self) -> Size:
+        """The shape of the parameter that was given."""
+        return next(getattr(self, name) for name in ("probs", "logits") if name in vars(self)).shape
+
+
+class SuccessProbability(_ProbsOrLogits):
     """Base of distributions with a probability of success, or its log-odds."""
 
     arg_constraints: ClassVar = {"probs": constraints.unit_interval, "logits": constraints.real}
@@ -44,13 +53,8 @@ class SuccessProbability(Distribution):
         """The log-odds of success."""
         return probs_to_logits(self.probs, is_binary=True)
 
-    @property
-    def param_shape(self) -> Size:
-        """The shape of the parameter that was given."""
-        return next(getattr(self, name) for name in ("probs", "logits") if name in vars(self)).shape
 
-
-class ClassProbabilities(Distribution):
+class ClassProbabilities(_ProbsOrLogits):
     """Base of distributions with a probability of each class, or its logarithm.
 
     Probabilities are normalised to a sum of 1 along the last dimension.
@@ -85,8 +89,3 @@ class ClassProbabilities(Distribution):
     def logits(self) -> Tensor:
         """The logarithms of the probabilities."""
         return probs_to_logits(self.probs)
-
-    @property
-    def param_shape(self) -> Size:
-        """The shape of the parameter that was given."""
-        return next(getattr(self, name) for name in ("probs", "logits") if name in vars(self)).shape
