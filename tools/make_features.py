@@ -86,11 +86,7 @@ def page() -> str:
     tested = sum(row.id in tests for row in rows)
     lines = [_INTRODUCTION.format(tested=tested, total=len(rows))]
     for part, title in _TITLES.items():
-        lines += [
-            f"\n## {title}\n",
-            "| id | feature | in | shown by |",
-            "| --- | --- | --- | --- |",
-        ]
+        lines += [f"\n## {title}\n", _HEADER]
         for row in rows:
             if row.id.startswith(part):
                 shown = ", ".join(f"`{name}`" for name in tests.get(row.id, ())) or "not yet"
