@@ -57,6 +57,16 @@ def fuse_conv_bn_weights(
         bn_w: weight of the normalization.
         bn_b: bias of the normalization.
         transpose: output channels are in dimension 1 of `conv_w`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from oneflow.nn.utils import fuse_conv_bn_weights
+        >>> mean, variance = flow.zeros(4), flow.ones(4)
+        >>> weight, bias = fuse_conv_bn_weights(
+        ...     flow.ones(4, 2, 3, 3), None, mean, variance, 0.0, 2 * flow.ones(4), flow.ones(4)
+        ... )
+        >>> weight.shape, weight[0, 0, 0, 0].item(), bias.tolist()
+        (oneflow.Size([4, 2, 3, 3]), 2.0, [1.0, 1.0, 1.0, 1.0])
     """
     with no_grad():
         scale = (bn_rv + bn_eps).rsqrt()
@@ -101,6 +111,16 @@ def fuse_linear_bn_weights(
     """Return weight and bias of the layer that `fuse_linear_bn_eval` makes.
 
     Arguments are as for `fuse_conv_bn_weights`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from oneflow.nn.utils import fuse_linear_bn_weights
+        >>> mean, variance = flow.zeros(2), flow.ones(2)
+        >>> weight, bias = fuse_linear_bn_weights(
+        ...     flow.eye(2), flow.ones(2), mean, variance, 0.0, 2 * flow.ones(2), flow.zeros(2)
+        ... )
+        >>> weight.tolist(), bias.tolist()
+        ([[2.0, 0.0], [0.0, 2.0]], [2.0, 2.0])
     """
     return fuse_conv_bn_weights(linear_w, linear_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b)
 
