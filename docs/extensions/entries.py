@@ -47,7 +47,8 @@ class Entry:
             return "autoattribute" if isinstance(self.value, property) else "automethod"
         if isinstance(self.value, type):
             return "autoclass"
-        return "autofunction" if callable(self.value) else "autodata"
+        # Objects that can be called are values, as `sbp.broadcast` is.
+        return "autofunction" if inspect.isroutine(self.value) else "autodata"
 
     @property
     def summary(self) -> str:
