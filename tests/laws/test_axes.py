@@ -12,6 +12,7 @@ import pytest
 from jax import lax
 
 import oneflow as flow
+import oneflow.nn.parallel  # registers primitives that nothing else imports
 from oneflow.primitives.operation import make_operation, operand_positions
 from oneflow.primitives.operators.matmul import linear, matmul
 from oneflow.primitives.operators.softmax import softmax

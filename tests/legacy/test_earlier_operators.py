@@ -14,13 +14,6 @@ X = RANDOM.standard_normal((4, 3, 5)).astype(np.float32)
 DY = RANDOM.standard_normal((4, 3, 5)).astype(np.float32)
 
 
-@pytest.fixture(autouse=True)
-def fresh_session():
-    flow.clear_default_session()
-    yield
-    flow.clear_default_session()
-
-
 @pytest.mark.parametrize("axis", [1, 2, -1])
 def test_gradients_of_layer_norm(axis):
     x = torch.tensor(X, requires_grad=True)

@@ -10,14 +10,6 @@ import pytest
 import oneflow as flow
 import oneflow.typing as tp
 
-
-@pytest.fixture(autouse=True)
-def fresh_session():
-    flow.clear_default_session()
-    yield
-    flow.clear_default_session()
-
-
 X = np.float32([[1, 2, 3], [4, 5, 6]])
 
 

@@ -12,13 +12,6 @@ from oneflow.optimizer import warmup
 X = np.random.default_rng(0).standard_normal((4, 3)).astype(np.float32)
 
 
-@pytest.fixture(autouse=True)
-def fresh_session():
-    flow.clear_default_session()
-    yield
-    flow.clear_default_session()
-
-
 def trained(config, add_loss):
     """Return the losses of six steps."""
     flow.clear_default_session()

@@ -16,13 +16,6 @@ X = np.random.default_rng(0).standard_normal((8, 6), np.float32)
 Y = np.random.default_rng(1).integers(0, 4, 8).astype(np.int32)
 
 
-@pytest.fixture(autouse=True)
-def fresh_session():
-    flow.clear_default_session()
-    yield
-    flow.clear_default_session()
-
-
 def _losses_of_job(optimizer, steps=20):
     @flow.global_function(type="train")
     def job(x: tp.Numpy.Placeholder((8, 6)), y: tp.Numpy.Placeholder((8,), flow.int32)) -> tp.Numpy:

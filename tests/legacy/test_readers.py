@@ -16,13 +16,6 @@ from tests.data.readers.test_images import SIZES, picture, png
 from tests.data.readers.test_ofrecord import write_parts
 
 
-@pytest.fixture(autouse=True)
-def fresh_session():
-    flow.clear_default_session()
-    yield
-    flow.clear_default_session()
-
-
 @pytest.fixture
 def numbers(tmp_path):
     """Two files with the numbers 0 to 3 and 4 to 7."""

@@ -16,13 +16,6 @@ import oneflow.typing as tp
 X = np.float32([[1, 2, 3], [4, 5, 6]])
 
 
-@pytest.fixture(autouse=True)
-def fresh_session():
-    flow.clear_default_session()
-    yield
-    flow.clear_default_session()
-
-
 @pytest.fixture
 def job():
     """A job with a layer, two arguments and a nested result; and the names of its blobs."""

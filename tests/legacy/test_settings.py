@@ -17,13 +17,6 @@ from oneflow.legacy.refused import REFUSED
 X = np.random.default_rng(0).standard_normal((8, 6), np.float32)
 
 
-@pytest.fixture(autouse=True)
-def fresh_session():
-    flow.clear_default_session()
-    yield
-    flow.clear_default_session()
-
-
 def _rate():
     return flow.optimizer.PiecewiseConstantScheduler([], [0.1])
 

@@ -9,8 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import oneflow as flow
-
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "legacy"
 SIZES = {
     "resnet50": {"blocks": (1, 1, 1, 1), "classes": 10, "image": 32, "batch": 4},
@@ -24,13 +22,6 @@ SIZES = {
     },
     "wide_and_deep": {"rows": 40, "fields": 3, "numbers": 4, "features": 4, "batch": 16},
 }
-
-
-@pytest.fixture(autouse=True)
-def fresh_session():
-    flow.clear_default_session()
-    yield
-    flow.clear_default_session()
 
 
 @pytest.mark.parametrize("name", SIZES)

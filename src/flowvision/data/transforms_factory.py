@@ -57,7 +57,7 @@ class RandomResizedCropAndInterpolation(transforms.RandomResizedCrop):
 
 def _into_tensor(
     mean: Sequence[float], std: Sequence[float], use_prefetcher: bool
-) -> list[transforms.Transform]:
+) -> list[transforms.ImageTransform]:
     """Return what comes last: arrays of bytes where a prefetcher normalises, else tensors."""
     if use_prefetcher:
         return [transforms.ToNumpy()]

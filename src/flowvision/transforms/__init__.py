@@ -17,6 +17,7 @@ from flowvision.transforms.transforms import (
     FiveCrop as FiveCrop,
     GaussianBlur as GaussianBlur,
     Grayscale as Grayscale,
+    ImageTransform as ImageTransform,
     InterpolationMode as InterpolationMode,
     Lambda as Lambda,
     LinearTransformation as LinearTransformation,
@@ -50,5 +51,4 @@ from flowvision.transforms.transforms import (
     ToNumpy as ToNumpy,
     ToPILImage as ToPILImage,
     ToTensor as ToTensor,
-    Transform as Transform,
 )

@@ -17,7 +17,7 @@ import oneflow as flow
 from flowvision.transforms import functional
 from flowvision.transforms.autoaugment_policies import POLICIES
 from flowvision.transforms.functional import InterpolationMode
-from oneflow.utils.vision.transforms import Transform, random_numbers
+from oneflow.utils.vision.transforms import ImageTransform, random_numbers
 
 Fill = Sequence[float] | float | None
 
@@ -130,7 +130,7 @@ _CHANGES = {
 }
 
 
-class _Augmentation(Transform):
+class _Augmentation(ImageTransform):
     """The parts that all have: sizes and colors, and applying an operation with a random sign."""
 
     def __init__(self, interpolation: InterpolationMode, fill: Fill) -> None:

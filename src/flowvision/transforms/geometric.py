@@ -12,7 +12,7 @@ import oneflow as flow
 from flowvision.transforms import functional
 from flowvision.transforms.functional import InterpolationMode
 from oneflow.data.vision.resize import interpolation_mode
-from oneflow.utils.vision.transforms import Transform, random_numbers
+from oneflow.utils.vision.transforms import ImageTransform, random_numbers
 
 
 def _angles(given: float | Sequence[float], name: str) -> tuple[float, float]:
@@ -26,7 +26,7 @@ def _angles(given: float | Sequence[float], name: str) -> tuple[float, float]:
     return float(given[0]), float(given[1])
 
 
-class RandomRotation(Transform):
+class RandomRotation(ImageTransform):
     """The image turned by a random angle.
 
     Args:
@@ -71,7 +71,7 @@ class RandomRotation(Transform):
         )
 
 
-class RandomAffine(Transform):
+class RandomAffine(ImageTransform):
     """The image turned, moved, scaled and shear_angles at random.
 
     Args:
@@ -159,7 +159,7 @@ class RandomAffine(Transform):
         return functional.affine(img, *params, self.interpolation, self.fill, self.center)
 
 
-class RandomPerspective(Transform):
+class RandomPerspective(ImageTransform):
     """The image seen from a random side, with a probability.
 
     Args:
@@ -214,7 +214,7 @@ class RandomPerspective(Transform):
         return functional.perspective(img, start, end, self.interpolation, self.fill)
 
 
-class ElasticTransform(Transform):
+class ElasticTransform(ImageTransform):
     """The image as if seen through moving water: each pixel is displaced by smooth random numbers.
 
     Args:

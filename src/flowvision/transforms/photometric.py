@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from flowvision.transforms import functional
-from oneflow.utils.vision.transforms import Transform, random_numbers
+from oneflow.utils.vision.transforms import ImageTransform, random_numbers
 
 
-class Grayscale(Transform):
+class Grayscale(ImageTransform):
     """The brightness of each pixel.
 
     Args:
@@ -32,7 +32,7 @@ class Grayscale(Transform):
         return functional.rgb_to_grayscale(img, self.num_output_channels)
 
 
-class ColorJitter(Transform):
+class ColorJitter(ImageTransform):
     """Random brightness, contrast, saturation and hue, in random order.
 
     Args:
@@ -120,7 +120,7 @@ def _hues(given: float | Sequence[float]) -> tuple[float, float] | None:
     return None if low == high == 0 else (low, high)
 
 
-class GaussianBlur(Transform):
+class GaussianBlur(ImageTransform):
     """The image blurred by a Gaussian of random width.
 
     Args:
@@ -160,7 +160,7 @@ class GaussianBlur(Transform):
         return functional.gaussian_blur(img, self.kernel_size, [sigma, sigma])
 
 
-class _RandomChange(Transform):
+class _RandomChange(ImageTransform):
     """A change with a probability."""
 
     def __init__(self, p: float = 0.5) -> None:

@@ -34,6 +34,7 @@ from oneflow.utils.vision.transforms import (
     Compose as Compose,
     ConvertImageDtype as ConvertImageDtype,
     FiveCrop as FiveCrop,
+    ImageTransform as ImageTransform,
     InterpolationMode as InterpolationMode,
     Lambda as Lambda,
     Normalize as Normalize,
@@ -53,12 +54,11 @@ from oneflow.utils.vision.transforms import (
     TenCrop as TenCrop,
     ToPILImage as ToPILImage,
     ToTensor as ToTensor,
-    Transform as Transform,
     random_numbers,
 )
 
 
-class ToNumpy(Transform):
+class ToNumpy(ImageTransform):
     """A Pillow image as an array ``[C, H, W]``, with its numbers as they are.
 
     Example:
@@ -72,7 +72,7 @@ class ToNumpy(Transform):
         return functional.pil_to_tensor(img).numpy()
 
 
-class LinearTransformation(Transform):
+class LinearTransformation(ImageTransform):
     """A tensor image times a square matrix, after a mean has been taken off: whitening.
 
     Args:
@@ -111,7 +111,7 @@ class LinearTransformation(Transform):
         return flow.matmul(flat, self.transformation_matrix).reshape(*img.shape)
 
 
-class RandomErasing(Transform):
+class RandomErasing(ImageTransform):
     """A tensor image with a random rectangle overwritten, with a probability.
 
     The paper: Zhong et al., "Random Erasing Data Augmentation", 2017.

@@ -93,7 +93,7 @@ class MixtureSameFamilyConstraint(Constraint):
         return f"{type(self).__name__}({self.base_constraint!r})"
 
 
-class _Parts(Constraint):
+class _JointConstraint(Constraint):
     """Constraints of parts of a tensor, one after the other along a dimension."""
 
     def __init__(self, cseq: Sequence[Constraint], dim: int) -> None:
@@ -110,7 +110,7 @@ class _Parts(Constraint):
         return max(each.event_dim for each in self.cseq)
 
 
-class Cat(_Parts):
+class Cat(_JointConstraint):
     """Constraints of parts that are concatenated along `dim`.
 
     Args:
@@ -141,7 +141,7 @@ class Cat(_Parts):
         return cat(checked, self.dim)
 
 
-class Stack(_Parts):
+class Stack(_JointConstraint):
     """Constraints of parts that are stacked along `dim`.
 
     Args:

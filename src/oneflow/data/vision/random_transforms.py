@@ -17,12 +17,12 @@ from oneflow.data.vision.resize import (
     resize,
     resized_crop,
 )
-from oneflow.data.vision.transforms import Transform
+from oneflow.data.vision.transforms import ImageTransform
 from oneflow.module.module import Module
 from oneflow.tensor.tensor import Tensor
 
 
-class RandomCrop(Transform):
+class RandomCrop(ImageTransform):
     """A random rectangle of the image.
 
     Args:
@@ -81,7 +81,7 @@ class RandomCrop(Transform):
         return im.crop(img, *self.get_params(img, self.size))
 
 
-class RandomResizedCrop(Transform):
+class RandomResizedCrop(ImageTransform):
     """A random rectangle of random size and form, in a fixed size.
 
     Args:
@@ -128,7 +128,7 @@ class RandomResizedCrop(Transform):
         return resized_crop(img, *box, self.size, self.interpolation, self.antialias)
 
 
-class RandomHorizontalFlip(Transform):
+class RandomHorizontalFlip(ImageTransform):
     """The image mirrored left to right, with a probability.
 
     Args:
@@ -150,7 +150,7 @@ class RandomHorizontalFlip(Transform):
         return im.hflip(img) if random_numbers().random() < self.p else img
 
 
-class RandomVerticalFlip(Transform):
+class RandomVerticalFlip(ImageTransform):
     """The image mirrored upside down, with a probability.
 
     Args:

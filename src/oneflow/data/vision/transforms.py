@@ -21,7 +21,7 @@ from oneflow.module.module import Module
 from oneflow.tensor.tensor import Tensor
 
 
-class Transform(Module):
+class ImageTransform(Module):
     """Base class of transforms: define `forward`; the repr shows the options.
 
     Example:
@@ -46,7 +46,7 @@ class Transform(Module):
 # --- several transforms
 
 
-class Compose(Transform):
+class Compose(ImageTransform):
     """One transform after the other.
 
     Args:
@@ -168,7 +168,7 @@ class RandomChoice(RandomTransforms):
         return self.transforms[int(random_numbers().choice(len(self.transforms), p=weights))](img)
 
 
-class Lambda(Transform):
+class Lambda(ImageTransform):
     """A function as a transform.
 
     Args:
@@ -194,7 +194,7 @@ class Lambda(Transform):
 # --- between images and tensors
 
 
-class ToTensor(Transform):
+class ToTensor(ImageTransform):
     """A Pillow image or an array ``[H, W, C]`` as a tensor ``[C, H, W]``.
 
     Bytes become numbers in [0, 1].
@@ -210,7 +210,7 @@ class ToTensor(Transform):
         return conversion.to_tensor(img)
 
 
-class PILToTensor(Transform):
+class PILToTensor(ImageTransform):
     """A Pillow image as a tensor ``[C, H, W]``, with its numbers as they are.
 
     Example:
@@ -225,7 +225,7 @@ class PILToTensor(Transform):
         return conversion.pil_to_tensor(img)
 
 
-class ToPILImage(Transform):
+class ToPILImage(ImageTransform):
     """A tensor ``[C, H, W]`` or an array ``[H, W, C]`` as a Pillow image.
 
     Args:
@@ -246,7 +246,7 @@ class ToPILImage(Transform):
         return conversion.to_pil_image(img, self.mode)
 
 
-class ConvertImageDtype(Transform):
+class ConvertImageDtype(ImageTransform):
     """A tensor image in another dtype, with its numbers scaled.
 
     Args:
@@ -268,7 +268,7 @@ class ConvertImageDtype(Transform):
         return conversion.convert_image_dtype(img, self.dtype)
 
 
-class Normalize(Transform):
+class Normalize(ImageTransform):
     """``(image - mean) / std`` per channel of a float tensor.
 
     Args:
@@ -296,7 +296,7 @@ class Normalize(Transform):
 # --- sizes
 
 
-class Resize(Transform):
+class Resize(ImageTransform):
     """The image in another size.
 
     Args:
@@ -333,7 +333,7 @@ class Resize(Transform):
         return resize(img, self.size, self.interpolation, self.max_size, self.antialias)
 
 
-class Pad(Transform):
+class Pad(ImageTransform):
     """The image with a border.
 
     Args:
@@ -362,7 +362,7 @@ class Pad(Transform):
         return im.pad(img, self.padding, self.fill, self.padding_mode)
 
 
-class CenterCrop(Transform):
+class CenterCrop(ImageTransform):
     """The middle of the image.
 
     Args:
@@ -385,7 +385,7 @@ class CenterCrop(Transform):
         return im.center_crop(img, self.size)
 
 
-class FiveCrop(Transform):
+class FiveCrop(ImageTransform):
     """The four corners and the middle.
 
     Args:

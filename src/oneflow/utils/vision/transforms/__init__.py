@@ -14,6 +14,7 @@ from oneflow.data.vision.transforms import (
     Compose as Compose,
     ConvertImageDtype as ConvertImageDtype,
     FiveCrop as FiveCrop,
+    ImageTransform as ImageTransform,
     Lambda as Lambda,
     Normalize as Normalize,
     Pad as Pad,
@@ -27,6 +28,5 @@ from oneflow.data.vision.transforms import (
     TenCrop as TenCrop,
     ToPILImage as ToPILImage,
     ToTensor as ToTensor,
-    Transform as Transform,
 )
 from oneflow.utils.vision.transforms import functional as functional
