@@ -9,6 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import oneflow as flow
+import oneflow.typing as tp
+
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "legacy"
 SIZES = {
     "resnet50": {"blocks": (1, 1, 1, 1), "classes": 10, "image": 32, "batch": 4},
@@ -24,15 +27,61 @@ SIZES = {
 }
 
 
+@pytest.fixture
+def load_example(monkeypatch):
+    """Return the function that imports an example by name."""
+
+    def load(name):
+        monkeypatch.syspath_prepend(str(EXAMPLES))
+        spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
+        example = importlib.util.module_from_spec(spec)
+        monkeypatch.setitem(sys.modules, name, example)
+        spec.loader.exec_module(example)
+        return example
+
+    return load
+
+
 @pytest.mark.parametrize("name", SIZES)
-def test_losses_are_those_of_today(name, monkeypatch, sample):
+def test_losses_are_those_of_today(name, load_example, sample):
     if name == "resnet50":
         sample.take(f"job function {name}", one_in=3)
-    monkeypatch.syspath_prepend(str(EXAMPLES))
-    spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
-    example = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, name, example)
-    spec.loader.exec_module(example)
+    example = load_example(name)
     losses = np.array(example.train(example.Size(**SIZES[name]), steps=20))
     np.testing.assert_allclose(losses[:, 0], losses[:, 1], rtol=1e-4)
     assert losses[-1, 0] < losses[0, 0]
+
+
+def test_lenet_has_the_losses_of_its_module(load_example):
+    example = load_example("lenet")
+
+    @flow.global_function(type="train")
+    def step(
+        images: tp.Numpy.Placeholder((8, 1, 28, 28)),
+        labels: tp.Numpy.Placeholder((8,), dtype=flow.int32),
+    ) -> tp.Numpy:
+        logits = example.lenet(images)
+        loss = flow.nn.sparse_softmax_cross_entropy_with_logits(labels, logits)
+        schedule = flow.optimizer.PiecewiseConstantScheduler([], [0.005])
+        flow.optimizer.SGD(schedule, momentum=0.9).minimize(loss)
+        return loss
+
+    module = example.LeNet()
+    variables = flow.get_all_variables()
+    module.load_state_dict({name.replace("-", "."): each for name, each in variables.items()})
+    optimizer = flow.optim.SGD(module.parameters(), lr=0.005, momentum=0.9)
+    random = np.random.default_rng(0)
+    images = random.random((8, 1, 28, 28), np.float32)
+    labels = random.integers(0, 10, 8).astype(np.int32)
+    losses = []
+    for _ in range(20):
+        loss = flow.nn.functional.cross_entropy(
+            module(flow.tensor(images)), flow.tensor(labels).long()
+        )
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append((step(images, labels).mean(), loss.item()))
+    ours, twins = np.array(losses).T
+    np.testing.assert_allclose(ours, twins, rtol=1e-4)
+    assert ours[-1] < ours[0]
