@@ -163,8 +163,6 @@ class GraphVariables:
         """Give every tensor back its state, and every attribute its tensor."""
         for variable in self:
             _set(variable.tensor, variable.saved)
-            # A step updates in place only what nobody else refers to.
-            variable.saved = {}
         for owner, key, value in self.attributes + self._derived:
             if owner.get(key) is not value:
                 owner[key] = value
