@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from oneflow.base.limits import finfo
-from oneflow.differentiation.grad_mode import enable_grad, no_grad
+from oneflow.differentiation.grad_mode import no_grad
 from oneflow.functional.creation.factory_functions import zeros_like
+from oneflow.optim.closure import evaluate_closure
 from oneflow.optim.groups import with_scaled_lr
 from oneflow.optim.optimizer import Optimizer, accept_common_keywords, check_range
 from oneflow.tensor.tensor import Tensor
@@ -87,10 +88,7 @@ class Adafactor(Optimizer):
         Raises:
             RuntimeError: a parameter is complex.
         """
-        loss = None
-        if closure is not None:
-            with enable_grad():
-                loss = closure()
+        loss = evaluate_closure(closure)
         for group in self.param_groups:
             options = with_scaled_lr(group)
             for parameter in group["params"]:

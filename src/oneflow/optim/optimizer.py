@@ -19,9 +19,10 @@ from oneflow.base.parameters import parameters_of
 from oneflow.base.placement import Sharding
 from oneflow.base.sbp import NdSbp
 from oneflow.base.spec import TensorSpec
-from oneflow.differentiation.grad_mode import MODE, enable_grad
+from oneflow.differentiation.grad_mode import MODE
 from oneflow.differentiation.hooks import HookHandle
 from oneflow.optim.build_check import check_not_in_build
+from oneflow.optim.closure import evaluate_closure
 from oneflow.optim.gradient_clipping import clip_grad_norm_
 from oneflow.optim.groups import CLIPPING, ParamGroup, as_groups, check_clipping, with_scaled_lr
 from oneflow.optim.step_counter import StepCounter
@@ -163,10 +164,7 @@ class Optimizer:
         Returns:
             What `closure` returned, else None.
         """
-        loss = None
-        if closure is not None:
-            with enable_grad():
-                loss = closure()
+        loss = evaluate_closure(closure)
         if self.has_tensor_counts and self.step_counter is None:
             self.read_counts()
         before, MODE.enabled = MODE.enabled, False
