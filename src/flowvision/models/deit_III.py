@@ -94,11 +94,11 @@ class Block_paralx2(Block):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        beside = Block(*args, **options)
-        assert beside.attn is not None
-        self.norm11, self.attn1 = beside.norm1, beside.attn
-        self.norm21, self.mlp1 = beside.norm2, beside.mlp
-        self.gamma_1_1, self.gamma_2_1 = beside.gamma_1, beside.gamma_2
+        second = Block(*args, **options)
+        assert second.attn is not None
+        self.norm11, self.attn1 = second.norm1, second.attn
+        self.norm21, self.mlp1 = second.norm2, second.mlp
+        self.gamma_1_1, self.gamma_2_1 = second.gamma_1, second.gamma_2
 
     def forward(self, x: Tensor) -> Tensor:
         first = self.add(x, self.attend(x), self.gamma_1)

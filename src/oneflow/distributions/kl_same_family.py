@@ -140,8 +140,8 @@ def _cauchy(p: Cauchy, q: Cauchy) -> Tensor:
 @register_kl(Gumbel, Gumbel)
 def _gumbel(p: Gumbel, q: Gumbel) -> Tensor:
     ratio, shift = p.scale / q.scale, (p.loc - q.loc) / q.scale
-    tails = ((ratio + 1).lgamma() - shift).exp()
-    return shift - ratio.log() + (ratio - 1) * np.euler_gamma + tails - 1
+    expectation = ((ratio + 1).lgamma() - shift).exp()
+    return shift - ratio.log() + (ratio - 1) * np.euler_gamma + expectation - 1
 
 
 @register_kl(Pareto, Pareto)
