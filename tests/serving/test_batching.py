@@ -1,5 +1,6 @@
 """Requests that wait together run together, and each has its own answer or error."""
 
+import asyncio
 import http.client
 import json
 import socket
@@ -10,7 +11,9 @@ import numpy as np
 import pytest
 
 from oneflow import nn
+from oneflow.serving.batching import Batcher, BatchingOptions, PendingRequest
 from oneflow.serving.model_graph import Bucket, ModelGraph
+from oneflow.serving.statistics import Statistics
 from tests.serving.helpers import Affine, save, save_affine, serving, wait_until
 
 
@@ -123,6 +126,60 @@ def test_an_idle_instance_waits_for_more(tmp_path, monkeypatch):
     with serving(tmp_path) as server, ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda i: server.values("m", {"x": x_of(i)}), range(8)))
         assert rows_of(server) == {8: 1}
+
+
+DELAY = "dynamic_batching { max_queue_delay_microseconds: 1000 }"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "settings", "is_in_instance"),
+    [(0.0005, "", False), (0.5, "", True), (0.0005, DELAY, True)],
+)
+def test_a_short_run_of_one_request_takes_no_other_thread(
+    tmp_path, monkeypatch, seconds, settings, is_in_instance
+):
+    monkeypatch.setattr(ModelGraph, "_seconds", lambda *_: seconds)
+    save_affine(tmp_path / "m" / "1")
+    config(tmp_path / "m", settings)
+    names, run = [], ModelGraph.run
+
+    def noted(*arguments):
+        names.append(threading.current_thread().name)
+        return run(*arguments)
+
+    with serving(tmp_path) as server:
+        monkeypatch.setattr(ModelGraph, "run", noted)
+        for index in range(3):
+            values = server.values("m", {"x": x_of(index)})
+            np.testing.assert_array_equal(values, x_of(2 * index + 1))
+        assert rows_of(server) == {1: 3}
+    assert [name.startswith("m-1-") for name in names] == [is_in_instance] * 3
+
+
+def test_short_requests_that_arrive_together_run_together():
+    sizes = []
+
+    class Graph:
+        max_batch_size = 8
+
+        def run(self, bucket, size, arrays):
+            sizes.append(size)
+            return arrays
+
+    async def answers():
+        batcher = Batcher("m", Graph(), BatchingOptions(), Statistics())
+        bucket = Bucket(((1,),), dict.fromkeys((1, 2)), {1: 1e-4, 2: 1e-4})
+        futures = [asyncio.get_running_loop().create_future() for _ in range(3)]
+        for index in (0, 1):
+            batcher.submit(PendingRequest(bucket, 1, [x_of(index, columns=1)], futures[index]))
+        found = await asyncio.gather(*futures[:2])
+        batcher.submit(PendingRequest(bucket, 1, [x_of(2, columns=1)], futures[2]))
+        found.append(await futures[2])
+        await batcher.close()
+        return [rows.item() for (rows,) in found]
+
+    assert asyncio.run(answers()) == [0, 1, 2]
+    assert sizes == [2, 1]
 
 
 def test_each_of_several_instances_runs(tmp_path, gate):

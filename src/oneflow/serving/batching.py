@@ -3,7 +3,8 @@
 A request joins the queue of its model version. An instance, which is a thread, takes the oldest
 request and those after it that the same programs take, as far as larger batches are a gain, pads
 them to the size of a program, and gives each its rows of the results. While all instances are busy
-requests gather by themselves; a delay makes an idle one wait for more.
+requests gather by themselves; a delay makes an idle one wait for more. A short program for a
+request that is alone runs in the event loop's thread: two changes of the thread take longer.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -24,6 +25,8 @@ from oneflow.serving.model_graph import Bucket, ModelGraph
 from oneflow.serving.statistics import RunTimes, Statistics
 
 logger = logging.getLogger("oneflow.serving")
+# Runs that may keep the event loop from other connections.
+_MAX_INLINE_SECONDS = 0.001
 
 
 @dataclass(slots=True, eq=False)
@@ -96,6 +99,7 @@ class Batcher:
         self._statistics = statistics
         self._loop = asyncio.get_running_loop()
         self._queue: deque[PendingRequest] = deque()
+        self._busy = 0  # instances that run requests
         self._changed = threading.Condition()
         self._is_closed = False
         self._threads = [
@@ -125,7 +129,11 @@ class Batcher:
                     f"{len(self._queue)} requests are waiting, no more may; try again later",
                 )
             self._queue.append(request)
-            self._changed.notify()
+            if self._is_inline():
+                # Requests that have arrived at the same time join the queue before.
+                self._loop.call_soon(self._run_inline)
+            else:
+                self._changed.notify()
 
     async def close(self) -> None:
         """End the threads after the requests that are in the queue."""
@@ -138,22 +146,27 @@ class Batcher:
 
     def _serve(self) -> None:
         while requests := self._next_requests():
-            now = time.monotonic()
-            expired = [
-                request
-                for request in requests
-                if request.deadline is not None and request.deadline <= now
-            ]
-            if expired:
-                error = RequestError(ErrorKind.EXPIRED, "the deadline passed in the queue")
-                self._set_results(_FinishedRun(expired, [error] * len(expired)))
-            running = [
-                request
-                for request in requests
-                if request not in expired and not request.is_cancelled
-            ]
-            if running:
-                self._run(running)
+            for finished in self._finish(requests):
+                self._loop.call_soon_threadsafe(self._answer, finished)
+            with self._changed:
+                self._busy -= 1
+
+    def _finish(self, requests: Sequence[PendingRequest]) -> Iterator[_FinishedRun]:
+        """Run those of some requests that somebody waits for."""
+        now = time.monotonic()
+        expired = [
+            request
+            for request in requests
+            if request.deadline is not None and request.deadline <= now
+        ]
+        if expired:
+            error = RequestError(ErrorKind.EXPIRED, "the deadline passed in the queue")
+            yield _FinishedRun(expired, [error] * len(expired))
+        running = [
+            request for request in requests if request not in expired and not request.is_cancelled
+        ]
+        if running:
+            yield from self._run(running)
 
     def _next_requests(self) -> list[PendingRequest]:
         """Wait for the requests of the next run; none if there will be no more."""
@@ -188,6 +201,7 @@ class Batcher:
 
     def _take(self) -> list[PendingRequest]:
         """Take the oldest request, and as many of those after it as fit into one run."""
+        self._busy += 1
         first = self._queue.popleft()
         taken = [first]
         left = self._most_rows(first.bucket) - first.rows
@@ -206,7 +220,7 @@ class Batcher:
             self._changed.notify()
         return taken
 
-    def _run(self, requests: Sequence[PendingRequest]) -> None:
+    def _run(self, requests: Sequence[PendingRequest]) -> Iterator[_FinishedRun]:
         """Run requests together; if that fails, each alone, so that each has its own error."""
         started = time.perf_counter_ns()
         for request in requests:
@@ -216,13 +230,13 @@ class Batcher:
         except Exception as error:
             if len(requests) > 1:
                 for request in requests:
-                    self._run([request])
+                    yield from self._run([request])
                 return
             failure = run_error(error)
             if failure.kind is ErrorKind.FAILED:
                 logger.error("a run failed", exc_info=error)
             finished = _FinishedRun(requests, [failure])
-        self._set_results(finished)
+        yield finished
 
     def _run_batch(self, requests: Sequence[PendingRequest]) -> _FinishedRun:
         clock = time.perf_counter_ns
@@ -238,10 +252,27 @@ class Batcher:
         times = RunTimes(joined - begin, computed - joined, clock() - computed)
         return _FinishedRun(requests, results, rows, times)
 
-    def _set_results(self, finished: _FinishedRun) -> None:
-        self._loop.call_soon_threadsafe(self._answer, finished)
-
     # --- the thread of the event loop
+
+    def _is_inline(self) -> bool:
+        """True if the only request in the queue is to run in this thread."""
+        if self._busy or self._options.delay or len(self._queue) != 1:
+            return False
+        (request,) = self._queue
+        seconds = request.bucket.seconds.get(request.bucket.size_for(request.rows))
+        return seconds is not None and seconds <= _MAX_INLINE_SECONDS
+
+    def _run_inline(self) -> None:
+        """Run the request that is alone in the queue; leave several to the instances."""
+        with self._changed:
+            if not self._is_inline():
+                self._changed.notify()
+                return
+            requests = self._take()
+        for finished in self._finish(requests):
+            self._answer(finished)
+        with self._changed:
+            self._busy -= 1
 
     def _answer(self, finished: _FinishedRun) -> None:
         now = time.perf_counter_ns()

@@ -193,8 +193,7 @@ class ModelGraph:
                 # Zeros may fail a run-time check of values; the program is compiled all the same.
                 with contextlib.suppress(IndexError, ValueError):
                     self.run(bucket, size, arrays)
-                    if self.max_batch_size:
-                        bucket.seconds[size] = self._seconds(bucket, size, arrays)
+                    bucket.seconds[size] = self._seconds(bucket, size, arrays)
 
     def _seconds(self, bucket: Bucket, size: int, arrays: Sequence[np.ndarray]) -> float:
         """The shortest of a few runs, as others may need the processor, too."""
