@@ -36,6 +36,8 @@ FAULTS = [
         3,
         ["rank 1 finished after 1 collective operation(s)", "rank 1 exited with code 3"],
     ),
+    # Rank 0, with JAX's coordination service, exits later.
+    ("exits slowly with 3", 3, ["rank 1 exited with code 3"]),
     ("leaves", 1, ["rank 1 exited unexpectedly", "rank 1 exited with code 0"]),
     (
         "sleeps",

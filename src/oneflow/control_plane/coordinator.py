@@ -28,6 +28,8 @@ _POLL_SECONDS = 0.25
 _SECONDS_FOR_ROOT_CAUSE = 2.0
 _SECONDS_TO_FIRST_LOG = 20.0
 _SECONDS_FOR_RANK_0 = 10.0
+# Longer than an agent lets its process take to exit, and shorter than the launcher waits for all.
+_SECONDS_FOR_OTHERS = 7.0
 
 
 @dataclass
@@ -278,12 +280,16 @@ class Coordinator:
     # --- the end
 
     def _terminate(self, root_cause: RootCause) -> None:
-        """Tell all ranks to exit, rank 0 last, because the coordinator exits with it."""
+        """Tell all ranks to exit, and rank 0 when the others have.
+
+        With rank 0 end the coordinator and JAX's coordination service, and JAX aborts a process
+        whose service is gone, even while that exits.
+        """
         message = {"abort": root_cause.reason, "root_cause": root_cause.rank}
         for rank in sorted(self._peers, reverse=True):
             if rank != 0:
                 self._send(rank, **message)
-        deadline = time.monotonic() + 2.0
+        deadline = time.monotonic() + _SECONDS_FOR_OTHERS
         others = {rank for rank, peer in self._peers.items() if rank != 0 and not peer.closed}
         while others and time.monotonic() < deadline:
             for key, _ in self._selector.select(_POLL_SECONDS):

@@ -12,6 +12,7 @@ import numpy as np
 import oneflow as flow
 from oneflow.base.dtype import ALL_DTYPES
 from oneflow.primitives.shard_shapes import shard_slices
+from oneflow.tensor.views import unwrap
 
 RANK, SIZE = flow.env.get_rank(), flow.env.get_world_size()
 B, P, S = flow.sbp.broadcast, flow.sbp.partial_sum, flow.sbp.split
@@ -51,7 +52,7 @@ def check(x, whole, what):
     """That a global tensor is `whole`, and its array and this rank's part what they should be."""
     placement, sbp = x.placement, x.sbp
     if RANK in placement.flat:
-        inner = x.value.read().dtype
+        inner = unwrap(x).read().dtype
         assert inner == whole.dtype, f"{what}: {inner} inside, expected {whole.dtype}"
         if P not in sbp:
             places = np.unravel_index(placement.flat.index(RANK), placement.hierarchy)

@@ -23,6 +23,13 @@ def gather_between(*ranks: int) -> None:
         parts.to_global(sbp=flow.sbp.broadcast).to_local().numpy()
 
 
+class SlowToDestroy:
+    """An object whose destruction takes a while."""
+
+    def __del__(self) -> None:
+        time.sleep(3.0)
+
+
 if what == "deadlock":
     pairs = [(0, 1), (1, 2), (0, 2)]
     for pair in pairs:
@@ -38,6 +45,9 @@ if flow.env.get_rank() == faulty:
         sys.exit(0)
     elif what == "exits with 3":
         raise SystemExit(3)
+    elif what == "exits slowly with 3":
+        last = SlowToDestroy()
+        sys.exit(3)
     elif what == "forks":
         child = os.fork()
         if child == 0:
