@@ -27,6 +27,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks.rivals import inference_step, measure, training_step
 from benchmarks.workloads import WORKLOADS
+from oneflow.tensor.views import unwrap
 
 RIVALS = ("graph", "oneflow", "torch", "torch.compile", "jax.jit")
 
@@ -69,12 +70,12 @@ def call_overhead(rounds: int = 21, calls: int = 100) -> tuple[float, float]:
 def bare_calls(step, x) -> Callable:
     """Return a function that only calls the step's executable, keeping the state in a list."""
     run = step.executable._run
-    state = [tensor.value.array.copy() for tensor in step.binding.variables]
+    state = [unwrap(tensor).array.copy() for tensor in step.binding.variables]
     numbers = step.executable._vectors(step.numbers)
 
     def call():
         nonlocal state
-        *state, loss = run(x.value.array, *state, *numbers)
+        *state, loss = run(unwrap(x).array, *state, *numbers)
         return loss
 
     return call

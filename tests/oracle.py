@@ -17,6 +17,7 @@ from oneflow.program.ir import program_from_key
 from oneflow.runtime.eager import SETTINGS, current, flush_all
 from oneflow.tensor import Tensor
 from oneflow.tensor.transfer import import_array
+from oneflow.tensor.views import unwrap
 from tests.samples.table import Case, DTypeSample, Operator, TensorSample
 
 _NEVER = 1 << 60
@@ -364,7 +365,7 @@ def eager_mode(mode: str) -> Iterator[None]:
 def evaluated(tensors: Sequence[Tensor]) -> list[np.ndarray] | None:
     """Pending tensors by the plain evaluator; None if reading values was needed to make them."""
     recorder = current.recorder
-    values = [tensor.value for tensor in tensors]
+    values = [unwrap(tensor) for tensor in tensors]
     if recorder is None or any(value.trace is not recorder for value in values):
         return None
     program = program_from_key(recorder.key, [value.position for value in values])

@@ -21,6 +21,7 @@ from oneflow.primitives.shard_shapes import shard_slices
 from oneflow.primitives.sharding.collectives import collectives_of
 from oneflow.runtime.eager import read_array
 from oneflow.runtime.shards import local_shard
+from oneflow.tensor.views import unwrap
 
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
 PAIR = flow.placement("cpu", [0, 1])
@@ -79,13 +80,13 @@ def grid(
 
 def shards(x: int, y: int, tensor: flow.Tensor) -> str:
     """Return what each rank holds of a global matrix, side by side, below its SBP."""
-    spec = tensor.value.spec
+    spec = unwrap(tensor).spec
     rows, columns = tensor.shape
     width = columns * CELL
     title = repr(tensor.sbp[0]).removeprefix("oneflow.sbp.")
     parts = [text(x + width + GAP / 2, y + 12, title)]
     for rank in range(PAIR.size):
-        content = np.asarray(local_shard(read_array(tensor.value), spec, rank))
+        content = np.asarray(local_shard(read_array(unwrap(tensor)), spec, rank))
         slices = shard_slices((rows, columns), PAIR.hierarchy, tensor.sbp, (rank,))
         first = [part.start for part in slices]
         held = {

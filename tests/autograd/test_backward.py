@@ -6,6 +6,7 @@ import weakref
 import pytest
 
 import oneflow as flow
+from oneflow.tensor.views import unwrap
 from tests.autograd.both import agree
 
 
@@ -416,7 +417,7 @@ def test_graph_is_freed_without_the_garbage_collector():
         y.retain_grad()
         z = y.view(2, 1).tanh().sum()
         nodes = [weakref.ref(y.grad_fn), weakref.ref(z.grad_fn)]
-        values = [weakref.ref(y.value), weakref.ref(x.value), weakref.ref(x.value.node)]
+        values = [weakref.ref(unwrap(y)), weakref.ref(unwrap(x)), weakref.ref(unwrap(x).node)]
         z.backward()
         assert x.grad is not None
         del x, y, z

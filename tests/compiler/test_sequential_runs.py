@@ -10,6 +10,7 @@ from oneflow.compiler import loaded_executable, sequential_runs
 from oneflow.compiler.export import ImportedProgram, to_bytes
 from oneflow.compiler.loaded_executable import LoadedExecutable
 from oneflow.compiler.sequential_runs import SequentialRuns
+from oneflow.tensor.views import unwrap
 
 
 class Result:
@@ -126,8 +127,8 @@ def test_saved_programs_take_turns_too(trims, limit):
     value, executable = graph_and_step(x)
     trims.clear()
     saved = ImportedProgram(
-        to_bytes(executable), None, [x.value.spec], (0, 0), [None], has_convolution=False
+        to_bytes(executable), None, [unwrap(x).spec], (0, 0), [None], has_convolution=False
     )
-    (total,) = saved([x.value.array], [], [])
+    (total,) = saved([unwrap(x).array], [], [])
     assert float(total) == pytest.approx(value)
     assert len(trims) == 1

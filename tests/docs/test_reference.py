@@ -35,8 +35,6 @@ WITHOUT_PAGES = {
 }
 # What cannot run in an example, and why.
 WITHOUT_EXAMPLES = {
-    "oneflow.Tensor.assign": "for rooms of the engine",
-    "oneflow.Tensor.value": "for rooms of the engine",
     "oneflow.hub.help": "downloads a repository",
     "oneflow.hub.list": "downloads a repository",
     "flowvision.datasets.CIFAR10": "needs its files",

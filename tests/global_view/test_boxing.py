@@ -10,6 +10,7 @@ from oneflow.base.dtype import ALL_DTYPES
 from oneflow.base.sbp import BROADCAST, PARTIAL_SUM, split
 from oneflow.primitives.sharding.boxing_path import boxing_path
 from oneflow.runtime.shards import local_shard
+from oneflow.tensor.views import unwrap
 
 S, B, P = flow.sbp.split, flow.sbp.broadcast, flow.sbp.partial_sum
 SIGNATURES = (S(0), S(1), B, P)
@@ -23,8 +24,10 @@ def numbers(*shape):
 
 def parts(x, placement):
     """What each rank holds, in the order of ranks."""
-    array = x.value.read()
-    return [np.asarray(local_shard(array, x.value.spec, place)) for place in range(placement.size)]
+    array = unwrap(x).read()
+    return [
+        np.asarray(local_shard(array, unwrap(x).spec, place)) for place in range(placement.size)
+    ]
 
 
 @pytest.mark.parametrize("shape", [(8, 4), (7, 5), (3, 2)], ids=str)
@@ -92,7 +95,7 @@ def test_every_dtype_keeps_its_values(dtype, sample):
     conversions = list(itertools.product(SIGNATURES, repeat=2))
     for source, target in sample.choose(conversions, 5, f"conversions of {dtype}"):
         x = flow.tensor(whole, placement=LINE, sbp=source).to_global(sbp=target)
-        assert x.numpy().dtype == x.value.read().dtype == dtype.numpy
+        assert x.numpy().dtype == unwrap(x).read().dtype == dtype.numpy
         np.testing.assert_array_equal(x.numpy(), whole, str((source, target)))
 
 

@@ -19,6 +19,7 @@ from oneflow.primitives.operators.softmax import softmax
 from oneflow.primitives.registry import PRIMITIVES
 from oneflow.primitives.shard_index import ShardIndex
 from oneflow.primitives.sharding.axes import axes_of, notation
+from oneflow.tensor.views import unwrap
 from tests.laws.recording import QUICKLY, of_recorded_programs, recorded_programs, source_of
 from tests.oracle import array_difference
 
@@ -233,7 +234,7 @@ def test_primitives_without_axes_are_explained():
 
 
 def operation_of(primitive, *shapes, **attributes):
-    specs = tuple(flow.empty(*shape).value.spec for shape in shapes)
+    specs = tuple(unwrap(flow.empty(*shape)).spec for shape in shapes)
     return make_operation(primitive, specs, attributes)
 
 

@@ -14,6 +14,7 @@ from oneflow.primitives.registry import PRIMITIVES
 from oneflow.tensor import Tensor
 from oneflow.tensor.call import wrap
 from oneflow.tensor.transfer import import_array
+from oneflow.tensor.views import unwrap
 from tests.laws.recording import of_recorded_programs, recorded_programs
 from tests.oracle import array_difference, dtype_name, to_numpy
 
@@ -53,7 +54,7 @@ def computed(operation, arrays, function):
     floats = [x for x in operands if isinstance(x, Tensor) and x.is_floating_point()]
     for x in floats:
         x.requires_grad_()
-    values = [x.value if isinstance(x, Tensor) else x for x in operands]
+    values = [unwrap(x) if isinstance(x, Tensor) else x for x in operands]
     results = function(*values, **operation.attributes)
     tensors = [wrap(each) for each in (results if isinstance(results, tuple) else (results,))]
     outputs = [each for each in tensors if each.requires_grad]

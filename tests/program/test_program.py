@@ -11,6 +11,7 @@ from oneflow.passes.dead_code import eliminate_dead_code
 from oneflow.program.evaluate import evaluate
 from oneflow.program.printer import format_program
 from oneflow.program.verifier import InvalidProgramError, verify
+from oneflow.tensor.views import unwrap
 
 
 def example():
@@ -57,7 +58,7 @@ def test_evaluator_reports_checks():
         lambda table, index: table.index_select(0, index), flow.ones(3, 2), flow.tensor([0, 1])
     )
     tensors = [flow.ones(3, 2), flow.tensor([0, 7])]
-    arrays = [each.value.read() for each in tensors]
+    arrays = [unwrap(each).read() for each in tensors]
     assert [spec.shape for spec in program.inputs] == [each.shape for each in arrays]
     _, checks = evaluate(program, arrays, [])
     assert [(bool(bad), int(value)) for bad, value in checks] == [(True, 7)]

@@ -11,6 +11,7 @@ import oneflow as flow
 from oneflow.nn import functional as F
 from oneflow.runtime.cold import COLD
 from oneflow.runtime.eager import SETTINGS
+from oneflow.tensor.views import unwrap
 from tests.oracle import eager_mode
 
 
@@ -25,7 +26,7 @@ def fresh_start() -> Iterator[None]:
 def pointer(tensor: flow.Tensor) -> int:
     """Where the numbers of a tensor are."""
     tensor.numpy()
-    return tensor.value.array.unsafe_buffer_pointer()
+    return unwrap(tensor).array.unsafe_buffer_pointer()
 
 
 def test_ever_new_shapes_compile_nothing() -> None:

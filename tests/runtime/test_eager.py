@@ -12,6 +12,7 @@ import oneflow as flow
 from oneflow.program.evaluate import evaluate
 from oneflow.program.recorder import Recorder
 from oneflow.runtime.eager import SETTINGS
+from oneflow.tensor.views import unwrap
 
 
 @pytest.fixture(autouse=True)
@@ -72,7 +73,7 @@ def test_compiled_mode_compiles_at_first_sight():
 def test_immediate_mode_runs_every_operation_at_once():
     SETTINGS.mode = "immediate"
     x = flow.ones(3) * 2
-    assert x.value.array is not None
+    assert unwrap(x).array is not None
     assert flow.eager.statistics().flushes["immediate"] == 0
     assert flow.eager.statistics().flushes["limit"] >= 2
 
@@ -111,7 +112,7 @@ def test_inputs_nobody_holds_are_donated():
     for _ in range(SETTINGS.hot_after + 6):
         state += 1.0
         flow.eager.synchronize()
-        buffers.add(state.value.array.unsafe_buffer_pointer())
+        buffers.add(unwrap(state).array.unsafe_buffer_pointer())
     assert state[0].item() == SETTINGS.hot_after + 6
     assert len(buffers) <= SETTINGS.hot_after + 2
 
@@ -129,7 +130,7 @@ def test_an_input_somebody_holds_is_not_donated():
 def test_record_gives_a_program_the_evaluator_agrees_with():
     x = flow.tensor([1.0, 2.0, 3.0])
     program = flow.eager.record(lambda v: (v * 2.0 + 1.0).sum(), x)
-    (total,), checks = evaluate(program, [x.value.read()], [np.float32(2.0), np.float32(1.0)])
+    (total,), checks = evaluate(program, [unwrap(x).read()], [np.float32(2.0), np.float32(1.0)])
     assert float(total) == 15.0
     assert checks == []
 
@@ -201,7 +202,7 @@ def test_graphs_are_freed_without_the_garbage_collector():
     try:
         x = flow.ones(4, requires_grad=True)
         loss = (x * x).exp().sum()
-        nodes = [weakref.ref(loss.value.node), weakref.ref(loss.value.node.edges[0][0])]
+        nodes = [weakref.ref(unwrap(loss).node), weakref.ref(unwrap(loss).node.edges[0][0])]
         loss.backward()
         del loss
         flow.eager.synchronize()

@@ -16,6 +16,7 @@ from oneflow.tensor.call import wrap
 from oneflow.tensor.global_values import on_placement
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import value_from_numpy
+from oneflow.tensor.views import unwrap, write
 
 
 def _accept_device(init: Callable) -> Callable:
@@ -96,7 +97,7 @@ class StaticGradScaler:
         found: Any = None
         with no_grad():
             for grad in grads:
-                grad.assign((grad / self._scale_on(grad.device)).value)
+                write(grad, unwrap(grad / self._scale_on(grad.device)))
                 bad = grad.isfinite().all().logical_not()
                 found = bad if found is None else found.logical_or(_on(bad, found.device))
         self._found[id(optimizer)] = found
@@ -217,8 +218,8 @@ class GradScaler(StaticGradScaler):
             larger = where(is_due, scale * self.growth_factor, scale)
             new_scale = where(bad, scale * self.backoff_factor, larger)
             new_count = where(bad.logical_or(is_due), good * 0, count)
-            scale.assign(new_scale.value)
-            good.assign(new_count.value)
+            write(scale, unwrap(new_scale))
+            write(good, unwrap(new_count))
 
     def get_growth_factor(self) -> float:
         """The factor by which the scale grows."""
@@ -258,6 +259,6 @@ def _number(value: float, dtype: Any, device: Device = CPU) -> Tensor:
 
 def _on(tensor: Tensor, device: Any) -> Tensor:
     """A global tensor on another placement; itself if it is there, or local."""
-    value = tensor.value
+    value = unwrap(tensor)
     moved = on_placement(value, device)
     return tensor if moved is value else wrap(moved)

@@ -13,6 +13,7 @@ from oneflow.program.value import Value
 from oneflow.random.generator import default_generator, replay_draws
 from oneflow.tensor.call import wrap
 from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.views import unwrap
 
 
 class _Segment:
@@ -25,7 +26,7 @@ class _Segment:
     def __init__(self, function: Callable, args: tuple, kwargs: dict, keep_random: bool) -> None:
         self._function, self._kwargs = function, kwargs
         # Values, unlike tensors, do not change: the function sees its inputs as they were.
-        self._args = [packed(each.value) if isinstance(each, Tensor) else each for each in args]
+        self._args = [packed(unwrap(each)) if isinstance(each, Tensor) else each for each in args]
         self._random = default_generator.position if keep_random else None
         self._casts = CASTS.functions
         self._count = 0

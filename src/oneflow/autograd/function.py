@@ -12,6 +12,7 @@ from oneflow.differentiation.saved import Packed, packed
 from oneflow.program.value import Value
 from oneflow.tensor.call import wrap
 from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.views import unwrap, write
 
 
 class FunctionCtx:
@@ -89,7 +90,7 @@ class _Saved:
     __slots__ = ("_kept", "_output", "_tensor")
 
     def __init__(self, tensor: Tensor, output: int | None) -> None:
-        value = tensor.value if output is None else tensor.value.alias()
+        value = unwrap(tensor) if output is None else unwrap(tensor).alias()
         self._kept = packed(value)
         self._output = output
         self._tensor = tensor if output is None and self._kept is value else None
@@ -159,7 +160,7 @@ class FunctionNode(Node):
                     f"function {self.name()} returned at index {position} a "
                     f"{type(grad).__name__}; expected a Tensor or None"
                 )
-            values.append(None if grad is None else grad.value)
+            values.append(None if grad is None else unwrap(grad))
             if grad is not None and not _broadcasts_from(grad.shape, node.out_specs[index].shape):
                 raise RuntimeError(
                     f"Function {self.name()} returned an invalid gradient at index {position} - "
@@ -246,7 +247,7 @@ class Function:
 
 def _run(function: type[Function], inputs: tuple, attributes: dict[str, Any]) -> Any:
     """Call a function's `forward` and give its results their place in the autograd graph."""
-    values = [each.value if isinstance(each, Tensor) else None for each in inputs]
+    values = [unwrap(each) if isinstance(each, Tensor) else None for each in inputs]
     tracked = [
         (position, value)
         for position, value in enumerate(values)
@@ -295,7 +296,7 @@ def _record(
             results.append(output)
             continue
         index += 1
-        value = output.value.alias()
+        value = unwrap(output).alias()
         dtype = value.spec.dtype
         differentiable = dtype.is_floating_point or dtype.is_complex
         if differentiable and not _contains(output, context._without_gradient):
@@ -306,7 +307,7 @@ def _record(
                     "a leaf Variable that requires grad has been used in an in-place operation."
                 )
             with enable_grad():
-                results.append(output.assign(value))
+                results.append(write(output, value))
         else:
             results.append(wrap(value))
     return results
@@ -349,6 +350,6 @@ def _raise_on_second_backward(result: Any) -> Any:
     """A gradient whose own gradient is an error."""
     if not isinstance(result, Tensor):
         return result
-    value = result.value.alias()
+    value = unwrap(result).alias()
     value.node = _Twice((), (value.spec,))
     return wrap(value)

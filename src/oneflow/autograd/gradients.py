@@ -16,6 +16,7 @@ from oneflow.program.value import Value
 from oneflow.tensor.call import wrap
 from oneflow.tensor.methods import attach
 from oneflow.tensor.tensor import Tensor, accumulate_grad
+from oneflow.tensor.views import unwrap
 
 Tensors = Tensor | Sequence[Tensor]
 OptionalTensors = Tensor | Sequence[Tensor | None] | None
@@ -65,7 +66,7 @@ def _roots(outputs: list[Tensor], grads: OptionalTensors) -> list[tuple[Edge, Va
         raise RuntimeError(f"got {len(outputs)} tensors and {count} gradients")
     roots = []
     for index, (output, grad) in enumerate(zip(outputs, given, strict=True)):
-        value = output.value
+        value = unwrap(output)
         if value.node is None:
             raise RuntimeError(
                 f"element {index} of tensors does not require grad and does not have a grad_fn"
@@ -105,7 +106,7 @@ def _initial_gradient(output: Tensor, gradient: Tensor | None, index: int) -> Va
             f"Mismatch in dtype: grad_output[{index}] has a dtype of {gradient.dtype!r} and "
             f"output[{index}] has a dtype of {spec.dtype!r}."
         )
-    return gradient.value
+    return unwrap(gradient)
 
 
 def _targets(inputs: list[Tensor]) -> list[Edge]:
@@ -114,7 +115,7 @@ def _targets(inputs: list[Tensor]) -> list[Edge]:
     Raises:
         RuntimeError: an input that does not require grad.
     """
-    values = [each.value for each in inputs]
+    values = [unwrap(each) for each in inputs]
     for value in values:
         if value.node is None:
             raise RuntimeError("One of the differentiated Tensors does not require grad")

@@ -10,6 +10,7 @@ from oneflow.differentiation.saved import packing
 from oneflow.program.value import Value
 from oneflow.tensor.call import wrap
 from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.views import unwrap
 
 
 class _Hooks:
@@ -28,7 +29,7 @@ class _Hooks:
                 "Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
                 f"{type(unpacked).__name__}"
             )
-        return unpacked.value
+        return unwrap(unpacked)
 
 
 class saved_tensors_hooks(packing):

@@ -18,6 +18,7 @@ import numpy as np
 from oneflow.base.spec import TensorSpec
 from oneflow.primitives.shard_shapes import Sizes, mesh_coordinates, shard_slices
 from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.views import unwrap
 
 # A rank begins another file when one has so many bytes: its arrays are in the host's memory while
 # it is written.
@@ -84,7 +85,7 @@ def plan_save(tensors: Mapping[str, Tensor | np.ndarray]) -> SavePlan:
     plan = SavePlan()
     for name, tensor in tensors.items():
         plan.parts[name] = []
-        spec = tensor.value.spec if isinstance(tensor, Tensor) else None
+        spec = unwrap(tensor).spec if isinstance(tensor, Tensor) else None
         if spec is None or spec.sbp is None:
             full = tuple([slice(0, size) for size in tensor.shape])
             itemsize = tensor.dtype.itemsize

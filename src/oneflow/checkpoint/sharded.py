@@ -47,6 +47,7 @@ from oneflow.runtime.shards import local_shard
 from oneflow.tensor.call import wrap
 from oneflow.tensor.global_values import all_gather_ints, convert_sbp, default_gradient_sbp
 from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.views import unwrap
 
 Tensors = Mapping[str, Tensor | np.ndarray]
 
@@ -87,11 +88,11 @@ def save(structure: Any, tensors: Tensors, root: Path) -> None:
 
 def _without_sums(tensor: Tensor | np.ndarray) -> Tensor | np.ndarray:
     """A tensor whose parts are parts of the whole: partial sums are added up."""
-    if not isinstance(tensor, Tensor) or tensor.value.spec.sbp is None:
+    if not isinstance(tensor, Tensor) or unwrap(tensor).spec.sbp is None:
         return tensor
-    sbp = tensor.value.spec.sbp
+    sbp = unwrap(tensor).spec.sbp
     full_sbp = default_gradient_sbp(sbp)
-    return tensor if full_sbp == sbp else wrap(convert_sbp(tensor.value.alias(), full_sbp))
+    return tensor if full_sbp == sbp else wrap(convert_sbp(unwrap(tensor).alias(), full_sbp))
 
 
 def _shared_number(tensors: Tensors, plan: SavePlan) -> int:
@@ -99,7 +100,7 @@ def _shared_number(tensors: Tensors, plan: SavePlan) -> int:
     known = [
         (name, tensor.dtype.name, tensor.shape, plan.parts[name])
         for name, tensor in tensors.items()
-        if isinstance(tensor, Tensor) and tensor.value.spec.sbp is not None
+        if isinstance(tensor, Tensor) and unwrap(tensor).spec.sbp is not None
     ]
     local = [secrets.randbits(62), zlib.crc32(repr(known).encode())]
     gathered = all_gather_ints(np.array(local, np.int64), "cpu")
@@ -141,10 +142,10 @@ def _write_parts(plan: SavePlan, tensors: Tensors, folder: Path) -> None:
 def _array(tensor: Tensor | np.ndarray, shard: ShardToSave) -> np.ndarray:
     if not isinstance(tensor, Tensor):
         return tensor
-    array = read_array(tensor.value)
+    array = read_array(unwrap(tensor))
     if shard.device_index is None:
         return np.asarray(array)
-    return np.asarray(local_shard(array, tensor.value.spec, shard.device_index))
+    return np.asarray(local_shard(array, unwrap(tensor).spec, shard.device_index))
 
 
 def _manifest_of(structure: Any, tensors: Tensors, plan: SavePlan, folder: Path) -> Manifest:

@@ -21,11 +21,12 @@ from oneflow.runtime.shards import make_global_array
 from oneflow.tensor.call import wrap
 from oneflow.tensor.global_values import move_global
 from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.views import unwrap
 
 
 def is_global(tensor: Tensor | np.ndarray) -> bool:
     """Return whether `tensor` is a global tensor."""
-    return isinstance(tensor, Tensor) and tensor.value.spec.sbp is not None
+    return isinstance(tensor, Tensor) and unwrap(tensor).spec.sbp is not None
 
 
 def host_arrays(
@@ -35,7 +36,7 @@ def host_arrays(
     arrays = {}
     for name, tensor in tensors.items():
         if isinstance(tensor, Tensor) and rank is not None and is_global(tensor):
-            array = gather_to_rank(tensor.value.alias(), rank)
+            array = gather_to_rank(unwrap(tensor).alias(), rank)
         elif rank is not None and not runs_rank(rank):
             continue
         else:
@@ -46,7 +47,7 @@ def host_arrays(
 
 
 def _host_array(tensor: Tensor | np.ndarray) -> np.ndarray:
-    return np.asarray(read_array(tensor.value)) if isinstance(tensor, Tensor) else tensor
+    return np.asarray(read_array(unwrap(tensor))) if isinstance(tensor, Tensor) else tensor
 
 
 def load_from_rank(

@@ -24,6 +24,7 @@ from oneflow.module.module import Module
 from oneflow.module.parameter import Parameter
 from oneflow.module.state import StateDict
 from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.views import unwrap
 
 _ARRAY_KINDS = "biufc"
 
@@ -113,7 +114,7 @@ class Encoder:
         return encoded
 
     def _tensor(self, tensor: Tensor, path: str) -> Any:
-        value = tensor.value
+        value = unwrap(tensor)
         shared = tensor._family
         memory = id(value) if shared is None else (id(shared.storage), _hashable(tensor._chain))
         known = self._names.get(memory)
@@ -127,7 +128,7 @@ class Encoder:
         return encoded
 
     def _place(self, tensor: Tensor) -> dict[str, Any]:
-        spec = tensor.value.spec
+        spec = unwrap(tensor).spec
         if spec.sbp is None:
             return {"device": str(spec.device)}
         if self._gathered:

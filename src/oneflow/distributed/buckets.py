@@ -12,6 +12,7 @@ from oneflow.distributed.process_group import run_on_values
 from oneflow.primitives.operators.bucket import pack_bucket, unpack_bucket
 from oneflow.program.value import Value
 from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.views import unwrap
 
 Kind = tuple[DType, Device]
 
@@ -63,4 +64,4 @@ def run_on_buckets(
 
 def values_of(tensors: Sequence[Tensor]) -> list[Value]:
     """Return the current values of tensors."""
-    return [tensor.value for tensor in tensors]
+    return [unwrap(tensor) for tensor in tensors]

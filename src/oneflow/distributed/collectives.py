@@ -20,6 +20,7 @@ from oneflow.distributed.process_group import run_collective, run_on_values, wor
 from oneflow.program.value import Value
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import value_from_numpy
+from oneflow.tensor.views import unwrap, write
 
 
 def all_reduce(tensor: Tensor) -> None:
@@ -258,7 +259,7 @@ def _run(function: Callable[..., Any], tensors: Sequence[Tensor], **attributes: 
 
 def _write(tensor: Tensor, value: Value) -> None:
     with no_grad():
-        tensor.assign(value)
+        write(tensor, value)
 
 
 def check_tensor(tensor: Any) -> None:
@@ -286,11 +287,11 @@ def _check_list(name: str, tensors: Sequence[Tensor], like: Tensor | None = None
         )
     for tensor in (*tensors, *([] if like is None else [like])):
         check_tensor(tensor)
-    expected: TensorSpec = tensors[0].value.spec if like is None else like.value.spec
+    expected: TensorSpec = unwrap(tensors[0]).spec if like is None else unwrap(like).spec
     for tensor in tensors:
-        if tensor.value.spec is not expected:
+        if unwrap(tensor).spec is not expected:
             raise TypeError(
-                f"all tensors of `{name}` must be {expected!r}, got {tensor.value.spec!r}"
+                f"all tensors of `{name}` must be {expected!r}, got {unwrap(tensor).spec!r}"
             )
 
 
@@ -302,5 +303,5 @@ def _check_parts(full: Tensor, part: Tensor, full_name: str, part_name: str) -> 
     if tuple(full.shape) != wanted or full.dtype is not part.dtype:
         raise ValueError(
             f"`{full_name}` must be {part.dtype.name}{list(wanted)}, {cluster.world_size()} times "
-            f"`{part_name}` along dimension 0, got {full.value.spec!r}"
+            f"`{part_name}` along dimension 0, got {unwrap(full).spec!r}"
         )

@@ -18,6 +18,7 @@ from oneflow.primitives.operators.creation import zeros
 from oneflow.program.value import Value
 from oneflow.tensor.call import wrap
 from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.views import unwrap
 
 
 def DistributedDataParallel(
@@ -99,9 +100,9 @@ class _Replica:
     def broadcast_buffers(self) -> None:
         """Broadcast the buffers of process 0 that were written since; often there are none."""
         last = self._broadcast
-        written = [i for i, each in enumerate(self.buffers) if each.value is not last.get(i)]
+        written = [i for i, each in enumerate(self.buffers) if unwrap(each) is not last.get(i)]
         broadcast_tensors([self.buffers[i] for i in written], 0)
-        last.update({i: self.buffers[i].value for i in written})
+        last.update({i: unwrap(self.buffers[i]) for i in written})
 
     def after_forward(self, module: Module, inputs: Any, output: Any) -> None:
         """Register a hook for the gradients of the results."""
@@ -125,11 +126,11 @@ def _take_gradients(parameters: Sequence[Tensor]) -> list[Value]:
     """Return the gradients, zeros where there is none, and remove them from the parameters."""
     values = []
     for parameter in parameters:
-        spec, grad = parameter.value.spec, parameter.grad
+        spec, grad = unwrap(parameter).spec, parameter.grad
         values.append(
             zeros(shape=spec.shape, dtype=spec.dtype, device=spec.device)
             if grad is None
-            else grad.value
+            else unwrap(grad)
         )
         parameter.grad = None
     return values

@@ -21,6 +21,7 @@ from oneflow.distributed.spmd_collectives import transfer
 from oneflow.runtime.eager import read_array
 from oneflow.tensor.call import wrap
 from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.views import unwrap, write
 
 # A tensor's metadata, sent before it: the name of its dtype, its number of dimensions, its sizes.
 _NAME_LENGTH = 16
@@ -51,7 +52,7 @@ def send(input: Tensor, dst: int, send_meta: bool = True) -> None:
     if send_meta:
         meta = _encode_meta(input)
         _transfer(meta, cluster.rank(), dst, "cpu")
-    _transfer(read_array(input.value), cluster.rank(), dst, input.device.type)
+    _transfer(read_array(unwrap(input)), cluster.rank(), dst, input.device.type)
 
 
 def recv(
@@ -95,7 +96,7 @@ def recv(
     value = value_of(_transfer(placeholder, src, cluster.rank(), device.type), device)
     if out is None:
         return wrap(value)
-    return out.assign(value)
+    return write(out, value)
 
 
 def _transfer(array: Any, source: int, destination: int, type: str) -> Any:

@@ -12,6 +12,7 @@ from oneflow.program.ir import Program, program_from_key
 from oneflow.runtime.background import COMPILER
 from oneflow.runtime.eager import flush_all, recorder_for
 from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.views import unwrap
 
 
 def record(function: Callable, *args: Any) -> Program:
@@ -39,12 +40,12 @@ def record(function: Callable, *args: Any) -> Program:
     """
     for arg in args:
         if isinstance(arg, Tensor):
-            arg.value.read()
+            unwrap(arg).read()
     flush_all("sync")
     result = function(*args)
     results = result if isinstance(result, tuple | list) else (result,)
     recorder = recorder_for(CPU, user_line)
-    values = [tensor.value for tensor in results]
+    values = [unwrap(tensor) for tensor in results]
     if any(value.trace is not recorder for value in values):
         raise RuntimeError(
             "`function` read a value or returned an input; record() wants one program"

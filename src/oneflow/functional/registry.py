@@ -18,6 +18,7 @@ from oneflow.base.traceback import hide_internal_frames
 from oneflow.tensor.call import wrap
 from oneflow.tensor.methods import attach, attach_inplace, write_result
 from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.views import unwrap
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -218,6 +219,6 @@ def _put_out(out: Any, result: Any, name: str) -> Any:
     if not isinstance(out, Tensor):
         raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")
     if out.shape != result.shape:
-        out.data = wrap(result.value)
+        out.data = wrap(unwrap(result))
         return out
     return write_result(out, result, name)

@@ -35,6 +35,7 @@ from oneflow.program.value import Value
 from oneflow.tensor.call import wrap
 from oneflow.tensor.global_values import on_placement
 from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.views import unwrap
 
 
 @dataclass
@@ -193,7 +194,7 @@ class _Capture:
 
     def _placeholder(self, tensor: Tensor) -> Tensor:
         """A tensor that takes the place of an argument in `build`."""
-        placeholder = wrap(self._recorder.new_input(tensor.value.spec))
+        placeholder = wrap(self._recorder.new_input(unwrap(tensor).spec))
         return placeholder.requires_grad_(tensor.requires_grad and tensor.is_leaf)
 
     def _add_optimized_tensors(self) -> None:
@@ -251,7 +252,7 @@ class _Capture:
             if count > 1:
                 gradient = mul(gradient, 1.0 / count)
             if scale is not None:
-                factor = on_placement(scale.value, gradient.spec.device)
+                factor = on_placement(unwrap(scale), gradient.spec.device)
                 gradient = mul(gradient, cast(factor, dtype=gradient.spec.dtype))
             return gradient
 
@@ -304,7 +305,7 @@ class _Capture:
         returned = tuple([known.get(id(each), each._value.spec) for each in results])
         values = [value for _, value in updates] + [value for _, value in written]
         values += [value for _, value in gradients]
-        values += [each.value for each in results if id(each) not in known]
+        values += [unwrap(each) for each in results if id(each) not in known]
         outputs = [recorder.reference(value) for value in values]
         program = program_from_key(recorder.key, outputs, dict(enumerate(recorder.specs)))
         assigned = [(recorder.reference(new), ~variable.input) for variable, new in updates]
@@ -347,7 +348,7 @@ class _Capture:
 
     def _written_arguments(self) -> list[tuple[int, Value]]:
         """The indices of arguments that `build` wrote to, and their new contents."""
-        contents = [(index, each.value) for index, each in enumerate(self._placeholders)]
+        contents = [(index, unwrap(each)) for index, each in enumerate(self._placeholders)]
         return [
             (index, value)
             for index, value in contents
@@ -359,7 +360,7 @@ class _Capture:
         gradients: list[tuple[Tensor | int, Value]] = [*self._variables.gradients(updated)]
         for index, tensor in enumerate(self._placeholders):
             if tensor.grad is not None:
-                gradients.append((index, tensor.grad.value))
+                gradients.append((index, unwrap(tensor.grad)))
         return gradients
 
     def _inputs(self) -> tuple[StepInput, ...]:

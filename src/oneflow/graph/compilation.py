@@ -32,6 +32,7 @@ from oneflow.passes.pipeline import PassContext, PassGroup, PassObserver, run_pa
 from oneflow.program.ir import Program
 from oneflow.runtime.events import EventKind, span
 from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.views import unwrap
 
 
 def compile_graph(
@@ -160,7 +161,7 @@ def _with_engine(
     captured: CapturedStep,
 ) -> EngineExecutable:
     """The step as an engine runs it; a warning says what is left to XLA."""
-    weights = [*[each.value.read() for each in binding.variables], *binding.constants]
+    weights = [*[unwrap(each).read() for each in binding.variables], *binding.constants]
     executable = EngineExecutable(
         engine, program, captured.device, constants, captured.checks, captured.name, weights
     )

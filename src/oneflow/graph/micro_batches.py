@@ -10,6 +10,7 @@ from oneflow.functional.shape.concat import cat, stack
 from oneflow.graph.pytree import tree_flatten, tree_unflatten
 from oneflow.primitives.shard_shapes import split_counts
 from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.views import unwrap
 
 
 class MicroBatches:
@@ -85,7 +86,7 @@ def _devices_along_rows(tensors: Sequence[Tensor], count: int) -> int:
     """The number of devices that split dimension 0, if they can split micro batches; else 1."""
     devices = 1
     for tensor in tensors:
-        spec = tensor.value.spec
+        spec = unwrap(tensor).spec
         if spec.sbp is not None and spec.ndim:
             devices = max(devices, math.prod(split_counts(spec.device.hierarchy, spec.sbp, 0)))
     even = all(not each.ndim or each.shape[0] % (devices * count) == 0 for each in tensors)

@@ -18,6 +18,7 @@ from oneflow.optim.optimizer import Optimizer
 from oneflow.primitives.operators.elementwise import where
 from oneflow.tensor.global_values import on_placement
 from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.views import unwrap, write
 
 
 def parameters_of(optimizer: Optimizer) -> Iterator[Tensor]:
@@ -96,7 +97,7 @@ class OptimizerStep:
         self._state_count = len(self._state)
         updated += counts.begin(variables, prefix)
         overflow = None if scaler is None else scaler.unscale_(optimizer)
-        before = [each.value for each in updated]
+        before = [unwrap(each) for each in updated]
         optimizer.clip_grad()
         optimizer.step_counter = counts
         try:
@@ -106,8 +107,8 @@ class OptimizerStep:
         if overflow is not None and skips:
             with no_grad():
                 for tensor, old in zip(updated, before, strict=True):
-                    skipped = on_placement(overflow.value, old.spec.device)
-                    tensor.assign(where(skipped, old, tensor.value))
+                    skipped = on_placement(unwrap(overflow), old.spec.device)
+                    write(tensor, where(skipped, old, unwrap(tensor)))
 
     def _add_states(self, variables: GraphVariables, prefix: str) -> list[Tensor]:
         """Make variables of the states; returns the tensors it updates, except counts."""

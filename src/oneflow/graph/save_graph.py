@@ -42,6 +42,7 @@ from oneflow.program.value import Value
 from oneflow.random.generator import default_generator
 from oneflow.tensor.call import wrap
 from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.views import unwrap
 
 _VERSION = 4
 # Folders of saves.
@@ -292,7 +293,7 @@ def _add_weights(step: Step, index: int, weights: dict[str, Tensor]) -> list[str
     binding = step.binding
     returned = [each for each in binding.results if isinstance(each, Tensor)]
     for tensor in (*binding.variables, *binding.write_only, *returned):
-        weights[binding.names[id(tensor)]] = wrap(tensor.value.alias())
+        weights[binding.names[id(tensor)]] = wrap(unwrap(tensor).alias())
     constants = [f"constant.{index}.{number}" for number in range(len(binding.constants))]
     specs = step.executable.program.inputs[-len(constants) :]
     for key, array, spec in zip(constants, binding.constants, specs, strict=False):

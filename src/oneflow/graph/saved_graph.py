@@ -34,6 +34,7 @@ from oneflow.runtime import checks
 from oneflow.runtime.eager import MetaArray, flush_all
 from oneflow.tensor.call import wrap
 from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.views import unwrap
 
 
 class SavedGraph:
@@ -135,7 +136,7 @@ def _load_weights(path: Path, device: Device | Placement) -> dict[str, Value]:
         isinstance(each, Tensor) for each in weights.values()
     ):
         raise ValueError("its weights are not a dict of tensors")
-    values = {key: tensor.value for key, tensor in weights.items()}
+    values = {key: unwrap(tensor) for key, tensor in weights.items()}
     for value in values.values():
         value.read()  # now, while the files are there
     return values
@@ -302,7 +303,7 @@ class SavedStep:
         """Run the step; variables that the program changes are replaced."""
         flush_all("graph")
         data = self._data
-        arrays = [tensors[index].value.read() for index in data["read"]]
+        arrays = [unwrap(tensors[index]).read() for index in data["read"]]
         arrays += [variables[key].read() for key in (*data["variables"], *data["constants"])]
         outputs = self._run(arrays, data["floats"], self._integers())
         if self._checked and outputs[-1] is not None:

@@ -11,6 +11,7 @@ from oneflow.functional.global_tensors.conversion import to_global
 from oneflow.graph.block_config import BlockConfig
 from oneflow.module.module import Module
 from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.views import unwrap
 
 
 def stage_placement(module: Module, config: BlockConfig) -> Placement | None:
@@ -24,7 +25,7 @@ def stage_placement(module: Module, config: BlockConfig) -> Placement | None:
     if config.stage_id is None:
         return None
     for tensor in (*module.parameters(), *module.buffers()):
-        return tensor.value.spec.device if tensor.is_global else None
+        return unwrap(tensor).spec.device if tensor.is_global else None
     return None
 
 

@@ -33,7 +33,7 @@ from oneflow.runtime.events import SINK, EventKind, span
 from oneflow.tensor.call import wrap
 from oneflow.tensor.host_inputs import read_next
 from oneflow.tensor.tensor import Tensor, accumulate_grad, restore_gradient
-from oneflow.tensor.views import write
+from oneflow.tensor.views import unwrap, write
 
 
 class _Pointer:
@@ -168,7 +168,7 @@ class Step:
             each.synchronize_counts()
         for tensor in [each for each in binding.variables if each._family is not None]:
             _leave_family(tensor)
-        given = [arguments[index].value.read() for index in binding.arguments]
+        given = [unwrap(arguments[index]).read() for index in binding.arguments]
         values = [tensor._value for tensor in binding.variables]
         arrays = [value.array if value.array is not None else value.read() for value in values]
         shared: list[int] = []
@@ -340,7 +340,7 @@ def _write(tensor: Tensor, array: Any) -> None:
 
 def _leave_family(tensor: Tensor) -> None:
     """Bring a tensor with shared memory up to date, and unshare it if no other tensor is left."""
-    tensor._value = tensor.value
+    tensor._value = unwrap(tensor)
     family = tensor._family
     is_exclusive = getrefcount(family) == _OF_FAMILY and getrefcount(family.storage) == _OF_STORAGE
     if is_exclusive and not tensor._chain and not family.prefix:

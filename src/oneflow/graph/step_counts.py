@@ -26,6 +26,7 @@ from oneflow.tensor.call import wrap
 from oneflow.tensor.global_values import on_placement
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import value_from_numpy
+from oneflow.tensor.views import unwrap, write
 
 
 @dataclass
@@ -190,7 +191,7 @@ class TensorCounts(StepCounts):
                 advanced: dict[str, Any] = dict(count.tensors)
                 self._optimizer.advance(advanced, self._options_of(group))
                 for name, tensor in count.tensors.items():
-                    tensor.assign(advanced[name].value)
+                    write(tensor, unwrap(advanced[name]))
         return clock
 
     def pack(self, group: dict[str, Any], state: dict[str, Any], device: Device) -> Value:
@@ -225,8 +226,8 @@ class TensorCounts(StepCounts):
             with no_grad():
                 for name in replaced:
                     each = counts[name]
-                    value = each.value if isinstance(each, Tensor) else self._value(each)
-                    count.tensors[name].assign(value)
+                    value = unwrap(each) if isinstance(each, Tensor) else self._value(each)
+                    write(count.tensors[name], value)
             if replaced:
                 self._share(count)
 

@@ -15,6 +15,7 @@ from oneflow.module.hooks import Hooks
 from oneflow.module.module import Module
 from oneflow.program.value import Value
 from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.views import unwrap
 
 # Attribute of an object: the dict with its attributes, the name, and the object it has there.
 Attribute = tuple[dict, Any, Any]
@@ -108,7 +109,7 @@ class GraphVariables:
         """
         if id(tensor) in self.by_tensor:
             return
-        old = tensor.value
+        old = unwrap(tensor)
         if not self._recorder.takes(old.spec.device):
             raise RuntimeError(
                 f"{self._recorder.graph_name}: {kind} `{name}` is on `{old.spec.device}`, but the "
@@ -139,7 +140,7 @@ class GraphVariables:
         changed = []
         for variable in self:
             tensor = variable.owner.get(variable.key)
-            value = (tensor if isinstance(tensor, Tensor) else variable.tensor).value
+            value = unwrap(tensor if isinstance(tensor, Tensor) else variable.tensor)
             if value.trace is self._recorder and value.position == variable.value.position:
                 continue
             if value.spec is not variable.value.spec:
@@ -154,7 +155,7 @@ class GraphVariables:
     def gradients(self, without: Collection[int]) -> list[tuple[Tensor, Value]]:
         """Gradients that `build` left in variables, except those of tensors in `without`."""
         return [
-            (each.tensor, each.tensor.grad.value)
+            (each.tensor, unwrap(each.tensor.grad))
             for each in self
             if each.tensor.grad is not None and id(each.tensor) not in without
         ]

@@ -20,6 +20,7 @@ from oneflow.functional.global_tensors.conversion import to_global
 from oneflow.optim.optimizer import Optimizer
 from oneflow.primitives.shard_shapes import split_counts
 from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.views import unwrap
 
 
 def split_over_replicas(spec: TensorSpec, min_size: int) -> NdSbp:
@@ -81,11 +82,11 @@ def zero_scope(optimizers: Iterable[Optimizer]) -> Iterator[None]:
 
 
 def _apply_to(parameter: Tensor, state: dict, stage: int, min_size: int) -> None:
-    spec = parameter.value.spec
+    spec = unwrap(parameter).spec
     sbp = split_over_replicas(spec, min_size)
     with no_grad():
         for name, tensor in list(state.items()):
-            if isinstance(tensor, Tensor) and tensor.value.spec is spec:
+            if isinstance(tensor, Tensor) and unwrap(tensor).spec is spec:
                 state[name] = to_global(tensor, sbp=sbp)
         if stage >= 3 and spec.sbp != sbp:
             parameter.data = to_global(parameter.data, sbp=sbp)

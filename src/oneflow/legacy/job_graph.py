@@ -28,6 +28,7 @@ from oneflow.tensor.batch_sharding import BatchSharding
 from oneflow.tensor.host_inputs import HostInputCapture, capture_host_inputs, current_host_inputs
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import import_array
+from oneflow.tensor.views import unwrap
 
 
 class JobGraph(Graph):
@@ -223,7 +224,7 @@ class JobGraph(Graph):
         """Give variables that replicas have written to, such as moving averages, the mean of it."""
         for name in self._specs if self.replicas > 1 else ():
             copies = [run.copies[name] for run in runs if name in run.copies]
-            if all(copy.value is value for copy, value in copies):
+            if all(unwrap(copy) is value for copy, value in copies):
                 continue
             with no_grad():
                 written = [

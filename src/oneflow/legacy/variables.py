@@ -16,6 +16,7 @@ from oneflow.legacy.initializers import Initializer, constant_initializer
 from oneflow.legacy.regularizers import Regularizer
 from oneflow.legacy.session import default_session
 from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.views import unwrap
 
 Distribute = Sbp | str | Sequence[Sbp | str] | None
 
@@ -141,7 +142,7 @@ def _value(run: BodyRun, spec: VariableSpec) -> Tensor:
     if run.shared is None:
         return variable
     copy = variable.to_global(placement=context.current_placement(), sbp=BROADCAST)
-    run.copies[spec.name] = copy, copy.value
+    run.copies[spec.name] = copy, unwrap(copy)
     return copy
 
 

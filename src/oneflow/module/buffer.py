@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from oneflow.tensor.tensor import Tensor
-from oneflow.tensor.views import alias_storage
+from oneflow.tensor.views import alias_storage, unwrap
 
 
 class Buffer(Tensor):
@@ -26,7 +26,7 @@ class Buffer(Tensor):
     def __new__(cls, data: Tensor | None = None, persistent: bool = True) -> Buffer:
         data = Tensor() if data is None else data
         buffer = object.__new__(cls)
-        buffer._value = data.value.alias()
+        buffer._value = unwrap(data).alias()
         alias_storage(buffer, data, quiet=False)
         buffer.persistent = persistent
         return buffer

@@ -12,6 +12,7 @@ from oneflow.differentiation.node import Node
 from oneflow.program.value import Value
 from oneflow.tensor.call import wrap
 from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.views import unwrap
 
 _IDS = itertools.count()
 CALL_KINDS = ("_forward_pre_hooks", "_forward_hooks", "_backward_pre_hooks", "_backward_hooks")
@@ -350,7 +351,7 @@ class _BoundaryNode(Node):
             grad_tensors[position] = None if grad is None else wrap(grad)
         changed = self._on_gradients(tuple(grad_tensors))
         kept = [changed[position] for position in self._positions]
-        return [None if grad is None else grad.value for grad in kept]
+        return [None if grad is None else unwrap(grad) for grad in kept]
 
     def name(self) -> str:
         return "module_boundary_backward"
@@ -360,7 +361,7 @@ def _attach_node(tensors: tuple, positions: list[int], on_gradients: Callable) -
     """`tensors` with those at `positions` passed through one boundary node."""
     if not positions:
         return tensors
-    values = [tensors[position].value for position in positions]
+    values = [unwrap(tensors[position]) for position in positions]
     node = _BoundaryNode(values, positions, len(tensors), on_gradients)
     replaced = list(tensors)
     for index, (position, value) in enumerate(zip(positions, values, strict=True)):

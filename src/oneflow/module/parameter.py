@@ -11,7 +11,7 @@ from oneflow.functional.creation.options import choose_device
 from oneflow.primitives.operators.creation import zeros
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import device_or_sharding, import_array
-from oneflow.tensor.views import alias_storage
+from oneflow.tensor.views import alias_storage, unwrap
 
 
 class Parameter(Tensor):
@@ -35,7 +35,7 @@ class Parameter(Tensor):
         if not isinstance(data, Tensor):
             raise TypeError(f"Parameter(): `data` must be a Tensor, got {type(data).__name__}")
         parameter = object.__new__(cls)
-        parameter._value = data.value.alias()
+        parameter._value = unwrap(data).alias()
         differentiable = data.dtype.is_floating_point or data.dtype.is_complex
         alias_storage(parameter, data, quiet=False)
         parameter.requires_grad_(requires_grad and differentiable)
@@ -48,12 +48,12 @@ class Parameter(Tensor):
     def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
         known = memo.get(id(self))
         if known is None:
-            known = memo[id(self)] = _from_value(self.value.alias(), self.requires_grad)
+            known = memo[id(self)] = _from_value(unwrap(self).alias(), self.requires_grad)
         return known
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> tuple:
         # As of any tensor, see `oneflow.tensor.copy_methods.reduce`.
-        device = device_or_sharding(self.value.spec)
+        device = device_or_sharding(unwrap(self).spec)
         return (_rebuild, (self.numpy(), self.dtype, device, self.requires_grad))
 
     def __repr__(self) -> str:
@@ -80,4 +80,4 @@ def _from_value(value: Any, requires_grad: bool) -> Parameter:
 
 
 def _rebuild(array: Any, dtype: DType, device: DeviceOrSharding, requires_grad: bool) -> Parameter:
-    return _from_value(import_array(array, dtype, device).value, requires_grad)
+    return _from_value(unwrap(import_array(array, dtype, device)), requires_grad)

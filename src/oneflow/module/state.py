@@ -10,6 +10,7 @@ from oneflow.differentiation.grad_mode import no_grad
 from oneflow.module.parameter import Parameter
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import device_or_sharding, device_put, import_array
+from oneflow.tensor.views import unwrap, write
 
 EXTRA_STATE = "_extra_state"
 
@@ -254,5 +255,7 @@ def copy_into(target: Tensor, given: Tensor) -> None:
     Not recorded for backward. Every process takes part where one of the two is global.
     """
     with no_grad():
-        spec = target.value.spec
-        target.assign(device_put(given.value.alias(), device_or_sharding(spec), spec.dtype).alias())
+        spec = unwrap(target).spec
+        write(
+            target, device_put(unwrap(given).alias(), device_or_sharding(spec), spec.dtype).alias()
+        )

@@ -19,6 +19,7 @@ from oneflow.random.generator import Generator, draw
 from oneflow.tensor.methods import attach
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import import_array
+from oneflow.tensor.views import unwrap, write
 
 _LINEAR = (
     "linear",
@@ -64,12 +65,12 @@ def _fill(tensor: Tensor, make: Callable[..., Value]) -> Tensor:
     """Write ``make(shape=, dtype=, device=)`` into `tensor`."""
     spec = tensor._value.spec
     with no_grad():
-        return tensor.assign(make(shape=spec.shape, dtype=spec.dtype, device=spec.device))
+        return write(tensor, make(shape=spec.shape, dtype=spec.dtype, device=spec.device))
 
 
 def _write(tensor: Tensor, array: np.ndarray) -> Tensor:
     with no_grad():
-        return tensor.assign(import_array(array, tensor.dtype, tensor.device).value)
+        return write(tensor, unwrap(import_array(array, tensor.dtype, tensor.device)))
 
 
 def uniform_(

@@ -15,6 +15,7 @@ from oneflow.tensor.call import wrap
 from oneflow.tensor.global_values import on_placement
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import import_array
+from oneflow.tensor.views import unwrap, write
 
 
 def clip_grad_norm_(
@@ -59,10 +60,10 @@ def clip_grad_norm_(
             norm = _norm_of(groups, order)
             _scale_by_norm(groups, norm, max_norm)
         else:
-            values = [grad.value for grad in grads]
+            values = [unwrap(grad) for grad in grads]
             norm, *new_grads = p.clip_norm(float(max_norm), *values, order=order)
             for grad, value in zip(grads, new_grads, strict=True):
-                grad.assign(value)
+                write(grad, value)
     return wrap(norm)
 
 
@@ -129,20 +130,20 @@ def clip_grads_with_norm_(
     grads = _gradients(parameters)
     if grads:
         with no_grad():
-            _scale_by_norm(_by_place(grads), total_norm.value, max_norm)
+            _scale_by_norm(_by_place(grads), unwrap(total_norm), max_norm)
 
 
 def _by_place(grads: list[Tensor]) -> list[list[Tensor]]:
     """The gradients that are on the same device or placement, together."""
     groups: dict[Any, list[Tensor]] = {}
     for grad in grads:
-        groups.setdefault(grad.value.spec.device, []).append(grad)
+        groups.setdefault(unwrap(grad).spec.device, []).append(grad)
     return list(groups.values())
 
 
 def _norm_of(groups: list[list[Tensor]], order: float) -> Value:
     """The norm of all gradients, where the first ones are."""
-    norms = [p.total_norm(*[grad.value for grad in group], order=order) for group in groups]
+    norms = [p.total_norm(*[unwrap(grad) for grad in group], order=order) for group in groups]
     if len(norms) == 1:
         return norms[0]
     device = norms[0].spec.device
@@ -157,10 +158,10 @@ def _scale_by_norm(groups: list[list[Tensor]], norm: Value, limit: float) -> Non
     """Scale gradients on several placements by what their common norm asks for."""
     scale = clamp_max(div(float(limit), add(norm, 1e-6)), 1.0)
     for group in groups:
-        factor = on_placement(scale, group[0].value.spec.device)
+        factor = on_placement(scale, unwrap(group[0]).spec.device)
         for grad in group:
-            value = grad.value
-            grad.assign(cast(mul(value, factor), dtype=value.spec.dtype))
+            value = unwrap(grad)
+            write(grad, cast(mul(value, factor), dtype=value.spec.dtype))
 
 
 def clip_grad_value_(
@@ -184,7 +185,7 @@ def clip_grad_value_(
     grads = _gradients(parameters)
     with no_grad():
         for grad in grads:
-            grad.assign(p.clip_value(grad.value, float(clip_value)))
+            write(grad, p.clip_value(unwrap(grad), float(clip_value)))
 
 
 def _gradients(parameters: Tensor | Iterable[Tensor]) -> list[Tensor]:

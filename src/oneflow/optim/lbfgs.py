@@ -12,6 +12,7 @@ from oneflow.optim.optimizer import Optimizer, accept_common_keywords, check_ran
 from oneflow.primitives.operators.shape import concat, reshape, slice_
 from oneflow.tensor.call import wrap
 from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.views import unwrap, write
 
 # A pair with less curvature than this says nothing about the Hessian.
 _MIN_CURVATURE = 1e-10
@@ -156,7 +157,7 @@ class LBFGS(Optimizer):
         slope: float,
     ) -> tuple[float, Tensor, float, int]:
         """Go along `direction`; returns loss, gradient, length, and evaluations used."""
-        start = [parameter.value for parameter in group["params"]]
+        start = [unwrap(parameter) for parameter in group["params"]]
 
         def evaluate(at: float) -> tuple[float, Tensor]:
             self._place(start, direction, at)
@@ -173,17 +174,17 @@ class LBFGS(Optimizer):
         offset = 0
         for parameter, value in zip(self.param_groups[0]["params"], start, strict=True):
             spec = value.spec
-            part = slice_(direction.value, offset, dims=(0,), sizes=(spec.numel,), steps=(1,))
+            part = slice_(unwrap(direction), offset, dims=(0,), sizes=(spec.numel,), steps=(1,))
             offset += spec.numel
             moved = wrap(value) + wrap(reshape(part, shape=spec.shape)) * float(length)
-            parameter.assign(moved.value.alias())
+            write(parameter, unwrap(moved).alias())
 
     def _gradient(self) -> Tensor:
         """The gradients of all parameters as one vector."""
         parts = []
         for parameter in self.param_groups[0]["params"]:
             gradient = parameter.grad
-            value = (parameter * 0 if gradient is None else gradient).value
+            value = unwrap(parameter * 0 if gradient is None else gradient)
             parts.append(reshape(value, shape=(value.spec.numel,)))
         return wrap(concat(*parts, dim=0))
 

@@ -33,6 +33,7 @@ from oneflow.runtime.eager import flush_all, note_undo
 from oneflow.tensor.call import wrap
 from oneflow.tensor.tensor import Tensor, zero_grad
 from oneflow.tensor.transfer import device_put, value_from_numpy
+from oneflow.tensor.views import unwrap, write
 
 F = TypeVar("F", bound=Callable)
 # Switches between PyTorch's implementations of one update; XLA compiles all updates as a whole.
@@ -194,7 +195,7 @@ class Optimizer:
             if not state or last_name not in state:
                 state = self._complete_state(parameter, group)
             clock = advance(state, group)
-            value = parameter.value
+            value = unwrap(parameter)
             device = value.spec.device
             if clock != last_clock or device is not last_device:
                 self._record_updates(group, operands, targets, numbers)
@@ -202,11 +203,11 @@ class Optimizer:
                 numbers = pack(group, state, device)
                 last_clock, last_device = clock, device
             operands.append(value)
-            operands.append(gradient.value)
+            operands.append(unwrap(gradient))
             targets.append(parameter)
             for name in names:
                 tensor = state[name]
-                operands.append(tensor.value)
+                operands.append(unwrap(tensor))
                 targets.append(tensor)
             if len(targets) >= _MAX_RESULTS:
                 self._record_updates(group, operands, targets, numbers)
@@ -223,7 +224,7 @@ class Optimizer:
             attributes = self._attributes(group)
             results = self._update(*operands, numbers, states=states, **attributes)
             for target, result in zip(targets, results, strict=True):
-                target.assign(result)
+                write(target, result)
 
     def _pack(self, group: dict[str, Any], state: dict[str, Any], device: Device) -> Value:
         """The numbers of the next update of a parameter with `state`, as one vector."""
@@ -241,7 +242,7 @@ class Optimizer:
         Where `state` or the options of `group` are tensors, so are numbers made of them.
         """
         return tuple(
-            each.value if isinstance(each, Tensor) else float(each)
+            unwrap(each) if isinstance(each, Tensor) else float(each)
             for each in self._numbers(with_scaled_lr(group), state)
         )
 
@@ -287,7 +288,7 @@ class Optimizer:
         What is new is made as data, not recorded: so the first step is the same program as the
         others.
         """
-        spec = parameter.value.spec
+        spec = unwrap(parameter).spec
         state = self.state[parameter]
         if not state:
             state.update(self._counts)
@@ -451,12 +452,12 @@ class Optimizer:
             return type(self._counts[name])(value.item())
         floating = value.dtype.is_floating_point or value.dtype.is_complex
         dtype = owner.dtype if floating else value.dtype
-        spec = owner.value.spec
+        spec = unwrap(owner).spec
         if spec.sbp is None and value.is_local:
             array = value.numpy().astype(dtype.numpy, copy=False)
             return wrap(value_from_numpy(array, spec.device))
         device = self._state_sharding(spec) if value.shape == owner.shape else spec.device
-        return wrap(device_put(value.value.alias(), device, dtype))
+        return wrap(device_put(unwrap(value).alias(), device, dtype))
 
     @property
     def support_sparse(self) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 from oneflow.dispatch.call import bind
 from oneflow.primitives.registry import Primitive
 from oneflow.tensor.tensor import Tensor
-from oneflow.tensor.views import ViewStep, join
+from oneflow.tensor.views import ViewStep, join, unwrap
 
 _new = Tensor.__new__
 
@@ -24,7 +24,7 @@ _NO_ATTRIBUTES: dict[str, Any] = {}
 
 def call_one(primitive: Primitive, x: Tensor) -> Tensor:
     """`call` of a primitive of one operand, without attributes, that has one result."""
-    value = x._value if x._family is None else x.value
+    value = x._value if x._family is None else unwrap(x)
     tensor = _new(Tensor)
     tensor._value = bind(primitive, (value,), _NO_ATTRIBUTES)
     return tensor
@@ -32,9 +32,9 @@ def call_one(primitive: Primitive, x: Tensor) -> Tensor:
 
 def call_two(primitive: Primitive, x: Tensor, y: Any) -> Tensor:
     """`call` of a primitive of a tensor and a tensor or number, likewise."""
-    first = x._value if x._family is None else x.value
+    first = x._value if x._family is None else unwrap(x)
     if isinstance(y, Tensor):
-        y = y._value if y._family is None else y.value
+        y = y._value if y._family is None else unwrap(y)
     tensor = _new(Tensor)
     tensor._value = bind(primitive, (first, y), _NO_ATTRIBUTES)
     return tensor
@@ -44,7 +44,7 @@ def call(primitive: Primitive, *operands: Any, **attributes: Any) -> Any:
     """Apply a primitive to tensors and Python numbers; returns a tensor, or a tuple of them."""
     values = tuple(
         [
-            (o._value if o._family is None else o.value) if isinstance(o, Tensor) else o
+            (o._value if o._family is None else unwrap(o)) if isinstance(o, Tensor) else o
             for o in operands
         ]
     )
@@ -64,7 +64,7 @@ def call_view(primitive: Primitive, base: Tensor, *numbers: Any, **attributes: A
 def apply_view_step(base: Tensor, step: ViewStep) -> Tensor:
     """The view that `step` makes of `base`, with which it shares memory."""
     primitive, numbers, attributes = step
-    value = base._value if base._family is None else base.value
+    value = base._value if base._family is None else unwrap(base)
     view = _new(Tensor)
     view._value = bind(primitive, (value, *numbers), attributes)
     return join(view, base, step)

@@ -13,7 +13,7 @@ from oneflow.tensor.call import wrap
 from oneflow.tensor.methods import attach
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import device_or_sharding, import_array
-from oneflow.tensor.views import alias_storage
+from oneflow.tensor.views import alias_storage, unwrap
 
 
 def deep_copy(self: Tensor, memo: dict[int, Any]) -> Tensor:
@@ -21,7 +21,7 @@ def deep_copy(self: Tensor, memo: dict[int, Any]) -> Tensor:
     known = memo.get(id(self))
     if known is not None:
         return known
-    result = memo[id(self)] = wrap(clone(self.value.alias()))
+    result = memo[id(self)] = wrap(clone(unwrap(self).alias()))
     if self.is_leaf:
         result.requires_grad_(self.requires_grad)
         if self.grad is not None:
@@ -31,7 +31,7 @@ def deep_copy(self: Tensor, memo: dict[int, Any]) -> Tensor:
 
 def shallow_copy(self: Tensor) -> Tensor:
     """Another leaf on the same memory."""
-    result = alias_storage(wrap(self.value.alias()), self, quiet=False)
+    result = alias_storage(wrap(unwrap(self).alias()), self, quiet=False)
     return result.requires_grad_(self.requires_grad)
 
 
@@ -48,7 +48,7 @@ def reduce(self: Tensor, protocol: SupportsIndex) -> tuple:
     Of a global tensor all values are pickled, so that the pickle is complete in itself. Ranks take
     part as in reading it, and hold their parts again when all of them unpickle it.
     """
-    device = device_or_sharding(self.value.spec)
+    device = device_or_sharding(unwrap(self).spec)
     return rebuild, (self.numpy(), self.dtype, device, self.requires_grad)
 
 

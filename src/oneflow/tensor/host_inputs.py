@@ -13,6 +13,7 @@ from oneflow.program.value import Value
 from oneflow.tensor.batch_sharding import BatchSharding
 from oneflow.tensor.call import wrap
 from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.views import unwrap
 
 # What each buffer on the host holds during a call of the step, by its identity.
 Values = dict[int, list]
@@ -56,12 +57,12 @@ class HostInputCapture:
     def add(self, spec: TensorSpec, read: Callable[[Values], Tensor], source: Any) -> Tensor:
         """Return the tensor of a new host input, made of the buffer `source`."""
         tensor = self.new_tensor(spec)
-        self.inputs.append(HostInput(tensor.value, wrap(Value(spec, None)), read, source))
+        self.inputs.append(HostInput(unwrap(tensor), wrap(Value(spec, None)), read, source))
         return tensor
 
     def source_of(self, tensor: Tensor) -> Any:
         """Return the buffer on the host that a tensor is made of; None of another tensor."""
-        value = tensor.value
+        value = unwrap(tensor)
         return next((each.source for each in self.inputs if each.captured is value), None)
 
     def reader(self, make: Callable[[], Any]) -> Any:
@@ -95,4 +96,4 @@ def read_next(inputs: Sequence[HostInput]) -> None:
     """Read the next values of all inputs; those that come from one batch stay together."""
     values: Values = {}
     for each in inputs:
-        each.tensor._value = each.read(values).value
+        each.tensor._value = unwrap(each.read(values))

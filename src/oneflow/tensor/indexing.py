@@ -22,7 +22,7 @@ from oneflow.tensor.call import apply_view_step, call_view, wrap
 from oneflow.tensor.positions import positions_of_nonzero
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import filled_value, import_array, on_device
-from oneflow.tensor.views import Chain, ViewStep, keep_history, replay, scatter_back, write
+from oneflow.tensor.views import Chain, ViewStep, keep_history, replay, scatter_back, unwrap, write
 
 _NO_DIMENSIONS = (
     "invalid index of a 0-dim tensor. Use `tensor.item()` in Python to convert a 0-dim tensor to a "
@@ -103,7 +103,7 @@ class _Parser:
         dim, size = self.dim, self.shape[self.dim]
         self.dim += 1
         if isinstance(entry, Tensor):
-            index = p.wrap_index(on_device(entry, self.device).value, size=size, dim=dim)
+            index = p.wrap_index(unwrap(on_device(entry, self.device)), size=size, dim=dim)
             self.selected[dim] = index
             return
         index = operator.index(entry)
@@ -123,7 +123,7 @@ class _Parser:
             self.indices.append(
                 (
                     len(self.layout),
-                    wrap(views.reshape(on_device(entry, self.device).value, shape=(1,))),
+                    wrap(views.reshape(unwrap(on_device(entry, self.device)), shape=(1,))),
                 )
             )
             self.layout.append(None)
@@ -277,7 +277,7 @@ def get_item(self: Tensor, key: Any) -> Tensor:
         return result
     dims, indices = _index_values(parsed_index.indices)
     _common_shape(indices)
-    return wrap(p.index(result.value, *indices, dims=dims))
+    return wrap(p.index(unwrap(result), *indices, dims=dims))
 
 
 def _first_position(tensor: Tensor, index: int) -> int:
@@ -297,11 +297,11 @@ def _index_values(indices: list[tuple[int, Tensor]]) -> tuple[tuple[int, ...], l
     for dim, each in indices:
         if each.dtype is not dt.bool_ and each.dtype is not dt.uint8:
             dims.append(dim)
-            values.append(each.value)
+            values.append(unwrap(each))
             continue
         for offset, positions in enumerate(positions_of_nonzero(each)):
             dims.append(dim + offset)
-            values.append(positions.value)
+            values.append(unwrap(positions))
     return tuple(dims), values
 
 
@@ -313,16 +313,16 @@ def set_item(self: Tensor, key: Any, value: Any) -> None:
         RuntimeError: `value` does not broadcast to the selected part.
     """
     parsed_index = parse(self, key)
-    view = replay(self.value, parsed_index.steps)
+    view = replay(unwrap(self), parsed_index.steps)
     write(self, _written(view, parsed_index.indices, value, False), parsed_index.steps)
 
 
 def index_put_value(tensor: Tensor, index: Any, value: Any, accumulate: bool = False) -> Value:
     """The value of `tensor` after ``tensor[index] = value``, or after adding there."""
     parsed_index = parse(tensor, index)
-    view = replay(tensor.value, parsed_index.steps)
+    view = replay(unwrap(tensor), parsed_index.steps)
     new = _written(view, parsed_index.indices, value, accumulate)
-    return scatter_back(tensor.value, parsed_index.steps, new)
+    return scatter_back(unwrap(tensor), parsed_index.steps, new)
 
 
 def _written(view: Value, indices: list[tuple[int, Tensor]], value: Any, accumulate: bool) -> Value:
@@ -340,7 +340,7 @@ def _written(view: Value, indices: list[tuple[int, Tensor]], value: Any, accumul
     ):
         dim, mask = indices[0]
         trailing = spec.ndim - dim - mask.ndim
-        condition = views.reshape(mask.value, shape=(*mask.shape, *(1,) * trailing))
+        condition = views.reshape(unwrap(mask), shape=(*mask.shape, *(1,) * trailing))
         return where(condition, views.reshape(source, shape=()), view)
     dims, positions = _index_values(indices)
     shape = _indexed_shape(spec.shape, dims, positions)
@@ -355,7 +355,7 @@ def _source(value: Any, view: Value, exact: bool) -> Value:
     if type(value) in (bool, int, float, complex):
         return filled_value(value, (), spec.dtype, spec.device)
     if not isinstance(value, Tensor):
-        source = import_array(value, None, spec.device).value
+        source = unwrap(import_array(value, None, spec.device))
         return source if source.spec.dtype is spec.dtype else cast(source, dtype=spec.dtype)
     value = on_device(value, spec.device)
     if exact and value.ndim and value.dtype is not spec.dtype:
@@ -363,7 +363,7 @@ def _source(value: Any, view: Value, exact: bool) -> Value:
             "Index put requires the source and destination dtypes match, got "
             f"{spec.dtype.name} for the destination and {value.dtype.name} for the source."
         )
-    source = value.value
+    source = unwrap(value)
     return source if source.spec.dtype is spec.dtype else cast(source, dtype=spec.dtype)
 
 

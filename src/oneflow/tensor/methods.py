@@ -11,7 +11,7 @@ from oneflow.differentiation.grad_mode import MODE
 from oneflow.primitives.operators.elementwise import cast
 from oneflow.tensor.call import wrap
 from oneflow.tensor.tensor import Tensor
-from oneflow.tensor.views import with_history_of
+from oneflow.tensor.views import unwrap, with_history_of, write
 
 
 def attach(name: str, function: Callable | property) -> None:
@@ -46,7 +46,7 @@ def before_write(target: Tensor) -> Tensor:
     """
     if not MODE.enabled:
         return target
-    value = target.value
+    value = unwrap(target)
     return wrap(with_history_of(value.alias(), value))
 
 
@@ -57,7 +57,7 @@ def write_result(target: Tensor, result: Tensor, name: str) -> Tensor:
         RuntimeError: its shape differs from the target's, or its dtype is of a higher category.
     """
     have, want = result._value.spec, target._value.spec
-    value = result.value
+    value = unwrap(result)
     if have is not want:
         if have.shape != want.shape:
             raise RuntimeError(
@@ -70,4 +70,4 @@ def write_result(target: Tensor, result: Tensor, name: str) -> Tensor:
                 f"{want.dtype.name} in `{name}`"
             )
         value = cast(value, dtype=want.dtype)
-    return target.assign(value)
+    return write(target, value)

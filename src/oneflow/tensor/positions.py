@@ -13,6 +13,7 @@ from oneflow.program.value import Value
 from oneflow.tensor.call import wrap
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import import_array
+from oneflow.tensor.views import unwrap
 
 
 class AssumedCounts:
@@ -74,7 +75,7 @@ def is_in_onnx_export() -> bool:
 def _assumed_positions(x: Tensor) -> tuple[Value, ...] | None:
     """Positions as they are assumed; None if the values are there to be read."""
     assumed = _assumed.get()
-    value = x.value
+    value = unwrap(x)
     return None if assumed is None or value.array is not None else assumed.positions(value)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from oneflow.tensor.methods import attach
 from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.views import unwrap
 
 
 @dataclasses.dataclass
@@ -195,7 +196,7 @@ def _suffixes(tensor: Tensor) -> list[str]:
 def format_tensor(self: Tensor) -> str:
     """The tensor as text; long ones are summarised. Reads the values, if there are any."""
     prefix = "tensor("
-    if self.value.is_symbolic:
+    if unwrap(self).is_symbolic:
         return ", ".join([f"{prefix}...", f"size={tuple(self.shape)}", *_suffixes(self)]) + ")"
     text = prefix + _contents(self.numpy(), len(prefix))
     # Counted as PyTorch counts, one more than the characters of the last line and the bracket.

@@ -33,8 +33,8 @@ from oneflow.tensor.views import (
     alias_storage,
     cut_off,
     note_replacement,
-    recompute,
     start_family,
+    unwrap,
     with_history_of,
     write,
 )
@@ -75,7 +75,7 @@ class Tensor:
     """
 
     # State. Defaults live on the class so that making a tensor stores one attribute; `_value` is
-    # always set.
+    # always set; `unwrap` gives the current one.
     _value: Value
     _family: Any = None  # memory shared with other tensors, see `oneflow.tensor.views`
     _chain: tuple = ()
@@ -87,14 +87,6 @@ class Tensor:
     # The SBP of a global leaf's gradient, if not the leaf's.
     gradient_sbp: NdSbp | None = None
     __array_priority__ = 1000
-
-    @property
-    def value(self) -> Value:
-        """The current value; replayed from the shared memory if another tensor wrote to that."""
-        family = self._family
-        if family is None or self._seen == family.storage.version:
-            return self._value
-        return recompute(self)
 
     # --- what is known without running anything
 
@@ -134,7 +126,7 @@ class Tensor:
 
     def _read(self) -> Any:
         """The whole array; of a global tensor as `full_array` says."""
-        value = self.value
+        value = unwrap(self)
         return read_ready(value) if value.spec.sbp is None else full_array(value)
 
     def numpy(self) -> np.ndarray:
@@ -195,7 +187,7 @@ class Tensor:
     @property
     def requires_grad(self) -> bool:
         """True if gradients flow to or through this tensor."""
-        return self.value.node is not None
+        return unwrap(self).node is not None
 
     @requires_grad.setter
     def requires_grad(self, wanted: bool) -> None:
@@ -207,7 +199,7 @@ class Tensor:
         Raises:
             RuntimeError: the dtype has no gradients, or the tensor is not a leaf.
         """
-        value = self.value
+        value = unwrap(self)
         if bool(requires_grad) == (value.node is not None):
             return self
         if not requires_grad and not self.is_leaf:
@@ -240,13 +232,13 @@ class Tensor:
     @property
     def is_leaf(self) -> bool:
         """True if this tensor was not computed from one that requires grad."""
-        node = self.value.node
+        node = unwrap(self).node
         return node is None or (isinstance(node, AccumulateGrad) and node.variable is self)
 
     @property
     def grad_fn(self) -> Node | None:
         """The autograd node that produced this tensor; None for leaves."""
-        return None if self.is_leaf else self.value.node
+        return None if self.is_leaf else unwrap(self).node
 
     @property
     def grad(self) -> Tensor | None:
@@ -293,7 +285,7 @@ class Tensor:
             >>> x.grad.item()
             12.0
         """
-        value = self.value
+        value = unwrap(self)
         if value.node is None:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         return HookHandle(
@@ -306,7 +298,7 @@ class Tensor:
         Raises:
             RuntimeError: the tensor is no leaf, or does not require grad.
         """
-        value = self.value
+        value = unwrap(self)
         if value.node is None:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if not self.is_leaf:
@@ -317,7 +309,7 @@ class Tensor:
 
     def retain_grad(self) -> None:
         """Keep the gradient of this non-leaf tensor in `grad` after backward."""
-        value = self.value
+        value = unwrap(self)
         if value.node is None:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
         if self.is_leaf or self._retains_grad:
@@ -325,7 +317,7 @@ class Tensor:
         self._retains_grad = True
         owner = ref(self)
         kept = value.node.ensure_hooks().retained.setdefault(value.output_index, [])
-        kept.append(lambda grad: _retain(owner(), grad.value))
+        kept.append(lambda grad: _retain(owner(), unwrap(grad)))
 
     @property
     def retains_grad(self) -> bool:
@@ -334,7 +326,7 @@ class Tensor:
 
     def detach(self) -> Tensor:
         """The same memory without autograd history: writing to either changes both."""
-        return alias_storage(_from_value(self.value.alias()), self, quiet=False)
+        return alias_storage(_from_value(unwrap(self).alias()), self, quiet=False)
 
     def detach_(self) -> Tensor:
         """Cut this tensor off its history.
@@ -344,18 +336,18 @@ class Tensor:
         """
         if self._chain:
             raise RuntimeError("Can't detach views in-place. Use detach() instead.")
-        return cut_off(self, self.value.alias())
+        return cut_off(self, unwrap(self).alias())
 
     @property
     def data(self) -> Tensor:
         """Like `detach`, but writes do not count for autograd's check of saved tensors."""
-        return alias_storage(_from_value(self.value.alias()), self, quiet=True)
+        return alias_storage(_from_value(unwrap(self).alias()), self, quiet=True)
 
     @data.setter
     def data(self, new: Tensor) -> None:
-        old, is_leaf = self.value, self.is_leaf
-        node, same_spec = old.node, old.spec is new.value.spec
-        value = new.value.alias()
+        old, is_leaf = unwrap(self), self.is_leaf
+        node, same_spec = old.node, old.spec is unwrap(new).spec
+        value = unwrap(new).alias()
         if same_spec:
             note_replacement(value, old)
         self._value = value
@@ -381,7 +373,7 @@ class Tensor:
             >>> x.is_inference(), x.clone().is_inference()
             (True, False)
         """
-        return self.value.stale is INFERENCE
+        return unwrap(self).stale is INFERENCE
 
     def _replace_with_view(self, view: Tensor) -> Tensor:
         """Turn into `view`, a view of this tensor: how `unsqueeze_` and its like end."""
@@ -392,14 +384,6 @@ class Tensor:
         self._value, self._family = view._value, view._family
         self._chain, self._seen = view._chain, view._seen
         self._known_layout = view._known_layout
-        return self
-
-    def assign(self, new: Value) -> Tensor:
-        """Write `new`, which has this tensor's spec, in place.
-
-        Every in-place operation ends here.
-        """
-        write(self, new)
         return self
 
 
@@ -422,7 +406,7 @@ def zero_grad(tensor: Tensor, set_to_none: bool = False) -> None:
     elif grad._family is None and sys.getrefcount(grad) <= _GRAD_REFERENCES:
         tensor._grad = ZERO_GRAD
     else:
-        if grad.value.node is not None:
+        if unwrap(grad).node is not None:
             grad.detach_()
         spec = grad._value.spec
         write(grad, zeros(shape=spec.shape, dtype=spec.dtype, device=spec.device))
@@ -472,9 +456,9 @@ def _accumulate(owner: Tensor, grad: Value) -> None:
     if known is None or known is ZERO_GRAD:
         _replace_gradient(owner, None, grad)
     elif MODE.enabled:
-        _replace_gradient(owner, known, add(known.value, grad))
+        _replace_gradient(owner, known, add(unwrap(known), grad))
     else:
-        write(known, add(known.value, grad))
+        write(known, add(unwrap(known), grad))
 
 
 def _replace_gradient(owner: Tensor, old: Tensor | None, grad: Value) -> None:
@@ -491,4 +475,4 @@ def restore_gradient(owner: ref[Tensor], new: ref[Tensor], old: Tensor | None) -
 
 
 WRAP.fill(_from_value)
-UNWRAP.fill(lambda tensor: tensor.value)
+UNWRAP.fill(unwrap)

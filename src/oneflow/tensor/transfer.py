@@ -36,6 +36,7 @@ from oneflow.tensor.global_values import (
 )
 from oneflow.tensor.promotion import promote_types, result_type
 from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.views import unwrap
 
 _MAX_DIMENSIONS = 64  # NumPy's limit
 
@@ -235,7 +236,7 @@ def move(value: Value, device: Any) -> Value:
 
 def on_device(tensor: Tensor, device: Any) -> Tensor:
     """The tensor itself if it is on `device`, else a copy there; see `move`."""
-    return tensor if tensor._value.spec.device is device else wrap(move(tensor.value, device))
+    return tensor if tensor._value.spec.device is device else wrap(move(unwrap(tensor), device))
 
 
 def _move_global(value: Value, device: Any) -> Value:

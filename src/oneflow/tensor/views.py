@@ -42,11 +42,6 @@ class Handle(Protocol):
     _seen: int
 
     @property
-    def value(self) -> Value:
-        """The current value."""
-        ...
-
-    @property
     def requires_grad(self) -> bool:
         """True if gradients flow to or through it."""
         ...
@@ -329,9 +324,14 @@ def cut_off(tensor: T, value: Value) -> T:
     return tensor
 
 
-def recompute(tensor: Handle) -> Value:
-    """Recompute a tensor whose storage was written to since it was last read."""
+def unwrap(tensor: Handle) -> Value:
+    """Return the current value of a tensor.
+
+    It is replayed from the shared memory if another tensor wrote to that.
+    """
     family = tensor._family
+    if family is None or tensor._seen == family.storage.version:
+        return tensor._value
     value = family.current()
     if tensor._chain:
         with enable_grad():
@@ -342,21 +342,24 @@ def recompute(tensor: Handle) -> Value:
     return value
 
 
-def write(tensor: Handle, new: Value, steps: Chain = ()) -> None:
+def write(tensor: T, new: Value, steps: Chain = ()) -> T:
     """Replace the content of a tensor, or of the view of it at the end of `steps`, by `new`.
 
-    All tensors that share its memory change.
+    All tensors that share its memory change. Every in-place operation ends here.
 
     Args:
         tensor: the tensor to write to.
         new: the new content, with the spec of what it replaces.
         steps: views that lead from the tensor to what is replaced.
 
+    Returns:
+        `tensor`.
+
     Raises:
         RuntimeError: a leaf that requires grad, or a view of one, while gradients are recorded; an
             expanded tensor; or `new` has another shape or dtype.
     """
-    old, family = tensor.value, tensor._family
+    old, family = unwrap(tensor), tensor._family
     if old.stale is INFERENCE and not MODE.inference:
         raise RuntimeError(
             "Inplace update to inference tensor outside InferenceMode is not allowed. You can make "
@@ -376,6 +379,7 @@ def write(tensor: Handle, new: Value, steps: Chain = ()) -> None:
         mark_stale(old)
     else:
         _write_to_family(tensor, family, new, steps)
+    return tensor
 
 
 def _in_place_of(old: Value, new: Value) -> Value:

@@ -22,7 +22,7 @@ from oneflow.tensor.methods import attach
 from oneflow.tensor.strides import is_contiguous
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import filled_value, import_array, on_device
-from oneflow.tensor.views import keep_history
+from oneflow.tensor.views import keep_history, unwrap, write
 
 # What `to` makes of a tensor when it is given a class, by class.
 VIEW_TYPES: dict[type, Callable[[Tensor], Any]] = {}
@@ -311,7 +311,7 @@ def _write_copy(self: Tensor, other: Any) -> Tensor:
                 f"{list(source.shape)} of the tensor to copy"
             )
         source = call(broadcast_to, source, shape=spec.shape)
-    return self.assign(keep_history(self.value, clone_primitive(source.value)))
+    return write(self, keep_history(unwrap(self), clone_primitive(unwrap(source))))
 
 
 def fill_(self: Tensor, value: Any) -> Tensor:
@@ -335,7 +335,7 @@ def fill_(self: Tensor, value: Any) -> Tensor:
         return _write_copy(self, value)
     target = _once(self)
     shape = target._value.spec.shape
-    target.assign(filled_value(plain_number(value), shape, spec.dtype, spec.device))
+    write(target, filled_value(plain_number(value), shape, spec.dtype, spec.device))
     return self
 
 
@@ -356,7 +356,7 @@ def zero_(self: Tensor) -> Tensor:
     """
     target = _once(self)
     spec = target._value.spec
-    target.assign(zeros(shape=spec.shape, dtype=spec.dtype, device=spec.device))
+    write(target, zeros(shape=spec.shape, dtype=spec.dtype, device=spec.device))
     return self
 
 

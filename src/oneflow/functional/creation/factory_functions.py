@@ -30,6 +30,7 @@ from oneflow.program.value import Value
 from oneflow.tensor.call import wrap
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import filled_value
+from oneflow.tensor.views import unwrap
 
 
 def number_dtype(*numbers: Any) -> DType:
@@ -404,7 +405,7 @@ def logspace(
     dtype = checked_dtype(dtype, get_default_dtype())
     start, end = _bounds(dtype, plain_number(start), plain_number(end))
     log_values = linspace(start, end, steps, float64, device, placement, sbp)
-    powers = p.powers_of(log_values.value, float(base), dtype=dtype)
+    powers = p.powers_of(unwrap(log_values), float(base), dtype=dtype)
     return with_grad(wrap(powers), requires_grad)
 
 

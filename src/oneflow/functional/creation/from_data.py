@@ -21,6 +21,7 @@ from oneflow.tensor.call import wrap
 from oneflow.tensor.methods import attach
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import import_array, value_from_dlpack
+from oneflow.tensor.views import unwrap
 
 
 @function(method=False)
@@ -216,7 +217,7 @@ def to_dlpack(tensor: Tensor, *, max_version: tuple[int, int] | None = None, **o
     if max_version is not None and max_version >= (1, 0):
         options["max_version"] = max_version
     # Without a version it is a capsule of those before versions were written into it.
-    return read_array(tensor.value).__dlpack__(**options)
+    return read_array(unwrap(tensor)).__dlpack__(**options)
 
 
-attach("__dlpack_device__", lambda self: read_array(self.value).__dlpack_device__())
+attach("__dlpack_device__", lambda self: read_array(unwrap(self)).__dlpack_device__())

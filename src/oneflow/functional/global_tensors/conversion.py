@@ -19,6 +19,7 @@ from oneflow.tensor.global_values import (
 )
 from oneflow.tensor.methods import attach
 from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.views import unwrap
 
 
 def is_global(self: Tensor) -> bool:
@@ -132,7 +133,9 @@ def local_to_global(
     """
     if is_global(input):
         raise RuntimeError("`local_to_global` takes a local tensor; use `to_global`")
-    return wrap(value_to_global(input.value, make_sharding(placement, sbp, input.ndim), check_meta))
+    return wrap(
+        value_to_global(unwrap(input), make_sharding(placement, sbp, input.ndim), check_meta)
+    )
 
 
 @function()
@@ -166,7 +169,7 @@ def global_to_global(
     gradient = None if grad_sbp is None else nd_sbp_of(grad_sbp, spec.device.ndim, input.ndim)
     if target == Sharding(spec.device, spec.sbp) and gradient is None:
         return clone(input) if copy else input
-    value = input.value
+    value = unwrap(input)
     if target.placement is spec.device:
         result = convert_sbp(value, target.sbp, gradient)
         if current.pinned is not None:
@@ -193,7 +196,7 @@ def to_local(input: Tensor, *, copy: bool = False) -> Tensor:
         tensor([1., 1.], dtype=oneflow.float32)
     """
     _require_global(input, "to_local")
-    return wrap(global_to_local(input.value))
+    return wrap(global_to_local(unwrap(input)))
 
 
 @function()

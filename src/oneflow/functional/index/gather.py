@@ -17,6 +17,7 @@ from oneflow.tensor.operands import as_mask
 from oneflow.tensor.positions import positions_of_nonzero
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import import_array
+from oneflow.tensor.views import unwrap
 
 
 def positions_of(index: Tensor, name: str) -> Tensor:
@@ -200,7 +201,7 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
 
 def _coordinates(index: Tensor) -> list[Value]:
     """The index tensors that the last dimension of `index` holds side by side."""
-    return list(unbind(index.value, dim=index.ndim - 1))
+    return list(unbind(unwrap(index), dim=index.ndim - 1))
 
 
 @function(method=False)
@@ -223,7 +224,7 @@ def gather_nd(params: Tensor, indices: Tensor) -> Tensor:
         tensor([2, 3], dtype=oneflow.int64)
     """
     coordinates = _checked_nd(params.ndim, indices, "gather_nd")
-    return wrap(p.index(params.value, *coordinates, dims=tuple(range(len(coordinates)))))
+    return wrap(p.index(unwrap(params), *coordinates, dims=tuple(range(len(coordinates)))))
 
 
 def _checked_nd(ndim: int, indices: Tensor, name: str) -> list[Value]:
@@ -289,7 +290,7 @@ def _put_nd(into: Tensor, index: Tensor, update: Tensor, accumulate: bool, name:
     if tuple(update.shape) != want:
         raise RuntimeError(f"{name}(): updates have shape {tuple(update.shape)}, expected {want}")
     return wrap(
-        p.index_put(into.value, update.value, *coordinates, dims=dims, accumulate=accumulate)
+        p.index_put(unwrap(into), unwrap(update), *coordinates, dims=dims, accumulate=accumulate)
     )
 
 

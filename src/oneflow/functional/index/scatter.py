@@ -20,6 +20,7 @@ from oneflow.tensor.indexing import index_put_value
 from oneflow.tensor.operands import as_mask
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import filled_value
+from oneflow.tensor.views import unwrap
 
 
 def _as_source(source: Any, input: Tensor, shape: tuple[int, ...]) -> Tensor:
@@ -241,9 +242,9 @@ def _put_slices(
         return flat.reshape(())
     return wrap(
         p.index_put(
-            input.value,
+            unwrap(input),
             values,
-            index.value,
+            unwrap(index),
             dims=(dim,),
             accumulate=accumulate,
             negative=negative,
@@ -284,11 +285,11 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, alpha: flo
     """
     chosen, at = _index_and_dim(input, dim, index, "index_add")
     _check_slices(input, at, chosen, source, "index_add")
-    is_whole = source.dtype.category < Category.FLOAT
-    scaled = source if alpha == 1 else source * (int(alpha) if is_whole else alpha)
+    is_integral = source.dtype.category < Category.FLOAT
+    scaled = source if alpha == 1 else source * (int(alpha) if is_integral else alpha)
     if not source.ndim:
         scaled = scaled.reshape(1)
-    return _put_slices(input, at, chosen, scaled.value, accumulate=True, negative=False)
+    return _put_slices(input, at, chosen, unwrap(scaled), accumulate=True, negative=False)
 
 
 @function(inplace=True)
@@ -312,7 +313,7 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
         )
     _check_slices(input, at, chosen, source, "index_copy")
     values = source if source.ndim else source.reshape(1)
-    return _put_slices(input, at, chosen, values.value, accumulate=False, negative=False)
+    return _put_slices(input, at, chosen, unwrap(values), accumulate=False, negative=False)
 
 
 @function(inplace=True)
@@ -333,9 +334,9 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     if isinstance(value, Tensor):
         # In the gradient of `value` an element counts once, however often `index` names it.
         none = wrap(filled_value(False, input._value.spec.shape, bool_, input.device))
-        filled = index_fill(none, dim, index, True).value
+        filled = unwrap(index_fill(none, dim, index, True))
         filled_source = _number_value(value, input, input._value.spec.shape, "index_fill")
-        return wrap(where(filled, filled_source, input.value))
+        return wrap(where(filled, filled_source, unwrap(input)))
     values = _number_value(value, input, tuple(shape), "index_fill")
     return _put_slices(input, at, chosen, values, accumulate=False, negative=True)
 
@@ -355,7 +356,7 @@ def _number_value(value: Any, input: Tensor, shape: tuple[int, ...], name: str) 
             f"{name}(): value cannot be converted to type {spec.dtype} without overflow: it is "
             "complex"
         )
-    source = value.to(spec.device).value
+    source = unwrap(value.to(spec.device))
     source = source if source.spec.dtype is spec.dtype else cast(source, dtype=spec.dtype)
     return broadcast_to(source, shape=shape)
 
@@ -394,7 +395,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
         tensor([1., 0.], dtype=oneflow.float32)
     """
     mask = as_mask(mask, "masked_fill only supports boolean masks, but got mask with dtype")
-    return wrap(where(mask.value, _number_value(value, input, (), "masked_fill"), input.value))
+    return wrap(where(unwrap(mask), _number_value(value, input, (), "masked_fill"), unwrap(input)))
 
 
 @function(inplace=True)

@@ -9,6 +9,7 @@ from oneflow.primitives.operators import embedding as e
 from oneflow.tensor.call import call
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import import_array
+from oneflow.tensor.views import unwrap, write
 
 
 def _check_indices(input: Tensor) -> None:
@@ -38,7 +39,7 @@ def limit_rows_of(weight: Tensor, input: Tensor, max_norm: float | None, norm_ty
         limited = call(
             e.limit_rows, weight.detach(), input, float(max_norm), norm_type=float(norm_type)
         )
-        weight.assign(limited.value)
+        write(weight, unwrap(limited))
 
 
 @function(method=False, namespace="nn.functional")

@@ -12,6 +12,7 @@ from oneflow.primitives.operators.reduce import mean, sum_
 from oneflow.tensor.call import call
 from oneflow.tensor.operands import promote_operands
 from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.views import unwrap
 
 _REDUCTIONS = ("none", "mean", "sum")
 
@@ -56,8 +57,8 @@ def _checked_labels(input: Tensor, target: Tensor) -> Tensor:
         RuntimeError: the dtype is a floating point one, or the class dimension is missing.
         ValueError: the numbers of samples differ.
     """
-    logits, labels = input.value.spec.shape, target.value.spec.shape
-    if target.value.spec.dtype.category is not Category.INTEGER:
+    logits, labels = unwrap(input).spec.shape, unwrap(target).spec.shape
+    if unwrap(target).spec.dtype.category is not Category.INTEGER:
         raise RuntimeError(
             f"expected `target` to have integer labels, got {target.dtype} of shape "
             f"{labels}; probabilities of classes need the shape of `input`"
@@ -140,7 +141,7 @@ def cross_entropy(
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
     require_floating(input, "cross_entropy")
     weights = _weights(input, weight)
-    logits, labels = input.value.spec, target.value.spec
+    logits, labels = unwrap(input).spec, unwrap(target).spec
     if labels.shape == logits.shape and labels.dtype.category is Category.FLOAT:
         operands = (*promote_operands((input, target)), label_smoothing, *weights)
         return call(c.cross_entropy_probabilities, *operands, reduction=reduction)

@@ -15,6 +15,7 @@ from oneflow.primitives.operators.shape import reshape
 from oneflow.tensor.call import call
 from oneflow.tensor.operands import promote_operands
 from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.views import unwrap, write
 
 
 @function(method=False, namespace="nn.functional")
@@ -102,7 +103,7 @@ def _update(running: Tensor | None, batch: Tensor, factor: float, momentum: floa
         new = call(
             p.running_average, running, _shaped(batch, tuple(running.shape)), factor, momentum
         )
-        running.assign(new.value)
+        write(running, unwrap(new))
 
 
 def _shaped(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:

@@ -26,6 +26,7 @@ from oneflow.primitives.operators.shape import broadcast_to
 from oneflow.random.generator import Generator, draw
 from oneflow.tensor.call import call
 from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.views import unwrap, write
 
 
 def floating_dtype(dtype: DType | None, default: DType, name: str) -> DType:
@@ -417,7 +418,7 @@ def bernoulli(
         tensor([0., 1.], dtype=oneflow.float32)
     """
     sample = _bernoulli(input, p, checked_dtype(dtype, input.dtype), generator)
-    return input.assign(sample.value) if inplace else sample
+    return write(input, unwrap(sample)) if inplace else sample
 
 
 def _bernoulli(

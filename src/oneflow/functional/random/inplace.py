@@ -12,6 +12,7 @@ from oneflow.program.value import Value
 from oneflow.random.generator import Generator, draw
 from oneflow.tensor.methods import attach
 from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.views import unwrap, write
 
 _LARGEST = 2**63 - 1
 _DIGITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
@@ -60,7 +61,7 @@ def uniform_(
         raise RuntimeError(
             f"uniform_ expects to return a [from, to) range, but found from={low} > to={high}"
         )
-    return self.assign(_draw_like(self, rng.random_uniform, generator, low, high))
+    return write(self, _draw_like(self, rng.random_uniform, generator, low, high))
 
 
 @_method
@@ -80,7 +81,7 @@ def normal_(
     _need_floating(self, "normal_", complex_too=True)
     if std < 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
-    return self.assign(_draw_like(self, rng.random_normal, generator, mean, std))
+    return write(self, _draw_like(self, rng.random_normal, generator, mean, std))
 
 
 @_method
@@ -102,7 +103,7 @@ def trunc_normal_(
     """
     _need_floating(self, "trunc_normal_")
     sample = _draw_like(self, sampling.random_truncated_normal, generator, mean, std, a, b)
-    return self.assign(sample)
+    return write(self, sample)
 
 
 @_method
@@ -122,7 +123,7 @@ def log_normal_(
     _need_floating(self, "log_normal_")
     if std <= 0:
         raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std}")
-    return self.assign(exp(_draw_like(self, rng.random_normal, generator, mean, std)))
+    return write(self, exp(_draw_like(self, rng.random_normal, generator, mean, std)))
 
 
 @_method
@@ -142,7 +143,7 @@ def cauchy_(
     _need_floating(self, "cauchy_")
     if sigma <= 0:
         raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
-    return self.assign(_draw_like(self, sampling.random_cauchy, generator, median, sigma))
+    return write(self, _draw_like(self, sampling.random_cauchy, generator, median, sigma))
 
 
 @_method
@@ -160,7 +161,7 @@ def exponential_(self: Tensor, lambd: float = 1.0, generator: Generator | None =
     _need_floating(self, "exponential_")
     if lambd <= 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
-    return self.assign(_draw_like(self, rng.random_exponential, generator, lambd))
+    return write(self, _draw_like(self, rng.random_exponential, generator, lambd))
 
 
 @_method
@@ -177,7 +178,7 @@ def geometric_(self: Tensor, p: float, *, generator: Generator | None = None) ->
     """
     if not 0 < p < 1:
         raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p}")
-    return self.assign(_draw_like(self, sampling.random_geometric, generator, p))
+    return write(self, _draw_like(self, sampling.random_geometric, generator, p))
 
 
 @_method
@@ -201,11 +202,11 @@ def bernoulli_(
     spec = self._value.spec
     options = {"shape": spec.shape, "dtype": spec.dtype}
     if isinstance(p, Tensor):
-        sample = rng.random_bernoulli(p.value, *draw(generator), **options)
-        return self.assign(sample)
+        sample = rng.random_bernoulli(unwrap(p), *draw(generator), **options)
+        return write(self, sample)
     if not 0 <= p <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
-    return self.assign(rng.random_mask(p, *draw(generator), **options, device=spec.device))
+    return write(self, rng.random_mask(p, *draw(generator), **options, device=spec.device))
 
 
 def _largest(tensor: Tensor) -> int:
@@ -244,4 +245,4 @@ def random_(
         raise RuntimeError(
             f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
         )
-    return self.assign(_draw_like(self, rng.random_integer, generator, low, high))
+    return write(self, _draw_like(self, rng.random_integer, generator, low, high))

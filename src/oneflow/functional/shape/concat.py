@@ -15,7 +15,7 @@ from oneflow.tensor.methods import attach
 from oneflow.tensor.operands import cast_to, on_one_device
 from oneflow.tensor.promotion import result_type
 from oneflow.tensor.tensor import Tensor
-from oneflow.tensor.views import join
+from oneflow.tensor.views import join, unwrap
 
 
 def _sequence(tensors: Any, name: str) -> list[Tensor]:
@@ -136,7 +136,7 @@ def stack(inputs: Sequence[Tensor], dim: int = 0) -> Tensor:
 
 def split_views(input: Tensor, sizes: Sequence[int], dim: int) -> tuple[Tensor, ...]:
     """Views of consecutive parts along `dim`; computed by one instruction."""
-    values = p.split(input.value, sizes=tuple(sizes), dim=dim)
+    values = p.split(unwrap(input), sizes=tuple(sizes), dim=dim)
     parts, start = [], 0
     for value, size in zip(values, sizes, strict=True):
         step = (p.slice_, (start,), {"dims": (dim,), "sizes": (size,), "steps": (1,)})
@@ -240,7 +240,7 @@ def tensor_split(
 def slice_dim(input: Tensor, dim: int, start: int, length: int, step: int = 1) -> Tensor:
     """View of `length` elements from `start` along `dim`; all checked before."""
     step_attributes = {"dims": (dim,), "sizes": (length,), "steps": (step,)}
-    view = wrap(p.slice_(input.value, start, **step_attributes))
+    view = wrap(p.slice_(unwrap(input), start, **step_attributes))
     return join(view, input, (p.slice_, (start,), step_attributes))
 
 
@@ -331,7 +331,7 @@ def unbind(x: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     at = wrap_dim(dim, x.ndim)
     if not x._value.spec.shape[at]:
         return ()
-    values = p.unbind(x.value, dim=at)
+    values = p.unbind(unwrap(x), dim=at)
     return tuple(
         join(wrap(value), x, (p.select, (index,), {"dims": (at,)}))
         for index, value in enumerate(values)

@@ -23,6 +23,7 @@ from oneflow.tensor.call import call, wrap
 from oneflow.tensor.methods import attach
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import import_array
+from oneflow.tensor.views import unwrap
 
 
 @function()
@@ -153,7 +154,7 @@ def _repeated(input: Tensor, times: tuple[int, ...]) -> Tensor:
     repeated_shape = tuple(
         each for size, count in zip(shape, times, strict=True) for each in (count, size)
     )
-    value = p.broadcast_to(p.reshape(input.value, shape=interleaved), shape=repeated_shape)
+    value = p.broadcast_to(p.reshape(unwrap(input), shape=interleaved), shape=repeated_shape)
     return wrap(p.reshape(value, shape=target))
 
 
@@ -303,7 +304,7 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
     rest = iter(spec.shape[:-1])
     shape = tuple(size if dim in (first, second) else next(rest) for dim in range(spec.ndim + 1))
     into = zeros(shape=shape, dtype=spec.dtype, device=spec.device)
-    return wrap(diagonal_update(into, input.value, offset=offset, dim1=first, dim2=second))
+    return wrap(diagonal_update(into, unwrap(input), offset=offset, dim1=first, dim2=second))
 
 
 @function()

@@ -17,6 +17,7 @@ from oneflow.primitives.operators.elementwise import add, cast, reciprocal, relu
 from oneflow.primitives.operators.shape import reshape
 from oneflow.tensor.call import call, wrap
 from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.views import unwrap, write
 
 
 class _Normalization(Module):
@@ -133,7 +134,7 @@ class _BatchNorm(_Normalization):
         momentum: Any = 0.0 if self.momentum is None else self.momentum
         if self.training and self.track_running_stats:
             count = self.num_batches_tracked
-            count.assign(add(count.value, 1))
+            write(count, add(unwrap(count), 1))
             if self.momentum is None:  # the plain average of all batches
                 momentum = call(reciprocal, call(cast, count, dtype=self.running_mean.dtype))
         # Without running statistics the batch's own are used in evaluation as well.

@@ -10,6 +10,7 @@ from oneflow.module.module import Module
 from oneflow.primitives.operators.shape import concat, reshape, split
 from oneflow.tensor.call import call
 from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.views import unwrap, write
 
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
@@ -49,7 +50,7 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
     with no_grad():
         parts = call(split, vec.detach(), sizes=sizes, dim=0)
         for target, part in zip(targets, parts, strict=True):
-            target.assign(call(reshape, part, shape=tuple(target.shape)).value)
+            write(target, unwrap(call(reshape, part, shape=tuple(target.shape))))
 
 
 def skip_init(module_cls: type[Module], *args: Any, **kwargs: Any) -> Module:

@@ -14,6 +14,7 @@ from oneflow.primitives.operators.distance import power_iteration, singular_valu
 from oneflow.primitives.operators.elementwise import div
 from oneflow.tensor.call import call, wrap
 from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.views import unwrap, write
 
 AnyModule = TypeVar("AnyModule", bound=Module)
 
@@ -44,7 +45,7 @@ class SpectralNorm:
             with no_grad():
                 better = call(power_iteration, matrix, u, v, self.eps, steps=self.steps)
                 for vector, new in zip((u, v), better, strict=True):
-                    vector.assign(new.value.alias())
+                    write(vector, unwrap(new).alias())
                 # The next call writes to the buffers; this one's gradient needs them as they are.
                 u, v = better
         return call(div, original, call(singular_value, matrix, u, v))

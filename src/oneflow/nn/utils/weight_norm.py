@@ -10,6 +10,7 @@ from oneflow.module.parameter import Parameter
 from oneflow.primitives.operators.distance import slice_norms, weight_of_norm
 from oneflow.tensor.call import call, wrap
 from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.views import unwrap
 
 AnyModule = TypeVar("AnyModule", bound=Module)
 
@@ -65,7 +66,7 @@ def weight_norm(module: AnyModule, name: str = "weight", dim: int | None = 0) ->
     del module._parameters[name]
     with no_grad():
         size = call(slice_norms, weight, dim=rule.dim)
-    module.register_parameter(f"{name}_g", Parameter(wrap(size.value)))
+    module.register_parameter(f"{name}_g", Parameter(wrap(unwrap(size))))
     module.register_parameter(f"{name}_v", Parameter(weight.detach()))
     setattr(module, name, rule.compute(module))
     module.register_forward_pre_hook(rule)

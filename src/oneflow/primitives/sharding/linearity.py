@@ -36,7 +36,8 @@ def linear_operands(operation: Operation) -> Linearity:
         >>> from oneflow.primitives.operators.elementwise import add, mul
         >>> from oneflow.primitives.sharding.linearity import linear_operands
         >>> from oneflow.primitives.operation import make_operation
-        >>> spec = flow.empty(2).value.spec
+        >>> from oneflow.tensor.views import unwrap
+        >>> spec = unwrap(flow.empty(2)).spec
         >>> [sorted(each) for each in linear_operands(make_operation(add, (spec, spec), {}))]
         [[0, 1]]
         >>> [sorted(each) for each in linear_operands(make_operation(mul, (spec, 2.0), {}))]
