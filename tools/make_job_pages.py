@@ -20,7 +20,7 @@ import oneflow as flow
 from oneflow.compatible import single_client
 from oneflow.functional.registry import FUNCTIONS
 from oneflow.legacy import config, function_config
-from oneflow.legacy.refused import REFUSED
+from oneflow.legacy.unsupported import UNSUPPORTED
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 PAGE, NAMES = DOCS / "job_names.md", DOCS / "job_names.tsv"
@@ -121,7 +121,7 @@ def page() -> str:
     ):
         lines += [f"| `{owner}.{name}` | {settings[name]} |" for name in sorted(settings)]
     lines.append(_REFUSED.rstrip())
-    lines += [f"| `{name}` | {hint} |" for name, hint in sorted(REFUSED.items())]
+    lines += [f"| `{name}` | {hint} |" for name, hint in sorted(UNSUPPORTED.items())]
     return "\n".join(lines) + "\n"
 
 

@@ -420,7 +420,7 @@ __lazy_names__ = {
 }
 if not TYPE_CHECKING:  # for a type checker it would give every name a meaning
     __getattr__ = _lazy_getattr(
-        __name__, __lazy_modules__, __lazy_names__, "oneflow.legacy.refused"
+        __name__, __lazy_modules__, __lazy_names__, "oneflow.legacy.unsupported"
     )
 __dir__ = _lazy_dir(__name__, (*__lazy_modules__, *__lazy_names__))
 

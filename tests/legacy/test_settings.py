@@ -12,7 +12,7 @@ import oneflow.typing as tp
 from oneflow.compatible import single_client
 from oneflow.legacy import config as session_config
 from oneflow.legacy.function_config import ACCEPTED, ACCEPTED_GROUPS
-from oneflow.legacy.refused import REFUSED
+from oneflow.legacy.unsupported import UNSUPPORTED
 
 X = np.random.default_rng(0).standard_normal((8, 6), np.float32)
 
@@ -113,11 +113,11 @@ def test_what_is_refused(call, error, message):
         call()
 
 
-@pytest.mark.parametrize("name", sorted(REFUSED))
+@pytest.mark.parametrize("name", sorted(UNSUPPORTED))
 def test_names_that_are_refused_say_what_stands_for_them(name):
     assert not hasattr(flow, name)
     for module in (flow, single_client, flow.experimental):
-        with pytest.raises(AttributeError, match=re.escape(REFUSED[name])):
+        with pytest.raises(AttributeError, match=re.escape(UNSUPPORTED[name])):
             getattr(module, name)
 
 

@@ -82,7 +82,7 @@ def remainder(x1: Tensor | float, x2: Tensor | float, /) -> Tensor:
 
 
 def round(x: Tensor, /) -> Tensor:
-    """Return the nearest whole numbers, halves to even; of complex numbers part by part."""
+    """Return the nearest integers, halves to even; of complex numbers part by part."""
     if not x.dtype.is_complex:
         return rounding.round_(x)
     return strided_views.view_as_complex(rounding.round_(strided_views.view_as_real(x)))

@@ -19,7 +19,7 @@ def lazy_getattr(
     package: str,
     modules: Sequence[str] = (),
     names: Mapping[str, str] = NO_NAMES,
-    refused: str | None = None,
+    unsupported: str | None = None,
 ) -> Callable[[str], Any]:
     """Return the function `__getattr__` of a package.
 
@@ -28,8 +28,8 @@ def lazy_getattr(
         modules: modules of the package that are imported when they are asked for.
         names: other names, each with the module that has it; ``module:other_name`` if the module
             calls it by another name.
-        refused: the module with a mapping `REFUSED`, from names that the package will not have to
-            what stands for them.
+        unsupported: the module with a mapping `UNSUPPORTED`, from names that the package will not
+            have to what stands for them.
     """
 
     def import_name(name: str) -> Any:
@@ -41,8 +41,8 @@ def lazy_getattr(
             # The next time Python finds it by itself.
             return vars(sys.modules[package]).setdefault(name, value)
         message = f"module {package!r} has no attribute {name!r}"
-        if refused is not None and not name.startswith("_"):
-            hint = importlib.import_module(refused).REFUSED.get(name)
+        if unsupported is not None and not name.startswith("_"):
+            hint = importlib.import_module(unsupported).UNSUPPORTED.get(name)
             message += f": {hint}" if hint else ""
         raise AttributeError(message)
 

@@ -2,8 +2,8 @@
 
 from oneflow.distributions import (
     constraints as constraints,
+    kl_cross_family as kl_cross_family,
     kl_same_family as kl_same_family,
-    kl_two_families as kl_two_families,
     transforms as transforms,
     utils as utils,
 )

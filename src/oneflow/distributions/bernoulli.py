@@ -76,7 +76,7 @@ class Bernoulli(SuccessProbability, ExponentialFamily):
     def enumerate_support(self, expand: bool = True) -> Tensor:
         """0 and 1, along the first dimension."""
         values = import_array([0.0, 1.0], self.probs.dtype, self.probs.device)
-        return self._enumerated(values, expand)
+        return self._batch_support(values, expand)
 
     @property
     def _natural_params(self) -> tuple[Tensor]:

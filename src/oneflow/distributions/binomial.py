@@ -95,4 +95,4 @@ class Binomial(SuccessProbability):
                 "Inhomogeneous total count not supported by `enumerate_support`."
             )
         values = arange(most + 1, dtype=self.probs.dtype, device=self.probs.device)
-        return self._enumerated(values, expand)
+        return self._batch_support(values, expand)

@@ -87,4 +87,4 @@ class Categorical(ClassProbabilities):
     def enumerate_support(self, expand: bool = True) -> Tensor:
         """The numbers, along the first dimension."""
         values = import_array(list(range(self._count)), None, self.probs.device)
-        return self._enumerated(values, expand)
+        return self._batch_support(values, expand)

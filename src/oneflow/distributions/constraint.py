@@ -56,7 +56,7 @@ class Dependent(Constraint):
 
     @property
     def event_dim(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """How many of the last dimensions make up one value."""
+        """The number of the last dimensions that make up one value."""
         if self._event_dim is None:
             raise NotImplementedError(".event_dim cannot be determined statically")
         return self._event_dim

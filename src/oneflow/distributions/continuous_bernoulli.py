@@ -51,7 +51,7 @@ class ContinuousBernoulli(SuccessProbability, InverseTransformSampling, Exponent
 
     @property
     def _is_stable(self) -> Tensor:
-        """Where formulas do not divide 0 by 0."""
+        """True where formulas do not divide 0 by 0."""
         return (self._inner_probs <= self._lims[0]) | (self._inner_probs > self._lims[1])
 
     @property

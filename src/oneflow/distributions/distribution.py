@@ -156,15 +156,15 @@ class Distribution:
 
         Parameters, and distributions that this one is made of, are expanded; nothing is copied.
         """
-        made = copy.copy(self)
+        result = copy.copy(self)
         first = len(self._batch_shape)
         for name, each in vars(self).items():
             if isinstance(each, Tensor) and each.shape[:first] == self._batch_shape:
-                setattr(made, name, each.expand((*batch_shape, *each.shape[first:])))
+                setattr(result, name, each.expand((*batch_shape, *each.shape[first:])))
             elif isinstance(each, Distribution):
-                setattr(made, name, each.expand((*batch_shape, *each.batch_shape[first:])))
-        made._batch_shape = Size(batch_shape)
-        return made
+                setattr(result, name, each.expand((*batch_shape, *each.batch_shape[first:])))
+        result._batch_shape = Size(batch_shape)
+        return result
 
     def _set_parameters(self, validate_args: bool | None, **parameters: Any) -> None:
         """Set elementwise parameters, broadcast to the batch shape, and what follows from them."""
@@ -177,7 +177,7 @@ class Distribution:
         """The shape of draws."""
         return Size((*sample_shape, *self._batch_shape, *self._event_shape))
 
-    def _enumerated(self, values: Tensor, expand: bool) -> Tensor:
+    def _batch_support(self, values: Tensor, expand: bool) -> Tensor:
         """Values along a first dimension, in front of the dimensions of the batch."""
         size, batch = values.shape[0], self._batch_shape
         values = values.reshape((size, *(1,) * len(batch), *self._event_shape))
@@ -234,9 +234,9 @@ class Distribution:
             )
 
     def __repr__(self) -> str:
-        shown = []
+        parts = []
         for name, _ in self._given_parameters():
             value = getattr(self, name)
             scalar = isinstance(value, Tensor) and value.ndim == 0 and not is_capturing()
-            shown.append(f"{name}: {value.item() if scalar else tuple(value.shape)}")
-        return f"{type(self).__name__}({', '.join(shown)})"
+            parts.append(f"{name}: {value.item() if scalar else tuple(value.shape)}")
+        return f"{type(self).__name__}({', '.join(parts)})"

@@ -246,7 +246,7 @@ class AffineTransform(Transform):
 
     @property
     def event_dim(self) -> int:
-        """How many of the last dimensions make up one value."""
+        """The number of the last dimensions that make up one value."""
         return self._event_dim
 
     @property

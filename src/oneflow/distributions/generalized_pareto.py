@@ -51,7 +51,7 @@ class GeneralizedPareto(InverseTransformSampling):
 
     @property
     def _is_exponential(self) -> Tensor:
-        """Where quotients by the concentration are no better than their first two terms."""
+        """True where quotients by the concentration are no better than their first two terms."""
         return self.concentration.abs() < finfo(self.concentration.dtype).eps
 
     @property

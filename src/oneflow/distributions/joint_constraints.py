@@ -36,7 +36,7 @@ class IndependentConstraint(Constraint):
 
     @property
     def event_dim(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """How many of the last dimensions make up one value."""
+        """The number of the last dimensions that make up one value."""
         return self.base_constraint.event_dim + self.reinterpreted_batch_ndims
 
     def check(self, value: Tensor) -> Tensor:
@@ -82,7 +82,7 @@ class MixtureSameFamilyConstraint(Constraint):
 
     @property
     def event_dim(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """How many of the last dimensions make up one value."""
+        """The number of the last dimensions that make up one value."""
         return self.base_constraint.event_dim
 
     def check(self, value: Tensor) -> Tensor:
@@ -106,7 +106,7 @@ class _JointConstraint(Constraint):
 
     @property
     def event_dim(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """How many of the last dimensions make up one value."""
+        """The number of the last dimensions that make up one value."""
         return max(each.event_dim for each in self.cseq)
 
 
@@ -161,7 +161,7 @@ class Stack(_JointConstraint):
 
     @property
     def event_dim(self) -> int:
-        """How many of the last dimensions make up one value, the new one included if it is one."""
+        """The number of the last dimensions that make up one value, maybe with the new one."""
         event_dim = super().event_dim
         return event_dim + 1 if self.dim + event_dim < 0 else event_dim
 

@@ -48,9 +48,9 @@ def _exponential_family(p: ExponentialFamily, q: ExponentialFamily) -> Tensor:
     normalizer, natural, slopes = p._log_normalizer_with_slopes()
     others = q._natural_params
     result = q._log_normalizer(*others) - normalizer
-    for mine, other, slope in zip(natural, others, slopes, strict=True):
-        difference = (other - mine) * slope
-        event_ndim = mine.ndim - len(p.batch_shape)
+    for first, other, slope in zip(natural, others, slopes, strict=True):
+        difference = (other - first) * slope
+        event_ndim = first.ndim - len(p.batch_shape)
         result = result - sum_rightmost(difference, event_ndim)
     return result
 
@@ -179,10 +179,10 @@ def _normal_vectors(
     p: MultivariateNormal | LowRankMultivariateNormal,
     q: MultivariateNormal | LowRankMultivariateNormal,
 ) -> Tensor:
-    mine, other = p.scale_tril, q.scale_tril
-    spread = (solve_factor(other, mine) ** 2).sum((-2, -1))
+    first, other = p.scale_tril, q.scale_tril
+    spread = (solve_factor(other, first) ** 2).sum((-2, -1))
     distance = (solve_factor(other, (q.loc - p.loc).unsqueeze(-1)) ** 2).sum((-2, -1))
-    sizes = half_log_det(other) - half_log_det(mine)
+    sizes = half_log_det(other) - half_log_det(first)
     return sizes + 0.5 * (spread + distance - p.event_shape[0])
 
 

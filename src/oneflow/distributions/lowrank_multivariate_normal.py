@@ -113,9 +113,9 @@ class LowRankMultivariateNormal(Distribution):
         """Draw; gradients flow to the parameters."""
         batch = (*sample_shape, *self._batch_shape)
         common = randn_like(self.cov_factor[..., :1, :].expand((*batch, 1, self._rank)))
-        own = randn_like(self.loc.expand(self._extended_shape(sample_shape)))
+        noise = randn_like(self.loc.expand(self._extended_shape(sample_shape)))
         shared = (self.cov_factor @ common.mT).squeeze(-1)
-        return self.loc + shared + self.cov_diag.sqrt() * own
+        return self.loc + shared + self.cov_diag.sqrt() * noise
 
     @property
     def _rank(self) -> int:

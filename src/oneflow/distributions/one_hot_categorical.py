@@ -73,7 +73,7 @@ class OneHotCategorical(ClassProbabilities):
         """All vectors, along the first dimension."""
         count = self._event_shape[0]
         values = eye(count, dtype=self.probs.dtype, device=self.probs.device)
-        return self._enumerated(values, expand)
+        return self._batch_support(values, expand)
 
 
 class OneHotCategoricalStraightThrough(OneHotCategorical):

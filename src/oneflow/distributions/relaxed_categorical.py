@@ -47,9 +47,9 @@ class ExpRelaxedCategorical(ClassProbabilities):
 
     def expand(self, batch_shape: Sequence[int]) -> Self:
         """The same distributions with a larger batch shape; the temperature stays one number."""
-        made = super().expand(batch_shape)
-        made.temperature = self.temperature
-        return made
+        result = super().expand(batch_shape)
+        result.temperature = self.temperature
+        return result
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Draw; gradients flow to the parameters."""

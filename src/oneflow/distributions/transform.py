@@ -56,13 +56,13 @@ class Transform:
 
     def with_cache(self, cache_size: int = 1) -> Self:
         """Return the same transform with this `cache_size`."""
-        made = copy.copy(self)
-        made._set_cache_size(cache_size)
-        return made
+        result = copy.copy(self)
+        result._set_cache_size(cache_size)
+        return result
 
     @property
     def event_dim(self) -> int:
-        """How many of the last dimensions make up one value.
+        """The number of the last dimensions that make up one value.
 
         Raises:
             ValueError: the transform changes their number.
@@ -139,12 +139,12 @@ class InverseTransform(Transform):
 
     @property
     def domain(self) -> Constraint:
-        """What the transform gives."""
+        """The set of values that the inverse transform takes."""
         return self._inv.codomain
 
     @property
     def codomain(self) -> Constraint:
-        """What the transform takes."""
+        """The set of values that the inverse transform returns."""
         return self._inv.domain
 
     @property
@@ -246,12 +246,12 @@ class ComposeTransform(Transform):
 
     @property
     def domain(self) -> Constraint:
-        """What the first part takes."""
+        """The domain of the first part."""
         return self._outer_constraint(self.parts, "domain", "codomain")
 
     @property
     def codomain(self) -> Constraint:
-        """What the last part gives."""
+        """The codomain of the last part."""
         return self._outer_constraint(self.parts[::-1], "codomain", "domain")
 
     @property
@@ -280,11 +280,11 @@ class ComposeTransform(Transform):
         event_dim = self.domain.event_dim
         total = sum_rightmost(x * 0, event_dim) if not self.parts else 0
         for position, part in enumerate(self.parts):
-            following = y if position == len(self.parts) - 1 else part(x)
-            each = part.log_abs_det_jacobian(x, following)
+            output = y if position == len(self.parts) - 1 else part(x)
+            each = part.log_abs_det_jacobian(x, output)
             total = total + sum_rightmost(each, event_dim - part.domain.event_dim)
             event_dim += part.codomain.event_dim - part.domain.event_dim
-            x = following
+            x = output
         return total  # pyright: ignore[reportReturnType]
 
     def forward_shape(self, shape: Sequence[int]) -> Size:

@@ -87,12 +87,12 @@ class TransformedDistribution(Distribution):
 
     def expand(self, batch_shape: Sequence[int]) -> Self:
         """The same distributions with a larger batch shape."""
-        made = super().expand(batch_shape)
+        result = super().expand(batch_shape)
         shape = self._transform.inverse_shape((*batch_shape, *self._event_shape))
-        made.base_dist = self.base_dist.expand(
+        result.base_dist = self.base_dist.expand(
             shape[: len(shape) - len(self.base_dist.event_shape)]
         )
-        return made
+        return result
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Draw, without history."""
@@ -111,13 +111,13 @@ class TransformedDistribution(Distribution):
         for transform in reversed(self.transforms):
             x = transform.inv(y)
             event_dim += transform.domain.event_dim - transform.codomain.event_dim
-            stretching = transform.log_abs_det_jacobian(x, y)
-            total = total - sum_rightmost(stretching, event_dim - transform.domain.event_dim)
+            log_det = transform.log_abs_det_jacobian(x, y)
+            total = total - sum_rightmost(log_det, event_dim - transform.domain.event_dim)
             y = x
         of_base = self.base_dist.log_prob(y)
         return total + sum_rightmost(of_base, event_dim - len(self.base_dist.event_shape))
 
-    def _turned(self, probability: Tensor) -> Tensor:
+    def _with_sign(self, probability: Tensor) -> Tensor:
         """Return ``1 - probability`` where the transform decreases."""
         sign = self._transform.sign
         if isinstance(sign, Tensor):
@@ -127,8 +127,8 @@ class TransformedDistribution(Distribution):
     def cdf(self, value: Tensor) -> Tensor:
         """The probability of a draw of at most `value`; the transforms must be elementwise."""
         self._validate_sample(value)
-        return self._turned(self.base_dist.cdf(self._transform.inv(value)))
+        return self._with_sign(self.base_dist.cdf(self._transform.inv(value)))
 
     def icdf(self, value: Tensor) -> Tensor:
         """Inverse of `cdf`: the quantile of `value`."""
-        return self._transform(self.base_dist.icdf(self._turned(value)))
+        return self._transform(self.base_dist.icdf(self._with_sign(value)))

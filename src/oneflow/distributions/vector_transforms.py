@@ -134,7 +134,7 @@ class CorrCholeskyTransform(ParameterlessTransform):
         return (partial + ones) * pad(left[..., :-1], (1, 0), value=1.0)
 
     def _squares_left(self, y: Tensor) -> Tensor:
-        """What is left of 1 of each row after each element."""
+        """1 less the sum of squares of each row, up to and including each element."""
         return 1 - (y * y).cumsum(-1)
 
     def _inverse(self, y: Tensor) -> Tensor:

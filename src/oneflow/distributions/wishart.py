@@ -94,10 +94,10 @@ class Wishart(CovarianceParameters, ExponentialFamily):
     @property
     def variance(self) -> Tensor:
         """The variances of the elements."""
-        covariances = self.covariance_matrix
-        own = covariances.diagonal(dim1=-2, dim2=-1)
-        products = own.unsqueeze(-1) * own.unsqueeze(-2)
-        return self.df[..., None, None] * (covariances**2 + products)
+        covariance = self.covariance_matrix
+        diagonal = covariance.diagonal(dim1=-2, dim2=-1)
+        products = diagonal.unsqueeze(-1) * diagonal.unsqueeze(-2)
+        return self.df[..., None, None] * (covariance**2 + products)
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Draw; gradients flow to the parameters."""
@@ -115,22 +115,22 @@ class Wishart(CovarianceParameters, ExponentialFamily):
     def log_prob(self, value: Tensor) -> Tensor:
         """The logarithm of the density."""
         self._validate_sample(value)
-        whitened = solve_factor(self._factor, cholesky(value))
+        normalized = solve_factor(self._factor, cholesky(value))
         power = 0.5 * (self.df - self._size - 1)
-        density = power * slogdet(value)[1] - 0.5 * (whitened**2).sum((-2, -1))
+        density = power * slogdet(value)[1] - 0.5 * (normalized**2).sum((-2, -1))
         return density - self._log_size()
 
     def _log_size(self) -> Tensor:
         """The logarithm of the normalizing factor."""
         half = 0.5 * self.df
-        log_dets = 2 * half_log_det(self._factor) + self._size * math.log(2)
-        return half * log_dets + mvlgamma(half, self._size)
+        log_det = 2 * half_log_det(self._factor) + self._size * math.log(2)
+        return half * log_det + mvlgamma(half, self._size)
 
     def entropy(self) -> Tensor:
         """The entropy in nats."""
         size, half = self._size, 0.5 * self.df
-        digammas = (half.unsqueeze(-1) - 0.5 * self._steps()).digamma().sum(-1)
-        mean_log_det = digammas + size * math.log(2) + 2 * half_log_det(self._factor)
+        digamma_sum = (half.unsqueeze(-1) - 0.5 * self._steps()).digamma().sum(-1)
+        mean_log_det = digamma_sum + size * math.log(2) + 2 * half_log_det(self._factor)
         return self._log_size() + half * size - 0.5 * (self.df - size - 1) * mean_log_det
 
     @property
@@ -139,5 +139,5 @@ class Wishart(CovarianceParameters, ExponentialFamily):
 
     def _log_normalizer(self, matrix: Tensor, power: Tensor) -> Tensor:
         half = power + 0.5 * (self._size + 1)
-        log_dets = self._size * math.log(2) - slogdet(-2 * matrix)[1]
-        return half * log_dets + mvlgamma(half, self._size)
+        log_det = self._size * math.log(2) - slogdet(-2 * matrix)[1]
+        return half * log_det + mvlgamma(half, self._size)

@@ -223,12 +223,12 @@ class Leaf(list):
 
 
 # A union would be made anew in each call.
-_CONTAINERS = (list, tuple, dict)
+_COLLECTIONS = (list, tuple, dict)
 
 
 def map_leaves(function: Callable[[Any], Any], tree: Any) -> Any:
     """Apply `function` to each leaf of nested lists, tuples and dicts."""
-    if isinstance(tree, Leaf) or not isinstance(tree, _CONTAINERS):
+    if isinstance(tree, Leaf) or not isinstance(tree, _COLLECTIONS):
         return function(tree)
     if isinstance(tree, dict):
         return {key: map_leaves(function, value) for key, value in tree.items()}

@@ -57,7 +57,7 @@ _WARMUPS: dict[str, Callable[..., Warmup]] = {
 # What optimizers were told beside their own numbers.
 _COMMON = ("learning_rate_decay", "warmup_conf", "clip_conf", "weight_decay_conf")
 # Arguments that have another name today.
-_RENAMED = {"decay_batches": "steps", "warmup_batches": "steps"}
+_NEW_NAMES = {"decay_batches": "steps", "warmup_batches": "steps"}
 
 
 def optimizer_of(primary_lr: float, conf: Conf) -> JobOptimizer:
@@ -98,15 +98,15 @@ def _schedule(primary_lr: float, conf: Conf) -> LrScheduler:
     first_steps = None
     if conf.get("warmup_conf"):
         name, numbers = _only("warmup_conf", conf["warmup_conf"], _WARMUPS)
-        first_steps = _WARMUPS[name](**_renamed(numbers))
+        first_steps = _WARMUPS[name](**_with_new_names(numbers))
     if not conf.get("learning_rate_decay"):
         return schedulers.PiecewiseConstantScheduler([], [primary_lr], first_steps)
     name, numbers = _only("learning_rate_decay", conf["learning_rate_decay"], _SCHEDULERS)
-    return _SCHEDULERS[name](primary_lr, warmup=first_steps, **_renamed(numbers))
+    return _SCHEDULERS[name](primary_lr, warmup=first_steps, **_with_new_names(numbers))
 
 
-def _renamed(numbers: Conf) -> dict[str, Any]:
-    return {_RENAMED.get(name, name): value for name, value in numbers.items()}
+def _with_new_names(numbers: Conf) -> dict[str, Any]:
+    return {_NEW_NAMES.get(name, name): value for name, value in numbers.items()}
 
 
 def _only(where: str, given: Conf, known: Mapping[str, Any] | tuple[str, ...]) -> tuple[str, Conf]:

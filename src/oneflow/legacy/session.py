@@ -116,8 +116,8 @@ def _fresh(spec: VariableSpec) -> Tensor:
     with no_grad():
         value = spec.initializer(factory_functions.empty(*spec.shape, dtype=spec.dtype))
         if spec.placement is not None:
-            everywhere = [BROADCAST] * spec.placement.ndim
-            full = value.to_global(placement=spec.placement, sbp=everywhere)
+            broadcast = [BROADCAST] * spec.placement.ndim
+            full = value.to_global(placement=spec.placement, sbp=broadcast)
             value = full.to_global(sbp=spec.sbp)
     return Parameter(value, requires_grad=spec.trainable)
 

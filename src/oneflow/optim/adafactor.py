@@ -113,9 +113,9 @@ class Adafactor(Optimizer):
         step_size = size * min(options["lr"], step**-0.5)
         variance = _variance(gradient, state, step ** options["beta2_decay"], smallest)
         direction = gradient * variance.clamp(min=smallest**2).rsqrt()
-        excess = (_root_mean_square(direction) / options["d"]).clamp(min=1.0)
+        ratio = (_root_mean_square(direction) / options["d"]).clamp(min=1.0)
         kept = parameter * (1 - options["lr"] * options["weight_decay"])
-        parameter.copy_(kept - direction * (step_size / excess))
+        parameter.copy_(kept - direction * (step_size / ratio))
 
 
 def _root_mean_square(x: Tensor) -> Tensor:

@@ -45,9 +45,9 @@ def random_coin_flip(
     size = sharding.shard_size(batch_size)
 
     def draw() -> list:
-        coins = (rand(batch_size, generator=generator) < probability).numpy()
+        values = (rand(batch_size, generator=generator) < probability).numpy()
         starts = [shard * size for shard in sharding.local_shards]
-        return [coin for start in starts for coin in coins[start : start + size]]
+        return [value for start in starts for value in values[start : start + size]]
 
     replica_size = batch_size // sharding.replica[1]
     return dense(TensorBuffer(draw, shape=(replica_size,), sharding=sharding), (), dt.int8)

@@ -158,7 +158,7 @@ def flip_directions(code: int) -> tuple[bool, bool]:
 
 def flip_image(image: np.ndarray, code: int) -> np.ndarray:
     """Return an image, mirrored; see `flip_directions`."""
-    horizontally, vertically = flip_directions(code)
-    if horizontally:
+    horizontal, vertical = flip_directions(code)
+    if horizontal:
         image = image[:, ::-1]
-    return image[::-1] if vertically else image
+    return image[::-1] if vertical else image

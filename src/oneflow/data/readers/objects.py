@@ -133,15 +133,15 @@ def _for_each(function: Callable[..., np.ndarray], *buffers: TensorBuffer) -> Te
 
 def _masks(points: np.ndarray, index: np.ndarray, size: Sequence[int]) -> np.ndarray:
     """Return the pixels that each object of an image covers."""
-    images, drawing = pillow(), importlib.import_module("PIL.ImageDraw")
+    images, image_draw = pillow(), importlib.import_module("PIL.ImageDraw")
     width, height = map(int, size)
     objects, parts = index[:, 2], index[:, 1]
     masks = []
     for each in range(int(objects.max(initial=-1)) + 1):
         mask = images.new("L", (width, height))
-        pen = drawing.Draw(mask)
+        mask_draw = image_draw.Draw(mask)
         for part in np.unique(parts[objects == each]):
             corners = np.rint(points[(objects == each) & (parts == part)]).astype(int)
-            pen.polygon([tuple(corner) for corner in corners.tolist()], fill=1, outline=1)
+            mask_draw.polygon([tuple(corner) for corner in corners.tolist()], fill=1, outline=1)
         masks.append(np.asarray(mask, np.int8))
     return np.reshape(masks, (-1, height, width)).astype(np.int8)

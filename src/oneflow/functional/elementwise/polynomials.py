@@ -1,4 +1,4 @@
-"""Orthogonal polynomials. Degrees are whole numbers: a part after the point is cut off.
+"""Orthogonal polynomials. Degrees are integers: a part after the point is cut off.
 
 Below degree 0 they are 0, as in PyTorch. Unlike there, they can be differentiated.
 """

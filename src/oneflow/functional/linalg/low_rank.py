@@ -57,8 +57,8 @@ def svd_lowrank(
 
 def _range_basis(matrix: Tensor, count: int, iterations: int) -> Tensor:
     """Orthonormal columns which nearly span the range of a matrix."""
-    probe = randn(matrix.shape[-1], count, dtype=matrix.dtype, device=matrix.device)
-    basis = qr(matmul(matrix, probe)).Q
+    random_matrix = randn(matrix.shape[-1], count, dtype=matrix.dtype, device=matrix.device)
+    basis = qr(matmul(matrix, random_matrix)).Q
     for _ in range(iterations):
         basis = qr(matmul(adjoint(matrix), basis)).Q
         basis = qr(matmul(matrix, basis)).Q
@@ -98,5 +98,5 @@ def pca_lowrank(
             f"pca_lowrank: q(={q}) must be non-negative integer and not greater than "
             f"min(m, n)={most}"
         )
-    centred = input - mean(input, -2, keepdim=True) if center else input
-    return svd_lowrank(centred, count, niter)
+    centered = input - mean(input, -2, keepdim=True) if center else input
+    return svd_lowrank(centered, count, niter)

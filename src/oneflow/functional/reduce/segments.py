@@ -112,11 +112,11 @@ def _reduced(data: Tensor, reduce: str, counts: Tensor, axis: int, initial: floa
     runs = searchsorted(cumsum(counts, -1), places, right=True)
     ones = (1,) * len(after)
     index = runs.reshape(*runs.shape, *ones).expand(*data.shape)
-    how, nothing = _REDUCTIONS[reduce]
+    operation, identity = _REDUCTIONS[reduce]
     start = data.new_full(
-        (*before, counts.shape[-1], *after), nothing if initial is None else initial
+        (*before, counts.shape[-1], *after), identity if initial is None else initial
     )
-    result = scatter_reduce(start, axis, index, data, how)
+    result = scatter_reduce(start, axis, index, data, operation)
     if reduce != "mean":
         return result
     sizes = counts.reshape(*counts.shape, *ones)

@@ -120,8 +120,8 @@ def _conv_input_adjoint(y, weight, *, size, dims, stride, padding: Pairs, dilati
         # In memory, as the gradient in the weight reads it; else each term would compute it anew.
         y = materialize_array(y)
         if max(stride) == 1:
-            flipped = lax.rev(weight, tuple(range(2, weight.ndim)))
-            return _sum_of_products(y, flipped, _flip_window(y, kernel, size, window))
+            kernels = lax.rev(weight, tuple(range(2, weight.ndim)))
+            return _sum_of_products(y, kernels, _flip_window(y, kernel, size, window))
         wide = y.astype(sum_dtype(y.dtype))
         by_offset = _channels_by_offset(weight.astype(wide.dtype))
         slices = _window_slices(kernel, window)
@@ -195,12 +195,12 @@ def _convolve_with_flip(y, weight, size: tuple[int, ...], window: Window):
     """The gradient in the input: `y` spread by the stride, convolved with the flipped kernel."""
     spatial = tuple(range(2, weight.ndim))
     layout = (0, y.ndim - 1, *window.dims)
-    flipped = _flip_window(y, weight.shape[2:], size, window)
+    flip_window = _flip_window(y, weight.shape[2:], size, window)
     return lax.conv_general_dilated(
         y,
         lax.rev(weight, spatial),
-        flipped.stride,
-        flipped.padding,
+        flip_window.stride,
+        flip_window.padding,
         lhs_dilation=window.stride,
         rhs_dilation=window.dilation,
         # Output channels of the weight are what this convolution sums over.

@@ -48,9 +48,9 @@ def _sum_runs(x, y, slices: WindowSlices, first: int, run: int):
     """The sum over the positions from `first` on, as many runs of them as are complete."""
     lines, channels = y.shape[:-2], y.shape[-1]
     columns = (y.shape[-2] - first) // run
-    spans = [d * (k - 1) + 1 for k, d in zip(slices.kernel, slices.dilation, strict=True)]
+    dilated = [d * (k - 1) + 1 for k, d in zip(slices.kernel, slices.dilation, strict=True)]
     stride = slices.stride[-1]
-    sizes = (1, *spans[:-1], (run - 1) * stride + spans[-1], channels)
+    sizes = (1, *dilated[:-1], (run - 1) * stride + dilated[-1], channels)
     shape = (*slices.kernel, channels)
     dtype = sum_dtype(y.dtype)
 
@@ -71,7 +71,7 @@ def _sum_runs(x, y, slices: WindowSlices, first: int, run: int):
         values = materialize_array(lax.convert_element_type(values.reshape(run, channels), dtype))
         terms = []
         for t in range(run):
-            part = _at(window, t * stride, spans, slices.dilation)
+            part = _at(window, t * stride, dilated, slices.dilation)
             value = lax.slice(values, (t, 0), (t + 1, channels)).reshape(channels)
             value = lax.broadcast_in_dim(value, shape, (len(shape) - 1,))
             terms.append(lax.mul(part, value))
@@ -90,8 +90,8 @@ def _coordinates(index, shape: tuple[int, ...]) -> list:
     return [index, *reversed(coordinates)]
 
 
-def _at(window, start: int, spans: list[int], dilation: tuple[int, ...]):
+def _at(window, start: int, dilated: list[int], dilation: tuple[int, ...]):
     """The elements that the kernel reads at a position of the last spatial dimension."""
-    starts = [0] * (len(spans) - 1) + [start]
-    stops = [first + span for first, span in zip(starts, spans, strict=True)]
-    return lax.slice(window, (*starts, 0), (*stops, window.shape[-1]), (*dilation, 1))
+    starts = [0] * (len(dilated) - 1) + [start]
+    ends = [first + size for first, size in zip(starts, dilated, strict=True)]
+    return lax.slice(window, (*starts, 0), (*ends, window.shape[-1]), (*dilation, 1))

@@ -54,7 +54,7 @@ _NEAR = 20.0
 # A quarter of a period, the others being the same.
 _POINTS = 28
 _ANGLES = (np.arange(_POINTS) + 0.5) * np.pi / (2 * _POINTS)
-_SINES = np.sin(_ANGLES)
+_SIN = np.sin(_ANGLES)
 _EVEN = np.full(_POINTS, 1 / _POINTS)
 # What turns values of a function into the sum of (-1)^k / k times its Fourier coefficient 2k.
 _ORDERS = np.arange(1, _POINTS)
@@ -64,8 +64,8 @@ _NEUMANN = _EVEN * ((-1.0) ** _ORDERS / _ORDERS * np.cos(2 * np.outer(_ANGLES, _
 def _near(order: int, x: Any, weights: Any) -> Any:
     """The mean over angles of ``cos(x sin)`` or of ``sin(x sin) sin``, 10.9.1, with weights."""
     if order == 0:
-        return _weighted(weights, _SINES, lambda sine: jnp.cos(x * sine))
-    return _weighted(weights * _SINES, _SINES, lambda sine: jnp.sin(x * sine))
+        return _weighted(weights, _SIN, lambda sin: jnp.cos(x * sin))
+    return _weighted(weights * _SIN, _SIN, lambda sin: jnp.sin(x * sin))
 
 
 def _hankel_coefficients(order: float, count: int) -> np.ndarray:
@@ -76,7 +76,7 @@ def _hankel_coefficients(order: float, count: int) -> np.ndarray:
     return np.array(found)
 
 
-def _far(order: int, x: Any) -> tuple[Any, Any]:
+def _asymptotic(order: int, x: Any) -> tuple[Any, Any]:
     """The functions of the first and second kind by 10.17.3 and 10.17.4."""
     coefficients = _hankel_coefficients(order, 28)
     signs = (-1.0) ** np.arange(14)
@@ -85,8 +85,8 @@ def _far(order: int, x: Any) -> tuple[Any, Any]:
     odd = inverse * _power_series(inverse**2, coefficients[1::2] * signs)
     angle = x - (order / 2 + 0.25) * math.pi
     size = jnp.sqrt(2 / (math.pi * x))
-    sine, cosine = jnp.sin(angle), jnp.cos(angle)
-    return size * (cosine * even - sine * odd), size * (sine * even + cosine * odd)
+    sin, cos = jnp.sin(angle), jnp.cos(angle)
+    return size * (cos * even - sin * odd), size * (sin * even + cos * odd)
 
 
 def _split(x: Any, bound: float) -> tuple[Any, Any, Any]:
@@ -96,21 +96,21 @@ def _split(x: Any, bound: float) -> tuple[Any, Any, Any]:
 
 
 def _j(order: int, x: Any) -> Any:
-    below, near, far = _split(jnp.abs(x), _NEAR)
-    value = jnp.where(below, _near(order, near, _EVEN), _far(order, far)[0])
+    below, near, large = _split(jnp.abs(x), _NEAR)
+    value = jnp.where(below, _near(order, near, _EVEN), _asymptotic(order, large)[0])
     return jnp.where(x < 0, -value, value) if order else value
 
 
 def _y(order: int, x: Any) -> Any:
     """By 10.8.3 and, for order 1, its derivative."""
-    below, near, far = _split(x, _NEAR)
+    below, near, large = _split(x, _NEAR)
     positive = jnp.where(near > 0, near, 1)
-    logarithm = jnp.log(positive / 2) + np.euler_gamma
-    value = logarithm * _near(order, positive, _EVEN) - 2 * _near(order, positive, _NEUMANN)
+    log_term = jnp.log(positive / 2) + np.euler_gamma
+    value = log_term * _near(order, positive, _EVEN) - 2 * _near(order, positive, _NEUMANN)
     if order == 1:
         value = value - _near(0, positive, _EVEN) / positive
     value = jnp.where(near > 0, 2 / math.pi * value, jnp.where(near < 0, jnp.nan, -jnp.inf))
-    return jnp.where(below, value, _far(order, far)[1])
+    return jnp.where(below, value, _asymptotic(order, large)[1])
 
 
 def _over(value: Any, x: Any, at_zero: float) -> Any:
@@ -150,19 +150,19 @@ _FACTORIALS = np.cumprod(np.concatenate([[1.0], np.arange(1.0, 17)]))
 
 def _k_near(order: int, x: Any) -> Any:
     """By 10.31.1 and 10.31.2; `x` is at most 2."""
-    square, logarithm = x * x / 4, jnp.log(x / 2)
+    square, log_term = x * x / 4, jnp.log(x / 2)
     digamma = _HARMONIC - np.euler_gamma
     if order == 0:
         terms = 1 / _FACTORIALS[:-1] ** 2
-        return _power_series(square, digamma * terms) - logarithm * _power_series(square, terms)
+        return _power_series(square, digamma * terms) - log_term * _power_series(square, terms)
     terms = 1 / (_FACTORIALS[:-1] * _FACTORIALS[1:])
     pairs = 2 * digamma + 1 / np.arange(1, 17)
     half = x / 2
-    rising = logarithm * _power_series(square, terms) - _power_series(square, pairs * terms) / 2
-    return 1 / x + half * rising
+    linear_term = log_term * _power_series(square, terms) - _power_series(square, pairs * terms) / 2
+    return 1 / x + half * linear_term
 
 
-def _k_far(order: int, x: Any) -> Any:
+def _k_asymptotic(order: int, x: Any) -> Any:
     """``exp(x)`` times it, by 10.32.9 with ``sinh(t / 2) = u / sqrt(2 x)``."""
 
     def integrand(u: float) -> Any:
@@ -173,13 +173,13 @@ def _k_far(order: int, x: Any) -> Any:
 
 
 def _k(order: int, x: Any, scaled: bool) -> Any:
-    below, near, far = _split(x, 2.0)
+    below, near, large = _split(x, 2.0)
     positive = jnp.where(near > 0, near, 1)
     value = _k_near(order, positive)
     value = value * jnp.exp(positive) if scaled else value
     value = jnp.where(near > 0, value, jnp.where(near < 0, jnp.nan, jnp.inf))
-    above = _k_far(order, far)
-    return jnp.where(below, value, above if scaled else above * jnp.exp(-far))
+    above = _k_asymptotic(order, large)
+    return jnp.where(below, value, above if scaled else above * jnp.exp(-large))
 
 
 def _k_slope(order: int, x: Any, scaled: bool) -> Any:
@@ -210,8 +210,8 @@ def _airy_middle(x: Any) -> Any:
     nodes, weights = np.polynomial.legendre.leggauss(56)
 
     def integrand(r: float) -> Any:
-        wave = jnp.sin(math.pi / 3 - math.sqrt(3) / 2 * r * x)
-        return jnp.exp(-(r**3) / 3 - r / 2 * x) * wave
+        sin_term = jnp.sin(math.pi / 3 - math.sqrt(3) / 2 * r * x)
+        return jnp.exp(-(r**3) / 3 - r / 2 * x) * sin_term
 
     return _weighted(3.75 * weights, 3.75 * nodes + 3.75, integrand) / math.pi
 
@@ -221,8 +221,8 @@ def _airy_right(x: Any) -> Any:
     nodes = np.arange(27) * 0.25
     weights = np.where(nodes == 0, 0.5, 1) * 0.25 * np.exp(-(nodes**2))
     root = jnp.sqrt(x)
-    cubes = 1 / (3 * root * jnp.sqrt(root))
-    total = _weighted(weights, nodes, lambda u: jnp.cos(u**3 * cubes))
+    cube_scale = 1 / (3 * root * jnp.sqrt(root))
+    total = _weighted(weights, nodes, lambda u: jnp.cos(u**3 * cube_scale))
     return jnp.exp(-2 / 3 * x * root) / (math.pi * jnp.sqrt(root)) * total
 
 
@@ -253,8 +253,8 @@ airy_ai = _special("airy_ai", _airy)
 
 def _erfcx(x: Any) -> Any:
     """From 2 on by 7.7.2; below 0 by reflection."""
-    below, near, far = _split(jnp.abs(x), 2.0)
-    inverse = 1 / far
+    below, near, large = _split(jnp.abs(x), 2.0)
+    inverse = 1 / large
     total = _weighted(_WEIGHTS, _NODES, lambda u: 1 / (1 + (u * inverse) ** 2))
     value = jnp.where(below, jnp.exp(near * near) * lax.erfc(near), inverse / math.pi * total)
     return jnp.where(x < 0, 2 * jnp.exp(jnp.minimum(x, 0) ** 2) - value, value)

@@ -54,11 +54,11 @@ fourier_to_real = primitive(
 )
 
 # The least number that the squares of overlapping windows must add up to.
-_LEAST_WEIGHT = 1e-11
+_MIN_WEIGHT = 1e-11
 
 
 def _any_too_small(x, weight):
-    return jnp.any(jnp.abs(weight) < _LEAST_WEIGHT), jnp.zeros((), jnp.int64)
+    return jnp.any(jnp.abs(weight) < _MIN_WEIGHT), jnp.zeros((), jnp.int64)
 
 
 check_overlap = primitive("check_overlap", lambda x, weight: x, axes=leading_axes(0), linear=("x",))

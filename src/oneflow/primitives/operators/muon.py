@@ -45,20 +45,20 @@ def _orthogonalized(matrix, coefficients: tuple[float, ...], iterations: int, ep
     (2024).
     """
     linear, cubic, quintic = coefficients
-    is_tall = matrix.shape[0] > matrix.shape[1]
-    x = (matrix.T if is_tall else matrix).astype(jnp.bfloat16)
+    is_transposed = matrix.shape[0] > matrix.shape[1]
+    x = (matrix.T if is_transposed else matrix).astype(jnp.bfloat16)
     norm = jnp.sqrt(jnp.sum(jnp.square(x.astype(jnp.float32))))
-    x = _rounded(x / jnp.maximum(norm, eps).astype(jnp.bfloat16))
+    x = _to_bfloat16(x / jnp.maximum(norm, eps).astype(jnp.bfloat16))
     for _ in range(iterations):
-        gram = _rounded(_product(x, x.T))
-        powers = _rounded(cubic * gram.astype(jnp.float32) + quintic * _product(gram, gram))
-        x = _rounded(linear * x.astype(jnp.float32) + _product(powers, x))
-    return x.T if is_tall else x
+        gram = _to_bfloat16(_product(x, x.T))
+        powers = _to_bfloat16(cubic * gram.astype(jnp.float32) + quintic * _product(gram, gram))
+        x = _to_bfloat16(linear * x.astype(jnp.float32) + _product(powers, x))
+    return x.T if is_transposed else x
 
 
 def _product(a, b):
     return jnp.matmul(a, b, preferred_element_type=jnp.float32)
 
 
-def _rounded(array):
+def _to_bfloat16(array):
     return array.astype(jnp.bfloat16)

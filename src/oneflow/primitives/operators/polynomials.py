@@ -20,44 +20,44 @@ from oneflow.primitives.operators.rounding import round_once
 from oneflow.primitives.registry import Primitive, primitive
 
 # Degrees are counted in floats; above this they would skip some.
-_MOST = 2.0**24
+_MAX_DEGREE = 2.0**24
 
 # The polynomial of degree 1; and that of degree k + 1 of x, k and those of degrees k and k - 1.
 First = Callable[[Any], Any]
 Next = Callable[[Any, Any, Any, Any], Any]
 
 
-def _by_recurrence(first: First, following: Next, degree: Any, x: Any) -> Any:
-    """Return the polynomials of `degree` (cut to whole numbers) at `x`, 0 below degree 0.
+def _by_recurrence(first: First, next_degree: Next, degree: Any, x: Any) -> Any:
+    """Return the polynomials of `degree` (cut to integers) at `x`, 0 below degree 0.
 
     They are not a number where the degree is none.
     """
-    valid = jnp.abs(degree) < _MOST
+    valid = jnp.abs(degree) < _MAX_DEGREE
     n = jnp.where(valid, jnp.trunc(degree), 0)
 
-    def unfinished(state: tuple) -> Any:
+    def has_more(state: tuple) -> Any:
         k, current, _ = state
         return jnp.any((k < n) & ~jnp.isnan(current))
 
     def step(state: tuple) -> tuple:
         k, current, before = state
         more = k < n
-        raised = following(x, k, current, before)
+        raised = next_degree(x, k, current, before)
         return k + 1, jnp.where(more, raised, current), jnp.where(more, current, before)
 
     one = jnp.ones_like(x)
-    _, value, _ = loops.while_loop(unfinished, step, (one.dtype.type(1), first(x), one))
+    _, value, _ = loops.while_loop(has_more, step, (one.dtype.type(1), first(x), one))
     value = jnp.where(n < 1, jnp.where(n < 0, 0, one), value)
     return jnp.where(valid, value, jnp.nan)
 
 
-def _polynomial(name: str, first: First, following: Next) -> Primitive:
+def _polynomial(name: str, first: First, next_degree: Next) -> Primitive:
     """Define the polynomials with a recurrence."""
 
     def derived(x: Any, degree: Any, *, derivative: int = 0) -> Any:
         def polynomial(x: Any, degree: Any) -> Any:
             x, degree = jnp.broadcast_arrays(x, degree)
-            value = functools.partial(_by_recurrence, first, following, degree)
+            value = functools.partial(_by_recurrence, first, next_degree, degree)
             for _ in range(derivative):
                 value = _slope(value)
             return value(x)
