@@ -240,6 +240,36 @@ def test_subgraphs_are_modules(name, condition, tmp_path):
         np.testing.assert_allclose(one, other, rtol=1e-6)
 
 
+# Bodies that read one row of `x`, which may have none.
+ROWS_OF_X = {
+    "Loop": """rows = Loop (trips, go, ) <body = body (int64 i, bool g) => (bool g2, float[k] y) {
+        g2 = Identity(g) r = Gather(x, i) y = Add(r, r)
+    }>""",
+    "Loop over columns": """rows = Loop (trips, go, ) <body = body (int64 i, bool g)
+        => (bool g2, double[k, m] y) {
+        g2 = Identity(g) r = Gather(x, i) t = Transpose(x) u = MatMul(t, x) v = Add(u, r)
+        y = Cast<to = 11>(v)
+    }>""",
+    "Loop with rows of that size": """rows = Loop (trips, go, ) <body = body (int64 i, bool g)
+        => (bool g2, float[k, n] y) {
+        g2 = Identity(g) r = Gather(x, i) t = Add(x, r) y = Transpose(t)
+    }>""",
+}
+
+
+@pytest.mark.parametrize("count", [0, 3])
+@pytest.mark.parametrize("kind", ROWS_OF_X)
+def test_loops_without_steps_have_rows_of_the_right_type(kind, count, tmp_path):
+    model = parsed(f"""g (float[n,k] x) => (float rows) {{
+        sizes = Shape(x) zero = Constant<value = int64 {{0}}>() trips = Gather(sizes, zero)
+        go = Constant<value = bool {{1}}>() {ROWS_OF_X[kind]}
+    }}""")
+    rows = loaded(write_code(model, tmp_path)).load()(flow.randn(count, 4))
+    wanted = {"Loop": (count, 4), "Loop over columns": (count, 4, 4)}
+    assert tuple(rows.shape) == wanted.get(kind, (count, 4, count))
+    assert rows.dtype is (flow.float64 if kind == "Loop over columns" else flow.float32)
+
+
 def flat(results):
     """One result or several as a list."""
     return list(results) if isinstance(results, tuple) else [results]

@@ -180,6 +180,144 @@ def test_what_is_no_number_ends_the_sweeps(function):
     assert np.isnan(in_onnx_runtime(function, flow.full((4, 4), float("nan")))[0]).all()
 
 
+# --- eigenvalues of any square matrices
+
+SQUARE = {
+    "random": lambda: flow.randn(3, 6, 6),
+    "one number": lambda: flow.tensor([[2.0]]),
+    "zero": lambda: flow.zeros(3, 3),
+    "one": lambda: flow.eye(4),
+    "of rank 1": lambda: flow.ones(5, 5),
+    "rotation": lambda: flow.tensor([[0.0, -1.0], [1.0, 0.0]]),
+    "permutation": lambda: flow.eye(5).roll(1, 0),
+    "its inverse": lambda: flow.eye(5).roll(-1, 0),
+    "Jordan's": lambda: flow.diag(flow.ones(3), 1) + 2 * flow.eye(4),
+    "triangular": lambda: flow.randn(5, 5).triu(),
+    "not normal": lambda: flow.diag(flow.arange(8.0)) + 100 * flow.randn(8, 8).triu(1),
+    "symmetric": lambda: flow.randn(4, 4) + flow.randn(4, 4).T,
+    "large": lambda: 1e30 * flow.randn(4, 4),
+    "small": lambda: 1e-30 * flow.randn(4, 4),
+    "complex": lambda: flow.complex(flow.randn(2, 5, 5), flow.randn(2, 5, 5)),
+}
+
+
+def eigen_pairs(x):
+    """Eigenvalues and eigenvectors in ONNX Runtime, complex numbers given and taken as pairs."""
+
+    def function(given):
+        matrices = flow.view_as_complex(given) if x.is_complex() else given
+        values, vectors = flow.linalg.eig(matrices)
+        return flow.view_as_real(values), flow.view_as_real(vectors), matrices.real
+
+    given = flow.view_as_real(x) if x.is_complex() else x
+    values, vectors, _ = in_onnx_runtime(function, given)
+    return (each[..., 0] + 1j * each[..., 1] for each in (values, vectors))
+
+
+def check_eigenvalues(x):
+    """Check that vectors have length 1, and the matrix multiplies them by the values."""
+    values, vectors = eigen_pairs(x)
+    matrices = x.numpy()
+    size = float(np.abs(matrices).max()) or 1.0
+    product = (matrices / size) @ vectors
+    wanted = vectors * (values / size)[..., None, :]
+    eps = np.finfo(values.real.dtype).eps
+    assert np.abs(product - wanted).max() < 20 * x.shape[-1] * eps
+    assert np.abs(np.linalg.norm(vectors, axis=-2) - 1).max() < 20 * eps
+    traces = np.trace(matrices / size, axis1=-2, axis2=-1)
+    assert np.abs((values / size).sum(-1) - traces).max() < 50 * x.shape[-1] * eps
+
+
+@pytest.mark.parametrize("kind", SQUARE)
+def test_eigenvalues_of_matrices_that_are_not_symmetric(kind):
+    check_eigenvalues(SQUARE[kind]())
+
+
+@pytest.mark.parametrize("size", [2, 5, 20])
+def test_eigenvalues_in_double_precision(size):
+    x = flow.randn(2, size, size, dtype=flow.float64)
+    check_eigenvalues(x)
+    found = in_onnx_runtime(lambda x: flow.view_as_real(flow.linalg.eigvals(x)), x)[0]
+    for mine, wanted in zip(found, np.linalg.eigvals(x.numpy()), strict=True):
+        distances = np.abs((mine[:, 0] + 1j * mine[:, 1])[:, None] - wanted)
+        assert distances.min(0).max() < 1e-10
+        assert distances.min(1).max() < 1e-10
+
+
+def test_eigenvectors_of_one_value_are_independent():
+    _, vectors = eigen_pairs(flow.eye(4))
+    assert abs(np.linalg.det(vectors)) == pytest.approx(1)
+
+
+def test_largest_elements_of_eigenvectors_are_real():
+    _, vectors = eigen_pairs(flow.randn(6, 6))
+    largest = np.take_along_axis(vectors, np.abs(vectors).argmax(-2)[None], -2)
+    assert np.abs(largest.imag).max() < 1e-6
+    assert largest.real.min() > 0
+
+
+# --- symbolic sizes
+
+
+def product_of_factors(x):
+    """A matrix from its singular value decomposition, and the singular values."""
+    left, values, right = flow.linalg.svd(x, full_matrices=False)
+    return (left * values.unsqueeze(-2)) @ right, values
+
+
+def full_factors(x):
+    """The products of orthogonal factors with themselves."""
+    left, _, right = flow.linalg.svd(x)
+    return left @ left.transpose(-1, -2), right @ right.transpose(-1, -2)
+
+
+def from_qr(x):
+    """A matrix from its orthogonal and triangular factors."""
+    q, r = flow.linalg.qr(x)
+    return q @ r, flow.triu(r) - r
+
+
+def from_eigh(x):
+    """A symmetric matrix from its eigenvalues and eigenvectors."""
+    values, vectors = flow.linalg.eigh(x + x.transpose(-1, -2))
+    return (vectors * values.unsqueeze(-2)) @ vectors.transpose(-1, -2), values
+
+
+def from_eig(x):
+    """The lengths of eigenvectors, with what the matrix does other than to stretch them."""
+    values, vectors = flow.linalg.eig(x)
+    difference = x.to(vectors.dtype) @ vectors - vectors * values.unsqueeze(-2)
+    return 1 + difference.abs(), flow.view_as_real(values).sum((-2, -1))
+
+
+RECTANGULAR = [product_of_factors, full_factors, from_qr, flow.linalg.pinv, flow.linalg.matrix_rank]
+OF_SQUARES = [from_eigh, from_eig, flow.linalg.inv, flow.linalg.cond]
+
+
+@pytest.mark.parametrize("function", RECTANGULAR)
+@pytest.mark.parametrize(
+    "sizes", [[(7, 4), (9, 4), (4, 4)], [(3, 5), (3, 8)]], ids=["tall", "wide"]
+)
+def test_rows_or_columns_are_symbolic(function, sizes):
+    arguments = [(flow.randn(2, *each),) for each in sizes]
+    dynamic = {0: {0: "batch", 1 if sizes[0][0] > sizes[0][1] else 2: "count"}}
+    assert_exported(function, *arguments[0], others=arguments[1:], dynamic=dynamic, tolerance=1e-3)
+
+
+@pytest.mark.parametrize("function", RECTANGULAR)
+def test_rows_and_columns_are_symbolic(function):
+    arguments = [(flow.randn(*each),) for each in [(5, 7), (7, 5), (6, 6), (1, 3), (9, 2)]]
+    dynamic = {0: {0: "rows", 1: "columns"}}
+    assert_exported(function, *arguments[0], others=arguments[1:], dynamic=dynamic, tolerance=1e-3)
+
+
+@pytest.mark.parametrize("function", [*RECTANGULAR, *OF_SQUARES])
+def test_the_size_of_square_matrices_is_symbolic(function):
+    arguments = [(positive(size, size) + flow.randn(size, size),) for size in (4, 5, 9, 1)]
+    dynamic = {0: {0: "size", 1: "size"}}
+    assert_exported(function, *arguments[0], others=arguments[1:], dynamic=dynamic, tolerance=1e-3)
+
+
 def test_pseudo_inverses_and_least_squares():
     a, y = flow.randn(2, 6, 4), flow.randn(2, 6, 3)
     assert_exported(flow.linalg.pinv, a)

@@ -288,7 +288,7 @@ class GraphBuilder:
 
         Raises:
             DynamicSizeError: it is no dimension of any value so far, nor a product, quotient,
-                sum or difference of these.
+                sum, difference or extremum of these.
         """
         if dim not in self._sizes:
             self._sizes[dim] = self._read(dim) if dim in self._origins else self._computed(dim)
@@ -355,4 +355,6 @@ _ARITHMETIC: dict[str, Any] = {
     "Add": lambda one, other: one + other,
     "Sub": lambda one, other: one - other,
     "Div": lambda one, other: one // other if other else 0,
+    "Min": min,
+    "Max": max,
 }

@@ -15,6 +15,8 @@ from oneflow_onnx.oneflow2onnx.sizes import DynamicSizeError
 
 # Captures that differ in nothing but assumed counts. In three of them sizes hardly agree by chance.
 _COUNTINGS = 3
+# Multiples of each size, which most models allow. A line through two points is no proof.
+_FACTORS = (2, 3)
 
 
 def _counts(capture: int) -> Iterator[int]:
@@ -46,10 +48,11 @@ def captures(
     sizes = _base_sizes(tensors, dynamic)
     steps = []
     counted = 1
-    for doubled, capture in [(None, 0), *((name, 0) for name in sizes), (None, 1), (None, 2)]:
+    multiples = [(name, factor, 0) for name in sizes for factor in _FACTORS]
+    for larger, factor, capture in [("", 1, 0), *multiples, ("", 1, 1), ("", 1, 2)]:
         if capture >= counted:
             continue
-        chosen = {name: size * (1 + (name == doubled)) for name, size in sizes.items()}
+        chosen = {name: size * (factor if name == larger else 1) for name, size in sizes.items()}
         resized = iter(
             [_resized(each, dynamic.get(place, {}), chosen) for place, each in enumerate(tensors)]
         )

@@ -25,7 +25,7 @@ from oneflow_onnx.oneflow2onnx.trace import TracedValue
 
 # Writes a call with complex operands or results, given which operands are complex; None: it is
 # written as what is linear in them.
-ComplexLowering = Callable[[GraphBuilder, Call, Sequence[bool]], "Ref | None"]
+ComplexLowering = Callable[[GraphBuilder, Call, Sequence[bool]], "Ref | Sequence[Ref] | None"]
 # Writes a call of real numbers, given with its operations.
 RealLowering = Callable[[Call, Sequence[Operation]], "list[Ref | None]"]
 
@@ -98,7 +98,7 @@ def lower_complex(
     lower = COMPLEX_LOWERINGS.get(call.primitive)
     whole = None if lower is None else lower(b, call, flags)
     if whole is not None:
-        return [whole]
+        return [whole] if isinstance(whole, Ref) else list(whole)
     if not all(spec.dtype.is_complex for spec in operations[0].out_specs):
         raise Unsupported("complex numbers, with which ONNX does not compute")
     shapes = [kind.shape[:-1] for kind in call.results]

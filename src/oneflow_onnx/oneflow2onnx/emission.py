@@ -101,7 +101,7 @@ def emit(
         complex_values.update(n for n, kind in traced.results if is_complex(kind.dtype))
         for operand in traced.operands:
             if operand not in values:
-                values[operand] = _number(builder, *trace.numbers[operand])
+                values[operand] = _number(emission, *trace.numbers[operand])
         call = Call(
             traced.primitive,
             traced.attributes,
@@ -114,7 +114,7 @@ def emit(
             values[number] = ref
             makers.setdefault(ref, (call, place))
     emission.outputs = [
-        values[each] if each in values else _number(builder, *trace.numbers[each])
+        values[each] if each in values else _number(emission, *trace.numbers[each])
         for each in trace.results
     ]
     for place, number in enumerate(trace.results):
@@ -159,11 +159,16 @@ def _refused(emission: Emission, name: str, kind: TracedValue, reason: str) -> R
     return ref
 
 
-def _number(b: GraphBuilder, number: Any, kind: Any) -> Ref:
+def _number(emission: Emission, number: Any, kind: TracedValue) -> Ref:
     """A Python number of the program."""
-    if isinstance(number, Size):
+    b = emission.builder
+    if not isinstance(number, Size):
+        return b.constant(stored(np.asarray(number).astype(kind.dtype)))
+    try:
         return b.number(number, kind.dtype)
-    return b.constant(stored(np.asarray(number).astype(kind.dtype)))
+    except NeedsOpset as need:
+        emission.needs.append(need)
+        return b.missing((kind.shape, kind.dtype), str(need))
 
 
 def _written(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -12,7 +13,7 @@ from oneflow_onnx.oneflow2onnx import operators as o
 from oneflow_onnx.oneflow2onnx.builder import GraphBuilder
 from oneflow_onnx.oneflow2onnx.loops import repeat
 from oneflow_onnx.oneflow2onnx.reference import Ref
-from oneflow_onnx.oneflow2onnx.sizes import Dim, Shape
+from oneflow_onnx.oneflow2onnx.sizes import Dim, Shape, combine
 
 BOOL = np.dtype(bool)
 
@@ -121,10 +122,10 @@ class Formula:
         """The part at a place along a dimension counted from the end, which stays, with size 1."""
         return Formula(self.b, o.gather(self.b, self.ref, place.ref, self.ref.rank + dim))
 
-    def part(self, start: int, end: int, dim: int) -> Formula:
+    def part(self, start: Dim, end: Dim, dim: int) -> Formula:
         """The part from `start` up to `end` along a dimension counted from the end."""
-        place = self.ref.rank + dim
-        return Formula(self.b, o.slice_(self.b, self.ref, [place], [start], [end - start]))
+        place, size = self.ref.rank + dim, combine(end, start, operator.sub)
+        return Formula(self.b, o.slice_(self.b, self.ref, [place], [start], [size]))
 
     def expanded(self, *shape: Dim) -> Formula:
         """The value broadcast to a shape."""
@@ -153,6 +154,34 @@ class Formula:
 def positions(b: GraphBuilder, count: Dim) -> Formula:
     """The numbers from 0 to ``count - 1``, int64."""
     return Formula(b, o.positions(b, count))
+
+
+def last_position(b: GraphBuilder, count: Dim) -> Formula:
+    """The number ``count - 1``, int64."""
+    return Formula(b, b.number(count)) - 1
+
+
+def row_numbers(b: GraphBuilder, count: Dim) -> Formula:
+    """The numbers of rows, as a column: [count, 1]."""
+    return Formula(b, o.unsqueeze(b, positions(b, count).ref, [1]))
+
+
+def identity(like: Formula, columns: Dim) -> Formula:
+    """The first columns of the identity, with as many rows as others: [..., rows, columns]."""
+    b, (*batch, rows, _) = like.b, like.shape
+    diagonal = row_numbers(b, rows).equals(positions(b, columns))
+    ones = Formula(b, b.cast(diagonal.ref, like.ref.dtype))
+    return ones.expanded(*batch, rows, columns)
+
+
+def scale_of(a: Formula) -> Formula:
+    """The power of 2 below the largest element of each matrix: [..., 1, 1].
+
+    Squares of elements divided by it do not overflow.
+    """
+    largest = a.abs().reduced("ReduceMax", -2, -1)
+    exponent = (largest.equals(0).where(1, largest).log() / math.log(2)).apply("Floor")
+    return Formula(a.b, a.b.constant(2, a.ref.dtype)) ** exponent
 
 
 def repeated(

@@ -52,16 +52,30 @@ def _inlined(b: GraphBuilder, jaxprs: Sequence[Any], operands: Sequence[Ref]) ->
             raise DynamicSizeError("it uses a table that depends on a symbolic size")
         values[var] = b.constant(np.asarray(value))
     for equations in zip(*(each.eqns for each in inner), strict=True):
-        sources = [_value(b, values, atom) for atom in equations[0].invars]
+        sources = _sources(b, values, [each.invars for each in equations])
         results = _written(b, equations, sources)
         values.update(zip(equations[0].outvars, results, strict=True))
-    return [_value(b, values, atom) for atom in inner[0].outvars]
+    return _sources(b, values, [each.outvars for each in inner])
 
 
-def _value(b: GraphBuilder, values: dict[Any, Ref], atom: Any) -> Ref:
-    if hasattr(atom, "val"):
-        return b.constant(np.asarray(atom.val, atom.aval.dtype))
-    return values[atom]
+def _sources(
+    b: GraphBuilder, values: dict[Any, Ref], captures: Sequence[Sequence[Any]]
+) -> list[Ref]:
+    """The values that variables and numbers of a jaxpr, given in every capture, stand for."""
+    return [
+        _number(b, atoms) if hasattr(atoms[0], "val") else values[atoms[0]]
+        for atoms in zip(*captures, strict=True)
+    ]
+
+
+def _number(b: GraphBuilder, literals: Sequence[Any]) -> Ref:
+    """A number of a jaxpr; one that depends on a symbolic size is computed from it."""
+    dtype = literals[0].aval.dtype
+    arrays = [np.asarray(each.val, dtype) for each in literals]
+    if len({each.tobytes() for each in arrays}) == 1:
+        return b.constant(arrays[0])
+    number = merge([each.item() for each in arrays], "a number in its steps")
+    return b.number(number, dtype)
 
 
 def _written(b: GraphBuilder, equations: Sequence[Any], sources: list[Ref]) -> list[Ref]:

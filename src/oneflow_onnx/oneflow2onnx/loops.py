@@ -44,7 +44,7 @@ def repeat_while(
     carried: Sequence[Ref],
     condition: Callable[[Sequence[Ref]], Ref],
     step: _Step,
-    at_most: int | None = None,
+    at_most: Dim | None = None,
 ) -> list[Ref]:
     """Values after steps that are taken as long as a condition holds: `Loop`.
 

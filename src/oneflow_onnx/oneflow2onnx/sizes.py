@@ -1,7 +1,7 @@
 """Sizes that are symbols: found by capturing a model at several sizes and comparing.
 
-A model is captured once as it is called, and once more for each symbol with that symbol's size
-doubled. A number that is the same in all captures is a constant; one that differs is a `Size`,
+A model is captured once as it is called, and twice more for each symbol, with its size doubled and
+tripled. A number that is the same in all captures is a constant; one that differs is a `Size`,
 which holds its value in each. Where a size comes from is then read off tensors: the first dimension
 that had the same value in every capture is it.
 """
@@ -36,22 +36,22 @@ Shape = tuple[Dim, ...]
 
 
 def merge(values: Sequence[Any], what: str) -> Any:
-    """Return what captures agree on, with a `Size` wherever they give different integers.
+    """Return what captures agree on, with a `Size` wherever they give different whole numbers.
 
     Args:
         values: the value in each capture: numbers, texts, and tuples and records of these.
         what: a name for it, for the error.
 
     Raises:
-        DynamicSizeError: they differ in something else than integers.
+        DynamicSizeError: they differ in something else than whole numbers.
     """
     first = values[0]
     if all(each is first for each in values) or all(_equal(each, first) for each in values):
         return first
     if any(type(each) is not type(first) for each in values):
         raise DynamicSizeError(f"{what} is of another kind at another size")
-    if type(first) is int:
-        return Size(tuple(values))
+    if type(first) in (int, float) and all(float(each).is_integer() for each in values):
+        return Size(tuple(map(int, values)))
     if isinstance(first, tuple) and all(len(each) == len(first) for each in values):
         parts = [merge(each, what) for each in zip(*values, strict=True)]
         return type(first)(*parts) if hasattr(first, "_fields") else tuple(parts)

@@ -15,7 +15,7 @@ import oneflow_onnx.x2oneflow.operators  # noqa: F401  (fills the table of opera
 from oneflow_onnx.x2oneflow.execution import run_step
 from oneflow_onnx.x2oneflow.operators.control_flow import repeat, scan_slices
 from oneflow_onnx.x2oneflow.plan import Planner, Step
-from oneflow_onnx.x2oneflow.values import Value
+from oneflow_onnx.x2oneflow.values import Value, has_shape, zeros
 
 _LoopStep = Callable[[Sequence[Value]], list[Value]]
 
@@ -76,7 +76,8 @@ def loop(
     def step(values: Sequence[Value]) -> list[Value]:
         return _several(body(*values, *around))
 
-    results = repeat(step, trips, condition, carried, rows, _examples(step, rows))
+    examples = _examples(body, around, rows)
+    results = repeat(step, trips, condition, carried, rows, examples)
     return results[0] if len(results) == 1 else results
 
 
@@ -109,23 +110,42 @@ def scan(
     def step(values: Sequence[Value]) -> list[Value]:
         return _several(body(*values, *around))
 
-    examples = _examples(step, rows)
+    examples = _examples(body, around, rows)
     results = scan_slices(step, state, scanned, rows, **attributes, examples=examples)
     return results[0] if len(results) == 1 else results
 
 
-def _examples(step: _LoopStep, rows: int) -> _LoopStep:
+def _examples(body: Callable[..., Any], around: Sequence[Value], rows: int) -> _LoopStep:
     """A function that takes one step for its rows, of which only the types matter."""
 
     def rows_like_those(values: Sequence[Value]) -> list[Value]:
-        try:
-            with flow.no_grad():
-                return step(values)[-rows:]
-        except (IndexError, RuntimeError):
-            # The step reads the first of no rows: what it would give is not known.
-            return [np.zeros((), np.float32)] * rows
+        given = [*values, *around]
+        with flow.no_grad():
+            try:
+                return _several(body(*given))[-rows:]
+            except (IndexError, RuntimeError):
+                # The step reads the first of no rows. Sizes that do not depend on their number are
+                # the same for one and for two; the others are 0.
+                one, two = (_several(body(*_filled(given, size))) for size in (1, 2))
+        return [_common(*both) for both in zip(one[-rows:], two[-rows:], strict=True)]
 
     return rows_like_those
+
+
+def _filled(values: Sequence[Value], size: int) -> list[Value]:
+    """The values, zeros of a size in place of 0 for those that are empty."""
+    return [
+        zeros([each or size for each in value.shape], value)
+        if has_shape(value) and 0 in value.shape
+        else value
+        for value in values
+    ]
+
+
+def _common(one: Value, two: Value) -> Value:
+    """Zeros with the sizes that two values agree on, and 0 for the others."""
+    pairs = zip(one.shape, two.shape, strict=True)
+    return zeros([a if a == b else 0 for a, b in pairs], one)
 
 
 def _several(result: Any) -> list[Value]:

@@ -8,8 +8,7 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
-from oneflow import Tensor
-from oneflow_onnx.x2oneflow.values import Value, element_type_of
+from oneflow_onnx.x2oneflow.values import Value, element_type_of, has_shape
 
 
 def example_outputs(
@@ -25,7 +24,7 @@ def example_outputs(
     Returns:
         An array for each output; where a size cannot be inferred, it is 0.
     """
-    given = [_type_of(name, value) for name, value in values.items() if _has_type(value)]
+    given = [_type_of(name, value) for name, value in values.items() if has_shape(value)]
     arrays = {n: v for n, v in values.items() if isinstance(v, np.ndarray) and v.dtype != object}
     known = [numpy_helper.from_array(array, name) for name, array in arrays.items()]
     inner = helper.make_graph(
@@ -41,10 +40,6 @@ def example_outputs(
     model = helper.make_model(inner, opset_imports=imports)
     inferred = onnx.shape_inference.infer_shapes(model, data_prop=True)
     return [_zeros(each.type.tensor_type) for each in inferred.graph.output]
-
-
-def _has_type(value: Value) -> bool:
-    return isinstance(value, (Tensor, np.ndarray))
 
 
 def _type_of(name: str, value: Value) -> onnx.ValueInfoProto:

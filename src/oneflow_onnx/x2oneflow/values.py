@@ -85,6 +85,18 @@ def as_tensor(value: Value, like: flow.Tensor | None = None) -> flow.Tensor:
     return flow.tensor(np.ascontiguousarray(array).reshape(array.shape), **place)
 
 
+def has_shape(value: Value) -> bool:
+    """Return True for a tensor or an array, and not for a sequence or an absent optional."""
+    return isinstance(value, flow.Tensor | np.ndarray)
+
+
+def zeros(shape: Sequence[int], like: Value) -> Value:
+    """Return zeros of a shape, a tensor or an array as another value is."""
+    if isinstance(like, np.ndarray):
+        return np.zeros(shape, like.dtype)
+    return as_tensor(np.zeros(shape, like.dtype.numpy), like)
+
+
 def as_host(value: Value) -> Any:
     """Return `value` with the tensors in it as NumPy arrays."""
     if isinstance(value, flow.Tensor):

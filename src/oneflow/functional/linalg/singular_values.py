@@ -22,11 +22,13 @@ _A = {"A": "input"}
 def _tolerances(
     x: Tensor, atol: float | Tensor | None, rtol: float | Tensor | None
 ) -> tuple[float | Tensor, float | Tensor]:
-    """Absolute and relative tolerance of singular values; by default that of rounding errors."""
+    """Absolute tolerance of singular values, and relative one in units of rounding.
+
+    By default that of rounding errors, for which the unit makes the second one a size.
+    """
     if rtol is None:
-        given = atol is not None
-        rtol = 0.0 if given else finfo(x.dtype).eps * max(x.shape[-2:])
-    return (0.0 if atol is None else atol), rtol
+        return (0.0, max(x.shape[-2:])) if atol is None else (atol, 0.0)
+    return (0.0 if atol is None else atol), rtol / finfo(x.dtype).eps
 
 
 @function(method=False, namespace="linalg", keyword_aliases={**_A, "rcond": "rtol"})

@@ -180,11 +180,12 @@ eigvals = primitive("eigvals", lambda a: _eig(a, vectors=False)[0], axes=_MATRIC
 
 
 def _above(values, atol, rtol):
-    """A mask of the singular values that are larger than both tolerances."""
-    largest = jnp.max(values, -1, keepdims=True, initial=0)
-    return values > jnp.maximum(
-        jnp.asarray(atol)[..., None], jnp.asarray(rtol)[..., None] * largest
-    )
+    """A mask of the singular values that are larger than both tolerances.
+
+    The relative one is in units of rounding, a power of 2: nothing is lost by the conversion.
+    """
+    unit = jnp.finfo(values.dtype).eps * jnp.max(values, -1, keepdims=True, initial=0)
+    return values > jnp.maximum(jnp.asarray(atol)[..., None], jnp.asarray(rtol)[..., None] * unit)
 
 
 def _pinv(a, atol, rtol, *, hermitian: bool):

@@ -12,16 +12,16 @@ import numpy as np
 from oneflow_onnx.oneflow2onnx import operators as o
 from oneflow_onnx.oneflow2onnx.builder import INT64, GraphBuilder
 from oneflow_onnx.oneflow2onnx.equations.table import Equation, equation
-from oneflow_onnx.oneflow2onnx.formulas import Formula, positions, repeated
+from oneflow_onnx.oneflow2onnx.formulas import (
+    Formula,
+    last_position,
+    positions,
+    repeated,
+    row_numbers,
+)
 from oneflow_onnx.oneflow2onnx.reference import Ref
-from oneflow_onnx.oneflow2onnx.sizes import Dim
 
 INT32 = np.dtype(np.int32)
-
-
-def row_numbers(b: GraphBuilder, count: Dim) -> Formula:
-    """The numbers of rows, as a column: [count, 1]."""
-    return Formula(b, o.unsqueeze(b, positions(b, count).ref, [1]))
 
 
 def _exchanged(x: Formula, row: Formula, one: Formula, other: Formula) -> Formula:
@@ -89,12 +89,12 @@ def _triangular_solve(b: GraphBuilder, each: Equation) -> Ref:
     a = a.transposed if transposed else a
     lower = each["lower"] != transposed
     row, column = row_numbers(b, a.shape[-1]), positions(b, a.shape[-1])
-    last = b.op("Sub", b.number(a.shape[-1]), b.constant(np.int64(1)))
+    last = last_position(b, a.shape[-1])
     others = ((row > column) if lower else (row < column)).where(a, 0)
 
     def step(number: Formula, values: list[Formula]) -> list[Formula]:
         (x,) = values
-        k = number if lower else Formula(b, last) - number
+        k = number if lower else last - number
         found = y.at(k, -2) - others.at(k, -2) @ x
         if not each["unit_diagonal"]:
             found = found / a.at(k, -2).at(k, -1)

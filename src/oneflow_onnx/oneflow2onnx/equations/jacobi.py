@@ -8,20 +8,22 @@ import numpy as np
 
 from oneflow_onnx.oneflow2onnx import operators as o
 from oneflow_onnx.oneflow2onnx.builder import GraphBuilder
-from oneflow_onnx.oneflow2onnx.equations.elimination import row_numbers
-from oneflow_onnx.oneflow2onnx.equations.reflections import (
-    identity,
-    product_of_reflections,
-    reflectors,
-    scale_of,
-    static_sizes,
-)
+from oneflow_onnx.oneflow2onnx.equations.reflections import product_of_reflections, reflectors
 from oneflow_onnx.oneflow2onnx.equations.table import Equation, equation
-from oneflow_onnx.oneflow2onnx.formulas import Formula, positions, repeated
+from oneflow_onnx.oneflow2onnx.formulas import (
+    Formula,
+    identity,
+    last_position,
+    positions,
+    repeated,
+    row_numbers,
+    scale_of,
+)
 from oneflow_onnx.oneflow2onnx.loops import repeat_while
 from oneflow_onnx.oneflow2onnx.lowering import Unsupported
 from oneflow_onnx.oneflow2onnx.lowerings.ordering import ordered
 from oneflow_onnx.oneflow2onnx.reference import Ref
+from oneflow_onnx.oneflow2onnx.sizes import Dim
 
 BOOL = np.dtype(bool)
 # Sweeps after which rotations end in any case; convergence is quadratic, and six to ten suffice.
@@ -34,56 +36,77 @@ def _joined(parts: Sequence[Formula], dim: int) -> Formula:
     return Formula(b, o.concat(b, [each.ref for each in parts], parts[0].ref.rank + dim))
 
 
-def _rotated(x: Formula, rows: int) -> tuple[Formula, Formula]:
-    """Columns with those of the left half made orthogonal to those of the right half, in pairs.
+class _Order:
+    """Luk and Park's odd-even order: neighbours meet and change places, in turns.
+
+    In one step those meet that start at even places, in the next the others, so that within as many
+    steps as there are columns each meets every other one.
+
+    Args:
+        like: the columns.
+    """
+
+    def __init__(self, like: Formula) -> None:
+        b, count = like.b, like.shape[-1]
+        self._place = positions(b, count)
+        self._last = last_position(b, count)
+        self._dtype = like.ref.dtype
+
+    def meetings(self, step: Formula) -> tuple[Formula, Formula, Formula]:
+        """Return 1 for the left and -1 for the right of a pair, whom each meets, and who is alone.
+
+        Args:
+            step: the number of the step.
+        """
+        b, place = self._place.b, self._place
+        side = 1 - 2 * (place + step).apply("Mod", 2)
+        partner = place + side
+        alone = (partner < 0) | (partner > self._last)
+        return Formula(b, b.cast(side.ref, self._dtype)), alone.where(place, partner), alone
+
+
+def _rotated(x: Formula, rows: Dim, order: _Order, step: Formula) -> tuple[Formula, Formula]:
+    """Columns after a step that makes those that meet orthogonal, and has them change places.
 
     Hestenes (1958). Only the first `rows` rows count; the others follow. The second result is the
-    largest cosine of an angle between two columns of a pair before.
+    largest cosine of an angle between two that met.
     """
-    half = static_sizes(x)[1] // 2
-    left, right = x.part(0, half, -1), x.part(half, 2 * half, -1)
-    p, q = left.part(0, rows, -2), right.part(0, rows, -2)
-    squares_p, squares_q, product = (
-        (one * other).reduced("ReduceSum", -2) for one, other in ((p, p), (q, q), (p, q))
-    )
+    side, partner, alone = order.meetings(step)
+    other = x.at(partner, -1)
+    p, q = x.part(0, rows, -2), other.part(0, rows, -2)
+    product, square = ((p * each).reduced("ReduceSum", -2) for each in (q, p))
+    square_other = square.at(partner, -1)
     # Columns that are nothing but rounding errors of the others are let alone.
     tiny = (1e-3 * float(np.finfo(x.ref.dtype).eps)) ** 2
-    still = product.equals(0) | (squares_p < tiny) | (squares_q < tiny)
-    cosine = still.where(0, product.abs() / still.where(1, squares_p.sqrt() * squares_q.sqrt()))
-    zeta = (squares_q - squares_p) / (2 * still.where(1, product))
+    still = alone | product.equals(0) | (square < tiny) | (square_other < tiny)
+    lengths = square.sqrt() * square_other.sqrt()
+    cosine = still.where(0, product.abs() / still.where(1, lengths))
+    # Both columns of a pair compute the same angle; the right one turns the other way.
+    zeta = side * (square_other - square) / (2 * still.where(1, product))
     size = 1 / (zeta.abs() + (1 + zeta * zeta).sqrt())
-    tangent = still.where(0, (zeta < 0).where(-size, size))
+    tangent = still.where(0, side * (zeta < 0).where(-size, size))
     c = 1 / (1 + tangent * tangent).sqrt()
     s = c * tangent
-    # Rutishauser's form of c * left - s * right: rounding keeps the lengths of columns.
-    share = s / (1 + c)
-    turned = [left - s * (right + share * left), right + s * (left - share * right)]
-    return _joined(turned, -1), cosine
+    # Rutishauser's form of c * other + s * x: rounding keeps the lengths of columns.
+    return other + s * (x - s / (1 + c) * other), cosine
 
 
-def _tournament(count: int) -> np.ndarray:
-    """The next order of columns, so that after ``count - 1`` steps all have met in pairs."""
-    half = count // 2
-    if half == 1:
-        return np.arange(2)
-    return np.array([0, half, *range(1, half - 1), *range(half + 1, count), half - 1])
+def _orthogonalized(x: Formula, rows: Dim) -> Formula:
+    """Columns after rotations that make their first `rows` rows orthogonal, in some order."""
+    b, count, dtype = x.b, x.shape[-1], x.ref.dtype
+    eps = float(np.finfo(dtype).eps)
+    bound = (Formula(b, b.number(rows, dtype)).apply("Max", 8) * eps).ref
+    zero, one = (b.constant(number, dtype) for number in (0, 1))
+    order = _Order(x)
 
-
-def _orthogonalized(x: Formula, rows: int) -> Formula:
-    """Columns, an even number, after rotations that make their first `rows` rows orthogonal."""
-    b, count = x.b, static_sizes(x)[1]
-    bound = b.constant(max(rows, 8) * np.finfo(x.ref.dtype).eps, x.ref.dtype)
-    zero, one = (b.constant(number, x.ref.dtype) for number in (0, 1))
-    order = Formula(b, b.constant(_tournament(count)))
-
-    def step(_: Formula, values: list[Formula]) -> list[Formula]:
-        columns, cosine = _rotated(values[0], rows)
+    def step(number: Formula, values: list[Formula]) -> list[Formula]:
+        columns, cosine = _rotated(values[0], rows, order, number)
         largest = o.reduce(b, "ReduceMax", cosine.ref, range(cosine.ref.rank), False)
-        return [columns.at(order, -1), values[1].apply("Max", Formula(b, largest))]
+        return [columns, values[1].apply("Max", Formula(b, largest))]
 
     def sweep(values: list[Ref]) -> list[Ref]:
         start = [Formula(b, values[0]), Formula(b, zero)]
-        return [each.ref for each in repeated(count - 1, start, step)]
+        return [each.ref for each in repeated(count, start, step)]
 
     def unfinished(values: Sequence[Ref]) -> Ref:
         return b.op("Greater", values[1], bound, dtype=BOOL)
@@ -93,13 +116,10 @@ def _orthogonalized(x: Formula, rows: int) -> Formula:
 
 def _with_vectors(x: Formula) -> tuple[Formula, Formula]:
     """The columns of ``x @ v``, which are orthogonal, and the orthogonal matrix `v`."""
-    rows, columns = static_sizes(x)
-    if columns % 2:
-        zeros = Formula(x.b, o.filled(x.b, (*x.shape[:-1], 1), 0, x.ref.dtype))
-        x = _joined([x, zeros], -1)
-    turned = _orthogonalized(_joined([x, identity(x.transposed, x.shape[-1])], -2), rows)
-    turned = turned.part(0, columns, -1)
-    return turned.part(0, rows, -2), turned.part(rows, rows + columns, -2)
+    rows = x.shape[-2]
+    both = _joined([x, identity(x.transposed, x.shape[-1])], -2)
+    turned = _orthogonalized(both, rows)
+    return turned.part(0, rows, -2), turned.part(rows, both.shape[-2], -2)
 
 
 def _in_order(keys: Formula, *matrices: Formula) -> list[Formula]:
@@ -118,27 +138,30 @@ def _in_order(keys: Formula, *matrices: Formula) -> list[Formula]:
 def _svd(b: GraphBuilder, each: Equation) -> list[Ref]:
     """Singular values and, where asked for, vectors."""
     a = Formula(b, each.operands[0])
-    rows, columns = static_sizes(a)
     if each["subset_by_index"] is not None:
         raise Unsupported("some of the singular values")
-    wide = rows < columns
+    rows, columns = a.shape[-2:]
+    count = each.shapes[0][-1]
+    # Of symbolic sizes neither may always be the smaller one; matrices then stay as they are.
+    wide = count == rows and count != columns
     a = a.transposed if wide else a
     scale = scale_of(a)
     product, right = _with_vectors(a / scale)
     norms = (product * product).reduced("ReduceSum", -2).sqrt()
     norms, product, right = _in_order(norms, product, right)
-    values = norms * scale
-    singular = o.squeeze(b, values.ref, [values.ref.rank - 2])
+    norms, product = (x.part(0, count, -1) for x in (norms, product))
+    singular = o.squeeze(b, (norms * scale).ref, [norms.ref.rank - 2])
     if not each["compute_uv"]:
         return [singular]
     left = _completed(product / norms.equals(0).where(1, norms), each["full_matrices"])
+    right = right if each["full_matrices"] else right.part(0, count, -1)
     first, second = (right, left) if wide else (left, right)
     return [singular, first.ref, second.transposed.ref]
 
 
 def _completed(x: Formula, full: bool) -> Formula:
     """Orthonormal columns in place of those that are zero, and with `full` as many as rows."""
-    b, (rows, columns) = x.b, static_sizes(x)
+    b, (rows, columns) = x.b, x.shape[-2:]
     packed, scales = reflectors(x, columns)
     count = rows if full else columns
     product = product_of_reflections(packed, scales, count)
@@ -156,7 +179,7 @@ def _eigh(b: GraphBuilder, each: Equation) -> list[Ref]:
     the identity is added to make them so.
     """
     a = Formula(b, each.operands[0])
-    size = static_sizes(a)[0]
+    size = a.shape[-1]
     if each["subset_by_index"] is not None:
         raise Unsupported("some of the eigenvalues")
     row, column = row_numbers(b, size), positions(b, size)

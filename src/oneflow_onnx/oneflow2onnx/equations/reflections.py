@@ -4,34 +4,19 @@ from __future__ import annotations
 
 from oneflow_onnx.oneflow2onnx import operators as o
 from oneflow_onnx.oneflow2onnx.builder import GraphBuilder
-from oneflow_onnx.oneflow2onnx.equations.elimination import row_numbers
 from oneflow_onnx.oneflow2onnx.equations.table import Equation, equation
-from oneflow_onnx.oneflow2onnx.formulas import Formula, positions, repeated
+from oneflow_onnx.oneflow2onnx.formulas import (
+    Formula,
+    identity,
+    last_position,
+    positions,
+    repeated,
+    row_numbers,
+    scale_of,
+)
 from oneflow_onnx.oneflow2onnx.lowering import Unsupported
 from oneflow_onnx.oneflow2onnx.reference import Ref
-from oneflow_onnx.oneflow2onnx.sizes import Dim
-
-
-def static_sizes(x: Formula) -> tuple[int, int]:
-    """The sizes of matrices, which must be numbers.
-
-    Raises:
-        Unsupported: they are symbols.
-    """
-    rows, columns = x.shape[-2:]
-    if not isinstance(rows, int) or not isinstance(columns, int):
-        raise Unsupported("a decomposition of matrices of symbolic sizes")
-    return rows, columns
-
-
-def scale_of(a: Formula) -> Formula:
-    """The power of 2 below the largest element of each matrix: [..., 1, 1].
-
-    Squares of elements divided by it do not overflow.
-    """
-    largest = a.abs().reduced("ReduceMax", -2, -1)
-    exponent = (largest.equals(0).where(1, largest).log() / 0.6931471805599453).apply("Floor")
-    return Formula(a.b, a.b.constant(2, a.ref.dtype)) ** exponent
+from oneflow_onnx.oneflow2onnx.sizes import Dim, combine
 
 
 def reflectors(a: Formula, count: Dim) -> tuple[Formula, Formula]:
@@ -68,24 +53,16 @@ def product_of_reflections(packed: Formula, scales: Formula, columns: Dim) -> Fo
     b, rows = packed.b, packed.shape[-2]
     count = scales.shape[-2]
     row = row_numbers(b, rows)
-    last = b.op("Sub", b.number(count), b.constant(1, "int64"))
+    last = last_position(b, count)
 
     def step(number: Formula, values: list[Formula]) -> list[Formula]:
         (product,) = values
-        k = Formula(b, last) - number
+        k = last - number
         vector = row.equals(k).where(1, (row > k).where(packed.at(k, -1), 0))
         change = (scales.at(k, -2) * vector) * (vector.transposed @ product)
         return [product - change]
 
     return repeated(count, [identity(packed, columns)], step)[0]
-
-
-def identity(like: Formula, columns: Dim) -> Formula:
-    """The first columns of the identity, with as many rows as others: [..., rows, columns]."""
-    b, (*batch, rows, _) = like.b, like.shape
-    diagonal = row_numbers(b, rows).equals(positions(b, columns))
-    ones = Formula(b, b.cast(diagonal.ref, like.ref.dtype))
-    return ones.expanded(*batch, rows, columns)
 
 
 @equation("geqrf")
@@ -107,8 +84,8 @@ def _qr(b: GraphBuilder, each: Equation) -> list[Ref]:
     if each["pivoting"]:
         raise Unsupported("QR factorizations with pivoting")
     a = Formula(b, each.operands[0])
-    rows, columns = static_sizes(a)
-    packed, scales = reflectors(a, min(rows, columns))
+    rows, columns = a.shape[-2:]
+    packed, scales = reflectors(a, combine(rows, columns, min))
     upper = (row_numbers(b, rows) > positions(b, columns)).where(0, packed)
-    kept = rows if each["full_matrices"] else min(rows, columns)
+    kept = each.shape[-1]
     return [product_of_reflections(packed, scales, kept).ref, upper.part(0, kept, -2).ref]

@@ -8,6 +8,7 @@ from oneflow_onnx.oneflow2onnx.lowerings import (
     convolution as convolution,
     creation as creation,
     detection as detection,
+    eigenvalues as eigenvalues,
     elementwise as elementwise,
     indexing as indexing,
     linalg as linalg,

@@ -10,7 +10,7 @@ import oneflow as flow
 from oneflow import Tensor
 from oneflow_onnx.x2oneflow.plan import Plan
 from oneflow_onnx.x2oneflow.registry import Evaluation, operator
-from oneflow_onnx.x2oneflow.values import Value, as_tensor, integer, number
+from oneflow_onnx.x2oneflow.values import Value, as_tensor, integer, number, zeros
 
 # A loop of more iterations than this never ends, or its limit is an attack.
 _MOST_ITERATIONS = 10**6
@@ -221,9 +221,7 @@ def scan_slices(
 def _example_entry(value: Value, axis: int) -> Value:
     """A value like the slices of one that has none."""
     shape = [size for dim, size in enumerate(value.shape) if dim != axis % value.ndim]
-    if isinstance(value, np.ndarray):
-        return np.zeros(shape, value.dtype)
-    return flow.zeros(*shape, dtype=value.dtype, device=value.device)
+    return zeros(shape, value)
 
 
 def _entry(value: Value, axis: int, index: int) -> Value:
