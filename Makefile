@@ -74,13 +74,15 @@ types: $(STAMPS)-test $(STAMPS)-lint  ## Check the types with pyright
 	$(BIN)/pyright --pythonpath $(BIN)/python
 
 .PHONY: stubs
-stubs: $(STAMPS)-demo  ## Write what is generated: façades, the type stub of Tensor, lists of features, models, names of jobs, environment variables, figures of global tensors
+stubs: $(STAMPS)-test  ## Write what is generated: façades, type stubs, figures, and the pages and tables of docs/
 	$(BIN)/python tools/make_facades.py
 	$(BIN)/python tools/make_stubs.py
 	$(BIN)/python tools/make_features.py
 	$(BIN)/python tools/make_model_table.py
 	$(BIN)/python tools/make_job_pages.py
 	$(BIN)/python tools/make_environment_page.py
+	$(BIN)/python tools/make_room_map.py
+	$(BIN)/python tools/make_counterparts.py
 	$(BIN)/python tools/make_figures.py
 
 .PHONY: docs

@@ -1,5 +1,8 @@
 """A new operator in one short file: the swish activation with a slope, x * sigmoid(slope * x)."""
 
+import argparse
+import sys
+
 import jax
 
 import oneflow as flow
@@ -29,7 +32,19 @@ def swish(x: Tensor, slope: float = 1.0) -> Tensor:
     return call(swish_primitive, x, slope)
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """Print the function and its derivative at a few points."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--slope", type=float, default=1.5, help="of the sigmoid (default: 1.5)")
+    options = parser.parse_args()
     x = flow.tensor([-1.0, 0.0, 2.0], requires_grad=True)
-    swish(x, slope=1.5).sum().backward()
-    print(x.grad)
+    y = swish(x, options.slope)
+    y.sum().backward()
+    print(f"swish of {x.tolist()}: {y.numpy()}\nits derivative: {x.grad.numpy()}")
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except KeyboardInterrupt:
+        sys.exit("stopped")

@@ -3,8 +3,11 @@
 Run ``python examples/linear_train_graph.py``.
 """
 
-import argparse
 import math
+
+from command_line import make_parser, run
+from curves import plot_curves
+from tqdm import trange
 
 import oneflow as flow
 from oneflow import nn
@@ -37,9 +40,12 @@ class PredictGraph(nn.Graph):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--iterations", type=int, default=500)
-    parser.add_argument("--debug", type=int, default=-1)
+    """Train, predict, draw, list."""
+    parser = make_parser(__doc__, "linear_train_graph")
+    parser.add_argument("--iterations", type=int, default=500, help="steps of training")
+    parser.add_argument(
+        "--debug", type=int, default=-1, help="what the graph says: -1 nothing to 3"
+    )
     options = parser.parse_args()
 
     flow.manual_seed(0)
@@ -51,14 +57,17 @@ def main():
     loss_fn = nn.MSELoss(reduction="sum")
     graph = TrainGraph(model, loss_fn, flow.optim.SGD(model.parameters(), lr=1e-6))
     graph.debug(options.debug)
-    losses = [graph(powers, y) for _ in range(options.iterations)]
+    losses = [graph(powers, y) for _ in trange(options.iterations, unit="step")]
     print(f"loss {losses[0].item():.2f} -> {losses[-1].item():.2f}")
 
-    predict = PredictGraph(model)
-    error = (predict(powers) - y).pow(2).mean().item()
-    print(f"mean squared error of the prediction: {error:.4f}")
+    predicted = PredictGraph(model)(powers)
+    print(f"mean squared error of the prediction: {(predicted - y).pow(2).mean().item():.4f}")
     print(graph)
+    picture = options.output / "fit.png"
+    curves = {"sine": (x.tolist(), y.tolist()), "polynomial": (x.tolist(), predicted.tolist())}
+    plot_curves(picture, curves, title=f"A polynomial after {options.iterations} steps")
+    print(f"the fit is drawn in {picture}")
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

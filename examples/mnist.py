@@ -6,17 +6,16 @@ The data are 5,000 images of MNIST (see `digits.py`): 4,000 to train on, 1,000 h
     python examples/mnist.py --epochs 12
 """
 
-import argparse
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
+from command_line import OUTPUT, make_parser, run
 from digits import read_digits
 from tqdm import tqdm
 
@@ -24,7 +23,6 @@ import oneflow as torch
 from oneflow import nn
 from oneflow.utils.data import DataLoader, TensorDataset
 
-OUTPUT = Path(__file__).parent / "output"
 GOAL = 0.95
 
 
@@ -170,9 +168,9 @@ def check():
 
 def main():
     """Train, then check the checkpoint in a new process."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--epochs", type=int, default=12)
-    parser.add_argument("--seed", type=int, default=0)
+    parser = make_parser(__doc__)
+    parser.add_argument("--epochs", type=int, default=12, help="passes over the training images")
+    parser.add_argument("--seed", type=int, default=0, help="of the weights and of the order")
     parser.add_argument("--check", action="store_true", help="only measure the checkpoint again")
     options = parser.parse_args()
     if options.check:
@@ -186,4 +184,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -6,6 +6,9 @@ Run it with two processes, or with one process that plays both ranks:
     ONEFLOW_CPU_DEVICES=2 python examples/pipeline.py
 """
 
+from command_line import make_parser, run
+from tqdm import trange
+
 import oneflow as flow
 
 BROADCAST = [flow.sbp.broadcast]
@@ -52,18 +55,23 @@ class Pipeline(flow.nn.Graph):
 
 def main() -> None:
     """Train on made-up digits."""
+    parser = make_parser(__doc__, "pipeline")
+    parser.add_argument("--steps", type=int, default=20, help="steps of training")
+    options = parser.parse_args()
     flow.manual_seed(0)
     graph = Pipeline(Stages())
     x = flow.randn(64, 1, 28, 28, placement=FIRST, sbp=BROADCAST)
     y = flow.randint(0, 10, (64,), placement=SECOND, sbp=BROADCAST)
-    for step in range(20):
+    rank, last = flow.env.get_rank(), flow.env.get_world_size() - 1
+    for step in trange(options.steps, unit="step", disable=rank != last):
         loss = graph(x, y)
-        if step % 5 == 4 and flow.env.get_rank() == flow.env.get_world_size() - 1:
+        if step % 5 == 4 and rank == last:
             print(f"step {step + 1}: loss {loss.to_local().mean().item():.4f}")
-    if flow.env.get_rank() == 0:
-        graph.draw_schedule("pipeline.svg")
-        print("pipeline.svg shows what each stage did when")
+    if rank == 0:
+        options.output.mkdir(parents=True, exist_ok=True)
+        graph.draw_schedule(options.output / "pipeline.svg")
+        print(f"{options.output / 'pipeline.svg'} shows what each stage did when")
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -9,8 +9,12 @@ What does a plan cost on devices that nobody has to own? Ask the planner:
 lie as the planner likes, see `enable_auto_parallel`).
 """
 
+import argparse
 import itertools
 import math
+import sys
+
+from tqdm import trange
 
 import oneflow as flow
 from oneflow import nn
@@ -207,13 +211,22 @@ def wide_deep(
 
 def main():
     """Train each for a few steps on the devices at hand."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--steps", type=int, default=3, help="of each model (default: 3)")
+    parser.add_argument("--batch", type=int, default=16, help="rows of a step (default: 16)")
+    options = parser.parse_args()
     placement = flow.placement.all("cpu")
     for make in (mlp, gpt, wide_deep):
-        graph, inputs = make(placement, batch=16)
-        losses = [graph(*inputs).item() for _ in range(3)]
+        graph, inputs = make(placement, batch=options.batch)
+        losses = [
+            graph(*inputs).item() for _ in trange(options.steps, desc=make.__name__, unit="step")
+        ]
         assert all(map(math.isfinite, losses))
         print(f"{make.__name__}: " + " -> ".join(f"{loss:.4f}" for loss in losses))
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except KeyboardInterrupt:
+        sys.exit("stopped")

@@ -3,11 +3,10 @@
 Run ``python examples/quickstart.py --epochs 1``.
 """
 
-import argparse
-import tempfile
-from pathlib import Path
-
+from command_line import make_parser, run
+from curves import plot_curves
 from digits import write_idx_files
+from tqdm import tqdm
 
 import oneflow as flow
 from oneflow import nn
@@ -37,7 +36,7 @@ def train(loader, model, loss_fn, optimizer):
     """One pass over the data; returns the losses."""
     model.train()
     losses = []
-    for images, labels in loader:
+    for images, labels in tqdm(loader, unit="batch"):
         loss = loss_fn(model(images), labels)
         optimizer.zero_grad()
         loss.backward()
@@ -55,30 +54,35 @@ def predictions(loader, model):
 
 def main():
     """Train, save, reload, compare."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--epochs", type=int, default=3)
+    parser = make_parser(__doc__, "quickstart")
+    parser.add_argument("--epochs", type=int, default=3, help="passes over the training images")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        write_idx_files(Path(folder))
-        train_set, test_set = (
-            datasets.MNIST(folder, train=train, transform=transforms.ToTensor(), download=False)
-            for train in (True, False)
-        )
-        flow.manual_seed(0)
-        train_loader = DataLoader(train_set, batch_size=64, shuffle=True)
-        test_loader = DataLoader(test_set, batch_size=250)
-        model = NeuralNetwork()
-        optimizer = flow.optim.SGD(model.parameters(), lr=0.1)
-        for epoch in range(options.epochs):
-            losses = train(train_loader, model, nn.CrossEntropyLoss(), optimizer)
-            print(f"epoch {epoch + 1}: loss from {losses[0]:.4f} to {losses[-1]:.4f}")
-        before = predictions(test_loader, model)
-        flow.save(model.state_dict(), Path(folder) / "model.flow")
-        again = NeuralNetwork()
-        again.load_state_dict(flow.load(Path(folder) / "model.flow"))
-        same = bool((predictions(test_loader, again) == before).all())
-        print(f"the reloaded model gives equal predictions: {same}")
+    folder = options.output
+    write_idx_files(folder)
+    train_set, test_set = (
+        datasets.MNIST(folder, train=train, transform=transforms.ToTensor(), download=False)
+        for train in (True, False)
+    )
+    flow.manual_seed(0)
+    train_loader = DataLoader(train_set, batch_size=64, shuffle=True)
+    test_loader = DataLoader(test_set, batch_size=250)
+    model = NeuralNetwork()
+    optimizer = flow.optim.SGD(model.parameters(), lr=0.1)
+    losses = []
+    for epoch in range(options.epochs):
+        found = train(train_loader, model, nn.CrossEntropyLoss(), optimizer)
+        print(f"epoch {epoch + 1}: loss from {found[0]:.4f} to {found[-1]:.4f}")
+        losses += found
+    before = predictions(test_loader, model)
+    flow.save(model.state_dict(), folder / "model.flow")
+    again = NeuralNetwork()
+    again.load_state_dict(flow.load(folder / "model.flow"))
+    same = bool((predictions(test_loader, again) == before).all())
+    print(f"the reloaded model gives equal predictions: {same}")
+    curve = {"loss": (range(len(losses)), losses)}
+    plot_curves(folder / "losses.png", curve, title="Loss of each batch", xlabel="batch")
+    print(f"the model and a plot of its losses are in {folder}")
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -4,9 +4,11 @@ python examples/resnet50_graph.py --synthetic --iters 20
 python examples/resnet50_graph.py --synthetic --iters 8 --blocks 1 1 1 1 --width 8 --size 32
 """
 
-import argparse
 import copy
 import time
+
+from command_line import make_parser, run
+from tqdm import tqdm
 
 import oneflow as flow
 from oneflow import nn
@@ -75,19 +77,21 @@ def make_optimizer(model, options):
 
 
 def parse_options():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--synthetic", action="store_true", help="random images, the only ones")
-    parser.add_argument("--iters", type=int, default=20)
-    parser.add_argument("--batch", type=int, default=8)
-    parser.add_argument("--size", type=int, default=224)
-    parser.add_argument("--width", type=int, default=64)
-    parser.add_argument("--blocks", type=int, nargs=4, default=[3, 4, 6, 3])
-    parser.add_argument("--classes", type=int, default=10)
-    parser.add_argument("--lr", type=float, default=0.01)
+    parser = make_parser(__doc__)
+    add = parser.add_argument
+    add("--synthetic", action="store_true", help="random images, the only ones")
+    add("--iters", type=int, default=20, help="steps of the graph; eagerly it takes up to 5")
+    add("--batch", type=int, default=8, help="images of a step")
+    add("--size", type=int, default=224, help="height and width of the images")
+    add("--width", type=int, default=64, help="channels of the first convolution")
+    add("--blocks", type=int, nargs=4, default=[3, 4, 6, 3], help="blocks of each stage")
+    add("--classes", type=int, default=10, help="number of classes")
+    add("--lr", type=float, default=0.01, help="learning rate")
     return parser.parse_args()
 
 
 def main():
+    """Train eagerly and as a graph, and compare."""
     options = parse_options()
     flow.manual_seed(0)
     model = make_resnet(options.blocks, options.width, options.classes)
@@ -98,7 +102,7 @@ def main():
 
     optimizer = make_optimizer(twin, options)
     eager = []
-    for _ in range(min(5, options.iters)):
+    for _ in tqdm(range(min(5, options.iters)), desc="eager", unit="step"):
         loss = loss_fn(twin(images), labels)
         loss.backward()
         optimizer.step()
@@ -107,14 +111,16 @@ def main():
 
     graph = TrainGraph(model, loss_fn, make_optimizer(model, options))
     static = []
-    for index in range(options.iters):
+    progress = tqdm(range(options.iters), desc="graph", unit="step")
+    for index in progress:
         start = time.perf_counter()
         static.append(graph(images, labels).item())
-        print(f"iteration {index}: loss {static[-1]:.4f}, {time.perf_counter() - start:.3f} s")
+        seconds = time.perf_counter() - start
+        progress.write(f"iteration {index}: loss {static[-1]:.4f}, {seconds:.3f} s")
     gap = max(abs(a - b) for a, b in zip(eager, static, strict=False))
     print(f"largest difference from eager mode in {len(eager)} steps: {gap:.2e}")
     print(f"loss {static[0]:.4f} -> {static[-1]:.4f}")
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

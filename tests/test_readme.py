@@ -6,12 +6,16 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+REPOSITORY = PROJECT["project"]["urls"]["Repository"]
+LINK = re.compile(r"\]\(([^)]+)\)")
 PROGRAMS = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
 
 
@@ -29,8 +33,33 @@ def test_programs_learn(program: str, tmp_path: Path) -> None:
     assert float(done.stdout) < 0.1
 
 
+def published() -> str:
+    """Return the text that the package index shows: the links within the repository absolute."""
+    text = TEXT
+    hook = PROJECT["tool"]["hatch"]["metadata"]["hooks"]["fancy-pypi-readme"]
+    for each in hook["substitutions"]:
+        text = re.sub(each["pattern"], each["replacement"], text)
+    return text
+
+
 def test_links_lead_somewhere() -> None:
-    links = re.findall(r"\]\(([^)]+)\)", TEXT)
-    files = [link for link in links if "://" not in link]
+    files = [link for link in LINK.findall(TEXT) if "://" not in link]
     assert len(files) > 10
     assert [link for link in files if not (ROOT / link).exists()] == []
+
+
+def test_links_of_the_package_index_lead_to_the_same_files() -> None:
+    links = LINK.findall(published())
+    assert all(link.startswith("https://") for link in links)
+    ours = [re.sub("/(raw|blob)/HEAD/", "/", link) for link in links if REPOSITORY in link]
+    within = [link.removeprefix(f"{REPOSITORY}/") for link in ours]
+    assert within == [link for link in LINK.findall(TEXT) if "://" not in link]
+    pictures = re.findall(r"!\[[^\]]*\]\(([^)]+)\)", published())
+    assert len(pictures) == 2
+    assert all("/raw/HEAD/" in picture for picture in pictures)
+
+
+def test_addresses_of_the_project_are_of_its_repository() -> None:
+    urls = dict(PROJECT["project"]["urls"])
+    del urls["Upstream"]
+    assert [url for url in urls.values() if not url.startswith(REPOSITORY)] == []

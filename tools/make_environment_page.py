@@ -6,10 +6,10 @@
 
 from __future__ import annotations
 
-import argparse
-import sys
 from collections.abc import Iterator
 from pathlib import Path
+
+from generated_files import write_or_check
 
 from oneflow.base import environment
 from oneflow.base.environment import EnvironmentVariable
@@ -59,12 +59,7 @@ def _lines() -> Iterator[str]:
 
 def main() -> None:
     """Write the page, or compare it."""
-    parser = argparse.ArgumentParser(description="Write the page of environment variables.")
-    parser.add_argument("--check", action="store_true", help="only say whether it is up to date")
-    if not parser.parse_args().check:
-        PAGE.write_text(page(), encoding="utf8")
-    elif PAGE.read_text(encoding="utf8") != page():
-        sys.exit(f"{PAGE.name} is out of date: python {Path(__file__).name}")
+    write_or_check(lambda: [(PAGE, page())], __doc__)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ that type checkers read instead are written, too.
 
 from __future__ import annotations
 
-import argparse
 import ast
 import importlib
 import pkgutil
@@ -19,6 +18,8 @@ import types
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
+
+from generated_files import write_or_check
 
 SOURCE = Path(__file__).parents[1] / "src" / "oneflow"
 MARKER = "# Generated from the function registry by `tools/make_facades.py` (make stubs)."
@@ -192,14 +193,7 @@ def rendered() -> Iterator[tuple[Path, str]]:
 
 def main() -> None:
     """Write or check the façades."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--check", action="store_true")
-    check = parser.parse_args().check
-    for file, text in list(rendered()):
-        if not check:
-            file.write_text(text, encoding="utf-8")
-        elif file.read_text(encoding="utf-8") != text:
-            sys.exit(f"{file} is out of date: run `make stubs`")
+    write_or_check(rendered, __doc__)
 
 
 if __name__ == "__main__":

@@ -6,15 +6,14 @@
 
 from __future__ import annotations
 
-import argparse
 import os
-import sys
 from pathlib import Path
 
 # Two ranks in this process.
 os.environ["ONEFLOW_CPU_DEVICES"] = "2"
 
 import numpy as np
+from generated_files import write_or_check
 
 import oneflow as flow
 from oneflow.primitives.shard_shapes import shard_slices
@@ -178,17 +177,14 @@ def converted(tensor: flow.Tensor, target: flow.sbp.sbp) -> tuple[flow.Tensor, s
     return result, kind, f"{sum(each.sent for each in found):g} bytes per rank"
 
 
+def figures() -> list[tuple[Path, str]]:
+    """Return each figure with its text."""
+    return [(IMAGES / "sbp.svg", sbp_figure()), (IMAGES / "boxing.svg", boxing_figure())]
+
+
 def main() -> None:
     """Write or check the figures."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--check", action="store_true")
-    check = parser.parse_args().check
-    for name, figure in (("sbp.svg", sbp_figure()), ("boxing.svg", boxing_figure())):
-        path = IMAGES / name
-        if not check:
-            path.write_text(figure, encoding="utf-8")
-        elif not path.exists() or path.read_text(encoding="utf-8") != figure:
-            sys.exit(f"{path} is out of date: run `make stubs`")
+    write_or_check(figures, __doc__)
 
 
 if __name__ == "__main__":

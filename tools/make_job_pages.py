@@ -6,15 +6,15 @@ what it should be. Names come from `docs/job_names.tsv`, what they are from the 
 
 from __future__ import annotations
 
-import argparse
 import csv
 import importlib
 import inspect
-import sys
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+from generated_files import write_or_check
 
 import oneflow as flow
 from oneflow.compatible import single_client
@@ -127,13 +127,7 @@ def page() -> str:
 
 def main() -> None:
     """Write or check the page."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--check", action="store_true")
-    text = page()
-    if not parser.parse_args().check:
-        PAGE.write_text(text, encoding="utf-8")
-    elif PAGE.read_text(encoding="utf-8") != text:
-        sys.exit(f"{PAGE} is out of date: run `make stubs`")
+    write_or_check(lambda: [(PAGE, page())], __doc__)
 
 
 if __name__ == "__main__":

@@ -6,15 +6,14 @@ would be written.
 
 from __future__ import annotations
 
-import argparse
 import builtins
 import inspect
-import sys
 import typing
 from pathlib import Path
 from typing import Any
 
 from facade_stubs import facade_stubs
+from generated_files import write_or_check
 from stub_annotations import Annotations, parameter_list
 
 import oneflow  # attaches the methods
@@ -93,16 +92,14 @@ def render() -> str:
     return "\n".join([HEADER, *ANNOTATIONS.lines(), "", *lines]) + "\n"
 
 
+def stubs() -> list[tuple[Path, str]]:
+    """Return the stub of `Tensor` and those of façades, each with its text."""
+    return [(STUB, render()), *facade_stubs()]
+
+
 def main() -> None:
-    """Write or check the stub."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--check", action="store_true")
-    options = parser.parse_args()
-    for file, text in [(STUB, render()), *facade_stubs()]:
-        if not options.check:
-            file.write_text(text, encoding="utf-8")
-        elif not file.exists() or file.read_text(encoding="utf-8") != text:
-            sys.exit(f"{file} of oneflow {oneflow.__version__} is out of date: run `make stubs`")
+    """Write or check the stubs."""
+    write_or_check(stubs, __doc__)
 
 
 if __name__ == "__main__":

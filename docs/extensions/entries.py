@@ -79,7 +79,8 @@ def entries(module: str) -> Iterator[Entry]:
         return
     loaded: Any = pydoc.locate(module)
     names = getattr(loaded, "__all__", None) or public_names(inspect.getsource(loaded))
-    for name in sorted(names, key=str.lower):
+    lazy_names = getattr(loaded, "__lazy_names__", ())  # not in `__all__`, but in `dir()`
+    for name in sorted({*names, *lazy_names}, key=str.lower):
         value = getattr(loaded, name)
         # Some modules import it for their annotations.
         if is_public(value) and (value is not oneflow.Tensor or module == "oneflow"):

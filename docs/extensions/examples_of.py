@@ -6,6 +6,9 @@ import contextlib
 import doctest
 import inspect
 import io
+import pydoc
+import re
+import sys
 import tempfile
 import types
 from collections.abc import Callable
@@ -18,6 +21,8 @@ from oneflow.tensor.tensor import Tensor
 
 _PARSER = doctest.DocTestParser()
 _RUNNER = doctest.DocTestRunner(verbose=False)
+# The object that a documentation refers to, as "see `oneflow.nn.OFRecordReader`".
+_REFERENCE = re.compile(r"[Ss]ee\s+`((?:oneflow|flowvision)\.[\w.]+)`")
 _MODELS = {each.factory: each for each in registered_models()}
 # A model of each class of networks.
 _NETWORKS = {
@@ -30,19 +35,35 @@ def example_of(value: Any) -> str:
     """Return the examples in the documentation of an object as text; empty if there are none.
 
     An in-place form shows its function's example, a model of the zoo and its class how every model
-    is built, and a member of `Tensor` the example of the class that it appears in.
+    is built, a member of `Tensor` the example of the class that it appears in. What has none of its
+    own shows one of its module that calls it, or that of what its documentation refers to.
     """
     documented = [value, inspect.unwrap(value) if callable(value) else value]
     if _is_member_of_tensor(value):
         documented.append(Tensor)
     for each in documented:
-        examples = _PARSER.get_examples(inspect.getdoc(each) or "")
-        if examples:
-            return "".join(_as_typed(example) for example in examples)
+        if examples := _own_example(each):
+            return examples
     if not isinstance(value, type | types.FunctionType):
         return ""
     model = _MODELS.get(value) or _NETWORKS.get(f"{value.__module__}.{value.__name__}")
-    return _use_of(model) if model is not None else ""
+    return _use_of(model) if model is not None else _example_with(value)
+
+
+def _own_example(value: Any) -> str:
+    examples = _PARSER.get_examples(inspect.getdoc(value) or "")
+    return "".join(_as_typed(example) for example in examples)
+
+
+def _example_with(value: type | types.FunctionType) -> str:
+    module = sys.modules[value.__module__]
+    for each in vars(module).values():
+        if getattr(each, "__module__", None) == module.__name__:
+            examples = _own_example(each)
+            if f".{value.__name__}(" in examples:
+                return examples
+    found = _REFERENCE.search(inspect.getdoc(value) or "")
+    return _own_example(pydoc.locate(found[1])) if found else ""
 
 
 def _is_member_of_tensor(value: Any) -> bool:

@@ -12,6 +12,7 @@ import shutil
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from counterparts import counterpart_line
 from differences import differences_table
 from entries import INDEX, Entry, entries, modules
 from examples_of import example_of, primitives_of_example
@@ -79,7 +80,8 @@ def write_reference(_: Sphinx) -> None:
                 primitives = primitives_of_example(each.value) if is_operator else ()
                 text = page(each, others, primitives)
             differs = differences_table(names[id(each.value)])
-            (root / f"{each.path}.rst").write_text(f"{text}\n{differs}")
+            parts = (text, counterpart_line(each.path), differs)
+            (root / f"{each.path}.rst").write_text("\n".join(filter(None, parts)))
         (root / f"{module}-index.md").write_text(module_page(module, found))
 
 

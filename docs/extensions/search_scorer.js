@@ -15,8 +15,8 @@ var Scorer = {
     if (isEntry && kind !== "object") points -= 3;
     // Parts of flowvision's networks come after what they are made of.
     if (title.startsWith("flowvision.")) points -= 2;
-    // `nn.Linear` before `nn.functional.linear`, classes before their other spellings.
-    if (description !== null && description.includes("class")) points += 0.005;
+    // Shorter names first, and classes before functions of a few letters less: `nn.Conv2d`.
+    if (description !== null && description.includes("class")) points += 0.05;
     return points - title.length / 100;
   },
 };

@@ -6,7 +6,6 @@ snapshot that is written can be loaded into a module of today, which is shown at
     python examples/legacy/lenet.py --epochs 12
 """
 
-import argparse
 import shutil
 import sys
 from pathlib import Path
@@ -19,10 +18,10 @@ import oneflow.typing as tp
 from oneflow import nn
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
+from command_line import make_parser, run
 from digits import read_digits
 
 BATCH_SIZE = 100
-OUTPUT = Path(__file__).parents[1] / "output" / "legacy_lenet"
 
 
 def lenet(images, dropout=0.0):
@@ -104,9 +103,8 @@ def load_into_module(folder):
 
 def main():
     """Train, save, load into a module, and say how many held-out digits each finds."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = make_parser(__doc__, "legacy_lenet")
     parser.add_argument("--epochs", type=int, default=12, help="passes over the training images")
-    parser.add_argument("--output", type=Path, default=OUTPUT, help="folder of the snapshot")
     options = parser.parse_args()
 
     flow.manual_seed(0)
@@ -134,7 +132,4 @@ def main():
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except KeyboardInterrupt:
-        sys.exit("stopped")
+    run(main)

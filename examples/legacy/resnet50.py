@@ -5,7 +5,6 @@ Both train on the same random images from the same variables, and give the same 
     python examples/legacy/resnet50.py --steps 20 --image 64
 """
 
-import argparse
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +16,9 @@ import oneflow.typing as tp
 from flowvision.models.resnet import Bottleneck, ResNet
 from oneflow import nn
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parent))
+from command_line import make_parser, run
 from twins import give_variables, losses_of, print_losses
 
 LEARNING_RATE, MOMENTUM = 0.01, 0.9
@@ -122,8 +123,8 @@ def train(size, steps):
 
 def main():
     """Train both and print their losses."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--steps", type=int, default=20)
+    parser = make_parser(__doc__)
+    parser.add_argument("--steps", type=int, default=20, help="steps of both")
     parser.add_argument("--image", type=int, default=64, help="height and width of images")
     parser.add_argument("--batch", type=int, default=8, help="images of a batch")
     options = parser.parse_args()
@@ -131,4 +132,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

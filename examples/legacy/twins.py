@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
+from tqdm import tqdm
 
 import oneflow as flow
 from oneflow import nn
@@ -49,7 +50,7 @@ def losses_of(
         The mean losses of each step, of the job and of its twin.
     """
     losses = []
-    for batch in batches:
+    for batch in tqdm(batches, unit="step"):
         today = step(**{name: flow.tensor(array) for name, array in batch.items()})
         losses.append((float(job(**batch).mean()), today.item()))
     return losses

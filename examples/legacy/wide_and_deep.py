@@ -6,7 +6,6 @@ and give the same losses.
     python examples/legacy/wide_and_deep.py --steps 20
 """
 
-import argparse
 import itertools
 import sys
 from dataclasses import dataclass
@@ -19,7 +18,9 @@ import oneflow.typing as tp
 from oneflow import nn
 from oneflow.compatible import single_client as flow
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parent))
+from command_line import make_parser, run
 from twins import give_variables, losses_of, print_losses
 
 LEARNING_RATE = 0.01
@@ -162,10 +163,10 @@ def train(size, steps):
 
 def main():
     """Train both and print their losses."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--steps", type=int, default=20)
+    parser = make_parser(__doc__)
+    parser.add_argument("--steps", type=int, default=20, help="steps of both")
     print_losses(train(Size(), parser.parse_args().steps))
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

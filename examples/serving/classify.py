@@ -5,7 +5,6 @@
 Sends held-out images of MNIST, or files of images that are given (white on black, any size).
 """
 
-import argparse
 import importlib
 import sys
 from pathlib import Path
@@ -14,6 +13,7 @@ import numpy as np
 from PIL import Image
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from command_line import make_parser, run
 from digits import read_digits
 
 PORTS = {"http": 8000, "grpc": 8001}
@@ -39,10 +39,10 @@ def classify(images, protocol, address):
 
 def main():
     """Print the most likely digit of each image."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("files", nargs="*", type=Path)
-    parser.add_argument("--protocol", choices=PORTS, default="http")
-    parser.add_argument("--address", help="host and port of the server (127.0.0.1, 8000 or 8001)")
+    parser = make_parser(__doc__)
+    parser.add_argument("files", nargs="*", type=Path, help="images; held-out digits if none")
+    parser.add_argument("--protocol", choices=PORTS, default="http", help="to ask with")
+    parser.add_argument("--address", help="host and port of the server: 127.0.0.1, 8000 or 8001")
     options = parser.parse_args()
     images, digits = read_images(options.files)
     address = options.address or f"127.0.0.1:{PORTS[options.protocol]}"
@@ -53,4 +53,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

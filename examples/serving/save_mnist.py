@@ -12,13 +12,14 @@ import warnings
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from mnist import OUTPUT, Net
+from command_line import OUTPUT, make_parser, run
+from mnist import Net
+from tqdm import tqdm
 
 import oneflow as flow
 from oneflow import nn
 
 CHECKPOINT = OUTPUT / "mnist.flow"
-MODEL = OUTPUT / "models" / "mnist" / "1"
 BATCH_SIZES = (1, 2, 4, 8, 16, 32)
 
 
@@ -35,6 +36,8 @@ class Classify(nn.Graph):
 
 def main():
     """Load the checkpoint, record a program for each batch size, save."""
+    parser = make_parser(__doc__, "models")
+    model = parser.parse_args().output / "mnist" / "1"
     if not CHECKPOINT.exists():
         sys.exit(f"there is no {CHECKPOINT}: train the network first, `make demo`")
     network = Net()
@@ -42,11 +45,11 @@ def main():
     graph = Classify(network.eval())
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", ".*is compiled again")  # it is meant to be
-        for size in BATCH_SIZES:
+        for size in tqdm(BATCH_SIZES, unit="program"):
             graph(flow.zeros(size, 1, 28, 28, dtype=flow.uint8))
-    graph.save(MODEL)
-    print(f"saved {MODEL}")
+    graph.save(model)
+    print(f"saved {model}")
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

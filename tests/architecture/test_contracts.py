@@ -111,6 +111,8 @@ assert "torch" not in sys.modules
         "make_job_pages.py",
         "make_environment_page.py",
         "make_figures.py",
+        "make_room_map.py",
+        "make_counterparts.py",
     ],
 )
 def test_generated_files_are_current(tool: str):

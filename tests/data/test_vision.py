@@ -15,6 +15,7 @@ import oneflow as flow
 from oneflow.data.vision import archive
 from oneflow.data.vision.datasets import load_image
 from oneflow.utils.vision import datasets, transforms
+from tests.flowvision.dataset_files import WRITERS
 
 RNG = np.random.default_rng(0)
 PIXELS = RNG.integers(0, 256, (6, 8, 3), dtype=np.uint8)
@@ -222,29 +223,13 @@ def test_missing_and_damaged_files_say_what_to_do(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("kind", "folder", "files", "labels", "names"),
-    [
-        (
-            "CIFAR10",
-            "cifar-10-batches-py",
-            [f"data_batch_{n}" for n in range(1, 6)],
-            "labels",
-            "label_names",
-        ),
-        ("CIFAR100", "cifar-100-python", ["train"], "fine_labels", "fine_label_names"),
-    ],
+    ("kind", "first", "files"), [("CIFAR10", "data_batch_1", 5), ("CIFAR100", "train", 1)]
 )
-def test_cifar(tmp_path, kind, folder, files, labels, names):
-    (tmp_path / folder).mkdir()
-    batch = RNG.integers(0, 256, (2, 3072), dtype=np.uint8)
-    for name in files:
-        content = pickle.dumps({"data": batch, labels: [3, 1]}, protocol=2)
-        (tmp_path / folder / name).write_bytes(content)
-    meta = "batches.meta" if kind == "CIFAR10" else "meta"
-    classes = [f"class {n}" for n in range(10)]
-    (tmp_path / folder / meta).write_bytes(pickle.dumps({names: classes}, protocol=2))
+def test_cifar(tmp_path, kind, first, files):
+    WRITERS[kind](tmp_path)
+    batch = pickle.loads(next(tmp_path.rglob(first)).read_bytes())["data"]
     data = getattr(datasets, kind)(tmp_path)
-    assert len(data) == 2 * len(files)
+    assert len(data) == 2 * files
     image, label = data[1]
     assert label == 1
     np.testing.assert_array_equal(np.asarray(image), batch[1].reshape(3, 32, 32).transpose(1, 2, 0))
@@ -416,28 +401,14 @@ def test_imagenet(tmp_path):
 
 
 def test_pascal_voc(tmp_path):
-    folder = tmp_path / "VOCdevkit" / "VOC2007"
-    for name in (
-        "ImageSets/Main",
-        "ImageSets/Segmentation",
-        "JPEGImages",
-        "Annotations",
-        "SegmentationClass",
-    ):
-        (folder / name).mkdir(parents=True)
-    for kind in ("Main", "Segmentation"):
-        (folder / "ImageSets" / kind / "train.txt").write_text("000005\n")
-    Image.fromarray(PIXELS).save(folder / "JPEGImages" / "000005.jpg")
-    Image.fromarray(PIXELS[:, :, 0]).save(folder / "SegmentationClass" / "000005.png")
-    (folder / "Annotations" / "000005.xml").write_text(
-        "<annotation><size><width>8</width></size><object><name>chair</name></object></annotation>"
-    )
+    WRITERS["VOCDetection"](tmp_path)
     _, about = datasets.VOCDetection(tmp_path, "2007")[0]
-    assert about["annotation"]["size"]["width"] == "8"
+    assert about["annotation"]["size"]["width"] == "9"
     assert about["annotation"]["object"] == [{"name": "chair"}]
     image, mask = datasets.VOCSegmentation(tmp_path, "2007", transforms=lambda a, b: (b, a))[0]
-    np.testing.assert_array_equal(np.asarray(image), PIXELS[:, :, 0])
-    assert mask.size == (8, 6)
+    classes = next(tmp_path.rglob("SegmentationClass/000005.png"))
+    np.testing.assert_array_equal(np.asarray(image), np.asarray(Image.open(classes)))
+    assert mask.size == (9, 7)
     with pytest.raises(ValueError, match="year"):
         datasets.VOCDetection(tmp_path, "1999")
     with pytest.raises(RuntimeError, match="VOCtest_06-Nov-2007"):
@@ -445,20 +416,17 @@ def test_pascal_voc(tmp_path):
 
 
 def test_coco(tmp_path):
-    Image.fromarray(PIXELS).save(tmp_path / "a.png")
-    content = {
-        "images": [{"id": 9, "file_name": "a.png"}],
-        "annotations": [{"image_id": 9, "caption": "noise", "bbox": [0, 0, 1, 1]}],
-    }
-    (tmp_path / "about.json").write_text(json.dumps(content))
-    image, about = datasets.CocoDetection(tmp_path, tmp_path / "about.json")[0]
-    assert image.size == (8, 6)
+    WRITERS["CocoDetection"](tmp_path)
+    photos, annotations = tmp_path / "photos", tmp_path / "annotations.json"
+    image, about = datasets.CocoDetection(photos, annotations)[0]
+    assert image.size == (9, 7)
     assert about[0]["bbox"] == [0, 0, 1, 1]
-    assert datasets.CocoCaptions(tmp_path, tmp_path / "about.json")[0][1] == ["noise"]
+    assert datasets.CocoCaptions(photos, annotations)[0][1] == ["noise"]
+    content = json.loads(annotations.read_text())
     content["annotations"].append({"image_id": 8, "caption": "nothing"})
-    (tmp_path / "about.json").write_text(json.dumps(content))
+    annotations.write_text(json.dumps(content))
     with pytest.raises(ValueError, match="image 8"):
-        datasets.CocoDetection(tmp_path, tmp_path / "about.json")
+        datasets.CocoDetection(photos, annotations)
 
 
 def test_image_backend():

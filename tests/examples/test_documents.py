@@ -42,6 +42,8 @@ LEARNING = sorted(
     str(each.relative_to(DOCUMENTS).with_suffix(""))
     for each in (DOCUMENTS / "getting_started.md", *DOCUMENTS.glob("[ht]*o*/*.md"))
 )
+# Pages whose programs other tests run.
+ELSEWHERE = {"add_an_operator", "job_functions", "onnx_export", "onnx_import"}
 COMMANDS = ("how_to/debug_a_hang", "tutorials/two_processes")
 _BLOCK = re.compile(r"```(python|sh)\n(.*?)```(?:\n+```text\n(.*?)```)?", re.DOTALL)
 
@@ -151,6 +153,15 @@ def test_commands(page, folder):
             check=False,
         )
         assert_shown(block, run.stdout + run.stderr)
+
+
+def test_every_program_runs_in_some_test():
+    files = DOCUMENTS.rglob("*.md")
+    pages = {str(each.relative_to(DOCUMENTS).with_suffix("")) for each in files}
+    with_programs = {
+        page for page in pages if any(each.language == "python" for each in blocks(page))
+    }
+    assert with_programs <= {*PAGES, *LEARNING, *ELSEWHERE}
 
 
 def test_extras_are_listed():

@@ -1,7 +1,9 @@
 """The examples run as they are written."""
 
+import argparse
 import importlib.util
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -51,14 +53,6 @@ def test_a_name_is_registered_once(swish):
         primitive("sloped_swish", lambda x: x)
 
 
-def test_code_in_the_page_about_graphs_runs():
-    text = (ROOT / "docs" / "graph.md").read_text(encoding="utf-8")
-    blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-    assert len(blocks) == 4
-    flow.manual_seed(0)
-    exec("\n".join(blocks), {"__name__": "docs_graph"})
-
-
 def test_a_job_function_trains_lenet_and_a_module_takes_its_variables(tmp_path):
     command = [sys.executable, str(EXAMPLES / "legacy" / "lenet.py"), "--epochs", "1"]
     command += ["--output", str(tmp_path / "snapshot")]
@@ -80,3 +74,68 @@ def test_code_in_the_page_about_job_functions_runs(capsys, tmp_path, monkeypatch
     assert float(losses[-1]) < float(losses[0])
     assert operator == "tensor([2., 2.], dtype=oneflow.float32)"
     flow.clear_default_session()
+
+
+# What other examples import.
+PARTS = {"command_line", "curves", "digits", "twins"}
+PROGRAMS = sorted(
+    str(each.relative_to(EXAMPLES))
+    for each in EXAMPLES.rglob("*.py")
+    if each.stem not in PARTS and "vision" not in each.parts
+)
+
+
+@pytest.fixture(params=PROGRAMS)
+def run_until_options(request, monkeypatch):
+    """A function that runs an example up to its options, where it raises an exception.
+
+    It returns the parser of the options, and what the example let through.
+    """
+    monkeypatch.setattr(sys, "path", [str(EXAMPLES), *sys.path])
+    primitives = set(PRIMITIVES)
+
+    def run(raised):
+        def parse_args(parser):
+            parsers.append(parser)
+            raise raised
+
+        parsers = []
+        monkeypatch.setattr(argparse.ArgumentParser, "parse_args", parse_args)
+        with pytest.raises((SystemExit, KeyboardInterrupt)) as caught:
+            runpy.run_path(str(EXAMPLES / request.param), run_name="__main__")
+        return parsers[0], caught.value
+
+    yield run
+    for name in set(PRIMITIVES) - primitives:
+        del PRIMITIVES[name]
+    flow.clear_default_session()
+
+
+def test_help_explains_every_option(run_until_options):
+    parser, _ = run_until_options(SystemExit())
+    assert parser.description
+    assert [each.dest for each in parser._actions if not each.help] == []
+
+
+def test_ctrl_c_ends_with_a_word(run_until_options):
+    _, error = run_until_options(KeyboardInterrupt())
+    assert isinstance(error, SystemExit)
+    assert error.code == "stopped"
+
+
+def test_the_readme_lists_every_example():
+    text = (EXAMPLES / "README.md").read_text(encoding="utf-8")
+    listed = set(re.findall(r"\]\(([^)]+)\)", text))
+    names = {f"{Path(each).parts[0]}" for each in PROGRAMS} | {"vision/train.py"}
+    assert names <= listed
+
+
+@pytest.mark.slow
+def test_plans_train(monkeypatch):
+    command = [sys.executable, str(EXAMPLES / "plans.py"), "--steps", "2", "--batch", "8"]
+    run = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
+    assert re.findall(r"^(\w+): [\d.]+ -> [\d.]+$", run.stdout, re.MULTILINE) == [
+        "mlp",
+        "gpt",
+        "wide_deep",
+    ]

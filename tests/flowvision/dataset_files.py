@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import bz2
 import csv
+import io
 import json
+import pickle
 import struct
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 import scipy.io
 import scipy.sparse
 from PIL import Image
@@ -110,6 +113,21 @@ def _cityscapes(root: Path) -> None:
         write_text(targets / f"{before}_gtFine_polygons.json", json.dumps({"objects": [city]}))
 
 
+@writes("CIFAR10", "CIFAR100")
+def _cifar(root: Path) -> None:
+    for name, kind, files in (
+        ("cifar-10-batches-py", "label", [f"data_batch_{n}" for n in range(1, 6)]),
+        ("cifar-100-python", "fine_label", ["train"]),
+    ):
+        (root / name).mkdir(parents=True)
+        batch = {"data": np.random.randint(0, 256, (2, 3072), np.uint8), f"{kind}s": [3, 1]}
+        for file in files:
+            (root / name / file).write_bytes(pickle.dumps(batch, protocol=2))
+        classes = {f"{kind}_names": [f"class {number}" for number in range(10)]}
+        meta = root / name / ("batches.meta" if kind == "label" else "meta")
+        meta.write_bytes(pickle.dumps(classes, protocol=2))
+
+
 @writes("CLEVRClassification")
 def _clevr(root: Path) -> None:
     folder, scenes = root / "clevr" / "CLEVR_v1.0", []
@@ -119,6 +137,16 @@ def _clevr(root: Path) -> None:
         name = f"CLEVR_train_{number:06d}.png"
         scenes.append({"image_filename": name, "objects": [{}] * (3 + number)})
     write_text(folder / "scenes" / "CLEVR_train_scenes.json", json.dumps({"scenes": scenes}))
+
+
+@writes("CocoDetection", "CocoCaptions")
+def _coco(root: Path) -> None:
+    write_image(root / "photos" / "a.png")
+    content = {
+        "images": [{"id": 9, "file_name": "a.png"}],
+        "annotations": [{"image_id": 9, "caption": "noise", "bbox": [0, 0, 1, 1]}],
+    }
+    write_text(root / "annotations.json", json.dumps(content))
 
 
 @writes("Country211", "EuroSAT", "RenderedSST2")
@@ -168,6 +196,19 @@ def _aircraft(root: Path) -> None:
 def _image_folder(root: Path) -> None:
     for name in ("cat/1.png", "dog/2.png"):
         write_image(root / name)
+
+
+@writes("LSUN", "LSUNClass")
+def _lsun(root: Path) -> None:
+    lmdb = pytest.importorskip("lmdb")
+    for scene, count in (("bedroom", 2), ("tower", 1)):
+        folder = str(root / f"{scene}_val_lmdb")
+        with lmdb.open(folder) as database, database.begin(write=True) as rows:
+            for number in range(count):
+                content = io.BytesIO()
+                noise = np.random.randint(0, 256, (7, 9, 3), np.uint8)
+                Image.fromarray(noise).save(content, "PNG")
+                rows.put(f"{scene}{number}".encode(), content.getvalue())
 
 
 @writes("MNIST", "FashionMNIST")
@@ -226,6 +267,12 @@ def _gtsrb(root: Path) -> None:
     write_text(root / "gtsrb" / "GT-final_test.csv", rows)
 
 
+@writes("ImageNet")
+def _imagenet(root: Path) -> None:
+    for wnid in ("n01440764", "n01443537"):
+        write_image(root / "val" / wnid / "1.png")
+
+
 @writes("INaturalist")
 def _inaturalist(root: Path) -> None:
     for name in (
@@ -276,6 +323,18 @@ def _pets(root: Path) -> None:
         write_image(folder / "annotations" / "trimaps" / f"{name}.png", "L")
     rows = "american_bulldog_10 2 2 1\nAbyssinian_1 1 1 1\n"
     write_text(folder / "annotations" / "trainval.txt", rows)
+
+
+@writes("PCAM")
+def _pcam(root: Path) -> None:
+    h5py = pytest.importorskip("h5py")
+    (root / "pcam").mkdir()
+    pixels = np.random.randint(0, 256, (3, 96, 96, 3), np.uint8)
+    targets = np.array([0, 1, 1], np.uint8).reshape(3, 1, 1, 1)
+    for part, content in (("x", pixels), ("y", targets)):
+        path = root / "pcam" / f"camelyonpatch_level_2_split_valid_{part}.h5"
+        with h5py.File(path, "w") as file:
+            file[part] = content
 
 
 @writes("PhotoTour")
@@ -371,6 +430,17 @@ def _usps(root: Path) -> None:
         for digit, pixels in zip((7, 1, 10), np.random.uniform(-1, 1, (3, 256)), strict=True)
     ]
     (root / "usps.t.bz2").write_bytes(bz2.compress("\n".join(rows).encode()))
+
+
+@writes("VOCDetection", "VOCSegmentation")
+def _voc(root: Path) -> None:
+    folder = root / "VOCdevkit" / "VOC2007"
+    for kind in ("Main", "Segmentation"):
+        write_text(folder / "ImageSets" / kind / "train.txt", "000005\n")
+    write_image(folder / "JPEGImages" / "000005.jpg")
+    write_image(folder / "SegmentationClass" / "000005.png", "L")
+    about = "<size><width>9</width></size><object><name>chair</name></object>"
+    write_text(folder / "Annotations" / "000005.xml", f"<annotation>{about}</annotation>")
 
 
 @writes("WIDERFace")

@@ -289,29 +289,15 @@ def test_downloads_of_several_files(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_pcam(tmp_path: Path) -> None:
-    h5py = pytest.importorskip("h5py")
-    (tmp_path / "pcam").mkdir()
-    pixels = np.random.randint(0, 256, (3, 96, 96, 3), np.uint8)
-    targets = np.array([0, 1, 1], np.uint8).reshape(3, 1, 1, 1)
-    for part, content in (("x", pixels), ("y", targets)):
-        path = tmp_path / "pcam" / f"camelyonpatch_level_2_split_valid_{part}.h5"
-        with h5py.File(path, "w") as file:
-            file[part] = content
+    WRITERS["PCAM"](tmp_path)
     ours = datasets.PCAM(tmp_path, "val")
     assert _entries(ours) == _entries(torchvision.datasets.PCAM(str(tmp_path), "val"))
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_lsun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    lmdb = pytest.importorskip("lmdb")
     monkeypatch.chdir(tmp_path)  # torchvision writes a file there
-    for scene, count in (("bedroom", 2), ("tower", 1)):
-        with lmdb.open(str(tmp_path / f"{scene}_val_lmdb")) as env, env.begin(write=True) as rows:
-            for number in range(count):
-                content = io.BytesIO()
-                noise = np.random.randint(0, 256, (7, 9, 3), np.uint8)
-                Image.fromarray(noise).save(content, "PNG")
-                rows.put(f"{scene}{number}".encode(), content.getvalue())
+    WRITERS["LSUN"](tmp_path)
     classes = ["bedroom_val", "tower_val"]
     ours = datasets.LSUN(tmp_path, classes)
     found = _entries(ours)

@@ -20,12 +20,14 @@ def test_s000_01_eager_is_the_default():
     assert not y.is_lazy
 
 
-def test_s000_02_quickstart():
+def test_s000_02_quickstart(tmp_path):
     command = [sys.executable, str(EXAMPLES / "quickstart.py"), "--epochs", "1"]
+    command += ["--output", str(tmp_path)]
     run = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
     first, last = (float(run.stdout.split()[i]) for i in (4, 6))
     assert last < 0.6 * first
     assert "equal predictions: True" in run.stdout
+    assert {"model.flow", "losses.png"} <= {each.name for each in tmp_path.iterdir()}
 
 
 class Model(nn.Module):

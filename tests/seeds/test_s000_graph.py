@@ -79,8 +79,10 @@ def test_s000_13_modules_are_shared_with_eager_mode():
     assert graph(x).item() == 5.0
 
 
-def test_s000_14_polynomial_fit():
-    output = run_example("linear_train_graph.py", "--debug", "1")
+def test_s000_14_polynomial_fit(tmp_path):
+    options = ("--debug", "1", "--output", str(tmp_path))
+    output = run_example("linear_train_graph.py", *options)
+    assert (tmp_path / "fit.png").exists()
     words = next(line for line in output.splitlines() if line.startswith("loss ")).split()
     assert float(words[3]) < 0.5 * float(words[1])
     assert "(MODULE:model:Sequential" in output

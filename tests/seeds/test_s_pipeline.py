@@ -80,7 +80,7 @@ def test_s000_23_buffers_between_stages_need_no_code(capsys):
 def test_s000_15_the_example_of_a_pipeline(tmp_path):
     program = ROOT / "examples" / "pipeline.py"
     found = subprocess.run(
-        [sys.executable, str(program)],
+        [sys.executable, str(program), "--output", str(tmp_path)],
         env=environment(ONEFLOW_CPU_DEVICES="2"),
         cwd=tmp_path,
         capture_output=True,

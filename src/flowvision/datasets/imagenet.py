@@ -49,6 +49,12 @@ class ImageNet(datasets.ImageNet):
     Raises:
         ValueError: an unknown `split`.
         RuntimeError: files are missing or damaged; says where to get them.
+
+    Example:
+        >>> from flowvision.datasets import ImageNet
+        >>> dataset = ImageNet("data", split="val")
+        >>> dataset.wnids
+        ['n01440764', 'n01443537']
     """
 
     def __init__(

@@ -41,6 +41,11 @@ class LSUNClass(VisionDataset):
 
     Raises:
         RuntimeError: the database, or the package lmdb, is missing.
+
+    Example:
+        >>> from flowvision.datasets import LSUNClass
+        >>> dataset = LSUNClass("data/tower_val_lmdb")
+        >>> image, _ = dataset[0]
     """
 
     def __init__(
@@ -79,6 +84,12 @@ class LSUN(VisionDataset):
     Raises:
         ValueError: there is no such class.
         RuntimeError: a database, or the package lmdb, is missing.
+
+    Example:
+        >>> from flowvision.datasets import LSUN
+        >>> dataset = LSUN("data", classes=["bedroom_val", "tower_val"])
+        >>> dataset[2][1]  # the first image of the second class
+        1
     """
 
     def __init__(

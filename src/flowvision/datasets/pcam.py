@@ -41,6 +41,13 @@ class PCAM(SplitImageDataset):
     Raises:
         ValueError: an unknown `split`.
         RuntimeError: files, or the package h5py, are missing.
+
+    Example:
+        >>> from flowvision.datasets import PCAM
+        >>> dataset = PCAM("data", split="val")
+        >>> image, target = dataset[0]
+        >>> image.size, target
+        ((96, 96), 0)
     """
 
     splits = ("train", "val", "test")

@@ -73,7 +73,7 @@ def str_to_pil_interp(mode_str: str) -> Any:
 
 
 def scale(*args: Any, **kwargs: Any) -> Any:
-    """Resize an image: the earlier name of `resize`."""
+    """Resize an image: an earlier name; see `flowvision.transforms.functional.resize`."""
     warnings.warn("transforms.functional.scale is now resize", DeprecationWarning, stacklevel=2)
     return resize(*args, **kwargs)
 

@@ -200,7 +200,16 @@ def get_autocast_dtype(device_type: str) -> DType:
 
 
 def set_autocast_dtype(device_type: str, dtype: DType) -> None:
-    """Set the half precision that `autocast` takes on a type of devices if it is given none."""
+    """Set the half precision that `autocast` takes on a type of devices if it is given none.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.set_autocast_dtype("cpu", flow.float16)
+        >>> flow.get_autocast_cpu_dtype()
+        oneflow.float16
+        >>> flow.set_autocast_cpu_dtype(flow.bfloat16)
+        >>> flow.set_autocast_gpu_dtype(flow.get_autocast_gpu_dtype())
+    """
     _STATE.defaults[_known_type(device_type)] = dtype
 
 
@@ -237,7 +246,16 @@ def is_autocast_cache_enabled() -> bool:
 
 
 def set_autocast_cache_enabled(enabled: bool) -> None:
-    """Accepted for PyTorch's sake; the compiler casts each weight once anyway."""
+    """Accepted for PyTorch's sake; the compiler casts each weight once anyway.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.set_autocast_cache_enabled(False)
+        >>> flow.is_autocast_cache_enabled()
+        False
+        >>> flow.set_autocast_cache_enabled(True)
+        >>> flow.clear_autocast_cache()
+    """
     _STATE.cached = bool(enabled)
 
 

@@ -40,6 +40,12 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> T
 
     Raises:
         BufferError: `copy` is False, and `x` must be copied.
+
+    Example:
+        >>> import numpy as np
+        >>> import oneflow as flow
+        >>> flow.array_api.from_dlpack(np.arange(3))
+        tensor([0, 1, 2], dtype=oneflow.int64)
     """
     if isinstance(x, Tensor):
         try:
@@ -74,12 +80,24 @@ def arange(
 def empty(
     shape: int | tuple[int, ...], *, dtype: DType | None = None, device: Any = None
 ) -> Tensor:
-    """Return an array whose values do not matter."""
+    """Return an array whose values do not matter.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.array_api.empty((2, 3)).shape
+        oneflow.Size([2, 3])
+    """
     return make.empty(shape, dtype=dtype, device=device)
 
 
 def empty_like(x: Tensor, /, *, dtype: DType | None = None, device: Any = None) -> Tensor:
-    """Return an array of the shape of `x` whose values do not matter."""
+    """Return an array of the shape of `x` whose values do not matter.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.array_api.empty_like(flow.ones(2, 3), dtype=flow.int64).dtype
+        oneflow.int64
+    """
     return make.empty_like(x, dtype=dtype, device=device)
 
 
@@ -92,7 +110,14 @@ def eye(
     dtype: DType | None = None,
     device: Any = None,
 ) -> Tensor:
-    """Return a matrix with ones on its `k`-th diagonal, counted upwards from the main one."""
+    """Return a matrix with ones on its `k`-th diagonal, counted upwards from the main one.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.array_api.eye(2, 3, k=1)
+        tensor([[0., 1., 0.],
+                [0., 0., 1.]], dtype=oneflow.float32)
+    """
     columns = n_rows if n_cols is None else n_cols
     matrix = np.eye(n_rows, columns, k)
     return from_data.as_tensor(matrix, dtype=dtype or get_default_dtype(), device=device)
@@ -105,14 +130,26 @@ def full(
     dtype: DType | None = None,
     device: Any = None,
 ) -> Tensor:
-    """Return an array that holds one number everywhere; it decides the dtype if none is given."""
+    """Return an array that holds one number everywhere; it decides the dtype if none is given.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.array_api.full((2,), 3)
+        tensor([3, 3], dtype=oneflow.int64)
+    """
     return make.full(shape, fill_value, dtype=dtype, device=device)
 
 
 def full_like(
     x: Tensor, /, fill_value: complex, *, dtype: DType | None = None, device: Any = None
 ) -> Tensor:
-    """Return an array of the shape of `x` that holds one number everywhere."""
+    """Return an array of the shape of `x` that holds one number everywhere.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.array_api.full_like(flow.ones(2), 0.5)
+        tensor([0.5000, 0.5000], dtype=oneflow.float32)
+    """
     return make.full_like(x, fill_value, dtype=dtype, device=device)
 
 
@@ -151,37 +188,81 @@ def meshgrid(*arrays: Tensor, indexing: str = "xy") -> list[Tensor]:
     Args:
         arrays: the coordinates of each axis, of one dimension and dtype.
         indexing: ``"xy"`` for the second array's axis first, as in pictures, or ``"ij"``.
+
+    Example:
+        >>> import oneflow as flow
+        >>> x, y = flow.array_api.meshgrid(flow.arange(2), flow.arange(3))
+        >>> x.shape, y[:, 0]
+        (oneflow.Size([3, 2]), tensor([0, 1, 2], dtype=oneflow.int64))
     """
     return list(stack.meshgrid(*arrays, indexing=indexing)) if arrays else []
 
 
 def ones(shape: int | tuple[int, ...], *, dtype: DType | None = None, device: Any = None) -> Tensor:
-    """Return an array of ones."""
+    """Return an array of ones.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.array_api.ones((2,), dtype=flow.uint8)
+        tensor([1, 1], dtype=oneflow.uint8)
+    """
     return make.ones(shape, dtype=dtype, device=device)
 
 
 def ones_like(x: Tensor, /, *, dtype: DType | None = None, device: Any = None) -> Tensor:
-    """Return an array of ones of the shape of `x`."""
+    """Return an array of ones of the shape of `x`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.array_api.ones_like(flow.arange(2))
+        tensor([1, 1], dtype=oneflow.int64)
+    """
     return make.ones_like(x, dtype=dtype, device=device)
 
 
 def tril(x: Tensor, /, *, k: int = 0) -> Tensor:
-    """Return matrices with zeros above the `k`-th diagonal."""
+    """Return matrices with zeros above the `k`-th diagonal.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.array_api.tril(flow.ones(2, 2))
+        tensor([[1., 0.],
+                [1., 1.]], dtype=oneflow.float32)
+    """
     return rearrange.tril(x, k)
 
 
 def triu(x: Tensor, /, *, k: int = 0) -> Tensor:
-    """Return matrices with zeros below the `k`-th diagonal."""
+    """Return matrices with zeros below the `k`-th diagonal.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.array_api.triu(flow.ones(2, 2), k=1)
+        tensor([[0., 1.],
+                [0., 0.]], dtype=oneflow.float32)
+    """
     return rearrange.triu(x, k)
 
 
 def zeros(
     shape: int | tuple[int, ...], *, dtype: DType | None = None, device: Any = None
 ) -> Tensor:
-    """Return an array of zeros."""
+    """Return an array of zeros.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.array_api.zeros(2)
+        tensor([0., 0.], dtype=oneflow.float32)
+    """
     return make.zeros(shape, dtype=dtype, device=device)
 
 
 def zeros_like(x: Tensor, /, *, dtype: DType | None = None, device: Any = None) -> Tensor:
-    """Return an array of zeros of the shape of `x`."""
+    """Return an array of zeros of the shape of `x`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.array_api.zeros_like(flow.ones(2), dtype=flow.bool)
+        tensor([False, False], dtype=oneflow.bool)
+    """
     return make.zeros_like(x, dtype=dtype, device=device)

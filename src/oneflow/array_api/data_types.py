@@ -37,6 +37,11 @@ def astype(x: Tensor, dtype: DType, /, *, copy: bool = True, device: Any = None)
 
     Raises:
         TypeError: a complex array as a real one; take its `real` or `imag`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.array_api.astype(flow.tensor([1.5, -1.5]), flow.int32)
+        tensor([ 1, -1], dtype=oneflow.int32)
     """
     if x.dtype.is_complex and not dtype.is_complex:
         raise TypeError(f"astype(): {x.dtype!r} has no meaning as {dtype!r}; take `real` or `imag`")
@@ -45,7 +50,13 @@ def astype(x: Tensor, dtype: DType, /, *, copy: bool = True, device: Any = None)
 
 
 def broadcast_arrays(*arrays: Tensor) -> list[Tensor]:
-    """Return the arrays, expanded to their common shape."""
+    """Return the arrays, expanded to their common shape.
+
+    Example:
+        >>> import oneflow as flow
+        >>> [x.shape for x in flow.array_api.broadcast_arrays(flow.ones(2, 1), flow.ones(3))]
+        [oneflow.Size([2, 3]), oneflow.Size([2, 3])]
+    """
     return list(broadcast_tensors(*arrays)) if arrays else []
 
 
@@ -66,14 +77,26 @@ def can_cast(from_: DType | Tensor, to: DType, /) -> bool:
 
 
 def finfo(type: DType | Tensor, /) -> FloatLimits:
-    """Return the limits of a floating point dtype, or of the parts of a complex one."""
+    """Return the limits of a floating point dtype, or of the parts of a complex one.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.array_api.finfo(flow.complex128).bits
+        64
+    """
     dtype = real_dtype(_dtype_of(type))
     found = limits.finfo(dtype)
     return FloatLimits(found.bits, found.eps, found.max, found.min, found.smallest_normal, dtype)
 
 
 def iinfo(type: DType | Tensor, /) -> IntegerLimits:
-    """Return the limits of an integer dtype."""
+    """Return the limits of an integer dtype.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.array_api.iinfo(flow.int8).max
+        127
+    """
     dtype = _dtype_of(type)
     found = limits.iinfo(dtype)
     return IntegerLimits(found.bits, found.max, found.min, dtype)

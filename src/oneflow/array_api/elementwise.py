@@ -65,7 +65,13 @@ subtract = _of_two(arithmetic.sub)
 def clip(
     x: Tensor, /, min: Tensor | float | None = None, max: Tensor | float | None = None
 ) -> Tensor:
-    """Return `x`, no number of it less than `min` or greater than `max`; its dtype stays."""
+    """Return `x`, no number of it less than `min` or greater than `max`; its dtype stays.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.array_api.clip(flow.tensor([-2, 0, 9]), 0, 5)
+        tensor([0, 0, 5], dtype=oneflow.int64)
+    """
     bounds = [each.to(x.dtype) if isinstance(each, Tensor) else each for each in (min, max)]
     if bounds == [None, None]:
         return x.clone()
@@ -73,7 +79,13 @@ def clip(
 
 
 def remainder(x1: Tensor | float, x2: Tensor | float, /) -> Tensor:
-    """Return what is left of `x1` after division by `x2`, with the sign of `x2`; so has 0."""
+    """Return what is left of `x1` after division by `x2`, with the sign of `x2`; so has 0.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.array_api.remainder(flow.tensor([5, -5]), 3)
+        tensor([2, 1], dtype=oneflow.int64)
+    """
     numerator, denominator = promoted(x1, x2)
     result = division.remainder(numerator, denominator)
     if not result.is_floating_point():
@@ -82,13 +94,25 @@ def remainder(x1: Tensor | float, x2: Tensor | float, /) -> Tensor:
 
 
 def round(x: Tensor, /) -> Tensor:
-    """Return the nearest integers, halves to even; of complex numbers part by part."""
+    """Return the nearest integers, halves to even; of complex numbers part by part.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.array_api.round(flow.tensor([0.5, 1.5, -0.7]))
+        tensor([ 0.,  2., -1.], dtype=oneflow.float32)
+    """
     if not x.dtype.is_complex:
         return rounding.round_(x)
     return strided_views.view_as_complex(rounding.round_(strided_views.view_as_real(x)))
 
 
 def sign(x: Tensor, /) -> Tensor:
-    """Return the signs: -1, 0, 1 or not-a-number, and ``x / abs(x)`` for complex numbers."""
+    """Return the signs: -1, 0, 1 or not-a-number, and ``x / abs(x)`` for complex numbers.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.array_api.sign(flow.tensor([-2.0, 0.0, float("nan")]))
+        tensor([-1.,  0., nan], dtype=oneflow.float32)
+    """
     signs = rounding.sgn(x)
     return clamp.where(logic.isnan(x), x, signs) if x.is_floating_point() else signs

@@ -13,49 +13,103 @@ Axes = int | tuple[int, ...] | None
 
 
 def all(x: Tensor, /, *, axis: Axes = None, keepdims: bool = False) -> Tensor:
-    """Return True where every element is not 0."""
+    """Return True where every element is not 0.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.array_api.all(flow.tensor([[1, 2], [0, 3]]), axis=1)
+        tensor([ True, False], dtype=oneflow.bool)
+    """
     return sums.all_(x != 0, axis, keepdims)
 
 
 def any(x: Tensor, /, *, axis: Axes = None, keepdims: bool = False) -> Tensor:
-    """Return True where an element is not 0."""
+    """Return True where an element is not 0.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.array_api.any(flow.tensor([0.0, 2.0]))
+        tensor(True, dtype=oneflow.bool)
+    """
     return sums.any_(x != 0, axis, keepdims)
 
 
 def argmax(x: Tensor, /, *, axis: int | None = None, keepdims: bool = False) -> Tensor:
-    """Return the first place of the greatest element."""
+    """Return the first place of the greatest element.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.array_api.argmax(flow.tensor([1, 3, 3]))
+        tensor(1, dtype=oneflow.int64)
+    """
     return minmax.argmax(x, axis, keepdims)
 
 
 def argmin(x: Tensor, /, *, axis: int | None = None, keepdims: bool = False) -> Tensor:
-    """Return the first place of the least element."""
+    """Return the first place of the least element.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.array_api.argmin(flow.tensor([[2, 1], [0, 5]]), axis=1)
+        tensor([1, 0], dtype=oneflow.int64)
+    """
     return minmax.argmin(x, axis, keepdims)
 
 
 def count_nonzero(x: Tensor, /, *, axis: Axes = None, keepdims: bool = False) -> Tensor:
-    """Return how many elements are not 0."""
+    """Return how many elements are not 0.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.array_api.count_nonzero(flow.tensor([0, 4, 5]))
+        tensor(2, dtype=oneflow.int64)
+    """
     return sums.sum_(x != 0, axis, keepdims)
 
 
 def max(x: Tensor, /, *, axis: Axes = None, keepdims: bool = False) -> Tensor:
-    """Return the greatest element; not-a-number if there is one."""
+    """Return the greatest element; not-a-number if there is one.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.array_api.max(flow.tensor([[2, 1], [0, 5]]), axis=0)
+        tensor([2, 5], dtype=oneflow.int64)
+    """
     return minmax.amax(x, axis, keepdims)
 
 
 def min(x: Tensor, /, *, axis: Axes = None, keepdims: bool = False) -> Tensor:
-    """Return the least element; not-a-number if there is one."""
+    """Return the least element; not-a-number if there is one.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.array_api.min(flow.tensor([[2, 1], [0, 5]]), axis=0, keepdims=True)
+        tensor([[0, 1]], dtype=oneflow.int64)
+    """
     return minmax.amin(x, axis, keepdims)
 
 
 def mean(x: Tensor, /, *, axis: Axes = None, keepdims: bool = False) -> Tensor:
-    """Return the arithmetic mean."""
+    """Return the arithmetic mean.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.array_api.mean(flow.tensor([1.0, 2.0]))
+        tensor(1.5000, dtype=oneflow.float32)
+    """
     return x.clone() if axis == () else sums.mean(x, axis, keepdims)
 
 
 def prod(
     x: Tensor, /, *, axis: Axes = None, dtype: DType | None = None, keepdims: bool = False
 ) -> Tensor:
-    """Return the product, of small integers in 64 bits."""
+    """Return the product, of small integers in 64 bits.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.array_api.prod(flow.tensor([2, 3], dtype=flow.int8))
+        tensor(6, dtype=oneflow.int64)
+    """
     chosen = _sum_dtype(x, dtype)
     return x.to(chosen, copy=True) if axis == () else sums.prod(x, axis, keepdims, dtype=chosen)
 
@@ -76,14 +130,26 @@ def std(
 def var(
     x: Tensor, /, *, axis: Axes = None, correction: float = 0.0, keepdims: bool = False
 ) -> Tensor:
-    """Return the variance over `correction` elements fewer than there are."""
+    """Return the variance over `correction` elements fewer than there are.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.array_api.var(flow.tensor([1.0, 3.0]), correction=1)
+        tensor(2., dtype=oneflow.float32)
+    """
     return statistics.var(x, axis, keepdim=keepdims, correction=correction)
 
 
 def sum(
     x: Tensor, /, *, axis: Axes = None, dtype: DType | None = None, keepdims: bool = False
 ) -> Tensor:
-    """Return the sum, of small integers in 64 bits."""
+    """Return the sum, of small integers in 64 bits.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.array_api.sum(flow.tensor([100, 100], dtype=flow.uint8))
+        tensor(200, dtype=oneflow.uint64)
+    """
     chosen = _sum_dtype(x, dtype)
     return x.to(chosen, copy=True) if axis == () else sums.sum_(x, axis, keepdims, dtype=chosen)
 
@@ -103,6 +169,11 @@ def cumulative_sum(
         axis: along it.
         dtype: default that of `x`, of small integers 64 bits.
         include_initial: begin with the 0 of no element.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.array_api.cumulative_sum(flow.tensor([1, 2, 3]), include_initial=True)
+        tensor([0, 1, 3, 6], dtype=oneflow.int64)
     """
     return _cumulative(cumulative.cumsum, 0, x, axis, dtype, include_initial)
 
@@ -122,6 +193,11 @@ def cumulative_prod(
         axis: along it.
         dtype: default that of `x`, of small integers 64 bits.
         include_initial: begin with the 1 of no element.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.array_api.cumulative_prod(flow.tensor([1, 2, 3]))
+        tensor([1, 2, 6], dtype=oneflow.int64)
     """
     return _cumulative(cumulative.cumprod, 1, x, axis, dtype, include_initial)
 
@@ -135,7 +211,13 @@ def diff(
     prepend: Tensor | None = None,
     append: Tensor | None = None,
 ) -> Tensor:
-    """Return the differences of neighbours along `axis`, `n` times."""
+    """Return the differences of neighbours along `axis`, `n` times.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.array_api.diff(flow.tensor([1, 4, 9]))
+        tensor([3, 5], dtype=oneflow.int64)
+    """
     return cumulative.diff(x, n, axis, prepend, append)
 
 

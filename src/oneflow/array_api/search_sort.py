@@ -37,7 +37,13 @@ class UniqueInverse(NamedTuple):
 def argsort(
     x: Tensor, /, *, axis: int = -1, descending: bool = False, stable: bool = True
 ) -> Tensor:
-    """Return the places of the elements in order."""
+    """Return the places of the elements in order.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.array_api.argsort(flow.tensor([3, 1, 2]))
+        tensor([1, 2, 0], dtype=oneflow.int64)
+    """
     return search.argsort(x, axis, descending, stable)
 
 
@@ -57,6 +63,11 @@ def nonzero(x: Tensor, /) -> tuple[Tensor, ...]:
 
     Raises:
         ValueError: `x` has no dimensions.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.array_api.nonzero(flow.tensor([[0, 7], [8, 0]]))
+        (tensor([0, 1], dtype=oneflow.int64), tensor([1, 0], dtype=oneflow.int64))
     """
     if not x.ndim:
         raise ValueError("nonzero(): an array without dimensions has no places")
@@ -68,6 +79,11 @@ def take(x: Tensor, indices: Tensor, /, *, axis: int | None = None) -> Tensor:
 
     Raises:
         ValueError: no axis of an array of several is named.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.array_api.take(flow.tensor([5, 6, 7]), flow.tensor([2, -3]))
+        tensor([7, 5], dtype=oneflow.int64)
     """
     if axis is None and x.ndim != 1:
         raise ValueError(f"take(): name an `axis` of {tuple(x.shape)}")
@@ -79,25 +95,52 @@ def take(x: Tensor, indices: Tensor, /, *, axis: int | None = None) -> Tensor:
 
 
 def take_along_axis(x: Tensor, indices: Tensor, /, *, axis: int = -1) -> Tensor:
-    """Return the elements at places along `axis`, those of each line its own."""
+    """Return the elements at places along `axis`, those of each line its own.
+
+    Example:
+        >>> import oneflow as flow
+        >>> x = flow.tensor([[3, 1], [2, 4]])
+        >>> flow.array_api.take_along_axis(x, flow.array_api.argsort(x))
+        tensor([[1, 3],
+                [2, 4]], dtype=oneflow.int64)
+    """
     return gather.take_along_dim(x, indices, axis)
 
 
 def where(condition: Tensor, x1: Tensor | complex, x2: Tensor | complex, /) -> Tensor:
-    """Return `x1` where the condition holds and `x2` elsewhere."""
+    """Return `x1` where the condition holds and `x2` elsewhere.
+
+    Example:
+        >>> import oneflow as flow
+        >>> x = flow.tensor([-1.0, 2.0])
+        >>> flow.array_api.where(x > 0, x, 0)
+        tensor([0., 2.], dtype=oneflow.float32)
+    """
     return clamp.where(condition, *promoted(x1, x2))
 
 
 def searchsorted(
     x1: Tensor, x2: Tensor | float, /, *, side: str = "left", sorter: Tensor | None = None
 ) -> Tensor:
-    """Return the places at which `x2` belongs in the sorted vector `x1`."""
+    """Return the places at which `x2` belongs in the sorted vector `x1`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.array_api.searchsorted(flow.tensor([1, 3, 5]), flow.tensor([3, 4]))
+        tensor([1, 2], dtype=oneflow.int64)
+    """
     edges, numbers = promoted(x1, x2)
     return search.searchsorted(edges, numbers, side=side, sorter=sorter)
 
 
 def isin(x1: Tensor | int, x2: Tensor | int, /, *, invert: bool = False) -> Tensor:
-    """Return True where an element of `x1` is one of `x2`, or none of them if `invert`."""
+    """Return True where an element of `x1` is one of `x2`, or none of them if `invert`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.array_api.isin(flow.tensor([1, 2, 3]), flow.tensor([3, 4]))
+        tensor([False, False,  True], dtype=oneflow.bool)
+    """
     return search.isin(*promoted(x1, x2), invert=invert)
 
 
@@ -116,16 +159,34 @@ def unique_all(x: Tensor, /) -> UniqueAll:
 
 
 def unique_counts(x: Tensor, /) -> UniqueCounts:
-    """Return the values of `x` in order, and how often each is there."""
+    """Return the values of `x` in order, and how often each is there.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.array_api.unique_counts(flow.tensor([5, 3, 5])).counts
+        tensor([1, 2], dtype=oneflow.int64)
+    """
     return UniqueCounts(*search.unique(x, return_counts=True))
 
 
 def unique_inverse(x: Tensor, /) -> UniqueInverse:
-    """Return the values of `x` in order, and the place of each element's value among them."""
+    """Return the values of `x` in order, and the place of each element's value among them.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.array_api.unique_inverse(flow.tensor([5, 3, 5])).inverse_indices
+        tensor([1, 0, 1], dtype=oneflow.int64)
+    """
     values, inverse = search.unique(x, return_inverse=True)
     return UniqueInverse(values, inverse.reshape(x.shape))
 
 
 def unique_values(x: Tensor, /) -> Tensor:
-    """Return the values of `x` in order, each once."""
+    """Return the values of `x` in order, each once.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.array_api.unique_values(flow.tensor([5, 3, 5]))
+        tensor([3, 5], dtype=oneflow.int64)
+    """
     return search.unique(x)

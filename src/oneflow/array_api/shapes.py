@@ -11,7 +11,13 @@ from oneflow.tensor.tensor import Tensor
 
 
 def concat(arrays: Sequence[Tensor], /, *, axis: int | None = 0) -> Tensor:
-    """Return the arrays one after another along `axis`; flattened ones if it is None."""
+    """Return the arrays one after another along `axis`; flattened ones if it is None.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.array_api.concat([flow.tensor([1]), flow.tensor([2.5])])
+        tensor([1.0000, 2.5000], dtype=oneflow.float32)
+    """
     dtype = result_type(*arrays)
     parts = [cast_to(each, dtype) for each in arrays]
     if axis is None:
@@ -20,7 +26,13 @@ def concat(arrays: Sequence[Tensor], /, *, axis: int | None = 0) -> Tensor:
 
 
 def flip(x: Tensor, /, *, axis: int | tuple[int, ...] | None = None) -> Tensor:
-    """Return `x` with the order along the axes, or all of them, reversed."""
+    """Return `x` with the order along the axes, or all of them, reversed.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.array_api.flip(flow.tensor([1, 2, 3]))
+        tensor([3, 2, 1], dtype=oneflow.int64)
+    """
     axes = tuple(range(x.ndim)) if axis is None else axis
     return rearrange.flip(x, axes)
 
@@ -37,7 +49,13 @@ def permute_dims(x: Tensor, /, axes: tuple[int, ...]) -> Tensor:
 
 
 def repeat(x: Tensor, repeats: int | Tensor, /, *, axis: int | None = None) -> Tensor:
-    """Return `x` with each element along `axis` repeated; of the flattened array if it is None."""
+    """Return `x` with each element along `axis` repeated; of the flattened array if it is None.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.array_api.repeat(flow.tensor([1, 2]), 2)
+        tensor([1, 1, 2, 2], dtype=oneflow.int64)
+    """
     return rearrange.repeat_interleave(x, repeats, axis)
 
 
@@ -46,6 +64,12 @@ def reshape(x: Tensor, /, shape: tuple[int, ...], *, copy: bool | None = None) -
 
     Raises:
         ValueError: `copy` is False, and the strides of `x` need one.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.array_api.reshape(flow.arange(4), (2, 2))
+        tensor([[0, 1],
+                [2, 3]], dtype=oneflow.int64)
     """
     if copy:
         return shapes.reshape(x.clone(), shape)
@@ -60,7 +84,13 @@ def reshape(x: Tensor, /, shape: tuple[int, ...], *, copy: bool | None = None) -
 def roll(
     x: Tensor, /, shift: int | tuple[int, ...], *, axis: int | tuple[int, ...] | None = None
 ) -> Tensor:
-    """Return `x` shifted along the axes, what falls off put in at the other end."""
+    """Return `x` shifted along the axes, what falls off put in at the other end.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.array_api.roll(flow.arange(4), 1)
+        tensor([3, 0, 1, 2], dtype=oneflow.int64)
+    """
     return rearrange.roll(x, shift, axis)
 
 
@@ -69,6 +99,11 @@ def squeeze(x: Tensor, /, axis: int | tuple[int, ...]) -> Tensor:
 
     Raises:
         ValueError: one of them has another size than 1.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.array_api.squeeze(flow.ones(1, 3, 1), 0).shape
+        oneflow.Size([3, 1])
     """
     axes = (axis,) if isinstance(axis, int) else axis
     for each in axes:
@@ -78,10 +113,23 @@ def squeeze(x: Tensor, /, axis: int | tuple[int, ...]) -> Tensor:
 
 
 def stack(arrays: Sequence[Tensor], /, *, axis: int = 0) -> Tensor:
-    """Return the arrays side by side along a new axis."""
+    """Return the arrays side by side along a new axis.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.array_api.stack([flow.tensor([1, 2]), flow.tensor([3, 4])])
+        tensor([[1, 2],
+                [3, 4]], dtype=oneflow.int64)
+    """
     return joining.stack(promoted(*arrays), axis)
 
 
 def unstack(x: Tensor, /, *, axis: int = 0) -> tuple[Tensor, ...]:
-    """Return the parts of `x` along an axis, without that axis."""
+    """Return the parts of `x` along an axis, without that axis.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.array_api.unstack(flow.tensor([[1, 2], [3, 4]]))
+        (tensor([1, 2], dtype=oneflow.int64), tensor([3, 4], dtype=oneflow.int64))
+    """
     return joining.unbind(x, axis)

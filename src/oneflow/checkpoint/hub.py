@@ -49,6 +49,18 @@ def list(
     Raises:
         ConnectionError: it cannot be downloaded.
         ValueError: no such form of a name.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> import oneflow as flow
+        >>> cache = flow.hub.get_dir()
+        >>> flow.hub.set_dir(tempfile.mkdtemp())
+        >>> repository = pathlib.Path(flow.hub.get_dir(), "owner_networks_main")  # is downloaded
+        >>> repository.mkdir()
+        >>> count = (repository / "hubconf.py").write_text("def three(): return 3")
+        >>> flow.hub.list("owner/networks", trust_repo=True)
+        ['three']
+        >>> flow.hub.set_dir(cache)
     """
     with _hubconf(_github_folder(github, force_reload, trust_repo)) as module:
         return [name for name in vars(module) if _is_entry_point(module, name)]
@@ -61,7 +73,21 @@ def help(
     skip_validation: bool = False,
     trust_repo: bool | str | None = None,
 ) -> str | None:
-    """Return the docstring of an entry point; arguments as in `list` and `load`."""
+    r"""Return the docstring of an entry point; arguments as in `list` and `load`.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> import oneflow as flow
+        >>> cache = flow.hub.get_dir()
+        >>> flow.hub.set_dir(tempfile.mkdtemp())
+        >>> repository = pathlib.Path(flow.hub.get_dir(), "owner_networks_main")  # is downloaded
+        >>> repository.mkdir()
+        >>> code = "def three():\n    'Return three.'\n    return 3"
+        >>> count = (repository / "hubconf.py").write_text(code)
+        >>> flow.hub.help("owner/networks", "three", trust_repo=True)
+        'Return three.'
+        >>> flow.hub.set_dir(cache)
+    """
     with _hubconf(_github_folder(github, force_reload, trust_repo)) as module:
         return _entry_point(module, model).__doc__
 

@@ -39,6 +39,17 @@ def load_mnist(
         ConnectionError: the file cannot be downloaded.
         RuntimeError: it has another SHA-256.
         ValueError: the format is another one.
+
+    Example:
+        >>> import tempfile
+        >>> import numpy as np
+        >>> import oneflow as flow
+        >>> folder, images, labels = tempfile.mkdtemp(), np.zeros((200, 28, 28)), np.zeros(200)
+        >>> parts = {"x_train": images, "y_train": labels, "x_test": images, "y_test": labels}
+        >>> np.savez(f"{folder}/mnist.npz", **parts)  # it is downloaded if it is not there
+        >>> (images, labels), test = flow.data.load_mnist(out_dir=folder)
+        >>> images.shape, labels.shape
+        ((2, 100, 1, 28, 28), (2, 100))
     """
     if data_format not in ("NCHW", "NHWC"):
         raise ValueError(f"`data_format` must be 'NCHW' or 'NHWC', got {data_format!r}")

@@ -96,6 +96,12 @@ class ListNumpyPlaceholder(Placeholder):
     """An argument that is a list of arrays, one for each replica of a job in mirrored view.
 
     The first size of an array may be smaller than that of the placeholder.
+
+    Example:
+        >>> import oneflow as flow
+        >>> import oneflow.typing as tp
+        >>> tp.ListNumpy.Placeholder((8, 3), dtype=flow.int32)
+        ListNumpyPlaceholder(shape=(8, 3), dtype=oneflow.int32)
     """
 
     is_list = True
@@ -130,19 +136,59 @@ class ListListNumpyPlaceholder(ListNumpyPlaceholder):
 
 
 class Numpy:
-    """A NumPy array. `Numpy.Placeholder(shape, dtype)` annotates arguments, `Numpy` results."""
+    """A NumPy array. `Numpy.Placeholder(shape, dtype)` annotates arguments, `Numpy` results.
+
+    Example:
+        >>> import numpy as np
+        >>> import oneflow as flow
+        >>> import oneflow.typing as tp
+        >>> @flow.global_function()
+        ... def doubled(x: tp.Numpy.Placeholder((2,))) -> tp.Numpy:
+        ...     return 2 * x
+        >>> doubled(np.float32([1, 2]))
+        array([2., 4.], dtype=float32)
+        >>> flow.clear_default_session()
+    """
 
     Placeholder = NumpyPlaceholder
 
 
 class ListNumpy:
-    """A list of NumPy arrays, one for each replica of a job in mirrored view."""
+    """A list of NumPy arrays, one for each replica of a job in mirrored view.
+
+    Example:
+        >>> import numpy as np
+        >>> import oneflow as flow
+        >>> import oneflow.typing as tp
+        >>> config = flow.FunctionConfig()
+        >>> config.default_logical_view(flow.scope.mirrored_view())
+        >>> @flow.global_function(function_config=config)
+        ... def doubled(x: tp.ListNumpy.Placeholder((2,))) -> tp.ListNumpy:
+        ...     return 2 * x
+        >>> doubled([np.float32([1, 2])])
+        [array([2., 4.], dtype=float32)]
+        >>> flow.clear_default_session()
+    """
 
     Placeholder = ListNumpyPlaceholder
 
 
 class ListListNumpy:
-    """A list of lists of NumPy arrays, one list for each replica of a job in mirrored view."""
+    """A list of lists of NumPy arrays, one list for each replica of a job in mirrored view.
+
+    Example:
+        >>> import numpy as np
+        >>> import oneflow as flow
+        >>> import oneflow.typing as tp
+        >>> config = flow.FunctionConfig()
+        >>> config.default_logical_view(flow.scope.mirrored_view())
+        >>> @flow.global_function(function_config=config)
+        ... def doubled(x: tp.ListListNumpy.Placeholder((2,))) -> tp.ListListNumpy:
+        ...     return 2 * x
+        >>> doubled([[np.float32([1, 2])]])
+        [[array([2., 4.], dtype=float32)]]
+        >>> flow.clear_default_session()
+    """
 
     Placeholder = ListListNumpyPlaceholder
 
@@ -160,6 +206,17 @@ class Callback:
 
     Calling the job runs it and returns an object that takes the function. A function can be added
     until the object is dropped.
+
+    Example:
+        >>> import numpy as np
+        >>> import oneflow as flow
+        >>> import oneflow.typing as tp
+        >>> @flow.global_function()
+        ... def doubled(x: tp.Numpy.Placeholder((2,))) -> tp.Callback[tp.Numpy]:
+        ...     return 2 * x
+        >>> doubled(np.float32([1, 2]))(lambda result: print(result))
+        [2. 4.]
+        >>> flow.clear_default_session()
     """
 
     def __class_getitem__(cls, content: Any) -> ResultOf:
@@ -167,7 +224,19 @@ class Callback:
 
 
 class Bundle:
-    """A nested structure of lists, tuples and dicts: `Bundle[Numpy]`."""
+    """A nested structure of lists, tuples and dicts: `Bundle[Numpy]`.
+
+    Example:
+        >>> import numpy as np
+        >>> import oneflow as flow
+        >>> import oneflow.typing as tp
+        >>> @flow.global_function()
+        ... def both(x: tp.Numpy.Placeholder((2,))) -> tp.Bundle[tp.Numpy]:
+        ...     return {"sum": x.sum(), "parts": [x, 2 * x]}
+        >>> both(np.float32([1, 2]))["parts"][1]
+        array([2., 4.], dtype=float32)
+        >>> flow.clear_default_session()
+    """
 
     def __class_getitem__(cls, content: Any) -> ResultOf:
         return ResultOf(cls, content)

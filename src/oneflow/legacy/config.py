@@ -102,6 +102,13 @@ def load_library(val: str) -> None:
 
     Raises:
         NotImplementedError: always; operators are written in Python, see `oneflow.user_op_builder`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.config.load_library("operators.so")
+        Traceback (most recent call last):
+            ...
+        NotImplementedError: cannot load operators.so: operators of OneFlow's C++ runt...
     """
     raise NotImplementedError(
         f"cannot load {val}: operators of OneFlow's C++ runtime do not run on XLA; register a "
@@ -110,7 +117,13 @@ def load_library(val: str) -> None:
 
 
 def legacy_model_io_enabled() -> bool:
-    """Return False: variables are saved in one format."""
+    """Return False: variables are saved in one format.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.config.legacy_model_io_enabled()
+        False
+    """
     return False
 
 

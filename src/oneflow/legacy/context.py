@@ -153,7 +153,19 @@ def placement_scope(placement: Placement) -> Iterator[None]:
 
 @contextlib.contextmanager
 def namespace(name: str) -> Iterator[None]:
-    """Begin the names of variables with `name` and a hyphen."""
+    """Begin the names of variables with `name` and a hyphen.
+
+    Example:
+        >>> import oneflow as flow
+        >>> import oneflow.typing as tp
+        >>> @flow.global_function()
+        ... def job(x: tp.Numpy.Placeholder((2,))) -> tp.Numpy:
+        ...     with flow.scope.namespace("encoder"):
+        ...         return x * flow.get_variable("scale", (2,))
+        >>> flow.experimental.get_job_set().job[-1].job_conf.variables
+        ('encoder-scale',)
+        >>> flow.clear_default_session()
+    """
     if not isinstance(name, str) or not name:
         raise ValueError(f"the name of a namespace is a string that is not empty, got {name!r}")
     token = _namespace.set((*_namespace.get(), name))

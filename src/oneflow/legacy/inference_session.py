@@ -21,7 +21,13 @@ from oneflow.legacy.saved_model import META_FILE
 
 
 class ModelVersionPolicy(enum.Enum):
-    """The version of a saved model to load where no number is given."""
+    """The version of a saved model to load where no number is given.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.saved_model.ModelVersionPolicy.LATEST.name
+        'LATEST'
+    """
 
     LATEST = 1
 
@@ -34,6 +40,11 @@ class SessionOption:
         device_tag: accepted; a program runs on the kind of device it was saved for.
         device_num: the number of devices, which is 1.
         is_mirrored_view: accepted; programs are saved with their view.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.saved_model.SessionOption(device_tag="cpu").device_num
+        1
     """
 
     device_tag: str = "gpu"
@@ -64,6 +75,24 @@ class InferenceSession:
 
     Raises:
         NotImplementedError: `option` asks for several devices.
+
+    Example:
+        >>> import tempfile
+        >>> import numpy as np
+        >>> import oneflow as flow
+        >>> import oneflow.typing as tp
+        >>> @flow.global_function()
+        ... def doubled(x: tp.Numpy.Placeholder((2,))) -> tp.Numpy:
+        ...     return 2 * x
+        >>> folder = tempfile.mkdtemp()
+        >>> builder = flow.saved_model.ModelBuilder(folder)
+        >>> _ = builder.AddFunction(doubled)
+        >>> builder.Save()
+        >>> with flow.saved_model.InferenceSession() as session:
+        ...     session.load_saved_model(folder)
+        ...     session.list_jobs(), session.run("doubled", x=np.float32([1, 2]))
+        (['doubled'], {'output_0': array([2., 4.], dtype=float32)})
+        >>> flow.clear_default_session()
     """
 
     class SessionStatus(enum.Enum):

@@ -31,36 +31,74 @@ def constant_initializer(value: float = 0, dtype: DType | None = None) -> Initia
 
 
 def empty_initializer(dtype: DType | None = None) -> Initializer:
-    """Every element is left as it is, which is 0 in a new variable."""
+    """Every element is left as it is, which is 0 in a new variable.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.empty_initializer()(flow.zeros(2))
+        tensor([0., 0.], dtype=oneflow.float32)
+    """
     return lambda tensor: tensor
 
 
 def zeros_initializer(dtype: DType | None = None) -> Initializer:
-    """Every element is 0."""
+    """Every element is 0.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.zeros_initializer()(flow.empty(2))
+        tensor([0., 0.], dtype=oneflow.float32)
+    """
     return constant_initializer(0)
 
 
 def ones_initializer(dtype: DType | None = None) -> Initializer:
-    """Every element is 1."""
+    """Every element is 1.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.ones_initializer()(flow.empty(2))
+        tensor([1., 1.], dtype=oneflow.float32)
+    """
     return constant_initializer(1)
 
 
 def random_uniform_initializer(
     minval: float = 0, maxval: float = 1, dtype: DType | None = None
 ) -> Initializer:
-    """Uniform numbers from `minval` to `maxval`."""
+    """Uniform numbers from `minval` to `maxval`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> weight = flow.random_uniform_initializer(1, 2)(flow.empty(100))
+        >>> bool((weight >= 1).all() and (weight < 2).all())
+        True
+    """
     return lambda tensor: init.uniform_(tensor, minval, maxval)
 
 
 def random_normal_initializer(
     mean: float = 0.0, stddev: float = 1.0, seed: int | None = None, dtype: DType | None = None
 ) -> Initializer:
-    """Normal numbers; `seed` is accepted, draws follow `oneflow.manual_seed`."""
+    """Normal numbers; `seed` is accepted, draws follow `oneflow.manual_seed`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.random_normal_initializer(mean=3, stddev=0)(flow.empty(2))
+        tensor([3., 3.], dtype=oneflow.float32)
+    """
     return lambda tensor: init.normal_(tensor, mean, stddev)
 
 
 def truncated_normal_initializer(mean: float = 0.0, stddev: float = 1.0) -> Initializer:
-    """Normal numbers, drawn again if they are more than two standard deviations off."""
+    """Normal numbers, drawn again if they are more than two standard deviations off.
+
+    Example:
+        >>> import oneflow as flow
+        >>> weight = flow.truncated_normal_initializer(1.0, 0.1)(flow.empty(100))
+        >>> bool((weight - 1).abs().max() <= 0.2)
+        True
+    """
     return lambda tensor: init.trunc_normal_(
         tensor, mean, stddev, mean - 2 * stddev, mean + 2 * stddev
     )
@@ -79,12 +117,25 @@ def truncated_normal(stddev: float = 1.0) -> Initializer:
 
 
 def xavier_uniform_initializer(data_format: str = "") -> Initializer:
-    """Uniform numbers of variance ``2 / (fan_in + fan_out)`` (Glorot and Bengio, 2010)."""
+    """Uniform numbers of variance ``2 / (fan_in + fan_out)`` (Glorot and Bengio, 2010).
+
+    Example:
+        >>> import oneflow as flow
+        >>> weight = flow.xavier_uniform_initializer()(flow.empty(3, 3))
+        >>> bool(weight.abs().max() <= 1)
+        True
+    """
     return variance_scaling_initializer(1.0, "fan_avg", "random_uniform", data_format)
 
 
 def xavier_normal_initializer(data_format: str = "") -> Initializer:
-    """Normal numbers of variance ``2 / (fan_in + fan_out)`` (Glorot and Bengio, 2010)."""
+    """Normal numbers of variance ``2 / (fan_in + fan_out)`` (Glorot and Bengio, 2010).
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.xavier_normal_initializer()(flow.empty(3, 3)).shape
+        oneflow.Size([3, 3])
+    """
     return variance_scaling_initializer(1.0, "fan_avg", "random_normal", data_format)
 
 
@@ -109,6 +160,11 @@ def kaiming_initializer(
         nonlinearity: the function after the layer, as in `oneflow.nn.init.calculate_gain`.
         negative_slope: of "leaky_relu".
         data_format: "NCHW" or "NHWC": where the channels of a convolution's weight are.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.kaiming_initializer((8, 3))(flow.empty(8, 3)).shape
+        oneflow.Size([8, 3])
     """
     gain = init.calculate_gain(nonlinearity, negative_slope)
     return variance_scaling_initializer(gain**2, mode, distribution, data_format)

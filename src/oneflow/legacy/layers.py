@@ -148,6 +148,19 @@ def conv2d(
 
     Raises:
         ValueError: the channels cannot be divided into groups.
+
+    Example:
+        >>> import numpy as np
+        >>> import oneflow as flow
+        >>> import oneflow.typing as tp
+        >>> @flow.global_function()
+        ... def job(x: tp.Numpy.Placeholder((1, 3, 8, 8))) -> tp.Numpy:
+        ...     x = flow.layers.conv2d(x, 4, 3, strides=2, padding="SAME")
+        ...     x = flow.layers.conv1d(x.flatten(2), 4, 3)
+        ...     return flow.layers.conv3d(x[..., None, None], 2)
+        >>> job(np.ones((1, 3, 8, 8), np.float32)).shape
+        (1, 2, 14, 1, 1)
+        >>> flow.clear_default_session()
     """
     count = inputs.ndim - 2
     if count not in windows.FORMATS:
@@ -294,6 +307,20 @@ def batch_normalization(
 
     Returns:
         A blob of the shape of `inputs`.
+
+    Example:
+        >>> import numpy as np
+        >>> import oneflow as flow
+        >>> import oneflow.typing as tp
+        >>> @flow.global_function()
+        ... def job(x: tp.Numpy.Placeholder((1, 2))) -> tp.Numpy:
+        ...     x = flow.layers.layer_norm(x)
+        ...     x = flow.layers.prelu(flow.layers.batch_normalization(x))
+        ...     y = flow.layers.batch_normalization_relu(x)
+        ...     return flow.layers.batch_normalization_add_relu(y, 1 - x)
+        >>> job(np.float32([[1, 3]])).round(2)
+        array([[1., 1.]], dtype=float32)
+        >>> flow.clear_default_session()
     """
     run = current_run("flow.layers.batch_normalization()")
     name = name or run.unique_name("BatchNorm_")

@@ -17,6 +17,11 @@ class LossScale:
         factor: of the first loss.
         increment_period: steps after which the factor grows; None if it stays.
         multiplier: what it grows by.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.optimizer.loss_scale.LossScale(128.0).increment_period is None
+        True
     """
 
     factor: float

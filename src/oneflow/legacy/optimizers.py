@@ -156,7 +156,13 @@ class SGD(JobOptimizer):
 
 
 class SGDW(JobOptimizer):
-    """Stochastic gradient descent with decoupled weight decay (https://arxiv.org/abs/1711.05101)."""
+    """Stochastic gradient descent with decoupled weight decay (https://arxiv.org/abs/1711.05101).
+
+    Example:
+        >>> import oneflow as flow
+        >>> schedule = flow.optimizer.PiecewiseConstantScheduler([], [0.1])
+        >>> optimizer = flow.optimizer.SGDW(schedule, weight_decay_excludes="bias")
+    """
 
     kind = SGDWOptimizer
 
@@ -185,7 +191,13 @@ class SGDW(JobOptimizer):
 
 
 class Adam(JobOptimizer):
-    """Adam (https://arxiv.org/abs/1412.6980), without correction of its bias unless asked for."""
+    """Adam (https://arxiv.org/abs/1412.6980), without correction of its bias unless asked for.
+
+    Example:
+        >>> import oneflow as flow
+        >>> schedule = flow.optimizer.PiecewiseConstantScheduler([], [0.001])
+        >>> optimizer = flow.optimizer.Adam(schedule, do_bias_correction=True)
+    """
 
     kind = AdamOptimizer
 
@@ -211,7 +223,13 @@ class Adam(JobOptimizer):
 
 
 class LazyAdam(Adam):
-    """Adam; the gradient of an embedding is dense here, so that all of its rows are updated."""
+    """Adam; the gradient of an embedding is dense here, so that all of its rows are updated.
+
+    Example:
+        >>> import oneflow as flow
+        >>> schedule = flow.optimizer.PiecewiseConstantScheduler([], [0.001])
+        >>> optimizer = flow.optimizer.LazyAdam(schedule)
+    """
 
     def __init__(
         self,
@@ -231,7 +249,13 @@ class LazyAdam(Adam):
 
 
 class AdamW(JobOptimizer):
-    """Adam with decoupled weight decay (https://arxiv.org/abs/1711.05101)."""
+    """Adam with decoupled weight decay (https://arxiv.org/abs/1711.05101).
+
+    Example:
+        >>> import oneflow as flow
+        >>> schedule = flow.optimizer.PiecewiseConstantScheduler([], [0.001])
+        >>> optimizer = flow.optimizer.AdamW(schedule, weight_decay_includes=["weight"])
+    """
 
     kind = AdamWOptimizer
 
@@ -268,7 +292,15 @@ class AdamW(JobOptimizer):
 
 
 class LAMB(JobOptimizer):
-    """LAMB (https://arxiv.org/abs/1904.00962)."""
+    """LAMB (https://arxiv.org/abs/1904.00962).
+
+    Example:
+        >>> import oneflow as flow
+        >>> schedule = flow.optimizer.PiecewiseConstantScheduler([], [0.001])
+        >>> optimizer = flow.optimizer.LAMB(schedule, variables=["dense-weight"])
+        >>> optimizer.Variables()
+        ['dense-weight']
+    """
 
     kind = LAMBOptimizer
 
@@ -300,7 +332,13 @@ class LAMB(JobOptimizer):
 
 
 class RMSProp(JobOptimizer):
-    """RMSProp (Tieleman and Hinton, 2012, lecture 6e)."""
+    """RMSProp (Tieleman and Hinton, 2012, lecture 6e).
+
+    Example:
+        >>> import oneflow as flow
+        >>> schedule = flow.optimizer.PiecewiseConstantScheduler([], [0.01])
+        >>> optimizer = flow.optimizer.RMSProp(schedule, centered=True)
+    """
 
     kind = RMSpropOptimizer
 
@@ -339,6 +377,11 @@ class LARS(JobOptimizer):
         train_step_lbn: accepted.
         loss_scale_policy: accepted.
         variables: names of the variables to update.
+
+    Example:
+        >>> import oneflow as flow
+        >>> schedule = flow.optimizer.PiecewiseConstantScheduler([], [0.1])
+        >>> optimizer = flow.optimizer.LARS(schedule, lars_coefficient=0.001)
     """
 
     kind = SGDOptimizer

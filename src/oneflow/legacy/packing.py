@@ -17,6 +17,13 @@ def unpack(input: Tensor, unpack_num: int, name: str | None = None) -> NoReturn:
 
     Raises:
         NotImplementedError: always; says what divides batches instead.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.unpack(flow.ones(4), 2)
+        Traceback (most recent call last):
+            ...
+        NotImplementedError: flow.unpack(): a job runs as one program, in which every ...
     """
     raise NotImplementedError(f"flow.unpack(): {_HINT}")
 
@@ -26,6 +33,13 @@ def acc(one: Tensor, max_acc_num: int, name: str | None = None) -> NoReturn:
 
     Raises:
         NotImplementedError: always; says what divides batches instead.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.acc(flow.ones(4), 2)
+        Traceback (most recent call last):
+            ...
+        NotImplementedError: flow.acc(): a job runs as one program, in which every blo...
     """
     raise NotImplementedError(f"flow.acc(): {_HINT}")
 
@@ -35,5 +49,12 @@ def pack(input: Tensor, pack_num: int, name: str | None = None) -> NoReturn:
 
     Raises:
         NotImplementedError: always; says what divides batches instead.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.pack(flow.ones(4), 2)
+        Traceback (most recent call last):
+            ...
+        NotImplementedError: flow.pack(): a job runs as one program, in which every bl...
     """
     raise NotImplementedError(f"flow.pack(): {_HINT}")

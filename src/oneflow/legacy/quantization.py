@@ -51,6 +51,17 @@ def moving_average_min_max_observer(
 
     Raises:
         RuntimeError: called outside the body of a job.
+
+    Example:
+        >>> import numpy as np
+        >>> import oneflow as flow
+        >>> import oneflow.typing as tp
+        >>> @flow.global_function()
+        ... def scale(x: tp.Numpy.Placeholder((2,))) -> tp.Numpy:
+        ...     return flow.quantization.moving_average_min_max_observer(x)[0]
+        >>> scale(np.float32([-1, 1])).shape
+        (1,)
+        >>> flow.clear_default_session()
     """
     run = current_run("flow.quantization.moving_average_min_max_observer()")
     name = name or run.unique_name("MinMaxObserver_")

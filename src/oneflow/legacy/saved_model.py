@@ -30,6 +30,19 @@ class SignatureBuilder:
     Args:
         name: of the signature.
         graph_builder: the job's builder.
+
+    Example:
+        >>> import oneflow as flow
+        >>> import oneflow.typing as tp
+        >>> names = {}
+        >>> @flow.global_function()
+        ... def doubled(x: tp.Numpy.Placeholder((2,))) -> tp.Numpy:
+        ...     names["x"] = x.logical_blob_name
+        ...     return 2 * x
+        >>> _ = flow.experimental.get_job_set()  # runs the body
+        >>> job = flow.saved_model.ModelBuilder("model").AddFunction(doubled)
+        >>> signature = job.AddSignature("plain").Input("numbers", names["x"]).AsDefault()
+        >>> flow.clear_default_session()
     """
 
     def __init__(self, name: str, graph_builder: GraphBuilder) -> None:
@@ -107,6 +120,17 @@ class GraphBuilder:
     Raises:
         TypeError: it is no job.
         ValueError: it trains.
+
+    Example:
+        >>> import oneflow as flow
+        >>> import oneflow.typing as tp
+        >>> @flow.global_function()
+        ... def doubled(x: tp.Numpy.Placeholder((2,))) -> tp.Numpy:
+        ...     return 2 * x
+        >>> job = flow.saved_model.ModelBuilder("model").AddFunction(doubled)
+        >>> job.AsDefault().name
+        'doubled'
+        >>> flow.clear_default_session()
     """
 
     def __init__(self, job: JobFunction, model_builder: ModelBuilder) -> None:

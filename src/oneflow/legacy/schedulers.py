@@ -19,6 +19,14 @@ class LrScheduler:
         base_lr: the first learning rate.
         warmup: of the first steps; it multiplies the learning rate of the step 0, and the schedule
             goes on from there as if it had run from the beginning.
+
+    Example:
+        >>> import oneflow as flow
+        >>> class Halving(flow.optimizer.LrScheduler):
+        ...     def learning_rate(self, step):
+        ...         return self.base_lr / 2**step
+        >>> [Halving(1.0)(step) for step in range(3)]
+        [1.0, 0.5, 0.25]
     """
 
     def __init__(self, base_lr: float, warmup: Warmup | None = None) -> None:
@@ -144,6 +152,12 @@ class LinearCosineScheduler(_Decay):
 
     With ``t`` from 0 to 1 it is
     ``base_lr * ((alpha + 1 - t) * (1 + cos(2 pi num_periods t)) / 2 + beta)``.
+
+    Example:
+        >>> import oneflow as flow
+        >>> schedule = flow.optimizer.LinearCosineScheduler(1.0, steps=4, beta=0.0)
+        >>> [round(schedule(step), 3) for step in range(5)]
+        [1.0, 0.64, 0.25, 0.037, 0.0]
     """
 
     def __init__(
@@ -251,7 +265,14 @@ class InverseTimeScheduler(_Staircase):
 
 
 class NaturalExpScheduler(_Staircase):
-    """``base_lr * exp(-decay_rate * step / steps)``."""
+    """``base_lr * exp(-decay_rate * step / steps)``.
+
+    Example:
+        >>> import oneflow as flow
+        >>> schedule = flow.optimizer.NaturalExpScheduler(1.0, steps=2, decay_rate=1.0)
+        >>> [round(schedule(step), 3) for step in range(3)]
+        [1.0, 0.607, 0.368]
+    """
 
     def learning_rate(self, step: int) -> float:
         """Return the learning rate of this step without warm-up."""
@@ -266,6 +287,13 @@ class CustomScheduler(LrScheduler):
 
     Raises:
         NotImplementedError: always; a learning rate is a function of the step.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.optimizer.CustomScheduler("rate")
+        Traceback (most recent call last):
+            ...
+        NotImplementedError: blob `rate` cannot be a learning rate: the step's numbers...
     """
 
     def __init__(self, lbn: str) -> None:

@@ -47,6 +47,17 @@ def mirrored_view_enabled() -> bool:
 
     Raises:
         RuntimeError: called outside the body of a job.
+
+    Example:
+        >>> import numpy as np
+        >>> import oneflow as flow
+        >>> import oneflow.typing as tp
+        >>> @flow.global_function()
+        ... def job(x: tp.Numpy.Placeholder((1,))) -> tp.Numpy:
+        ...     return x if flow.scope.mirrored_view_enabled() else -x
+        >>> job(np.float32([1]))
+        array([-1.], dtype=float32)
+        >>> flow.clear_default_session()
     """
     return context.current_run("flow.scope.mirrored_view_enabled()").shared is not None
 
@@ -56,6 +67,17 @@ def consistent_view_enabled() -> bool:
 
     Raises:
         RuntimeError: called outside the body of a job.
+
+    Example:
+        >>> import numpy as np
+        >>> import oneflow as flow
+        >>> import oneflow.typing as tp
+        >>> @flow.global_function()
+        ... def job(x: tp.Numpy.Placeholder((1,))) -> tp.Numpy:
+        ...     return x if flow.scope.consistent_view_enabled() else -x
+        >>> job(np.float32([1]))
+        array([1.], dtype=float32)
+        >>> flow.clear_default_session()
     """
     return context.current_run("flow.scope.consistent_view_enabled()").shared is None
 

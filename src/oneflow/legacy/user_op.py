@@ -62,7 +62,14 @@ def user_op_builder(op_name: str) -> UserOpBuilder:
 
 
 class UserOpBuilder:
-    """An operator that gets its inputs and attributes one after the other."""
+    """An operator that gets its inputs and attributes one after the other.
+
+    Example:
+        >>> import oneflow as flow
+        >>> op = flow.user_op_builder("l").Op("leaky_relu").Input("x", [flow.tensor([-2.0, 1.0])])
+        >>> op.Output("y").Attr("alpha", 0.5).Build().InferAndTryRun().SoleOutputBlob()
+        tensor([-1.,  1.], dtype=oneflow.float32)
+    """
 
     def __init__(self, op_name: str) -> None:
         self._name = op_name
@@ -227,6 +234,13 @@ def custom_op_module(op_module_name: str, module_path: str = "") -> None:
 
     Raises:
         NotImplementedError: always; says how operators are registered here.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.experimental.custom_op_module("relu")
+        Traceback (most recent call last):
+            ...
+        NotImplementedError: the operator in ./relu is written for OneFlow's C++ runti...
     """
     raise NotImplementedError(
         f"the operator in {module_path or '.'}/{op_module_name} is written for OneFlow's C++ "

@@ -8,7 +8,15 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Warmup:
-    """The first `steps` steps: the learning rate times `factor(step)`."""
+    """The first `steps` steps: the learning rate times `factor(step)`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> warmup = flow.optimizer.warmup.Warmup(2, lambda step: (step + 1) / 4)
+        >>> schedule = flow.optimizer.PiecewiseConstantScheduler([], [1.0], warmup=warmup)
+        >>> [schedule(step) for step in range(3)]
+        [0.25, 0.5, 1.0]
+    """
 
     steps: int
     factor: Callable[[int], float]

@@ -45,6 +45,24 @@ def watch_diff(blob_watched: Tensor, handler_or_prompt: Handler = None) -> None:
 
     Raises:
         RuntimeError: called outside the body of a training job.
+
+    Example:
+        >>> import numpy as np
+        >>> import oneflow as flow
+        >>> import oneflow.typing as tp
+        >>> def show(gradient: tp.Numpy) -> None:
+        ...     print(gradient)
+        >>> @flow.global_function(type="train")
+        ... def job(x: tp.Numpy.Placeholder((2,))) -> tp.Numpy:
+        ...     loss = x * flow.get_variable("scale", (2,), initializer=flow.ones_initializer())
+        ...     flow.watch_diff(loss, show)
+        ...     schedule = flow.optimizer.PiecewiseConstantScheduler([], [0.1])
+        ...     flow.optimizer.SGD(schedule, momentum=0).minimize(loss)
+        ...     return loss
+        >>> job(np.float32([1, 2]))
+        [0.5 0.5]
+        array([1., 2.], dtype=float32)
+        >>> flow.clear_default_session()
     """
     run = current_run("flow.watch_diff()")
     if not run.is_training:

@@ -22,6 +22,13 @@ class ModuleWrapper(ModuleType):
     """A module of `oneflow` under its name in PyTorch.
 
     Where defaults of the two differ, names mean PyTorch's (`pytorch_defaults`).
+
+    Example:
+        >>> from oneflow import mock_torch
+        >>> with mock_torch.enable():
+        ...     import torch
+        >>> isinstance(torch, mock_torch.ModuleWrapper), torch.module.__name__
+        (True, 'oneflow')
     """
 
     def __init__(self, module: ModuleType, name: str) -> None:
@@ -56,6 +63,16 @@ class OneflowImporter(MetaPathFinder, Loader):
 
     Attributes:
         enabled: which of the two ``import torch`` means.
+
+    Example:
+        >>> import sys
+        >>> from oneflow import mock_torch
+        >>> (importer,) = (x for x in sys.meta_path if isinstance(x, mock_torch.OneflowImporter))
+        >>> with mock_torch.enable():
+        ...     importer.find_spec("torch.nn").name
+        'torch.nn'
+        >>> importer.find_spec("torch.nn") is None
+        True
     """
 
     def __init__(self) -> None:

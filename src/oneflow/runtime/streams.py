@@ -7,7 +7,14 @@ from collections.abc import Iterator
 
 
 class Thread:
-    """A worker thread for `thread`. XLA has threads of its own, so that it stands for nothing."""
+    """A worker thread for `thread`. XLA has threads of its own, so that it stands for nothing.
+
+    Example:
+        >>> import oneflow as flow
+        >>> worker = flow.asyncs.Thread()
+        >>> with flow.asyncs.thread(worker):
+        ...     x = flow.ones(2)
+    """
 
 
 @contextlib.contextmanager

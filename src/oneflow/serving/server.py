@@ -42,6 +42,11 @@ class ServerOptions:
         poll_seconds: the time between two looks for new versions; 0 for never.
         shutdown_timeout: the time that requests have to end when the server is stopped.
         limits: what a request may ask for.
+
+    Example:
+        >>> from oneflow.serving.server import ServerOptions
+        >>> ServerOptions(http=0, grpc=None).host
+        '127.0.0.1'
     """
 
     host: str = "127.0.0.1"
@@ -69,6 +74,21 @@ class Server:
 
     Raises:
         ValueError: there is a certificate without its key, or a key without its certificate.
+
+    Example:
+        >>> import asyncio, pathlib, tempfile
+        >>> from oneflow.serving.server import Server, ServerOptions
+        >>> async def start_and_stop(folder):
+        ...     stop, started = asyncio.Event(), asyncio.Event()
+        ...     server = Server(pathlib.Path(folder), ServerOptions(http=0, grpc=None))
+        ...     running = asyncio.create_task(server.run(stop, started))
+        ...     await started.wait()
+        ...     stop.set()
+        ...     await running
+        ...     return server.http_port > 0
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     asyncio.run(start_and_stop(folder))
+        True
     """
 
     def __init__(self, path: Path, options: ServerOptions | None = None) -> None:
@@ -188,6 +208,14 @@ def serve(path: Path, options: ServerOptions) -> None:
     Raises:
         FileNotFoundError: the folder does not exist.
         OSError: a port cannot be had.
+
+    Example:
+        >>> import pathlib
+        >>> from oneflow.serving.server import ServerOptions, serve
+        >>> serve(pathlib.Path("no_such_folder"), ServerOptions(http=0, grpc=None))
+        Traceback (most recent call last):
+            ...
+        FileNotFoundError: `no_such_folder` is no folder with a saved graph or with ...
     """
 
     async def main() -> None:

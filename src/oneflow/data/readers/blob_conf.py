@@ -216,6 +216,29 @@ def decode_ofrecord(
     Raises:
         FileNotFoundError: a file is missing.
         RuntimeError: called outside of a job.
+
+    Example:
+        >>> import io, tempfile
+        >>> from PIL import Image
+        >>> import oneflow as flow
+        >>> import oneflow.typing as tp
+        >>> folder, file = tempfile.mkdtemp(), io.BytesIO()
+        >>> Image.new("RGB", (6, 4)).save(file, "PNG")
+        >>> with flow.data.OFRecordWriter(f"{folder}/part-0") as records:
+        ...     records.write({"image": file.getvalue(), "label": 7, "text": b"abc"})
+        >>> rgb = flow.data.ImagePreprocessor("bgr2rgb")
+        >>> small = flow.data.ImageResizePreprocessor(2, 3)
+        >>> centred = flow.data.NormByChannelPreprocessor((127.5,) * 3)
+        >>> codec = flow.data.ImageCodec((rgb, small))
+        >>> image = flow.data.BlobConf("image", (4, 6, 3), flow.float32, codec, [centred])
+        >>> label = flow.data.BlobConf("label", (1,), flow.int32, flow.data.RawCodec())
+        >>> text = flow.data.BlobConf("text", (4,), flow.int8, flow.data.BytesListCodec())
+        >>> @flow.global_function()
+        ... def job() -> tuple[tp.Numpy, ...]:
+        ...     return flow.data.decode_ofrecord(folder, (image, label, text))
+        >>> [each.shape for each in job()]
+        [(1, 3, 2, 3), (1, 1), (1, 4)]
+        >>> flow.clear_default_session()
     """
     batch = ofrecord_loader(
         ofrecord_dir,

@@ -50,6 +50,21 @@ def decode(
 
     Raises:
         ValueError: one of them is no image.
+
+    Example:
+        >>> import io
+        >>> from PIL import Image
+        >>> import oneflow as flow
+        >>> file = io.BytesIO()
+        >>> Image.new("RGB", (6, 4)).save(file, "PNG")
+        >>> content = flow.tensor([list(file.getvalue())], dtype=flow.uint8)
+        >>> images = flow.image.decode(flow.tensor_to_tensor_buffer(content, instance_dims=1))
+        >>> images = flow.image.flip(flow.image.random_crop(images), 1)
+        >>> flow.image.resize(images, (3, 2))[0].shape
+        oneflow.Size([1, 2, 3, 3])
+        >>> larger, _, _ = flow.image.target_resize(images, 8, max_size=16)
+        >>> flow.image.batch_align(larger, (16, 16, 3), flow.float32, 16).shape
+        oneflow.Size([1, 16, 16, 3])
     """
     return TensorBuffer(
         lambda files: [decode_image(each, color_space).astype(dtype.numpy) for each in files],

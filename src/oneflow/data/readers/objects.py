@@ -73,6 +73,13 @@ def object_segmentation_polygon_flip(
 
     Raises:
         ValueError: a code is something else.
+
+    Example:
+        >>> import oneflow as flow
+        >>> points = flow.tensor_to_tensor_buffer(flow.tensor([[[1.0, 2.0]]]), 2)
+        >>> size = flow.tensor([[10, 20]])
+        >>> flow.detection.object_segmentation_polygon_flip(points, size, 1).numpy()[0]
+        array([[9., 2.]], dtype=float32)
     """
 
     def flip(points: np.ndarray, size: np.ndarray, code: int) -> np.ndarray:
@@ -90,6 +97,13 @@ def object_segmentation_polygon_scale(
         poly: for each image (points, 2).
         scale: as in `object_bbox_scale`.
         name: accepted.
+
+    Example:
+        >>> import oneflow as flow
+        >>> points = flow.tensor_to_tensor_buffer(flow.tensor([[[1.0, 2.0]]]), 2)
+        >>> scale = flow.tensor([[2.0, 10.0]])
+        >>> flow.detection.object_segmentation_polygon_scale(points, scale).numpy()[0]
+        array([[ 2., 20.]], dtype=float32)
     """
     return _for_each(
         lambda points, factor: (points * factor).astype(points.dtype), poly, rows_of(scale)

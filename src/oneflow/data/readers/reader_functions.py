@@ -76,6 +76,16 @@ def decode_random(
     Raises:
         RuntimeError: called outside of a job or graph.
         ValueError: the devices cannot share the batch.
+
+    Example:
+        >>> import oneflow as flow
+        >>> import oneflow.typing as tp
+        >>> @flow.global_function()
+        ... def job() -> tp.Numpy:
+        ...     return flow.data.decode_random((3,), flow.float32, batch_size=2)
+        >>> job().shape
+        (2, 3)
+        >>> flow.clear_default_session()
     """
     sharding = _capture("flow.data.decode_random()").sharding
     count = sharding.shard_size(batch_size) * sharding.shards // sharding.replica[1]
@@ -102,6 +112,21 @@ def ofrecord_reader(
         FileNotFoundError: a file is missing.
         RuntimeError: called outside of a job.
         ValueError: the devices cannot share the batch or the files.
+
+    Example:
+        >>> import tempfile
+        >>> import oneflow as flow
+        >>> import oneflow.typing as tp
+        >>> folder = tempfile.mkdtemp()
+        >>> with flow.data.OFRecordWriter(f"{folder}/part-0") as file:
+        ...     file.write({"label": 7})
+        >>> @flow.global_function()
+        ... def job() -> tp.Numpy:
+        ...     records = flow.data.ofrecord_reader(folder)
+        ...     return flow.data.ofrecord_raw_decoder(records, "label", (1,), flow.int32)
+        >>> job()
+        array([[7]], dtype=int32)
+        >>> flow.clear_default_session()
     """
     files = PartFiles(ofrecord_dir, data_part_num, part_name_prefix, part_name_suffix_length)
     shuffle = ShuffleOptions(shuffle_buffer_size if random_shuffle else None, shuffle_after_epoch)
@@ -163,7 +188,30 @@ def ofrecord_bytes_decoder(
 def ofrecord_image_decoder(
     input_blob: TensorBuffer, blob_name: str, color_space: str = "BGR", name: str | None = None
 ) -> TensorBuffer:
-    """Return the image in a feature; see `oneflow.nn.OFRecordImageDecoder`."""
+    """Return the image in a feature; see `oneflow.nn.OFRecordImageDecoder`.
+
+    Example:
+        >>> import io, tempfile
+        >>> from PIL import Image
+        >>> import oneflow as flow
+        >>> import oneflow.typing as tp
+        >>> folder, file = tempfile.mkdtemp(), io.BytesIO()
+        >>> Image.new("RGB", (6, 4)).save(file, "PNG")
+        >>> with flow.data.OFRecordWriter(f"{folder}/part-0") as records:
+        ...     records.write({"image": file.getvalue(), "label": 7})
+        >>> @flow.global_function()
+        ... def job() -> tuple[tp.Numpy, ...]:
+        ...     records = flow.data.ofrecord_loader(folder)
+        ...     image = flow.data.ofrecord_image_decoder(records, "image", color_space="RGB")
+        ...     part = flow.data.ofrecord_image_decoder_random_crop(records, "image")
+        ...     file = flow.data.ofrecord_bytes_decoder(records, "image")
+        ...     small = flow.data.image_decoder_random_crop_resize(file, 2, 2)
+        ...     both, _ = flow.data.ofrecord_image_classification_reader(folder, "image", "label")
+        ...     return small, *(flow.image.resize(each, (3, 3))[0] for each in (image, part, both))
+        >>> [each.shape for each in job()]
+        [(1, 2, 2, 3), (1, 3, 3, 3), (1, 3, 3, 3), (1, 3, 3, 3)]
+        >>> flow.clear_default_session()
+    """
     return records.decode_record_image(input_blob, blob_name, color_space)
 
 

@@ -122,6 +122,13 @@ class VOCSegmentation(_VOC):
     Raises:
         RuntimeError: the files are missing; says where to get them.
         ConnectionError: they cannot be downloaded.
+
+    Example:
+        >>> from flowvision.datasets import VOCSegmentation
+        >>> dataset = VOCSegmentation("data", year="2007", image_set="train")
+        >>> photo, classes = dataset[0]
+        >>> photo.size == classes.size
+        True
     """
 
     _splits, _targets, _suffix = "Segmentation", "SegmentationClass", ".png"
@@ -151,6 +158,13 @@ class VOCDetection(_VOC):
     Raises:
         RuntimeError: the files are missing; says where to get them.
         ConnectionError: they cannot be downloaded.
+
+    Example:
+        >>> from flowvision.datasets import VOCDetection
+        >>> dataset = VOCDetection("data", year="2007", image_set="train")
+        >>> photo, about = dataset[0]
+        >>> about["annotation"]["object"][0]["name"]
+        'chair'
     """
 
     _splits, _targets, _suffix = "Main", "Annotations", ".xml"
@@ -191,6 +205,13 @@ class CocoDetection(VisionDataset):
     Raises:
         RuntimeError: the file of annotations is missing.
         ValueError: it has annotations of images that it does not list.
+
+    Example:
+        >>> from flowvision.datasets import CocoDetection
+        >>> dataset = CocoDetection("data/photos", "data/annotations.json")
+        >>> photo, objects = dataset[0]
+        >>> objects[0]["bbox"]
+        [0, 0, 1, 1]
     """
 
     def __init__(
@@ -228,7 +249,15 @@ class CocoDetection(VisionDataset):
 
 
 class CocoCaptions(CocoDetection):
-    """Photos of COCO, each with a list of its captions; arguments as for `CocoDetection`."""
+    """Photos of COCO, each with a list of its captions; arguments as for `CocoDetection`.
+
+    Example:
+        >>> from flowvision.datasets import CocoCaptions
+        >>> dataset = CocoCaptions("data/photos", "data/annotations.json")
+        >>> photo, captions = dataset[0]
+        >>> captions
+        ['noise']
+    """
 
     def _target(self, annotations: list[dict]) -> list:
         return [annotation["caption"] for annotation in annotations]

@@ -34,6 +34,13 @@ class CIFAR10(VisionDataset):
     Raises:
         RuntimeError: a file is missing or damaged.
         ConnectionError: it cannot be downloaded.
+
+    Example:
+        >>> from flowvision.datasets import CIFAR10
+        >>> dataset = CIFAR10("data")
+        >>> image, target = dataset[0]
+        >>> image.size, dataset.classes[target]
+        ((32, 32), 'class 3')
     """
 
     _folder = "cifar-10-batches-py"
@@ -90,6 +97,11 @@ class CIFAR100(CIFAR10):
     """Small photos of a hundred kinds of things; arguments and attributes as for `CIFAR10`.
 
     `root` contains ``cifar-100-python``, unpacked.
+
+    Example:
+        >>> from flowvision.datasets import CIFAR100
+        >>> dataset = CIFAR100("data")
+        >>> image, target = dataset[0]
     """
 
     _folder = "cifar-100-python"

@@ -29,6 +29,12 @@ class ImageNet(ImageFolder):
     Raises:
         ValueError: an unknown `split`.
         RuntimeError: the files are missing; says where to get them.
+
+    Example:
+        >>> from oneflow.utils.vision.datasets import ImageNet
+        >>> dataset = ImageNet("data", split="val")
+        >>> dataset.wnids
+        ['n01440764', 'n01443537']
     """
 
     def __init__(

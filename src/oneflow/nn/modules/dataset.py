@@ -158,6 +158,22 @@ class OFRecordImageDecoder(Module):
     Args:
         blob_name: name of the feature.
         color_space: "BGR", "RGB" or "GRAY".
+
+    Example:
+        >>> import io, tempfile
+        >>> from PIL import Image
+        >>> import oneflow as flow
+        >>> folder, file = tempfile.mkdtemp(), io.BytesIO()
+        >>> Image.new("RGB", (6, 4)).save(file, "PNG")
+        >>> with flow.data.OFRecordWriter(f"{folder}/part-0") as records:
+        ...     records.write({"image": file.getvalue()})
+        >>> records = flow.nn.OFRecordReader(folder)()
+        >>> flow.nn.OFRecordImageDecoder("image", "RGB")(records).numpy()[0].shape
+        (4, 6, 3)
+        >>> part = flow.nn.OFRecordImageDecoderRandomCrop("image")(records)
+        >>> files = flow.nn.OFRecordBytesDecoder("image")(records)
+        >>> flow.nn.OFRecordImageGpuDecoderRandomCropResize(2, 2)(files).shape
+        oneflow.Size([1, 2, 2, 3])
     """
 
     def __init__(self, blob_name: str, color_space: str = "BGR") -> None:
@@ -305,6 +321,21 @@ class COCOReader(BatchReader):
     Raises:
         FileNotFoundError: the file is missing.
         ValueError: it is not COCO's, or there are fewer images than devices.
+
+    Example:
+        >>> import json, pathlib, tempfile
+        >>> import oneflow as flow
+        >>> folder = pathlib.Path(tempfile.mkdtemp())
+        >>> count = (folder / "1.jpg").write_bytes(b"an image")
+        >>> photo = {"id": 1, "file_name": "1.jpg", "width": 6, "height": 4}
+        >>> category = {"id": 18, "name": "dog"}
+        >>> dog = {"image_id": 1, "category_id": 18, "bbox": [1, 1, 2, 2], "iscrowd": 0, "area": 4}
+        >>> dog["segmentation"] = [[1, 1, 3, 1, 3, 3]]
+        >>> content = {"images": [photo], "categories": [category], "annotations": [dog]}
+        >>> count = (folder / "dogs.json").write_text(json.dumps(content))
+        >>> _, _, sizes, boxes, *_ = flow.nn.COCOReader(folder / "dogs.json", folder, 1)()
+        >>> sizes.tolist(), boxes.numpy()[0].tolist()
+        ([[4, 6]], [[1.0, 1.0, 2.0, 2.0]])
     """
 
     def __init__(
@@ -420,6 +451,16 @@ class GPTIndexedBinDataReader(BatchReader):
     Raises:
         FileNotFoundError: a file is missing.
         ValueError: a file is damaged, or the split has no tokens.
+
+    Example:
+        >>> import tempfile
+        >>> import numpy as np
+        >>> import oneflow as flow
+        >>> from oneflow.data.readers.indexed import write_indexed_tokens
+        >>> prefix = f"{tempfile.mkdtemp()}/text"
+        >>> write_indexed_tokens(prefix, [np.arange(9)])
+        >>> flow.nn.GPTIndexedBinDataReader(prefix, 3, 2, batch_size=2, shuffle=False)().tolist()
+        [[0, 1, 2, 3], [3, 4, 5, 6]]
     """
 
     def __init__(

@@ -23,7 +23,13 @@ def make_uniform_initializer(low: float, high: float) -> Initializer:
 
 
 def make_normal_initializer(mean: float, std: float) -> Initializer:
-    """Describe first values that are normal."""
+    """Describe first values that are normal.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.one_embedding.make_normal_initializer(mean=0.0, std=0.05)
+        {'type': 'normal', 'mean': 0.0, 'std': 0.05}
+    """
     return {"type": "normal", "mean": mean, "std": std}
 
 
@@ -34,6 +40,11 @@ def make_trunc_normal_initializer(
 
     Raises:
         ValueError: less than a hundredth of what is drawn would be kept.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.one_embedding.make_trunc_normal_initializer(std=0.5, a=-1.0, b=1.0)
+        {'type': 'trunc_normal', 'mean': 0.0, 'std': 0.5, 'a': -1.0, 'b': 1.0}
     """
     if not (a < b and a < mean + 2.3 * std and b > mean - 2.3 * std and b - a > 0.05 * std):
         raise ValueError(f"too few numbers of mean {mean} and std {std} are from {a} to {b}")
@@ -41,12 +52,26 @@ def make_trunc_normal_initializer(
 
 
 def make_constant_initializer(value: float) -> Initializer:
-    """Describe first values that are all the same."""
+    """Describe first values that are all the same.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.one_embedding.make_constant_initializer(0.5)
+        {'type': 'constant', 'value': 0.5}
+    """
     return {"type": "constant", "value": value}
 
 
 def make_column_options(initializer: Initializer) -> Initializer:
-    """Describe a column of a table of several columns, by the first values of its elements."""
+    """Describe a column of a table of several columns, by the first values of its elements.
+
+    Example:
+        >>> import oneflow as flow
+        >>> one = flow.one_embedding
+        >>> columns = [one.make_column_options(one.make_constant_initializer(x)) for x in (1, 2)]
+        >>> len(one.make_table_options(columns).columns)
+        2
+    """
     return initializer
 
 
@@ -161,6 +186,11 @@ def make_cached_host_mem_store_options(
     """Keep all rows in the memory of the host; see `make_device_mem_store_options`.
 
     `cache_budget_mb`, the size of a cache on the device, is accepted and not used.
+
+    Example:
+        >>> import oneflow as flow
+        >>> options = flow.one_embedding.make_cached_host_mem_store_options(
+        ...     cache_budget_mb=16, persistent_path="/tmp/one_embedding", capacity=10_000)
     """
     return _store(persistent_path, capacity, size_factor, None)
 
@@ -187,5 +217,11 @@ def make_cached_ssd_store_options(
 
     Raises:
         ValueError: a number is not positive.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.one_embedding.make_cached_ssd_store_options(
+        ...     cache_budget_mb=16, persistent_path="/tmp/one_embedding").cache_bytes
+        16777216
     """
     return _store(persistent_path, capacity, size_factor, cache_budget_mb + host_cache_budget_mb)

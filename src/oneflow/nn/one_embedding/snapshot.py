@@ -215,6 +215,19 @@ def make_persistent_table_reader(
     Raises:
         FileNotFoundError: there is no such snapshot.
         ValueError: rows have fewer numbers, or another dtype.
+
+    Example:
+        >>> import tempfile
+        >>> import numpy as np
+        >>> import oneflow as flow
+        >>> one, folder = flow.one_embedding, tempfile.mkdtemp()
+        >>> kinds = {"key_type": flow.int64, "value_type": flow.float, "storage_dim": 2}
+        >>> with one.make_persistent_table_writer([folder], "first", **kinds) as writer:
+        ...     writer.write(np.array([7, 10**12]), np.ones((2, 2)))
+        >>> with one.make_persistent_table_reader([folder], "first", **kinds) as reader:
+        ...     keys, rows = next(reader)
+        >>> keys.tolist(), rows.shape
+        ([7, 1000000000000], (2, 2))
     """
     _check_value_type(value_type)
     sources = [snapshot_folder(path, snapshot_name) for path in paths]
