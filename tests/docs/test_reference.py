@@ -15,7 +15,7 @@ from tests.distributed.launching import ROOT
 
 sys.path[:0] = [str(ROOT / "docs" / "extensions"), str(ROOT / "tools")]
 
-from counterparts import counterpart_line  # noqa: E402
+from counterparts import counterpart_line, counterparts  # noqa: E402
 from differences import differences, differences_table  # noqa: E402
 from entries import Entry, entries, modules  # noqa: E402
 from examples_of import example_of, primitives_of_example  # noqa: E402
@@ -111,6 +111,7 @@ def test_pages_name_the_counterparts_in_other_packages():
     assert "`torch.distributed.get_rank <" in counterpart_line("oneflow.env.get_rank")
     assert "PyTorch" not in counterpart_line("oneflow.sbp.split")
     assert counterpart_line("oneflow.math.acos") == ""
+    assert all(map(counterpart_line, counterparts()))
 
 
 def test_an_object_without_an_example_shows_where_it_is_used():
