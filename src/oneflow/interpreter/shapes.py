@@ -65,7 +65,7 @@ def _iota(equation: Any) -> Callable:
 
 @rule("size_value")
 def _size_value(equation: Any) -> Callable:
-    size = np.int64(equation.params["size"])
+    size = dtype_of(equation.outvars[0]).type(equation.params["size"])
     return lambda: size
 
 

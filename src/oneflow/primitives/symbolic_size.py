@@ -181,7 +181,7 @@ class SymbolicSize:
         number: of this one among them.
     """
 
-    __slots__ = ("environment", "number")
+    __slots__ = ("_hash", "environment", "number")
     # So that arrays of NumPy's leave arithmetic to it.
     __array_ufunc__ = None
     # Of the array that it stands for in arithmetic with arrays.
@@ -190,14 +190,15 @@ class SymbolicSize:
     def __init__(self, environment: ShapeEnvironment, number: int) -> None:
         self.environment = environment
         self.number = number
+        # Equal sizes have one hash, so that sets and dictionaries compare them; but not that of
+        # their number, for which JAX may have cached a trace with numbers.
+        self._hash = hash((id(environment), environment.value(number)))
 
     def __repr__(self) -> str:
         return f"s{self.number}"
 
     def __hash__(self) -> int:
-        # Equal sizes have one hash, so that sets and dictionaries compare them; but not that of
-        # their number, for which JAX may have cached a trace with numbers.
-        return hash((id(self.environment), self.environment.value(self.number)))
+        return self._hash
 
     def __bool__(self) -> bool:
         return self != 0
@@ -259,14 +260,20 @@ class SymbolicSize:
 
     def dimension_as_value(self) -> Any:
         """The size as an array of the trace, which has the type of a Python number."""
-        return size_value_p.bind(size=self)
+        return size_value_p.bind(size=self, dtype=None)
+
+    def as_array(self, dtype: np.dtype) -> Any:
+        """The size as an array of the trace of a dtype."""
+        return size_value_p.bind(size=self, dtype=dtype)
 
     __jax_array__ = dimension_as_value
 
 
 size_value_p: Any = type(lax.add_p)("size_value")
 size_value_p.def_abstract_eval(
-    lambda *, size: core.ShapedArray((), np.dtype(np.int64), weak_type=True)
+    lambda *, size, dtype: core.ShapedArray(
+        (), np.dtype(np.int64) if dtype is None else dtype, weak_type=dtype is None
+    )
 )
 
 

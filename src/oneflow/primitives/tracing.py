@@ -6,10 +6,13 @@ import contextlib
 import functools
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
+from jax import core
+from jax.api_util import debug_info
+from jax.interpreters.partial_eval import trace_to_jaxpr_dynamic
 
 from oneflow.base.no_interrupt import run_without_interrupt
 from oneflow.base.spec import require_size
@@ -34,6 +37,18 @@ SCATTER_REDUCTIONS: dict[str, str | None] = {
 }
 # Beginnings of the names of those whose result depends on several elements, were there several.
 _ACROSS = ("reduce_", "arg", "cum", "sort", "random", "rng", "threefry", "custom_linear_solve")
+
+
+class ClosedJaxpr(NamedTuple):
+    """A jaxpr and its constants, under the names that JAX's own has."""
+
+    jaxpr: Any
+    consts: Sequence[Any]
+
+    @property
+    def out_avals(self) -> list[Any]:
+        """Shapes and dtypes of the results."""
+        return [each.aval for each in self.jaxpr.outvars]
 
 
 class TracedJaxpr:
@@ -129,18 +144,44 @@ def trace(name: str, function: Callable, operands: Sequence[jax.ShapeDtypeStruct
     return Traced(TracedJaxpr(closed, results))
 
 
+class _FlatFunction:
+    """A function of arrays as JAX's tracing takes it: what it returns is a list.
+
+    Attributes:
+        debug_info: what JAX tells of it in errors.
+        is_single: what it has returned was one array.
+
+    Args:
+        function: takes arrays; returns an array, or a tuple of them.
+        operands: shapes and dtypes of what it takes.
+    """
+
+    def __init__(self, function: Callable, operands: Sequence[jax.ShapeDtypeStruct]) -> None:
+        info = debug_info("make_jaxpr", function, operands, {})
+        self.debug_info = info._replace(result_paths=None)  # not known
+        self.is_single = False
+        self._function = function
+
+    def call_wrapped(self, *arrays: Any) -> Sequence[Any]:
+        """The results for arrays, or for what stands for them while it is traced."""
+        results = self._function(*arrays)
+        self.is_single = not isinstance(results, tuple | list)
+        return [results] if self.is_single else results
+
+
 def make_jaxpr(
     function: Callable,
     operands: Sequence[jax.ShapeDtypeStruct],
     context: contextlib.AbstractContextManager[None] | None = None,
-) -> tuple[Any, Any]:
+) -> tuple[ClosedJaxpr, Any]:
     """Trace a function of arrays, without `jax.jit`.
 
     Most functions of `jax.numpy` are jitted, down to the addition of two arrays. That each then has
-    a jaxpr of its own helps nobody here, and takes JAX as long as all the rest.
+    a jaxpr of its own helps nobody here, and takes JAX as long as all the rest. `jax.make_jaxpr`
+    is `jax.jit` too: for an operator of one step that is most of the time.
 
     Args:
-        function: takes and returns arrays.
+        function: takes arrays; returns an array, or a tuple of them.
         operands: shapes and dtypes of what it takes.
         context: entered on the thread that traces.
 
@@ -148,9 +189,12 @@ def make_jaxpr(
         The closed jaxpr, and shapes and dtypes of what the function returns.
     """
 
-    def run() -> tuple[Any, Any]:
+    def run() -> tuple[ClosedJaxpr, Any]:
+        flat: Any = _FlatFunction(function, operands)
         with context or contextlib.nullcontext(), jax.disable_jit():
-            return jax.make_jaxpr(function, return_shape=True)(*operands)
+            avals = [core.ShapedArray(each.shape, each.dtype) for each in operands]
+            jaxpr, results, consts = trace_to_jaxpr_dynamic(flat, avals)
+        return ClosedJaxpr(jaxpr, consts), results[0] if flat.is_single else tuple(results)
 
     before = time.perf_counter()
     try:

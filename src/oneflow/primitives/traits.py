@@ -110,14 +110,15 @@ class ViewRule:
             the view.
         layout: ``layout(base_layout, *numbers, **attributes)`` is the `StridedLayout` of the view.
         has_overlap: several elements of the view may be one element of the base.
-        compose: ``compose(numbers, attributes, next_numbers, next_attributes)`` returns numbers and
-            attributes of the one view that equals two, one of the other; None if there is none.
+        box: ``box(*numbers, **attributes)`` gives ``(start, size, step)`` for each dimension of
+            which the view takes some elements; size None: one, and the view lacks the dimension.
+            None for a view that is more than such a selection.
     """
 
     write: Callable
     layout: Callable
     has_overlap: bool = False
-    compose: Callable | None = None
+    box: Callable | None = None
 
 
 @dataclass(frozen=True, slots=True)

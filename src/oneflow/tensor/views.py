@@ -21,8 +21,9 @@ from oneflow.base.spec import TensorSpec
 from oneflow.differentiation.grad_mode import MODE, enable_grad, no_grad
 from oneflow.dispatch.global_call import converted
 from oneflow.primitives.operators.creation import range_integer
+from oneflow.primitives.operators.elementwise import add, mul
 from oneflow.primitives.operators.indexing import index_put
-from oneflow.primitives.operators.shape import overwrite, raise_overlap, reshape
+from oneflow.primitives.operators.shape import overwrite, raise_overlap, reshape, slice_update
 from oneflow.primitives.registry import Primitive
 from oneflow.primitives.strides import StridedLayout, row_major
 from oneflow.program.value import INFERENCE, Value
@@ -30,6 +31,8 @@ from oneflow.runtime.checks import require_valid
 
 ViewStep = tuple[Primitive, tuple, dict[str, Any]]
 Chain = tuple[ViewStep, ...]
+# What `ViewRule.box` gives.
+Box = dict[int, tuple[Any, int | None, int]]
 
 
 class Handle(Protocol):
@@ -175,33 +178,53 @@ def replay(value: Value, chain: Chain) -> Value:
 
 def scatter_back(root: Value, chain: Chain, new: Value) -> Value:
     """Return the root after `new` was written into the view at the end of `chain`."""
-    if len(chain) > 1:
-        chain = _composed(chain)
-    first = next((i for i, step in enumerate(chain) if overlapping(step)), len(chain))
-    if first < len(chain) - 1:
-        base = replay(root, chain[:first])
-        new = _put_where_seen(base, chain[first:], new)
-        chain = chain[:first]
-    bases = [root]
-    for primitive, numbers, attributes in chain[:-1]:
-        bases.append(primitive(bases[-1], *numbers, **attributes))
-    for base, (primitive, numbers, attributes) in zip(
-        reversed(bases[: len(chain)]), reversed(chain), strict=True
-    ):
-        new = primitive.view_rule.write(base, new, *numbers, **attributes)
-    return new
+    if not chain:
+        return new
+    if chain[1:] and overlapping(chain[0]):
+        return _put_where_seen(root, chain, new)
+    boxes = _leading_boxes(chain)
+    count = len(boxes) or 1
+    if len(chain) > count:
+        new = scatter_back(replay(root, chain[:count]), chain[count:], new)
+    if count > 1:
+        return _write_box(root, boxes, new)
+    primitive, numbers, attributes = chain[0]
+    return primitive.view_rule.write(root, new, *numbers, **attributes)
 
 
-def _composed(chain: Chain) -> Chain:
-    """Compose successive views where one is the same as several: writing is one scatter then."""
-    steps: list[ViewStep] = []
-    for step in chain:
-        primitive, numbers, attributes = step
-        compose = primitive.view_rule.compose
-        if steps and compose is not None and steps[-1][0] is primitive:
-            step = (primitive, *compose(*steps.pop()[1:], numbers, attributes))
-        steps.append(step)
-    return tuple(steps)
+def _leading_boxes(chain: Chain) -> list[Box]:
+    """The boxes that the first steps of `chain` select, up to one that is more than that."""
+    boxes: list[Box] = []
+    for primitive, numbers, attributes in chain:
+        box = primitive.view_rule.box
+        if box is None:
+            break
+        boxes.append(box(*numbers, **attributes))
+    return boxes
+
+
+def _write_box(root: Value, boxes: list[Box], new: Value) -> Value:
+    """`root` with `new` in the last of `boxes`, each of which is within the one before it."""
+    shape = root.spec.shape
+    kept = list(range(len(shape)))
+    whole: dict[int, tuple[Any, int, int]] = {}
+    for box in boxes:
+        for dim, (start, size, step) in box.items():
+            first, _, stride = whole.get(kept[dim], (0, 0, 1))
+            position = _position(first, stride, start)
+            whole[kept[dim]] = position, 1 if size is None else size, stride * step
+        kept = [at for dim, at in enumerate(kept) if dim not in box or box[dim][1] is not None]
+    starts, _, steps = zip(*whole.values(), strict=True)
+    sizes = tuple([whole[dim][1] if dim in whole else size for dim, size in enumerate(shape)])
+    values = new if new.spec.shape == sizes else reshape(new, shape=sizes)
+    return slice_update(root, values, *starts, dims=tuple(whole), steps=steps)
+
+
+def _position(first: int, stride: int, index: Any) -> Any:
+    """The position of element `index`, a number or value, of those from `first` on."""
+    if type(index) is Value:
+        return add(mul(index, stride), first)
+    return first + stride * index
 
 
 def overlapping(step: ViewStep) -> bool:
@@ -257,7 +280,6 @@ def share(tensor: Handle) -> Family:
     """The family of `tensor`; one is made when it has none yet."""
     if tensor._family is None:
         tensor._family = Family(Storage(tensor._value), tensor._value)
-        tensor._chain, tensor._seen = (), 0
     return tensor._family
 
 
@@ -273,8 +295,9 @@ def join(view: T, base: Handle, step: ViewStep) -> T:
     if records or not base.requires_grad:
         view._family = family
         view._chain = (*base._chain, step)
-        view._known_layout = base._known_layout
         view._seen = storage.version
+        if base._known_layout is not None:
+            view._known_layout = base._known_layout
     else:
         start_family(view, base, (step,)).unrecorded = True
     storage.track(value)

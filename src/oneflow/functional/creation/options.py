@@ -113,7 +113,7 @@ def sizes_of(sizes: Sequence[Any], name: str = "size") -> tuple[int, ...]:
     Raises:
         TypeError: something that is not an integer.
     """
-    if len(sizes) == 1 and isinstance(sizes[0], Sequence):
+    if len(sizes) == 1 and type(sizes[0]) is not int and isinstance(sizes[0], Sequence):
         sizes = sizes[0]
     try:
         return tuple([operator.index(size) for size in sizes])

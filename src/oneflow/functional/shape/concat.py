@@ -10,7 +10,7 @@ from typing import Any
 from oneflow.base.shape import wrap_dim
 from oneflow.functional.registry import function
 from oneflow.primitives.operators import shape as p
-from oneflow.tensor.call import call, wrap
+from oneflow.tensor.call import call, call_view, wrap
 from oneflow.tensor.methods import attach
 from oneflow.tensor.operands import cast_to, on_one_device
 from oneflow.tensor.promotion import result_type
@@ -239,9 +239,7 @@ def tensor_split(
 
 def slice_dim(input: Tensor, dim: int, start: int, length: int, step: int = 1) -> Tensor:
     """View of `length` elements from `start` along `dim`; all checked before."""
-    step_attributes = {"dims": (dim,), "sizes": (length,), "steps": (step,)}
-    view = wrap(p.slice_(unwrap(input), start, **step_attributes))
-    return join(view, input, (p.slice_, (start,), step_attributes))
+    return call_view(p.slice_, input, start, dims=(dim,), sizes=(length,), steps=(step,))
 
 
 def _split_at(name: str, input: Tensor, indices_or_sections: Any, dim: int) -> tuple[Tensor, ...]:

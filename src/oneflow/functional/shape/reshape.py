@@ -5,6 +5,8 @@ Writing to a view writes to its base.
 
 from __future__ import annotations
 
+import functools
+import math
 import operator
 from collections.abc import Sequence
 from typing import Any
@@ -24,9 +26,9 @@ from oneflow.tensor.strides import is_view, strided_layout
 from oneflow.tensor.tensor import Tensor
 
 
-def _completed(sizes: tuple[int, ...], input: Tensor) -> tuple[int, ...]:
-    """`sizes` with its -1 worked out."""
-    numel = input._value.spec.numel
+@functools.lru_cache(maxsize=1 << 12)
+def _completed(sizes: tuple[int, ...], numel: int) -> tuple[int, ...]:
+    """`sizes`, of so many elements together, with its -1 worked out."""
     known = 1
     for size in sizes:
         if size < -1:
@@ -75,9 +77,14 @@ def reshape(input: Tensor, shape: Any, *more: int) -> Tensor:
         tensor([[0, 1, 2],
                 [3, 4, 5]], dtype=oneflow.int64)
     """
-    sizes = _completed(sizes_of((shape, *more), "shape"), input)
-    result = try_view(input, sizes)
-    return call(p.reshape, input, shape=sizes) if result is None else result
+    sizes = sizes_of((shape, *more), "shape")
+    return _reshaped(input, _completed(sizes, input._value.spec.numel))
+
+
+def _reshaped(input: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """`input` with another shape of as many elements."""
+    result = try_view(input, shape)
+    return call(p.reshape, input, shape=shape) if result is None else result
 
 
 def view_as_type(input: Tensor, dtype: DType) -> Tensor:
@@ -123,7 +130,8 @@ def view(input: Tensor, shape: Any, *more: int) -> Tensor:
     """
     if isinstance(shape, DType):
         return view_as_type(input, shape)
-    result = try_view(input, _completed(sizes_of((shape, *more), "shape"), input))
+    sizes = sizes_of((shape, *more), "shape")
+    result = try_view(input, _completed(sizes, input._value.spec.numel))
     if result is None:
         raise RuntimeError(
             "view size is not compatible with input tensor's size and stride (at least one "
@@ -175,15 +183,19 @@ def permute(input: Tensor, dims: Any, *more: int) -> Tensor:
         >>> flow.ones(2, 3, 4).permute(2, 0, 1).shape
         oneflow.Size([4, 2, 3])
     """
-    order = sizes_of((dims, *more), "dims")
-    ndim = input.ndim
-    if len(order) != ndim:
+    return permuted(input, _order(sizes_of((dims, *more), "dims"), input._value.spec.ndim))
+
+
+@functools.lru_cache(maxsize=1 << 10)
+def _order(dims: tuple[int, ...], ndim: int) -> tuple[int, ...]:
+    """All dimensions in the order `dims`, counted from the front."""
+    if len(dims) != ndim:
         raise RuntimeError(
             "permute: number of dimensions in the tensor input does not match the length of the "
             f"desired ordering of dimensions i.e. input.dim() = {ndim} is not equal to "
-            f"len(dims) = {len(order)}"
+            f"len(dims) = {len(dims)}"
         )
-    return permuted(input, wrap_dims(order, ndim))
+    return wrap_dims(dims, ndim)
 
 
 @function(
@@ -204,12 +216,18 @@ def transpose(input: Tensor, dim0: Any, dim1: int | None = None) -> Tensor:
     """
     if dim1 is None:
         return permute(input, dim0)
-    ndim = input.ndim
-    first, second = wrap_dim(operator.index(dim0), ndim), wrap_dim(operator.index(dim1), ndim)
+    dims = operator.index(dim0), operator.index(dim1)
+    return permuted(input, _exchanged(*dims, input._value.spec.ndim))
+
+
+@functools.lru_cache(maxsize=1 << 10)
+def _exchanged(dim0: int, dim1: int, ndim: int) -> tuple[int, ...]:
+    """All dimensions in order, but for two that are exchanged."""
+    first, second = wrap_dim(dim0, ndim), wrap_dim(dim1, ndim)
     order = list(range(ndim))
     if ndim:
         order[first], order[second] = second, first
-    return permuted(input, tuple(order))
+    return tuple(order)
 
 
 swapaxes = swapdims = transpose
@@ -270,7 +288,7 @@ def squeeze(x: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
     """
     shape = x._value.spec.shape
     dims = wrap_dims(dim, len(shape))
-    kept = tuple(size for at, size in enumerate(shape) if size != 1 or at not in dims)
+    kept = tuple([size for at, size in enumerate(shape) if size != 1 or at not in dims])
     return _same_memory(x, kept)
 
 
@@ -309,17 +327,17 @@ def flatten(x: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
         oneflow.Size([2, 12])
     """
     shape = x._value.spec.shape
+    flat = _flattened(shape, operator.index(start_dim), operator.index(end_dim))
+    return x if flat == shape else _reshaped(x, flat)
+
+
+@functools.lru_cache(maxsize=1 << 12)
+def _flattened(shape: tuple[int, ...], start_dim: int, end_dim: int) -> tuple[int, ...]:
+    """`shape` with the dimensions from `start_dim` to `end_dim` made one."""
     start, end = wrap_dim(start_dim, len(shape)), wrap_dim(end_dim, len(shape))
     if start > end:
         raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
-    if not shape:
-        return reshape(x, 1)
-    if start == end:
-        return x
-    size = 1
-    for each in shape[start : end + 1]:
-        size *= each
-    return reshape(x, (*shape[:start], size, *shape[end + 1 :]))
+    return (*shape[:start], math.prod(shape[start : end + 1]), *shape[end + 1 :])
 
 
 @function()

@@ -10,6 +10,7 @@ key may be seen, or added to the scores.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from typing import Any, NamedTuple
@@ -20,7 +21,7 @@ from jax import lax
 
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.operators import lax_functions, loops
-from oneflow.primitives.operators.lax_functions import kept_max, kept_sum, part, replaced
+from oneflow.primitives.operators.lax_functions import as_type, kept_max, kept_sum, part, replaced
 from oneflow.primitives.operators.random import below, random_bits
 from oneflow.primitives.operators.softmax import wide
 from oneflow.primitives.registry import primitive
@@ -102,7 +103,7 @@ def _query_blocks(q, matrix: _ScoreMatrix, causal: bool, limit: int) -> list[_Sp
 def _masked_scores(q, k, scale, mask, causal: bool, first):
     """Scores in single precision or better; `first` is the number of the first query."""
     kind = jnp.promote_types(q.dtype, jnp.float32)
-    scores = _product(lax.mul(q, scale.astype(q.dtype)), _transposed(k), kind)
+    scores = _product(lax.mul(q, as_type(scale, q.dtype)), _transposed(k), kind)
     if mask is not None and mask.dtype == bool:
         scores = jnp.where(mask, scores, -jnp.inf)
     elif mask is not None:
@@ -168,9 +169,9 @@ def _one_block(q, k, v, scale, p, seed, stream, mask, causal, dropout, matrix, f
     lse = lax.squeeze(lax.add(lax.log(total), top), (last,))
     if dropout:
         powers = powers * _kept(scores, p, seed, stream, matrix, first)
-    mixed = _product(powers.astype(v.dtype), v, powers.dtype)
+    mixed = _product(as_type(powers, v.dtype), v, powers.dtype)
     total = replaced(total, lax.eq(total, total.dtype.type(0)), 1)
-    return lax_functions.div(mixed, total).astype(q.dtype), lse
+    return as_type(lax_functions.div(mixed, total), q.dtype), lse
 
 
 def _finite(x):
@@ -200,9 +201,14 @@ def _forward(limit: int):
         numbers, flags = (scale, p, seed, stream), (causal, dropout, matrix)
         parts = [_span_forward(each, q, k, v, numbers, mask, flags) for each in ranges]
         mixed, lse = zip(*parts, strict=True)
-        return jnp.concatenate(mixed, -2), jnp.concatenate(lse, -1)
+        return _one_after_the_other(mixed, -2), _one_after_the_other(lse, -1)
 
     return impl
+
+
+def _one_after_the_other(parts, dim: int):
+    """The parts along `dim`, which counts from the back, as one array."""
+    return parts[0] if len(parts) == 1 else jnp.concatenate(parts, dim)
 
 
 def _span_forward(span, q, k, v, numbers, mask, flags):
@@ -255,11 +261,11 @@ def _one_block_backward(
     drop_mask = weights
     if dropout:
         kept = _kept(scores, p, seed, stream, matrix, first)
-        drop_mask, slopes = weights * kept, slopes * kept
+        drop_mask, slopes = lax.mul(weights, kept), lax.mul(slopes, kept)
     # Products with the matrix of weights on the right: it need not be transposed.
     dv = _product(_transposed(g), drop_mask, None)
-    grad_scores = weights * (slopes - delta)
-    factor = scale.astype(grad_scores.dtype)
+    grad_scores = lax_functions.mul(weights, lax_functions.sub(slopes, delta))
+    factor = as_type(scale, grad_scores.dtype)
     dq = lax.mul(_product(grad_scores, k, None), factor)
     dk = lax.mul(_product(_transposed(q), grad_scores, None), factor)
     return dq, dk, dv, grad_scores
@@ -294,16 +300,17 @@ def _backward(limit: int):
         # The logarithms are results too, though nobody sees them: their gradient is the scores'.
         last = len(g.shape) - 1
         delta = kept_sum(lax.mul(wide(g), wide(result)), (last,))
-        delta = delta - grad_lse[..., None]
-        tensors, numbers = (g, delta, q, k, v, lse[..., None]), (scale, p, seed, stream)
+        grad_lse, lse = (lax.expand_dims(each, (each.ndim,)) for each in (grad_lse, lse))
+        delta = lax_functions.sub(delta, grad_lse)
+        tensors, numbers = (g, delta, q, k, v, lse), (scale, p, seed, stream)
         flags = (causal, dropout, matrix, mask_gradient)
         parts = [_span_backward(each, tensors, numbers, mask, flags) for each in ranges]
         dq, dk, dv, grad_scores = zip(*parts, strict=True)
-        grads = [jnp.concatenate(dq, -2), _reduce_broadcast(dk, k), _reduce_broadcast(dv, v)]
-        grads = [grad.astype(x.dtype) for grad, x in zip(grads, (q, k, v), strict=True)]
+        grads = [_one_after_the_other(dq, -2), _reduce_broadcast(dk, k), _reduce_broadcast(dv, v)]
+        grads = [as_type(grad, x.dtype) for grad, x in zip(grads, (q, k, v), strict=True)]
         if mask_gradient:
             grad_scores = [_keys_to(each, k.shape[-2]) for each in grad_scores]
-            grads.append(jnp.concatenate(grad_scores, -2).astype(mask[0].dtype))
+            grads.append(_one_after_the_other(grad_scores, -2).astype(mask[0].dtype))
         return tuple(grads)
 
     return impl
@@ -355,7 +362,7 @@ def _keys_to(x, keys: int):
 
 def _reduce_broadcast(parts, x):
     """The sum of transposed gradients of keys or values, transposed back."""
-    return jnp.swapaxes(sum(_keys_to(each, x.shape[-2]) for each in parts), -1, -2)
+    return _transposed(functools.reduce(lax.add, [_keys_to(each, x.shape[-2]) for each in parts]))
 
 
 def _scores_broadcast(operation: Operation, forward: bool) -> bool:

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from oneflow.primitives.operators.lax_functions import size_in
 from oneflow.primitives.operators.shape import zeros_of
 from oneflow.primitives.registry import primitive
 from oneflow.primitives.sharding.axes import Axes, Names
@@ -17,7 +18,7 @@ from oneflow.primitives.sharding.axes import Axes, Names
 def wrapped(index, size: int):
     """Positions counted from the front: negative ones count from the end."""
     index = lax.convert_element_type(index, np.int64)
-    from_end = lax.add(index, jnp.asarray(size, index.dtype))
+    from_end = lax.add(index, size_in(index.dtype, size))
     return lax.select(lax.lt(index, index.dtype.type(0)), from_end, index)
 
 
@@ -27,7 +28,7 @@ def out_of_range(index, low: int, high: int):
         return jnp.zeros((), bool), jnp.zeros((), jnp.int64)
     index = lax.convert_element_type(lax.reshape(index, (index.size,)), np.int64)
     bad = lax.bitwise_or(
-        lax.lt(index, jnp.asarray(low, index.dtype)), lax.ge(index, jnp.asarray(high, index.dtype))
+        lax.lt(index, size_in(index.dtype, low)), lax.ge(index, size_in(index.dtype, high))
     )
     first = lax.argmax(bad, 0, np.int64)
     value = lax.dynamic_index_in_dim(index, first, keepdims=False, allow_negative_indices=False)

@@ -16,6 +16,7 @@ import numpy as np
 from jax import lax
 
 from oneflow.primitives.operators.rounding import is_half
+from oneflow.primitives.symbolic_size import SymbolicSize
 
 
 def _arithmetic(on_lax: Callable, on_numpy: Callable) -> Callable[[Any, Any], Any]:
@@ -60,6 +61,16 @@ def part(x: Any, start: int, stop: int, dim: int) -> Any:
     """`x` from `start` to `stop` along `dim`, which counts from the front."""
     is_full = start == 0 and stop == x.shape[dim]
     return x if is_full else lax.slice_in_dim(x, start, stop, axis=dim)
+
+
+def size_in(dtype: np.dtype, size: Any) -> Any:
+    """A size, a number or symbolic, as an array without dimensions."""
+    return size.as_array(dtype) if type(size) is SymbolicSize else np.asarray(size, dtype)
+
+
+def as_type(x: Any, dtype: Any) -> Any:
+    """`x` with a dtype."""
+    return x if x.dtype == dtype else lax.convert_element_type(x, dtype)
 
 
 def full_of(x: Any, number: float) -> Any:

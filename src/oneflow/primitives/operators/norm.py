@@ -18,9 +18,9 @@ from oneflow.primitives.operation import Operation
 from oneflow.primitives.operators import lax_functions
 from oneflow.primitives.operators.channels_last import ChannelsLast, moved_dims
 from oneflow.primitives.operators.elementwise import add, cast, mul, rsqrt, square, sub
-from oneflow.primitives.operators.lax_functions import kept_sum
+from oneflow.primitives.operators.lax_functions import as_type, kept_sum, size_in
 from oneflow.primitives.operators.reduce import mean as mean_of, sum_to
-from oneflow.primitives.operators.rounding import quotient
+from oneflow.primitives.operators.rounding import hidden
 from oneflow.primitives.registry import primitive
 from oneflow.primitives.sharding.axes import Axes, broadcast_free_dims, elementwise_axes
 from oneflow.primitives.traits import Composition, Fusion, Precision
@@ -49,10 +49,10 @@ def _moments(x, *, dims: tuple[int, ...]):
     """Mean and biased variance over `dims`."""
     x = _wide(x)
     total = kept_sum(x, dims)
-    count = jnp.broadcast_to(jnp.asarray(_count(x, dims), x.dtype), total.shape)
-    mean = quotient(total, count)
+    count = hidden(lax.broadcast(size_in(x.dtype, _count(x, dims)), total.shape))
+    mean = lax.div(hidden(total), count)
     # Not x - mean: that is what the backward pass computes, and XLA would keep it all that time.
-    return mean, quotient(kept_sum(lax.square(lax.sub(mean, x)), dims), count)
+    return mean, lax.div(hidden(kept_sum(lax.square(lax.sub(mean, x)), dims)), count)
 
 
 def _moments_of_sums(x, *, dims: tuple[int, ...]):
@@ -125,17 +125,21 @@ def _normalize_gradient(dy, x, mean, variance, weight, eps, *, dims: tuple[int, 
     dtype, g, x = x.dtype, _wide(dy), _wide(x)
     shape = (1,) * (x.ndim - jnp.ndim(weight)) + tuple(jnp.shape(weight))
     wide = jnp.reshape(weight, shape)
-    rstd = lax.rsqrt(variance + eps)
+    rstd = lax.rsqrt(lax_functions.add(variance, eps))
     shared = tuple(dim for dim in dims if shape[dim] == 1)
-    centered = x - mean
+    centered = lax_functions.sub(x, mean)
     g_sum = kept_sum(g, shared)
-    gh_sum = kept_sum(lax.mul(g, centered), shared) * rstd
-    count = _count(x, dims)
-    g_mean = kept_sum(wide * g_sum, dims) / count
-    gh_mean = kept_sum(wide * gh_sum, dims) / count
-    dx = (wide * g - g_mean - centered * (gh_mean * rstd)) * rstd
+    gh_sum = lax_functions.mul(kept_sum(lax_functions.mul(g, centered), shared), rstd)
+    count = size_in(x.dtype, _count(x, dims))
+    g_mean, gh_mean = (
+        lax_functions.div(kept_sum(lax_functions.mul(wide, each), dims), count)
+        for each in (g_sum, gh_sum)
+    )
+    drift = lax_functions.mul(centered, lax_functions.mul(gh_mean, rstd))
+    dx = lax_functions.sub(lax_functions.sub(lax_functions.mul(wide, g), g_mean), drift)
+    dx = lax_functions.mul(dx, rstd)
     return (
-        dx.astype(dtype),
+        as_type(dx, dtype),
         _sum_to(gh_sum, jnp.shape(weight)),
         _sum_to(g_sum, jnp.shape(weight)),
     )
@@ -252,7 +256,7 @@ normalize_gradient.gradient(_normalize_gradient_rule)
 def _normalize_fixed(x, mean, variance, weight, bias, eps):
     scale = lax_functions.mul(lax.rsqrt(lax_functions.add(variance, eps)), weight)
     centered = lax_functions.sub(_wide(x), mean)
-    return lax_functions.add(lax_functions.mul(centered, scale), bias).astype(x.dtype)
+    return as_type(lax_functions.add(lax_functions.mul(centered, scale), bias), x.dtype)
 
 
 normalize_fixed = primitive(

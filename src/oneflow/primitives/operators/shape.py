@@ -141,12 +141,16 @@ def _layout_slice(layout, *starts, dims, sizes, steps):
     return StridedLayout(tuple(shape), tuple(strides), tuple(terms))
 
 
+def _box_of_slice(*starts, dims, sizes, steps):
+    return dict(zip(dims, zip(starts, sizes, steps, strict=True), strict=True))
+
+
 slice_ = primitive(
     "slice",
     _slice,
     scalar="int64",
     axes=free_dims("dims"),
-    view=ViewRule(_write_slice, _layout_slice),
+    view=ViewRule(_write_slice, _layout_slice, box=_box_of_slice),
     linear=("x",),
 )
 
@@ -227,13 +231,8 @@ def _layout_select(layout, *indices, dims):
     )
 
 
-def _compose_select(indices, attributes, next_indices, next_attributes):
-    dims = list(attributes["dims"])
-    for dim in next_attributes["dims"]:
-        for selected in sorted(attributes["dims"]):
-            dim += selected <= dim
-        dims.append(dim)
-    return (*indices, *next_indices), {"dims": tuple(dims)}
+def _box_of_select(*indices, dims):
+    return {dim: (index, None, 1) for dim, index in zip(dims, indices, strict=True)}
 
 
 def _kept_names(ndim: int, dims: tuple[int, ...]) -> tuple[Names, Names]:
@@ -253,7 +252,7 @@ select = primitive(
     _select,
     scalar="int64",
     axes=_select_axes,
-    view=ViewRule(_write_select, _layout_select, compose=_compose_select),
+    view=ViewRule(_write_select, _layout_select, box=_box_of_select),
     linear=("x",),
 )
 

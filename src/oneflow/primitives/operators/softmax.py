@@ -8,7 +8,7 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jax import lax
 
-from oneflow.primitives.operators.lax_functions import kept_max, kept_sum
+from oneflow.primitives.operators.lax_functions import as_type, kept_max, kept_sum
 from oneflow.primitives.registry import primitive
 from oneflow.primitives.shard_index import ShardIndex, global_index
 from oneflow.primitives.sharding.axes import elementwise_axes, free_dims
@@ -27,13 +27,13 @@ def _shifted(x, dim: int):
 
 def _softmax(x, *, dim: int):
     powers = lax.exp(_shifted(x, dim))
-    return lax.div(powers, kept_sum(powers, (dim,))).astype(x.dtype)
+    return as_type(lax.div(powers, kept_sum(powers, (dim,))), x.dtype)
 
 
 def _log_softmax(x, *, dim: int):
     shifted = _shifted(x, dim)
     total = kept_sum(lax.exp(shifted), (dim,))
-    return lax.sub(shifted, lax.log(total)).astype(x.dtype)
+    return as_type(lax.sub(shifted, lax.log(total)), x.dtype)
 
 
 softmax = primitive("softmax", _softmax, axes=free_dims("dim"), precision=Precision.FULL)
@@ -45,13 +45,13 @@ log_softmax = primitive(
 def _softmax_backward(g, out, *, dim: int):
     weights, grad = wide(out), wide(g)
     total = kept_sum(lax.mul(grad, weights), (dim,))
-    return lax.mul(weights, lax.sub(grad, total)).astype(out.dtype)
+    return as_type(lax.mul(weights, lax.sub(grad, total)), out.dtype)
 
 
 def _log_softmax_backward(g, out, *, dim: int):
     grad = wide(g)
     share = lax.mul(lax.exp(wide(out)), kept_sum(grad, (dim,)))
-    return lax.sub(grad, share).astype(out.dtype)
+    return as_type(lax.sub(grad, share), out.dtype)
 
 
 softmax_backward = primitive(
