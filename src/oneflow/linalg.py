@@ -39,6 +39,11 @@ from oneflow.functional.linalg.lapack import (
     tensorsolve as tensorsolve,
     vander as vander,
 )
+from oneflow.functional.linalg.ldl import (
+    ldl_factor as ldl_factor,
+    ldl_factor_ex as ldl_factor_ex,
+    ldl_solve as ldl_solve,
+)
 from oneflow.functional.linalg.matmul import matmul as matmul
 from oneflow.functional.linalg.norms import (
     matrix_norm as matrix_norm,
@@ -56,10 +61,10 @@ from oneflow.functional.linalg.singular_values import (
 # fmt: off
 __all__ = [
     "LinAlgError", "cholesky", "cholesky_ex", "cond", "cross", "det", "diagonal", "eig", "eigh",
-    "eigvals", "eigvalsh", "householder_product", "inv", "inv_ex", "lstsq", "lu", "lu_factor",
-    "lu_factor_ex", "lu_solve", "matmul", "matrix_exp", "matrix_norm", "matrix_power",
-    "matrix_rank", "multi_dot", "norm", "pinv", "qr", "slogdet", "solve", "solve_ex",
-    "solve_triangular", "svd", "svdvals", "tensorinv", "tensorsolve", "vander", "vecdot",
-    "vector_norm",
+    "eigvals", "eigvalsh", "householder_product", "inv", "inv_ex", "ldl_factor", "ldl_factor_ex",
+    "ldl_solve", "lstsq", "lu", "lu_factor", "lu_factor_ex", "lu_solve", "matmul", "matrix_exp",
+    "matrix_norm", "matrix_power", "matrix_rank", "multi_dot", "norm", "pinv", "qr", "slogdet",
+    "solve", "solve_ex", "solve_triangular", "svd", "svdvals", "tensorinv", "tensorsolve", "vander",
+    "vecdot", "vector_norm",
 ]
 # fmt: on

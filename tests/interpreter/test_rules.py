@@ -224,3 +224,10 @@ def test_random_words(shape: tuple[int, ...]) -> None:
     words = np.uint32([0x243F6A88, 1, 0xFFFFFFFF, 0xA4093822])
     assert_same(lambda i, w: philox((i, w[0], i, w[1]), (w[2], w[3])), index, words)
     assert_same(lambda i, w: philox((w[0], w[1], w[2], i), (w[3], w[0])), index, words)
+
+
+def test_loops_of_a_batch_end_one_after_the_other() -> None:
+    def doubled(start: Any) -> Any:
+        return lax.while_loop(lambda s: s[0] < 1e3, lambda s: (s[0] * 2, s[1] + 1), (start, 0))
+
+    assert_same(jax.vmap(doubled), np.array([1.0, 5e3, 300.0, 7.0], np.float32))

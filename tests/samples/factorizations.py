@@ -7,6 +7,8 @@ _DTYPES = ("float64", "float32", "complex128")
 _NO_MATRIX = [case(tensor(3)), case(1.0)]
 _BAD = [*_NO_MATRIX, case(tensor(3, 3, dtype="int64"))]
 _WITHOUT_PIVOT = tensor(2, 2, values=[[0.0, 1.0], [0.0, 2.0]], grad=False)
+# Only a block of two columns can begin.
+_INDEFINITE = tensor(3, 3, values=[[0.0, 2.0, 1.0], [2.0, 0.0, 0.5], [1.0, 0.5, 1.0]], grad=False)
 _SINGULAR = tensor(2, 2, values=[[1.0, 2.0], [2.0, 4.0]])
 
 
@@ -22,6 +24,10 @@ def _product_of_low_rank(name):
         return (u * s[..., None, :]) @ v.mH, s
 
     return product
+
+
+def _ldl_solved(lib, a, b, **options):
+    return lib.linalg.ldl_solve(*lib.linalg.ldl_factor(a, **options), b, **options)
 
 
 def _row(name, cases, **options):
@@ -135,6 +141,34 @@ OPERATORS = [
         errors=[case(_S, tensor(3), _M), case(_S, tensor(4), _S)],
     ),
     _row("orgqr", [case(_N, tensor(2))], dtypes=("float64",)),
+    _row(
+        "linalg.ldl_factor_ex",
+        [
+            case(tensor(*shape, grad=False), hermitian=hermitian)
+            for shape in ((3, 3), (2, 4, 4), (1, 1), (0, 0), (7, 7))
+            for hermitian in (False, True)
+        ]
+        + [case(tensor(3, 3, values=[[0.0] * 3] * 3, grad=False))],
+        errors=_NO_MATRIX,
+    ),
+    _row(
+        "linalg.ldl_factor",
+        [case(_INDEFINITE)],
+        errors=[*_NO_MATRIX, case(_M), case(tensor(2, 2, values=[[0.0, 0.0], [0.0, 0.0]]))],
+    ),
+    _row(
+        "linalg.ldl_solve",
+        [
+            case(tensor(3, 3, grad=False), _N),
+            case(tensor(2, 5, 5, grad=False), tensor(2, 5, 2)),
+            case(tensor(4, 4, grad=False), tensor(2, 4, 1)),
+            case(_INDEFINITE, _N, hermitian=True),
+        ],
+        call=_ldl_solved,
+        # PyTorch has no gradient of it.
+        grad=False,
+        errors=[case(tensor(3, 3, grad=False), _M)],
+    ),
     _row(
         "linalg.tensorinv",
         [case(tensor(2, 3, 6)), case(tensor(4, 2, 2), ind=1)],

@@ -6,11 +6,16 @@ from tests.samples.table import Operator, case, tensor
 
 F = "nn.functional."
 DOUBLE = ("float32", "float64")
+LARGE = tensor(1, 2, 5, 4, 5)
 ROW, IMAGE, VOLUME = tensor(2, 2, 7), tensor(2, 2, 6, 4), tensor(1, 2, 4, 3, 4)
 ODD = tensor(1, 2, 5, 7)
 INF = float("inf")
 TIES = tensor(1, 1, 4, 4, values=[1, 1, 0, 2, 1, 1, 2, 2, 0, -1, -1, 0, -1, -INF, -INF, -INF])
 NAN = tensor(1, 1, 2, 4, values=[1, float("nan"), 3, 0, 2, 0, INF, 1], grad=False)
+
+# The random numbers of each plane and dimension, for windows at random places.
+SAMPLES_2D = tensor(2, 2, 2, low=0.0, high=1.0, grad=False)
+SAMPLES_3D = tensor(1, 2, 3, low=0.0, high=1.0, grad=False)
 
 OPERATORS = [
     Operator(
@@ -50,6 +55,53 @@ OPERATORS = [
         cases=[case(VOLUME, 2), case(VOLUME, (2, 3, 2), (1, 2, 2), (1, 1, 0), ceil_mode=True)],
         dtypes=DOUBLE,
         errors=[case(VOLUME, 5)],
+    ),
+    Operator(
+        F + "max_pool2d_with_indices",
+        cases=[case(IMAGE, 3, 2, 1)],
+        dtypes=("float64",),
+    ),
+    Operator(
+        F + "adaptive_max_pool2d_with_indices",
+        cases=[case(IMAGE, 3)],
+        dtypes=("float64",),
+    ),
+    Operator(
+        F + "fractional_max_pool2d",
+        cases=[
+            case(IMAGE, 2, 3, _random_samples=SAMPLES_2D),
+            case(IMAGE, (3, 2), (2, 1), return_indices=True, _random_samples=SAMPLES_2D),
+            case(IMAGE, 2, output_ratio=(0.5, 0.75), _random_samples=SAMPLES_2D),
+            case(
+                tensor(2, 6, 4),
+                2,
+                2,
+                _random_samples=tensor(1, 2, 2, low=0.0, high=1.0, grad=False),
+            ),
+            case(
+                tensor(2, 2, 4, 4, values=[*range(30), float("nan"), 0] * 2, grad=False),
+                2,
+                3,
+                _random_samples=SAMPLES_2D,
+            ),
+        ],
+        dtypes=("float64", "float32"),
+        errors=[
+            case(IMAGE, 2),
+            case(IMAGE, 2, 7),
+            case(IMAGE, 2, 2, _random_samples=tensor(1, 2, 2)),
+        ],
+    ),
+    Operator(
+        F + "fractional_max_pool3d",
+        cases=[
+            case(LARGE, 2, 2, _random_samples=SAMPLES_3D),
+            case(
+                LARGE, (2, 1, 2), output_ratio=0.7, return_indices=True, _random_samples=SAMPLES_3D
+            ),
+        ],
+        dtypes=("float64",),
+        errors=[case(VOLUME, 2), case(VOLUME, 3, 3)],
     ),
     Operator(
         F + "avg_pool1d",

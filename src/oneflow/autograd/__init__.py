@@ -17,6 +17,7 @@ from oneflow.autograd.functional import (
 )
 from oneflow.autograd.gradient_check import gradcheck as gradcheck, gradgradcheck as gradgradcheck
 from oneflow.autograd.gradients import backward as backward, grad as grad
+from oneflow.autograd.variable import Variable as Variable
 from oneflow.differentiation.anomaly import (
     detect_anomaly as detect_anomaly,
     set_detect_anomaly as set_detect_anomaly,

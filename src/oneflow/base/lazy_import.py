@@ -20,6 +20,7 @@ def lazy_getattr(
     modules: Sequence[str] = (),
     names: Mapping[str, str] = NO_NAMES,
     unsupported: str | None = None,
+    prefixes: Mapping[str, str] = NO_NAMES,
 ) -> Callable[[str], Any]:
     """Return the function `__getattr__` of a package.
 
@@ -30,6 +31,7 @@ def lazy_getattr(
             calls it by another name.
         unsupported: the module with a mapping `UNSUPPORTED`, from names that the package will not
             have to what stands for them.
+        prefixes: beginnings of names, each with the module that has all of those names.
     """
 
     def import_name(name: str) -> Any:
@@ -40,6 +42,9 @@ def lazy_getattr(
             value = getattr(importlib.import_module(module), attribute or name)
             # The next time Python finds it by itself.
             return vars(sys.modules[package]).setdefault(name, value)
+        for prefix, module in prefixes.items():
+            if name.startswith(prefix):
+                return getattr(importlib.import_module(module), name)
         message = f"module {package!r} has no attribute {name!r}"
         if unsupported is not None and not name.startswith("_"):
             hint = importlib.import_module(unsupported).UNSUPPORTED.get(name)

@@ -180,6 +180,35 @@ class linalg_inv_ex(NamedTuple):
     info: Tensor
 
 
+class linalg_ldl_factor(NamedTuple):
+    """Result of `linalg.ldl_factor`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> result = flow.linalg.ldl_factor(flow.eye(2))
+        >>> isinstance(result, flow.return_types.linalg_ldl_factor), result._fields
+        (True, ('LD', 'pivots'))
+    """
+
+    LD: Tensor
+    pivots: Tensor
+
+
+class linalg_ldl_factor_ex(NamedTuple):
+    """Result of `linalg.ldl_factor_ex`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> result = flow.linalg.ldl_factor_ex(flow.eye(2))
+        >>> isinstance(result, flow.return_types.linalg_ldl_factor_ex), result._fields
+        (True, ('LD', 'pivots', 'info'))
+    """
+
+    LD: Tensor
+    pivots: Tensor
+    info: Tensor
+
+
 class linalg_lstsq(NamedTuple):
     """Result of `linalg.lstsq`.
 

@@ -86,7 +86,7 @@ class GraphVariables:
                 for registry, kind in _MEMBERS.items():
                     self.guarded_dicts.append(members[registry])
                     self.add_attributes(members[registry], f"{path}.", kind)
-                hooks = [hook.function for hook in module._forward_pre_hooks.values()]
+                hooks = module._forward_pre_hooks.values()
                 derived = {getattr(hook, "derives", None) for hook in hooks}
                 self.add_attributes(members, f"{path}.", "tensor", derived)
 

@@ -31,11 +31,20 @@ def _while(equation: Any) -> Callable:
             operands[num_condition_consts : num_condition_consts + shared],
         )
         carried = list(operands[num_condition_consts + shared :])
-        while condition(*of_condition, *carried)[0]:
-            carried = body(*of_body, *carried)
+        while (goes_on := condition(*of_condition, *carried)[0]).any():
+            after = body(*of_body, *carried)
+            carried = after if goes_on.all() else _where(goes_on, after, carried)
         return carried
 
     return loop
+
+
+def _where(which: np.ndarray, new: list[Any], old: list[Any]) -> list[Any]:
+    """The elements of `new` in the loops of a batch that go on, those of `old` in the others."""
+    return [
+        np.where(which.reshape(which.shape + (1,) * (after.ndim - which.ndim)), after, before)
+        for after, before in zip(new, old, strict=True)
+    ]
 
 
 @rule("scan")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from oneflow.module.hooks import GLOBAL_HOOKS, HooksMixin, KeywordHook, RemovableHandle
+from oneflow.module.hooks import GLOBAL_HOOKS, HooksMixin, RemovableHandle, call_hook
 
 
 def register_module_forward_pre_hook(hook: Callable) -> RemovableHandle:
@@ -12,7 +12,7 @@ def register_module_forward_pre_hook(hook: Callable) -> RemovableHandle:
 
     What it returns (not None) replaces the arguments. It runs before the module's own hooks.
     """
-    return _register("_forward_pre_hooks", KeywordHook(hook, with_kwargs=False))
+    return _register("_forward_pre_hooks", hook)
 
 
 def register_module_forward_hook(
@@ -38,7 +38,7 @@ def register_module_forward_hook(
         ReLU [1, 3]
         Sequential [1, 3]
     """
-    return _register("_forward_hooks", KeywordHook(hook, with_kwargs, always_call))
+    return _register("_forward_hooks", call_hook(hook, with_kwargs, always_call))
 
 
 def register_module_full_backward_pre_hook(hook: Callable) -> RemovableHandle:

@@ -68,7 +68,13 @@ class Hooks(dict):
 
 
 class KeywordHook:
-    """A forward hook together with how it wants to be called."""
+    """A forward hook that wants to be called otherwise than the others.
+
+    Attributes:
+        function: the hook.
+        with_kwargs: it gets keyword arguments too.
+        always: it is called also when `forward` raised.
+    """
 
     __slots__ = ("always", "function", "with_kwargs")
 
@@ -79,6 +85,11 @@ class KeywordHook:
 
     def __call__(self, *args: Any) -> Any:
         return self.function(*args)
+
+
+def call_hook(function: Callable, with_kwargs: bool, always: bool = False) -> Callable:
+    """What is registered for a hook: itself, unless it wants to be called otherwise."""
+    return KeywordHook(function, with_kwargs, always) if with_kwargs or always else function
 
 
 class LoadHook:
@@ -129,7 +140,7 @@ class HooksMixin:
             with_kwargs: pass keyword arguments too.
         """
         self.__dict__["_has_call_hooks"] = True
-        return self._forward_pre_hooks.register(KeywordHook(hook, with_kwargs), prepend)
+        return self._forward_pre_hooks.register(call_hook(hook, with_kwargs), prepend)
 
     def register_forward_hook(
         self,
@@ -150,7 +161,7 @@ class HooksMixin:
             always_call: call it also when `forward` raised.
         """
         self.__dict__["_has_call_hooks"] = True
-        return self._forward_hooks.register(KeywordHook(hook, with_kwargs, always_call), prepend)
+        return self._forward_hooks.register(call_hook(hook, with_kwargs, always_call), prepend)
 
     def register_full_backward_pre_hook(
         self, hook: Callable, prepend: bool = False
@@ -233,14 +244,14 @@ def call_with_hooks(module: HooksMixin, args: tuple, kwargs: dict) -> Any:
         return output if boundary is None else boundary.leave(output)
     except Exception:
         for identifier, hook in _hooks_of(module, "_forward_hooks"):
-            if hook.always and identifier not in called:
+            if isinstance(hook, KeywordHook) and hook.always and identifier not in called:
                 _run_forward_hook(module, hook, args, kwargs, output)
         raise
 
 
 def _run_pre_hooks(module: HooksMixin, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
     for _, hook in _hooks_of(module, "_forward_pre_hooks"):
-        if not hook.with_kwargs:
+        if not isinstance(hook, KeywordHook):
             result = hook(module, args)
             if result is not None:
                 args = result if isinstance(result, tuple) else (result,)
@@ -258,9 +269,10 @@ def _run_pre_hooks(module: HooksMixin, args: tuple, kwargs: dict) -> tuple[tuple
 
 
 def _run_forward_hook(
-    module: HooksMixin, hook: KeywordHook, args: tuple, kwargs: dict, output: Any
+    module: HooksMixin, hook: Callable, args: tuple, kwargs: dict, output: Any
 ) -> Any:
-    result = hook(module, args, kwargs, output) if hook.with_kwargs else hook(module, args, output)
+    with_kwargs = isinstance(hook, KeywordHook) and hook.with_kwargs
+    result = hook(module, args, kwargs, output) if with_kwargs else hook(module, args, output)
     return output if result is None else result
 
 

@@ -167,6 +167,7 @@ from oneflow.nn.modules.conv import (
     ConvTranspose2d as ConvTranspose2d,
     ConvTranspose3d as ConvTranspose3d,
 )
+from oneflow.nn.modules.data_parallel import DataParallel as DataParallel
 from oneflow.nn.modules.distance import (
     CosineSimilarity as CosineSimilarity,
     PairwiseDistance as PairwiseDistance,
@@ -193,6 +194,10 @@ from oneflow.nn.modules.elementwise_loss import (
 )
 from oneflow.nn.modules.embedding import Embedding as Embedding, EmbeddingBag as EmbeddingBag
 from oneflow.nn.modules.flatten import Flatten as Flatten, Unflatten as Unflatten
+from oneflow.nn.modules.fractional_pooling import (
+    FractionalMaxPool2d as FractionalMaxPool2d,
+    FractionalMaxPool3d as FractionalMaxPool3d,
+)
 from oneflow.nn.modules.fused_mlp import FusedMLP as FusedMLP
 from oneflow.nn.modules.lazy import (
     LazyBatchNorm1d as LazyBatchNorm1d,
@@ -230,6 +235,7 @@ from oneflow.nn.modules.margin_loss import (
 )
 from oneflow.nn.modules.multi_head_attention import MultiheadAttention as MultiheadAttention
 from oneflow.nn.modules.normalization import (
+    CrossMapLRN2d as CrossMapLRN2d,
     GroupNorm as GroupNorm,
     LayerNorm as LayerNorm,
     LocalResponseNorm as LocalResponseNorm,
@@ -344,9 +350,10 @@ __all__ = [
     "CircularPad1d", "CircularPad2d", "CircularPad3d", "CombinedMarginLoss", "ConstantPad1d",
     "ConstantPad2d", "ConstantPad3d", "Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d",
     "ConvTranspose2d", "ConvTranspose3d", "CosineEmbeddingLoss", "CosineSimilarity",
-    "CrossEntropyLoss", "DistributedPariticalFCSample", "Dropout", "Dropout1d", "Dropout2d",
-    "Dropout3d", "Embedding", "EmbeddingBag", "FakeQuantization", "FeatureAlphaDropout", "Flatten",
-    "Fold", "FusedBatchNorm1d", "FusedBatchNorm2d", "FusedBatchNorm3d", "FusedMLP", "GRUCell",
+    "CrossEntropyLoss", "CrossMapLRN2d", "DataParallel", "DistributedPariticalFCSample", "Dropout",
+    "Dropout1d", "Dropout2d", "Dropout3d", "Embedding", "EmbeddingBag", "FakeQuantization",
+    "FeatureAlphaDropout", "Flatten", "Fold", "FractionalMaxPool2d", "FractionalMaxPool3d",
+    "FusedBatchNorm1d", "FusedBatchNorm2d", "FusedBatchNorm3d", "FusedMLP", "GRUCell",
     "GaussianNLLLoss", "GroupNorm", "Hardshrink", "Hardsigmoid", "Hardswish", "Hardtanh",
     "HingeEmbeddingLoss", "HuberLoss", "Identity", "InstanceNorm1d", "InstanceNorm2d",
     "InstanceNorm3d", "KLDivLoss", "L1Loss", "LPPool1d", "LPPool2d", "LPPool3d", "LSTMCell",

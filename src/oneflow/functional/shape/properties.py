@@ -125,21 +125,6 @@ def is_view(self: Tensor) -> bool:
     return is_view_of_storage(self)
 
 
-def data_ptr(self: Tensor) -> int:
-    """A number that tensors on one memory share, plus their offset in bytes.
-
-    It is not an address to read from.
-
-    Example:
-        >>> import oneflow as flow
-        >>> x = flow.ones(4)
-        >>> x[1:].data_ptr() - x.data_ptr()
-        4
-    """
-    owner = self if self._family is None else self._family.storage
-    return id(owner) + storage_offset_of(self) * self.dtype.itemsize
-
-
 def get_device(self: Tensor) -> int:
     """Index of the device; -1 on the CPU.
 
@@ -367,7 +352,6 @@ for _method in (
     is_contiguous,
     element_size,
     is_view,
-    data_ptr,
     get_device,
 ):
     attach(_method.__name__, _method)

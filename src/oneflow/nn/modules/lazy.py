@@ -149,7 +149,7 @@ class _LazyModule(Module):
                 self._buffers[name] = buffer.to(device=lazy.device, dtype=lazy.dtype)
         state = {**vars(self), **{k: v for k, v in vars(module).items() if k not in vars(self)}}
         hooks = state["_forward_pre_hooks"]
-        for number in [n for n, hook in hooks.items() if hook.function is _initialize]:
+        for number in [n for n, hook in hooks.items() if hook is _initialize]:
             del hooks[number]
         del state["_arguments"], state["_groups"], state["_size_name"]
         object.__setattr__(self, "__class__", self.cls_to_become)

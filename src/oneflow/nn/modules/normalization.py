@@ -223,6 +223,38 @@ class LocalResponseNorm(Module):
         return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
 
 
+class CrossMapLRN2d(LocalResponseNorm):
+    """`LocalResponseNorm` of images, with as many channels before an element as after it.
+
+    For an odd `size` both are the same. Of an even one, one channel less is added up, and the sum
+    divided by `size` all the same.
+
+    Args:
+        size: number of neighbouring channels, the element's own included.
+        alpha: factor of the mean square.
+        beta: exponent.
+        k: added before raising to `beta`.
+
+    Raises:
+        ValueError: the input is not ``[N, C, H, W]``.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.CrossMapLRN2d(3)(flow.randn(2, 5, 4, 4)).shape
+        oneflow.Size([2, 5, 4, 4])
+    """
+
+    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1) -> None:
+        super().__init__(size, alpha, beta, k)
+
+    def forward(self, input: Tensor) -> Tensor:
+        if input.ndim != 4:
+            raise ValueError(f"CrossMapLRN2d: Expected input to be 4D, got {input.ndim}D instead.")
+        width = 2 * ((self.size - 1) // 2) + 1
+        alpha = self.alpha * width / self.size
+        return functional.local_response_norm(input, width, alpha, self.beta, self.k)
+
+
 def _shape_of(normalized_shape: Any) -> tuple[int, ...]:
     return (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
 

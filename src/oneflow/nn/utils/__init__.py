@@ -3,6 +3,7 @@
 from oneflow.nn.utils import (
     parametrizations as parametrizations,
     parametrize as parametrize,
+    prune as prune,
     rnn as rnn,
     stateless as stateless,
 )

@@ -103,7 +103,7 @@ def spectral_norm(
         (oneflow.Size([40]), oneflow.Size([20]))
     """
     for hook in module._forward_pre_hooks.values():
-        if isinstance(hook.function, SpectralNorm) and hook.function.derives == name:
+        if isinstance(hook, SpectralNorm) and hook.derives == name:
             raise RuntimeError(
                 f"Cannot register two spectral_norm hooks on the same parameter {name}"
             )
@@ -131,8 +131,7 @@ def remove_spectral_norm(module: AnyModule, name: str = "weight") -> AnyModule:
         >>> list(flow.nn.utils.remove_spectral_norm(layer).state_dict())
         ['bias', 'weight']
     """
-    for number, hook in module._forward_pre_hooks.items():
-        rule = hook.function
+    for number, rule in module._forward_pre_hooks.items():
         if isinstance(rule, SpectralNorm) and rule.derives == name:
             with no_grad():
                 weight = rule.compute(module, update=False)

@@ -57,7 +57,7 @@ def weight_norm(module: AnyModule, name: str = "weight", dim: int | None = 0) ->
         (oneflow.Size([3, 1]), oneflow.Size([3, 2]))
     """
     for hook in module._forward_pre_hooks.values():
-        if isinstance(hook.function, WeightNorm) and hook.function.derives == name:
+        if isinstance(hook, WeightNorm) and hook.derives == name:
             raise RuntimeError(
                 f"Cannot register two weight_norm hooks on the same parameter {name}"
             )
@@ -85,8 +85,7 @@ def remove_weight_norm(module: AnyModule, name: str = "weight") -> AnyModule:
         >>> list(dict(flow.nn.utils.remove_weight_norm(layer).named_parameters()))
         ['bias', 'weight']
     """
-    for number, hook in module._forward_pre_hooks.items():
-        rule = hook.function
+    for number, rule in module._forward_pre_hooks.items():
         if isinstance(rule, WeightNorm) and rule.derives == name:
             weight = rule.compute(module).detach()
             delattr(module, name)

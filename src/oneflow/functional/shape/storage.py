@@ -1,0 +1,180 @@
+"""The memory that tensors are views of, and tensors that get another size in it."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from oneflow.base.device import Device
+from oneflow.base.dtype import DType
+from oneflow.functional.creation.factory_functions import zeros
+from oneflow.functional.creation.options import new_shape
+from oneflow.functional.shape.concat import cat
+from oneflow.functional.shape.strided_views import as_strided
+from oneflow.primitives.strides import row_major
+from oneflow.tensor.methods import attach
+from oneflow.tensor.strides import storage_offset_of
+from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.views import share
+
+
+class UntypedStorage:
+    """The memory of a tensor and of all its views, in bytes.
+
+    It tells what shares memory and how much there is; values are read through tensors.
+
+    Attributes:
+        device: where it is.
+
+    Example:
+        >>> import oneflow as flow
+        >>> x = flow.ones(2, 3)
+        >>> x[1].untyped_storage().nbytes(), x[1].untyped_storage() == x.untyped_storage()
+        (24, True)
+    """
+
+    def __init__(self, tensor: Tensor) -> None:
+        self._memory = share(tensor).storage
+
+    @property
+    def device(self) -> Device:
+        """Where the memory is; of a global tensor its placement."""
+        return self._memory.value.spec.device
+
+    def nbytes(self) -> int:
+        """Return the number of bytes."""
+        return self._memory.value.spec.nbytes
+
+    def size(self) -> int:
+        """Return the number of elements: bytes."""
+        return self.nbytes()
+
+    def data_ptr(self) -> int:
+        """Return a number that all tensors on this memory share; not an address to read from."""
+        return id(self._memory)
+
+    def __len__(self) -> int:
+        return self.size()
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and other._memory is self._memory  # type: ignore[attr-defined]
+
+    def __hash__(self) -> int:
+        return self.data_ptr()
+
+    def __repr__(self) -> str:
+        return f"oneflow.{type(self).__name__}(device={self.device}) of size {self.size()}"
+
+
+class TypedStorage(UntypedStorage):
+    """The memory of a tensor and of all its views, in elements.
+
+    Attributes:
+        device: where it is.
+
+    Example:
+        >>> import oneflow as flow
+        >>> storage = flow.ones(2, 3)[1].storage()
+        >>> storage.size(), storage.element_size(), storage.dtype
+        (6, 4, oneflow.float32)
+    """
+
+    @property
+    def dtype(self) -> DType:
+        """The dtype of the elements."""
+        return self._memory.value.spec.dtype
+
+    def element_size(self) -> int:
+        """Return the number of bytes of an element."""
+        return self.dtype.itemsize
+
+    def size(self) -> int:
+        """Return the number of elements."""
+        return self._memory.value.spec.numel
+
+
+def untyped_storage(self: Tensor) -> UntypedStorage:
+    """The memory that the tensor is a view of, in bytes.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.ones(2, 3)[0].untyped_storage().nbytes()
+        24
+    """
+    return UntypedStorage(self)
+
+
+def storage(self: Tensor) -> TypedStorage:
+    """The memory that the tensor is a view of, in elements.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.ones(2, 3)[0].storage().size()
+        6
+    """
+    return TypedStorage(self)
+
+
+def data_ptr(self: Tensor) -> int:
+    """A number that tensors on one memory share, plus their offset in bytes.
+
+    It is not an address to read from.
+
+    Example:
+        >>> import oneflow as flow
+        >>> x = flow.ones(4)
+        >>> x[1:].data_ptr() - x.data_ptr()
+        4
+    """
+    return UntypedStorage(self).data_ptr() + storage_offset_of(self) * self.dtype.itemsize
+
+
+def resize_(self: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
+    """Give the tensor another shape: the elements from its first one on, in their order in memory.
+
+    Args:
+        self: the tensor.
+        sizes: the new sizes, as separate numbers or one sequence.
+        memory_format: accepted; it changes nothing.
+
+    Returns:
+        The tensor itself. If there are less elements in its memory, it gets memory of its own, with
+        zeros at the end.
+
+    Raises:
+        RuntimeError: it requires a gradient, or a size is negative.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.arange(6).resize_(2, 2)
+        tensor([[0, 1],
+                [2, 3]], dtype=oneflow.int64)
+    """
+    if self.requires_grad:
+        raise RuntimeError("cannot resize variables that require grad")
+    shape = new_shape(sizes)
+    if shape == tuple(self.shape):
+        return self
+    memory = share(self).storage.value.spec.numel
+    offset, count = storage_offset_of(self), math.prod(shape)
+    if offset + count <= memory:
+        return self._replace_with_view(as_strided(self, shape, row_major(shape), offset))
+    elements = as_strided(self, (memory - offset,), (1,), offset)
+    missing = zeros(offset + count - memory, dtype=self.dtype, device=self.device)
+    self.data = cat([elements, missing]).reshape(shape)
+    return self
+
+
+def resize_as_(self: Tensor, the_template: Tensor, memory_format: Any = None) -> Tensor:
+    """`resize_` to the shape of another tensor.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.arange(6).resize_as_(flow.ones(3))
+        tensor([0, 1, 2], dtype=oneflow.int64)
+    """
+    return resize_(self, tuple(the_template.shape))
+
+
+for _method in (untyped_storage, storage, data_ptr, resize_, resize_as_):
+    attach(_method.__name__, _method)

@@ -1,0 +1,1 @@
+"""Functions for tests of programs: comparing tensors, and tensors of random numbers."""
