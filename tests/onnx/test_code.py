@@ -158,6 +158,16 @@ def test_parameters_have_the_numbers_of_the_model(tmp_path):
     assert sum(p.numel() for p in model.parameters()) == count
 
 
+@pytest.mark.parametrize("opset", [12, 17])
+def test_dimensions_of_size_1_are_squeezed(opset, tmp_path):
+    source = flow.nn.Sequential(flow.nn.AdaptiveAvgPool2d(1), flow.nn.Flatten())
+    x = flow.randn(2, 3, 4, 4)
+    proto = flow.onnx.export(source, x, opset_version=opset)
+    path = write_code(proto, tmp_path)
+    assert ".squeeze((2, 3))" in path.read_text()
+    np.testing.assert_allclose(loaded(path).load()(x).numpy(), source(x).numpy(), rtol=1e-6)
+
+
 WEIGHTS = "float[2,2] w = {0.5, -1.0, 2.0, 0.25}, float[2] v = {1.0, 2.0}"
 # Models with subgraphs: the graph, and what its code must contain.
 SUBGRAPHS = {

@@ -168,6 +168,18 @@ def test_a_number_that_depends_on_a_symbolic_size_is_refused():
         exported(lambda x: x * (1 / len(x)), [flow.randn(3)], dynamic={0: {0: "n"}})
 
 
+def twice(x):
+    return 2 * x
+
+
+@pytest.mark.parametrize(
+    ("model", "name"),
+    [(nn.ReLU(), "ReLU"), (twice, "twice"), (lambda x: x + 1, "function")],
+)
+def test_the_model_is_named(model, name):
+    assert exported(model, [flow.randn(2)]).graph.name == name
+
+
 def test_a_size_that_bends_is_refused():
     """Through its values for two sizes goes a line, which is wrong for every other one."""
     with pytest.raises(UnsupportedOperatorsError, match="5 or 7 or 7 in the captures"):

@@ -40,7 +40,8 @@ imports it, and compares the outputs for two images. Weights are drawn at random
 have the statistics of a batch, so that the outputs depend on the images. Differences are the
 largest, in units of the standard deviation of the framework's outputs. Parameters are those of the
 framework's network and of the imported module; exporters of TensorFlow and Paddle fold
-normalisations into convolutions, or write fixed numbers as weights. Seconds are the import's.
+normalisations into convolutions, or write fixed numbers as weights. Seconds are those of the
+import.
 """
 _HEADER = """\
 | row | framework | network | from | image | difference | parameters | imported | seconds |

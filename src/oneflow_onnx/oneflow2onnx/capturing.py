@@ -37,11 +37,13 @@ class ExportedModel:
 
     Attributes:
         graph: the graph to capture.
+        name: the name of the model.
         prefix: what names of parameters begin with that the user did not write.
         signature: names of the parameters of `build` or `forward`, in order.
     """
 
     graph: Graph
+    name: str
     prefix: str
     signature: tuple[str, ...]
 
@@ -54,13 +56,18 @@ def exported_model(model: Any) -> ExportedModel:
     """
     if isinstance(model, JobFunction):
         default_session().define_jobs()
-        return ExportedModel(model.define(), "variables.", tuple(model.arguments))
+        graph = model.define()
+        return ExportedModel(graph, graph.name, "variables.", tuple(model.arguments))
     if isinstance(model, Graph):
-        return ExportedModel(model, "", _parameters(model.build))
+        return ExportedModel(model, model.name, "", _parameters(model.build))
     if isinstance(model, flow.nn.Module):
-        return ExportedModel(_Called(model), f"{_ATTRIBUTE}.", _parameters(model.forward))
+        name = type(model).__name__
+        return ExportedModel(_Called(model), name, f"{_ATTRIBUTE}.", _parameters(model.forward))
     if callable(model):
-        return ExportedModel(_Called(model), f"{_ATTRIBUTE}.", _parameters(model))
+        name = getattr(model, "__name__", type(model).__name__)
+        # A lambda expression has a name that is no identifier, which ONNX asks for.
+        name = name if name.isidentifier() else "function"
+        return ExportedModel(_Called(model), name, f"{_ATTRIBUTE}.", _parameters(model))
     raise TypeError(
         "`model` must be an `nn.Graph`, an `nn.Module` or a function of tensors, got "
         f"{type(model).__name__}"

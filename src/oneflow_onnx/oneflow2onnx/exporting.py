@@ -88,7 +88,7 @@ def export_model(
     emission = _emission(trace, inputs, parameters, options)
     _log_counts(trace, emission)
     outside = ModelNames(
-        exported.graph.name,
+        exported.name,
         _output_names(len(trace.results), options.output_names, inputs.values()),
         _size_names(trace, options.dynamic),
     )

@@ -396,26 +396,31 @@ def _write_reshape(step: Step, source: Source) -> Line | None:
 
 @_template("Unsqueeze", "Squeeze")
 def _write_squeeze(step: Step, source: Source) -> Line | None:
-    """Write the insertion or removal of one dimension."""
-    x, *rest = step.node.input
-    axes = step.attributes.get("axes")
-    if rest and rest[0] in source.constants:
-        axes = source.constants[rest[0]].tolist()
-    if axes is None or len(axes) != 1:
+    """Write the insertion of one dimension, or the removal of some."""
+    axes = _axes(step, source)
+    method = step.node.op_type.lower()
+    if not axes or (len(axes) > 1 and method == "unsqueeze"):
         return None
-    return _line(step, [x], f"{{0}}.{step.node.op_type.lower()}({axes[0]})")
+    dims = axes[0] if len(axes) == 1 else tuple(axes)
+    return _line(step, step.node.input[:1], f"{{0}}.{method}({dims})")
 
 
 @_template("ReduceMean")
 def _write_mean(step: Step, source: Source) -> Line | None:
-    x, *rest = step.node.input
-    axes = step.attributes.get("axes")
-    if rest and rest[0] in source.constants:
-        axes = source.constants[rest[0]].tolist()
+    axes = _axes(step, source)
     if not axes:
         return None
     keep = ", keepdim=True" if step.attributes.get("keepdims", 1) else ""
-    return _line(step, [x], f"{{0}}.mean({list(axes)}{keep})")
+    return _line(step, step.node.input[:1], f"{{0}}.mean({axes}{keep})")
+
+
+def _axes(step: Step, source: Source) -> list[int] | None:
+    """The dimensions that an attribute or the second operand names, if they are known."""
+    _, *rest = step.node.input
+    if rest and rest[0]:
+        axes = source.constants.get(rest[0])
+        return None if axes is None else axes.reshape(-1).tolist()
+    return list(step.attributes.get("axes", ()))
 
 
 @_template("Identity")
