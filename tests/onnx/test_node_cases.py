@@ -1,4 +1,4 @@
-"""ONNX's own test cases of every operator, on our backend."""
+"""ONNX's own test cases, of every operator on our backend and of nine networks as graphs."""
 
 from __future__ import annotations
 
@@ -6,18 +6,24 @@ import functools
 import importlib
 import warnings
 import zlib
+from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
 from onnx import OptionalProto, SequenceProto, TensorProto, numpy_helper
 from onnx.backend.test.runner import Runner
 
+import oneflow as flow
 from oneflow_onnx import backend
+from oneflow_onnx.x2oneflow.onnx2flow import from_onnx
+from tests.onnx.runtime import Wrapped
 
 SHARDS = 24
 
 RANDOM = "the expected values come from another random generator"
 ROUNDED = "half precision is rounded once, from single precision; the case rounds after each step"
+LIGHT = Path(onnx.__file__).parent / "backend" / "test" / "data" / "light"
 # Cases of `onnx` 1.23 that fail, with the reason; whoever mends one removes its line.
 EXPECTED_FAILURES = {
     "test_attention_4d_causal_fp16": ROUNDED,
@@ -96,3 +102,17 @@ def test_node_cases(shard, sample):
 def test_expected_failures_are_cases():
     """Names that onnx no longer has are removed."""
     assert EXPECTED_FAILURES.keys() <= {case.name for case in node_cases()}
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in LIGHT.glob("*.onnx")))
+def test_networks(name, sample):
+    """As graphs: what BLAS rounds differently from class to class decides one of them."""
+    sample.take(name, one_in=9)
+    model = onnx.load(LIGHT / f"{name}.onnx")
+    weights = {each.name for each in model.graph.initializer}
+    (given,) = [each for each in model.graph.input if each.name not in weights]
+    shape = [dim.dim_value for dim in given.type.tensor_type.shape.dim]
+    x = np.linspace(0, 1, np.prod(shape), endpoint=False, dtype=np.float32).reshape(shape)
+    output = Wrapped(from_onnx(model))(flow.tensor(x)).numpy()
+    wanted = onnx.load_tensor(LIGHT / f"{name}_output_0.pb")
+    np.testing.assert_allclose(output, numpy_helper.to_array(wanted), rtol=2e-3, atol=1e-7)
