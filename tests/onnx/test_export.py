@@ -14,7 +14,7 @@ from oneflow_onnx.oneflow2onnx import util
 from oneflow_onnx.oneflow2onnx.errors import OpsetError, UnsupportedOperatorsError
 from oneflow_onnx.oneflow2onnx.flow2onnx import Export, ProcessFlowGraph
 from oneflow_onnx.oneflow2onnx.handler import flow_op
-from oneflow_onnx.oneflow2onnx.sizes import DynamicSizeError
+from tests.onnx.models import small_network
 from tests.onnx.runtime import assert_exported, exported, operators_of, run, session_of
 
 
@@ -38,12 +38,6 @@ class Applied(nn.Module):
 
     def forward(self, x):
         return self.function(x)
-
-
-def small_network() -> nn.Module:
-    return nn.Sequential(
-        nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.Flatten(), nn.Linear(144, 5)
-    ).eval()
 
 
 # --- names
@@ -108,66 +102,6 @@ def test_results_that_are_arguments_or_parameters():
     assert len({each.name for each in proto.graph.output}) == 4
 
 
-# --- symbolic sizes
-
-
-def test_batch_that_runs_at_other_sizes():
-    model = small_network()
-    others = [(flow.randn(n, 3, 8, 8),) for n in (1, 7)]
-    proto = assert_exported(model, flow.randn(1, 3, 8, 8), dynamic={0: {0: "batch"}}, others=others)
-    assert proto.graph.input[0].type.tensor_type.shape.dim[0].dim_param == "batch"
-    assert proto.graph.output[0].type.tensor_type.shape.dim[0].dim_param == "batch"
-
-
-def test_symbolic_image_size():
-    model = nn.Sequential(
-        nn.Conv2d(3, 4, 3, stride=2, padding=1),
-        nn.Upsample(scale_factor=2, mode="bilinear", align_corners=False),
-        nn.AdaptiveAvgPool2d(1),
-        nn.Flatten(1),
-        nn.Softmax(1),
-    ).eval()
-    others = [(flow.randn(2, 3, 12, 20),)]
-    sizes = {0: {2: "height", 3: "width"}}
-    assert_exported(model, flow.randn(2, 3, 8, 8), dynamic=sizes, others=others)
-
-
-def test_symbolic_sequence_in_attention():
-    layer = nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0, batch_first=True).eval()
-    others = [(flow.randn(3, 9, 8),)]
-    sizes = {0: {0: "batch", 1: "length"}}
-    for opset in (None, 17):
-        assert_exported(layer, flow.randn(2, 5, 8), dynamic=sizes, others=others, opset=opset)
-
-
-def test_sizes_computed_from_symbolic_ones():
-    def function(x):
-        n, t = x.shape
-        grown = flow.cat([x, flow.zeros(n, t)], dim=1).reshape(n * 2, t)
-        causal = flow.tril(flow.ones(t, t))
-        return grown @ causal, flow.arange(t) + 1, x.repeat(3, 1)
-
-    assert_exported(
-        function, flow.randn(2, 3), dynamic={0: {0: "n", 1: "t"}}, others=[(flow.randn(5, 4),)]
-    )
-
-
-def test_a_model_that_does_other_things_at_other_sizes_is_refused():
-    def unrolled(x):
-        total = x[0]
-        for row in range(1, len(x)):
-            total = total + x[row]
-        return total
-
-    with pytest.raises(DynamicSizeError, match="at other sizes"):
-        exported(unrolled, [flow.randn(3, 2)], dynamic={0: {0: "n"}})
-
-
-def test_a_number_that_depends_on_a_symbolic_size_is_refused():
-    with pytest.raises(DynamicSizeError, match="a number"):
-        exported(lambda x: x * (1 / len(x)), [flow.randn(3)], dynamic={0: {0: "n"}})
-
-
 def twice(x):
     return 2 * x
 
@@ -178,32 +112,6 @@ def twice(x):
 )
 def test_the_model_is_named(model, name):
     assert exported(model, [flow.randn(2)]).graph.name == name
-
-
-def test_a_size_that_bends_is_refused():
-    """Through its values for two sizes goes a line, which is wrong for every other one."""
-    with pytest.raises(UnsupportedOperatorsError, match="5 or 7 or 7 in the captures"):
-        exported(lambda x: x[:1].expand(min(len(x), 7)), [flow.randn(5)], dynamic={0: {0: "n"}})
-
-
-@pytest.mark.parametrize("dynamic", [{0: {5: "n"}}, {3: {0: "n"}}])
-def test_symbolic_dimensions_that_are_not_there(dynamic):
-    with pytest.raises(ValueError, match="symbolic"):
-        exported(nn.ReLU(), [flow.randn(3)], dynamic=dynamic)
-
-
-def test_torchs_ways_to_name_sizes():
-    model, x = nn.Linear(3, 2), flow.randn(2, 3)
-    for options in (
-        {"dynamic_axes": {"input": {0: "batch"}, "output": {0: "batch"}}},
-        {"dynamic_shapes": ({0: "batch"},)},
-        {"dynamic_shapes": {"input": {0: "batch", 1: None}}},
-        {"dynamic_shapes": (("batch", None),)},
-    ):
-        proto = flow.onnx.export(model, x, **options)
-        assert proto.graph.output[0].type.tensor_type.shape.dim[0].dim_param == "batch"
-    with pytest.raises(ValueError, match="names"):
-        flow.onnx.export(model, x, dynamic_axes={"other": [0]})
 
 
 # --- opsets
