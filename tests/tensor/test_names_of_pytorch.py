@@ -42,6 +42,41 @@ LAYERS = [
     "selu_",
     "threshold_",
 ]
+# Calls that both libraries have, with what they make of six numbers.
+CALLS = {
+    "as_strided_copy": lambda lib, x: lib.as_strided_copy(x, (2, 2), (1, 1)),
+    "as_strided_scatter": lambda lib, x: lib.as_strided_scatter(x, lib.ones(2), (2,), (3,), 1),
+    "diagonal_copy": lambda lib, x: lib.diagonal_copy(x, 1),
+    "expand_copy": lambda lib, x: lib.expand_copy(x, (2, 2, 3)),
+    "narrow_copy": lambda lib, x: lib.narrow_copy(x, 1, 1, 2),
+    "permute_copy": lambda lib, x: lib.permute_copy(x, (1, 0)),
+    "select_copy": lambda lib, x: lib.select_copy(x, 1, -1),
+    "split_copy": lambda lib, x: lib.split_copy(x, 2, 1),
+    "split_with_sizes": lambda lib, x: lib.split_with_sizes(x, split_sizes=[1, 2], dim=1),
+    "split_with_sizes_copy": lambda lib, x: lib.split_with_sizes_copy(x, [1, 2], 1),
+    "squeeze_copy": lambda lib, x: lib.squeeze_copy(x[:1], 0),
+    "t_copy": lambda lib, x: lib.t_copy(x),
+    "transpose_copy": lambda lib, x: lib.transpose_copy(x, 0, 1),
+    "unbind_copy": lambda lib, x: lib.unbind_copy(x, 1),
+    "unfold_copy": lambda lib, x: lib.unfold_copy(x, 1, 2, 1),
+    "unsafe_chunk": lambda lib, x: lib.unsafe_chunk(x, 2, 1),
+    "unsafe_split": lambda lib, x: lib.unsafe_split(x, split_size=2, dim=1),
+    "unsafe_split_with_sizes": lambda lib, x: lib.unsafe_split_with_sizes(x, [1, 2], 1),
+    "unsqueeze_copy": lambda lib, x: lib.unsqueeze_copy(x, 1),
+    "view_copy": lambda lib, x: lib.view_copy(x, (3, 2)),
+    "adaptive_max_pool1d": lambda lib, x: lib.adaptive_max_pool1d(x, 2),
+    "max_pool1d_with_indices": lambda lib, x: lib.max_pool1d_with_indices(x, 2),
+    "index_put_": lambda lib, x: lib.index_put_(x, (lib.tensor([1]),), lib.tensor(9.0)),
+    "upsample_nearest": lambda lib, x: lib.nn.functional.upsample_nearest(x[None], scale_factor=2),
+    "upsample_bilinear": lambda lib, x: lib.nn.functional.upsample_bilinear(x[None, None], (4, 5)),
+}
+# New tensors whose strides count.
+STRIDED = {
+    "empty_strided": lambda lib: lib.empty_strided((2, 3), (1, 4)),
+    "empty_strided without elements": lambda lib: lib.empty_strided((2, 0), (1, 4)),
+    "empty_permuted": lambda lib: lib.empty_permuted((2, 3, 4), (1, 2, 0)),
+    "new_empty_strided": lambda lib: lib.ones(1).new_empty_strided((2, 3), (1, 2)),
+}
 X = np.array([[-2.0, -0.4, 0.3], [1.5, 2.0, -1.0]], np.float32)
 # In-place functions with what they take beside the tensor.
 INPLACE: dict[str, tuple] = {
@@ -130,3 +165,47 @@ def test_detached_tensors() -> None:
     y = x * 2
     assert flow.detach_(y) is y
     assert not y.requires_grad
+
+
+@pytest.mark.filterwarnings("ignore:`nn.functional.upsample:UserWarning")
+@pytest.mark.parametrize("name", CALLS)
+def test_calls_give_what_pytorch_gives(name):
+    mine, theirs = (CALLS[name](lib, lib.tensor(X)) for lib in (flow, torch))
+    several = isinstance(theirs, tuple)
+    assert isinstance(mine, tuple) == several
+    for one, other in zip(
+        mine if several else [mine], theirs if several else [theirs], strict=True
+    ):
+        np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", [each for each in CALLS if each.endswith("_copy")])
+def test_copies_have_memory_of_their_own(name):
+    x = flow.tensor(X)
+    copied = CALLS[name](flow, x)
+    for part in copied if isinstance(copied, tuple) else [copied]:
+        part.fill_(7)
+    np.testing.assert_array_equal(x.numpy(), X)
+
+
+@pytest.mark.parametrize("name", STRIDED)
+def test_new_tensors_have_the_strides_asked_for(name):
+    mine, theirs = (STRIDED[name](lib) for lib in (flow, torch))
+    assert tuple(mine.shape) == tuple(theirs.shape)
+    if theirs.numel():
+        assert mine.stride() == theirs.stride()
+
+
+@pytest.mark.parametrize(
+    "misuse",
+    [
+        lambda lib: lib.empty_strided((2, 3), (1,)),
+        lambda lib: lib.empty_strided((2, 3), (1, -1)),
+        lambda lib: lib.empty_permuted((2, 3), (0, 0)),
+        lambda lib: lib.as_strided_scatter(lib.ones(4), lib.ones(3), (2,), (1,)),
+    ],
+)
+def test_what_does_not_fit_is_refused(misuse):
+    for lib in (torch, flow):
+        with pytest.raises(RuntimeError):
+            misuse(lib)

@@ -37,7 +37,7 @@ REPLACED = {
     "ONEFLOW_DISABLE_VIEW": "nothing: views always write through",
     "ONEFLOW_DRY_RUN": "`python -m oneflow.plan`, which runs nothing and needs no devices",
     "ONEFLOW_EP_CUDA_CONST_BUFFER_ELEMENT_COUNT": "XLA, which keeps constants",
-    "ONEFLOW_EP_CUDA_ENABLE_TF32_EXECUTION": "JAX_DEFAULT_MATMUL_PRECISION, which JAX reads",
+    "ONEFLOW_EP_CUDA_ENABLE_TF32_EXECUTION": "`oneflow.set_float32_matmul_precision`",
     "ONEFLOW_FUNCTOR_DISABLE_FUSED_MLP": "nothing: XLA fuses what follows a product",
     "ONEFLOW_GRPC_MAX_MESSAGE_BYTE_SIZE": "nothing: tensors never pass through the control plane",
     "ONEFLOW_KERNEL_DISABLE_BLOB_ACCESS_CHECKER": "nothing: values are immutable",
@@ -50,6 +50,19 @@ REPLACED = {
     "ONEFLOW_MLIR_ENABLE_IR_PRINTING": "ONEFLOW_DEBUG_PASS=ALL",
     "ONEFLOW_MLIR_ENABLE_ROUND_TRIP": "nothing: every program is compiled from StableHLO",
     "ONEFLOW_MLIR_STDOUT": "ONEFLOW_DEBUG_PASS=ALL, which writes to standard error",
+    "ONEFLOW_ONE_EMBEDDING_DISABLE_NUMA_AWARE_ALLOCATION": "`numactl`, which places a process",
+    "ONEFLOW_ONE_EMBEDDING_EMBEDDING_SHUFFLE_INDEPENTENT_STREAM": (
+        "nothing: rows are exchanged on the host"
+    ),
+    "ONEFLOW_ONE_EMBEDDING_ENABLE_QUANTIZED_COMM": "nothing: rows are exchanged in float32",
+    "ONEFLOW_ONE_EMBEDDING_GRADIENT_SHUFFLE_USE_FP16": "nothing: gradients are sent in float32",
+    "ONEFLOW_ONE_EMBEDDING_NOT_FUSE_CAST_TO_UPDATE": "nothing: rows and updates are in float32",
+    "ONEFLOW_ONE_EMBEDDING_PERSISTENT_TABLE_CAPACITY_HINT": (
+        "nothing: tables of keys grow; `capacity` of the store is their limit"
+    ),
+    "ONEFLOW_ONE_EMBEDDING_PERSISTENT_TABLE_NUM_WORKERS": (
+        "the operating system's file cache, which reads and writes mapped files"
+    ),
     "ONEFLOW_PERSISTENT_IN_STREAM_BUFFER_SIZE_BYTES": "the operating system's file cache",
     "ONEFLOW_PROFILER_KERNEL_PROFILE_CUDA_MEMORY_BANDWIDTH": (
         "`oneflow.profiler.profiler_start`, XLA's trace"

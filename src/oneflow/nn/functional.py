@@ -170,6 +170,10 @@ from oneflow.functional.nn.unpool import (
     max_unpool2d as max_unpool2d,
     max_unpool3d as max_unpool3d,
 )
+from oneflow.functional.nn.upsample import (
+    upsample_bilinear as upsample_bilinear,
+    upsample_nearest as upsample_nearest,
+)
 
 relu_ = Tensor.relu_
 
@@ -200,5 +204,6 @@ __all__ = [
     "soft_margin_loss", "softmax", "softmin", "softplus", "softshrink", "softsign",
     "sparse_softmax_cross_entropy", "square_relu", "tanh", "tanhshrink", "threshold", "threshold_",
     "triplet_margin_loss", "triplet_margin_with_distance_loss", "unfold", "upsample",
+    "upsample_bilinear", "upsample_nearest",
 ]
 # fmt: on

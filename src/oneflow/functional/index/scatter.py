@@ -361,7 +361,7 @@ def _number_value(value: Any, input: Tensor, shape: tuple[int, ...], name: str) 
     return broadcast_to(source, shape=shape)
 
 
-@function(inplace=True)
+@function(inplace=True, also=("index_put_",))
 def index_put(
     input: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False
 ) -> Tensor:

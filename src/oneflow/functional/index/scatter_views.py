@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Sequence
 from typing import Any
 
 from oneflow.base.shape import wrap_dim
 from oneflow.functional.registry import function
+from oneflow.functional.shape.strided_views import as_strided
 from oneflow.tensor.tensor import Tensor
 
 
@@ -66,6 +68,35 @@ def slice_scatter(
         tensor([0., 1., 1., 0.], dtype=oneflow.float32)
     """
     return _with_part(input, (dim, slice(start, end, step)), src)
+
+
+@function()
+def as_strided_scatter(
+    input: Tensor,
+    src: Tensor,
+    size: Sequence[int],
+    stride: Sequence[int],
+    storage_offset: int | None = None,
+) -> Tensor:
+    """A copy of `input` with `src` in the elements that `as_strided` would show.
+
+    Raises:
+        RuntimeError: they are not within `input`, or `src` has another shape.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.as_strided_scatter(flow.zeros(4), flow.ones(2), (2,), (2,))
+        tensor([1., 0., 1., 0.], dtype=oneflow.float32)
+    """
+    result = input.clone()
+    part = as_strided(result, size, stride, storage_offset)
+    if part.shape != src.shape:
+        raise RuntimeError(
+            f"expected src to have a size equal to the slice of self. src size = "
+            f"{list(src.shape)}, slice size = {list(part.shape)}"
+        )
+    part.copy_(src)
+    return result
 
 
 def _with_part(input: Tensor, index: tuple[int, Any], source: Tensor) -> Tensor:

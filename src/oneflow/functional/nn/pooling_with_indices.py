@@ -10,8 +10,11 @@ from oneflow.functional.nn import adaptive_pooling, fractional_pooling, pooling
 from oneflow.functional.registry import register_public
 
 
-def _with_indices(pool: Callable, arguments: str) -> Callable:
-    """The function that calls `pool` for indices, too; `arguments` of an example for two planes."""
+def _with_indices(pool: Callable, arguments: str, *paths: str) -> Callable:
+    """The function that calls `pool` for indices, too; `arguments` of an example for two planes.
+
+    `paths` are its further names.
+    """
     name = pool.__name__
     count = int(name[-2])
 
@@ -30,14 +33,17 @@ def _with_indices(pool: Callable, arguments: str) -> Callable:
         >>> indices.shape == values.shape, indices.dtype
         (True, oneflow.int64)
     """
-    register_public(f"nn.functional.{pool_with_indices.__name__}", pool_with_indices)
+    for path in (f"nn.functional.{pool_with_indices.__name__}", *paths):
+        register_public(path, pool_with_indices)
     return pool_with_indices
 
 
-max_pool1d_with_indices = _with_indices(pooling.max_pool1d, "2")
+max_pool1d_with_indices = _with_indices(pooling.max_pool1d, "2", "max_pool1d_with_indices")
 max_pool2d_with_indices = _with_indices(pooling.max_pool2d, "2")
 max_pool3d_with_indices = _with_indices(pooling.max_pool3d, "2")
-adaptive_max_pool1d_with_indices = _with_indices(adaptive_pooling.adaptive_max_pool1d, "2")
+adaptive_max_pool1d_with_indices = _with_indices(
+    adaptive_pooling.adaptive_max_pool1d, "2", "adaptive_max_pool1d"
+)
 adaptive_max_pool2d_with_indices = _with_indices(adaptive_pooling.adaptive_max_pool2d, "2")
 adaptive_max_pool3d_with_indices = _with_indices(adaptive_pooling.adaptive_max_pool3d, "2")
 fractional_max_pool2d_with_indices = _with_indices(fractional_pooling.fractional_max_pool2d, "2, 3")

@@ -182,7 +182,7 @@ def _trapezoid_terms(y: Tensor, x: Tensor | None, dx: float, dim: int) -> Tensor
     require_tensor(y, "trapezoid")
     dim = wrap_dim(dim, y._value.spec.ndim)
     if not y.shape[dim]:
-        return y.detach()
+        return y
     length = y.shape[dim] - 1
     both = y.narrow(dim, 1, length) + y.narrow(dim, 0, length)
     if x is None:
@@ -211,7 +211,9 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float = 1.0, dim: int =
         >>> flow.trapezoid(flow.tensor([1.0, 2.0, 4.0]))
         tensor(4.5000, dtype=oneflow.float32)
     """
-    return _trapezoid_terms(y, x, dx, dim).sum(dim)
+    terms = _trapezoid_terms(y, x, dx, dim)
+    # Without elements the integral is 0, whatever the function.
+    return (terms if terms is not y else y.detach()).sum(dim)
 
 
 @function(method=False)

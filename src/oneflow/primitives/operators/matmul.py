@@ -13,15 +13,13 @@ from oneflow.primitives.registry import primitive
 from oneflow.primitives.sharding.axes import Axes, notation
 from oneflow.primitives.traits import Precision
 
-_PRECISION = lax.Precision.DEFAULT
-
 
 def _matmul(x, y):
     """``[..., m, k] @ [..., k, n]`` with broadcast leading dimensions.
 
     Integer types accumulate in their own type.
     """
-    return jnp.matmul(x, y, precision=_PRECISION)
+    return jnp.matmul(x, y)
 
 
 def _matmul_axes(operation):
@@ -96,7 +94,7 @@ def _linear_no_bias(x, weight):
             f"input of shape {x.shape} does not fit a weight of shape {weight.shape}: their last "
             "dimensions must be equal"
         )
-    return lax.dot_general(x, weight, (((x.ndim - 1,), (1,)), ((), ())), precision=_PRECISION)
+    return lax.dot_general(x, weight, (((x.ndim - 1,), (1,)), ((), ())))
 
 
 def _linear(x, weight, bias):
@@ -106,7 +104,7 @@ def _linear(x, weight, bias):
 def _outer_rows(y, x):
     """The sum over rows of ``y[..., n] x[..., k]``, as ``[n, k]``."""
     rows = tuple(range(x.ndim - 1))
-    return lax.dot_general(y, x, ((rows, rows), ((), ())), precision=_PRECISION)
+    return lax.dot_general(y, x, ((rows, rows), ((), ())))
 
 
 def _sum_rows(g):

@@ -1,0 +1,46 @@
+"""The precision of products of float32 matrices, where the device has several."""
+
+from __future__ import annotations
+
+import jax
+
+# PyTorch's names, with JAX's.
+_PRECISIONS = {"highest": "highest", "high": "high", "medium": "default"}
+
+
+def set_float32_matmul_precision(precision: str) -> None:
+    """Choose how exactly products of float32 matrices, and convolutions, are computed.
+
+    On the CPU all are. Call it before the first tensor is made: operations that have been compiled
+    stay as they are.
+
+    Args:
+        precision: ``"highest"``: in float32. ``"high"``, the default, as in OneFlow: GPUs round the
+            operands to TensorFloat-32. ``"medium"``: in what is fastest on the device.
+
+    Raises:
+        ValueError: another name.
+
+    Example:
+        >>> import oneflow as flow
+        >>> before = flow.get_float32_matmul_precision()
+        >>> flow.set_float32_matmul_precision("highest")
+        >>> flow.get_float32_matmul_precision()
+        'highest'
+        >>> flow.set_float32_matmul_precision(before)
+    """
+    if precision not in _PRECISIONS:
+        raise ValueError(f"`precision` must be one of {sorted(_PRECISIONS)}, got {precision!r}")
+    jax.config.update("jax_default_matmul_precision", _PRECISIONS[precision])
+
+
+def get_float32_matmul_precision() -> str:
+    """Return what `set_float32_matmul_precision` was given last.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.get_float32_matmul_precision() in ("highest", "high", "medium")
+        True
+    """
+    chosen = jax.config.values["jax_default_matmul_precision"]
+    return next((name for name, each in _PRECISIONS.items() if each == chosen), "high")
