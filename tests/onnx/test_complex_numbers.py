@@ -39,5 +39,30 @@ def test_complex_numbers_at_the_border_are_refused():
     assert len(both.value.failures) == 1
     with pytest.raises(UnsupportedOperatorsError, match=r"`x`.*oneflow.view_as_complex"):
         exported(lambda x: flow.view_as_real(x * 2), [flow.complex(x, x)])
-    with pytest.raises(UnsupportedOperatorsError, match=r"`sqrt`: complex numbers"):
-        exported(lambda x: flow.view_as_real(flow.sqrt(flow.complex(x, x))), [x])
+    with pytest.raises(UnsupportedOperatorsError, match=r"`asin`: complex numbers"):
+        exported(lambda x: flow.view_as_real(flow.asin(flow.complex(x, x))), [x])
+
+
+FUNCTIONS = ("exp", "log", "sqrt", "rsqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh", "square")
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("dtype", [flow.float32, flow.float64])
+def test_functions_of_complex_numbers(name, dtype):
+    if name == "log" and dtype is flow.float64:
+        pytest.skip("ONNX Runtime has no `Atan` of float64")
+
+    def function(x):
+        return flow.view_as_real(getattr(flow, name)(flow.view_as_complex(x)))
+
+    x = flow.cat([2 * flow.randn(20, 2), flow.tensor([[-1.0, 0.0], [0.0, 2.0], [-2.0, -1e-3]])])
+    assert_exported(function, x.to(dtype), tolerance=1e-5)
+
+
+def test_powers_of_complex_numbers():
+    def function(x, y):
+        z, w = flow.view_as_complex(x), flow.view_as_complex(y)
+        powers = (z**w, z**1.5, 2.0**z, flow.zeros_like(z) ** 2.5, z**3)
+        return [flow.view_as_real(each) for each in powers]
+
+    assert_exported(function, flow.randn(9, 2), 0.2 + flow.rand(9, 2), tolerance=1e-4)

@@ -197,13 +197,13 @@ def test_an_opset_that_is_too_low_or_unknown():
 
 
 def test_one_error_lists_all_unsupported_operators(tmp_path):
-    roots = Applied(lambda x: flow.sqrt(flow.complex(x, x)).real)
+    angles = Applied(lambda x: flow.asin(flow.complex(x, x)).real)
     halves = Applied(lambda x: x.view(flow.int16))
-    model = nn.Sequential(roots, nn.ReLU(), halves)
+    model = nn.Sequential(angles, nn.ReLU(), halves)
     with pytest.raises(UnsupportedOperatorsError) as caught:
         flow.onnx.export(model, flow.rand(3, 3), tmp_path / "model.onnx", opset_version=12)
     text = str(caught.value)
-    for part in ("2 operators", "0: `sqrt`", "2: `bitcast`", "opset 12", "flow_op"):
+    for part in ("2 operators", "0: `asin`", "2: `bitcast`", "opset 12", "flow_op"):
         assert part in text
     assert not list(tmp_path.iterdir())
 

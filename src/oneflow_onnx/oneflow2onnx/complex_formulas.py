@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from oneflow_onnx.oneflow2onnx.formulas import Formula
+from oneflow_onnx.oneflow2onnx import operators as o
+from oneflow_onnx.oneflow2onnx.builder import GraphBuilder
+from oneflow_onnx.oneflow2onnx.complex_numbers import joined, parts
+from oneflow_onnx.oneflow2onnx.formulas import Formula, atan2
+from oneflow_onnx.oneflow2onnx.reference import Ref
+from oneflow_onnx.oneflow2onnx.sizes import broadcast_shapes
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,6 +23,18 @@ class ComplexFormula:
 
     re: Formula
     im: Formula
+
+    @classmethod
+    def of(cls, b: GraphBuilder, x: Ref, is_complex: bool) -> ComplexFormula:
+        """The formula of a value: pairs for complex numbers, or real numbers."""
+        re, im = parts(b, x) if is_complex else (x, o.filled(b, x.shape, 0, x.dtype))
+        return cls(Formula(b, re), Formula(b, im))
+
+    @property
+    def pairs(self) -> Ref:
+        """The value as pairs."""
+        shape = broadcast_shapes([self.re.shape, self.im.shape])
+        return joined(self.re.b, self.re.ref, self.im.ref, shape)
 
     def __add__(self, other: ComplexFormula) -> ComplexFormula:
         return ComplexFormula(self.re + other.re, self.im + other.im)
@@ -69,6 +86,16 @@ class ComplexFormula:
         right = self.re > 0
         side = (self.im < 0).where(-part, part)
         return ComplexFormula(right.where(part, other.abs()), right.where(other, side))
+
+    def exp(self) -> ComplexFormula:
+        """The exponential."""
+        length = self.re.exp()
+        return ComplexFormula(length * self.im.apply("Cos"), length * self.im.apply("Sin"))
+
+    def log(self) -> ComplexFormula:
+        """The logarithm whose imaginary part is from -pi to pi."""
+        b = self.re.b
+        return ComplexFormula(self.abs().log(), Formula(b, atan2(b, self.im.ref, self.re.ref)))
 
     def at(self, place: Formula, dim: int) -> ComplexFormula:
         """The part at a place along a dimension counted from the end, which stays, with size 1."""

@@ -171,6 +171,7 @@ def _real_attribute(value: object) -> object:
 def _real_operation(operation: Operation) -> Operation:
     """The operation on real numbers of the same precision."""
     attributes = {name: _real_attribute(value) for name, value in operation.attributes.items()}
+    attributes["device"] = operation.device
     specs = tuple([_real_spec(spec) for spec in operation.in_specs])
     return Operation(operation.primitive, attributes, specs, operation.is_scalar)
 

@@ -9,8 +9,9 @@ import numpy as np
 
 from oneflow_onnx.oneflow2onnx import operators as o
 from oneflow_onnx.oneflow2onnx.builder import GraphBuilder
+from oneflow_onnx.oneflow2onnx.complex_formulas import ComplexFormula
 from oneflow_onnx.oneflow2onnx.complex_numbers import complex_lowering, joined, parts
-from oneflow_onnx.oneflow2onnx.formulas import atan2
+from oneflow_onnx.oneflow2onnx.formulas import Formula, atan2
 from oneflow_onnx.oneflow2onnx.lowering import Call
 from oneflow_onnx.oneflow2onnx.reference import Ref
 from oneflow_onnx.oneflow2onnx.sizes import Dim, Shape, broadcast_shapes, require_static
@@ -37,12 +38,6 @@ def _from_angle(b: GraphBuilder, length: Ref, angle: Ref, shape: Shape) -> Ref:
     directions = [b.op(name, angle) for name in ("Cos", "Sin")]
     re, im = (b.op("Mul", length, each) for each in directions)
     return joined(b, re, im, shape[:-1])
-
-
-@complex_lowering("exp")
-def _exp(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Ref:
-    re, im = parts(b, call.operands[0])
-    return _from_angle(b, b.op("Exp", re), im, call.result.shape)
 
 
 @complex_lowering("real_part", "imag_part")
@@ -75,6 +70,12 @@ def _angle(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Ref:
 def _square(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Ref:
     (x,) = call.operands
     return _product(b, x, x)
+
+
+@complex_lowering("cube")
+def _cube(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Ref:
+    (x,) = call.operands
+    return _product(b, _product(b, x, x), x)
 
 
 @complex_lowering("reciprocal")
@@ -145,6 +146,55 @@ def _inverse(b: GraphBuilder, x: Ref) -> Ref:
 @complex_lowering("zeros_like")
 def _zeros_like(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Ref:
     return o.filled(b, call.result.shape, 0, call.result.dtype)
+
+
+# --- functions
+
+
+@complex_lowering("exp", "log", "sqrt")
+def _function(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Ref:
+    x = ComplexFormula.of(b, call.operands[0], flags[0])
+    return getattr(x, call.primitive)().pairs
+
+
+@complex_lowering("rsqrt")
+def _rsqrt(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Ref:
+    return _inverse(b, ComplexFormula.of(b, call.operands[0], flags[0]).sqrt().pairs)
+
+
+@complex_lowering("pow")
+def _pow(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Ref:
+    x, y = (ComplexFormula.of(b, *each) for each in zip(call.operands, flags, strict=True))
+    found = (y * x.log()).exp()
+    # The logarithm of 0 is infinite.
+    at_zero = x.square.equals(0)
+    one = Formula(b, b.cast(y.square.equals(0).ref, y.re.ref.dtype))
+    return found.replaced(at_zero, ComplexFormula(one, one * 0)).pairs
+
+
+@complex_lowering("sin", "cos", "sinh", "cosh")
+def _waves(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Ref:
+    """From the functions of the parts; ``sinh(z) = -i sin(iz)``, and ``cosh(z) = cos(iz)``."""
+    z = ComplexFormula.of(b, call.operands[0], flags[0])
+    turned = call.primitive.endswith("h")
+    x, y = (-z.im, z.re) if turned else (z.re, z.im)
+    grows, falls = y.exp() * 0.5, (-y).exp() * 0.5
+    even, odd = grows + falls, grows - falls
+    if call.primitive.startswith("cos"):
+        return ComplexFormula(x.apply("Cos") * even, -(x.apply("Sin") * odd)).pairs
+    re, im = x.apply("Sin") * even, x.apply("Cos") * odd
+    return (ComplexFormula(im, -re) if turned else ComplexFormula(re, im)).pairs
+
+
+@complex_lowering("tan", "tanh")
+def _tangents(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Ref:
+    """By the formula for the tangent of a sum; ``tanh(z) = -i tan(iz)``."""
+    z = ComplexFormula.of(b, call.operands[0], flags[0])
+    turned = call.primitive == "tanh"
+    x, y = (-z.im, z.re) if turned else (z.re, z.im)
+    real, imaginary = x.apply("Sin") / x.apply("Cos"), y.apply("Tanh")
+    found = ComplexFormula(real, imaginary) / ComplexFormula(real * 0 + 1, -(real * imaginary))
+    return (ComplexFormula(found.im, -found.re) if turned else found).pairs
 
 
 # --- Fourier transforms: ours are not scaled, ONNX's inverse ones are divided by the size

@@ -10,7 +10,7 @@ import numpy as np
 from oneflow_onnx.oneflow2onnx import operators as o
 from oneflow_onnx.oneflow2onnx.builder import INT64, GraphBuilder
 from oneflow_onnx.oneflow2onnx.complex_formulas import ComplexFormula
-from oneflow_onnx.oneflow2onnx.complex_numbers import complex_lowering, joined, parts
+from oneflow_onnx.oneflow2onnx.complex_numbers import complex_lowering
 from oneflow_onnx.oneflow2onnx.formulas import (
     Formula,
     identity,
@@ -36,7 +36,7 @@ def _eig(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> list[Ref]:
     a, scale, bound = _scaled(b, call, flags)
     triangular, unitary = _schur(a, bound)
     values, vectors = _triangular_vectors(triangular, bound)
-    return [_row(values.scaled(scale)), _pairs(_normalized(unitary @ vectors))]
+    return [_row(values.scaled(scale)), _normalized(unitary @ vectors).pairs]
 
 
 @complex_lowering("eigvals")
@@ -50,13 +50,11 @@ def _scaled(
     b: GraphBuilder, call: Call, flags: Sequence[bool]
 ) -> tuple[ComplexFormula, Formula, Formula]:
     """Matrices without large elements, their scale, and what counts as nothing beside them."""
-    (x,) = call.operands
-    re, im = parts(b, x) if flags[0] else (x, o.filled(b, x.shape, 0, x.dtype))
-    re, im = Formula(b, re), Formula(b, im)
-    scale = scale_of(re.abs() + im.abs())
-    a = ComplexFormula(re / scale, im / scale)
+    a = ComplexFormula.of(b, call.operands[0], flags[0])
+    scale = scale_of(a.re.abs() + a.im.abs())
+    a = ComplexFormula(a.re / scale, a.im / scale)
     norm = a.square.reduced("ReduceSum", -2, -1).sqrt()
-    return a, scale, norm * float(np.finfo(re.ref.dtype).eps)
+    return a, scale, norm * float(np.finfo(norm.ref.dtype).eps)
 
 
 def _least(dtype: np.dtype) -> float:
@@ -64,15 +62,11 @@ def _least(dtype: np.dtype) -> float:
     return float(np.sqrt(np.finfo(dtype).tiny))
 
 
-def _pairs(x: ComplexFormula) -> Ref:
-    return joined(x.re.b, x.re.ref, x.im.ref, x.re.shape)
-
-
 def _row(x: ComplexFormula) -> Ref:
     """Row vectors as pairs without the dimension of rows."""
     b, dim = x.re.b, x.re.ref.rank - 2
-    re, im = (o.squeeze(b, each.ref, [dim]) for each in (x.re, x.im))
-    return joined(b, re, im, re.shape)
+    re, im = (Formula(b, o.squeeze(b, each.ref, [dim])) for each in (x.re, x.im))
+    return ComplexFormula(re, im).pairs
 
 
 def _diagonal(x: ComplexFormula) -> ComplexFormula:
