@@ -184,7 +184,13 @@ def _integer_power(x, y):
 
 
 def _pow(x, y):
-    return _integer_power(x, y) if jnp.issubdtype(x.dtype, jnp.signedinteger) else x**y
+    if jnp.issubdtype(x.dtype, jnp.signedinteger):
+        return _integer_power(x, y)
+    power = x**y
+    if not jnp.issubdtype(power.dtype, jnp.complexfloating):
+        return power
+    # XLA computes it by the logarithm, which 0 does not have.
+    return jnp.where((x == 0) & (jnp.real(y) > 0), 0, power)
 
 
 def _pow_x_gradient(g, x, y):
