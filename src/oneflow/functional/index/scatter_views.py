@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import Any
 
 from oneflow.base.shape import wrap_dim
 from oneflow.functional.registry import function
@@ -22,7 +21,7 @@ def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
         tensor([[0., 0.],
                 [1., 1.]], dtype=oneflow.float32)
     """
-    return _with_part(input, (dim, operator.index(index)), src)
+    return _with_slices(input, dim, operator.index(index), src)
 
 
 @function()
@@ -41,14 +40,7 @@ def diagonal_scatter(
                 [0., 2.]], dtype=oneflow.float32)
     """
     result = input.clone()
-    target = result.diagonal(offset, dim1, dim2)
-    if target.shape != src.shape:
-        raise RuntimeError(
-            f"expected src to have a size equal to the slice of self. src size = "
-            f"{list(src.shape)}, slice size = {list(target.shape)}"
-        )
-    target.copy_(src)
-    return result
+    return _with_part(result, result.diagonal(offset, dim1, dim2), src)
 
 
 @function()
@@ -67,7 +59,7 @@ def slice_scatter(
         >>> flow.slice_scatter(flow.zeros(4), flow.ones(2), start=1, end=3)
         tensor([0., 1., 1., 0.], dtype=oneflow.float32)
     """
-    return _with_part(input, (dim, slice(start, end, step)), src)
+    return _with_slices(input, dim, slice(start, end, step), src)
 
 
 @function()
@@ -89,21 +81,21 @@ def as_strided_scatter(
         tensor([1., 0., 1., 0.], dtype=oneflow.float32)
     """
     result = input.clone()
-    part = as_strided(result, size, stride, storage_offset)
-    if part.shape != src.shape:
-        raise RuntimeError(
-            f"expected src to have a size equal to the slice of self. src size = "
-            f"{list(src.shape)}, slice size = {list(part.shape)}"
-        )
-    part.copy_(src)
-    return result
+    return _with_part(result, as_strided(result, size, stride, storage_offset), src)
 
 
-def _with_part(input: Tensor, index: tuple[int, Any], source: Tensor) -> Tensor:
-    dim, entry = index
-    at = wrap_dim(dim, input.ndim)
+def _with_slices(input: Tensor, dim: int, which: int | slice, source: Tensor) -> Tensor:
     result = input.clone()
-    part = result[(slice(None),) * at + (entry,)]
+    at = wrap_dim(dim, input.ndim)
+    return _with_part(result, result[(*[slice(None)] * at, which)], source)
+
+
+def _with_part(result: Tensor, part: Tensor, source: Tensor) -> Tensor:
+    """`result`, of which `part` is a view, with `source` there.
+
+    Raises:
+        RuntimeError: the shapes differ.
+    """
     if part.shape != source.shape:
         raise RuntimeError(
             f"expected `src` to have the size of the slice of `input`, {list(part.shape)}, but it "
