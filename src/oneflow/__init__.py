@@ -1044,6 +1044,7 @@ from oneflow.functional.shape.stack import (
     vstack as row_stack,
     vstack as vstack,
 )
+from oneflow.functional.shape.storage import resize_as_ as resize_as_
 from oneflow.functional.shape.strided_views import (
     adjoint as adjoint,
     as_strided as as_strided,
@@ -1216,12 +1217,12 @@ __all__ = [
     "put", "qr", "quantile", "quick_gelu", "rad2deg", "rad2deg_", "rand", "rand_like", "randint",
     "randint_like", "randn", "randn_like", "random", "randperm", "range", "ravel", "real",
     "reciprocal", "reciprocal_", "reflection_pad2d", "relu", "relu_", "remainder", "renorm",
-    "repeat", "repeat_interleave", "replication_pad2d", "reshape", "reshape_like", "resolve_conj",
-    "resolve_neg", "result_type", "return_types", "reverse", "rms_norm", "roc_auc_score",
-    "roi_align", "roll", "rot90", "round", "round_", "row_stack", "rrelu", "rrelu_", "rsqrt",
-    "rsqrt_", "rsub", "same_padding", "sbp", "scatter", "scatter_add", "scatter_nd",
-    "scatter_reduce", "searchsorted", "seed", "segment_reduce", "select", "select_copy",
-    "select_scatter", "selu", "selu_", "set_default_device", "set_default_dtype",
+    "repeat", "repeat_interleave", "replication_pad2d", "reshape", "reshape_like", "resize_as_",
+    "resolve_conj", "resolve_neg", "result_type", "return_types", "reverse", "rms_norm",
+    "roc_auc_score", "roi_align", "roll", "rot90", "round", "round_", "row_stack", "rrelu",
+    "rrelu_", "rsqrt", "rsqrt_", "rsub", "same_padding", "sbp", "scatter", "scatter_add",
+    "scatter_nd", "scatter_reduce", "searchsorted", "seed", "segment_reduce", "select",
+    "select_copy", "select_scatter", "selu", "selu_", "set_default_device", "set_default_dtype",
     "set_default_tensor_type", "set_float32_matmul_precision", "set_grad_enabled",
     "set_num_threads", "set_printoptions", "set_rng_state", "sgn", "short", "sigmoid", "sigmoid_",
     "sign", "signbit", "silu", "sin", "sin_", "sinc", "sinc_", "sinh", "sinh_", "slice",

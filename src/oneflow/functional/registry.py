@@ -169,7 +169,7 @@ def _accept_keyword_aliases(body: Callable, extra: Mapping[str, str], inplace: b
                 )
                 args = (*before, values)
             result = body(*args, **kwargs)
-            return result if out is None else _put_out(out, result, public.__name__)
+            return result if out is None else put_out(out, result, public.__name__)
         except Exception as error:
             hide_internal_frames(error)
             raise
@@ -210,11 +210,11 @@ def _public_signature(body: Callable) -> inspect.Signature:
     return signature.replace(parameters=[*signature.parameters.values(), *added])
 
 
-def _put_out(out: Any, result: Any, name: str) -> Any:
+def put_out(out: Any, result: Any, name: str) -> Any:
     """Write results into the tensors given as `out=`."""
     if isinstance(out, tuple | list):
         for each, value in zip(out, result, strict=True):
-            _put_out(each, value, name)
+            put_out(each, value, name)
         return out
     if not isinstance(out, Tensor):
         raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")

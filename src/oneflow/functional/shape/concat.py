@@ -151,7 +151,8 @@ def split_views(input: Tensor, sizes: Sequence[int], dim: int) -> tuple[Tensor, 
         "split_size": "split_size_or_sections",
         "split_sizes": "split_size_or_sections",
     },
-    also=("split_with_sizes", "unsafe_split", "unsafe_split_with_sizes"),
+    aliases=("unsafe_split", "unsafe_split_with_sizes"),
+    also=("split_with_sizes",),
 )
 def split(
     x: Tensor, split_size_or_sections: int | Sequence[int], dim: int = 0
@@ -188,7 +189,7 @@ def split(
 attach("split_with_sizes", split)
 
 
-@function(also=("unsafe_chunk",))
+@function(aliases=("unsafe_chunk",))
 def chunk(x: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """At most `chunks` views of equal parts along `dim`; the last may be smaller.
 

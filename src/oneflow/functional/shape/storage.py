@@ -9,6 +9,7 @@ from oneflow.base.device import Device
 from oneflow.base.dtype import DType
 from oneflow.functional.creation.factory_functions import zeros
 from oneflow.functional.creation.options import new_shape
+from oneflow.functional.registry import register_public
 from oneflow.functional.shape.concat import cat
 from oneflow.functional.shape.strided_views import as_strided
 from oneflow.primitives.strides import row_major
@@ -176,5 +177,6 @@ def resize_as_(self: Tensor, the_template: Tensor, memory_format: Any = None) ->
     return resize_(self, tuple(the_template.shape))
 
 
+register_public("resize_as_", resize_as_)
 for _method in (untyped_storage, storage, data_ptr, resize_, resize_as_):
     attach(_method.__name__, _method)

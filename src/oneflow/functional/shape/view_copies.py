@@ -6,8 +6,9 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from oneflow.functional.registry import register_public
+from oneflow.functional.registry import put_out, register_public
 from oneflow.functional.shape import concat, reshape, strided_views
+from oneflow.tensor.methods import attach
 from oneflow.tensor.tensor import Tensor
 
 
@@ -15,11 +16,13 @@ def _copied(name: str, view: Callable, arguments: str) -> Callable:
     """The function `name`, which copies what `view` shows; `arguments` of an example."""
 
     @functools.wraps(view)
-    def copied(*args: Any, **kwargs: Any) -> Any:
+    def copied(*args: Any, out: Any = None, **kwargs: Any) -> Any:
         shown = view(*args, **kwargs)
         if isinstance(shown, Tensor):
-            return shown.clone()
-        return tuple([each.clone() for each in shown])
+            made: Any = shown.clone()
+        else:
+            made = tuple([each.clone() for each in shown])
+        return made if out is None else put_out(out, made, name)
 
     copied.__name__ = name
     copied.__module__ = __name__
@@ -55,3 +58,5 @@ unbind_copy = _copied("unbind_copy", concat.unbind, "x")
 unfold_copy = _copied("unfold_copy", strided_views.unfold, "x, 1, 2, 1")
 unsqueeze_copy = _copied("unsqueeze_copy", reshape.unsqueeze, "x, 0")
 view_copy = _copied("view_copy", Tensor.view, "x, (3, 2)")
+
+attach("narrow_copy", narrow_copy)

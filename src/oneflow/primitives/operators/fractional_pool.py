@@ -5,6 +5,8 @@ Attributes have one entry for each of the dimensions behind the first two, which
 
 from __future__ import annotations
 
+import math
+
 import jax.numpy as jnp
 
 from oneflow.primitives.operation import Operation
@@ -35,14 +37,15 @@ def _places(size: tuple[int, ...], samples, kernel: tuple[int, ...], target: tup
         inside = [width if each == dim else 1 for each in range(count)]
         starts = starts.reshape(*starts.shape[:2], *along, *[1] * count)
         places = places * length + starts + jnp.arange(width).reshape(inside)
-    return places.reshape(*places.shape[: 2 + count], -1)
+    return places.reshape(*places.shape[: 2 + count], math.prod(kernel))
 
 
 def _fractional_max_pool(x, samples, *, kernel, target):
     """Maxima and where they are; the first of several, and of NaNs."""
     places = _places(x.shape[2:], samples, kernel, target)
-    flat = x.reshape(*x.shape[:2], -1)
-    elements = jnp.take_along_axis(flat, places.reshape(*x.shape[:2], -1), -1)
+    flat = x.reshape(*x.shape[:2], math.prod(x.shape[2:]))
+    flat_places = places.reshape(*x.shape[:2], math.prod(places.shape[2:]))
+    elements = jnp.take_along_axis(flat, flat_places, -1)
     elements = elements.reshape(places.shape)
     chosen = jnp.argmax(elements, -1, keepdims=True)
     values, indices = (jnp.take_along_axis(each, chosen, -1)[..., 0] for each in (elements, places))
