@@ -8,11 +8,13 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import jax
 import numpy as np
 import pytest
 import torch
+from xdist.scheduler import LoadGroupScheduling
 
 # Devices of one process, which stand for ranks in the tests of global tensors.
 os.environ["ONEFLOW_CPU_DEVICES"] = "8"
@@ -26,10 +28,12 @@ if sys.dont_write_bytecode:
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.environ["PYTHONPYCACHEPREFIX"] = str(Path(__file__).parents[1] / ".pytest_cache/bytecode")
 import oneflow as flow
+from oneflow.compiler import export, lower
 from oneflow.passes.pipeline import PASS_CALLBACKS
 from oneflow.program.ir import Program
 from oneflow.program.verifier import verify_structure
 from oneflow.tuning.linux import trim_heap
+from tests.compilation import AS_FOR_USERS, QUICKLY, xla_flags
 from tests.sampling import Sample
 
 # Tests run in parallel processes; one thread each is the fair share, and sums repeat exactly.
@@ -58,6 +62,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=datetime.datetime.now(datetime.UTC).date().toordinal(),
         help="which of the laws' cases run without --exhaustive; another one each day by default",
     )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Compile quickly, also in processes that tests start, unless everything is tested."""
+    if not config.getoption("--exhaustive"):
+        flags = os.environ.get("XLA_FLAGS", "")
+        os.environ["XLA_FLAGS"] = f"{flags} {xla_flags(QUICKLY)}".strip()
 
 
 def pytest_report_header(config: pytest.Config) -> str:
@@ -96,6 +107,22 @@ class ResidentMemory:
             cls.limit = max(cls.limit, cls.bytes() * 5 // 4)
 
 
+class FileScheduling(LoadGroupScheduling):
+    """Give one worker all tests of a file, but those of a group that spans files.
+
+    Neighbouring tests share fixtures and compiled programs.
+    """
+
+    def _split_scope(self, nodeid: str) -> str:
+        return super()._split_scope(nodeid).split("::")[0]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> FileScheduling | None:
+    """Schedule whole files unless the command line asks for something else than groups."""
+    return FileScheduling(config, log) if config.getoption("dist") == "loadgroup" else None
+
+
 def pytest_collection_finish() -> None:
     """Spare the garbage collector the tests and modules, which stay until the end."""
     gc.collect()
@@ -118,12 +145,24 @@ def _fixed_seeds() -> None:
 
 
 @pytest.fixture
+def compiled_as_for_users(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whole programs are compiled with the options that XLA has outside of tests."""
+    choose = lower.compiler_options
+
+    def options(platform: str, has_convolution: bool = False) -> dict[str, str]:
+        return {**AS_FOR_USERS, **choose(platform, has_convolution)}
+
+    for module in (lower, export):
+        monkeypatch.setattr(module, "compiler_options", options)
+
+
+@pytest.fixture(scope="session")
 def exhaustive(request: pytest.FixtureRequest) -> bool:
     """True if the command line asked for all samples."""
     return request.config.getoption("--exhaustive")
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def sample(request: pytest.FixtureRequest, exhaustive: bool) -> Sample:
     """The cases of today's sample."""
     return Sample(None if exhaustive else request.config.getoption("--sample-seed"))

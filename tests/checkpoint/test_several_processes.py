@@ -1,14 +1,42 @@
 """Checkpoints of jobs of several processes, and of jobs with other numbers of ranks."""
 
+from pathlib import Path
+
 import pytest
 
 import oneflow as flow
 from tests.checkpoint.exact_training import Training, assert_same_bits
-from tests.distributed.launching import assert_succeeds, launch
+from tests.distributed.launching import (
+    ProgramsOutcome,
+    assert_succeeds,
+    launch,
+    launch_in_sequence,
+)
 
 pytestmark = [pytest.mark.multiprocess, pytest.mark.xdist_group("processes")]
 S = flow.sbp.split
 LINE = flow.placement("cpu", [6, 2, 4])
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    """A folder with a checkpoint of three ranks, and one that a rank was writing when it died."""
+    path = tmp_path_factory.mktemp("checkpoints")
+    for name in ("check", "of_three", "of_two", "killed"):
+        (path / name).mkdir()
+    flow.save(Training(LINE, (S(0),)).step().state_dict(), path / "of_three" / "saved")
+    outcome = launch("checkpoints.py", "end_while_saving", str(path / "killed"))
+    assert "rank 1 was killed by SIGKILL" in outcome.error
+    assert_one_step_is_saved(path / "killed")
+    return path
+
+
+@pytest.fixture(scope="module")
+def two_processes(folder) -> ProgramsOutcome:
+    """What two processes do, one thing after the other."""
+    deeds = {"check": "check", "of_three": "load", "of_two": "save", "killed": "save"}
+    programs = [["checkpoints.py", deed, str(folder / name)] for name, deed in deeds.items()]
+    return launch_in_sequence(folder, programs)
 
 
 def assert_one_step_is_saved(folder):
@@ -16,24 +44,20 @@ def assert_one_step_is_saved(folder):
     assert_same_bits(training.step(), Training().step().step())
 
 
-def test_two_processes(tmp_path):
-    assert_succeeds("checkpoints.py", "check", str(tmp_path))
+def test_two_processes(two_processes):
+    two_processes.assert_succeeded("checkpoints.py", "check")
 
 
-def test_fewer_ranks_go_on_from_more(tmp_path):
-    flow.save(Training(LINE, (S(0),)).step().state_dict(), tmp_path / "saved")
-    assert_succeeds("checkpoints.py", "load", str(tmp_path))
+def test_fewer_ranks_go_on_from_more(two_processes):
+    two_processes.assert_succeeded("checkpoints.py", "load")
 
 
-def test_more_ranks_go_on_from_fewer(tmp_path):
-    assert_succeeds("checkpoints.py", "save", str(tmp_path))
-    assert_one_step_is_saved(tmp_path)
-    assert_succeeds("checkpoints.py", "load", str(tmp_path), processes=3)
+def test_more_ranks_go_on_from_fewer(two_processes, folder):
+    two_processes.assert_succeeded("checkpoints.py", "save", str(folder / "of_two"))
+    assert_one_step_is_saved(folder / "of_two")
+    assert_succeeds("checkpoints.py", "load", str(folder / "of_two"), processes=3)
 
 
-def test_a_rank_that_is_killed_while_it_saves_leaves_the_checkpoint_before(tmp_path):
-    outcome = launch("checkpoints.py", "end_while_saving", str(tmp_path))
-    assert "rank 1 was killed by SIGKILL" in outcome.error
-    assert_one_step_is_saved(tmp_path)
-    assert_succeeds("checkpoints.py", "save", str(tmp_path))
-    assert len(list((tmp_path / "saved").iterdir())) == 2
+def test_a_rank_that_is_killed_while_it_saves_leaves_the_checkpoint_before(two_processes, folder):
+    two_processes.assert_succeeded("checkpoints.py", "save", str(folder / "killed"))
+    assert len(list((folder / "killed" / "saved").iterdir())) == 2

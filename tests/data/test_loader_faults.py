@@ -5,7 +5,6 @@ import itertools
 import multiprocessing
 import os
 import signal
-import time
 import traceback
 
 import pytest
@@ -112,11 +111,13 @@ def test_dead_workers(how, message):
     assert next(batches, "over") == "over"
 
 
-def test_timeout():
-    start = time.monotonic()
+def test_timeout(monkeypatch):
+    """The worker that sleeps does so for ever: nothing waits until it is done."""
+    monkeypatch.setattr(pool, "_SECONDS_TO_EXIT", 0.1)
+    before = loader_processes()
     with pytest.raises(RuntimeError, match=r"timed out after .* seconds"):
         list(DataLoader(samples.Misbehaves("sleep"), num_workers=1, timeout=0.5))
-    assert time.monotonic() - start < 30
+    assert loader_processes() == before
 
 
 def test_timeout_while_a_worker_takes_nothing(monkeypatch):
@@ -227,7 +228,6 @@ def test_workers_that_cannot_start(dataset, options, error, message):
 
 def test_ctrl_c_and_leaving_early_end_cleanly(tmp_path):
     for ending in ("signal.raise_signal(signal.SIGINT)", "sys.exit(3)"):
-        start = time.monotonic()
         result = run(
             f"""
             import signal, sys
@@ -241,7 +241,6 @@ def test_ctrl_c_and_leaving_early_end_cleanly(tmp_path):
             """,
             tmp_path,
         )
-        assert time.monotonic() - start < 60
         assert result.returncode == (3 if "exit" in ending else -signal.SIGINT)
         errors = [line for line in result.stderr.splitlines() if "Error" in line]
         assert errors == [], result.stderr

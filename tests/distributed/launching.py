@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 import subprocess
@@ -11,6 +12,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = Path(__file__).parent / "programs"
+# Seconds after which something hangs, on a machine however busy.
+PATIENCE = 500.0
 
 
 @dataclass(frozen=True)
@@ -62,7 +65,7 @@ def finish(job: subprocess.Popen[str]) -> Outcome:
     """Wait for a job; one that hangs is killed."""
     with job:
         try:
-            output, error = job.communicate(timeout=240)
+            output, error = job.communicate(timeout=PATIENCE)
         except subprocess.TimeoutExpired:
             job.kill()
             raise
@@ -81,3 +84,36 @@ def assert_succeeds(program: str, *arguments: str, processes: int = 2, **changes
     outcome = launch(program, *arguments, processes=processes, **changes)
     assert outcome.code == 0, f"\n{outcome.output}\n{outcome.error}"
     return outcome
+
+
+@dataclass(frozen=True)
+class ProgramsOutcome(Outcome):
+    """What programs that ran one after the other in one job have left.
+
+    Attributes:
+        records: per rank the programs that have ended, with their arguments and what they printed.
+    """
+
+    records: list[list[tuple[list[str], str]]]
+
+    def assert_succeeded(self, *program: str) -> list[str]:
+        """Return what each rank printed in a program, named with its first arguments."""
+        printed = [
+            text
+            for records in self.records
+            for name, text in records
+            if name[: len(program)] == [*program]
+        ]
+        assert len(printed) == len(self.records), f"\n{self.output}\n{self.error}"
+        return printed
+
+
+def launch_in_sequence(
+    folder: Path, programs: list[list[str]], processes: int = 2
+) -> ProgramsOutcome:
+    """Run programs with their arguments in one job; records are written into the folder."""
+    outcome = launch("sequence.py", str(folder), json.dumps(programs), processes=processes)
+    paths = [folder / f"rank_{rank}" for rank in range(processes)]
+    lines = [path.read_text("utf-8").splitlines() if path.exists() else [] for path in paths]
+    records = [[json.loads(line) for line in each] for each in lines]
+    return ProgramsOutcome(outcome.code, outcome.output, outcome.error, records)

@@ -6,13 +6,23 @@ import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
-from tests.distributed.launching import PROGRAMS, environment, finish, free_port, launch, start
+from tests.distributed.launching import (
+    PATIENCE,
+    PROGRAMS,
+    environment,
+    free_port,
+    launch,
+)
 
-pytestmark = [pytest.mark.multiprocess, pytest.mark.xdist_group("processes")]
+pytestmark = [
+    pytest.mark.multiprocess,
+    pytest.mark.xdist_group("processes"),
+    pytest.mark.usefixtures("late_job"),
+]
 
 # What it does; the exit code of the launcher; what the message says of rank 1.
 FAULTS = [
@@ -70,7 +80,7 @@ def processes_with(argument: str) -> list[str]:
 
 
 def wait_until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.1)
@@ -80,14 +90,6 @@ def wait_until(condition: Callable[[], bool]) -> None:
 def mark() -> str:
     """An argument that no other process has."""
     return uuid.uuid4().hex
-
-
-@pytest.fixture(scope="module", autouse=True)
-def late_job() -> Iterator[subprocess.Popen[str]]:
-    """A job that sleeps for 40 s, beside the tests before the one that reads it."""
-    with start("fault.py", "starts late", "0") as job:
-        yield job
-        job.kill()
 
 
 @pytest.mark.parametrize(("what", "code", "words"), FAULTS, ids=[fault[0] for fault in FAULTS])
@@ -151,7 +153,7 @@ def test_signals_are_passed_on(mark):
     # Itself and two more.
     wait_until(lambda: len(processes_with(mark)) == 3)
     os.kill(launcher.pid, signal.SIGTERM)
-    assert launcher.wait(timeout=60) == 128 + signal.SIGTERM
+    assert launcher.wait(timeout=PATIENCE) == 128 + signal.SIGTERM
     assert not processes_with(mark)
 
 
@@ -171,7 +173,7 @@ def start_rank(rank: int, world_size: int, port: int) -> subprocess.Popen:
 def test_faults_without_a_launcher():
     port = free_port()
     processes = [start_rank(rank, 2, port) for rank in range(2)]
-    errors = [process.communicate(timeout=60)[1] for process in processes]
+    errors = [process.communicate(timeout=PATIENCE)[1] for process in processes]
     assert [process.returncode for process in processes] == [1, 1]
     assert "rank 1 failed: ValueError: something is wrong here; rank 0 exits" in errors[0]
     assert "ValueError: something is wrong here" in errors[1]
@@ -181,13 +183,6 @@ def test_world_sizes_that_differ():
     port = free_port()
     processes = [start_rank(0, 2, port), start_rank(1, 3, port)]
     for process in processes:
-        error = process.communicate(timeout=60)[1]
+        error = process.communicate(timeout=PATIENCE)[1]
         assert process.returncode == 1
         assert "world sizes differ: rank 1 was started as one of 3 processes" in error
-
-
-@pytest.mark.slow
-def test_a_process_that_comes_late_to_the_first_operation(late_job):
-    outcome = finish(late_job)
-    assert outcome.code == 0, outcome.error
-    assert sorted(outcome.output.split("\n")) == ["", "done 0", "done 1"]

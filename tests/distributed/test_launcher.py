@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from oneflow.distributed.launch import parse_args
-from tests.distributed.launching import environment, launch
+from tests.distributed.launching import PATIENCE, environment, launch
 
 pytestmark = [pytest.mark.multiprocess, pytest.mark.xdist_group("processes")]
 
@@ -18,7 +18,7 @@ def run_launcher(*arguments: str) -> subprocess.CompletedProcess:
         env=environment(),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
         check=False,
     )
 

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from tests.distributed.launching import PROGRAMS, environment, free_port
+from tests.distributed.launching import PATIENCE, PROGRAMS, environment, free_port
 
 pytestmark = [pytest.mark.multiprocess, pytest.mark.xdist_group("processes")]
 
@@ -81,7 +81,7 @@ def test_processes_of(manager):
         for rank in range(2)
     ]
     for rank, process in enumerate(processes):
-        output = process.communicate(timeout=120)[0]
+        output = process.communicate(timeout=PATIENCE)[0]
         assert json.loads(output) == [rank, 2, local_ranks[rank], machines, [2.0, 2.0]]
 
 
@@ -92,7 +92,7 @@ def test_several_machines_need_a_secret():
         env=environment(**{name: str(value) for name, value in told.items()}),
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE,
         check=False,
     )
     assert run.returncode == 1
@@ -105,7 +105,7 @@ def test_processes_of_torchrun():
         env=environment(MASTER_PORT=str(free_port())),
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE,
         check=False,
     )
     assert run.returncode == 0, run.stderr

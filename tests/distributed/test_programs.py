@@ -1,95 +1,120 @@
-"""Programs that several processes run together and that check themselves."""
+"""Programs that several processes run together and that check themselves.
+
+All programs of a number of processes run in one job.
+"""
+
+import functools
+from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import oneflow as flow
 from oneflow.base.dtype import ALL_DTYPES
-from tests.distributed.launching import assert_succeeds
+from tests.distributed.launching import ProgramsOutcome, finish, launch_in_sequence
+from tests.sampling import Sample
 
 pytestmark = [pytest.mark.multiprocess, pytest.mark.xdist_group("processes")]
 
+# `ddp_linear_regression` is run by `rows_of_two.py`.
+PROGRAMS = {
+    2: (
+        "collectives.py",
+        "conversions.py",
+        "reading.py",
+        "data_parallel.py",
+        "pipeline.py",
+        "auto_parallel.py",
+        "jobs.py",
+        "embeddings.py",
+        "tutorials/launcher.py",
+        "tutorials/global_tensor.py",
+        "tutorials/global_data_parallelism.py",
+        "tutorials/pipeline_of_two_stages.py",
+        "tutorials/pipeline_of_graph_modules.py",
+        "tutorials/zero.py",
+    ),
+    3: ("collectives.py", "different_graphs.py", "pipeline.py"),
+    4: (
+        "conversions.py",
+        "tutorials/launcher.py",
+        "tutorials/two_dimensions.py",
+        "tutorials/parallel_strategies.py",
+    ),
+}
+# Conversions each day, and of those that are possible.
+DAILY_CONVERSIONS, CONVERSIONS = 10, 60
 
-def test_collectives_of_two_processes():
-    assert assert_succeeds("collectives.py").output == ""
+
+def arguments(program: str, processes: int, sample: Sample, folder: Path) -> list[str]:
+    """Return the arguments of a program."""
+    match program:
+        case "collectives.py" if processes > 2:  # two processes try every dtype
+            return [each.name for each in sample.choose(ALL_DTYPES, 4, "collectives of three")]
+        case "conversions.py":
+            count = CONVERSIONS if sample.seed is None else DAILY_CONVERSIONS
+            return [str((sample.seed or 0) * CONVERSIONS), str(count)]
+        case "jobs.py" | "embeddings.py" | "tutorials/zero.py":
+            return [str(folder)]
+    return []
 
 
-def test_collectives_of_three_processes(sample):
-    """Two processes have tried every dtype."""
-    names = [dtype.name for dtype in sample.choose(ALL_DTYPES, 4, "collectives of three")]
-    assert_succeeds("collectives.py", *names, processes=3)
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    """Where programs read and write, with records for the readers of jobs."""
+    path = tmp_path_factory.mktemp("programs")
+    for part in range(2):
+        with flow.data.OFRecordWriter(path / f"part-{part}") as file:
+            for number in range(3):
+                file.write({"n": 10 * part + number})
+    return path
+
+
+@pytest.fixture(scope="module")
+def run_programs(sample, folder, tmp_path_factory) -> Callable[[int], ProgramsOutcome]:
+    """A function that runs all programs for a number of processes, once."""
+
+    @functools.cache
+    def run(processes: int) -> ProgramsOutcome:
+        programs = [
+            [name, *arguments(name, processes, sample, folder)] for name in PROGRAMS[processes]
+        ]
+        records = tmp_path_factory.mktemp("records")
+        return launch_in_sequence(records, programs, processes)
+
+    return run
 
 
 @pytest.mark.parametrize(
-    ("processes", "daily", "count"), [(2, 16, 30), pytest.param(4, 16, 60, marks=pytest.mark.slow)]
+    ("processes", "program"),
+    [(processes, name) for processes, names in PROGRAMS.items() for name in names],
 )
-def test_conversions_keep_values_and_dtypes(processes, daily, count, pytestconfig, exhaustive):
-    first = pytestconfig.getoption("--sample-seed") * 100
-    number = str(count if exhaustive else daily)
-    outcome = assert_succeeds("conversions.py", str(first), number, processes=processes)
-    assert outcome.output == ""
+def test_program(run_programs, processes, program):
+    printed = run_programs(processes).assert_succeeded(program)
+    assert program.startswith("tutorials/") or not any(printed)
 
 
-def test_reading_on_ranks_without_a_part():
-    assert assert_succeeds("reading.py").output == ""
+@pytest.mark.parametrize("processes", PROGRAMS)
+def test_nothing_else_is_printed(run_programs, processes):
+    """Gloo would say who is connected."""
+    assert run_programs(processes).output == ""
 
 
-def test_data_parallel_training():
-    assert_succeeds("data_parallel.py")
-
-
-def test_ranks_that_record_different_graphs():
-    assert assert_succeeds("different_graphs.py", processes=3).output == ""
-
-
-# `ddp_linear_regression` is run by `rows_of_two.py`.
-TUTORIALS = {
-    2: (
-        "launcher",
-        "global_tensor",
-        "global_data_parallelism",
-        "pipeline_of_two_stages",
-        "pipeline_of_graph_modules",
-        "zero",
-    ),
-    4: ("launcher", "two_dimensions", "parallel_strategies"),
-}
-
-
-@pytest.mark.parametrize("processes", TUTORIALS)
-def test_programs_of_tutorials(processes, tmp_path):
-    names = TUTORIALS[processes]
-    outcome = assert_succeeds("tutorials.py", str(tmp_path), *names, processes=processes)
-    assert "[Gloo]" not in outcome.output
-
-
-@pytest.mark.parametrize("processes", [2, 3])
-def test_pipelines(processes, sample):
-    if processes == 2:  # three have all that two have, and a stage between
-        sample.take("pipeline of two processes", one_in=3)
-    assert_succeeds("pipeline.py", processes=processes)
-
-
-def test_auto_parallel():
-    assert_succeeds("auto_parallel.py")
-
-
-def test_job_functions(tmp_path):
-    for part in range(2):
-        with flow.data.OFRecordWriter(tmp_path / f"part-{part}") as file:
-            for number in range(3):
-                file.write({"n": 10 * part + number})
-    assert assert_succeeds("jobs.py", str(tmp_path)).output == ""
-
-
-def test_embedding_tables(tmp_path):
-    assert assert_succeeds("embeddings.py", str(tmp_path)).output == ""
-    # One process takes what two have saved.
+def test_one_process_takes_the_embeddings_that_two_have_saved(run_programs, folder):
+    run_programs(2).assert_succeeded("embeddings.py")
     one = flow.one_embedding
     table = one.make_table_options(one.make_constant_initializer(0))
-    store = one.make_device_mem_store_options(str(tmp_path / "True"), 1000, size_factor=2)
+    store = one.make_device_mem_store_options(str(folder / "True"), 1000, size_factor=2)
     embedding = one.MultiTableEmbedding("e", 3, flow.float, flow.int64, [table], store)
     embedding.load_snapshot("trained")
     with flow.no_grad():
         values = embedding(flow.arange(-50, 50)).numpy()
-    np.testing.assert_array_equal(values, np.load(tmp_path / "trained.npy")[:, 0])
+    np.testing.assert_array_equal(values, np.load(folder / "trained.npy")[:, 0])
+
+
+@pytest.mark.slow
+def test_a_process_that_comes_late_to_the_first_operation(late_job):
+    outcome = finish(late_job)
+    assert outcome.code == 0, outcome.error
+    assert sorted(outcome.output.split("\n")) == ["", "done 0", "done 1"]

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from tests.distributed.launching import environment
+from tests.distributed.launching import PATIENCE, environment
 
 JOB = {"WORLD_SIZE": "2", "RANK": "1", "MASTER_ADDR": "localhost", "MASTER_PORT": "1"}
 CODE = """
@@ -36,7 +36,7 @@ def test_importing_the_package_opens_no_sockets(changes, rank_and_size):
         env=environment(**changes),
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE,
         check=False,
     )
     assert run.returncode == 0, run.stderr

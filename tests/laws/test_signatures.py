@@ -28,6 +28,7 @@ from oneflow.primitives.sharding.axes import axes_of
 from oneflow.primitives.sharding.linearity import linear_operands
 from oneflow.primitives.sharding.signatures import candidates
 from oneflow.program.ir import Instruction
+from tests.compilation import QUICKLY
 from tests.laws.parts import (
     as_tuple,
     described,
@@ -37,7 +38,6 @@ from tests.laws.parts import (
     with_signature,
 )
 from tests.laws.recording import (
-    QUICKLY,
     RecordedProgram,
     of_recorded_programs,
     recorded_programs,

@@ -98,7 +98,9 @@ def cache_folder(tmp_path, monkeypatch):
     monkeypatch.setenv("ONEFLOW_CACHE_DIR", str(tmp_path / "cache"))
 
 
-def test_importing_the_package_does_nothing_to_the_process(tmp_path):
+def test_importing_the_package_does_nothing_to_the_process(tmp_path, monkeypatch):
+    # Whoever imports a module first writes its bytecode.
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
     result = run(STATE + IMPORT, tmp_path)
     assert not result.returncode, result.stderr
     assert not result.stdout
