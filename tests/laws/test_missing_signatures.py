@@ -53,12 +53,13 @@ NOT_DERIVED = {
         "linear where nothing is missing": "nansum nanmean",
         "parameters are never partial sums": "sgd_update sgdw_update",
         "so in the sample alone, by its numbers": """
-            clip_norm combined_margin extreme_gradient gru_backward lstm_backward
+            clip_norm combined_margin cosine_similarity extreme_gradient gru_backward lstm_backward
             masked_scatter max_pool max_pool_gradient multilabel_margin nll_backward
             pairwise_distance prod qr softmax_backward total_norm update_unless_failed""",
         "an operand of which only the shape is read": """
             overwrite attach_moments positions normalize normalize_gradient
             normalize_second_gradient""",
+        "an operand whose values are checked, as a whole": "check_overlap",
         "takes minutes": "ctc_backward",
     }.items()
     for name in names.split()
