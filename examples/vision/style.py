@@ -91,7 +91,7 @@ def train(model, perception, photo, picture, options):
     try:
         for _ in progress:
             batch = pieces(photo, options.batch, size, random)
-            painted = model.paint(batch)
+            painted = model.generate(batch)
             seen, original = perception(painted), perception(batch)
             content = F.mse_loss(seen[-2], original[-2]) / original[-2].square().mean()
             style = flow.stack(

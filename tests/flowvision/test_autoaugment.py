@@ -19,15 +19,15 @@ theirs = torchvision.transforms.autoaugment
 PIXELS = np.random.default_rng(5).integers(0, 256, (24, 31, 3), np.uint8)
 # torchvision's augmentation with these magnitudes, our magnitudes, and how many there are.
 SPACES = [
-    (theirs.AutoAugment(), autoaugment._Magnitudes(), 10, True),
-    (theirs.RandAugment(), autoaugment._Magnitudes(), 31, True),
+    (theirs.AutoAugment(), autoaugment._MagnitudeRanges(), 10, True),
+    (theirs.RandAugment(), autoaugment._MagnitudeRanges(), 31, True),
     (
         theirs.TrivialAugmentWide(),
-        autoaugment._Magnitudes(0.99, 32.0, 135.0, 0.99, (8, 2)),
+        autoaugment._MagnitudeRanges(0.99, 32.0, 135.0, 0.99, (8, 2)),
         31,
         False,
     ),
-    (theirs.AugMix(), autoaugment._Magnitudes(translation=1 / 3, bits=(4, 0)), 10, True),
+    (theirs.AugMix(), autoaugment._MagnitudeRanges(translation=1 / 3, bits=(4, 0)), 10, True),
 ]
 
 
@@ -42,10 +42,10 @@ def test_magnitudes_are_torchvisions(augmentation, magnitudes, bins: int, sized:
         np.testing.assert_allclose(found[name][0], expected, rtol=1e-5, atol=1e-6, err_msg=name)
 
 
-@pytest.mark.parametrize("name", list(autoaugment._Magnitudes().space(10, (9, 9))))
+@pytest.mark.parametrize("name", list(autoaugment._MagnitudeRanges().space(10, (9, 9))))
 @pytest.mark.parametrize("kind", ["pillow", "tensor"])
 def test_operations_are_torchvisions(name: str, kind: str) -> None:
-    levels, signed = autoaugment._Magnitudes().space(10, PIXELS.shape[:2])[name]
+    levels, signed = autoaugment._MagnitudeRanges().space(10, PIXELS.shape[:2])[name]
     for magnitude in (float(levels[7]), -float(levels[4]) if signed else float(levels[2])):
         for fill in (None, [10.0, 200.0, 30.0]):
             options = (name, magnitude, InterpolationMode.NEAREST, fill)

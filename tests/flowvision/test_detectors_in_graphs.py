@@ -7,10 +7,10 @@ import pytest
 
 import oneflow as flow
 from flowvision.layers.blocks import MultiScaleRoIAlign
+from flowvision.models.detection import pad_targets
 from tests.flowvision.detectors import KINDS, tiny_detector
 from tests.sampling import Sample
 
-_TARGETS = ("boxes", "labels", "masks")
 _BOXES, _LABELS = flow.tensor([[10.0, 10, 50, 40], [5.0, 20, 30, 60]]), flow.tensor([1, 2])
 
 
@@ -29,8 +29,8 @@ class _Training(flow.nn.Graph):
         self.model = model
         self.add_optimizer(optimizer)
 
-    def build(self, image: flow.Tensor, *objects: flow.Tensor) -> flow.Tensor:
-        losses = self.model([image], [dict(zip(_TARGETS, objects, strict=False))])
+    def build(self, image: flow.Tensor, target: dict[str, flow.Tensor]) -> flow.Tensor:
+        losses = self.model([image], [target])
         total = sum(losses.values())
         total.backward()
         return total
@@ -67,9 +67,11 @@ def test_detections_are_filled_up(kind: str, sample: Sample) -> None:
                 assert not found[name][count:].numpy().any(), name
 
 
-def _objects(kind: str, image: flow.Tensor) -> list[flow.Tensor]:
-    masks = [flow.rand(2, *image.shape[1:]) > 0.4] if kind == "mask_rcnn" else []
-    return [_BOXES, _LABELS, *masks]
+def _target(kind: str, image: flow.Tensor, objects: int = 2) -> dict[str, flow.Tensor]:
+    target = {"boxes": _BOXES[:objects], "labels": _LABELS[:objects]}
+    if kind == "mask_rcnn":
+        target["masks"] = flow.rand(objects, *image.shape[1:]) > 0.4
+    return target
 
 
 def _take_few(model: flow.nn.Module) -> None:
@@ -91,12 +93,12 @@ def test_a_step_of_training_is_that_of_eager_mode(kind: str, few: bool, sample: 
         if few:
             _take_few(models[-1])
     in_graph, eager = models
-    objects = _objects(kind, image)
+    target = _target(kind, image)
     optimizers = [flow.optim.SGD(model.parameters(), lr=1e-3) for model in models]
     flow.manual_seed(4)
-    total = _Training(in_graph, optimizers[0])(image, *objects)
+    total = _Training(in_graph, optimizers[0])(image, target)
     flow.manual_seed(4)
-    losses = eager([image], [dict(zip(_TARGETS, objects, strict=False))])
+    losses = eager([image], [target])
     wanted = sum(losses.values())
     np.testing.assert_allclose(total.item(), wanted.item(), rtol=1e-9)
     before = {name: each.numpy().copy() for name, each in eager.named_parameters()}
@@ -114,12 +116,40 @@ def test_an_image_without_objects_trains_in_a_graph(kind: str, sample: Sample) -
     model = _talkative(kind).train()
     graph = _Training(model, flow.optim.SGD(model.parameters(), lr=1e-3))
     image = flow.rand(3, 64, 80).double()
-    boxes, labels = flow.zeros(0, 4), flow.zeros(0, dtype=flow.int64)
-    masks = [flow.zeros(0, 64, 80)] if kind == "mask_rcnn" else []
     flow.manual_seed(4)
-    total = graph(image, boxes, labels, *masks)
+    total = graph(image, _target(kind, image, 0))
     assert np.isfinite(total.item())
     assert all(np.isfinite(each.numpy()).all() for each in model.parameters())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_one_graph_trains_with_any_number_of_objects(kind: str, sample: Sample) -> None:
+    """Padded targets give the losses of eager mode without padding, draws included."""
+    sample.take((kind, "padded"), one_in=3)
+    image, models = flow.rand(3, 64, 80).double(), []
+    for _ in range(2):
+        flow.manual_seed(3)
+        models.append(_talkative(kind).train())
+        if "rcnn" in kind:
+            _take_few(models[-1])
+    in_graph, eager = models
+    graph = _Training(in_graph, flow.optim.SGD(in_graph.parameters(), lr=0.0))
+    steps = set()
+    for objects in (1, 2, 0):
+        target = _target(kind, image, objects)
+        flow.manual_seed(4)
+        total = graph(image, *pad_targets([target], 4))
+        steps.add(graph.last_step)
+        for targets in ([target], pad_targets([target], 4)):
+            flow.manual_seed(4)
+            wanted = sum(eager([image], targets).values())
+            np.testing.assert_allclose(total.item(), wanted.item(), rtol=1e-9)
+    assert len(steps) == 1
+
+
+def test_a_target_with_too_many_objects_is_not_padded() -> None:
+    with pytest.raises(ValueError, match="target 0 has 2 objects"):
+        pad_targets([{"boxes": _BOXES, "labels": _LABELS}], 1)
 
 
 def test_boxes_of_several_levels() -> None:

@@ -154,7 +154,7 @@ def _signed(number: float) -> float:
     return -number if random.random() > 0.5 else number
 
 
-def _either_way(limit: float) -> Callable:
+def _signed_range(limit: float) -> Callable:
     return lambda level, _: _signed(level / _TOP_LEVEL * limit)
 
 
@@ -166,11 +166,11 @@ def _relative_translation(level: float, hparams: Mapping[str, Any]) -> float:
     return _signed(level / _TOP_LEVEL * hparams.get("translate_pct", 0.45))
 
 
-def _enhancement(level: float, _: Mapping[str, Any]) -> float:
+def _factor(level: float, _: Mapping[str, Any]) -> float:
     return level / _TOP_LEVEL * 1.8 + 0.1
 
 
-def _increasing_enhancement(level: float, _: Mapping[str, Any]) -> float:
+def _signed_factor(level: float, _: Mapping[str, Any]) -> float:
     return max(0.1, 1.0 + _signed(level / _TOP_LEVEL * 0.9))
 
 
@@ -191,23 +191,23 @@ _OPERATIONS: dict[str, tuple[Callable, Callable | None]] = {
     "AutoContrast": (auto_contrast, None),
     "Equalize": (equalize, None),
     "Invert": (invert, None),
-    "Rotate": (rotate, _either_way(30.0)),
+    "Rotate": (rotate, _signed_range(30.0)),
     "Posterize": (posterize, lambda level, _: _bits(level)),
     "PosterizeIncreasing": (posterize, lambda level, _: 4 - _bits(level)),
     "PosterizeOriginal": (posterize, lambda level, _: 4 + _bits(level)),
     "Solarize": (solarize, lambda level, _: _threshold(level)),
     "SolarizeIncreasing": (solarize, lambda level, _: 256 - _threshold(level)),
     "SolarizeAdd": (solarize_add, lambda level, _: min(128, int(level / _TOP_LEVEL * 110))),
-    "Color": (color, _enhancement),
-    "ColorIncreasing": (color, _increasing_enhancement),
-    "Contrast": (contrast, _enhancement),
-    "ContrastIncreasing": (contrast, _increasing_enhancement),
-    "Brightness": (brightness, _enhancement),
-    "BrightnessIncreasing": (brightness, _increasing_enhancement),
-    "Sharpness": (sharpness, _enhancement),
-    "SharpnessIncreasing": (sharpness, _increasing_enhancement),
-    "ShearX": (shear_x, _either_way(0.3)),
-    "ShearY": (shear_y, _either_way(0.3)),
+    "Color": (color, _factor),
+    "ColorIncreasing": (color, _signed_factor),
+    "Contrast": (contrast, _factor),
+    "ContrastIncreasing": (contrast, _signed_factor),
+    "Brightness": (brightness, _factor),
+    "BrightnessIncreasing": (brightness, _signed_factor),
+    "Sharpness": (sharpness, _factor),
+    "SharpnessIncreasing": (sharpness, _signed_factor),
+    "ShearX": (shear_x, _signed_range(0.3)),
+    "ShearY": (shear_y, _signed_range(0.3)),
     "TranslateX": (translate_x_abs, _translation),
     "TranslateY": (translate_y_abs, _translation),
     "TranslateXRel": (translate_x_rel, _relative_translation),

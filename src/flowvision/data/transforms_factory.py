@@ -149,14 +149,14 @@ def transforms_imagenet_train(
     elif color_jitter is not None:
         single = isinstance(color_jitter, int | float)
         second.append(transforms.ColorJitter(*([color_jitter] * 3 if single else color_jitter)))
-    third: list[Any] = _into_tensor(mean, std, use_prefetcher)
+    last: list[Any] = _into_tensor(mean, std, use_prefetcher)
     if re_prob > 0 and not use_prefetcher:
-        third.append(
+        last.append(
             RandomErasing(re_prob, mode=re_mode, max_count=re_count, num_splits=re_num_splits)
         )
     if separate:
-        return tuple(transforms.Compose(part) for part in (first, second, third))
-    return transforms.Compose(first + second + third)
+        return tuple(transforms.Compose(part) for part in (first, second, last))
+    return transforms.Compose(first + second + last)
 
 
 def _augmentation(config: str, img_size: Size, interpolation: str, mean: Sequence[float]) -> Any:

@@ -69,9 +69,9 @@ class Cityscapes(ImageDataset):
         self._unpack()
         self.ensure_files(self.root, [self.images_dir, self.targets_dir], download=False)
         self.images = [
-            self.images_dir / city / file
-            for city in list_dir(self.images_dir)
-            for file in list_files(self.images_dir / city, ".png")
+            self.images_dir / folder / file
+            for folder in list_dir(self.images_dir)
+            for file in list_files(self.images_dir / folder, ".png")
         ]
         self.targets = [
             [self._target_path(image, kind) for kind in self.target_type] for image in self.images

@@ -53,8 +53,8 @@ class Food101(SplitImageDataset):
         self.classes = sorted(names_of)
         self.class_to_idx = class_indices(self.classes)
         pairs = [
-            (folder / f"{name}.jpg", self.class_to_idx[dish])
-            for dish, names in names_of.items()
+            (folder / f"{name}.jpg", self.class_to_idx[category])
+            for category, names in names_of.items()
             for name in names
         ]
         return [image for image, _ in pairs], [target for _, target in pairs]

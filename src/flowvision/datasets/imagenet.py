@@ -82,12 +82,12 @@ def _unpack(root: Path, split: str) -> None:
     """Unpack the archives that are needed for a split and are there."""
     if split not in ("train", "val") or (root / split).exists():
         return
-    there = {name for name, (file, _) in ARCHIVE_META.items() if (root / file).is_file()}
-    if "devkit" in there and not (root / META_FILE).is_file():
+    found = {name for name, (file, _) in ARCHIVE_META.items() if (root / file).is_file()}
+    if "devkit" in found and not (root / META_FILE).is_file():
         parse_devkit_archive(root)
-    if split == "train" and "train" in there:
+    if split == "train" and "train" in found:
         parse_train_archive(root)
-    if split == "val" and "val" in there and (root / META_FILE).is_file():
+    if split == "val" and "val" in found and (root / META_FILE).is_file():
         parse_val_archive(root)
 
 
@@ -126,10 +126,10 @@ def parse_devkit_archive(root: str | Path, file: str | None = None) -> None:
     with tempfile.TemporaryDirectory() as folder:
         extract_archive(archive, folder)
         data = Path(folder) / "ILSVRC2012_devkit_t12" / "data"
-        synsets = read_matlab(data / "meta.mat", squeeze=True)["synsets"]
+        rows = read_matlab(data / "meta.mat", squeeze=True)["synsets"]
         numbers = read_lines(data / "ILSVRC2012_validation_ground_truth.txt")
     # A row is a number, a WordNet number, names, a description, and how many kinds there are of it.
-    leaves = [row for row in synsets if not int(row[4])]
+    leaves = [row for row in rows if not int(row[4])]
     wnids = {int(row[0]): str(row[1]) for row in leaves}
     names = {str(row[1]): tuple(str(row[2]).split(", ")) for row in leaves}
     flow.save((names, [wnids[int(number)] for number in numbers]), Path(root) / META_FILE)

@@ -133,8 +133,8 @@ class INaturalist(ImageDataset):
 
     def target(self, index: int) -> Any:
         """Return the number of the species of an image, or of what it belongs to."""
-        species = self._species[index]
-        numbers = {"full": species, **self._ranks[species]}
+        entry = self._species[index]
+        numbers = {"full": entry, **self._ranks[entry]}
         return one_or_all([numbers[kind] for kind in self.target_type])
 
     def category_name(self, category_type: str, category_id: int) -> str:

@@ -57,12 +57,12 @@ class LSUNClass(VisionDataset):
         super().__init__(root, transform=transform, target_transform=target_transform)
         require_files([self.root], "LSUN", _SOURCE)
         self.env = open_lmdb(self.root)
-        with self.env.begin(write=False) as transaction:
-            self.keys = list(transaction.cursor().iternext(keys=True, values=False))
+        with self.env.begin(write=False) as reader:
+            self.keys = list(reader.cursor().iternext(keys=True, values=False))
 
     def __getitem__(self, index: int) -> tuple[Any, Any]:
-        with self.env.begin(write=False) as transaction:
-            content = transaction.get(self.keys[index])
+        with self.env.begin(write=False) as reader:
+            content = reader.get(self.keys[index])
         return self.transformed(pillow().open(io.BytesIO(content)).convert("RGB"), None)
 
     def __len__(self) -> int:

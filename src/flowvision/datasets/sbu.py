@@ -55,12 +55,12 @@ class SBU(ImageDataset):
         is_new = download and not urls.exists()
         self.ensure_files(self.root, [urls, captions], download)
         # Their lines belong together, empty ones, too.
-        addresses, lines = (path.read_text("utf-8").splitlines() for path in (urls, captions))
+        url_lines, lines = (path.read_text("utf-8").splitlines() for path in (urls, captions))
         if is_new:
-            _download_images(addresses, folder)
+            _download_images(url_lines, folder)
         found = [
             (url.strip().rpartition("/")[2], text.strip())
-            for url, text in zip(addresses, lines, strict=True)
+            for url, text in zip(url_lines, lines, strict=True)
             if (folder / url.strip().rpartition("/")[2]).is_file()
         ]
         self.photos = [photo for photo, _ in found]
@@ -68,8 +68,8 @@ class SBU(ImageDataset):
         self.images = [folder / photo for photo in self.photos]
 
 
-def _download_images(addresses: list[str], folder: Path) -> None:
-    for url in addresses:
+def _download_images(urls: list[str], folder: Path) -> None:
+    for url in urls:
         try:
             download_url(url.strip(), folder)
         except (ConnectionError, RuntimeError):

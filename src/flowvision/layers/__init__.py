@@ -34,6 +34,7 @@ from flowvision.layers.blocks import (
     box_iou as box_iou,
     generalized_box_iou_loss as generalized_box_iou_loss,
     nms as nms,
+    roi_align as roi_align,
     sigmoid_focal_loss as sigmoid_focal_loss,
 )
 from flowvision.layers.dynamic_conv import Dynamic_conv2d as Dynamic_conv2d

@@ -101,9 +101,9 @@ class Dynamic_conv2d(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         batch, channels, *size = x.shape
-        mixture = self.attention(x)
-        weight = flow.einsum("nk,koihw->noihw", mixture, self.weight).flatten(0, 1)
-        bias = None if self.bias is None else (mixture @ self.bias).flatten()
+        attention = self.attention(x)
+        weight = flow.einsum("nk,koihw->noihw", attention, self.weight).flatten(0, 1)
+        bias = None if self.bias is None else (attention @ self.bias).flatten()
         # Each image is a group of one convolution.
         y = nn.functional.conv2d(
             x.reshape(1, batch * channels, *size),

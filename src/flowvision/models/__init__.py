@@ -1,5 +1,14 @@
 """The model zoo: a factory per model, and `ModelCreator` to find them by name."""
 
+from flowvision.layers.blocks.mlp import GatedMlp as GatedMlp
+from flowvision.layers.blocks.patch_embed import PatchEmbed as PatchEmbed
+from flowvision.layers.blocks.stage import Stage as Stage
+from flowvision.layers.blocks.window import (
+    window_partition as window_partition,
+    window_reverse as window_reverse,
+)
+from flowvision.layers.regularization import DropPath as DropPath, drop_path as drop_path
+from flowvision.layers.weight_init import lecun_normal_ as lecun_normal_
 from flowvision.models import detection as detection, segmentation as segmentation
 from flowvision.models.alexnet import AlexNet as AlexNet, alexnet as alexnet
 from flowvision.models.cait import (
@@ -21,7 +30,9 @@ from flowvision.models.conv_mixer import (
 )
 from flowvision.models.convnext import (
     ConvNeXt as ConvNeXt,
+    ConvNeXtBlock as ConvNeXtBlock,
     ConvNeXtIsotropic as ConvNeXtIsotropic,
+    LayerNorm as LayerNorm,
     convnext_base_224 as convnext_base_224,
     convnext_base_224_22k as convnext_base_224_22k,
     convnext_base_224_22k_to_1k as convnext_base_224_22k_to_1k,
@@ -80,6 +91,7 @@ from flowvision.models.deit import (
     deit_tiny_patch16_224 as deit_tiny_patch16_224,
 )
 from flowvision.models.deit_III import (
+    Attention as Attention,
     Block as Block,
     Block_paralx2 as Block_paralx2,
     DeiT3 as DeiT3,
@@ -142,12 +154,25 @@ from flowvision.models.fan import (
     ChannelProcessing as ChannelProcessing,
     ClassAttentionBlock as ClassAttentionBlock,
     ClassAttn as ClassAttn,
+    ClassifierHead as ClassifierHead,
+    ConvMlp as ConvMlp,
+    ConvNeXtStage as ConvNeXtStage,
     ConvPatchEmbed as ConvPatchEmbed,
     DWConv as DWConv,
     FANBlock as FANBlock,
+    FANBlock_SE as FANBlock_SE,
     HybridEmbed as HybridEmbed,
+    LayerNorm2d as LayerNorm2d,
     LocalMlp as LocalMlp,
+    Mlp as Mlp,
+    MlpOri as MlpOri,
+    OverlapPatchEmbed as OverlapPatchEmbed,
     PositionalEncodingFourier as PositionalEncodingFourier,
+    SEMlp as SEMlp,
+    SqueezeExcite as SqueezeExcite,
+    TokenMixing as TokenMixing,
+    checkpoint_filter_fn as checkpoint_filter_fn,
+    conv3x3 as conv3x3,
     fan_base_16_p4_hybrid as fan_base_16_p4_hybrid,
     fan_base_16_p4_hybrid_in22k_1k as fan_base_16_p4_hybrid_in22k_1k,
     fan_base_16_p4_hybrid_in22k_1k_384 as fan_base_16_p4_hybrid_in22k_1k_384,
@@ -160,6 +185,8 @@ from flowvision.models.fan import (
     fan_small_12_p16_224 as fan_small_12_p16_224,
     fan_tiny_8_p4_hybrid as fan_tiny_8_p4_hybrid,
     fan_tiny_12_p16_224 as fan_tiny_12_p16_224,
+    sigmoid as sigmoid,
+    trunc_normal_ as trunc_normal_,
 )
 from flowvision.models.fan_hybrid import (
     HybridBackbone as HybridBackbone,
@@ -167,15 +194,35 @@ from flowvision.models.fan_hybrid import (
     HybridStage as HybridStage,
 )
 from flowvision.models.genet import (
+    BN as BN,
+    RELU as RELU,
+    AdaptiveAvgPool as AdaptiveAvgPool,
+    ConvDW as ConvDW,
+    ConvKX as ConvKX,
+    Flatten as Flatten,
+    Linear as Linear,
+    MaxPool as MaxPool,
+    MultiSumBlock as MultiSumBlock,
     PlainNet as PlainNet,
+    PlainNetBasicBlockClass as PlainNetBasicBlockClass,
+    ResBlock as ResBlock,
+    Sequential as Sequential,
+    SuperResK1DW as SuperResK1DW,
+    SuperResK1DWK1 as SuperResK1DWK1,
+    SuperResK1KX as SuperResK1KX,
+    SuperResK1KXK1 as SuperResK1KXK1,
+    SuperResKXKX as SuperResKXKX,
+    fuse_bn as fuse_bn,
     genet_large as genet_large,
     genet_normal as genet_normal,
     genet_small as genet_small,
+    remove_bn_in_superblock as remove_bn_in_superblock,
 )
 from flowvision.models.ghostnet import ghostnet as ghostnet
 from flowvision.models.googlenet import (
     GoogLeNet as GoogLeNet,
     GoogLeNetOutputs as GoogLeNetOutputs,
+    _GoogLeNetOutputs as _GoogLeNetOutputs,
     googlenet as googlenet,
 )
 from flowvision.models.helpers import (
@@ -203,6 +250,7 @@ from flowvision.models.hrnet import (
 from flowvision.models.inception_v3 import (
     Inception3 as Inception3,
     InceptionOutputs as InceptionOutputs,
+    _InceptionOutputs as _InceptionOutputs,
     inception_v3 as inception_v3,
 )
 from flowvision.models.levit import (
@@ -214,11 +262,13 @@ from flowvision.models.levit import (
     Linear_BN as Linear_BN,
     Residual as Residual,
     Subsample as Subsample,
+    b16 as b16,
     levit_128 as levit_128,
     levit_128s as levit_128s,
     levit_192 as levit_192,
     levit_256 as levit_256,
     levit_384 as levit_384,
+    model_factory as model_factory,
 )
 from flowvision.models.mlp_mixer import (
     MixerBlock as MixerBlock,
@@ -253,8 +303,11 @@ from flowvision.models.mobilenet_v3 import (
     mobilenet_v3_small as mobilenet_v3_small,
 )
 from flowvision.models.mobilevit import (
+    Conv2d as Conv2d,
     ConvLayer as ConvLayer,
     GlobalPool as GlobalPool,
+    InvertedResidual as InvertedResidual,
+    LinearLayer as LinearLayer,
     MobileViT as MobileViT,
     MobileViTBlock as MobileViTBlock,
     MultiHeadAttention as MultiHeadAttention,
@@ -433,6 +486,7 @@ from flowvision.models.swin_transformer import (
 )
 from flowvision.models.uniformer import (
     CBlock as CBlock,
+    CMlp as CMlp,
     SABlock as SABlock,
     UniFormer as UniFormer,
     head_embedding as head_embedding,
@@ -442,6 +496,7 @@ from flowvision.models.uniformer import (
     uniformer_small as uniformer_small,
     uniformer_small_plus as uniformer_small_plus,
 )
+from flowvision.models.utils import load_state_dict_from_url as load_state_dict_from_url
 from flowvision.models.van import (
     VAN as VAN,
     AttentionModule as AttentionModule,
@@ -497,3 +552,4 @@ from flowvision.models.vision_transformer import (
     vit_tiny_patch16_224_in21k as vit_tiny_patch16_224_in21k,
     vit_tiny_patch16_384 as vit_tiny_patch16_384,
 )
+from flowvision.ops._utils import pair as pair

@@ -45,18 +45,18 @@ class ConvMixer(nn.Sequential):
         num_classes: int = 1000,
         activation: Callable[[], nn.Module] = nn.GELU,
     ) -> None:
-        def followed(convolution: nn.Module) -> list[nn.Module]:
+        def activated(convolution: nn.Module) -> list[nn.Module]:
             return [convolution, activation(), nn.BatchNorm2d(dim)]
 
         def block() -> nn.Sequential:
             depthwise = nn.Conv2d(dim, dim, kernel_size, groups=dim, padding=kernel_size // 2)
             pointwise = nn.Conv2d(dim, dim, 1)
             return nn.Sequential(
-                Residual(nn.Sequential(*followed(depthwise))), *followed(pointwise)
+                Residual(nn.Sequential(*activated(depthwise))), *activated(pointwise)
             )
 
         super().__init__(
-            *followed(nn.Conv2d(3, dim, patch_size, stride=patch_size)),
+            *activated(nn.Conv2d(3, dim, patch_size, stride=patch_size)),
             *(block() for _ in range(depth)),
             nn.AdaptiveAvgPool2d((1, 1)),
             nn.Flatten(),

@@ -4,16 +4,54 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import oneflow as flow
-from flowvision.layers.regularization import DropPath, LayerNorm2d
+from flowvision.layers.regularization import DropPath
 from flowvision.layers.regularization.droppath import drop_path_rates
 from flowvision.models.registry import register_model
 from oneflow import Tensor, nn
 
 _PAPER = "2201.03545"
 _EPS = 1e-6
+
+
+class LayerNorm(nn.LayerNorm):
+    """Layer normalization of channels, which are the last dimension or the second one.
+
+    Args:
+        normalized_shape: the number of channels.
+        eps: added to the variance.
+        data_format: "channels_last" for inputs (..., C), "channels_first" for (N, C, ...).
+
+    Raises:
+        ValueError: if `data_format` is neither.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.models import LayerNorm
+        >>> norm = LayerNorm(8, data_format="channels_first")
+        >>> norm(flow.rand(2, 8, 3, 3)).mean(1).abs().max().item() < 1e-5
+        True
+    """
+
+    def __init__(
+        self,
+        normalized_shape: int,
+        eps: float = _EPS,
+        data_format: Literal["channels_last", "channels_first"] = "channels_last",
+    ) -> None:
+        if data_format not in ("channels_last", "channels_first"):
+            raise ValueError(
+                f"`data_format` must be 'channels_last' or 'channels_first', got {data_format!r}"
+            )
+        super().__init__(normalized_shape, eps=eps)
+        self.data_format = data_format
+
+    def forward(self, input: Tensor) -> Tensor:
+        if self.data_format == "channels_last":
+            return super().forward(input)
+        return super().forward(input.movedim(1, -1)).movedim(-1, 1)
 
 
 class ConvNeXtBlock(nn.Module):
@@ -25,6 +63,12 @@ class ConvNeXtBlock(nn.Module):
         dim: the number of channels.
         drop_path: the probability with which a sample skips the block in training.
         layer_scale_init_value: the first value of the factors of the branch; 0 for none.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.models import ConvNeXtBlock
+        >>> ConvNeXtBlock(4)(flow.rand(1, 4, 8, 8)).shape
+        oneflow.Size([1, 4, 8, 8])
     """
 
     def __init__(
@@ -32,7 +76,7 @@ class ConvNeXtBlock(nn.Module):
     ) -> None:
         super().__init__()
         self.dwconv = nn.Conv2d(dim, dim, 7, padding=3, groups=dim)
-        self.norm = nn.LayerNorm(dim, eps=_EPS)
+        self.norm = LayerNorm(dim)
         self.pwconv1 = nn.Linear(dim, 4 * dim)
         self.act = nn.GELU()
         self.pwconv2 = nn.Linear(4 * dim, dim)
@@ -87,10 +131,14 @@ class ConvNeXt(nn.Module):
     ) -> None:
         super().__init__()
         stem = nn.Sequential(
-            nn.Conv2d(in_chans, dims[0], 4, stride=4), LayerNorm2d(dims[0], eps=_EPS)
+            nn.Conv2d(in_chans, dims[0], 4, stride=4),
+            LayerNorm(dims[0], data_format="channels_first"),
         )
         between = [
-            nn.Sequential(LayerNorm2d(before, eps=_EPS), nn.Conv2d(before, after, 2, stride=2))
+            nn.Sequential(
+                LayerNorm(before, data_format="channels_first"),
+                nn.Conv2d(before, after, 2, stride=2),
+            )
             for before, after in itertools.pairwise(dims)
         ]
         self.downsample_layers = nn.ModuleList([stem, *between])
@@ -101,7 +149,7 @@ class ConvNeXt(nn.Module):
             )
             for depth, dim in zip(depths, dims, strict=True)
         )
-        self.norm = nn.LayerNorm(dims[-1], eps=_EPS)
+        self.norm = LayerNorm(dims[-1])
         self.head = nn.Linear(dims[-1], num_classes)
         _initialize(self, self.head, head_init_scale)
 
@@ -148,7 +196,7 @@ class ConvNeXtIsotropic(nn.Module):
                 for rate in drop_path_rates(drop_path_rate, depth)
             )
         )
-        self.norm = nn.LayerNorm(dim, eps=_EPS)
+        self.norm = LayerNorm(dim)
         self.head = nn.Linear(dim, num_classes)
         _initialize(self, self.head, head_init_scale)
 

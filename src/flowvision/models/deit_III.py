@@ -16,6 +16,39 @@ from flowvision.models.registry import register_model
 from oneflow import Tensor, nn
 
 
+class Attention(SelfAttention):
+    """Attention of tokens to one another, with a choice of the scores' factor.
+
+    Input and output (N, tokens, dim).
+
+    Args:
+        dim: the length of a token, a multiple of `num_heads`.
+        num_heads: the number of heads.
+        qkv_bias: whether queries, keys and values have biases.
+        qk_scale: the factor of the scores; by default ``1 / sqrt(dim / num_heads)``.
+        attn_drop: the probability with which a weight of attention is dropped.
+        proj_drop: the probability with which a feature of the output is dropped.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.models import Attention
+        >>> Attention(8, num_heads=2, qk_scale=0.5)(flow.rand(1, 6, 8)).shape
+        oneflow.Size([1, 6, 8])
+    """
+
+    def __init__(
+        self,
+        dim: int,
+        num_heads: int = 8,
+        qkv_bias: bool = False,
+        qk_scale: float | None = None,
+        attn_drop: float = 0.0,
+        proj_drop: float = 0.0,
+    ) -> None:
+        super().__init__(dim, num_heads, qkv_bias, attn_drop, proj_drop)
+        self.scale = qk_scale
+
+
 class Block(TransformerBlock):
     """Attention and a perceptron, each a residual branch that begins with a normalisation.
 
@@ -26,11 +59,13 @@ class Block(TransformerBlock):
         num_heads: the number of heads.
         mlp_ratio: the hidden features of the perceptron, as a multiple of `dim`.
         qkv_bias: whether queries, keys and values have biases.
+        qk_scale: see `Attention`.
         drop: the probability with which a feature is dropped.
         attn_drop: the probability with which a weight of attention is dropped.
         drop_path: the probability with which a branch is left out.
         act_layer: makes the activation of the perceptron.
         norm_layer: makes a normalisation from `dim`.
+        Attention_block: makes what mixes tokens; see `Attention`.
         init_values: what the learned factors of the branches begin with; None for none.
 
     Example:
@@ -46,16 +81,18 @@ class Block(TransformerBlock):
         num_heads: int,
         mlp_ratio: float = 4.0,
         qkv_bias: bool = False,
+        qk_scale: float | None = None,
         drop: float = 0.0,
         attn_drop: float = 0.0,
         drop_path: float = 0.0,
         act_layer: Callable[[], nn.Module] = nn.GELU,
         norm_layer: Callable[[int], nn.Module] = nn.LayerNorm,
+        Attention_block: Callable[..., nn.Module] = Attention,
         init_values: float | None = None,
     ) -> None:
         super().__init__(
             dim,
-            SelfAttention(dim, num_heads, qkv_bias, attn_drop, drop),
+            Attention_block(dim, num_heads, qkv_bias, qk_scale, attn_drop, drop),
             mlp_ratio=mlp_ratio,
             drop=drop,
             drop_path=drop_path,
@@ -238,11 +275,11 @@ class DeiT3(ImageClassifier):
                     num_heads,
                     mlp_ratio,
                     qkv_bias,
-                    drop_rate,
-                    attn_drop_rate,
-                    drop_path_rate,
-                    act_layer,
-                    norm_layer,
+                    drop=drop_rate,
+                    attn_drop=attn_drop_rate,
+                    drop_path=drop_path_rate,
+                    act_layer=act_layer,
+                    norm_layer=norm_layer,
                     init_values=init_scale,
                 )
                 for _ in range(depth)

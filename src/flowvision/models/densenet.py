@@ -138,30 +138,30 @@ class DenseNet(nn.Module):
         return self.classifier(flow.flatten(x, 1))
 
 
-def modern_name(name: str) -> str:
+def current_name(name: str) -> str:
     """Return the name of a parameter for that in the published files, which have `norm.1`."""
     return re.sub(r"(denselayer\d+\.(?:norm|conv))\.(\d)", r"\1\2", name)
 
 
-@register_model(paper=_PAPER, url=f"{_WEIGHTS}/densenet121-a639ec97.pth", rename=modern_name)
+@register_model(paper=_PAPER, url=f"{_WEIGHTS}/densenet121-a639ec97.pth", rename=current_name)
 def densenet121(**kwargs: Any) -> DenseNet:
     """DenseNet with 121 layers: 8 million parameters."""
     return DenseNet(32, (6, 12, 24, 16), 64, **kwargs)
 
 
-@register_model(paper=_PAPER, url=f"{_WEIGHTS}/densenet161-8d451a50.pth", rename=modern_name)
+@register_model(paper=_PAPER, url=f"{_WEIGHTS}/densenet161-8d451a50.pth", rename=current_name)
 def densenet161(**kwargs: Any) -> DenseNet:
     """DenseNet with 161 layers and more channels: 29 million parameters."""
     return DenseNet(48, (6, 12, 36, 24), 96, **kwargs)
 
 
-@register_model(paper=_PAPER, url=f"{_WEIGHTS}/densenet169-b2777c0a.pth", rename=modern_name)
+@register_model(paper=_PAPER, url=f"{_WEIGHTS}/densenet169-b2777c0a.pth", rename=current_name)
 def densenet169(**kwargs: Any) -> DenseNet:
     """DenseNet with 169 layers: 14 million parameters."""
     return DenseNet(32, (6, 12, 32, 32), 64, **kwargs)
 
 
-@register_model(paper=_PAPER, url=f"{_WEIGHTS}/densenet201-c1103571.pth", rename=modern_name)
+@register_model(paper=_PAPER, url=f"{_WEIGHTS}/densenet201-c1103571.pth", rename=current_name)
 def densenet201(**kwargs: Any) -> DenseNet:
     """DenseNet with 201 layers: 20 million parameters."""
     return DenseNet(32, (6, 12, 48, 32), 64, **kwargs)

@@ -2,129 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import oneflow as flow
 from flowvision.layers.attention.class_attention import ClassAttention as ClassAttn
-from flowvision.layers.attention.self_attention import merge_heads, split_heads
-from flowvision.layers.attention.sr_attention import SR_Attention
-from flowvision.layers.blocks.mlp import Mlp
+from flowvision.layers.blocks.mlp import ConvMlp as ConvMlp
 from flowvision.layers.blocks.patch_embed import check_image_size
 from flowvision.layers.regularization.droppath import DropPath
-from flowvision.layers.regularization.norm import layer_norm
-from flowvision.layers.weight_init import init_transformer_, learned_tokens
+from flowvision.layers.regularization.norm import LayerNorm2d as LayerNorm2d, layer_norm
+from flowvision.layers.weight_init import (
+    init_transformer_,
+    learned_tokens,
+    trunc_normal_ as trunc_normal_,
+)
+from flowvision.models.fan_attention import (
+    ChannelProcessing as ChannelProcessing,
+    TokenMixing as TokenMixing,
+)
 from flowvision.models.fan_embed import (
-    ConvPatchEmbed,
-    HybridEmbed,
-    PositionalEncodingFourier,
+    ConvPatchEmbed as ConvPatchEmbed,
+    HybridEmbed as HybridEmbed,
+    OverlapPatchEmbed as OverlapPatchEmbed,
+    PositionalEncodingFourier as PositionalEncodingFourier,
     conv3x3 as conv3x3,
 )
-from flowvision.models.fan_hybrid import HybridBackbone
+from flowvision.models.fan_hybrid import (
+    ClassifierHead as ClassifierHead,
+    HybridBackbone as HybridBackbone,
+    HybridBlock,
+    HybridStage,
+)
+from flowvision.models.fan_mlp import (
+    DWConv as DWConv,
+    LocalMlp as LocalMlp,
+    MlpOri as MlpOri,
+    SEMlp as SEMlp,
+    SqueezeExcite as SqueezeExcite,
+    sigmoid as sigmoid,
+)
 from flowvision.models.image_classifier import ImageClassifier, configure, make_head
 from flowvision.models.registry import register_model
 from oneflow import Tensor, nn
 
-
-class DWConv(nn.Module):
-    """Two depthwise 3 x 3 convolutions of a grid of tokens.
-
-    Input and output (N, H * W, features).
-
-    Example:
-        >>> import oneflow as flow
-        >>> from flowvision.models import DWConv
-        >>> DWConv(8)(flow.rand(1, 6, 8), H=2, W=3).shape
-        oneflow.Size([1, 6, 8])
-    """
-
-    def __init__(self, features: int) -> None:
-        super().__init__()
-        self.conv1 = nn.Conv2d(features, features, 3, padding=1, groups=features)
-        self.act = nn.GELU()
-        self.bn = nn.BatchNorm2d(features)
-        self.conv2 = nn.Conv2d(features, features, 3, padding=1, groups=features)
-
-    def forward(self, x: Tensor, H: int, W: int) -> Tensor:
-        grid = x.transpose(1, 2).unflatten(2, (H, W))
-        grid = self.conv2(self.bn(self.act(self.conv1(grid))))
-        return grid.flatten(2).transpose(1, 2)
-
-
-class LocalMlp(nn.Module):
-    """A perceptron whose hidden layer also sees the neighbours of a token.
-
-    Input and output (N, H * W, features).
-
-    Args:
-        features: the length of a token.
-        hidden_features: of the hidden layer.
-        drop: the probability with which a feature is dropped.
-
-    Example:
-        >>> import oneflow as flow
-        >>> from flowvision.models import LocalMlp
-        >>> LocalMlp(8, 16)(flow.rand(1, 6, 8), H=2, W=3).shape
-        oneflow.Size([1, 6, 8])
-    """
-
-    def __init__(self, features: int, hidden_features: int, drop: float = 0.0) -> None:
-        super().__init__()
-        self.fc1 = nn.Linear(features, hidden_features)
-        self.dwconv = DWConv(hidden_features)
-        self.gamma = nn.Parameter(flow.ones(hidden_features))
-        self.fc2 = nn.Linear(hidden_features, features)
-        self.drop = nn.Dropout(drop)
-
-    def forward(self, x: Tensor, H: int, W: int) -> Tensor:
-        x = self.fc1(x)
-        x = x + self.drop(self.gamma * self.dwconv(x, H, W))
-        return self.drop(self.fc2(x))
-
-
-class ChannelProcessing(nn.Module):
-    """Attention over channels: a gate for each, from how the channels agree over all tokens.
-
-    Input and output (N, H * W, dim).
-
-    Args:
-        dim: the length of a token, a multiple of `num_heads`.
-        num_heads: the number of heads.
-        qkv_bias: whether queries have biases.
-        attn_drop: the probability with which a gate is dropped.
-        mlp_hidden_dim: the hidden features of the perceptron that makes the values.
-        drop: the probability with which a feature is dropped in it.
-
-    Example:
-        >>> import oneflow as flow
-        >>> from flowvision.models import ChannelProcessing
-        >>> ChannelProcessing(8, num_heads=2)(flow.rand(1, 6, 8), H=2, W=3).shape
-        oneflow.Size([1, 6, 8])
-    """
-
-    def __init__(
-        self,
-        dim: int,
-        num_heads: int = 8,
-        qkv_bias: bool = False,
-        attn_drop: float = 0.0,
-        mlp_hidden_dim: int | None = None,
-        drop: float = 0.0,
-    ) -> None:
-        super().__init__()
-        self.num_heads = num_heads
-        self.temperature = nn.Parameter(flow.ones(num_heads, 1, 1))
-        self.mlp_v = LocalMlp(dim, mlp_hidden_dim or dim, drop)
-        self.norm_v = nn.LayerNorm(dim)
-        self.q = nn.Linear(dim, dim, bias=qkv_bias)
-        self.attn_drop = nn.Dropout(attn_drop)
-
-    def forward(self, x: Tensor, H: int, W: int) -> Tensor:
-        query, key = (split_heads(each, self.num_heads).softmax(-2) for each in (self.q(x), x))
-        gate = (query.transpose(-1, -2) @ key.mean(-1, keepdim=True)).sigmoid()
-        gate = self.attn_drop(gate * self.temperature)
-        values = split_heads(self.norm_v(self.mlp_v(x, H, W)), self.num_heads)
-        return merge_heads(values * gate.transpose(-1, -2))
+# Upstream's names.
+Mlp = LocalMlp
+ConvNeXt, ConvNeXtBlock, ConvNeXtStage = HybridBackbone, HybridBlock, HybridStage
 
 
 class FANBlock(nn.Module):
@@ -164,10 +87,10 @@ class FANBlock(nn.Module):
     ) -> None:
         super().__init__()
         self.norm1 = norm_layer(dim)
-        self.attn = SR_Attention(dim, num_heads, qkv_bias, attn_drop, drop)
+        self.attn = TokenMixing(dim, num_heads, qkv_bias, None, attn_drop, drop)
         self.drop_path = DropPath(drop_path)
         self.norm2 = norm_layer(dim)
-        self.mlp = ChannelProcessing(
+        self.mlp: nn.Module = ChannelProcessing(
             dim, num_heads, qkv_bias, attn_drop, int(dim * mlp_ratio), drop
         )
         self.gamma1 = nn.Parameter(flow.full((dim,), eta))
@@ -176,6 +99,31 @@ class FANBlock(nn.Module):
     def forward(self, x: Tensor, H: int, W: int) -> Tensor:
         x = x + self.drop_path(self.gamma1 * self.attn(self.norm1(x), H, W))
         return x + self.drop_path(self.gamma2 * self.mlp(self.norm2(x), H, W))
+
+
+class FANBlock_SE(FANBlock):
+    """A `FANBlock` with a perceptron whose channels are weighed, instead of their attention.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.models import FANBlock_SE
+        >>> FANBlock_SE(8, num_heads=2, use_se=True)(flow.rand(1, 6, 8), H=2, W=3).shape
+        oneflow.Size([1, 6, 8])
+    """
+
+    def __init__(
+        self,
+        dim: int,
+        num_heads: int,
+        mlp_ratio: float = 4.0,
+        qkv_bias: bool = False,
+        drop: float = 0.0,
+        *,
+        use_se: bool = False,
+        **options: Any,
+    ) -> None:
+        super().__init__(dim, num_heads, mlp_ratio, qkv_bias, drop, **options)
+        self.mlp = SEMlp(dim, int(dim * mlp_ratio), drop=drop, use_se=use_se)
 
 
 class ClassAttentionBlock(nn.Module):
@@ -215,7 +163,7 @@ class ClassAttentionBlock(nn.Module):
         self.norm1 = norm_layer(dim)
         self.attn = ClassAttn(dim, num_heads, qkv_bias, attn_drop, drop)
         self.norm2 = norm_layer(dim)
-        self.mlp = Mlp(dim, int(dim * mlp_ratio), drop=drop)
+        self.mlp = MlpOri(dim, int(dim * mlp_ratio), drop=drop)
         self.gamma1 = nn.Parameter(flow.full((dim,), eta))
         self.gamma2 = nn.Parameter(flow.full((dim,), eta))
 
@@ -247,6 +195,7 @@ class FAN(ImageClassifier):
         hybrid_depths: the blocks of two stages of ConvNeXt that take the place of the first
             convolutions; by default there are none.
         norm_layer: makes a normalisation from `embed_dim`.
+        se_mlp: whether blocks are of the class `FANBlock_SE`.
         cls_attn_layers: the number of blocks with the class token.
         eta: what the learned factors begin with.
 
@@ -273,6 +222,7 @@ class FAN(ImageClassifier):
         drop_path_rate: float = 0.0,
         hybrid_depths: tuple[int, int] | None = None,
         norm_layer: Callable[[int], nn.Module] = layer_norm,
+        se_mlp: bool = False,
         cls_attn_layers: int = 2,
         eta: float = 1.0,
     ) -> None:
@@ -282,16 +232,18 @@ class FAN(ImageClassifier):
         if hybrid_depths is None:
             self.patch_embed: nn.Module = ConvPatchEmbed(in_chans, embed_dim)
         else:
-            backbone = HybridBackbone(hybrid_depths, (128, 256), in_chans)
+            backbone = HybridBackbone(
+                in_chans, depths=hybrid_depths, dims=(128, 256), use_head=False
+            )
             self.patch_embed = HybridEmbed(backbone, 256, 2, embed_dim)
         self.cls_token = learned_tokens(1, embed_dim)
         self.pos_embed = PositionalEncodingFourier(dim=embed_dim)
         self.pos_drop = nn.Dropout(drop_rate)
         options: dict[str, Any] = {"mlp_ratio": mlp_ratio, "qkv_bias": qkv_bias, "drop": drop_rate}
         options |= {"attn_drop": attn_drop_rate, "norm_layer": norm_layer, "eta": eta}
+        block = FANBlock_SE if se_mlp else FANBlock
         self.blocks = nn.ModuleList(
-            FANBlock(embed_dim, num_heads, drop_path=drop_path_rate, **options)
-            for _ in range(depth)
+            block(embed_dim, num_heads, drop_path=drop_path_rate, **options) for _ in range(depth)
         )
         self.cls_attn_blocks = nn.Sequential(
             *[ClassAttentionBlock(embed_dim, num_heads, **options) for _ in range(cls_attn_layers)]
@@ -309,6 +261,35 @@ class FAN(ImageClassifier):
             x = block(x, height, width)
         x = flow.cat([self.cls_token.expand(x.shape[0], -1, -1), x], dim=1)
         return self.norm(self.cls_attn_blocks(x))[:, 0]
+
+
+def checkpoint_filter_fn(state_dict: Mapping[str, Any], model: nn.Module) -> dict[str, Tensor]:
+    """Return the state dict of a published file under the names of a `FAN`.
+
+    Class attention may have queries, keys and values in one map, positions an older name, and the
+    whole may be below "model".
+
+    Args:
+        state_dict: what is in the file.
+        model: to load it into.
+
+    Example:
+        >>> from flowvision.models import FAN, checkpoint_filter_fn
+        >>> model = FAN(32, num_classes=5, embed_dim=16, depth=1, num_heads=2)
+        >>> file = {"model": {"pos_embeder.token_projection.bias": model.cls_token}}
+        >>> list(checkpoint_filter_fn(file, model))
+        ['pos_embed.token_projection.bias']
+    """
+    wanted = model.state_dict()
+    filtered: dict[str, Tensor] = {}
+    for key, value in state_dict.get("model", state_dict).items():
+        name = key.replace("pos_embeder.", "pos_embed.")
+        if ".attn.qkv." in name and name not in wanted:
+            for part, rows in zip("qkv", value.chunk(3), strict=True):
+                filtered[name.replace(".qkv.", f".{part}.")] = rows
+        elif name in wanted or not name.startswith("pos_embed."):
+            filtered[name] = value
+    return filtered
 
 
 _PAPER = "2204.12451"

@@ -35,9 +35,9 @@ class PositionalEncodingFourier(nn.Module):
 
     def position_features(self, height: int, width: int) -> np.ndarray:
         """Return the sines and cosines, of shape (1, 2 * hidden_dim, height, width)."""
-        periods = self.temperature ** (2 * np.arange(self.hidden_dim // 2) / self.hidden_dim)
+        scales = self.temperature ** (2 * np.arange(self.hidden_dim // 2) / self.hidden_dim)
         rows, columns = (
-            2 * math.pi * np.arange(1, size + 1)[:, None] / (size + 1e-6) / periods
+            2 * math.pi * np.arange(1, size + 1)[:, None] / (size + 1e-6) / scales
             for size in (height, width)
         )
         encoded = [
@@ -62,7 +62,14 @@ class PositionalEncodingFourier(nn.Module):
 
 
 def conv3x3(in_planes: int, out_planes: int, stride: int = 1) -> nn.Sequential:
-    """Return a 3 x 3 convolution that keeps the size at a stride of 1, and a normalisation."""
+    """Return a 3 x 3 convolution that keeps the size at a stride of 1, and a normalisation.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.models import conv3x3
+        >>> conv3x3(3, 8, stride=2)(flow.rand(1, 3, 6, 6)).shape
+        oneflow.Size([1, 8, 3, 3])
+    """
     convolution = nn.Conv2d(in_planes, out_planes, 3, stride=stride, padding=1, bias=False)
     return nn.Sequential(convolution, nn.BatchNorm2d(out_planes))
 
@@ -105,7 +112,8 @@ class HybridEmbed(nn.Module):
     Example:
         >>> import oneflow as flow
         >>> from flowvision.models import HybridBackbone, HybridEmbed
-        >>> embed = HybridEmbed(HybridBackbone((1,), (8,)), 8, patch_size=2, embed_dim=16)
+        >>> backbone = HybridBackbone(depths=(1,), dims=(8,), use_head=False)
+        >>> embed = HybridEmbed(backbone, 8, patch_size=2, embed_dim=16)
         >>> embed(flow.rand(1, 3, 16, 16)).shape
         oneflow.Size([1, 16, 2, 2])
     """
@@ -117,3 +125,47 @@ class HybridEmbed(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         return self.proj(self.backbone(x))
+
+
+class OverlapPatchEmbed(nn.Module):
+    """Tokens of a smaller grid, by a convolution whose windows overlap.
+
+    Input (N, H * W, in_chans), `H` and `W`; output (N, H' * W', embed_dim), H' and W', which are
+    H / stride and W / stride rounded up.
+
+    Args:
+        img_size: height and width of the whole image.
+        patch_size: height and width of a window, an odd number.
+        stride: of the windows.
+        in_chans: the length of an input token.
+        embed_dim: the length of an output token.
+
+    Attributes:
+        num_patches: the number of tokens of a whole image.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.models import OverlapPatchEmbed
+        >>> tokens, H, W = OverlapPatchEmbed(in_chans=3, embed_dim=8)(flow.rand(1, 64, 3), 8, 8)
+        >>> tokens.shape, H, W
+        (oneflow.Size([1, 4, 8]), 2, 2)
+    """
+
+    def __init__(
+        self,
+        img_size: int = 224,
+        patch_size: int = 7,
+        stride: int = 4,
+        in_chans: int = 3,
+        embed_dim: int = 768,
+    ) -> None:
+        super().__init__()
+        self.num_patches = (-(-img_size // stride)) ** 2
+        self.proj = nn.Conv2d(
+            in_chans, embed_dim, patch_size, stride=stride, padding=patch_size // 2
+        )
+        self.norm = nn.LayerNorm(embed_dim)
+
+    def forward(self, x: Tensor, H: int, W: int) -> tuple[Tensor, int, int]:
+        grid = self.proj(x.transpose(1, 2).unflatten(2, (H, W)))
+        return self.norm(grid.flatten(2).transpose(1, 2)), grid.shape[2], grid.shape[3]

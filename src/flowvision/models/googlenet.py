@@ -30,6 +30,9 @@ class GoogLeNetOutputs(NamedTuple):
     aux_logits1: Tensor | None
 
 
+_GoogLeNetOutputs = GoogLeNetOutputs  # torchvision's older name
+
+
 class BasicConv2d(nn.Module):
     """A convolution without bias, batch normalization and a rectifier.
 
@@ -169,7 +172,7 @@ class GoogLeNet(nn.Module):
         blocks: Sequence[Callable[..., nn.Module]] = (BasicConv2d, Inception, InceptionAux),
     ) -> None:
         super().__init__()
-        conv_block, inception, auxiliary = blocks
+        conv_block, inception, aux_block = blocks
         self.transform = InceptionInputTransform() if transform_input else nn.Identity()
         self.conv1 = conv_block(3, 64, kernel_size=7, stride=2, padding=3)
         self.maxpool1 = nn.MaxPool2d(3, stride=2, ceil_mode=True)
@@ -187,8 +190,8 @@ class GoogLeNet(nn.Module):
         self.maxpool4 = nn.MaxPool2d(2, stride=2, ceil_mode=True)
         self.inception5a = inception(832, 256, 160, 320, 32, 128, 128)
         self.inception5b = inception(832, 384, 192, 384, 48, 128, 128)
-        self.aux1 = auxiliary(512, num_classes) if aux_logits else None
-        self.aux2 = auxiliary(528, num_classes) if aux_logits else None
+        self.aux1 = aux_block(512, num_classes) if aux_logits else None
+        self.aux2 = aux_block(528, num_classes) if aux_logits else None
         self.avgpool = nn.AdaptiveAvgPool2d((1, 1))
         self.dropout = nn.Dropout(0.2)
         self.fc = nn.Linear(1024, num_classes)

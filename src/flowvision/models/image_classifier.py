@@ -48,16 +48,16 @@ def make_head(num_features: int, num_classes: int) -> nn.Module:
 def configure(
     architecture: Callable[..., _Model],
     options: dict[str, Any],
-    *presets: dict[str, Any],
-    **configuration: Any,
+    *defaults: dict[str, Any],
+    **config: Any,
 ) -> _Model:
     """Return a model of an architecture.
 
     Args:
         architecture: makes the model.
         options: what the user wants, which holds above all.
-        *presets: arguments that several models have in common.
-        **configuration: further arguments; they hold above those of `presets`.
+        *defaults: arguments that several models have in common.
+        **config: further arguments; they hold above those of `defaults`.
 
     Example:
         >>> from flowvision.models.image_classifier import configure
@@ -65,6 +65,6 @@ def configure(
         {'depth': 3, 'width': 8, 'heads': 2}
     """
     arguments: dict[str, Any] = {}
-    for each in (*presets, configuration, options):
+    for each in (*defaults, config, options):
         arguments |= each
     return architecture(**arguments)

@@ -25,6 +25,9 @@ class InceptionOutputs(NamedTuple):
     aux_logits: Tensor | None
 
 
+_InceptionOutputs = InceptionOutputs  # torchvision's older name
+
+
 def _square(in_channels: int, out_channels: int, size: int, **kwargs: Any) -> BasicConv2d:
     """Return a convolution of `size` x `size` that keeps the size of its input."""
     return BasicConv2d(in_channels, out_channels, kernel_size=size, padding=size // 2, **kwargs)

@@ -15,7 +15,7 @@ from flowvision.layers.blocks.patch_embed import check_image_size
 from flowvision.layers.regularization.droppath import DropPath
 from flowvision.layers.weight_init import init_transformer_
 from flowvision.models.image_classifier import configure
-from flowvision.models.registry import register_model
+from flowvision.models.registry import find_model, register_model
 from oneflow import Tensor, nn
 
 MakeActivation = Callable[[], nn.Module]
@@ -136,8 +136,8 @@ class _BiasedAttention(nn.Module):
         super().__init__()
         self.num_heads = num_heads
         keys = np.indices((resolution, resolution)).reshape(2, 1, -1)
-        queries = stride * np.indices((-(-resolution // stride),) * 2).reshape(2, -1, 1)
-        rows, columns = np.abs(queries - keys)
+        positions = stride * np.indices((-(-resolution // stride),) * 2).reshape(2, -1, 1)
+        rows, columns = np.abs(positions - keys)
         self.attention_biases = nn.Parameter(flow.zeros(num_heads, resolution**2))
         self.register_buffer("attention_bias_idxs", flow.tensor(rows * resolution + columns))
 
@@ -305,8 +305,8 @@ class LeViT(nn.Module):
         for stage, (dim, heads) in enumerate(zip(embed_dim, num_heads, strict=True)):
             if stage:
                 before, values = embed_dim[stage - 1], 4
-                shrinking = (before // key_dim, values, attention_activation, 2, side)
-                blocks.append(AttentionSubsample(before, dim, key_dim, *shrinking))
+                rest = (before // key_dim, values, attention_activation, 2, side)
+                blocks.append(AttentionSubsample(before, dim, key_dim, *rest))
                 blocks.append(Residual(mlp(dim), drop_path))
                 side = -(-side // 2)
             for _ in range(depth[stage]):
@@ -334,12 +334,70 @@ def b16(n: int, activation: MakeActivation, in_chans: int = 3) -> nn.Sequential:
         n: the length of a token.
         activation: makes what is applied between the convolutions.
         in_chans: the number of channels of the images.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.models import b16
+        >>> from oneflow import nn
+        >>> b16(16, nn.Hardswish)(flow.rand(1, 3, 32, 32)).shape
+        oneflow.Size([1, 16, 2, 2])
     """
     channels = (in_chans, n // 8, n // 4, n // 2, n)
     layers: list[nn.Module] = []
     for before, after in itertools.pairwise(channels):
         layers += [Conv2d_BN(before, after), activation()]
     return nn.Sequential(*layers[:-1])
+
+
+def model_factory(
+    C: str,
+    D: int,
+    X: str,
+    N: str,
+    drop_path: float,
+    num_classes: int,
+    distillation: bool,
+    pretrained: bool | str,
+    name: str,
+    progress: bool = True,
+) -> LeViT:
+    """Return a LeViT whose stages are written as texts, such as "128_256_384".
+
+    Args:
+        C: the length of a token in each stage.
+        D: the length of a key, of each head.
+        X: the depth of each stage.
+        N: the number of heads of each stage.
+        drop_path: see `LeViT`.
+        num_classes: see `LeViT`.
+        distillation: see `LeViT`.
+        pretrained: whether to load the weights of the model `name`, or the path of a file.
+        name: a registered model.
+        progress: whether to draw a progress bar while downloading.
+
+    Raises:
+        ValueError: if there is no model `name`, or a text does not consist of numbers.
+
+    Example:
+        >>> from flowvision.models import model_factory
+        >>> sizes = {"C": "16_24", "D": 4, "X": "1_1", "N": "2_3"}
+        >>> rest = {"drop_path": 0.0, "distillation": False, "pretrained": False}
+        >>> model = model_factory(**sizes, **rest, num_classes=5, name="levit_128s")
+        >>> model.head.l.out_features
+        5
+    """
+    embed_dim, depth, num_heads = (tuple(map(int, each.split("_"))) for each in (C, X, N))
+    return find_model(name).factory(
+        pretrained,
+        progress,
+        embed_dim=embed_dim,
+        key_dim=D,
+        depth=depth,
+        num_heads=num_heads,
+        drop_path=drop_path,
+        num_classes=num_classes,
+        distillation=distillation,
+    )
 
 
 _PAPER = "2104.01136"

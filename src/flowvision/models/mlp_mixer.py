@@ -91,9 +91,9 @@ class SpatialGatingUnit(nn.Module):
         nn.init.ones_(self.proj.bias)
 
     def forward(self, x: Tensor) -> Tensor:
-        values, gates = x.chunk(2, dim=-1)
-        gates = self.proj(self.norm(gates).transpose(1, 2)).transpose(1, 2)
-        return values * gates
+        values, gate = x.chunk(2, dim=-1)
+        gate = self.proj(self.norm(gate).transpose(1, 2)).transpose(1, 2)
+        return values * gate
 
 
 class SpatialGatingBlock(nn.Module):

@@ -7,10 +7,12 @@ from typing import Any
 
 import oneflow as flow
 from flowvision.layers.helpers import make_divisible
+from flowvision.layers.weight_init import init_transformer_
 from flowvision.models.registry import register_model
 from oneflow import Tensor, nn
 
 _PAPER = "2110.02178"
+Conv2d = nn.Conv2d  # upstream exports it
 
 
 class ConvLayer(nn.Module):
@@ -23,7 +25,10 @@ class ConvLayer(nn.Module):
         out_channels: of the output.
         kernel_size: an odd number.
         stride: of the convolution.
+        dilation: of the convolution.
         groups: of the convolution.
+        bias: whether the convolution has a bias.
+        padding_mode: see `oneflow.nn.Conv2d`.
         use_norm: whether there is batch normalization.
         use_act: whether there is an activation.
 
@@ -40,20 +45,25 @@ class ConvLayer(nn.Module):
         out_channels: int,
         kernel_size: int,
         stride: int = 1,
+        dilation: int = 1,
         groups: int = 1,
+        bias: bool = False,
+        padding_mode: str = "zeros",
         use_norm: bool = True,
         use_act: bool = True,
     ) -> None:
         super().__init__()
         self.block = nn.Sequential()
-        convolution = nn.Conv2d(
+        convolution = Conv2d(
             in_channels,
             out_channels,
             kernel_size,
             stride=stride,
-            padding=kernel_size // 2,
+            padding=kernel_size // 2 * dilation,
+            dilation=dilation,
             groups=groups,
-            bias=False,
+            bias=bias,
+            padding_mode=padding_mode,
         )
         self.block.add_module("conv", convolution)
         if use_norm:
@@ -76,6 +86,12 @@ class MobileViTInvertedResidual(nn.Module):
         out_channels: of the output.
         stride: of the depthwise convolution.
         expand_ratio: by how many times it has more channels than the input.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.models import InvertedResidual
+        >>> InvertedResidual(8, 12, stride=2, expand_ratio=4)(flow.rand(1, 8, 6, 6)).shape
+        oneflow.Size([1, 12, 3, 3])
     """
 
     def __init__(
@@ -252,6 +268,30 @@ class MobileViTBlock(nn.Module):
         return self.fusion(flow.cat([x, self.conv_proj(features)], dim=1))
 
 
+class LinearLayer(nn.Linear):
+    """A linear map with truncated normal weights of deviation 0.02 and biases of zero.
+
+    Args:
+        in_features: the length of an input vector.
+        out_features: the length of an output vector.
+        bias: whether there is a bias.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.models import LinearLayer
+        >>> LinearLayer(8, 3)(flow.rand(2, 8)).shape
+        oneflow.Size([2, 3])
+    """
+
+    def __init__(self, in_features: int, out_features: int, bias: bool = True) -> None:
+        super().__init__(in_features, out_features, bias=bias)
+        self.reset_params()
+
+    def reset_params(self) -> None:
+        """Draw the parameters anew."""
+        init_transformer_(self)
+
+
 class GlobalPool(nn.Module):
     """The mean over height and width; input (N, C, H, W), output (N, C).
 
@@ -323,16 +363,11 @@ class MobileViT(nn.Module):
         self.classifier = nn.Sequential()
         self.classifier.add_module("global_pool", GlobalPool())
         self.classifier.add_module("dropout", nn.Dropout(classifier_dropout))
-        self.classifier.add_module("fc", nn.Linear(last, num_classes))
-        self._initialize()
-
-    def _initialize(self) -> None:
+        self.classifier.add_module("fc", LinearLayer(last, num_classes))
         for module in self.modules():
             if isinstance(module, nn.Conv2d):
                 nn.init.kaiming_normal_(module.weight, mode="fan_out")
-            elif isinstance(module, nn.Linear):
-                nn.init.trunc_normal_(module.weight, std=0.02)
-                nn.init.zeros_(module.bias)
+        init_transformer_(self)
 
     def forward(self, x: Tensor) -> Tensor:
         x = self.layer_2(self.layer_1(self.conv_1(x)))

@@ -300,14 +300,14 @@ class OverlappingPatches(nn.Module):
 
     def __init__(self, in_chans: int, embed_dim: int, conv_stem: bool) -> None:
         super().__init__()
-        quarter, half = embed_dim // 4, embed_dim // 2
+        width, half = embed_dim // 4, embed_dim // 2
         self.proj: nn.Module = nn.Conv2d(in_chans, embed_dim, 8, stride=4, padding=2)
         if conv_stem:
             self.proj = nn.Sequential(
-                nn.Conv2d(in_chans, quarter, 3, stride=2, padding=1),
-                ChannelNorm(quarter),
+                nn.Conv2d(in_chans, width, 3, stride=2, padding=1),
+                ChannelNorm(width),
                 nn.GELU(),
-                nn.Conv2d(quarter, half, 3, stride=2, padding=1),
+                nn.Conv2d(width, half, 3, stride=2, padding=1),
                 ChannelNorm(half),
                 nn.GELU(),
                 nn.Conv2d(half, embed_dim, 3, padding=1),

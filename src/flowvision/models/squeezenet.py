@@ -60,15 +60,15 @@ class SqueezeNet(nn.Module):
         super().__init__()
         if version == "1_0":
             stem = nn.Conv2d(3, 96, 7, stride=2)
-            channels, pools_before = 96, (0, 3, 7)
+            channels, indices = 96, (0, 3, 7)
         elif version == "1_1":
             stem = nn.Conv2d(3, 64, 3, stride=2)
-            channels, pools_before = 64, (0, 2, 4)
+            channels, indices = 64, (0, 2, 4)
         else:
             raise ValueError(f"SqueezeNet has the versions '1_0' and '1_1', not {version!r}")
         layers: list[nn.Module] = [stem, nn.ReLU(inplace=True)]
         for index, width in enumerate((16, 16, 32, 32, 48, 48, 64, 64)):
-            if index in pools_before:
+            if index in indices:
                 layers.append(nn.MaxPool2d(3, stride=2, ceil_mode=True))
             layers.append(Fire(channels, width, 4 * width))
             channels = 8 * width

@@ -91,9 +91,9 @@ def shift_mask(resolution: tuple[int, int], window_size: int, shift_size: int) -
         >>> shift_mask((4, 4), window_size=2, shift_size=1).shape
         oneflow.Size([4, 4, 4])
     """
-    cuts = (slice(-window_size), slice(-window_size, -shift_size), slice(-shift_size, None))
+    slices = (slice(-window_size), slice(-window_size, -shift_size), slice(-shift_size, None))
     regions = flow.zeros(1, *resolution, 1)
-    for region, (rows, columns) in enumerate(itertools.product(cuts, cuts)):
+    for region, (rows, columns) in enumerate(itertools.product(slices, slices)):
         regions[:, rows, columns] = region
     windows = window_partition(regions, window_size).flatten(1)
     return (windows.unsqueeze(1) != windows.unsqueeze(2)).float() * -100.0

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from flowvision.layers.attention.self_attention import SelfAttention
-from flowvision.layers.blocks.mlp import ConvMlp
+from flowvision.layers.blocks.mlp import ConvMlp, MakeModule
 from flowvision.layers.blocks.transformer import TransformerBlock
 from flowvision.layers.regularization.droppath import DropPath, drop_path_rates
 from flowvision.layers.regularization.norm import LayerNorm2d, layer_norm
@@ -14,6 +14,39 @@ from flowvision.layers.weight_init import init_transformer_
 from flowvision.models.image_classifier import ImageClassifier, configure, make_head
 from flowvision.models.registry import register_model
 from oneflow import Tensor, nn
+
+
+class CMlp(ConvMlp):
+    """A perceptron at each position of a feature map, which drops features after both layers.
+
+    Input (N, in_features, H, W), output (N, out_features, H, W).
+
+    Args:
+        in_features: the number of channels of the input.
+        hidden_features: in between; default `in_features`.
+        out_features: of the output; default `in_features`.
+        act_layer: makes the activation.
+        drop: the probability with which a feature is dropped.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.models import CMlp
+        >>> CMlp(8, 32)(flow.rand(1, 8, 6, 6)).shape
+        oneflow.Size([1, 8, 6, 6])
+    """
+
+    def __init__(
+        self,
+        in_features: int,
+        hidden_features: int | None = None,
+        out_features: int | None = None,
+        act_layer: MakeModule = nn.GELU,
+        drop: float = 0.0,
+    ) -> None:
+        super().__init__(in_features, hidden_features, out_features, act_layer, drop=drop)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.drop(super().forward(x))
 
 
 class CBlock(nn.Module):
@@ -45,7 +78,7 @@ class CBlock(nn.Module):
         self.attn = nn.Conv2d(dim, dim, 5, padding=2, groups=dim)
         self.drop_path = DropPath(drop_path)
         self.norm2 = nn.BatchNorm2d(dim)
-        self.mlp = ConvMlp(dim, int(dim * mlp_ratio), act_layer=nn.GELU, drop=drop)
+        self.mlp = CMlp(dim, int(dim * mlp_ratio), drop=drop)
 
     def forward(self, x: Tensor) -> Tensor:
         x = x + self.pos_embed(x)

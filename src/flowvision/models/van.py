@@ -134,7 +134,7 @@ class VANBlock(nn.Module):
         return x + self.drop_path(second * self.mlp(self.norm2(x)))
 
 
-class OverlapPatchEmbed(nn.Module):
+class VANEmbed(nn.Module):
     """A strided convolution and batch normalization.
 
     Input (N, in_chans, H, W), output (N, embed_dim, H / stride, W / stride).
@@ -184,7 +184,7 @@ class VAN(nn.Module):
         stages = zip(embed_dims, mlp_ratios, depths, strict=True)
         for number, (dim, ratio, depth) in enumerate(stages, start=1):
             patch_size, stride = (7, 4) if number == 1 else (3, 2)
-            patch_embed = OverlapPatchEmbed(channels, dim, patch_size, stride)
+            patch_embed = VANEmbed(channels, dim, patch_size, stride)
             blocks = nn.ModuleList(
                 VANBlock(dim, ratio, drop_rate, next(rates)) for _ in range(depth)
             )

@@ -32,7 +32,13 @@ def convert_boxes_to_roi_format(boxes: Sequence[Tensor]) -> Tensor:
 
 
 def pair(size: int | Sequence[int]) -> tuple[int, int]:
-    """Return rows and columns; one number stands for both."""
+    """Return rows and columns; one number stands for both.
+
+    Example:
+        >>> from flowvision.ops._utils import pair
+        >>> pair(3), pair([2, 4])
+        ((3, 3), (2, 4))
+    """
     height, width = (size, size) if isinstance(size, int) else size
     return height, width
 

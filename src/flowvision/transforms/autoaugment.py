@@ -39,7 +39,7 @@ class AutoAugmentPolicy(enum.Enum):
 
 
 @dataclass(frozen=True)
-class _Magnitudes:
+class _MagnitudeRanges:
     """The largest magnitudes of operations.
 
     Attributes:
@@ -186,7 +186,7 @@ class AutoAugment(_Augmentation):
 
     def forward(self, img: Any) -> Any:
         random = random_numbers()
-        space = _Magnitudes().space(10, self._size(img))
+        space = _MagnitudeRanges().space(10, self._size(img))
         for name, probability, level in self.policies[random.integers(len(self.policies))]:
             if random.random() <= probability:
                 img = self._changed(img, name, space[name][0], level, space[name][1])
@@ -228,8 +228,8 @@ class RandAugment(_Augmentation):
 
     def forward(self, img: Any) -> Any:
         for _ in range(self.num_ops):
-            space = _Magnitudes().space(self.num_magnitude_bins, self._size(img))
-            name = _drawn(space, without=("Invert",))
+            space = _MagnitudeRanges().space(self.num_magnitude_bins, self._size(img))
+            name = _sampled(space, without=("Invert",))
             img = self._changed(img, name, space[name][0], self.magnitude, space[name][1])
         return img
 
@@ -262,9 +262,9 @@ class TrivialAugmentWide(_Augmentation):
         self.num_magnitude_bins = num_magnitude_bins
 
     def forward(self, img: Any) -> Any:
-        wide = _Magnitudes(0.99, 32.0, 135.0, 0.99, (8, 2))
+        wide = _MagnitudeRanges(0.99, 32.0, 135.0, 0.99, (8, 2))
         space = wide.space(self.num_magnitude_bins, self._size(img))
-        name = _drawn(space, without=("Invert",))
+        name = _sampled(space, without=("Invert",))
         level = int(random_numbers().integers(self.num_magnitude_bins))
         return self._changed(img, name, space[name][0], level, space[name][1])
 
@@ -332,17 +332,17 @@ class AugMix(_Augmentation):
 
     def _chain(self, img: Any) -> Any:
         random = random_numbers()
-        space = _Magnitudes(translation=1 / 3, bits=(4, 0)).space(10, self._size(img))
+        space = _MagnitudeRanges(translation=1 / 3, bits=(4, 0)).space(10, self._size(img))
         colors = () if self.all_ops else ("Brightness", "Color", "Contrast", "Sharpness")
         depth = self.chain_depth if self.chain_depth > 0 else int(random.integers(1, 4))
         for _ in range(depth):
-            name = _drawn(space, without=("Invert", "Identity", *colors))
+            name = _sampled(space, without=("Invert", "Identity", *colors))
             level = int(random.integers(self.severity))
             img = self._changed(img, name, space[name][0], level, space[name][1])
         return img
 
 
-def _drawn(space: dict[str, Any], without: Sequence[str]) -> str:
+def _sampled(space: dict[str, Any], without: Sequence[str]) -> str:
     """Return the name of a random operation."""
     names = [name for name in space if name not in without]
     return names[random_numbers().integers(len(names))]

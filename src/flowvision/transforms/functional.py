@@ -288,11 +288,11 @@ def gaussian_blur(
         raise ValueError(f"kernel_size should have odd and positive integers. Got {kernel_size}")
     if sigma is None:
         sigma = [0.15 * size + 0.35 for size in sizes]
-    sigmas = [sigma] * 2 if isinstance(sigma, int | float) else list(sigma)
-    sigmas = sigmas * 2 if len(sigmas) == 1 else sigmas
-    if len(sigmas) != 2 or any(each <= 0 for each in sigmas):
+    sigma_xy = [sigma] * 2 if isinstance(sigma, int | float) else list(sigma)
+    sigma_xy = sigma_xy * 2 if len(sigma_xy) == 1 else sigma_xy
+    if len(sigma_xy) != 2 or any(each <= 0 for each in sigma_xy):
         raise ValueError(f"sigma should have positive values. Got {sigma}")
-    return _on_tensor(img, functional_tensor.gaussian_blur, sizes, sigmas)
+    return _on_tensor(img, functional_tensor.gaussian_blur, sizes, sigma_xy)
 
 
 def _on_tensor(img: Any, function: Any, *args: Any) -> Any:
@@ -372,18 +372,18 @@ def affine(
         raise ValueError(f"translate should be a sequence of length 2, got {translate!r}")
     if scale <= 0.0:
         raise ValueError(f"Argument scale should be positive, got {scale}")
-    shears = [shear, 0.0] if isinstance(shear, int | float) else list(shear)
-    shears = shears * 2 if len(shears) == 1 else shears
-    if len(shears) != 2:
+    angles = [shear, 0.0] if isinstance(shear, int | float) else list(shear)
+    angles = angles * 2 if len(angles) == 1 else angles
+    if len(angles) != 2:
         raise ValueError(f"Shear should be a sequence containing two values. Got {shear}")
     mode = interpolation_mode(interpolation)
     width, height = get_image_size(img)
     if _implementation(img) is functional_pil:
         center = (width * 0.5, height * 0.5) if center is None else center
-        matrix = inverse_affine_matrix(center, angle, translate, scale, shears)
+        matrix = inverse_affine_matrix(center, angle, translate, scale, angles)
         return functional_pil.affine(img, matrix, mode, fill)
     middle = _from_middle(center, width, height)
-    matrix = inverse_affine_matrix(middle, angle, translate, scale, shears)
+    matrix = inverse_affine_matrix(middle, angle, translate, scale, angles)
     return functional_tensor.affine(img, matrix, mode.value, fill)
 
 

@@ -10,10 +10,10 @@ import numpy as np
 import oneflow as flow
 from flowvision.transforms.warping import (
     affine_grid,
+    expanded_size,
     identity_grid,
     like,
     perspective_grid,
-    rotated_size,
     sample,
 )
 from oneflow.data.vision.image import constant_like
@@ -119,15 +119,15 @@ def adjust_hue(img: flow.Tensor, hue_factor: float) -> flow.Tensor:
     delta = value - flow.minimum(flow.minimum(red, green), blue)
     divisor = flow.where(delta == 0, flow.ones_like(delta), delta)
     # Sixths of a turn from red, by the channel that is largest.
-    sixths = flow.where(
+    hue = flow.where(
         value == red,
         (green - blue) / divisor,
         flow.where(value == green, 2 + (blue - red) / divisor, 4 + (red - green) / divisor),
     )
-    sixths = (sixths + 6 * hue_factor) % 6
+    hue = (hue + 6 * hue_factor) % 6
     parts = []
     for angle in (5, 3, 1):
-        distance = (sixths + angle) % 6
+        distance = (hue + angle) % 6
         parts.append(value - delta * flow.minimum(distance, 4 - distance).clamp(0, 1))
     return convert_image_dtype(flow.cat(parts, -3), img.dtype)
 
@@ -189,8 +189,8 @@ def equalize(img: flow.Tensor) -> flow.Tensor:
     below = flow.cumsum(histogram, 1) - histogram
     divisor = step.clamp(min=1)
     table = ((below + divisor // 2) // divisor).clamp(0, 255)
-    spread = flow.where(step == 0, planes, table.gather(1, planes))
-    return spread.to(flow.uint8).reshape(*img.shape)
+    result = flow.where(step == 0, planes, table.gather(1, planes))
+    return result.to(flow.uint8).reshape(*img.shape)
 
 
 # --- filters
@@ -267,7 +267,7 @@ def rotate(
 ) -> flow.Tensor:
     """Return the turned image; as `affine`, but with `expand` large enough to hold all of it."""
     size = img.shape[-1], img.shape[-2]
-    grid = affine_grid(matrix, size, rotated_size(matrix, *size) if expand else size)
+    grid = affine_grid(matrix, size, expanded_size(matrix, *size) if expand else size)
     return sample(img, grid, _sampling(interpolation), _colors(img, fill))
 
 

@@ -251,13 +251,13 @@ class ElasticTransform(ImageTransform):
         """Return random displacements ``[1, H, W, 2]`` for an image of `size` (H, W)."""
         noise = random_numbers().uniform(-1, 1, (2, 1, 1, *size)).astype(np.float32)
         planes = []
-        for plane, strength, deviation, length in zip(noise, alpha, sigma, size, strict=True):
+        for plane, factor, deviation, length in zip(noise, alpha, sigma, size, strict=True):
             numbers = flow.from_numpy(plane)
             if deviation > 0:
                 # Gaussians reach four deviations to both sides; the kernel is odd.
                 width = math.floor(8 * deviation + 1) // 2 * 2 + 1
                 numbers = functional.gaussian_blur(numbers, [width, width], sigma)
-            planes.append(numbers * strength / length)
+            planes.append(numbers * factor / length)
         return flow.cat(planes, 1).permute(0, 2, 3, 1)
 
     def forward(self, img: Any) -> Any:

@@ -10,13 +10,7 @@ import numpy as np
 
 import oneflow as flow
 from flowvision.transforms import functional
-from flowvision.transforms.geometric import (
-    ElasticTransform as ElasticTransform,
-    RandomAffine as RandomAffine,
-    RandomPerspective as RandomPerspective,
-    RandomRotation as RandomRotation,
-)
-from flowvision.transforms.photometric import (
+from flowvision.transforms.color import (
     ColorJitter as ColorJitter,
     GaussianBlur as GaussianBlur,
     Grayscale as Grayscale,
@@ -28,6 +22,12 @@ from flowvision.transforms.photometric import (
     RandomPosterize as RandomPosterize,
     RandomSolarize as RandomSolarize,
     Solarization as Solarization,
+)
+from flowvision.transforms.geometric import (
+    ElasticTransform as ElasticTransform,
+    RandomAffine as RandomAffine,
+    RandomPerspective as RandomPerspective,
+    RandomRotation as RandomRotation,
 )
 from oneflow.utils.vision.transforms import (
     CenterCrop as CenterCrop,

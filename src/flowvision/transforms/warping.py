@@ -41,7 +41,7 @@ def inverse_affine_matrix(
     return [*inverse[0].tolist(), float(offset[0]), *inverse[1].tolist(), float(offset[1])]
 
 
-def rotated_size(matrix: Sequence[float], width: int, height: int) -> tuple[int, int]:
+def expanded_size(matrix: Sequence[float], width: int, height: int) -> tuple[int, int]:
     """Return width and height of the smallest image that holds all of a turned one."""
     corners = np.array(
         [[x * width / 2, y * height / 2, 1.0] for x in (-1, 1) for y in (-1, 1)], np.float32

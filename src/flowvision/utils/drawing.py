@@ -160,5 +160,5 @@ def _as_pil_image(image: flow.Tensor) -> Image.Image:
 
 
 def _as_tensor(pil_image: Image.Image, image: flow.Tensor) -> flow.Tensor:
-    drawn = pil_to_tensor(pil_image).to(image.device)
-    return drawn if image.dtype == flow.uint8 else drawn.to(image.dtype) / 255
+    result = pil_to_tensor(pil_image).to(image.device)
+    return result if image.dtype == flow.uint8 else result.to(image.dtype) / 255

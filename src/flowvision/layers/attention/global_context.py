@@ -50,13 +50,13 @@ class GlobalContext(nn.Module):
         super().__init__()
         hidden = rd_channels or make_divisible(channels * rd_ratio, rd_divisor, round_limit=0)
         self.conv_attn = nn.Conv2d(channels, 1, 1) if use_attn else None
-        mlps = [
+        branches = [
             ConvMlp(channels, hidden, act_layer=act_layer, norm_layer=LayerNorm2d) if used else None
             for used in (fuse_add, fuse_scale)
         ]
-        self.mlp_add, self.mlp_scale = mlps
+        self.mlp_add, self.mlp_scale = branches
         self.gate = gate_layer()
-        for mlp in mlps:
+        for mlp in branches:
             if mlp is not None and init_last_zero:
                 nn.init.zeros_(mlp.fc2.weight)
                 nn.init.zeros_(mlp.fc2.bias)

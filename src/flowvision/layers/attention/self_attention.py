@@ -27,6 +27,9 @@ class SelfAttention(nn.Module):
         attn_drop: the probability with which a weight of attention is dropped.
         proj_drop: the probability with which a feature of the output is dropped.
 
+    Attributes:
+        scale: the factor of the scores; None for ``1 / sqrt(dim / num_heads)``.
+
     Raises:
         ValueError: if the heads do not share the features evenly.
 
@@ -53,6 +56,7 @@ class SelfAttention(nn.Module):
         self.qkv = nn.Linear(dim, 3 * dim, bias=qkv_bias)
         self.proj = nn.Linear(dim, dim)
         self.proj_drop = nn.Dropout(proj_drop)
+        self.scale: float | None = None
 
     def queries_keys_values(self, x: Tensor) -> list[Tensor]:
         """Return three tensors of shape (N, heads, tokens, dim / heads)."""
@@ -64,7 +68,12 @@ class SelfAttention(nn.Module):
         `mask` is added to the scores.
         """
         return nn.functional.scaled_dot_product_attention(
-            query, key, value, mask, dropout_p=self.attn_drop if self.training else 0.0
+            query,
+            key,
+            value,
+            mask,
+            dropout_p=self.attn_drop if self.training else 0.0,
+            scale=self.scale,
         )
 
     def forward(self, x: Tensor) -> Tensor:

@@ -20,6 +20,9 @@ class SR_Attention(nn.Module):
         proj_drop: the probability with which a feature of the output is dropped.
         sr_ratio: by how much keys and values are fewer, vertically and horizontally.
 
+    Attributes:
+        scale: the factor of the scores; None for ``1 / sqrt(dim / num_heads)``.
+
     Example:
         >>> import oneflow as flow
         >>> from flowvision.layers.attention import SR_Attention
@@ -40,6 +43,7 @@ class SR_Attention(nn.Module):
         self.num_heads = num_heads
         self.attn_drop = attn_drop
         self.sr_ratio = sr_ratio
+        self.scale: float | None = None
         self.q = nn.Linear(dim, dim, bias=qkv_bias)
         self.kv = nn.Linear(dim, 2 * dim, bias=qkv_bias)
         self.proj = nn.Linear(dim, dim)
@@ -48,16 +52,24 @@ class SR_Attention(nn.Module):
             self.sr = nn.Conv2d(dim, dim, sr_ratio, stride=sr_ratio)
             self.norm = nn.LayerNorm(dim)
 
+    def reduce(self, x: Tensor, H: int, W: int) -> Tensor:
+        """Return the tokens (N, reduced tokens, dim) that keys and values are made of."""
+        if self.sr_ratio == 1:
+            return x
+        grid = self.sr(x.transpose(1, 2).unflatten(2, (H, W)))
+        return self.norm(grid.flatten(2).transpose(1, 2))
+
     def forward(self, x: Tensor, H: int, W: int) -> Tensor:
-        reduced = x
-        if self.sr_ratio > 1:
-            grid = self.sr(x.transpose(1, 2).unflatten(2, (H, W)))
-            reduced = self.norm(grid.flatten(2).transpose(1, 2))
+        reduced = self.reduce(x, H, W)
         query, key, value = (
             split_heads(part, self.num_heads)
             for part in (self.q(x), *self.kv(reduced).chunk(2, dim=-1))
         )
         heads = nn.functional.scaled_dot_product_attention(
-            query, key, value, dropout_p=self.attn_drop if self.training else 0.0
+            query,
+            key,
+            value,
+            dropout_p=self.attn_drop if self.training else 0.0,
+            scale=self.scale,
         )
         return self.proj_drop(self.proj(merge_heads(heads)))

@@ -30,3 +30,4 @@ from flowvision.layers.blocks.mlp import (
 )
 from flowvision.layers.blocks.patch_embed import PatchEmbed as PatchEmbed
 from flowvision.layers.blocks.poolers import MultiScaleRoIAlign as MultiScaleRoIAlign
+from flowvision.layers.blocks.roi_align import roi_align as roi_align

@@ -95,8 +95,8 @@ class FeaturePyramidNetwork(nn.Module):
         merged = self.get_result_from_inner_blocks(features[-1], -1)
         results = [self.get_result_from_layer_blocks(merged, -1)]
         for index in range(len(features) - 2, -1, -1):
-            lateral = self.get_result_from_inner_blocks(features[index], index)
-            merged = lateral + F.interpolate(merged, size=lateral.shape[-2:], mode="nearest")
+            inner = self.get_result_from_inner_blocks(features[index], index)
+            merged = inner + F.interpolate(merged, size=inner.shape[-2:], mode="nearest")
             results.insert(0, self.get_result_from_layer_blocks(merged, index))
         if self.extra_blocks is not None:
             results, names = self.extra_blocks(results, features, names)

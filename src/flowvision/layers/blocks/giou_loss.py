@@ -37,8 +37,8 @@ def generalized_box_iou_loss(
     low, high = boxes1[..., :2], boxes1[..., 2:]
     other_low, other_high = boxes2[..., :2], boxes2[..., 2:]
     overlap = flow.minimum(high, other_high) - flow.maximum(low, other_low)
-    apart = (overlap <= 0).any(-1)
-    intersection = flow.where(apart, 0.0, overlap[..., 0] * overlap[..., 1])
+    disjoint = (overlap <= 0).any(-1)
+    intersection = flow.where(disjoint, 0.0, overlap[..., 0] * overlap[..., 1])
     union = box_area(boxes1) + box_area(boxes2) - intersection
     around = flow.maximum(high, other_high) - flow.minimum(low, other_low)
     enclosing = around[..., 0] * around[..., 1]

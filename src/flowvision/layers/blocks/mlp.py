@@ -88,14 +88,14 @@ class GluMlp(nn.Module):
 
     def init_weights(self) -> None:
         """Open the gates: their biases become 1 and their weights almost 0."""
-        gates = self.fc1.weight.shape[0] // 2
+        gate = self.fc1.weight.shape[0] // 2
         assert self.fc1.bias is not None
-        nn.init.ones_(self.fc1.bias[gates:])
-        nn.init.normal_(self.fc1.weight[gates:], std=1e-6)
+        nn.init.ones_(self.fc1.bias[gate:])
+        nn.init.normal_(self.fc1.weight[gate:], std=1e-6)
 
     def forward(self, x: Tensor) -> Tensor:
-        x, gates = self.fc1(x).chunk(2, dim=-1)
-        return self.drop(self.fc2(self.drop(x * self.act(gates))))
+        x, gate = self.fc1(x).chunk(2, dim=-1)
+        return self.drop(self.fc2(self.drop(x * self.act(gate))))
 
 
 class GatedMlp(nn.Module):
@@ -110,6 +110,12 @@ class GatedMlp(nn.Module):
         act_layer: makes the activation.
         gate_layer: makes the gate from `hidden_features`; by default there is none.
         drop: the probability with which a feature is dropped, after each of the two maps.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.models import GatedMlp
+        >>> GatedMlp(8, 32)(flow.rand(2, 5, 8)).shape
+        oneflow.Size([2, 5, 8])
     """
 
     def __init__(

@@ -13,6 +13,13 @@ class Stage(nn.Module):
     Args:
         blocks: the blocks; the output of each is the input of the next.
         downsample: what follows them; None in the last stage.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.models import Stage
+        >>> from oneflow import nn
+        >>> Stage([nn.Linear(4, 4), nn.ReLU()], nn.Linear(4, 2))(flow.rand(3, 4)).shape
+        oneflow.Size([3, 2])
     """
 
     def __init__(self, blocks: Sequence[nn.Module], downsample: nn.Module | None) -> None:

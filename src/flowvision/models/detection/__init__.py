@@ -39,7 +39,9 @@ from flowvision.models.detection.ssd import SSD as SSD, ssd300_vgg16 as ssd300_v
 from flowvision.models.detection.ssdlite import (
     ssdlite320_mobilenet_v3_large as ssdlite320_mobilenet_v3_large,
 )
+from flowvision.models.detection.targets import pad_targets as pad_targets
 from flowvision.models.detection.transform import (
     GeneralizedRCNNTransform as GeneralizedRCNNTransform,
 )
 from flowvision.models.registry import ModelCreator as ModelCreator
+from flowvision.models.utils import load_state_dict_from_url as load_state_dict_from_url

@@ -214,7 +214,8 @@ class Matcher:
         """Match boxes with objects.
 
         Args:
-            match_quality_matrix: the quality of each pair, of shape (objects, boxes).
+            match_quality_matrix: the quality of each pair, of shape (objects, boxes); negative for
+                objects that match no box.
 
         Returns:
             For each box the position of its object, `BELOW_LOW_THRESHOLD` or `BETWEEN_THRESHOLDS`.
@@ -233,7 +234,8 @@ class Matcher:
         matches = flow.where(quality < self.low_threshold, self.BELOW_LOW_THRESHOLD, matches)
         if self.allow_low_quality_matches:
             best_of_object = match_quality_matrix.max(1)[0].unsqueeze(1)
-            wanted = (match_quality_matrix == best_of_object).any(0)
+            best_pairs = (match_quality_matrix == best_of_object) & (best_of_object >= 0)
+            wanted = best_pairs.any(0)
             matches = flow.where(wanted, best, matches)
         return matches
 
@@ -251,8 +253,14 @@ class SSDMatcher(Matcher):
     def __call__(self, match_quality_matrix: Tensor) -> Tensor:
         matches = super().__call__(match_quality_matrix)
         if match_quality_matrix.numel():
-            best_boxes = match_quality_matrix.max(1)[1]
-            matches[best_boxes] = flow.arange(len(best_boxes), device=matches.device)
+            quality, best_boxes = match_quality_matrix.max(1)
+            objects, boxes = (
+                flow.arange(each, device=matches.device) for each in match_quality_matrix.shape
+            )
+            # Of several objects with the same best box, the last one gets it.
+            best_pairs = (best_boxes[:, None] == boxes) & (quality >= 0)[:, None]
+            best_objects = flow.where(best_pairs, objects[:, None], -1).max(0)[0]
+            matches = flow.where(best_objects >= 0, best_objects, matches)
         return matches
 
 

@@ -20,9 +20,10 @@ from flowvision.models.detection.one_stage import (
     best_of_levels,
     by_anchor,
     one_hot,
-    suppressed,
+    suppress_in_image,
 )
-from flowvision.models.detection.retinanet import init_normal_, matched_objects
+from flowvision.models.detection.retinanet import init_normal_
+from flowvision.models.detection.targets import matched_objects
 from flowvision.models.detection.transform import GeneralizedRCNNTransform
 from flowvision.models.registry import register_model
 from flowvision.ops import box_area
@@ -229,7 +230,7 @@ class FCOS(OneStageDetector):
         parts = []
         for index, (target, boxes) in enumerate(zip(targets, anchors, strict=True)):
             own = {name: values[index] for name, values in head_outputs.items()}
-            matches = self._match(target["boxes"], boxes, num_anchors_per_level)
+            matches = self._match(target, boxes, num_anchors_per_level)
             parts.append(self._image_losses(target, own, boxes, matches))
         sums = [flow.stack(each).sum() for each in zip(*parts, strict=True)]
         count = sums.pop().clamp(min=1)
@@ -264,11 +265,14 @@ class FCOS(OneStageDetector):
             found.float().sum(),
         )
 
-    def _match(self, objects: Tensor, anchors: Tensor, levels: Sequence[int]) -> Tensor:
+    def _match(
+        self, target: Mapping[str, Tensor], anchors: Tensor, levels: Sequence[int]
+    ) -> Tensor:
         """Return the object of each anchor, -1 for none: the smallest that the anchor is inside of.
 
         Its centre must be near, and its size that of the anchor's level.
         """
+        objects = target["boxes"]
         if not len(objects):
             return flow.full((len(anchors),), -1, dtype=flow.int64, device=anchors.device)
         centers = (anchors[:, :2] + anchors[:, 2:]) / 2
@@ -282,9 +286,9 @@ class FCOS(OneStageDetector):
         upper[-levels[-1] :] = float("inf")
         longest = sides.max(2)[0]
         in_range = (longest > lower[:, None]) & (longest < upper[:, None])
-        possible = near & in_range & (sides.min(2)[0] > 0)
-        areas = flow.where(possible, box_area(objects), float("inf"))
-        return flow.where(possible.any(1), areas.argmin(1), -1)
+        possible = near & in_range & (sides.min(2)[0] > 0) & (target["labels"] >= 0)
+        area = flow.where(possible, box_area(objects), float("inf"))
+        return flow.where(possible.any(1), area.argmin(1), -1)
 
     def detections(
         self, outputs: HeadOutputs, anchors: Tensor, shape: tuple[int, int], levels: Sequence[int]
@@ -299,7 +303,7 @@ class FCOS(OneStageDetector):
             self.score_thresh,
             self.topk_candidates,
         )
-        return suppressed(*found, shape, self.nms_thresh, self.detections_per_img)
+        return suppress_in_image(*found, shape, self.nms_thresh, self.detections_per_img)
 
 
 def _balance(sides: Tensor) -> Tensor:

@@ -15,7 +15,8 @@ def check_inputs(
     Args:
         images: of shape (C, H, W), at least one.
         targets: for each image "boxes" (objects, 4) and "labels" (objects,); needed for training.
-            An image without objects has boxes of shape (0, 4).
+            An image without objects has boxes of shape (0, 4). Objects with a negative label only
+            pad, see `pad_targets`.
         training: whether losses are to be computed.
 
     Raises:
@@ -39,10 +40,10 @@ def check_inputs(
         if len(labels) != len(boxes):
             raise ValueError(f"target {number} has {len(boxes)} boxes, but {len(labels)} labels")
         if not boxes.is_lazy:  # in `build` of a graph there are no values
-            _check_areas(number, boxes)
+            _check_corners(number, boxes)
 
 
-def _check_areas(number: int, boxes: Tensor) -> None:
+def _check_corners(number: int, boxes: Tensor) -> None:
     corners = boxes.detach()
     # Written so that it fails for NaN, too.
     good = (corners[:, 2:] > corners[:, :2]).all(1) & (corners.abs().max(1)[0] < float("inf"))

@@ -119,7 +119,7 @@ def best_of_levels(
     return flow.cat(boxes), flow.cat(kept_scores), flow.cat(labels)
 
 
-def suppressed(
+def suppress_in_image(
     boxes: Tensor,
     scores: Tensor,
     labels: Tensor,
@@ -141,11 +141,11 @@ def suppressed(
     return suppress(boxes, scores, labels, nms_thresh, detections_per_img)
 
 
-def by_anchor(predictions: Tensor, columns: int) -> Tensor:
+def by_anchor(outputs: Tensor, columns: int) -> Tensor:
     """Bring predictions from (N, A * columns, H, W) to (N, H * W * A, columns)."""
-    images, _, height, width = predictions.shape
+    images, _, height, width = outputs.shape
     return (
-        predictions.reshape(images, -1, columns, height, width)
+        outputs.reshape(images, -1, columns, height, width)
         .permute(0, 3, 4, 1, 2)
         .reshape(images, -1, columns)
     )

@@ -26,11 +26,11 @@ from flowvision.models.detection.one_stage import (
     best_of_levels,
     by_anchor,
     one_hot,
-    suppressed,
+    suppress_in_image,
 )
+from flowvision.models.detection.targets import match_quality, matched_objects
 from flowvision.models.detection.transform import GeneralizedRCNNTransform
 from flowvision.models.registry import register_model
-from flowvision.ops import box_iou
 from oneflow import Tensor, nn
 from oneflow.nn import functional as F
 
@@ -219,7 +219,7 @@ class RetinaNet(OneStageDetector):
         for index, (target, boxes) in enumerate(zip(targets, anchors, strict=True)):
             logits = head_outputs["cls_logits"][index]
             offsets = head_outputs["bbox_regression"][index]
-            matches = self.proposal_matcher(box_iou(target["boxes"], boxes))
+            matches = self.proposal_matcher(match_quality(target, boxes))
             found = matches >= 0
             count = found.sum().clamp(min=1)
             objects, labels = matched_objects(target, matches, boxes)
@@ -246,26 +246,7 @@ class RetinaNet(OneStageDetector):
             self.score_thresh,
             self.topk_candidates,
         )
-        return suppressed(*found, shape, self.nms_thresh, self.detections_per_img)
-
-
-def matched_objects(
-    target: Mapping[str, Tensor], matches: Tensor, anchors: Tensor
-) -> tuple[Tensor, Tensor]:
-    """Return the box and the label that each anchor matches.
-
-    Anchors without a match get the first object, or without any object themselves and 0; losses do
-    not count them.
-
-    Args:
-        target: with "boxes" and "labels".
-        matches: the position of the object of each anchor, negative for none.
-        anchors: of shape (n, 4).
-    """
-    if not len(target["boxes"]):
-        return anchors, flow.zeros_like(matches)
-    index = matches.clamp(min=0)
-    return target["boxes"][index], target["labels"][index].long()
+        return suppress_in_image(*found, shape, self.nms_thresh, self.detections_per_img)
 
 
 def init_normal_(module: nn.Module) -> None:

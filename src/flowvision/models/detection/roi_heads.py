@@ -25,7 +25,8 @@ from flowvision.models.detection.masks import (
     paste_masks_in_image as paste_masks_in_image,
     project_masks_on_boxes as project_masks_on_boxes,
 )
-from flowvision.ops import box_area, box_iou, clip_boxes_to_image
+from flowvision.models.detection.targets import match_quality
+from flowvision.ops import box_area, clip_boxes_to_image
 from oneflow import Tensor, nn
 from oneflow.nn import functional as F
 
@@ -173,7 +174,8 @@ class RoIHeads(nn.Module):
         """
         matched, labels = [], []
         for boxes, objects, classes in zip(proposals, gt_boxes, gt_labels, strict=True):
-            matches = self.proposal_matcher(box_iou(objects, boxes))
+            quality = match_quality({"boxes": objects, "labels": classes}, boxes)
+            matches = self.proposal_matcher(quality)
             index = matches.clamp(min=0)
             label = classes[index].long() if len(objects) else flow.zeros_like(index)
             label = flow.where(matches == Matcher.BELOW_LOW_THRESHOLD, 0, label)
@@ -195,12 +197,14 @@ class RoIHeads(nn.Module):
         """
         dtype = proposals[0].dtype
         objects = [target["boxes"].to(dtype) for target in targets]
-        # The true boxes come first, so that each box gets the same random number in a graph.
-        proposals = [flow.cat(pair) for pair in zip(objects, proposals, strict=True)]
+        proposals = [
+            _add_objects(boxes, target["labels"], proposal)
+            for boxes, target, proposal in zip(objects, targets, proposals, strict=True)
+        ]
         matched, labels = self.assign_targets_to_proposals(
             proposals, objects, [target["labels"] for target in targets]
         )
-        # Proposals that a graph filled up with have no area.
+        # Proposals that a graph filled up with have no area, nor have objects that only pad.
         labels = [
             flow.where(box_area(boxes) > 0, each, -1)
             for boxes, each in zip(proposals, labels, strict=True)
@@ -293,3 +297,14 @@ class RoIHeads(nn.Module):
             [target["labels"] for target in targets],
             objects,
         )
+
+
+def _add_objects(objects: Tensor, labels: Tensor, proposals: Tensor) -> Tensor:
+    """Return the boxes of objects and the proposals as one tensor (n, 4).
+
+    The objects come first, but those that only pad last, and without area: so each box gets the
+    same random number in a graph.
+    """
+    pads = flow.cat([labels < 0, flow.zeros(len(proposals), dtype=flow.bool, device=labels.device)])
+    every = flow.where(pads[:, None], 0.0, flow.cat([objects, proposals]))
+    return every[pads.int().argsort(stable=True)]

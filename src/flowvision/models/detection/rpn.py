@@ -15,7 +15,8 @@ from flowvision.models.detection.det_utils import (
     Matcher,
 )
 from flowvision.models.detection.image_list import ImageList
-from flowvision.ops import box_iou, clip_boxes_to_image
+from flowvision.models.detection.targets import match_quality
+from flowvision.ops import clip_boxes_to_image
 from oneflow import Tensor, nn
 from oneflow.nn import functional as F
 
@@ -164,7 +165,7 @@ class RegionProposalNetwork(nn.Module):
 
         Args:
             anchors: the anchors (n, 4) of each image.
-            targets: with "boxes" (objects, 4) for each image.
+            targets: with "boxes" (objects, 4) and "labels" (objects,) for each image.
 
         Returns:
             For each image float labels (n,), 1 for objects, 0 for background, -1 for neither, and
@@ -177,7 +178,7 @@ class RegionProposalNetwork(nn.Module):
                 labels.append(flow.zeros(len(boxes), device=boxes.device))
                 matched_boxes.append(boxes)
                 continue
-            matches = self.proposal_matcher(box_iou(objects, boxes))
+            matches = self.proposal_matcher(match_quality(target, boxes))
             label = (matches >= 0).float()
             label = flow.where(matches == Matcher.BETWEEN_THRESHOLDS, -1.0, label)
             labels.append(label)

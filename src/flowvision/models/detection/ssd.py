@@ -15,12 +15,11 @@ from flowvision.models.detection.one_stage import (
     HeadOutputs,
     OneStageDetector,
     by_anchor,
-    suppressed,
+    suppress_in_image,
 )
-from flowvision.models.detection.retinanet import matched_objects
+from flowvision.models.detection.targets import match_quality, matched_objects
 from flowvision.models.detection.transform import GeneralizedRCNNTransform
 from flowvision.models.registry import ModelCreator, register_model
-from flowvision.ops import box_iou
 from oneflow import Tensor, nn
 from oneflow.nn import functional as F
 
@@ -187,7 +186,7 @@ class SSD(OneStageDetector):
         num_anchors_per_level: Sequence[int],
     ) -> dict[str, Tensor]:
         matches = [
-            self.proposal_matcher(box_iou(target["boxes"], boxes))
+            self.proposal_matcher(match_quality(target, boxes))
             for target, boxes in zip(targets, anchors, strict=True)
         ]
         return self.compute_loss(targets, head_outputs, anchors, matches)
@@ -240,9 +239,9 @@ class SSD(OneStageDetector):
         best, index = scores.topk(min(self.topk_candidates, len(scores)), 0)
         labels = flow.arange(1, scores.shape[1] + 1, device=scores.device).expand(best.shape)
         scores, index, labels = (each.flatten() for each in (best, index, labels))
-        probable = scores > self.score_thresh
-        scores, index, labels = only_where(probable, scores, index, labels)
-        return suppressed(
+        good = scores > self.score_thresh
+        scores, index, labels = only_where(good, scores, index, labels)
+        return suppress_in_image(
             boxes[index], scores, labels, shape, self.nms_thresh, self.detections_per_img
         )
 
@@ -261,10 +260,10 @@ class SSDFeatureExtractorVGG(nn.Module):
     def __init__(self, backbone: nn.Module, highres: bool) -> None:
         super().__init__()
         layers = list(backbone.children())
-        pools = [place for place, each in enumerate(layers) if isinstance(each, nn.MaxPool2d)]
-        layers[pools[2]].ceil_mode = True
+        indices = [place for place, each in enumerate(layers) if isinstance(each, nn.MaxPool2d)]
+        layers[indices[2]].ceil_mode = True
         self.scale_weight = nn.Parameter(flow.ones(512) * 20)
-        self.features = nn.Sequential(*layers[: pools[3]])
+        self.features = nn.Sequential(*layers[: indices[3]])
         fc6_7 = nn.Sequential(
             nn.MaxPool2d(3, stride=1, padding=1),
             nn.Conv2d(512, 1024, 3, padding=6, dilation=6),
@@ -277,7 +276,7 @@ class SSDFeatureExtractorVGG(nn.Module):
         more_convs.append(more_convs[-1])
         if highres:
             more_convs.append((128, 256, 4, 0, 1))
-        self.extra = nn.ModuleList([nn.Sequential(*layers[pools[3] : -1], fc6_7)])
+        self.extra = nn.ModuleList([nn.Sequential(*layers[indices[3] : -1], fc6_7)])
         channels = 1024
         for middle, out, kernel, padding, stride in more_convs:
             self.extra.append(

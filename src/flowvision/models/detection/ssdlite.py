@@ -71,7 +71,7 @@ class SSDLiteClassificationHead(SSDScoringHead):
         norm_layer: Norm,
     ) -> None:
         super().__init__(
-            _predictions(in_channels, num_anchors, num_classes, norm_layer), num_classes
+            _output_layers(in_channels, num_anchors, num_classes, norm_layer), num_classes
         )
 
 
@@ -87,10 +87,10 @@ class SSDLiteRegressionHead(SSDScoringHead):
     def __init__(
         self, in_channels: Sequence[int], num_anchors: Sequence[int], norm_layer: Norm
     ) -> None:
-        super().__init__(_predictions(in_channels, num_anchors, 4, norm_layer), 4)
+        super().__init__(_output_layers(in_channels, num_anchors, 4, norm_layer), 4)
 
 
-def _predictions(
+def _output_layers(
     in_channels: Sequence[int], num_anchors: Sequence[int], columns: int, norm_layer: Norm
 ) -> nn.ModuleList:
     modules = nn.ModuleList(

@@ -25,6 +25,7 @@ from flowvision.models.segmentation.lraspp import (
 from flowvision.models.segmentation.seg_utils import (
     IntermediateLayerGetter as IntermediateLayerGetter,
 )
+from flowvision.models.utils import load_state_dict_from_url as load_state_dict_from_url
 
 # The names without the data set, as torchvision has them.
 deeplabv3_mobilenet_v3_large = deeplabv3_mobilenet_v3_large_coco

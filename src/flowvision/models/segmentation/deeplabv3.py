@@ -132,8 +132,8 @@ def _with_resnet(
     name: str, num_classes: int, aux_loss: bool, pretrained_backbone: bool
 ) -> DeepLabV3:
     backbone = resnet_features(name, pretrained_backbone, aux=aux_loss)
-    auxiliary = FCNHead(1024, num_classes) if aux_loss else None
-    return DeepLabV3(backbone, DeepLabHead(2048, num_classes), auxiliary)
+    aux_classifier = FCNHead(1024, num_classes) if aux_loss else None
+    return DeepLabV3(backbone, DeepLabHead(2048, num_classes), aux_classifier)
 
 
 @register_model(paper=_PAPER, task=_TASK, url=f"{_WEIGHTS}/deeplabv3_resnet50_coco-cd0a2569.pth")
@@ -166,5 +166,5 @@ def deeplabv3_mobilenet_v3_large_coco(
 ) -> DeepLabV3:
     """DeepLabV3 on a MobileNetV3: 11 million parameters; see `deeplabv3_resnet50_coco`."""
     backbone, channels = mobilenet_features(pretrained_backbone, {"out": -1, "aux": -4}, aux_loss)
-    auxiliary = FCNHead(channels["aux"], num_classes) if aux_loss else None
-    return DeepLabV3(backbone, DeepLabHead(channels["out"], num_classes), auxiliary)
+    aux_classifier = FCNHead(channels["aux"], num_classes) if aux_loss else None
+    return DeepLabV3(backbone, DeepLabHead(channels["out"], num_classes), aux_classifier)

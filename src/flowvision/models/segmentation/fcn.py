@@ -45,8 +45,8 @@ class FCNHead(nn.Sequential):
 
 def _build(name: str, num_classes: int, aux_loss: bool, pretrained_backbone: bool) -> FCN:
     backbone = resnet_features(name, pretrained_backbone, aux=aux_loss)
-    auxiliary = FCNHead(1024, num_classes) if aux_loss else None
-    return FCN(backbone, FCNHead(2048, num_classes), auxiliary)
+    aux_classifier = FCNHead(1024, num_classes) if aux_loss else None
+    return FCN(backbone, FCNHead(2048, num_classes), aux_classifier)
 
 
 @register_model(paper=_PAPER, task=_TASK, url=f"{_WEIGHTS}/fcn_resnet50_coco-1167a1af.pth")

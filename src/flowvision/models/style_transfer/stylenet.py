@@ -6,9 +6,9 @@ from flowvision.models.registry import register_model
 from oneflow import Tensor, nn
 from oneflow.nn import functional as F
 
-STYLES = ("sketch", "candy", "mosaic", "rain_princess", "udnie")
+STYLE_NAMES = ("sketch", "candy", "mosaic", "rain_princess", "udnie")
 # A spelling that programs for upstream use.
-_RENAMED = {"undie": "udnie"}
+_ALIASES = {"undie": "udnie"}
 
 
 class ConvLayer(nn.Module):
@@ -107,9 +107,9 @@ class FastNeuralStyle(nn.Module):
         self.relu = nn.ReLU()
 
     def forward(self, X: Tensor) -> Tensor:
-        return self.paint(X).clamp(0, 255)
+        return self.generate(X).clamp(0, 255)
 
-    def paint(self, X: Tensor) -> Tensor:
+    def generate(self, X: Tensor) -> Tensor:
         """Return the picture before values are cut to [0, 255]; training needs its gradients."""
         x = self.relu(self.in1(self.conv1(X)))
         x = self.relu(self.in2(self.conv2(x)))
@@ -133,9 +133,11 @@ def fast_neural_style(style_model: str = "sketch") -> FastNeuralStyle:
     Raises:
         ValueError: if there is no such style.
     """
-    style = _RENAMED.get(style_model, style_model)
-    if style not in STYLES:
-        raise ValueError(f"`style_model` must be one of {', '.join(STYLES)}, got {style_model!r}")
+    style = _ALIASES.get(style_model, style_model)
+    if style not in STYLE_NAMES:
+        raise ValueError(
+            f"`style_model` must be one of {', '.join(STYLE_NAMES)}, got {style_model!r}"
+        )
     return FastNeuralStyle()
 
 

@@ -62,7 +62,7 @@ class ColorJitter(ImageTransform):
         self.brightness = _factors(brightness, "brightness")
         self.contrast = _factors(contrast, "contrast")
         self.saturation = _factors(saturation, "saturation")
-        self.hue = _hues(hue)
+        self.hue = _hue_range(hue)
 
     @staticmethod
     def get_params(
@@ -108,7 +108,7 @@ def _factors(given: float | Sequence[float], name: str) -> tuple[float, float] |
     return None if low == high == 1 else (low, high)
 
 
-def _hues(given: float | Sequence[float]) -> tuple[float, float] | None:
+def _hue_range(given: float | Sequence[float]) -> tuple[float, float] | None:
     """Return the range of the turn of hues, or None where it is always 0."""
     if isinstance(given, int | float):
         if given < 0:

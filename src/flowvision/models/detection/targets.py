@@ -1,0 +1,80 @@
+"""The objects that detectors learn to find, and padding, so that graphs see one number of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import oneflow as flow
+from flowvision.ops import box_iou
+from oneflow import Tensor
+from oneflow.nn import functional as F
+
+Target = Mapping[str, Tensor]
+# The class of objects that only pad a target.
+PADDING = -1
+
+
+def pad_targets(targets: Sequence[Target], length: int) -> list[dict[str, Tensor]]:
+    """Return targets with the same number of objects, so that one graph trains with all of them.
+
+    The objects that are added have the class -1, and losses do not count them.
+
+    Args:
+        targets: for each image "boxes" (objects, 4), "labels" (objects,) and perhaps "masks"
+            (objects, H, W); other entries are left out.
+        length: the number of objects afterwards.
+
+    Raises:
+        ValueError: if an image has more objects.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.models.detection import pad_targets
+        >>> target = {"boxes": flow.tensor([[2.0, 3, 8, 9]]), "labels": flow.tensor([5])}
+        >>> (padded,) = pad_targets([target], 3)
+        >>> padded["boxes"].shape, padded["labels"].tolist()
+        (oneflow.Size([3, 4]), [5, -1, -1])
+    """
+    padded = []
+    for number, target in enumerate(targets):
+        boxes, labels = target["boxes"], target["labels"]
+        missing = length - len(boxes)
+        if missing < 0:
+            raise ValueError(
+                f"target {number} has {len(boxes)} objects, more than the `length` {length}"
+            )
+        pixel = flow.tensor([0, 0, 1, 1], dtype=boxes.dtype, device=boxes.device)
+        own = {
+            "boxes": flow.cat([boxes, pixel.expand(missing, 4)]),
+            "labels": F.pad(labels, (0, missing), value=PADDING),
+        }
+        if "masks" in target:
+            own["masks"] = F.pad(target["masks"], (0, 0, 0, 0, 0, missing))
+        padded.append(own)
+    return padded
+
+
+def match_quality(target: Target, boxes: Tensor) -> Tensor:
+    """Return how much boxes (n, 4) overlap the objects of a target, (objects, n).
+
+    It is the intersection over union, and -1 for objects that only pad.
+    """
+    iou = box_iou(target["boxes"], boxes)
+    return flow.where(target["labels"][:, None] < 0, -1.0, iou)
+
+
+def matched_objects(target: Target, matches: Tensor, anchors: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the box and the label that each anchor matches.
+
+    Anchors without a match get the first object, or without any object themselves and 0; losses do
+    not count them.
+
+    Args:
+        target: with "boxes" and "labels".
+        matches: the position of the object of each anchor, negative for none.
+        anchors: of shape (n, 4).
+    """
+    if not len(target["boxes"]):
+        return anchors, flow.zeros_like(matches)
+    index = matches.clamp(min=0)
+    return target["boxes"][index], target["labels"][index].long().clamp(min=0)
