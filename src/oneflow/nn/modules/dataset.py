@@ -131,7 +131,7 @@ class OFRecordRawDecoder(Module):
         self.lengths = dim1_varying_length, truncate, auto_zero_padding
 
     def forward(self, input: TensorBuffer) -> Tensor:
-        """Return the tensor, (N, *shape)."""
+        """Return the tensor, ``(N, *shape)``."""
         return records.decode_raw(input, self.blob_name, self.shape, self.dtype, *self.lengths)
 
 
