@@ -387,7 +387,7 @@ def model_factory(
         5
     """
     embed_dim, depth, num_heads = (tuple(map(int, each.split("_"))) for each in (C, X, N))
-    return find_model(name).factory(
+    model = find_model(name).factory(
         pretrained,
         progress,
         embed_dim=embed_dim,
@@ -398,6 +398,8 @@ def model_factory(
         num_classes=num_classes,
         distillation=distillation,
     )
+    assert isinstance(model, LeViT)
+    return model
 
 
 _PAPER = "2104.01136"
