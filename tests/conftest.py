@@ -28,12 +28,10 @@ if sys.dont_write_bytecode:
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.environ["PYTHONPYCACHEPREFIX"] = str(Path(__file__).parents[1] / ".pytest_cache/bytecode")
 import oneflow as flow
-from oneflow.compiler import export, lower
 from oneflow.passes.pipeline import PASS_CALLBACKS
 from oneflow.program.ir import Program
 from oneflow.program.verifier import verify_structure
 from oneflow.tuning.linux import trim_heap
-from tests.compilation import AS_FOR_USERS, QUICKLY, xla_flags
 from tests.sampling import Sample
 
 # Tests run in parallel processes; one thread each is the fair share, and sums repeat exactly.
@@ -62,13 +60,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=datetime.datetime.now(datetime.UTC).date().toordinal(),
         help="which of the laws' cases run without --exhaustive; another one each day by default",
     )
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    """Compile quickly, also in processes that tests start, unless everything is tested."""
-    if not config.getoption("--exhaustive"):
-        flags = os.environ.get("XLA_FLAGS", "")
-        os.environ["XLA_FLAGS"] = f"{flags} {xla_flags(QUICKLY)}".strip()
 
 
 def pytest_report_header(config: pytest.Config) -> str:
@@ -142,18 +133,6 @@ def _fixed_seeds() -> None:
     np.random.seed(0)
     torch.manual_seed(0)
     flow.manual_seed(0)
-
-
-@pytest.fixture
-def compiled_as_for_users(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whole programs are compiled with the options that XLA has outside of tests."""
-    choose = lower.compiler_options
-
-    def options(platform: str, has_convolution: bool = False) -> dict[str, str]:
-        return {**AS_FOR_USERS, **choose(platform, has_convolution)}
-
-    for module in (lower, export):
-        monkeypatch.setattr(module, "compiler_options", options)
 
 
 @pytest.fixture(scope="session")

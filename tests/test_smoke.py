@@ -12,8 +12,6 @@ import torch
 import oneflow as flow
 from oneflow import nn
 
-pytestmark = pytest.mark.usefixtures("compiled_as_for_users")
-
 PROGRAM = """
 import oneflow as flow
 grid = flow.placement("cpu", [0, 1])

@@ -396,7 +396,7 @@ def test_a_module_may_be_replaced_or_deleted():
 # --- options that XLA makes true, and engines
 
 
-def test_updates_casts_and_additions_are_fused(compiled_as_for_users):
+def test_updates_casts_and_additions_are_fused():
     model = nn.Linear(64, 64)
     optimizer = flow.optim.Adam(model.parameters(), lr=0.1, weight_decay=0.1)
     graph = TrainGraph(model, mean_square, optimizer)

@@ -33,7 +33,6 @@ def files_of(path):
     return path / json.loads((path / "program.json").read_text())["files"]
 
 
-@pytest.mark.usefixtures("compiled_as_for_users")  # as the other process does
 def test_a_saved_graph_runs_where_the_class_is_unknown(tmp_path):
     graph, model = classifier()
     x = flow.randn(2, 1, 4, 4)

@@ -20,7 +20,7 @@ from oneflow.base.spec import TensorSpec, spec_of
 from oneflow.compiler.sharding import array_shape, named_sharding, partial_axes, shard_mapped
 from oneflow.primitives.operation import Operation, Signature
 from oneflow.primitives.shard_shapes import mesh_coordinates, shard_shape, shard_slices
-from tests.compilation import QUICKLY
+from tests.laws.recording import QUICKLY
 
 Sizes = tuple[int, ...]
 

@@ -18,8 +18,6 @@ import torch
 import oneflow as flow
 from tests.oracle import eager_mode
 
-pytestmark = pytest.mark.usefixtures("compiled_as_for_users")
-
 # Less than a vector; and more than any, and no multiple of one.
 SMALL, LARGE = 3, 1031
 FLOATS = (np.float32, np.float64)

@@ -20,8 +20,7 @@ from oneflow.primitives.registry import PRIMITIVES
 from oneflow.primitives.shard_index import ShardIndex
 from oneflow.primitives.sharding.axes import axes_of, notation
 from oneflow.tensor.views import unwrap
-from tests.compilation import QUICKLY
-from tests.laws.recording import of_recorded_programs, recorded_programs, source_of
+from tests.laws.recording import QUICKLY, of_recorded_programs, recorded_programs, source_of
 from tests.oracle import array_difference
 
 pytestmark = of_recorded_programs

@@ -17,8 +17,7 @@ from oneflow.primitives.operation import operand_positions
 from oneflow.primitives.registry import PRIMITIVES
 from oneflow.primitives.sharding.axes import forward_operation
 from oneflow.primitives.sharding.linearity import linear_operands
-from tests.compilation import QUICKLY
-from tests.laws.recording import of_recorded_programs, recorded_programs, source_of
+from tests.laws.recording import QUICKLY, of_recorded_programs, recorded_programs, source_of
 
 pytestmark = of_recorded_programs
 

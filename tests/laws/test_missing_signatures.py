@@ -28,9 +28,8 @@ from oneflow.primitives.operation import Operation
 from oneflow.primitives.registry import PRIMITIVES
 from oneflow.primitives.shard_shapes import shard_slices
 from oneflow.primitives.sharding import signatures
-from tests.compilation import QUICKLY
 from tests.laws.parts import as_tuple, on_placement, share_of
-from tests.laws.recording import of_recorded_programs, recorded_programs
+from tests.laws.recording import QUICKLY, of_recorded_programs, recorded_programs
 from tests.oracle import array_difference
 
 pytestmark = of_recorded_programs

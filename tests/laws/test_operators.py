@@ -29,8 +29,6 @@ from tests.samples.table import Case, Operator, TensorSample, grown, operators
 from tests.sampling import Sample
 
 ROWS = list(operators())
-pytestmark = pytest.mark.usefixtures("compiled_as_for_users")
-
 # Of the first cases one each day.
 GRADIENT_CASES, DAILY_GRADIENT_CASES = 5, 1
 # Families of elementwise operators and reductions: loops for which XLA writes code of its own.

@@ -17,8 +17,6 @@ from tests.oracle import difference, dtype_name, eager_mode, gradient_difference
 from tests.sampling import Sample
 
 PROGRAMS = 1000
-pytestmark = pytest.mark.usefixtures("compiled_as_for_users")
-
 # Programs of one test.
 AT_ONCE = 5
 # Sums of products in single precision, by different orders.

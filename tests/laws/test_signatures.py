@@ -28,7 +28,6 @@ from oneflow.primitives.sharding.axes import axes_of
 from oneflow.primitives.sharding.linearity import linear_operands
 from oneflow.primitives.sharding.signatures import candidates
 from oneflow.program.ir import Instruction
-from tests.compilation import QUICKLY
 from tests.laws.parts import (
     as_tuple,
     described,
@@ -38,6 +37,7 @@ from tests.laws.parts import (
     with_signature,
 )
 from tests.laws.recording import (
+    QUICKLY,
     RecordedProgram,
     of_recorded_programs,
     recorded_programs,

@@ -17,8 +17,6 @@ from tests.samples.table import Case, Operator, TensorSample
 
 FAMILIES = ("activations", "unary", "arithmetic")
 VALUES = (math.nan, math.inf, -math.inf, 0.0, 1.0, -1.0, 0.5)
-pytestmark = pytest.mark.usefixtures("compiled_as_for_users")
-
 quiet_torch = _quiet_torch
 
 # Where both compute and differ, with the reason.
