@@ -64,8 +64,9 @@ def _eliminated(a, k, step, hermitian: bool):
     """The matrix after one step: `step` columns of ``L``, and what is left."""
     places = jnp.arange(a.shape[0])
     below = places >= k + step
-    first, second = jnp.where(below, a[:, k], 0), jnp.where(below, a[:, k + 1], 0)
-    pivot, next_pivot, coupling = a[k, k], a[k + 1, k + 1], a[k + 1, k]
+    after = jnp.minimum(k + 1, a.shape[0] - 1)  # the last column has none, and is no pair
+    first, second = jnp.where(below, a[:, k], 0), jnp.where(below, a[:, after], 0)
+    pivot, next_pivot, coupling = a[k, k], a[after, after], a[after, k]
     scale = jnp.abs(coupling)
     d0, d1, e = pivot / scale, next_pivot / scale, coupling / scale
     e_adjoint = jnp.conj(e) if hermitian else e
