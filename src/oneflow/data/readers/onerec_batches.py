@@ -81,7 +81,7 @@ def decode_onerec(
             other numbers must be 0.
 
     Returns:
-        A tensor (N, *shape).
+        A tensor ``(N, *shape)``.
 
     Raises:
         KeyError: a record does not have the feature.

@@ -427,7 +427,7 @@ class RawReader(BatchReader):
         self.shape, self.dtype = tuple(shape), dtype
 
     def forward(self) -> Tensor:
-        """Return the next batch, (N, *shape)."""
+        """Return the next batch, ``(N, *shape)``."""
         return dense(self.source.next_batch(), self.shape, self.dtype)
 
 
