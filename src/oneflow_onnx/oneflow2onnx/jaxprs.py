@@ -192,15 +192,31 @@ def _linear_solve(b: GraphBuilder, equations: Sequence[Any], sources: list[Ref])
 
 
 def _while(b: GraphBuilder, equations: Sequence[Any], sources: list[Ref]) -> list[Ref]:
-    """A loop whose length depends on values."""
+    """A loop whose length depends on values; in a batch those that have ended keep their values."""
     params = equations[0].params
     ends = params["cond_nconsts"], params["cond_nconsts"] + params["body_nconsts"]
     tested, fixed, carry = sources[: ends[0]], sources[ends[0] : ends[1]], sources[ends[1] :]
     conditions = [each.params["cond_jaxpr"] for each in equations]
     bodies = [each.params["body_jaxpr"] for each in equations]
-    return repeat_while(
-        b,
-        carry,
-        lambda values: _inlined(b, conditions, [*tested, *values])[0],
-        lambda values: _inlined(b, bodies, [*fixed, *values]),
-    )
+
+    def condition(values: list[Ref]) -> Ref:
+        return _inlined(b, conditions, [*tested, *values])[0]
+
+    def step(values: list[Ref]) -> list[Ref]:
+        return _inlined(b, bodies, [*fixed, *values])
+
+    batch = range(conditions[0].jaxpr.outvars[0].aval.ndim)
+    if not batch:
+        return repeat_while(b, carry, condition, step)
+
+    def step_of_batch(values: list[Ref]) -> list[Ref]:
+        goes_on = condition(values)
+        return [
+            o.where(b, o.unsqueeze(b, goes_on, range(len(batch), before.rank)), after, before)
+            for after, before in zip(step(values), values, strict=True)
+        ]
+
+    def any_goes_on(values: list[Ref]) -> Ref:
+        return o.any_nonzero(b, condition(values), batch, keepdim=False)
+
+    return repeat_while(b, carry, any_goes_on, step_of_batch)
