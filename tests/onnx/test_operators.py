@@ -23,7 +23,6 @@ TOLERANCE = 2e-4
 
 # Rows that cannot be exported, and why; the export must say so.
 UNSUPPORTED = {
-    "nn.functional.adaptive_max_pool2d_with_indices": "no places in windows of different sizes",
     "Tensor.view_dtype": "BitCast keeps the width of elements",
 }
 # Rows that are exported but cannot be compared, and why.

@@ -111,7 +111,7 @@ def average_of_quotient(b: GraphBuilder, call: Call) -> Ref | None:
 
 
 @lowering("adaptive_max_pool")
-def _adaptive_max_pool(b: GraphBuilder, call: Call) -> tuple[Ref, Ref | None]:
+def _adaptive_max_pool(b: GraphBuilder, call: Call) -> tuple[Ref, Ref]:
     (x,), dims = call.operands, call["dims"]
     sizes = require_static([x.shape[dim] for dim in dims], "adaptive pooling")
     if any(size % target for size, target in zip(sizes, call["size"], strict=True)):
@@ -125,18 +125,45 @@ def _adaptive_max_pool(b: GraphBuilder, call: Call) -> tuple[Ref, Ref | None]:
     return planes.restore(values), planes.restore(b.op("Mod", places, size))
 
 
-def _uneven_maxima(b: GraphBuilder, call: Call, sizes: Sequence[int]) -> tuple[Ref, Ref | None]:
-    """Maxima over windows of different sizes, one dimension after the other; without indices."""
-    (x,) = call.operands
-    for dim, size, target in zip(call["dims"], sizes, call["size"], strict=True):
-        starts = [place * size // target for place in range(target)]
-        stops = [-(-(place + 1) * size // target) for place in range(target)]
-        width = max(stop - start for start, stop in zip(starts, stops, strict=True))
-        # A shorter window takes its last element several times.
-        places = [
+def _uneven_maxima(b: GraphBuilder, call: Call, sizes: Sequence[int]) -> tuple[Ref, Ref]:
+    """Maxima over windows of different sizes, and their places in the flattened dimensions."""
+    planes = _Planes(b, call.operands[0], call["dims"])
+    windows, count = planes.x, len(sizes)
+    grids = [_window_places(*each) for each in zip(sizes, call["size"], strict=True)]
+    for index, grid in enumerate(grids):
+        windows = o.gather(b, windows, b.constant(grid), 2 + 2 * index)
+    # Of each window all elements last, in their order.
+    order = [*range(0, 2 * count, 2), *range(1, 2 * count, 2)]
+    windows = o.transpose(b, windows, [0, 1, *(2 + each for each in order)])
+    shape = (*windows.shape[: 2 + count], math.prod(grid.shape[1] for grid in grids))
+    windows = o.reshape(b, windows, shape)
+    values = o.reduce(b, "ReduceMax", windows, [2 + count], keepdim=False)
+    chosen = b.op(
+        "ArgMax", windows, shape=(*shape[:-1], 1), dtype=INT64, axis=2 + count, keepdims=1
+    )
+    flat = np.zeros((1,) * (2 * count), INT64)
+    for index, (size, grid) in enumerate(zip(sizes, grids, strict=True)):
+        shaped = [1] * (2 * count)
+        shaped[2 * index : 2 * index + 2] = grid.shape
+        flat = flat * size + grid.reshape(shaped)
+    flat = flat.transpose(order).reshape(shape[2:])
+    of_elements = o.expand(b, b.constant(flat), shape)
+    places = b.op("GatherElements", of_elements, chosen, shape=(*shape[:-1], 1), axis=2 + count)
+    return planes.restore(values), planes.restore(o.squeeze(b, places, [2 + count]))
+
+
+def _window_places(size: int, count: int) -> np.ndarray:
+    """The places along a dimension that each of `count` windows covers.
+
+    A shorter window has its last one several times.
+    """
+    starts = [place * size // count for place in range(count)]
+    stops = [-(-(place + 1) * size // count) for place in range(count)]
+    width = max(stop - start for start, stop in zip(starts, stops, strict=True))
+    return np.array(
+        [
             [min(start + each, stop - 1) for each in range(width)]
             for start, stop in zip(starts, stops, strict=True)
-        ]
-        windows = o.gather(b, x, b.constant(np.array(places, INT64)), dim)
-        x = o.reduce(b, "ReduceMax", windows, [dim + 1], keepdim=False)
-    return x, None
+        ],
+        INT64,
+    )
