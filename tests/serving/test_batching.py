@@ -103,6 +103,14 @@ def test_batches_are_as_large_as_is_a_gain(seconds, best):
     assert Bucket((), dict.fromkeys((1, 2, 8)), seconds).best_rows == best
 
 
+def test_the_shortest_run_counts():
+    bucket = Bucket((), dict.fromkeys((1, 2)), {1: 2.0})
+    for seconds in (1.0, 3.0):
+        bucket.note_time(1, seconds)
+    bucket.note_time(2, 5.0)  # compiled meanwhile, for all that is known
+    assert bucket.seconds == {1: 1.0}
+
+
 def test_requests_are_joined_as_far_as_it_is_a_gain(tmp_path, gate, monkeypatch):
     monkeypatch.setattr(Bucket, "best_rows", 2)
     save_affine(tmp_path / "m")
@@ -139,6 +147,7 @@ def test_a_short_run_of_one_request_takes_no_other_thread(
     tmp_path, monkeypatch, seconds, settings, is_in_instance
 ):
     monkeypatch.setattr(ModelGraph, "_seconds", lambda *_: seconds)
+    monkeypatch.setattr(Bucket, "note_time", lambda *_: None)
     save_affine(tmp_path / "m" / "1")
     config(tmp_path / "m", settings)
     names, run = [], ModelGraph.run

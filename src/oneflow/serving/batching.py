@@ -248,6 +248,7 @@ class Batcher:
         joined = clock()
         outputs = self._graph.run(bucket, size, arrays)
         computed = clock()
+        bucket.note_time(size, (computed - joined) / 1e9)
         results = split(outputs, [request.rows for request in requests])
         times = RunTimes(joined - begin, computed - joined, clock() - computed)
         return _FinishedRun(requests, results, rows, times)

@@ -104,7 +104,9 @@ class HttpServer:
         if (request.content_length or 0) > self._limits.request_bytes:
             raise self._too_long()
         try:
-            async with asyncio.timeout(self._limits.read_seconds):
+            # Most requests have arrived as a whole.
+            limit = None if request.content.is_eof() else self._limits.read_seconds
+            async with asyncio.timeout(limit):
                 return await request.read()
         except TimeoutError:
             request.protocol.force_close()

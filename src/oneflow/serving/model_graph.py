@@ -51,7 +51,7 @@ class Bucket:
     Attributes:
         row_shapes: the shapes of the inputs without the dimension of the batch.
         steps: the programs by the number of rows, ascending; by 0 of a model without batches.
-        seconds: the time of a run of each program, once they are warm.
+        seconds: the time of the shortest run of each program so far.
     """
 
     row_shapes: Shapes
@@ -74,6 +74,11 @@ class Bucket:
             return self.max_rows
         limit = _MIN_RATIO * max(rows_per_second.values())
         return max(rows for rows, rate in rows_per_second.items() if rate >= limit)
+
+    def note_time(self, size: int, seconds: float) -> None:
+        """Take note of a further run of a program whose time is known; longer ones had to wait."""
+        if size in self.seconds:
+            self.seconds[size] = min(seconds, self.seconds[size])
 
     def size_for(self, rows: int) -> int:
         """Return the number of rows of the smallest program that takes `rows`."""
