@@ -31,9 +31,9 @@ def _while(equation: Any) -> Callable:
             operands[num_condition_consts : num_condition_consts + shared],
         )
         carried = list(operands[num_condition_consts + shared :])
-        while (goes_on := condition(*of_condition, *carried)[0]).any():
+        while (active := condition(*of_condition, *carried)[0]).any():
             after = body(*of_body, *carried)
-            carried = after if goes_on.all() else _where(goes_on, after, carried)
+            carried = after if active.all() else _where(active, after, carried)
         return carried
 
     return loop

@@ -26,7 +26,7 @@ class ArrayType(NamedTuple):
     dtype: np.dtype
 
 
-class Variable(NamedTuple):
+class Var(NamedTuple):
     """An operand or a result of an equation."""
 
     aval: ArrayType
@@ -37,8 +37,8 @@ class Equation(NamedTuple):
 
     primitive: Any
     params: dict[str, Any]
-    invars: list[Variable]
-    outvars: list[Variable]
+    invars: list[Var]
+    outvars: list[Var]
 
 
 class JaxprAtSizes(NamedTuple):
@@ -50,7 +50,7 @@ class JaxprAtSizes(NamedTuple):
     def eqns(self) -> list[Equation]:
         """Its equations, flat, one for each step of the template."""
         template, sizes = self
-        variables = [Variable(ArrayType(shape_at(s, sizes), d)) for s, d in template.types]
+        variables = [Var(ArrayType(shape_at(s, sizes), d)) for s, d in template.types]
         return [
             Equation(
                 step.primitive,

@@ -88,7 +88,7 @@ class KeywordHook:
 
 
 def call_hook(function: Callable, with_kwargs: bool, always: bool = False) -> Callable:
-    """What is registered for a hook: itself, unless it wants to be called otherwise."""
+    """The function to register for a hook: itself, unless it is to be called otherwise."""
     return KeywordHook(function, with_kwargs, always) if with_kwargs or always else function
 
 

@@ -207,17 +207,17 @@ def _write_box(root: Value, boxes: list[Box], new: Value) -> Value:
     """`root` with `new` in the last of `boxes`, each of which is within the one before it."""
     shape = root.spec.shape
     kept = list(range(len(shape)))
-    whole: dict[int, tuple[Any, int, int]] = {}
+    slices: dict[int, tuple[Any, int, int]] = {}
     for box in boxes:
         for dim, (start, size, step) in box.items():
-            first, _, stride = whole.get(kept[dim], (0, 0, 1))
+            first, _, stride = slices.get(kept[dim], (0, 0, 1))
             position = _position(first, stride, start)
-            whole[kept[dim]] = position, 1 if size is None else size, stride * step
+            slices[kept[dim]] = position, 1 if size is None else size, stride * step
         kept = [at for dim, at in enumerate(kept) if dim not in box or box[dim][1] is not None]
-    starts, _, steps = zip(*whole.values(), strict=True)
-    sizes = tuple([whole[dim][1] if dim in whole else size for dim, size in enumerate(shape)])
+    starts, _, steps = zip(*slices.values(), strict=True)
+    sizes = tuple([slices[dim][1] if dim in slices else size for dim, size in enumerate(shape)])
     values = new if new.spec.shape == sizes else reshape(new, shape=sizes)
-    return slice_update(root, values, *starts, dims=tuple(whole), steps=steps)
+    return slice_update(root, values, *starts, dims=tuple(slices), steps=steps)
 
 
 def _position(first: int, stride: int, index: Any) -> Any:

@@ -210,13 +210,13 @@ def _while(b: GraphBuilder, equations: Sequence[Any], sources: list[Ref]) -> lis
         return repeat_while(b, carry, condition, step)
 
     def step_of_batch(values: list[Ref]) -> list[Ref]:
-        goes_on = condition(values)
+        active = condition(values)
         return [
-            o.where(b, o.unsqueeze(b, goes_on, range(len(batch), before.rank)), after, before)
+            o.where(b, o.unsqueeze(b, active, range(len(batch), before.rank)), after, before)
             for after, before in zip(step(values), values, strict=True)
         ]
 
-    def any_goes_on(values: list[Ref]) -> Ref:
+    def any_active(values: list[Ref]) -> Ref:
         return o.any_nonzero(b, condition(values), batch, keepdim=False)
 
-    return repeat_while(b, carry, any_goes_on, step_of_batch)
+    return repeat_while(b, carry, any_active, step_of_batch)

@@ -204,7 +204,7 @@ def _order(dims: tuple[int, ...], ndim: int) -> tuple[int, ...]:
     also=("_C.transpose",),
 )
 def transpose(input: Tensor, dim0: Any, dim1: int | None = None) -> Tensor:
-    """View with two dimensions exchanged; or, given one sequence, `permute`.
+    """View with two dimensions swapped; or, given one sequence, `permute`.
 
     Raises:
         IndexError: a dimension is out of range.
@@ -217,12 +217,12 @@ def transpose(input: Tensor, dim0: Any, dim1: int | None = None) -> Tensor:
     if dim1 is None:
         return permute(input, dim0)
     dims = operator.index(dim0), operator.index(dim1)
-    return permuted(input, _exchanged(*dims, input._value.spec.ndim))
+    return permuted(input, _swapped(*dims, input._value.spec.ndim))
 
 
 @functools.lru_cache(maxsize=1 << 10)
-def _exchanged(dim0: int, dim1: int, ndim: int) -> tuple[int, ...]:
-    """All dimensions in order, but for two that are exchanged."""
+def _swapped(dim0: int, dim1: int, ndim: int) -> tuple[int, ...]:
+    """All dimensions in order, but for two that are swapped."""
     first, second = wrap_dim(dim0, ndim), wrap_dim(dim1, ndim)
     order = list(range(ndim))
     if ndim:

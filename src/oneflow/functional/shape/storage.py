@@ -39,7 +39,7 @@ class UntypedStorage:
 
     @property
     def device(self) -> Device:
-        """Where the memory is; of a global tensor its placement."""
+        """The device of the memory; of a global tensor its placement."""
         return self._memory.value.spec.device
 
     def nbytes(self) -> int:

@@ -17,12 +17,12 @@ def _copied(name: str, view: Callable, arguments: str) -> Callable:
 
     @functools.wraps(view)
     def copied(*args: Any, out: Any = None, **kwargs: Any) -> Any:
-        shown = view(*args, **kwargs)
-        if isinstance(shown, Tensor):
-            made: Any = shown.clone()
+        view_result = view(*args, **kwargs)
+        if isinstance(view_result, Tensor):
+            copies: Any = view_result.clone()
         else:
-            made = tuple([each.clone() for each in shown])
-        return made if out is None else put_out(out, made, name)
+            copies = tuple([each.clone() for each in view_result])
+        return copies if out is None else put_out(out, copies, name)
 
     copied.__name__ = name
     copied.__module__ = __name__

@@ -33,7 +33,7 @@ _NUMBER_DTYPES: dict[type, DType] = {int: dt.int64, float: dt.float64, complex: 
 
 @dataclass(frozen=True)
 class _Comparison:
-    """How values are compared; the fields are arguments of `assert_close`."""
+    """The comparison of values; the fields are arguments of `assert_close`."""
 
     allow_subclasses: bool
     rtol: float | None

@@ -122,7 +122,7 @@ def _uniform(
 
 
 def _smallest(dtype: DType) -> Any:
-    """What stands in the place of 0."""
+    """The number that takes the place of 0."""
     if dtype.category < Category.FLOAT:
         return 1
     tiny = finfo(dtype).tiny

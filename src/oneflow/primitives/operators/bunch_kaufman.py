@@ -47,28 +47,30 @@ def _pivot(a, k):
     pivot = _size(a[k, k])
     in_row = jnp.max(jnp.where((places >= k) & (places != row), _size(a[row]), 0))
     is_zero = jnp.maximum(pivot, largest) == 0
-    stays = is_zero | (pivot >= _ALPHA * largest) | (pivot * in_row >= _ALPHA * largest * largest)
-    step = jnp.where(stays | (_size(a[row, row]) >= _ALPHA * in_row), 1, 2)
-    return jnp.where(stays, k, row), step, is_zero
+    keeps_row = (
+        is_zero | (pivot >= _ALPHA * largest) | (pivot * in_row >= _ALPHA * largest * largest)
+    )
+    step = jnp.where(keeps_row | (_size(a[row, row]) >= _ALPHA * in_row), 1, 2)
+    return jnp.where(keeps_row, k, row), step, is_zero
 
 
-def _exchanged(a, k, one, other):
-    """The matrix with two rows and columns of what is left of it, from `k` on, exchanged."""
+def _swapped(a, k, one, other):
+    """The matrix with two rows and columns of what is left of it, from `k` on, swapped."""
     places = jnp.arange(a.shape[0])
     order = jnp.where(places == one, other, jnp.where(places == other, one, places))
     left = (places[:, None] >= k) & (places >= k)
     return jnp.where(left, a[order][:, order], a)
 
 
-def _eliminated(a, k, step, hermitian: bool):
+def _schur_complement(a, k, step, hermitian: bool):
     """The matrix after one step: `step` columns of ``L``, and what is left."""
     places = jnp.arange(a.shape[0])
     below = places >= k + step
     after = jnp.minimum(k + 1, a.shape[0] - 1)  # the last column has none, and is no pair
     first, second = jnp.where(below, a[:, k], 0), jnp.where(below, a[:, after], 0)
-    pivot, next_pivot, coupling = a[k, k], a[after, after], a[after, k]
-    scale = jnp.abs(coupling)
-    d0, d1, e = pivot / scale, next_pivot / scale, coupling / scale
+    pivot, next_pivot, off_diagonal = a[k, k], a[after, after], a[after, k]
+    scale = jnp.abs(off_diagonal)
+    d0, d1, e = pivot / scale, next_pivot / scale, off_diagonal / scale
     e_adjoint = jnp.conj(e) if hermitian else e
     divisor = (d0 * d1 - e * e_adjoint) * scale
     is_pair = step == 2
@@ -89,8 +91,8 @@ def _factor(a, *, hermitian: bool):
     def advance(state):
         k, a, pivots, info = state
         row, step, is_zero = _pivot(a, k)
-        a = _exchanged(a, k, k + step - 1, row)
-        a = jnp.where(is_zero, a, _eliminated(a, k, step, hermitian))
+        a = _swapped(a, k, k + step - 1, row)
+        a = jnp.where(is_zero, a, _schur_complement(a, k, step, hermitian))
         number = (row + 1).astype(jnp.int32)
         places = jnp.arange(size)
         pair = (step == 2) & ((places == k) | (places == k + 1))
@@ -129,7 +131,7 @@ def _solve(packed, pivots, b, *, hermitian: bool):
     other = jnp.where(is_second, places, jnp.abs(pivots) - 1)
     from_row = places + 1 + is_first
 
-    def exchanged(b, k):
+    def swapped(b, k):
         order = jnp.where(places == one[k], other[k], places)
         return b[jnp.where(places == other[k], one[k], order)]
 
@@ -137,35 +139,35 @@ def _solve(packed, pivots, b, *, hermitian: bool):
         return jnp.where(places >= from_row[k], packed[:, k], 0)
 
     def forward(k, b):
-        b = exchanged(b, k)
+        b = swapped(b, k)
         return b - column(k)[:, None] * b[k]
 
     def backward(number, b):
         k = size - 1 - number
         factors = jnp.conj(column(k)) if hermitian else column(k)
-        return exchanged(b.at[k].add(-(factors @ b)), k)
+        return swapped(b.at[k].add(-(factors @ b)), k)
 
     b = lax.fori_loop(0, size, forward, b)
-    b = _divided(packed, is_first, is_second, b, hermitian)
+    b = _solve_diagonal(packed, is_first, is_second, b, hermitian)
     return lax.fori_loop(0, size, backward, b)
 
 
-def _divided(packed, is_first, is_second, b, hermitian: bool):
+def _solve_diagonal(packed, is_first, is_second, b, hermitian: bool):
     """The solution for the blocks on the diagonal."""
     diagonal = jnp.diagonal(packed)
     if hermitian:
         diagonal = diagonal.real.astype(packed.dtype)
     below = jnp.where(is_first, jnp.append(jnp.diagonal(packed, -1), 0), 0)
     # For each row of a pair: the other's number on the diagonal, and what couples it to this one.
-    partner = jnp.where(is_first, jnp.roll(diagonal, -1), jnp.roll(diagonal, 1))
+    paired = jnp.where(is_first, jnp.roll(diagonal, -1), jnp.roll(diagonal, 1))
     above = jnp.conj(below) if hermitian else below
-    coupling = jnp.where(is_first, above, jnp.roll(below, 1))
+    off_diagonal = jnp.where(is_first, above, jnp.roll(below, 1))
     is_pair = is_first | is_second
-    scale = jnp.where(is_pair, jnp.abs(coupling), 1).astype(b.dtype)
-    opposite = jnp.conj(coupling) if hermitian else coupling
+    scale = jnp.where(is_pair, jnp.abs(off_diagonal), 1).astype(b.dtype)
+    adjoint = jnp.conj(off_diagonal) if hermitian else off_diagonal
     others = jnp.where(is_first[:, None], jnp.roll(b, -1, 0), jnp.roll(b, 1, 0))
-    divisor = (diagonal / scale) * (partner / scale) - (coupling / scale) * (opposite / scale)
-    numerator = (partner / scale)[:, None] * b - (coupling / scale)[:, None] * others
+    divisor = (diagonal / scale) * (paired / scale) - (off_diagonal / scale) * (adjoint / scale)
+    numerator = (paired / scale)[:, None] * b - (off_diagonal / scale)[:, None] * others
     pairs = numerator / jnp.where(is_pair, divisor * scale, 1)[:, None]
     return jnp.where(is_pair[:, None], pairs, b / jnp.where(is_pair, 1, diagonal)[:, None])
 

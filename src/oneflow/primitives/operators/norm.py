@@ -135,8 +135,8 @@ def _normalize_gradient(dy, x, mean, variance, weight, eps, *, dims: tuple[int, 
         lax_functions.div(kept_sum(lax_functions.mul(wide, each), dims), count)
         for each in (g_sum, gh_sum)
     )
-    drift = lax_functions.mul(centered, lax_functions.mul(gh_mean, rstd))
-    dx = lax_functions.sub(lax_functions.sub(lax_functions.mul(wide, g), g_mean), drift)
+    shift = lax_functions.mul(centered, lax_functions.mul(gh_mean, rstd))
+    dx = lax_functions.sub(lax_functions.sub(lax_functions.mul(wide, g), g_mean), shift)
     dx = lax_functions.mul(dx, rstd)
     return (
         as_type(dx, dtype),

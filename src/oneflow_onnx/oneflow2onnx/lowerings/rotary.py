@@ -18,7 +18,7 @@ _RANK = 4
 
 
 class _Rotation(NamedTuple):
-    """What is rotated: ``x * cosine + concat(-second, first) * sine`` for the halves of x."""
+    """A rotation: ``x * cosine + concat(-second, first) * sine`` for the halves of x."""
 
     x: Ref
     cosine: Ref
@@ -48,7 +48,7 @@ def rotary_embedding(b: GraphBuilder, call: Call) -> Ref | None:
 
 
 def _rotation(call: Call, plain: Ref, turned: Ref) -> _Rotation | None:
-    """What the two addends of a sum rotate, if they do."""
+    """The operands that the two addends of a sum rotate, if they do."""
     products = call.made_by(plain, "mul"), call.made_by(turned, "mul")
     if products[0] is None or products[1] is None:
         return None

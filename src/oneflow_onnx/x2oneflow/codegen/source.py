@@ -97,7 +97,7 @@ class Source:
 
 
 def _uses(plan: Plan) -> Counter[str]:
-    """How often every value is read, once by what is inside a step."""
+    """The number of times that every value is read, once by what is inside a step."""
     uses = Counter(name for step in plan.steps for name in step.node.input if name)
     for step in plan.steps:
         uses.update(step.reads() - set(step.node.input))

@@ -34,7 +34,7 @@ class Part:
 
     @property
     def construction(self) -> tuple[Any, ...]:
-        """What it has in common with parts of the same class."""
+        """The arguments that it has in common with parts of the same class."""
         return self.body.key
 
 
