@@ -113,7 +113,7 @@ def load_from_torch(
 
 # In single precision the rounding errors of deep networks grow as large as what a wrong model
 # would differ by; only models too large for it are not compared in double precision.
-_MOST_PARAMETERS_IN_DOUBLE_PRECISION = 80_000_000
+_MOST_PARAMETERS_IN_DOUBLE_PRECISION = 150_000_000
 
 
 def assert_same_up_to_spread(

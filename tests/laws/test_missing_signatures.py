@@ -54,7 +54,8 @@ NOT_DERIVED = {
         "so in the sample alone, by its numbers": """
             clip_norm combined_margin cosine_similarity extreme_gradient gru_backward lstm_backward
             masked_scatter max_pool max_pool_gradient multilabel_margin nll_backward
-            pairwise_distance prod qr softmax_backward total_norm update_unless_failed""",
+            pairwise_distance prod qr random_bernoulli softmax_backward total_norm
+            update_unless_failed""",
         "an operand of which only the shape is read": """
             overwrite attach_moments positions normalize normalize_gradient
             normalize_second_gradient""",
