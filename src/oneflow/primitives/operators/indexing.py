@@ -92,12 +92,11 @@ def _index(x, *indices, dims: tuple[int, ...], negative: bool = True):
 
     With `negative` positions below 0 count from the end, otherwise they are errors.
     """
-    if len(indices) > 1:
-        indices = jnp.broadcast_arrays(*indices)
-    rank = jnp.ndim(indices[0])
+    arrays = jnp.broadcast_arrays(*indices) if len(indices) > 1 else list(indices)
+    rank = jnp.ndim(arrays[0])
     positions = [
         lax.expand_dims(wrapped(index, x.shape[dim]), (rank,))
-        for dim, index in zip(dims, indices, strict=True)
+        for dim, index in zip(dims, arrays, strict=True)
     ]
     first, kept = _first_indexed(dims), x.ndim - len(dims)
     numbers = lax.GatherDimensionNumbers(
