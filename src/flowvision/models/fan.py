@@ -7,6 +7,7 @@ from typing import Any
 
 import oneflow as flow
 from flowvision.layers.attention.class_attention import ClassAttention as ClassAttn
+from flowvision.layers.attention.se import SqueezeExcite as SqueezeExcite, sigmoid as sigmoid
 from flowvision.layers.blocks.mlp import ConvMlp as ConvMlp
 from flowvision.layers.blocks.patch_embed import check_image_size
 from flowvision.layers.regularization.droppath import DropPath
@@ -38,8 +39,6 @@ from flowvision.models.fan_mlp import (
     LocalMlp as LocalMlp,
     MlpOri as MlpOri,
     SEMlp as SEMlp,
-    SqueezeExcite as SqueezeExcite,
-    sigmoid as sigmoid,
 )
 from flowvision.models.image_classifier import ImageClassifier, configure, make_head
 from flowvision.models.registry import register_model

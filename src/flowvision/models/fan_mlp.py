@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import oneflow as flow
+from flowvision.layers.attention.se import SqueezeExcite
 from flowvision.layers.blocks.mlp import MakeModule, Mlp
-from flowvision.layers.helpers import make_divisible
 from oneflow import Tensor, nn
 
 
@@ -77,59 +75,6 @@ class LocalMlp(nn.Module):
         x = self.relu(self.fc1(x))
         x = x + self.drop(self.gamma * self.dwconv(x, H, W))
         return self.drop(self.fc2(x))
-
-
-def sigmoid(x: Tensor, inplace: bool = False) -> Tensor:
-    """Return the logistic function of `x`, written to it if `inplace`.
-
-    Example:
-        >>> import oneflow as flow
-        >>> from flowvision.models import sigmoid
-        >>> sigmoid(flow.tensor([0.0])).item()
-        0.5
-    """
-    return x.sigmoid_() if inplace else x.sigmoid()
-
-
-class SqueezeExcite(nn.Module):
-    """Channels weighed by what all of them are on average (https://arxiv.org/abs/1709.01507).
-
-    Input and output (N, in_chs, H, W).
-
-    Args:
-        in_chs: the number of channels.
-        se_ratio: the channels of the layer between, as a multiple of `reduced_base_chs`.
-        reduced_base_chs: default `in_chs`.
-        act_layer: makes the activation between the two layers.
-        gate_fn: from the second layer's output to weights.
-        divisor: the channels of the layer between are a multiple of it.
-
-    Example:
-        >>> import oneflow as flow
-        >>> from flowvision.models import SqueezeExcite
-        >>> SqueezeExcite(8)(flow.rand(1, 8, 6, 6)).shape
-        oneflow.Size([1, 8, 6, 6])
-    """
-
-    def __init__(
-        self,
-        in_chs: int,
-        se_ratio: float = 0.25,
-        reduced_base_chs: int | None = None,
-        act_layer: MakeModule = nn.ReLU,
-        gate_fn: Callable[[Tensor], Tensor] = sigmoid,
-        divisor: int = 1,
-    ) -> None:
-        super().__init__()
-        reduced = make_divisible((reduced_base_chs or in_chs) * se_ratio, divisor)
-        self.conv_reduce = nn.Conv2d(in_chs, reduced, 1)
-        self.act1 = act_layer()
-        self.conv_expand = nn.Conv2d(reduced, in_chs, 1)
-        self.gate_fn = gate_fn
-
-    def forward(self, x: Tensor) -> Tensor:
-        squeezed = self.conv_reduce(x.mean((2, 3), keepdim=True))
-        return x * self.gate_fn(self.conv_expand(self.act1(squeezed)))
 
 
 class SEMlp(LocalMlp):

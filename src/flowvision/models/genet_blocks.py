@@ -308,7 +308,20 @@ class BN(_Layer):
         self.set_layer(lambda: copy_from or nn.BatchNorm2d(channels))
 
 
-class RELU(_Layer):
+class _LayerWithoutParameters(_Layer):
+    """A block of a layer, `layer`, that needs no sizes: its text has the channels alone."""
+
+    fields = ("out_channels",)
+    layer: ClassVar[type[nn.Module]]
+
+    def __init__(
+        self, out_channels: int, no_create: bool = False, block_name: str | None = None
+    ) -> None:
+        super().__init__(out_channels, out_channels, 1, no_create, block_name)
+        self.set_layer(self.layer)
+
+
+class RELU(_LayerWithoutParameters):
     """A rectifier.
 
     Example:
@@ -318,16 +331,10 @@ class RELU(_Layer):
         [0.0, 2.0]
     """
 
-    fields = ("out_channels",)
-
-    def __init__(
-        self, out_channels: int, no_create: bool = False, block_name: str | None = None
-    ) -> None:
-        super().__init__(out_channels, out_channels, 1, no_create, block_name)
-        self.set_layer(nn.ReLU)
+    layer = nn.ReLU
 
 
-class Flatten(_Layer):
+class Flatten(_LayerWithoutParameters):
     """All features of a sample in one row.
 
     Example:
@@ -337,13 +344,7 @@ class Flatten(_Layer):
         oneflow.Size([2, 8])
     """
 
-    fields = ("out_channels",)
-
-    def __init__(
-        self, out_channels: int, no_create: bool = False, block_name: str | None = None
-    ) -> None:
-        super().__init__(out_channels, out_channels, 1, no_create, block_name)
-        self.set_layer(nn.Flatten)
+    layer = nn.Flatten
 
 
 class MaxPool(_Layer):

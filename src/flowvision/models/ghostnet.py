@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import oneflow as flow
+from flowvision.layers.attention.se import SqueezeExcite
 from flowvision.layers.blocks import ConvBn
 from flowvision.layers.helpers import make_divisible
 from flowvision.layers.weight_init import init_convolutional_
@@ -60,23 +61,6 @@ class GhostModule(nn.Module):
         return flow.cat([primary, self.cheap_operation(primary)], dim=1)
 
 
-class GhostSqueezeExcite(nn.Module):
-    """Squeeze-and-excitation to a quarter of the channels, with a hard sigmoid.
-
-    Input and output (N, channels, H, W).
-    """
-
-    def __init__(self, channels: int) -> None:
-        super().__init__()
-        squeezed = make_divisible(channels / 4, 4)
-        self.conv_reduce = nn.Conv2d(channels, squeezed, 1)
-        self.conv_expand = nn.Conv2d(squeezed, channels, 1)
-
-    def forward(self, x: Tensor) -> Tensor:
-        squeezed = nn.functional.relu(self.conv_reduce(x.mean((2, 3), keepdim=True)))
-        return x * nn.functional.hardsigmoid(self.conv_expand(squeezed))
-
-
 class GhostBottleneck(nn.Module):
     """Two ghost modules, with a strided depthwise convolution between, beside a shortcut.
 
@@ -107,7 +91,9 @@ class GhostBottleneck(nn.Module):
             self.conv_dw, self.bn_dw = ConvBn(
                 mid_channels, mid_channels, kernel, stride=stride, groups=mid_channels
             )
-        self.se = GhostSqueezeExcite(mid_channels) if use_se else nn.Identity()
+        self.se = nn.Identity()
+        if use_se:
+            self.se = SqueezeExcite(mid_channels, gate_fn=nn.functional.hardsigmoid, divisor=4)
         self.ghost2 = GhostModule(mid_channels, out_channels, relu=False)
         self.shortcut = nn.Sequential()
         if in_channels != out_channels or stride != 1:
