@@ -112,7 +112,7 @@ def assert_close(
         <BLANKLINE>
         The failure occurred for item ['a'][1]
     """
-    how = _Comparison(
+    comparison = _Comparison(
         allow_subclasses,
         rtol,
         atol,
@@ -125,61 +125,61 @@ def assert_close(
     )
     if (rtol is None) != (atol is None):
         missing = "rtol" if rtol is None else "atol"
-        how.fail(
+        comparison.fail(
             (),
             f"Both 'rtol' and 'atol' must be either specified or omitted, but got no {missing}.",
             ValueError,
         )
     # All of the structure first: what differs in it says more than a number somewhere.
-    for path, one, other in list(_leaves(actual, expected, (), how)):
-        _compare(one, other, path, how)
+    for path, one, other in list(_leaves(actual, expected, (), comparison)):
+        _compare(one, other, path, comparison)
 
 
 def _leaves(
-    actual: Any, expected: Any, path: tuple, how: _Comparison
+    actual: Any, expected: Any, path: tuple, comparison: _Comparison
 ) -> Iterator[tuple[tuple, Any, Any]]:
     """Yield the pairs of values in two containers of the same structure, with their paths."""
     both = (actual, expected)
     if all(isinstance(each, Sequence) and not isinstance(each, str | bytes) for each in both):
         if len(actual) != len(expected):
-            how.fail(
+            comparison.fail(
                 path,
                 f"The length of the sequences mismatch: {len(actual)} != {len(expected)}",
             )
         for number, pair in enumerate(zip(actual, expected, strict=True)):
-            yield from _leaves(*pair, (*path, number), how)
+            yield from _leaves(*pair, (*path, number), comparison)
     elif all(isinstance(each, Mapping) for each in both):
         missing, added = expected.keys() - actual.keys(), actual.keys() - expected.keys()
         if missing or added:
-            how.fail(
+            comparison.fail(
                 path,
                 "The keys of the mappings do not match:\n"
                 f"Missing keys in the actual mapping: {sorted(missing)}\n"
                 f"Additional keys in the actual mapping: {sorted(added)}",
             )
         for key in actual:
-            yield from _leaves(actual[key], expected[key], (*path, key), how)
+            yield from _leaves(actual[key], expected[key], (*path, key), comparison)
     else:
         yield path, actual, expected
 
 
-def _compare(actual: Any, expected: Any, path: tuple, how: _Comparison) -> None:
+def _compare(actual: Any, expected: Any, path: tuple, comparison: _Comparison) -> None:
     """Compare two values that are no containers."""
     both = (actual, expected)
     if any(each is None for each in both):
         if actual is not expected:
-            how.fail(path, f"None mismatch: {actual} is not {expected}")
+            comparison.fail(path, f"None mismatch: {actual} is not {expected}")
     elif all(isinstance(each, bool | np.bool_) for each in both):
         if bool(actual) is not bool(expected):
-            how.fail(path, f"Booleans mismatch: {actual} is not {expected}")
+            comparison.fail(path, f"Booleans mismatch: {actual} is not {expected}")
     elif all(isinstance(each, Number) for each in both):
-        _compare_numbers(_python_number(actual), _python_number(expected), path, how)
-    elif _are_tensors(actual, expected, how):
+        _compare_numbers(_python_number(actual), _python_number(expected), path, comparison)
+    elif _are_tensors(actual, expected, comparison):
         one, other = as_tensor(actual), as_tensor(expected)
-        _compare_attributes(one, other, path, how)
-        _compare_tensors(one, other, path, how)
+        _compare_attributes(one, other, path, comparison)
+        _compare_tensors(one, other, path, comparison)
     else:
-        how.fail(
+        comparison.fail(
             path,
             "No comparison pair was able to handle inputs of type "
             f"{type(actual)} and {type(expected)}.",
@@ -191,33 +191,35 @@ def _python_number(number: Any) -> Any:
     return number.item() if isinstance(number, np.generic) else number
 
 
-def _are_tensors(actual: Any, expected: Any, how: _Comparison) -> bool:
+def _are_tensors(actual: Any, expected: Any, comparison: _Comparison) -> bool:
     """Return whether both are tensors or both arrays, of one type if that is wanted."""
-    if not how.allow_subclasses and type(actual) is not type(expected):
+    if not comparison.allow_subclasses and type(actual) is not type(expected):
         return False
     return any(
         isinstance(actual, kind) and isinstance(expected, kind) for kind in (Tensor, np.ndarray)
     )
 
 
-def _compare_numbers(actual: Any, expected: Any, path: tuple, how: _Comparison) -> None:
-    if how.check_dtype and type(actual) is not type(expected):
-        how.fail(path, f"The (d)types do not match: {type(actual)} != {type(expected)}.")
-    if actual == expected or (how.equal_nan and actual != actual and expected != expected):
+def _compare_numbers(actual: Any, expected: Any, path: tuple, comparison: _Comparison) -> None:
+    if comparison.check_dtype and type(actual) is not type(expected):
+        comparison.fail(path, f"The (d)types do not match: {type(actual)} != {type(expected)}.")
+    if actual == expected or (comparison.equal_nan and actual != actual and expected != expected):
         return
     dtypes = [_NUMBER_DTYPES.get(type(each), dt.int64) for each in (actual, expected)]
-    rtol, atol = how.tolerances(*dtypes)
+    rtol, atol = comparison.tolerances(*dtypes)
     difference = abs(actual - expected)
     if not (math.isfinite(difference) and difference <= atol + rtol * abs(expected)):
-        how.fail(path, _number_mismatch(actual, expected, rtol, atol))
+        comparison.fail(path, _number_mismatch(actual, expected, rtol, atol))
 
 
-def _compare_attributes(actual: Tensor, expected: Tensor, path: tuple, how: _Comparison) -> None:
+def _compare_attributes(
+    actual: Tensor, expected: Tensor, path: tuple, comparison: _Comparison
+) -> None:
     wanted = {
         "shape": True,
-        "stride()": how.check_stride,
-        "device": how.check_device,
-        "dtype": how.check_dtype,
+        "stride()": comparison.check_stride,
+        "device": comparison.check_device,
+        "dtype": comparison.check_dtype,
     }
     for name in [name for name, is_wanted in wanted.items() if is_wanted]:
         values = [
@@ -225,22 +227,24 @@ def _compare_attributes(actual: Tensor, expected: Tensor, path: tuple, how: _Com
             for each in (actual, expected)
         ]
         if values[0] != values[1]:
-            how.fail(
+            comparison.fail(
                 path,
                 f"The values for attribute '{name}' do not match: {values[0]} != {values[1]}.",
             )
 
 
-def _compare_tensors(actual: Tensor, expected: Tensor, path: tuple, how: _Comparison) -> None:
-    rtol, atol = how.tolerances(actual.dtype, expected.dtype)
+def _compare_tensors(
+    actual: Tensor, expected: Tensor, path: tuple, comparison: _Comparison
+) -> None:
+    rtol, atol = comparison.tolerances(actual.dtype, expected.dtype)
     common = promote_types(actual.dtype, expected.dtype)
     one = actual.detach().to(dtype=common)
     other = expected.detach().to(device=actual.device, dtype=common)
-    matches = isclose(one, other, atol, rtol, how.equal_nan)
+    matches = isclose(one, other, atol, rtol, comparison.equal_nan)
     if matches.all():
         return
     if not one.ndim:
-        how.fail(path, _number_mismatch(one.item(), other.item(), rtol, atol))
+        comparison.fail(path, _number_mismatch(one.item(), other.item(), rtol, atol))
     if common.category < Category.FLOAT:
         one, other = one.to(dtype=dt.int64), other.to(dtype=dt.int64)
     difference = where(matches, 0, (one - other).abs())
@@ -252,7 +256,7 @@ def _compare_tensors(actual: Tensor, expected: Tensor, path: tuple, how: _Compar
         index = tuple(each.item() for each in unravel_index(place, numbers.shape))
         text = f"Greatest {kind} difference: {numbers.flatten()[place].item()} at index {index}"
         lines.append(text + _allowed(tolerance, rtol, atol))
-    how.fail(path, _title("Tensor-likes", rtol, atol) + "\n".join(lines))
+    comparison.fail(path, _title("Tensor-likes", rtol, atol) + "\n".join(lines))
 
 
 def _number_mismatch(actual: Any, expected: Any, rtol: float, atol: float) -> str:

@@ -52,7 +52,7 @@ class _Order:
         self._last = last_position(b, count)
         self._dtype = like.ref.dtype
 
-    def meetings(self, step: Formula) -> tuple[Formula, Formula, Formula]:
+    def neighbours(self, step: Formula) -> tuple[Formula, Formula, Formula]:
         """Return 1 for the left and -1 for the right of a pair, whom each meets, and who is alone.
 
         Args:
@@ -60,9 +60,9 @@ class _Order:
         """
         b, place = self._place.b, self._place
         side = 1 - 2 * (place + step).apply("Mod", 2)
-        partner = place + side
-        alone = (partner < 0) | (partner > self._last)
-        return Formula(b, b.cast(side.ref, self._dtype)), alone.where(place, partner), alone
+        neighbour = place + side
+        alone = (neighbour < 0) | (neighbour > self._last)
+        return Formula(b, b.cast(side.ref, self._dtype)), alone.where(place, neighbour), alone
 
 
 def _rotated(x: Formula, rows: Dim, order: _Order, step: Formula) -> tuple[Formula, Formula]:
@@ -71,11 +71,11 @@ def _rotated(x: Formula, rows: Dim, order: _Order, step: Formula) -> tuple[Formu
     Hestenes (1958). Only the first `rows` rows count; the others follow. The second result is the
     largest cosine of an angle between two that met.
     """
-    side, partner, alone = order.meetings(step)
-    other = x.at(partner, -1)
+    side, neighbour, alone = order.neighbours(step)
+    other = x.at(neighbour, -1)
     p, q = x.part(0, rows, -2), other.part(0, rows, -2)
     product, square = ((p * each).reduced("ReduceSum", -2) for each in (q, p))
-    square_other = square.at(partner, -1)
+    square_other = square.at(neighbour, -1)
     # Columns that are nothing but rounding errors of the others are let alone.
     tiny = (1e-3 * float(np.finfo(x.ref.dtype).eps)) ** 2
     still = alone | product.equals(0) | (square < tiny) | (square_other < tiny)

@@ -178,11 +178,11 @@ def _waves(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Ref:
     z = ComplexFormula.of(b, call.operands[0], flags[0])
     turned = call.primitive.endswith("h")
     x, y = (-z.im, z.re) if turned else (z.re, z.im)
-    grows, falls = y.exp() * 0.5, (-y).exp() * 0.5
-    even, odd = grows + falls, grows - falls
+    half, half_inverse = y.exp() * 0.5, (-y).exp() * 0.5
+    cosh, sinh = half + half_inverse, half - half_inverse
     if call.primitive.startswith("cos"):
-        return ComplexFormula(x.apply("Cos") * even, -(x.apply("Sin") * odd)).pairs
-    re, im = x.apply("Sin") * even, x.apply("Cos") * odd
+        return ComplexFormula(x.apply("Cos") * cosh, -(x.apply("Sin") * sinh)).pairs
+    re, im = x.apply("Sin") * cosh, x.apply("Cos") * sinh
     return (ComplexFormula(im, -re) if turned else ComplexFormula(re, im)).pairs
 
 

@@ -95,8 +95,8 @@ def _schur(a: ComplexFormula, bound: Formula) -> tuple[ComplexFormula, ComplexFo
         t, q = ComplexFormula(*both[:2]), ComplexFormula(*both[2:])
         turn = _rotation(t - ComplexFormula(unit, unit * 0) * _shift(t, end, steps), end)
         t, q = turn.adjoint @ t @ turn, q @ turn
-        remains = _left_of_end(t, end) > bound
-        end, steps = remains.where(end, end - 1), remains.where(steps + 1, 0)
+        active = _left_of_end(t, end) > bound
+        end, steps = active.where(end, end - 1), active.where(steps + 1, 0)
         return [each.ref for each in (t.re, t.im, q.re, q.im, end, steps)]
 
     def unfinished(values: Sequence[Ref]) -> Ref:
@@ -119,7 +119,7 @@ def _left_of_end(t: ComplexFormula, end: Formula) -> Formula:
 def _shift(t: ComplexFormula, end: Formula, steps: Formula) -> ComplexFormula:
     """Wilkinson's: of the two eigenvalues of the four elements at the end the nearer to the last.
 
-    After `_PATIENCE` steps without success it is another number.
+    Every `_PATIENCE` steps without success it is an exceptional one, some other number.
     """
     b, size = end.b, t.re.shape[-1]
     row, column = row_numbers(b, size), positions(b, size)
@@ -137,10 +137,10 @@ def _shift(t: ComplexFormula, end: Formula, steps: Formula) -> ComplexFormula:
     total = half + root.replaced(opposite, -root)
     nothing = total.square.equals(0)
     shift = last - product / ComplexFormula(nothing.where(1, total.re), total.im)
-    stuck = (steps + 1).apply("Mod", _PATIENCE).equals(0)
+    exceptional = (steps + 1).apply("Mod", _PATIENCE).equals(0)
     length = _left_of_end(t, end)
     other = last + ComplexFormula(length * 0.75, length * 0.4375)
-    return shift.replaced(stuck, other)
+    return shift.replaced(exceptional, other)
 
 
 def _rotation(a: ComplexFormula, end: Formula) -> ComplexFormula:
