@@ -17,7 +17,7 @@ from typing import Any
 from make_facades import facade_path, natural_order
 from stub_annotations import Annotations, parameter_list
 
-import oneflow
+import oneflow.nn  # registers its functions
 from oneflow.functional.registry import FUNCTIONS
 
 HEADER = (

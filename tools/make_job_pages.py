@@ -17,6 +17,7 @@ from typing import Any
 from generated_files import write_or_check
 
 import oneflow as flow
+import oneflow.nn  # registers its functions
 from oneflow.compatible import single_client
 from oneflow.functional.registry import FUNCTIONS
 from oneflow.legacy import config, function_config

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from numpy import newaxis as newaxis
 
-from oneflow import nn as nn, random as random, sbp as sbp
+from oneflow import random as random, sbp as sbp
 from oneflow.base import import_paths as _import_paths  # finds modules by upstream's paths
 from oneflow.base.device import (
     Device as device,
@@ -83,6 +83,7 @@ from oneflow.functional import (
     operators as _operators,  # gives Tensor its operators
     return_types as return_types,
 )
+from oneflow.functional.creation import init as _init  # gives Tensor its methods
 from oneflow.functional.creation.constructors import (
     BFloat16Tensor as BFloat16Tensor,
     BoolTensor as BoolTensor,
@@ -180,6 +181,7 @@ if TYPE_CHECKING:
         math as math,
         mock_torch as mock_torch,
         multiprocessing as multiprocessing,
+        nn as nn,
         one_embedding as one_embedding,
         onnx as onnx,
         optim as optim,
@@ -298,7 +300,7 @@ if TYPE_CHECKING:
     from oneflow.module.scripting import compile as compile
     from oneflow.nn.utils.transforms import vmap as vmap
 
-# Most programs do without these.
+# Many programs do without these.
 __lazy_modules__ = (
     "_C",
     "amp",
@@ -327,6 +329,7 @@ __lazy_modules__ = (
     "multiprocessing",
     "layers",
     "math",
+    "nn",
     "one_embedding",
     "onnx",
     "optim",
@@ -1209,9 +1212,9 @@ __all__ = [
     "msort", "mul", "multi_count_not_finite", "multinomial", "multiply", "mv", "mvlgamma", "nan",
     "nan_to_num", "nan_to_num_", "nanmean", "nanmedian", "nanquantile", "nansum", "narrow",
     "narrow_copy", "ne", "neg", "neg_", "negative", "negative_", "new_empty", "new_full",
-    "new_ones", "new_zeros", "newaxis", "nextafter", "nms", "nn", "no_grad", "nonzero", "norm",
-    "normal", "not_equal", "numel", "one_hot", "ones", "ones_like", "orgqr", "ormqr", "outer",
-    "pad", "pad_grad", "pairwise_distance", "pca_lowrank", "pdist", "permute", "permute_copy", "pi",
+    "new_ones", "new_zeros", "newaxis", "nextafter", "nms", "no_grad", "nonzero", "norm", "normal",
+    "not_equal", "numel", "one_hot", "ones", "ones_like", "orgqr", "ormqr", "outer", "pad",
+    "pad_grad", "pairwise_distance", "pca_lowrank", "pdist", "permute", "permute_copy", "pi",
     "pinverse", "pixel_shuffle", "pixel_unshuffle", "placement", "poisson", "poisson_nll_loss",
     "polar", "polygamma", "positive", "pow", "prelu", "preserve_format", "prod", "promote_types",
     "put", "qr", "quantile", "quick_gelu", "rad2deg", "rad2deg_", "rand", "rand_like", "randint",

@@ -1,10 +1,12 @@
-"""Modules' classes and functions in files: their names. No code is stored, and none is imported.
+"""Modules' classes and functions in files: their names. No code is stored.
 
-A file that names a class can only be loaded where the program has imported it already.
+A file that names a class can only be loaded where the program has imported it already, but for
+layers: only `oneflow.nn` is imported for a file.
 """
 
 from __future__ import annotations
 
+import importlib
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -47,6 +49,7 @@ def class_named(module: str, qualified: str) -> type[Module]:
 
 
 def _found(module: str, qualified: str) -> Any:
+    _import_layers(module.removeprefix("oneflow."))
     found: Any = sys.modules.get(module)
     for part in qualified.split("."):
         found = vars(found).get(part) if found is not None and hasattr(found, "__dict__") else None
@@ -87,6 +90,13 @@ def function_named(name: str) -> Callable:
     Raises:
         ValueError: there is none.
     """
+    _import_layers(name)
     if name not in FUNCTIONS:
         raise ValueError(f"there is no function oneflow.{name}")
     return FUNCTIONS[name]
+
+
+def _import_layers(path: str) -> None:
+    """Import `oneflow.nn` if `path` is in it: this program may have named no layer yet."""
+    if path.startswith("nn."):
+        importlib.import_module("oneflow.nn")

@@ -27,13 +27,13 @@ from oneflow.tuning.linux import FREE_LISTS
 # arrays on several devices. Others, such as calls of Python functions, get an address from a file.
 _LAPACK = "geev|geqrf|gesdd|getrf|heevd|orgqr|potrf|syevd|trsm|ungqr"
 _CUSOLVER = "geqrf|gesvd|gesvdj|getrf|orgqr|potrf|syevd"
-_CALLED = re.compile(
+_CALLED = (
     rf"lapack_[sdcz]({_LAPACK})_ffi|cusolver_({_CUSOLVER})_ffi|cu_lu_pivots_to_permutation"
     "|Eigh|LuDecomposition|ProductOfElementaryHouseholderReflectors|Qr"
     "|Sharding|SPMDFullToShardShape|SPMDShardToFullShape"
 )
 # Operations by which a program talks to anybody else.
-_OUTSIDE = re.compile(r"\bstablehlo\.(infeed|outfeed|send|recv)\b")
+_OUTSIDE = r"\bstablehlo\.(infeed|outfeed|send|recv)\b"
 
 
 def _check_calls(text: str) -> None:
@@ -43,8 +43,8 @@ def _check_calls(text: str) -> None:
         RuntimeError: it does; names it.
     """
     # However a call is printed: what does not look like a known one is refused.
-    called = re.findall(r'custom_call\b"?\s*@?"?([^\s("]*)', text) + _OUTSIDE.findall(text)
-    unknown = [name for name in called if not _CALLED.fullmatch(name)]
+    called = re.findall(r'custom_call\b"?\s*@?"?([^\s("]*)', text) + re.findall(_OUTSIDE, text)
+    unknown = [name for name in called if not re.fullmatch(_CALLED, name)]
     if unknown:
         raise RuntimeError(
             f"a program calls `{unknown[0]}`, which is none of the native functions that saved "

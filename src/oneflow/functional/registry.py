@@ -36,6 +36,8 @@ _KEYWORD_ALIASES: tuple[tuple[str, ...], ...] = (
     ("min", "a_min"),
     ("max", "a_max"),
 )
+# The spellings of an argument by each of them.
+_SPELLINGS = {name: spellings for spellings in _KEYWORD_ALIASES for name in spellings}
 
 
 def function(
@@ -125,13 +127,17 @@ def inplace_form(public: Callable, *paths: str) -> Callable:
 
 def _rename_map(parameter_names: Sequence[str], extra: Mapping[str, str]) -> dict[str, str]:
     """The declared name of each other spelling that a function takes."""
+    declared: dict[tuple[str, ...], str | None] = {}
+    for name in parameter_names:
+        if spellings := _SPELLINGS.get(name):
+            # Two spellings of one argument are two arguments of this function.
+            declared[spellings] = None if spellings in declared else name
     rename = dict(extra)
-    for keyword_aliases in _KEYWORD_ALIASES:
-        chosen = [name for name in keyword_aliases if name in parameter_names]
-        if len(chosen) == 1:
-            rename.update({other: chosen[0] for other in keyword_aliases if other != chosen[0]})
-    for name in rename.keys() & set(parameter_names):
-        del rename[name]
+    for spellings, name in declared.items():
+        if name is not None:
+            rename |= dict.fromkeys(spellings, name)
+    for name in parameter_names:
+        rename.pop(name, None)
     return rename
 
 

@@ -8,15 +8,17 @@ from collections import defaultdict
 from collections.abc import Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from oneflow.base.dtype import DType
 from oneflow.base.placement import Placement
 from oneflow.base.sbp import NdSbp
-from oneflow.legacy.initializers import Initializer
-from oneflow.legacy.regularizers import Regularizer
 from oneflow.program.value import Value
 from oneflow.tensor.tensor import Tensor
+
+if TYPE_CHECKING:  # every program imports this module, few need those
+    from oneflow.legacy.initializers import Initializer
+    from oneflow.legacy.regularizers import Regularizer
 
 
 @dataclass(frozen=True)

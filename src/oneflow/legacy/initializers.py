@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from oneflow.base.dtype import DType
-from oneflow.nn import init
+from oneflow.functional.creation import init
 from oneflow.tensor.tensor import Tensor
 
 Initializer = Callable[[Tensor], Tensor]

@@ -9,8 +9,8 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from oneflow.passes.auto_sharding import ShardingSearch, assign_shardings
 from oneflow.passes.channels_last import move_channels_last
 from oneflow.passes.checked_updates import check_updates
 from oneflow.passes.dead_code import eliminate_dead_code
@@ -20,6 +20,9 @@ from oneflow.passes.partition import Phase
 from oneflow.passes.regather import regather
 from oneflow.passes.sparse_updates import make_updates_sparse
 from oneflow.program.ir import Program
+
+if TYPE_CHECKING:
+    from oneflow.passes.auto_sharding import ShardingSearch
 
 # Sees every pass that runs: its name, the program before it, the program after it.
 PassObserver = Callable[[str, Program, Program], None]
@@ -83,6 +86,8 @@ class Pass:
 
 
 def _assign_shardings(program: Program, context: PassContext) -> Program:
+    from oneflow.passes.auto_sharding import assign_shardings  # noqa: PLC0415 - few programs need it
+
     assert context.auto_sharding is not None
     return assign_shardings(program, context.auto_sharding)
 

@@ -20,7 +20,7 @@ from typing import Any
 
 from oneflow.base.hook import Hook
 from oneflow.base.parameters import parameters_of
-from oneflow.primitives.traits import Traits, ViewRule
+from oneflow.primitives.traits import NO_TRAITS, Traits, ViewRule
 
 PRIMITIVES: dict[str, Primitive] = {}
 
@@ -108,8 +108,10 @@ class Primitive:
         self.axes = axes
         self.linear = linear
         self.elementwise = elementwise
-        self.traits = Traits(**traits)
-        self.traits.check(name, self.operands, self.attributes)
+        self.traits = NO_TRAITS
+        if traits:
+            self.traits = Traits(**traits)
+            self.traits.check(name, self.operands, self.attributes)
         self.vjp_of = vjp_of
         self.lowerings: dict[str, Callable] = {}
         self._vjp: Primitive | None = None

@@ -206,3 +206,7 @@ class Traits:
         if self.kind is Kind.BOXING:
             return (*shard, "source", "target")
         return (*shard, "target") if self.kind is Kind.TRANSFER else shard
+
+
+# Those of most primitives.
+NO_TRAITS = Traits()
