@@ -10,6 +10,7 @@ from oneflow.primitives.operation import Operation
 from oneflow.primitives.operators.optimizer import pack_numbers
 from oneflow.runtime.eager import current
 from tests.optim.table import COMPOSED_ROWS, OWN_ROWS, ROWS
+from tests.oracle import eager_mode
 
 TARGET = np.array([[1.0, -2.0, 3.0], [-0.5, 0.25, 2.0]], np.float32)
 START = np.array([[0.3, 0.2, -0.1], [0.7, -0.9, 0.4]], np.float32)
@@ -63,6 +64,24 @@ def test_equals_torch_for_twenty_steps(row):
         np.testing.assert_allclose(
             one.numpy(), other.detach().numpy(), rtol=row.tolerance, atol=row.tolerance * 1e-5
         )
+
+
+@pytest.mark.parametrize("mode", ["cold", "compiled"])
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.label)
+def test_infinite_parameters_become_what_they_become_in_torch(row, mode):
+    numbers = np.array([[1.0, np.inf], [-np.inf, np.nan]])
+    mine = flow.tensor(numbers, requires_grad=True)
+    theirs = torch.tensor(numbers, requires_grad=True)
+    optimizers = row.make([mine]), row.make_torch([theirs])
+    for _ in range(2):
+        mine.grad, theirs.grad = flow.full_like(mine, 0.5), torch.full_like(theirs, 0.5)
+        if row.name == "SparseAdam":
+            theirs.grad = theirs.grad.to_sparse()
+        with eager_mode(mode):
+            optimizers[0].step()
+            got = mine.detach().numpy()
+        optimizers[1].step()
+    np.testing.assert_allclose(got, theirs.detach().numpy(), rtol=row.tolerance)
 
 
 @torch_rows

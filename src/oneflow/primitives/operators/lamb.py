@@ -13,6 +13,7 @@ from oneflow.primitives.operators.optimizer import (
     computed_in,
     moments_of,
     update_rule,
+    with_decay,
 )
 from oneflow.primitives.registry import primitive
 from oneflow.primitives.sharding.axes import Axes
@@ -35,7 +36,7 @@ class LAMBNumbers(NamedTuple):
 
 def _direction_of(p, g, states, n):
     """Adam's direction and the new states."""
-    g = g + n.penalty * p
+    g = with_decay(g, p, n.penalty)
     first, second = moments_of(g, states, n)
     largest = [jnp.maximum(states[2], second)] if len(states) == 3 else []
     root = jnp.sqrt(largest[0] if largest else second) / n.root_correction + n.eps

@@ -188,6 +188,14 @@ def closed(new: Any, old: Any) -> Any:
     return new.astype(old.dtype)
 
 
+def with_decay(g, p, decay):
+    """The gradient with that of an L2 penalty.
+
+    Without a penalty the parameter is not read: zero times an infinite one is NaN.
+    """
+    return jnp.where(decay == 0, g, g + decay * p)
+
+
 class SGDNumbers(NamedTuple):
     """`fresh` weighs the new gradient in the momentum buffer; `sign` is -1 to maximize."""
 
@@ -201,7 +209,7 @@ class SGDNumbers(NamedTuple):
 @update_rule("sgd_update", SGDNumbers)
 def sgd_update(p, g, states, n, *, nesterov: bool = False):
     """Gradient descent; with a state it keeps momentum."""
-    g = n.sign * g + n.decay * p
+    g = with_decay(n.sign * g, p, n.decay)
     if not states:
         return (p - n.lr * g,)
     buffer = n.momentum * states[0] + n.fresh * g
@@ -235,7 +243,7 @@ class AdamNumbers(NamedTuple):
 @update_rule("adam_update", AdamNumbers)
 def adam_update(p, g, states, n):
     """Adam and AdamW; a third state keeps the largest second moment (AMSGrad)."""
-    g = n.sign * g + n.decay * p
+    g = with_decay(n.sign * g, p, n.decay)
     first, second = moments_of(g, states, n)
     largest = [jnp.maximum(states[2], second)] if len(states) == 3 else []
     root = jnp.sqrt(largest[0] if largest else second) / n.root_correction + n.eps
@@ -283,7 +291,7 @@ class AdamaxNumbers(NamedTuple):
 @update_rule("adamax_update", AdamaxNumbers)
 def adamax_update(p, g, states, n):
     """Adam with the infinity norm."""
-    g = n.sign * g + n.decay * p
+    g = with_decay(n.sign * g, p, n.decay)
     first = states[0] + n.fresh1 * (g - states[0])
     largest = jnp.maximum(n.beta2 * states[1], jnp.abs(g) + n.eps)
     return p - n.step_size * first / largest, first, largest
@@ -307,7 +315,7 @@ class NAdamNumbers(NamedTuple):
 @update_rule("nadam_update", NAdamNumbers)
 def nadam_update(p, g, states, n):
     """Adam with Nesterov momentum."""
-    g = n.sign * g + n.decay * p
+    g = with_decay(n.sign * g, p, n.decay)
     first, second = moments_of(g, states, n)
     root = jnp.sqrt(second / n.correction2) + n.eps
     direction = n.from_gradient * g + n.from_moment * first
@@ -332,7 +340,7 @@ class RAdamNumbers(NamedTuple):
 @update_rule("radam_update", RAdamNumbers)
 def radam_update(p, g, states, n):
     """Adam with a rectified step size."""
-    g = n.sign * g + n.decay * p
+    g = with_decay(n.sign * g, p, n.decay)
     first, second = moments_of(g, states, n)
     adaptive = n.rect * n.root_correction / (jnp.sqrt(second) + n.eps)
     scale = jnp.where(n.rect > 0, adaptive, 1)
@@ -351,7 +359,7 @@ class AdagradNumbers(NamedTuple):
 @update_rule("adagrad_update", AdagradNumbers)
 def adagrad_update(p, g, states, n):
     """Steps divided by the root of the sum of all squared gradients."""
-    g = n.sign * g + n.decay * p
+    g = with_decay(n.sign * g, p, n.decay)
     total = states[0] + g * g
     return p - n.lr * g / (jnp.sqrt(total) + n.eps), total
 
@@ -370,7 +378,7 @@ class AdadeltaNumbers(NamedTuple):
 @update_rule("adadelta_update", AdadeltaNumbers)
 def adadelta_update(p, g, states, n):
     """Steps scaled by the running size of past steps over that of past gradients."""
-    g = n.sign * g + n.decay * p
+    g = with_decay(n.sign * g, p, n.decay)
     square = n.rho * states[0] + n.fresh * g * g
     delta = jnp.sqrt(states[1] + n.eps) / jnp.sqrt(square + n.eps) * g
     return p - n.lr * delta, square, n.rho * states[1] + n.fresh * delta * delta
@@ -391,7 +399,7 @@ class RMSpropNumbers(NamedTuple):
 @update_rule("rmsprop_update", RMSpropNumbers)
 def rmsprop_update(p, g, states, n, *, centered: bool, momentum: bool, eps_in_root: bool):
     """Steps divided by a running root mean square. States: square, [momentum], [mean]."""
-    g = n.sign * g + n.decay * p
+    g = with_decay(n.sign * g, p, n.decay)
     square = n.alpha * states[0] + n.fresh * g * g
     means = [states[-1] + n.fresh * (g - states[-1])] if centered else []
     variance = square - means[0] * means[0] if centered else square
@@ -437,7 +445,7 @@ class ASGDNumbers(NamedTuple):
 @update_rule("asgd_update", ASGDNumbers)
 def asgd_update(p, g, states, n):
     """Gradient descent with smaller and smaller steps; the state is the average."""
-    new = p * n.keep - n.eta * (n.sign * g + n.decay * p)
+    new = p * n.keep - n.eta * with_decay(n.sign * g, p, n.decay)
     return new, jnp.where(n.mu == 1, new, states[0] + n.mu * (new - states[0]))
 
 
