@@ -14,17 +14,26 @@ from onnx import helper
 from onnx.backend.base import Backend, BackendRep, Device, DeviceType, namedtupledict
 
 import oneflow as flow
+from oneflow import nn
 from oneflow_onnx.x2oneflow.module import ImportedModule
 from oneflow_onnx.x2oneflow.onnx2flow import from_onnx
 from oneflow_onnx.x2oneflow.values import Value, as_host, as_tensor, fits_tensor
 
 
 class PreparedModel(BackendRep):
-    """An imported model that takes and returns NumPy arrays."""
+    """An imported model that takes and returns NumPy arrays.
 
-    def __init__(self, module: ImportedModule, device: flow.device) -> None:
+    Args:
+        module: the model.
+        device: where it runs.
+        compiled: record it as a graph. What cannot be recorded, since it reads values or takes
+            something else than tensors, runs operator by operator all the same.
+    """
+
+    def __init__(self, module: ImportedModule, device: flow.device, compiled: bool = False) -> None:
         self.module = module.to(device)
         self._device = device
+        self._graph = _Network(self.module) if compiled else None
 
     def run(self, inputs: Any, **kwargs: Any) -> tuple[Any, ...]:
         """Return the outputs for `inputs`, a sequence in the model's order, or a mapping."""
@@ -36,8 +45,18 @@ class PreparedModel(BackendRep):
         for name in self.module.input_names:
             values.setdefault(name, None)
         with flow.no_grad():
-            outputs = [as_host(value) for value in self.module.run(values)]
+            outputs = [as_host(value) for value in self._outputs(values)]
         return namedtupledict("Outputs", self.module.output_names)(*outputs)
+
+    def _outputs(self, values: dict[str, Value]) -> list[Value]:
+        tensors = [values[name] for name in self.module.input_names]
+        if self._graph is not None and all(isinstance(each, flow.Tensor) for each in tensors):
+            try:
+                return list(self._graph(*tensors))
+            except (RuntimeError, TypeError):
+                # Eager mode computes it, or says what is wrong with the inputs.
+                self._graph = None
+        return self.module.run(values)
 
     def _taken(self, value: Any) -> Value:
         if isinstance(value, list):
@@ -48,13 +67,31 @@ class PreparedModel(BackendRep):
         return as_tensor(array).to(self._device)
 
 
+class _Network(nn.Graph):
+    """A module as a graph; it returns its outputs as a tuple."""
+
+    def __init__(self, module: ImportedModule) -> None:
+        super().__init__()
+        self.module = module
+
+    def build(self, *tensors: flow.Tensor) -> tuple[Any, ...]:
+        """Compute the outputs."""
+        outputs = self.module(*tensors)
+        return outputs if isinstance(outputs, tuple) else (outputs,)
+
+
 class OneflowBackend(Backend):
     """OneFlow as a backend of ONNX."""
 
     @classmethod
     def prepare(cls, model: onnx.ModelProto, device: str = "CPU", **kwargs: Any) -> PreparedModel:
-        """Import `model`, and return what runs it on `device`, ``"CPU"`` or ``"CUDA"``."""
-        return PreparedModel(from_onnx(model), _device(device))
+        """Import `model`, and return what runs it on `device`, ``"CPU"`` or ``"CUDA"``.
+
+        A network, which has initializers, is compiled as a graph; single operators are not, since
+        that would take longer than they do.
+        """
+        compiled = len(model.graph.initializer) > 0
+        return PreparedModel(from_onnx(model), _device(device), compiled)
 
     @classmethod
     def run_model(

@@ -1,4 +1,4 @@
-"""ONNX's own test cases, of every operator on our backend and of nine networks as graphs."""
+"""ONNX's own test cases, of every operator on our backend and of nine networks."""
 
 from __future__ import annotations
 
@@ -14,10 +14,8 @@ import pytest
 from onnx import OptionalProto, SequenceProto, TensorProto, numpy_helper
 from onnx.backend.test.runner import Runner
 
-import oneflow as flow
 from oneflow_onnx import backend
-from oneflow_onnx.x2oneflow.onnx2flow import from_onnx
-from tests.onnx.runtime import Wrapped
+from tests.onnx.models import parsed
 
 SHARDS = 24
 
@@ -106,13 +104,41 @@ def test_expected_failures_are_cases():
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in LIGHT.glob("*.onnx")))
 def test_networks(name, sample):
-    """As graphs: what BLAS rounds differently from class to class decides one of them."""
+    """Compiled: in eager mode, what BLAS rounds differently from class to class decides one."""
     sample.take(name, one_in=9)
     model = onnx.load(LIGHT / f"{name}.onnx")
     weights = {each.name for each in model.graph.initializer}
     (given,) = [each for each in model.graph.input if each.name not in weights]
     shape = [dim.dim_value for dim in given.type.tensor_type.shape.dim]
     x = np.linspace(0, 1, np.prod(shape), endpoint=False, dtype=np.float32).reshape(shape)
-    output = Wrapped(from_onnx(model))(flow.tensor(x)).numpy()
+    (output,) = backend.run_model(model, [x])
     wanted = onnx.load_tensor(LIGHT / f"{name}_output_0.pb")
     np.testing.assert_allclose(output, numpy_helper.to_array(wanted), rtol=2e-3, atol=1e-7)
+
+
+def test_networks_are_compiled_once(monkeypatch):
+    """Bodies that Python runs are counted: at every call in eager mode, once for a graph."""
+    model = parsed("g (float[n] x) => (float[n] y) <float[1] w = {2}> { y = Mul(x, w) }")
+    prepared = backend.prepare(model)
+    calls, run = [], prepared.module.run
+    monkeypatch.setattr(prepared.module, "run", lambda values: calls.append(1) or run(values))
+    for scale in (1, 2, 3):
+        (y,) = prepared.run([np.ones(4, np.float32) * scale])
+        np.testing.assert_array_equal(y, np.full(4, 2 * scale))
+    assert len(calls) == 1
+
+
+def test_networks_that_read_values_run_eagerly():
+    text = """g (float[n] x) => (float[m, k] y) <float[1] w = {2}> {
+        z = Mul(x, w)
+        p = NonZero(z)
+        y = Cast <to = 1> (p)
+    }"""
+    (y,) = backend.run_model(parsed(text), [np.asarray([0, 1, 0, 3], np.float32)])
+    np.testing.assert_array_equal(y, [[1, 3]])
+
+
+def test_wrong_inputs_of_networks_are_refused():
+    model = parsed("g (float[2] x) => (float[2] y) <float[1] w = {2}> { y = Mul(x, w) }")
+    with pytest.raises(ValueError, match="`x` must have the shape"):
+        backend.run_model(model, [np.ones(3, np.float32)])
