@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 
 import pytest
 
 import oneflow as flow
 from tests.distributed import spawned
+from tests.distributed.launching import free_port
 
 tools = flow.multiprocessing
 
@@ -46,3 +48,19 @@ def test_names_of_strategies():
     assert before in tools.get_all_sharing_strategies()
     with pytest.raises(AssertionError, match="copies"):
         tools.set_sharing_strategy("copies")
+
+
+@pytest.mark.multiprocess
+@pytest.mark.xdist_group("processes")
+def test_processes_become_ranks_of_a_job(tmp_path):
+    tools.spawn(spawned.train_as_rank, (2, free_port(), str(tmp_path)), nprocs=2)
+    first, second = (json.loads((tmp_path / name).read_text()) for name in "01")
+    assert first == second
+    (weight, seed), (other_weight, other_seed) = first
+    assert weight == other_weight
+    assert (seed, other_seed) == (0, 1)  # as the program has seeded them
+
+
+def test_a_process_with_tensors_cannot_become_a_rank():
+    with pytest.raises(tools.ProcessRaisedException, match="before the first tensor"):
+        tools.spawn(spawned.join_after_a_tensor, (free_port(),), nprocs=1)

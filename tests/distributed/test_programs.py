@@ -21,6 +21,7 @@ pytestmark = [pytest.mark.multiprocess, pytest.mark.xdist_group("processes")]
 PROGRAMS = {
     2: (
         "collectives.py",
+        "process_groups.py",
         "conversions.py",
         "reading.py",
         "data_parallel.py",
@@ -35,7 +36,7 @@ PROGRAMS = {
         "tutorials/pipeline_of_graph_modules.py",
         "tutorials/zero.py",
     ),
-    3: ("collectives.py", "different_graphs.py", "pipeline.py"),
+    3: ("collectives.py", "process_groups.py", "different_graphs.py", "pipeline.py"),
     4: (
         "conversions.py",
         "tutorials/launcher.py",

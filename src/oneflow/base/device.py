@@ -204,9 +204,14 @@ def set_cpu_devices(count: int) -> None:
         jax.config.update("jax_num_cpu_devices", count)
 
 
+def are_devices_in_use() -> bool:
+    """Return whether this process has looked for devices, whose number is fixed since."""
+    return platform_devices.cache_info().currsize > 0
+
+
 def set_min_cpu_devices(count: int) -> None:
     """Give this process at least `count` CPU devices, unless one of them has been used."""
-    if platform_devices.cache_info().currsize == 0:
+    if not are_devices_in_use():
         set_cpu_devices(max(count, jax.config.values["jax_num_cpu_devices"]))
 
 

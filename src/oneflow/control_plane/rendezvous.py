@@ -28,6 +28,7 @@ from oneflow.control_plane.channel import free_port
 from oneflow.control_plane.collective_launch import set_agent, suppress_gloo_output
 from oneflow.control_plane.coordinator import Coordinator
 from oneflow.control_plane.job import Job
+from oneflow.control_plane.key_value_store import service_state
 from oneflow.control_plane.membership import read_count, read_int
 
 # XLA on CPUs gives up on another process after half an hour, even if that works, and JAX on one
@@ -111,8 +112,7 @@ def _retain_service_state() -> None:
     possible.
     """
     with contextlib.suppress(AttributeError, KeyError):
-        state = jax.distributed.shutdown.__globals__["global_state"]
-        ctypes.pythonapi.Py_IncRef(ctypes.py_object(state))
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(service_state()))
 
 
 def _bind_address(host: str) -> str:

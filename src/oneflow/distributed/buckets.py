@@ -8,7 +8,7 @@ from typing import Any
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType
 from oneflow.differentiation.grad_mode import no_grad
-from oneflow.distributed.process_group import run_on_values
+from oneflow.distributed.device_group import run_on_values
 from oneflow.primitives.operators.bucket import pack_bucket, unpack_bucket
 from oneflow.program.value import Value
 from oneflow.tensor.tensor import Tensor
@@ -35,9 +35,10 @@ def run_on_buckets(
     function: Callable[..., Any],
     buckets: Sequence[Sequence[Tensor]],
     values_of: Callable[[Sequence[Tensor]], list[Value]],
+    ranks: tuple[int, ...] | None = None,
     **attributes: Any,
 ) -> list[tuple[Tensor, Value]]:
-    """Run a collective operation of all ranks on values of tensors, packed into vectors.
+    """Run a collective operation of some ranks on values of tensors, packed into vectors.
 
     Args:
         function: one of `spmd_collectives` that returns as many vectors as it takes.
@@ -45,6 +46,7 @@ def run_on_buckets(
         values_of: returns the values that are sent for the tensors of a bucket. It is called for
             all buckets before anything is computed, and a value without other references is never
             stored.
+        ranks: the ranks, by default all.
         attributes: further arguments of `function`.
 
     Returns:
@@ -55,7 +57,7 @@ def run_on_buckets(
         return pairs
     with no_grad():
         vectors = [pack_bucket(*values_of(bucket)) for bucket in buckets]
-        results = run_on_values(function, vectors, **attributes)
+        results = run_on_values(function, vectors, ranks, **attributes)
         for bucket, vector in zip(buckets, results, strict=True):
             shapes = tuple([tuple(tensor.shape) for tensor in bucket])
             pairs += zip(bucket, unpack_bucket(vector, shapes=shapes), strict=True)

@@ -1,7 +1,8 @@
-"""Collective operations on local tensors: `oneflow.comm`.
+"""Collective operations on local tensors: `oneflow.comm` and `oneflow.distributed`.
 
-All processes must call each function, with tensors of the same shapes and dtypes. Results are
-written in place and nothing is recorded for the backward pass.
+All processes of a group must call each function, with tensors of the same shapes and dtypes.
+Results are written in place and nothing is recorded for the backward pass. With ``async_op=True``
+a function returns a handle to wait for; reading a result waits as well.
 """
 
 from __future__ import annotations
@@ -16,15 +17,34 @@ from oneflow.base.spec import TensorSpec
 from oneflow.differentiation.grad_mode import no_grad
 from oneflow.distributed import spmd_collectives as spmd
 from oneflow.distributed.buckets import make_buckets, run_on_buckets, values_of
-from oneflow.distributed.process_group import run_collective, run_on_values, world_group
+from oneflow.distributed.device_group import run_on_values
+from oneflow.distributed.groups import ProcessGroup, group_index, group_ranks, is_outside
+from oneflow.distributed.reduce_op import ReduceOp
+from oneflow.distributed.work import Work, work_of
 from oneflow.program.value import Value
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import value_from_numpy
 from oneflow.tensor.views import unwrap, write
 
+_SUM = ReduceOp.SUM
 
-def all_reduce(tensor: Tensor) -> None:
+
+def all_reduce(
+    tensor: Tensor,
+    op: ReduceOp = _SUM,
+    group: ProcessGroup | None = None,
+    async_op: bool = False,
+) -> Work | None:
     """Sum the tensors of all processes; each gets the sum in `tensor`.
+
+    Args:
+        tensor: is written.
+        op: another reduction than the sum.
+        group: the processes that call this, by default all.
+        async_op: return a handle to wait for.
+
+    Raises:
+        RuntimeError: there is no such reduction of the tensor's dtype.
 
     Example:
         >>> import oneflow as flow
@@ -33,29 +53,51 @@ def all_reduce(tensor: Tensor) -> None:
         >>> (x / flow.env.get_world_size()).tolist()
         [1.0, 2.0]
     """
-    (result,) = _run(spmd.all_reduce, [tensor])
-    _write(tensor, result)
+    if is_outside(group):
+        return None
+    return _run_into([tensor], spmd.all_reduce, [tensor], group, async_op, **_reduction(op, tensor))
 
 
-def reduce(tensor: Tensor, dst: int) -> None:
+def reduce(
+    tensor: Tensor,
+    dst: int,
+    op: ReduceOp = _SUM,
+    group: ProcessGroup | None = None,
+    async_op: bool = False,
+) -> Work | None:
     """Sum the tensors of all processes; process `dst` gets the sum in `tensor`.
+
+    Args:
+        tensor: is written by process `dst`.
+        dst: its rank in the job.
+        op: another reduction than the sum.
+        group: the processes that call this, by default all.
+        async_op: return a handle to wait for.
 
     Example:
         >>> import oneflow as flow
         >>> flow.comm.reduce(flow.ones(2), dst=0)
     """
-    _check_rank("dst", dst)
-    (result,) = _run(spmd.all_reduce, [tensor])
-    if cluster.rank() == dst:
-        _write(tensor, result)
+    if is_outside(group):
+        return None
+    group_index("dst", dst, group_ranks(group))
+    targets = [tensor] if cluster.rank() == dst else []
+    return _run_into(targets, spmd.all_reduce, [tensor], group, async_op, **_reduction(op, tensor))
 
 
-def all_gather(tensor_list: Sequence[Tensor], tensor: Tensor) -> None:
+def all_gather(
+    tensor_list: Sequence[Tensor],
+    tensor: Tensor,
+    group: ProcessGroup | None = None,
+    async_op: bool = False,
+) -> Work | None:
     """Gather the tensors of all processes on every process.
 
     Args:
         tensor_list: one tensor per process, which are written.
         tensor: the tensor of this process.
+        group: the processes that call this, by default all.
+        async_op: return a handle to wait for.
 
     Raises:
         ValueError: the number of tensors is not that of the processes.
@@ -68,18 +110,26 @@ def all_gather(tensor_list: Sequence[Tensor], tensor: Tensor) -> None:
         >>> parts[0].tolist()
         [1.0, 1.0]
     """
-    _check_list("tensor_list", tensor_list, tensor)
-    for target, result in zip(tensor_list, _run(spmd.all_gather, [tensor]), strict=True):
-        _write(target, result)
+    if is_outside(group):
+        return None
+    _check_list("tensor_list", tensor_list, group, tensor)
+    return _run_into(tensor_list, spmd.all_gather, [tensor], group, async_op)
 
 
-def all_gather_into_tensor(output_tensor: Tensor, input_tensor: Tensor) -> None:
+def all_gather_into_tensor(
+    output_tensor: Tensor,
+    input_tensor: Tensor,
+    group: ProcessGroup | None = None,
+    async_op: bool = False,
+) -> Work | None:
     """Gather the tensors of all processes on every process, concatenated along dimension 0.
 
     Args:
         output_tensor: is written; its first size is that of `input_tensor` times the number of
             processes.
         input_tensor: the part of this process.
+        group: the processes that call this, by default all.
+        async_op: return a handle to wait for.
 
     Example:
         >>> import oneflow as flow
@@ -88,17 +138,27 @@ def all_gather_into_tensor(output_tensor: Tensor, input_tensor: Tensor) -> None:
         >>> whole[:2].tolist()
         [1.0, 1.0]
     """
-    _check_parts(output_tensor, input_tensor, "output_tensor", "input_tensor")
-    (result,) = _run(spmd.all_gather_into_tensor, [input_tensor])
-    _write(output_tensor, result)
+    if is_outside(group):
+        return None
+    _check_parts(output_tensor, input_tensor, "output_tensor", "input_tensor", group)
+    return _run_into([output_tensor], spmd.all_gather_into_tensor, [input_tensor], group, async_op)
 
 
-def reduce_scatter(output: Tensor, input_list: Sequence[Tensor]) -> None:
+def reduce_scatter(
+    output: Tensor,
+    input_list: Sequence[Tensor],
+    op: ReduceOp = _SUM,
+    group: ProcessGroup | None = None,
+    async_op: bool = False,
+) -> Work | None:
     """Sum tensor `i` of the lists of all processes for process `i`.
 
     Args:
         output: is written.
         input_list: one tensor per process.
+        op: another reduction than the sum.
+        group: the processes that call this, by default all.
+        async_op: return a handle to wait for.
 
     Example:
         >>> import oneflow as flow
@@ -107,17 +167,29 @@ def reduce_scatter(output: Tensor, input_list: Sequence[Tensor]) -> None:
         >>> (own / flow.env.get_world_size()).tolist()
         [1.0, 1.0]
     """
-    _check_list("input_list", input_list, output)
-    (result,) = _run(spmd.reduce_scatter, input_list)
-    _write(output, result)
+    if is_outside(group):
+        return None
+    _check_list("input_list", input_list, group, output)
+    return _run_into(
+        [output], spmd.reduce_scatter, input_list, group, async_op, **_reduction(op, output)
+    )
 
 
-def reduce_scatter_tensor(output_tensor: Tensor, input_tensor: Tensor) -> None:
+def reduce_scatter_tensor(
+    output_tensor: Tensor,
+    input_tensor: Tensor,
+    op: ReduceOp = _SUM,
+    group: ProcessGroup | None = None,
+    async_op: bool = False,
+) -> Work | None:
     """Sum the tensors of all processes; each gets its part of the sum along dimension 0.
 
     Args:
         output_tensor: is written.
         input_tensor: its first size is that of `output_tensor` times the number of processes.
+        op: another reduction than the sum.
+        group: the processes that call this, by default all.
+        async_op: return a handle to wait for.
 
     Example:
         >>> import oneflow as flow
@@ -126,18 +198,28 @@ def reduce_scatter_tensor(output_tensor: Tensor, input_tensor: Tensor) -> None:
         >>> (own / flow.env.get_world_size()).tolist()
         [1.0, 1.0]
     """
-    _check_parts(input_tensor, output_tensor, "input_tensor", "output_tensor")
-    shape = tuple(output_tensor.shape)
-    (result,) = _run(spmd.reduce_scatter_tensor, [input_tensor], shape=shape)
-    _write(output_tensor, result)
+    if is_outside(group):
+        return None
+    _check_parts(input_tensor, output_tensor, "input_tensor", "output_tensor", group)
+    attributes = {"shape": tuple(output_tensor.shape), **_reduction(op, output_tensor)}
+    return _run_into(
+        [output_tensor], spmd.reduce_scatter_tensor, [input_tensor], group, async_op, **attributes
+    )
 
 
-def all_to_all(output_tensor_list: Sequence[Tensor], input_tensor_list: Sequence[Tensor]) -> None:
+def all_to_all(
+    output_tensor_list: Sequence[Tensor],
+    input_tensor_list: Sequence[Tensor],
+    group: ProcessGroup | None = None,
+    async_op: bool = False,
+) -> Work | None:
     """Send tensor `i` to process `i`; output `j` receives the tensor that process `j` sends.
 
     Args:
         output_tensor_list: one tensor per process, which are written.
         input_tensor_list: one tensor per process; all have the same shape.
+        group: the processes that call this, by default all.
+        async_op: return a handle to wait for.
 
     Example:
         >>> import oneflow as flow
@@ -147,15 +229,26 @@ def all_to_all(output_tensor_list: Sequence[Tensor], input_tensor_list: Sequence
         >>> received[0].tolist()
         [1.0, 1.0]
     """
-    _check_list("input_tensor_list", input_tensor_list)
-    _check_list("output_tensor_list", output_tensor_list, input_tensor_list[0])
-    results = _run(spmd.all_to_all, input_tensor_list)
-    for target, result in zip(output_tensor_list, results, strict=True):
-        _write(target, result)
+    if is_outside(group):
+        return None
+    _check_list("input_tensor_list", input_tensor_list, group)
+    _check_list("output_tensor_list", output_tensor_list, group, input_tensor_list[0])
+    return _run_into(output_tensor_list, spmd.all_to_all, input_tensor_list, group, async_op)
 
 
-def broadcast(tensor: Tensor, src: int) -> None:
+def broadcast(
+    tensor: Tensor,
+    src: int,
+    group: ProcessGroup | None = None,
+    async_op: bool = False,
+) -> Work | None:
     """Copy the tensor of process `src` to all processes, into `tensor`.
+
+    Args:
+        tensor: is written by the others.
+        src: the rank in the job of the process that has the numbers.
+        group: the processes that call this, by default all.
+        async_op: return a handle to wait for.
 
     Example:
         >>> import oneflow as flow
@@ -164,26 +257,37 @@ def broadcast(tensor: Tensor, src: int) -> None:
         >>> x.tolist()
         [1.0, 1.0]
     """
-    broadcast_tensors([tensor], src)
+    if is_outside(group):
+        return None
+    source = group_index("src", src, group_ranks(group))
+    return _run_into([tensor], spmd.broadcast, [tensor], group, async_op, source=source)
 
 
-def broadcast_tensors(tensors: Sequence[Tensor], src: int) -> None:
-    """Copy the tensors of process `src` to all processes, in one program."""
-    _check_rank("src", src)
+def broadcast_tensors(tensors: Sequence[Tensor], src: int, ranks: tuple[int, ...]) -> None:
+    """Copy the tensors of process `src` to all processes of `ranks`, in one program."""
+    source = group_index("src", src, ranks)
     for tensor in tensors:
         check_tensor(tensor)
     buckets = make_buckets(tensors)
-    for tensor, value in run_on_buckets(spmd.broadcast, buckets, values_of, source=src):
+    for tensor, value in run_on_buckets(spmd.broadcast, buckets, values_of, ranks, source=source):
         _write(tensor, value)
 
 
-def scatter(tensor: Tensor, scatter_list: Sequence[Tensor] | None = None, src: int = 0) -> None:
+def scatter(
+    tensor: Tensor,
+    scatter_list: Sequence[Tensor] | None = None,
+    src: int = 0,
+    group: ProcessGroup | None = None,
+    async_op: bool = False,
+) -> Work | None:
     """Send tensor `i` of the list of process `src` to process `i`, into `tensor`.
 
     Args:
         tensor: is written.
         scatter_list: one tensor per process; only process `src` passes it.
-        src: the process whose list is sent.
+        src: the rank in the job of the process whose list is sent.
+        group: the processes that call this, by default all.
+        async_op: return a handle to wait for.
 
     Raises:
         ValueError: process `src` passes no list.
@@ -196,26 +300,34 @@ def scatter(tensor: Tensor, scatter_list: Sequence[Tensor] | None = None, src: i
         >>> own.tolist()
         [1.0, 1.0]
     """
-    _check_rank("src", src)
-    parts: Sequence[Any]
+    if is_outside(group):
+        return None
+    ranks = group_ranks(group)
+    source = group_index("src", src, ranks)
+    parts: Sequence[Tensor] = [tensor] * len(ranks)
     if cluster.rank() == src:
         if scatter_list is None:
             raise ValueError(f"`scatter_list` must be given on process {src}, which is `src`")
-        _check_list("scatter_list", scatter_list, tensor)
+        _check_list("scatter_list", scatter_list, group, tensor)
         parts = scatter_list
-    else:
-        parts = [tensor] * cluster.world_size()
-    (result,) = _run(spmd.scatter, parts, source=src)
-    _write(tensor, result)
+    return _run_into([tensor], spmd.scatter, parts, group, async_op, source=source)
 
 
-def gather(tensor: Tensor, gather_list: Sequence[Tensor] | None = None, dst: int = 0) -> None:
+def gather(
+    tensor: Tensor,
+    gather_list: Sequence[Tensor] | None = None,
+    dst: int = 0,
+    group: ProcessGroup | None = None,
+    async_op: bool = False,
+) -> Work | None:
     """Gather the tensors of all processes on process `dst`.
 
     Args:
         tensor: the tensor of this process.
         gather_list: one tensor per process, which are written; only process `dst` passes it.
-        dst: the process that gets them.
+        dst: the rank in the job of the process that gets them.
+        group: the processes that call this, by default all.
+        async_op: return a handle to wait for.
 
     Raises:
         ValueError: process `dst` passes no list.
@@ -225,36 +337,78 @@ def gather(tensor: Tensor, gather_list: Sequence[Tensor] | None = None, dst: int
         >>> parts = [flow.zeros(2) for _ in range(flow.env.get_world_size())]
         >>> flow.comm.gather(flow.ones(2), parts if flow.env.get_rank() == 0 else None, dst=0)
     """
-    _check_rank("dst", dst)
+    if is_outside(group):
+        return None
+    group_index("dst", dst, group_ranks(group))
+    targets: Sequence[Tensor] = []
     if cluster.rank() == dst:
         if gather_list is None:
             raise ValueError(f"`gather_list` must be given on process {dst}, which is `dst`")
-        _check_list("gather_list", gather_list, tensor)
-    results = _run(spmd.all_gather, [tensor])
-    if cluster.rank() == dst and gather_list is not None:
-        for target, result in zip(gather_list, results, strict=True):
-            _write(target, result)
+        _check_list("gather_list", gather_list, group, tensor)
+        targets = gather_list
+    return _run_into(targets, spmd.all_gather, [tensor], group, async_op)
 
 
-def barrier() -> None:
+def barrier(
+    group: ProcessGroup | None = None, async_op: bool = False, device_ids: Any = None
+) -> Work | None:
     """Wait until all processes have called this.
+
+    Args:
+        group: the processes that call this, by default all.
+        async_op: return a handle to wait for.
+        device_ids: accepted for PyTorch's sake.
 
     Example:
         >>> import oneflow as flow
         >>> flow.comm.barrier()
     """
+    if is_outside(group):
+        return None
     token = value_from_numpy(np.zeros(1, np.int32))
-    run_collective(spmd.barrier, world_group("cpu"), [token.array])[0].block_until_ready()
+    work = work_of(run_on_values(spmd.barrier, [token], group_ranks(group)))
+    if async_op:
+        return work
+    work.wait()
+    return None
 
 
 # --- between tensors and arrays
 
 
-def _run(function: Callable[..., Any], tensors: Sequence[Tensor], **attributes: Any) -> list[Value]:
-    """Run a collective operation of all ranks on tensors of this process."""
+def _run_into(
+    targets: Sequence[Tensor],
+    function: Callable[..., Any],
+    tensors: Sequence[Tensor],
+    group: ProcessGroup | None,
+    async_op: bool,
+    **attributes: Any,
+) -> Work | None:
+    """Run a collective operation of a group on tensors of this process.
+
+    Args:
+        targets: tensors into which the results are written; none if they are for other processes.
+        function: one of `spmd_collectives`.
+        tensors: its operands.
+        group: the processes.
+        async_op: return a handle.
+        attributes: further arguments of `function`.
+    """
     for tensor in tensors:
         check_tensor(tensor)
-    return run_on_values(function, values_of(tensors), **attributes)
+    results = run_on_values(function, values_of(tensors), group_ranks(group), **attributes)
+    for target, result in zip(targets, results, strict=bool(targets)):
+        _write(target, result)
+    return work_of(results) if async_op else None
+
+
+def _reduction(op: Any, tensor: Tensor) -> dict[str, ReduceOp]:
+    """Return the attributes that ask for a reduction: none for a sum."""
+    check_tensor(tensor)
+    if not isinstance(op, ReduceOp):
+        raise TypeError(f"`op` must be a member of `ReduceOp`, got {op!r}")
+    op.check(tensor.dtype)
+    return {} if op is ReduceOp.SUM else {"op": op}
 
 
 def _write(tensor: Tensor, value: Value) -> None:
@@ -272,18 +426,13 @@ def check_tensor(tensor: Any) -> None:
         raise TypeError(f"expected a tensor, got {type(tensor).__name__}")
 
 
-def _check_rank(name: str, rank: int) -> None:
-    if not 0 <= rank < cluster.world_size():
+def _check_list(
+    name: str, tensors: Sequence[Tensor], group: ProcessGroup | None, like: Tensor | None = None
+) -> None:
+    count = len(group_ranks(group))
+    if len(tensors) != count:
         raise ValueError(
-            f"`{name}`={rank} is not a rank: the job has ranks 0 to {cluster.world_size() - 1}"
-        )
-
-
-def _check_list(name: str, tensors: Sequence[Tensor], like: Tensor | None = None) -> None:
-    if len(tensors) != cluster.world_size():
-        raise ValueError(
-            f"`{name}` must hold one tensor per process, {cluster.world_size()} in all, got "
-            f"{len(tensors)}"
+            f"`{name}` must hold one tensor per process, {count} in all, got {len(tensors)}"
         )
     for tensor in (*tensors, *([] if like is None else [like])):
         check_tensor(tensor)
@@ -295,13 +444,16 @@ def _check_list(name: str, tensors: Sequence[Tensor], like: Tensor | None = None
             )
 
 
-def _check_parts(full: Tensor, part: Tensor, full_name: str, part_name: str) -> None:
+def _check_parts(
+    full: Tensor, part: Tensor, full_name: str, part_name: str, group: ProcessGroup | None
+) -> None:
     check_tensor(full)
     check_tensor(part)
+    count = len(group_ranks(group))
     shape = tuple(part.shape)
-    wanted = (shape[0] * cluster.world_size(), *shape[1:]) if shape else (cluster.world_size(),)
+    wanted = (shape[0] * count, *shape[1:]) if shape else (count,)
     if tuple(full.shape) != wanted or full.dtype is not part.dtype:
         raise ValueError(
-            f"`{full_name}` must be {part.dtype.name}{list(wanted)}, {cluster.world_size()} times "
+            f"`{full_name}` must be {part.dtype.name}{list(wanted)}, {count} times "
             f"`{part_name}` along dimension 0, got {unwrap(full).spec!r}"
         )

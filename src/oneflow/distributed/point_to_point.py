@@ -11,11 +11,11 @@ from oneflow.base import cluster
 from oneflow.base.device import CPU, Device
 from oneflow.base.dtype import DType, dtype_named
 from oneflow.distributed.collectives import check_tensor
-from oneflow.distributed.process_group import (
-    process_group,
+from oneflow.distributed.device_group import (
+    device_group,
+    group_of_ranks,
     run_collective,
     value_of,
-    world_group,
 )
 from oneflow.distributed.spmd_collectives import transfer
 from oneflow.runtime.eager import read_array
@@ -101,10 +101,10 @@ def recv(
 
 def _transfer(array: Any, source: int, destination: int, type: str) -> Any:
     """Return the array that the transfer delivers; meaningful at its destination only."""
-    world_group(type)  # raises in processes that are not ranks
+    group_of_ranks(type)  # raises in processes that are not ranks
     ranks = (min(source, destination), max(source, destination))
     indices = {"source": ranks.index(source), "destination": ranks.index(destination)}
-    return run_collective(transfer, process_group(ranks, type), [array], **indices)[0]
+    return run_collective(transfer, device_group(ranks, type), [array], **indices)[0]
 
 
 def _check_other(name: str, rank: int) -> None:

@@ -178,8 +178,9 @@ def start_processes(
 ) -> ProcessContext | None:
     """Call a function in several processes.
 
-    They are ordinary processes: each has devices and a random generator of its own. Processes that
-    train together, with collectives, are started by `python -m oneflow.distributed.launch`.
+    They are ordinary processes: each has devices and a random generator of its own. They become
+    ranks of a job, which train together, by `oneflow.distributed.init_process_group`; processes
+    that `python -m oneflow.distributed.launch` starts are ranks from the beginning.
 
     Args:
         fn: called with the number of the process, then `args`; a function of a module, so that

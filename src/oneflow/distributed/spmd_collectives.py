@@ -5,21 +5,37 @@ They run under `jax.shard_map` over the mesh axis `RANKS_AXIS`, in all processes
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jax import lax
 
+from oneflow.distributed.reduce_op import ReduceOp
 from oneflow.primitives.sharding import partial_sums
 from oneflow.tuning.settings import Setting, is_on
 
 RANKS_AXIS = "ranks"
 
+_COMBINATIONS: dict[ReduceOp, Callable[[Any, Any], Any]] = {
+    ReduceOp.PRODUCT: jnp.multiply,
+    ReduceOp.MIN: jnp.minimum,
+    ReduceOp.MAX: jnp.maximum,
+    ReduceOp.BAND: jnp.bitwise_and,
+    ReduceOp.BOR: jnp.bitwise_or,
+    ReduceOp.BXOR: jnp.bitwise_xor,
+}
 
-def all_reduce(array: Any) -> tuple[Any]:
-    """Return the sum of the arrays of all processes."""
-    return (partial_sums.all_reduce(array, RANKS_AXIS),)
+
+def all_reduce(array: Any, op: ReduceOp = ReduceOp.SUM) -> tuple[Any]:
+    """Return the sum of the arrays of all processes, or another reduction of them."""
+    if op is ReduceOp.SUM:
+        return (partial_sums.all_reduce(array, RANKS_AXIS),)
+    if op is ReduceOp.AVG:
+        return (lax.pmean(array, RANKS_AXIS),)
+    return (functools.reduce(_COMBINATIONS[op], all_gather(array)),)
 
 
 def average(*arrays: Any) -> tuple[Any, ...]:
@@ -48,14 +64,19 @@ def all_gather_into_tensor(array: Any) -> tuple[Any]:
     return (lax.all_gather(array, RANKS_AXIS, tiled=array.ndim > 0),)
 
 
-def reduce_scatter(*parts: Any) -> tuple[Any]:
-    """Sum part `i` of all processes for process `i`."""
-    return (partial_sums.reduce_scatter(jnp.stack(parts), RANKS_AXIS, 0)[0],)
+def reduce_scatter(*parts: Any, op: ReduceOp = ReduceOp.SUM) -> tuple[Any]:
+    """Sum part `i` of all processes for process `i`, or reduce them otherwise."""
+    if op in (ReduceOp.SUM, ReduceOp.AVG):
+        total = partial_sums.reduce_scatter(jnp.stack(parts), RANKS_AXIS, 0)[0]
+        return (total if op is ReduceOp.SUM else total / len(parts),)
+    return (functools.reduce(_COMBINATIONS[op], all_to_all(*parts)),)
 
 
-def reduce_scatter_tensor(array: Any, shape: tuple[int, ...]) -> tuple[Any]:
-    """Sum the arrays of all processes; process `i` gets part `i` along dimension 0."""
-    return reduce_scatter(*array.reshape(-1, *shape))
+def reduce_scatter_tensor(
+    array: Any, shape: tuple[int, ...], op: ReduceOp = ReduceOp.SUM
+) -> tuple[Any]:
+    """Reduce the arrays of all processes; process `i` gets part `i` along dimension 0."""
+    return reduce_scatter(*array.reshape(-1, *shape), op=op)
 
 
 def all_to_all(*parts: Any) -> tuple[Any, ...]:

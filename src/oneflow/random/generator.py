@@ -268,11 +268,23 @@ def _generator_at(device: Device, position: tuple[int, int]) -> Generator:
 
 
 default_generator = Generator()
-if (_shared := cluster.shared_seed()) is None:
-    default_generator.seed()
-else:
-    # What is broadcast in a global tensor must be the same on all ranks.
-    default_generator.manual_seed(_shared)
+default_generator.seed()
+
+
+_unseeded = default_generator.position
+
+
+def follow_job() -> None:
+    """Start the default generator as all ranks of the job do, unless it has been used already.
+
+    What is broadcast in a global tensor must be the same on all ranks.
+    """
+    seed = cluster.shared_seed()
+    if seed is not None and default_generator.position == _unseeded:
+        default_generator.manual_seed(seed)
+
+
+follow_job()
 
 
 def draw(generator: Generator | None) -> tuple[int, int]:

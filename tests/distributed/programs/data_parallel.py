@@ -145,7 +145,7 @@ def check_only_written_buffers_are_sent():
     )
     try:
         model(flow.ones(1, 3)).sum().backward()
-        assert sent == [([], 0)]
+        assert sent == [([], 0, (0, 1))]
     finally:
         data_parallel.broadcast_tensors = real
     model.scale.fill_(5.0 + rank)

@@ -1,4 +1,4 @@
-"""Process groups, and the launch of collective operations on arrays that each process has.
+"""Groups of devices, one of each process, and the launch of collective operations on arrays.
 
 Each process passes its arrays and gets its results; in between they are one global array over the
 devices of the group, on which one compiled program runs in all processes at once.
@@ -28,8 +28,8 @@ from oneflow.runtime.eager import read_array
 
 
 @dataclass(frozen=True)
-class ProcessGroup:
-    """Processes that communicate, with one device each.
+class DeviceGroup:
+    """The devices of processes that communicate, one of each.
 
     Attributes:
         ranks: their ranks in ascending order.
@@ -56,7 +56,7 @@ class ProcessGroup:
 
 
 @functools.cache
-def process_group(ranks: tuple[int, ...], type: str) -> ProcessGroup:
+def device_group(ranks: tuple[int, ...], type: str) -> DeviceGroup:
     """Return the group of these ranks.
 
     Raises:
@@ -68,11 +68,11 @@ def process_group(ranks: tuple[int, ...], type: str) -> ProcessGroup:
         else (cluster.device_of_rank(type, 0),)
     )
     mesh = Mesh(np.array(devices), (RANKS_AXIS,))
-    return ProcessGroup(ranks, type, devices, NamedSharding(mesh, PartitionSpec()))
+    return DeviceGroup(ranks, type, devices, NamedSharding(mesh, PartitionSpec()))
 
 
-def world_group(type: str) -> ProcessGroup:
-    """Return the group of all ranks.
+def group_of_ranks(type: str, ranks: tuple[int, ...] | None = None) -> DeviceGroup:
+    """Return the group of ranks, by default of all.
 
     Raises:
         RuntimeError: this process was started by a rank, and is none.
@@ -82,11 +82,11 @@ def world_group(type: str) -> ProcessGroup:
             f"collective operations run in the ranks of a job; this process was started by rank "
             f"{cluster.rank()} (as a worker of a data loader is) and is not a rank"
         )
-    return process_group(tuple(range(cluster.world_size())), type)
+    return device_group(tuple(range(cluster.world_size())) if ranks is None else ranks, type)
 
 
 def run_collective(
-    function: Callable[..., Any], group: ProcessGroup, arrays: Sequence[Any], **attributes: Any
+    function: Callable[..., Any], group: DeviceGroup, arrays: Sequence[Any], **attributes: Any
 ) -> list[Any]:
     """Run a collective operation; all processes of the group must call this.
 
@@ -117,12 +117,15 @@ def run_collective(
 
 
 def run_on_values(
-    function: Callable[..., Any], values: Sequence[Value], **attributes: Any
+    function: Callable[..., Any],
+    values: Sequence[Value],
+    ranks: tuple[int, ...] | None = None,
+    **attributes: Any,
 ) -> list[Value]:
-    """Run a collective operation of all ranks on values; there must be at least one."""
+    """Run a collective operation of some ranks, by default all, on one or more values."""
     device = values[0].spec.device
     arrays = [read_array(value) for value in values]
-    results = run_collective(function, world_group(device.type), arrays, **attributes)
+    results = run_collective(function, group_of_ranks(device.type, ranks), arrays, **attributes)
     return [value_of(result, device) for result in results]
 
 
@@ -138,7 +141,7 @@ _MAX_KNOWN_OPERATIONS = 1 << 14
 _MAX_DESCRIPTION_BYTES = 400
 
 
-def _verify_same_operation(group: ProcessGroup, description: str) -> None:
+def _verify_same_operation(group: DeviceGroup, description: str) -> None:
     """Check that all processes of a group call the same operation, before its first run.
 
     Gloo aborts a process when a message is longer than expected, and takes a shorter one for
@@ -178,7 +181,7 @@ def describe(
 
 @functools.cache
 def _compile(
-    function: Callable[..., Any], group: ProcessGroup, attributes: tuple
+    function: Callable[..., Any], group: DeviceGroup, attributes: tuple
 ) -> Callable[..., Any]:
     def run(*arrays: Any) -> Any:
         return function(*arrays, **dict(attributes))

@@ -1,0 +1,220 @@
+"""Messages between processes: arrays from one to another, over connections of their own.
+
+XLA's transfers are programs that both processes run in the same order. Here a sender need not know
+what the receiver does: messages wait at the receiver until they are asked for.
+
+Each process that takes part listens, and puts its address and a random token into the key-value
+store of the job; who connects must know the token. A sender connects when its first message is due,
+in a thread that sends its messages one after the other.
+"""
+
+from __future__ import annotations
+
+import functools
+import hmac
+import json
+import queue
+import secrets
+import socket
+import struct
+import threading
+import time
+from collections import defaultdict, deque
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from oneflow.base import cluster
+from oneflow.base.dtype import dtype_named
+from oneflow.control_plane import key_value_store
+
+_TOKEN_BYTES = 32
+_LENGTH = struct.Struct("!I")
+_MAX_HEADER_BYTES = 1 << 16
+# A process that has not taken part yet has no address; it is waited for as long as a message.
+_CONNECT_SECONDS = 30 * 60.0
+
+Address = tuple[tuple[int, ...], int]
+"""What tells messages of one sender apart: the ranks of the group, and the tag."""
+
+
+class Message(NamedTuple):
+    """A message that has arrived."""
+
+    source: int
+    array: np.ndarray
+
+
+class _Outbox:
+    """The messages to one process, and the thread that sends them."""
+
+    def __init__(self, destination: int) -> None:
+        self._destination = destination
+        self._queue: queue.SimpleQueue[tuple[bytes, np.ndarray, Delivery]] = queue.SimpleQueue()
+        threading.Thread(target=self._run, name="oneflow-outbox", daemon=True).start()
+
+    def post(self, header: bytes, array: np.ndarray) -> Delivery:
+        delivery = Delivery()
+        self._queue.put((header, array, delivery))
+        return delivery
+
+    def _run(self) -> None:
+        connection: socket.socket | None = None
+        while True:
+            header, array, delivery = self._queue.get()
+            try:
+                if connection is None:
+                    connection = self._connect()
+                connection.sendall(_LENGTH.pack(len(header)) + header)
+                connection.sendall(_bytes_of(array))
+                delivery.finish(None)
+            except (OSError, TimeoutError) as error:
+                connection = None
+                delivery.finish(error)
+
+    def _connect(self) -> socket.socket:
+        text = key_value_store.get(_key(self._destination), _CONNECT_SECONDS)
+        host, port, token = text.rsplit(":", 2)
+        connection = socket.create_connection((host, int(port)))
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        connection.sendall(token.encode() + _LENGTH.pack(cluster.rank()))
+        return connection
+
+
+class Delivery:
+    """A message on its way: `sent` is set when the system has it, or cannot send it."""
+
+    def __init__(self) -> None:
+        self.sent = threading.Event()
+        self.error: Exception | None = None
+
+    def finish(self, error: Exception | None) -> None:
+        """Say that it is sent, or why not."""
+        self.error = error
+        self.sent.set()
+
+
+class MessageChannel:
+    """The messages of this process to others and from them."""
+
+    def __init__(self) -> None:
+        self._outboxes: dict[int, _Outbox] = {}
+        self._inbox: dict[tuple[int, Address], deque[np.ndarray]] = defaultdict(deque)
+        self._arrived = threading.Condition()
+        self._token = secrets.token_hex(_TOKEN_BYTES // 2)
+        host = _own_host()
+        self._server = socket.create_server((host, 0), backlog=cluster.world_size())
+        threading.Thread(target=self._accept, name="oneflow-inbox", daemon=True).start()
+        port = self._server.getsockname()[1]
+        key_value_store.put(_key(cluster.rank()), f"{host}:{port}:{self._token}")
+
+    def send(self, destination: int, address: Address, array: np.ndarray) -> Delivery:
+        """Post a message."""
+        dtype, shape = array.dtype.name, list(array.shape)
+        header = json.dumps({"address": address, "dtype": dtype, "shape": shape}).encode()
+        if destination not in self._outboxes:
+            self._outboxes[destination] = _Outbox(destination)
+        return self._outboxes[destination].post(header, np.ascontiguousarray(array))
+
+    def recv(self, sources: tuple[int, ...], address: Address, seconds: float) -> Message:
+        """Take the oldest message of one of some processes, when there is one.
+
+        Raises:
+            TimeoutError: none has come in time.
+        """
+        deadline = time.monotonic() + seconds
+        with self._arrived:
+            while True:
+                for source in sources:
+                    if waiting := self._inbox.get((source, address)):
+                        return Message(source, waiting.popleft())
+                left = deadline - time.monotonic()
+                if left <= 0:
+                    raise TimeoutError
+                self._arrived.wait(left)
+
+    def has_message(self, sources: tuple[int, ...], address: Address) -> bool:
+        """Return whether `recv` would return at once."""
+        with self._arrived:
+            return any(self._inbox.get((source, address)) for source in sources)
+
+    def _accept(self) -> None:
+        while True:
+            connection, _ = self._server.accept()
+            threading.Thread(
+                target=self._read, args=(connection,), name="oneflow-inbox", daemon=True
+            ).start()
+
+    def _read(self, connection: socket.socket) -> None:
+        """Put what a process sends into the inbox, until it ends or breaks the protocol."""
+        with connection:
+            greeting = _read_exactly(connection, _TOKEN_BYTES + _LENGTH.size)
+            if greeting is None or not hmac.compare_digest(
+                bytes(greeting[:_TOKEN_BYTES]), self._token.encode()
+            ):
+                return
+            (source,) = _LENGTH.unpack(greeting[_TOKEN_BYTES:])
+            while (message := _read_message(connection)) is not None:
+                address, array = message
+                with self._arrived:
+                    self._inbox[source, address].append(array)
+                    self._arrived.notify_all()
+
+
+@functools.cache  # one for each process
+def message_channel() -> MessageChannel:
+    """Return the channel of this process, which is opened when it is first asked for."""
+    return MessageChannel()
+
+
+def _key(rank: int) -> str:
+    return f"oneflow/messages/{rank}"
+
+
+def _own_host() -> str:
+    """Return the address under which the other processes reach this one."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        # Sends nothing: it only makes the system choose an interface.
+        probe.connect((key_value_store.coordinator_host(), 1))
+        return probe.getsockname()[0]
+
+
+def _read_message(connection: socket.socket) -> tuple[Address, np.ndarray] | None:
+    length = _read_exactly(connection, _LENGTH.size)
+    if length is None:
+        return None
+    (size,) = _LENGTH.unpack(length)
+    text = _read_exactly(connection, size) if size <= _MAX_HEADER_BYTES else None
+    if text is None:
+        return None
+    header: dict[str, Any] = json.loads(bytes(text))
+    ranks, tag = header["address"]
+    array = np.empty(header["shape"], dtype_named(header["dtype"]).numpy)
+    if not _read_into(connection, _bytes_of(array)):
+        return None
+    return (tuple(ranks), tag), array
+
+
+def _bytes_of(array: np.ndarray) -> memoryview:
+    """Return the memory of a contiguous array."""
+    memory: Any = array.reshape(-1).view(np.uint8)
+    return memoryview(memory)
+
+
+def _read_exactly(connection: socket.socket, size: int) -> bytearray | None:
+    """Return so many bytes; None if the connection ends before."""
+    buffer = bytearray(size)
+    return buffer if _read_into(connection, memoryview(buffer)) else None
+
+
+def _read_into(connection: socket.socket, view: memoryview) -> bool:
+    """Fill a buffer; return whether so many bytes have come."""
+    while len(view):
+        try:
+            count = connection.recv_into(view)
+        except OSError:
+            return False
+        if count == 0:
+            return False
+        view = view[count:]
+    return True

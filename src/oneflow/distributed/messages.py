@@ -1,0 +1,259 @@
+"""Point-to-point communication by PyTorch's names: messages that wait until they are asked for.
+
+`oneflow.comm.send` and `oneflow.comm.recv` run as one program in both processes instead, from
+device to device; these functions go through the memory of the machines.
+"""
+
+from __future__ import annotations
+
+import datetime
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from oneflow.base import cluster
+from oneflow.differentiation.grad_mode import no_grad
+from oneflow.distributed.collectives import check_tensor
+from oneflow.distributed.groups import ProcessGroup, group_index, group_ranks, is_outside
+from oneflow.distributed.message_channel import Address, Delivery, message_channel
+from oneflow.distributed.work import Work
+from oneflow.runtime.eager import read_array
+from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.transfer import value_from_numpy
+from oneflow.tensor.views import unwrap, write
+
+
+def isend(tensor: Tensor, dst: int, group: ProcessGroup | None = None, tag: int = 0) -> Work | None:
+    """Start to send a tensor to process `dst`, which calls `recv` or `irecv` at any time.
+
+    Args:
+        tensor: what is sent; it may be written to at once.
+        dst: the rank in the job of the receiver.
+        group: the group of both, by default all processes.
+        tag: a number that tells messages apart.
+
+    Returns:
+        A handle; None outside of the group.
+
+    Raises:
+        ValueError: `dst` is this process, or no rank of the group.
+
+    Example:
+        >>> import oneflow as flow
+        >>> if flow.env.get_world_size() > 1:
+        ...     if flow.env.get_rank() == 0:
+        ...         work = flow.distributed.isend(flow.ones(2), dst=1)
+        ...     elif flow.env.get_rank() == 1:
+        ...         x = flow.zeros(2)
+        ...         work = flow.distributed.irecv(x, src=0)
+        ...     work.wait()
+    """
+    if is_outside(group):
+        return None
+    address = _address(tensor, "dst", dst, group, tag)
+    delivery = message_channel().send(dst, address, np.asarray(read_array(unwrap(tensor))))
+    return Work(functools.partial(_await_delivery, delivery, dst), delivery.sent.is_set)
+
+
+def irecv(
+    tensor: Tensor, src: int | None = None, group: ProcessGroup | None = None, tag: int = 0
+) -> Work | None:
+    """Return a handle whose `wait` receives a tensor from process `src`.
+
+    Args:
+        tensor: is written by `wait`; of the same shape and dtype as what was sent.
+        src: the rank in the job of the sender; by default any process of the group.
+        group: the group of both, by default all processes.
+        tag: a number that tells messages apart.
+
+    Returns:
+        The handle; None outside of the group.
+
+    Raises:
+        ValueError: `src` is this process, or no rank of the group.
+
+    Example:
+        >>> import oneflow as flow
+        >>> if flow.env.get_world_size() > 1 and flow.env.get_rank() == 0:
+        ...     flow.distributed.isend(flow.ones(2), dst=1).wait()
+        >>> if flow.env.get_rank() == 1:
+        ...     flow.distributed.irecv(flow.zeros(2), src=0).wait()
+    """
+    if is_outside(group):
+        return None
+    sources, address = _sources(src, group), _address(tensor, "src", src, group, tag)
+
+    def finish(timeout: datetime.timedelta | None) -> None:
+        _receive(tensor, sources, address, group, timeout)
+
+    channel = message_channel()
+    return Work(finish, functools.partial(channel.has_message, sources, address))
+
+
+def send(tensor: Tensor, dst: int, group: ProcessGroup | None = None, tag: int = 0) -> None:
+    """Send a tensor to process `dst`, and return when it may be written to.
+
+    Args:
+        tensor: what is sent.
+        dst: the rank in the job of the receiver.
+        group: the group of both, by default all processes.
+        tag: a number that tells messages apart.
+
+    Example:
+        >>> import oneflow as flow
+        >>> if flow.env.get_world_size() > 1:
+        ...     if flow.env.get_rank() == 0:
+        ...         flow.distributed.send(flow.ones(2), dst=1)
+        ...     elif flow.env.get_rank() == 1:
+        ...         sender = flow.distributed.recv(flow.zeros(2))
+    """
+    work = isend(tensor, dst, group, tag)
+    if work is not None:
+        work.wait()
+
+
+def recv(
+    tensor: Tensor, src: int | None = None, group: ProcessGroup | None = None, tag: int = 0
+) -> int:
+    """Receive a tensor from process `src` into `tensor`.
+
+    Args:
+        tensor: is written; of the same shape and dtype as what was sent.
+        src: the rank in the job of the sender; by default any process of the group.
+        group: the group of both, by default all processes.
+        tag: a number that tells messages apart.
+
+    Returns:
+        The rank of the sender; -1 outside of the group.
+
+    Raises:
+        RuntimeError: the message has another shape or dtype, or did not come in time.
+
+    Example:
+        >>> import oneflow as flow
+        >>> if flow.env.get_world_size() > 1:
+        ...     if flow.env.get_rank() == 0:
+        ...         flow.distributed.send(flow.ones(2), dst=1)
+        ...     elif flow.env.get_rank() == 1:
+        ...         sender = flow.distributed.recv(flow.zeros(2))
+    """
+    if is_outside(group):
+        return -1
+    address = _address(tensor, "src", src, group, tag)
+    return _receive(tensor, _sources(src, group), address, group, None)
+
+
+class P2POp:
+    """One message of `batch_isend_irecv`.
+
+    Args:
+        op: `isend` or `irecv`.
+        tensor: what is sent, or written.
+        peer: the rank in the job of the other process.
+        group: the group of both, by default all processes.
+        tag: a number that tells messages apart.
+
+    Raises:
+        ValueError: another `op`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.distributed.P2POp(flow.distributed.isend, flow.ones(2), peer=1).peer
+        1
+    """
+
+    def __init__(
+        self,
+        op: Callable[..., Work | None],
+        tensor: Tensor,
+        peer: int,
+        group: ProcessGroup | None = None,
+        tag: int = 0,
+    ) -> None:
+        if op not in (isend, irecv):
+            raise ValueError(f"`op` must be `isend` or `irecv`, got {op!r}")
+        check_tensor(tensor)
+        self.op, self.tensor, self.peer, self.group, self.tag = op, tensor, peer, group, tag
+
+
+def batch_isend_irecv(p2p_op_list: Sequence[P2POp]) -> list[Work]:
+    """Start to send and receive several tensors.
+
+    Args:
+        p2p_op_list: the messages.
+
+    Returns:
+        A handle for each that this process takes part in.
+
+    Example:
+        >>> import oneflow as flow
+        >>> rank, size = flow.distributed.get_rank(), flow.distributed.get_world_size()
+        >>> received = flow.zeros(2)
+        >>> if size > 1:  # a ring
+        ...     send = flow.distributed.P2POp(
+        ...         flow.distributed.isend, flow.ones(2), (rank + 1) % size
+        ...     )
+        ...     recv = flow.distributed.P2POp(flow.distributed.irecv, received, (rank - 1) % size)
+        ...     for work in flow.distributed.batch_isend_irecv([send, recv]):
+        ...         work.wait()
+    """
+    works = [each.op(each.tensor, each.peer, each.group, each.tag) for each in p2p_op_list]
+    return [each for each in works if each is not None]
+
+
+def _address(
+    tensor: Any, name: str, peer: int | None, group: ProcessGroup | None, tag: int
+) -> Address:
+    """Check the arguments of a message, and return what tells it apart from others."""
+    check_tensor(tensor)
+    ranks = group_ranks(group)
+    if peer is not None:
+        group_index(name, peer, ranks)
+    if peer == cluster.rank():
+        raise ValueError(f"`{name}`={peer} must be another rank than this process")
+    return ranks, tag
+
+
+def _sources(src: int | None, group: ProcessGroup | None) -> tuple[int, ...]:
+    return group_ranks(group) if src is None else (src,)
+
+
+def _seconds(group: ProcessGroup | None, timeout: datetime.timedelta | None) -> float:
+    return (timeout or ProcessGroup.timeout if group is None else group.timeout).total_seconds()
+
+
+def _await_delivery(delivery: Delivery, dst: int, timeout: datetime.timedelta | None) -> None:
+    if not delivery.sent.wait(_seconds(None, timeout)):
+        raise RuntimeError(f"the message to rank {dst} could not be sent in time")
+    if delivery.error is not None:
+        raise RuntimeError(f"the message to rank {dst} could not be sent: {delivery.error}")
+
+
+def _receive(
+    tensor: Tensor,
+    sources: tuple[int, ...],
+    address: Address,
+    group: ProcessGroup | None,
+    timeout: datetime.timedelta | None,
+) -> int:
+    """Write a message into a tensor, and return the rank of its sender."""
+    seconds = _seconds(group, timeout)
+    try:
+        source, array = message_channel().recv(sources, address, seconds)
+    except TimeoutError:
+        raise RuntimeError(
+            f"no message with tag {address[1]} has come from rank(s) "
+            f"{', '.join(map(str, sources))} for {seconds:g} s"
+        ) from None
+    value = value_from_numpy(array, tensor.device)
+    expected = unwrap(tensor).spec
+    if value.spec is not expected:
+        raise RuntimeError(
+            f"`tensor` is {expected!r}, and rank {source} has sent {value.spec!r}; both must be "
+            "the same"
+        )
+    with no_grad():
+        write(tensor, value)
+    return source

@@ -1,0 +1,183 @@
+"""Collective operations on Python objects, which are pickled.
+
+Unpickling runs code that the sender chooses: the processes of a job trust each other.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from oneflow.base import cluster
+from oneflow.distributed import spmd_collectives as spmd
+from oneflow.distributed.device_group import group_of_ranks, run_collective
+from oneflow.distributed.groups import ProcessGroup, group_index, group_ranks, is_outside
+
+
+def all_gather_object(object_list: list[Any], obj: Any, group: ProcessGroup | None = None) -> None:
+    """Gather the objects of all processes on every process.
+
+    Args:
+        object_list: one element per process, which are replaced.
+        obj: the object of this process.
+        group: the processes that call this, by default all.
+
+    Raises:
+        ValueError: the list has another length.
+
+    Example:
+        >>> import oneflow as flow
+        >>> found = [None] * flow.distributed.get_world_size()
+        >>> flow.distributed.all_gather_object(found, {"rank": flow.distributed.get_rank()})
+        >>> found[0]
+        {'rank': 0}
+    """
+    if is_outside(group):
+        return
+    ranks = group_ranks(group)
+    _check_length("object_list", object_list, ranks)
+    object_list[:] = map(pickle.loads, _all_gather(pickle.dumps(obj), ranks))
+
+
+def gather_object(
+    obj: Any,
+    object_gather_list: list[Any] | None = None,
+    dst: int = 0,
+    group: ProcessGroup | None = None,
+) -> None:
+    """Gather the objects of all processes on process `dst`.
+
+    Args:
+        obj: the object of this process.
+        object_gather_list: one element per process, which are replaced; only `dst` passes it.
+        dst: the rank in the job of the process that gets them.
+        group: see `all_gather_object`.
+
+    Raises:
+        ValueError: process `dst` passes no list, or one of another length.
+
+    Example:
+        >>> import oneflow as flow
+        >>> found = [None] * flow.distributed.get_world_size()
+        >>> flow.distributed.gather_object("hello", found if flow.env.get_rank() == 0 else None)
+    """
+    if is_outside(group):
+        return
+    ranks = group_ranks(group)
+    group_index("dst", dst, ranks)
+    gathered = _all_gather(pickle.dumps(obj), ranks)
+    if cluster.rank() == dst:
+        if object_gather_list is None:
+            raise ValueError(f"`object_gather_list` must be given on process {dst}, which is `dst`")
+        _check_length("object_gather_list", object_gather_list, ranks)
+        object_gather_list[:] = map(pickle.loads, gathered)
+
+
+def broadcast_object_list(
+    object_list: list[Any],
+    src: int = 0,
+    group: ProcessGroup | None = None,
+    device: Any = None,
+) -> None:
+    """Copy the objects of process `src` to all processes, into `object_list`.
+
+    Args:
+        object_list: elements that are replaced on the other processes; of one length on all.
+        src: the rank in the job of the process that has them.
+        group: see `all_gather_object`.
+        device: accepted for PyTorch's sake.
+
+    Example:
+        >>> import oneflow as flow
+        >>> names = ["a", 1] if flow.env.get_rank() == 0 else [None, None]
+        >>> flow.distributed.broadcast_object_list(names)
+        >>> names
+        ['a', 1]
+    """
+    if is_outside(group):
+        return
+    content = _broadcast(pickle.dumps(object_list), src, group_ranks(group))
+    if cluster.rank() != src:
+        received = pickle.loads(content)
+        _check_length("object_list", object_list, received)
+        object_list[:] = received
+
+
+def scatter_object_list(
+    scatter_object_output_list: list[Any],
+    scatter_object_input_list: Sequence[Any] | None = None,
+    src: int = 0,
+    group: ProcessGroup | None = None,
+) -> None:
+    """Send object `i` of process `src` to process `i` of the group.
+
+    Args:
+        scatter_object_output_list: its first element is replaced.
+        scatter_object_input_list: one object per process; only process `src` passes it.
+        src: the rank in the job of the process that has them.
+        group: see `all_gather_object`.
+
+    Raises:
+        ValueError: process `src` passes no list, or the output list is empty.
+
+    Example:
+        >>> import oneflow as flow
+        >>> own, parts = [None], list(range(flow.distributed.get_world_size()))
+        >>> flow.distributed.scatter_object_list(own, parts)
+        >>> own[0] == flow.distributed.get_rank()
+        True
+    """
+    if is_outside(group):
+        return
+    ranks = group_ranks(group)
+    if not scatter_object_output_list:
+        raise ValueError("`scatter_object_output_list` must have an element to replace")
+    parts: list[bytes] = []
+    if cluster.rank() == src:
+        if scatter_object_input_list is None:
+            raise ValueError(
+                f"`scatter_object_input_list` must be given on process {src}, which is `src`"
+            )
+        _check_length("scatter_object_input_list", scatter_object_input_list, ranks)
+        parts = [pickle.dumps(each) for each in scatter_object_input_list]
+    pickled = pickle.loads(_broadcast(pickle.dumps(parts), src, ranks))
+    own = pickled[ranks.index(cluster.rank())]
+    scatter_object_output_list[0] = pickle.loads(own)
+
+
+def _check_length(name: str, objects: Sequence[Any], like: Sequence[Any]) -> None:
+    if len(objects) != len(like):
+        raise ValueError(f"`{name}` must have {len(like)} elements, got {len(objects)}")
+
+
+def _all_gather(content: bytes, ranks: tuple[int, ...]) -> list[bytes]:
+    """Return the contents of all processes, whose lengths may differ."""
+    lengths = [int(each[0]) for each in _run(spmd.all_gather, np.array([len(content)]), ranks)]
+    padded = np.frombuffer(content.ljust(_padded(max(lengths))), np.uint8)
+    gathered = _run(spmd.all_gather, padded, ranks)
+    return [each.tobytes()[:length] for each, length in zip(gathered, lengths, strict=True)]
+
+
+def _broadcast(content: bytes, src: int, ranks: tuple[int, ...]) -> bytes:
+    """Return the content of process `src`."""
+    source = group_index("src", src, ranks)
+    (length,) = _run(spmd.broadcast, np.array([len(content)]), ranks, source=source)
+    size = int(length[0])
+    padded = np.frombuffer(content[:size].ljust(_padded(size)), np.uint8)
+    (received,) = _run(spmd.broadcast, padded, ranks, source=source)
+    return received.tobytes()[:size]
+
+
+def _padded(size: int) -> int:
+    """Return a size of few different ones, each of which is a program of its own."""
+    return max(64, 1 << (size - 1).bit_length())
+
+
+def _run(
+    function: Any, array: np.ndarray, ranks: tuple[int, ...], **attributes: Any
+) -> list[np.ndarray]:
+    results = run_collective(function, group_of_ranks("cpu", ranks), [array], **attributes)
+    return [np.asarray(each) for each in results]

@@ -1,0 +1,66 @@
+"""Handles of communication that has been started."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Sequence
+
+import jax
+
+from oneflow.program.value import Value
+from oneflow.runtime.eager import read_array
+
+
+class Work:
+    """Communication that has been started, as ``async_op=True`` returns it.
+
+    Args:
+        finish: waits until it is complete; is called once.
+        is_ready: returns whether it is.
+
+    Example:
+        >>> import oneflow as flow
+        >>> x = flow.ones(2)
+        >>> work = flow.distributed.all_reduce(x, async_op=True)
+        >>> work.wait()
+        True
+        >>> work.is_completed()
+        True
+    """
+
+    def __init__(
+        self,
+        finish: Callable[[datetime.timedelta | None], None],
+        is_ready: Callable[[], bool],
+    ) -> None:
+        self._finish, self._is_ready = finish, is_ready
+        self._completed = False
+
+    def wait(self, timeout: datetime.timedelta | None = None) -> bool:
+        """Wait until it is complete, and return True.
+
+        Args:
+            timeout: how long to wait for a message of another process, by default as long as its
+                group says. Collective operations take as long as they take.
+
+        Raises:
+            RuntimeError: the message has not come.
+        """
+        if not self._completed:
+            self._finish(timeout)
+            self._completed = True
+        return True
+
+    def is_completed(self) -> bool:
+        """Return whether `wait` would return at once."""
+        return self._completed or self._is_ready()
+
+
+def work_of(values: Sequence[Value]) -> Work:
+    """Return the handle of a collective operation with these results."""
+    arrays = [read_array(value) for value in values]
+
+    def finish(timeout: datetime.timedelta | None) -> None:
+        jax.block_until_ready(arrays)
+
+    return Work(finish, lambda: all(array.is_ready() for array in arrays))
