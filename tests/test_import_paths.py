@@ -31,6 +31,23 @@ NAMES = [
     ("oneflow.nn.graph.block", "TensorBlock", nn.graph.GraphTensor),
     ("oneflow.nn.qat.conv", "QatConv2d", nn.QatConv2d),
     ("oneflow.nn.graph.proxy", "ProxyModuleList", nn.graph.Proxy),
+    ("oneflow.autograd.profiler", "record_function", flow.profiler.record_function),
+    ("oneflow.autograd.gradcheck", "gradgradcheck", flow.autograd.gradgradcheck),
+    ("oneflow.cuda.amp", "GradScaler", flow.cuda.amp.GradScaler),
+    ("oneflow.cuda.nvtx", "range_push", flow.profiler.range_push),
+    ("oneflow.cuda.random", "manual_seed_all", flow.cuda.manual_seed_all),
+    ("oneflow.distributed.distributed_c10d", "ReduceOp", flow.distributed.ReduceOp),
+    (
+        "oneflow.nn.parallel.distributed",
+        "DistributedDataParallel",
+        nn.parallel.DistributedDataParallel,
+    ),
+    ("oneflow.optim.adamw", "AdamW", flow.optim.AdamW),
+    ("oneflow.serialization", "load", flow.load),
+    ("oneflow.storage", "UntypedStorage", flow.UntypedStorage),
+    ("oneflow.utils.dlpack", "from_dlpack", flow.from_dlpack),
+    ("oneflow.utils.hooks", "RemovableHandle", type(nn.Linear(1, 1).register_forward_hook(print))),
+    ("oneflow.utils.model_zoo", "load_url", flow.hub.load_state_dict_from_url),
     ("oneflow.distributions.categorical", "Categorical", flow.distributions.Categorical),
 ]
 

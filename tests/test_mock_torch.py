@@ -35,6 +35,13 @@ def test_names_are_those_of_oneflow():
     assert imported("torch") is torch
 
 
+def test_modules_that_have_another_path_here():
+    with mock_torch.enable():
+        assert imported("torch.return_types").max is flow.return_types.max
+        assert imported("torch.cuda.amp").autocast is flow.cuda.amp.autocast
+        assert imported("torch.nn.attention").SDPBackend is flow.nn.attention.SDPBackend
+
+
 def test_what_is_missing_says_so():
     with mock_torch.enable():
         mocked = imported("torch")

@@ -29,7 +29,10 @@ importlib.import_module("tests.flowvision.zoo")
 @functools.cache
 def owner(path: str) -> Any:
     """Return the module or class of PyTorch at a path, or None."""
-    found: Any = pydoc.locate(path)
+    try:
+        found: Any = pydoc.locate(path)
+    except pydoc.ErrorDuringImport:  # of modules that need packages beside PyTorch
+        return None
     if isinstance(found, types.ModuleType):
         # Some of its modules import others as `torch.math`.
         return found if found.__name__.partition(".")[0] in PYTORCH.values() else None

@@ -155,6 +155,7 @@ from oneflow.runtime.matmul_precision import (
 if TYPE_CHECKING:
     from oneflow import (
         _C as _C,
+        accelerator as accelerator,
         amp as amp,
         array_api as array_api,
         asyncs as asyncs,
@@ -303,6 +304,7 @@ if TYPE_CHECKING:
 # Many programs do without these.
 __lazy_modules__ = (
     "_C",
+    "accelerator",
     "amp",
     "array_api",
     "asyncs",

@@ -17,7 +17,7 @@ FACADES = sorted(
     {
         *(path for path in PACKAGE.glob("*.py") if path.name != "__main__.py"),
         *SOURCE.rglob("__init__.py"),
-        *(PACKAGE / "nn" / file for file in ("functional.py", "parallel.py", "parameter.py")),
+        *(PACKAGE / "nn" / file for file in ("functional.py", "parameter.py")),
         *(
             path
             for folder in (

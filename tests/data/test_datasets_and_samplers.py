@@ -147,3 +147,16 @@ def test_distributed_sampler_takes_the_launchers_numbers(monkeypatch):
     assert list(data.DistributedSampler(range(2), 5, 4, shuffle=False)) == [0]
     with pytest.raises(ValueError, match="Invalid rank"):
         data.DistributedSampler(range(8), 2, 2)
+
+
+def test_data_sets_side_by_side():
+    pairs, named = data.StackDataset(range(3), "abc"), data.StackDataset(n=range(3), text="abc")
+    assert len(pairs) == len(named) == 3
+    assert (pairs[1], named[1]) == ((1, "b"), {"n": 1, "text": "b"})
+    (batch,) = data.DataLoader(named, batch_size=3)
+    assert (batch["n"].tolist(), batch["text"]) == ([0, 1, 2], ["a", "b", "c"])
+    with pytest.raises(ValueError, match="Size mismatch"):
+        data.StackDataset(range(3), range(4))
+    for datasets, by_name in (((), {}), ((range(1),), {"n": range(1)})):
+        with pytest.raises(ValueError, match="not both"):
+            data.StackDataset(*datasets, **by_name)

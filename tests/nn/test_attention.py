@@ -10,6 +10,7 @@ import pytest
 import torch
 
 import oneflow as flow
+from oneflow import nn
 from oneflow.primitives.operators import attention as primitives
 from tests.nn.twins import assert_same, assert_twins_agree, both, raised_by, random_array, twin
 from tests.oracle import to_flow, to_torch
@@ -205,3 +206,17 @@ def test_errors_are_of_pytorchs_type(call):
     x = random_array(LENGTH, BATCH, SIZE).astype(np.float32)
     with pytest.raises(raised_by(lambda: call(torch, to_torch(x)))):
         call(flow, to_flow(x))
+
+
+def test_the_choice_of_an_implementation_changes_nothing():
+    backend = nn.attention.SDPBackend
+    q = flow.randn(1, 2, 3, 4)
+    expected = nn.functional.scaled_dot_product_attention(q, q, q)
+    for chosen in (backend.MATH, [backend.FLASH_ATTENTION, backend.EFFICIENT_ATTENTION]):
+        with nn.attention.sdpa_kernel(chosen):
+            assert nn.functional.scaled_dot_product_attention(q, q, q).equal(expected)
+    with pytest.raises(TypeError, match="SDPBackend"):
+        nn.attention.sdpa_kernel("math").__enter__()
+    assert {each.name: each.value for each in backend} == {
+        name: each.value for name, each in torch.nn.attention.SDPBackend.__members__.items()
+    }

@@ -1,5 +1,7 @@
 """Devices: their names, and a clear word when one is not there."""
 
+import time
+
 import pytest
 
 import oneflow as flow
@@ -52,3 +54,30 @@ def test_asking_about_gpus_without_one():
     flow.cuda.manual_seed_all(3)
     assert flow.initial_seed() == 3
     flow.cuda.empty_cache()
+
+
+def test_events_measure_what_runs_between_them():
+    first, last = flow.cuda.Event(enable_timing=True), flow.cuda.Event(enable_timing=True)
+    with flow.cuda.stream(flow.cuda.Stream("cpu")) as stream:
+        stream.record_event(first)
+        time.sleep(0.02)
+        flow.cuda.current_stream("cpu").record_event(last)
+    assert first.elapsed_time(last) >= 20
+    assert last.elapsed_time(first) <= -20
+    assert stream == flow.cuda.default_stream("cpu")
+    with pytest.raises(ValueError, match="must be recorded"):
+        first.elapsed_time(flow.cuda.Event(enable_timing=True))
+    with pytest.raises(ValueError, match="enable_timing"):
+        first.elapsed_time(flow.cuda.Event())
+
+
+@without_gpu
+def test_without_an_accelerator():
+    assert not flow.accelerator.is_available()
+    assert flow.accelerator.current_accelerator() is None
+    assert flow.accelerator.device_count() == 0
+    for call in (flow.accelerator.current_device_index, flow.accelerator.synchronize):
+        with pytest.raises(RuntimeError, match="there is no accelerator"):
+            call()
+    assert flow.cuda.memory_stats() == {}
+    assert flow.cuda.memory_reserved() == flow.cuda.max_memory_reserved() == 0

@@ -1,4 +1,4 @@
-"""Import paths of upstream that hold no code here: modules that lead to public names.
+"""Import paths of upstream and PyTorch that hold no code here: modules that lead to public names.
 
 ``from oneflow.nn.modules.math_ops import add`` finds `oneflow.add`. Which path belongs to which
 public namespaces is the table; the names in it are looked up when they are asked for.
@@ -14,9 +14,10 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
-# Package -> modules in it, and where their names are looked for.
-_MODULES: dict[str, tuple[str, tuple[str, ...]]] = {
-    "oneflow.nn.modules": (
+# A package, modules in it, and where their names are looked for.
+_MODULES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
+    (
+        "oneflow.nn.modules",
         "affine_grid all_reduce arange argsort argwhere as_tensor batchnorm_fused broadcast_ops "
         "constant dataset distributed_partial_fc_sample einsum empty expand fake_quantization fold "
         "global_cast grid_sample instancenorm interpolate is_tensor linspace logspace "
@@ -25,27 +26,40 @@ _MODULES: dict[str, tuple[str, tuple[str, ...]]] = {
         "tensor_buffer tensordot trigonometric_ops unique where",
         ("oneflow.nn", "oneflow.nn.functional", "oneflow"),
     ),
-    "oneflow.nn.optimizer": (
+    (
+        "oneflow.nn.optimizer",
         "adadelta adagrad adam adamw chained_scheduler constant_lr cosine_annealing_lr "
         "cosine_annealing_warm_restarts cosine_decay_lr exponential_lr lamb lambda_lr linear_lr "
         "multistep_lr polynomial_lr reduce_lr_on_plateau rmsprop sequential_lr sgd step_lr "
         "warmup_lr",
         ("oneflow.optim", "oneflow.optim.lr_scheduler"),
     ),
-    "oneflow.nn.utils": ("clip_grad container", ("oneflow.nn.utils",)),
-    "oneflow.amp": ("autocast_mode", ("oneflow.amp",)),
-    "oneflow.autograd": (
+    ("oneflow.nn.utils", "clip_grad container", ("oneflow.nn.utils",)),
+    ("oneflow.amp", "autocast_mode", ("oneflow.amp",)),
+    (
+        "oneflow.autograd",
         "autograd autograd_function autograd_mode",
         ("oneflow.autograd", "oneflow"),
     ),
-    "oneflow.framework": (
+    (
+        "oneflow.framework",
         "check_point_v2 distribute dtype env_util generator type_tensor",
         ("oneflow", "oneflow.env", "oneflow.distribute"),
     ),
-}
+    # Paths of PyTorch, which `mock_torch` finds here.
+    ("oneflow", "serialization storage", ("oneflow",)),
+    ("oneflow.autograd", "gradcheck", ("oneflow.autograd",)),
+    ("oneflow.autograd", "profiler", ("oneflow.profiler",)),
+    ("oneflow.cuda", "random", ("oneflow.cuda",)),
+    ("oneflow.cuda", "nvtx", ("oneflow.profiler",)),
+    ("oneflow.distributed", "distributed_c10d", ("oneflow.distributed",)),
+    ("oneflow.nn.parallel", "distributed", ("oneflow.nn.parallel",)),
+    ("oneflow.optim", "adamw", ("oneflow.optim",)),
+    ("oneflow.utils", "dlpack", ("oneflow",)),
+)
 _NAMESPACES = {
     f"{package}.{name}": namespaces
-    for package, (names, namespaces) in _MODULES.items()
+    for package, names, namespaces in _MODULES
     for name in names.split()
 }
 
@@ -63,7 +77,7 @@ class PathFinder(MetaPathFinder, Loader):
         """Give a new module its names."""
         name = module.__name__
         namespaces = _NAMESPACES[name]
-        module.__doc__ = f"Upstream's path of names in {', '.join(namespaces)}."
+        module.__doc__ = f"A path to names in {', '.join(namespaces)}."
         module.__dict__["__getattr__"] = _lookup(name, namespaces)
 
 

@@ -1,23 +1,37 @@
 """CUDA devices: what is there, and asking them to wait."""
 
-from oneflow.amp import cuda as amp
 from oneflow.base.errors import OutOfMemoryError as OutOfMemoryError
+from oneflow.cuda import amp as amp
 from oneflow.cuda.devices import (
     DeviceProperties as DeviceProperties,
     current_device as current_device,
     device_count as device_count,
-    empty_cache as empty_cache,
     get_device_capability as get_device_capability,
     get_device_name as get_device_name,
     get_device_properties as get_device_properties,
     is_available as is_available,
     manual_seed as manual_seed,
     manual_seed as manual_seed_all,
-    max_memory_allocated as max_memory_allocated,
-    mem_get_info as mem_get_info,
-    memory_allocated as memory_allocated,
     set_device as set_device,
     synchronize as synchronize,
+)
+from oneflow.cuda.memory import (
+    empty_cache as empty_cache,
+    max_memory_allocated as max_memory_allocated,
+    max_memory_reserved as max_memory_reserved,
+    mem_get_info as mem_get_info,
+    memory_allocated as memory_allocated,
+    memory_reserved as memory_reserved,
+    memory_stats as memory_stats,
+    memory_summary as memory_summary,
+    reset_peak_memory_stats as reset_peak_memory_stats,
+)
+from oneflow.cuda.streams import (
+    Event as Event,
+    Stream as Stream,
+    current_stream as current_stream,
+    default_stream as default_stream,
+    stream as stream,
 )
 from oneflow.functional.creation.constructors import (
     CudaBoolTensor as BoolTensor,
@@ -36,11 +50,15 @@ __all__ = [
     "CharTensor",
     "DeviceProperties",
     "DoubleTensor",
+    "Event",
     "FloatTensor",
     "HalfTensor",
     "IntTensor",
     "LongTensor",
+    "Stream",
     "current_device",
+    "current_stream",
+    "default_stream",
     "device_count",
     "empty_cache",
     "get_device_capability",
@@ -50,8 +68,14 @@ __all__ = [
     "manual_seed",
     "manual_seed_all",
     "max_memory_allocated",
+    "max_memory_reserved",
     "mem_get_info",
     "memory_allocated",
+    "memory_reserved",
+    "memory_stats",
+    "memory_summary",
+    "reset_peak_memory_stats",
     "set_device",
+    "stream",
     "synchronize",
 ]

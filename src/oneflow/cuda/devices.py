@@ -1,9 +1,8 @@
-"""Queries of CUDA devices, their memory, and waiting for them."""
+"""Queries of CUDA devices, and waiting for them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from oneflow.base.device import (
     Device,
@@ -34,7 +33,7 @@ class DeviceProperties:
     total_memory: int
 
 
-def _gpu(device: Device | str | int | None) -> Device:
+def gpu(device: Device | str | int | None) -> Device:
     """The GPU that `device` means; None is the current one."""
     if device is None or isinstance(device, int):
         return Device("cuda", device)
@@ -85,7 +84,7 @@ def set_device(device: Device | str | int) -> None:
         >>> if flow.cuda.is_available():
         ...     flow.cuda.set_device(0)
     """
-    select(_gpu(device))
+    select(gpu(device))
 
 
 def synchronize(device: Device | str | int | None = None) -> None:
@@ -99,7 +98,7 @@ def synchronize(device: Device | str | int | None = None) -> None:
         >>> if flow.cuda.is_available():
         ...     flow.cuda.synchronize()
     """
-    device = _gpu(device)
+    device = gpu(device)
     xla_device(device)
     flush_all("sync")
     wait_for(device)
@@ -116,7 +115,7 @@ def get_device_properties(device: Device | str | int | None = None) -> DevicePro
         >>> if flow.cuda.is_available():
         ...     gigabytes = flow.cuda.get_device_properties(0).total_memory / 1e9
     """
-    device = _gpu(device)
+    device = gpu(device)
     found = xla_device(device)
     major, _, minor = str(getattr(found, "compute_capability", "0.0")).partition(".")
     total = memory_statistics(device).get("bytes_limit", 0)
@@ -146,56 +145,6 @@ def get_device_capability(device: Device | str | int | None = None) -> tuple[int
     """
     properties = get_device_properties(device)
     return properties.major, properties.minor
-
-
-def memory_allocated(device: Device | str | int | None = None) -> int:
-    """Bytes in use on a GPU; 0 without one.
-
-    Example:
-        >>> import oneflow as flow
-        >>> flow.cuda.memory_allocated() >= 0
-        True
-    """
-    return memory_statistics(_gpu(device)).get("bytes_in_use", 0) if is_available() else 0
-
-
-def max_memory_allocated(device: Device | str | int | None = None) -> int:
-    """Most bytes in use on a GPU so far; 0 without one.
-
-    Example:
-        >>> import oneflow as flow
-        >>> flow.cuda.max_memory_allocated() >= flow.cuda.memory_allocated()
-        True
-    """
-    return memory_statistics(_gpu(device)).get("peak_bytes_in_use", 0) if is_available() else 0
-
-
-def mem_get_info(device: Any = None) -> tuple[int, int]:
-    """Free and total bytes of a GPU's memory.
-
-    Raises:
-        RuntimeError: there is no such device.
-
-    Example:
-        >>> import oneflow as flow
-        >>> if flow.cuda.is_available():
-        ...     free, total = flow.cuda.mem_get_info()
-    """
-    statistics = memory_statistics(_gpu(device))
-    total = statistics.get("bytes_limit", 0)
-    return total - statistics.get("bytes_in_use", 0), total
-
-
-def empty_cache() -> None:
-    """Run what was recorded, so that the memory of tensors that are gone is free.
-
-    XLA keeps freed memory for the next program; there is nothing else to give back.
-
-    Example:
-        >>> import oneflow as flow
-        >>> flow.cuda.empty_cache()
-    """
-    flush_all("sync")
 
 
 def manual_seed(seed: int) -> None:

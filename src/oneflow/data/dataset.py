@@ -146,6 +146,41 @@ class ConcatDataset(Dataset[T_co]):
         return self.datasets[position][idx - before]
 
 
+class StackDataset(Dataset[Any]):
+    """Data sets side by side: each sample has one of each.
+
+    Args:
+        datasets: data sets of one length; samples are tuples.
+        named: data sets by name instead; samples are dictionaries.
+
+    Raises:
+        ValueError: there are none, both ways are mixed, or the lengths differ.
+
+    Example:
+        >>> import oneflow as flow
+        >>> data = flow.utils.data.StackDataset(image=range(3), label=range(10, 13))
+        >>> data[1]
+        {'image': 1, 'label': 11}
+    """
+
+    def __init__(self, *datasets: Any, **named: Any) -> None:
+        if bool(datasets) == bool(named):
+            raise ValueError("give data sets by position or by name: one at least, and not both")
+        self.datasets: tuple[Any, ...] | dict[str, Any] = datasets or named
+        lengths = [len(each) for each in datasets or named.values()]
+        if len(set(lengths)) > 1:
+            raise ValueError(f"Size mismatch between datasets: {lengths}")
+        self._length = lengths[0]
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(self.datasets, dict):
+            return {name: each[index] for name, each in self.datasets.items()}
+        return tuple(each[index] for each in self.datasets)
+
+
 class ChainDataset(IterableDataset[T_co]):
     """Several iterable data sets one behind the other.
 

@@ -91,7 +91,7 @@ class OneflowImporter(MetaPathFinder, Loader):
         if not (self.enabled and _is_torch(fullname)):
             return None
         name = _name_here(fullname)
-        if name not in sys.modules and find_spec(name) is None:
+        if name not in sys.modules and find_spec(name) is None and _attribute_of(name) is None:
             raise ModuleNotFoundError(
                 f"no module named '{fullname}': {name} is not implemented", name=fullname
             )
@@ -99,7 +99,8 @@ class OneflowImporter(MetaPathFinder, Loader):
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         """Return the wrapper of a module."""
-        return ModuleWrapper(importlib.import_module(_name_here(spec.name)), spec.name)
+        name = _name_here(spec.name)
+        return ModuleWrapper(_attribute_of(name) or importlib.import_module(name), spec.name)
 
     def exec_module(self, module: ModuleType) -> None:
         """Nothing is left to run: the module of `oneflow` has been imported."""
@@ -118,6 +119,13 @@ class OneflowImporter(MetaPathFinder, Loader):
 
 def _name_here(name: str) -> str:
     return "oneflow" + name.removeprefix("torch")
+
+
+def _attribute_of(name: str) -> ModuleType | None:
+    """Return the module that a package has under a name which is not its path, or None."""
+    package, _, attribute = name.rpartition(".")
+    found = getattr(importlib.import_module(package), attribute, None) if package else None
+    return found if isinstance(found, ModuleType) else None
 
 
 _IMPORTER = OneflowImporter()

@@ -14,6 +14,7 @@ from oneflow.nn import (
 if TYPE_CHECKING:
     from oneflow.graph.graph import Graph as Graph
     from oneflow.nn import (
+        attention as attention,
         graph as graph,
         image as image,
         optimizer as optimizer,
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from oneflow.nn.modules.onerec import OneRecReader as OneRecReader
 
 # Most programs do without these.
-__lazy_modules__ = ("graph", "image", "optimizer", "parallel", "utils")
+__lazy_modules__ = ("attention", "graph", "image", "optimizer", "parallel", "utils")
 __lazy_names__ = {
     "CropMirrorNormalize": "oneflow.nn.modules.image",
     "COCOReader": "oneflow.nn.modules.dataset",

@@ -4,6 +4,8 @@ from oneflow.utils import (
     checkpoint as checkpoint,
     data as data,
     global_view as global_view,
+    hooks as hooks,
+    model_zoo as model_zoo,
     tensor as tensor,
     vision as vision,
 )

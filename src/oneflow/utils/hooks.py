@@ -1,0 +1,3 @@
+"""Handles of hooks."""
+
+from oneflow.module.hooks import RemovableHandle as RemovableHandle

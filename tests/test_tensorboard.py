@@ -1,0 +1,54 @@
+"""`oneflow.utils.tensorboard`: what it writes, as TensorBoard reads it."""
+
+from __future__ import annotations
+
+import struct
+import sys
+
+import pytest
+from tensorboardX.proto.event_pb2 import Event
+from tensorboardX.proto.graph_pb2 import GraphDef
+
+import oneflow as flow
+from oneflow.utils.tensorboard import SummaryWriter
+
+
+def events(folder):
+    """Return the events in a folder's log: records with a length and two checksums."""
+    (file,) = folder.glob("events.*")
+    content, found = file.read_bytes(), []
+    while content:
+        (length,) = struct.unpack("<Q", content[:8])
+        found.append(Event.FromString(content[12 : 12 + length]))
+        content = content[16 + length :]
+    return found
+
+
+def test_tensors_are_written_as_arrays(tmp_path):
+    weight = flow.nn.Linear(2, 2).weight
+    with SummaryWriter(tmp_path) as writer:
+        writer.add_scalar("loss", flow.tensor(0.5), global_step=3)
+        writer.add_histogram("weight", weight, 3)
+        writer.add_image("image", flow.rand(3, 4, 5), 3)
+        writer.add_pr_curve("curve", flow.tensor([1, 0]), flow.tensor([0.9, 0.1]))
+    found = {each.tag: each for event in events(tmp_path) for each in event.summary.value}
+    assert found["loss"].simple_value == 0.5
+    assert found["weight"].histo.num == 4
+    assert found["weight"].histo.max == pytest.approx(weight.max().item())
+    assert (found["image"].image.height, found["image"].image.width) == (4, 5)
+    assert "curve" in found
+
+
+def test_the_graph_of_a_module(tmp_path, capsys):
+    with SummaryWriter(log_dir=str(tmp_path)) as writer:
+        writer.add_graph(flow.nn.Sequential(flow.nn.Linear(2, 3), flow.nn.ReLU()), flow.ones(1, 2))
+    (graph,) = (each.graph_def for each in events(tmp_path) if each.graph_def)
+    operators = {node.op for node in GraphDef.FromString(graph).node}
+    assert {"Gemm", "Relu"} <= operators
+    assert capsys.readouterr().out == ""
+
+
+def test_without_tensorboardx_the_error_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "tensorboardX", None)
+    with pytest.raises(ModuleNotFoundError, match="pip install tensorboardX"):
+        SummaryWriter()
