@@ -107,11 +107,11 @@ def memory_summary(device: Device | str | int | None = None, abbreviated: bool =
         >>> print(flow.cuda.memory_summary().splitlines()[0])
         | statistic | bytes |
     """
-    shown = ("bytes_in_use", "peak_bytes_in_use") if abbreviated else None
+    names = ("bytes_in_use", "peak_bytes_in_use") if abbreviated else None
     rows = [
         f"| {name} | {value:,} |"
         for name, value in sorted(memory_stats(device).items())
-        if shown is None or name in shown
+        if names is None or name in names
     ]
     return "\n".join(["| statistic | bytes |", "| --- | ---: |", *rows])
 

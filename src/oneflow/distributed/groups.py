@@ -17,7 +17,7 @@ from urllib.parse import parse_qs, urlsplit
 from oneflow.base import cluster, environment
 from oneflow.base.device import are_devices_in_use, platform_devices
 from oneflow.control_plane.membership import join_job
-from oneflow.random.generator import follow_job
+from oneflow.random.generator import adopt_job_seed
 
 default_pg_timeout = datetime.timedelta(minutes=30)
 
@@ -59,8 +59,8 @@ class ProcessGroup:
 
     def rank(self) -> int:
         """Return the index of this process in the group, -1 outside of it."""
-        own = cluster.rank()
-        return self.ranks.index(own) if own in self.ranks else -1
+        rank = cluster.rank()
+        return self.ranks.index(rank) if rank in self.ranks else -1
 
     def size(self) -> int:
         """Return the number of processes, -1 outside of the group."""
@@ -188,11 +188,11 @@ def init_process_group(
     """
     if store is not None:
         raise ValueError("`store` must be None: processes rendezvous by an address")
-    stated = _stated_membership(init_method, world_size, rank)
+    variables = _membership_of(init_method, world_size, rank)
     if cluster.is_multiprocess():
-        _check_membership(stated)
-    elif int(stated.get("WORLD_SIZE", 1)) > 1:
-        _join(stated)
+        _check_membership(variables)
+    elif int(variables.get("WORLD_SIZE", 1)) > 1:
+        _join(variables)
     _check_backend(backend)  # looks for devices, which a process must not do before it is a rank
     _State.initialized = True
 
@@ -418,40 +418,40 @@ def _check_backend(backend: str | None) -> None:
             raise RuntimeError("backend 'nccl' needs CUDA devices, and XLA found none; use 'gloo'")
 
 
-def _stated_membership(init_method: str | None, world_size: int, rank: int) -> dict[str, str]:
+def _membership_of(init_method: str | None, world_size: int, rank: int) -> dict[str, str]:
     """Return what arguments and environment say of the job, as variables of the environment."""
     names = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
-    stated = {name: os.environ[name] for name in names if name in os.environ}
+    variables = {name: os.environ[name] for name in names if name in os.environ}
     url = urlsplit(init_method or "env://")
     if url.scheme == "tcp" and url.hostname and url.port:
-        stated |= {"MASTER_ADDR": url.hostname, "MASTER_PORT": str(url.port)}
+        variables |= {"MASTER_ADDR": url.hostname, "MASTER_PORT": str(url.port)}
     elif url.scheme != "env":
         raise ValueError(f"`init_method`={init_method!r}: expected 'env://' or 'tcp://host:port'")
-    stated |= {name.upper(): each[0] for name, each in parse_qs(url.query).items()}
+    variables |= {name.upper(): each[0] for name, each in parse_qs(url.query).items()}
     if world_size >= 0:
-        stated["WORLD_SIZE"] = str(world_size)
+        variables["WORLD_SIZE"] = str(world_size)
     if rank >= 0:
-        stated["RANK"] = str(rank)
-    if not 0 <= int(stated.get("RANK", 0)) < int(stated.get("WORLD_SIZE", 1)):
+        variables["RANK"] = str(rank)
+    if not 0 <= int(variables.get("RANK", 0)) < int(variables.get("WORLD_SIZE", 1)):
         raise ValueError(
-            f"`rank`={stated.get('RANK')} must be less than `world_size`="
-            f"{stated.get('WORLD_SIZE', 'not given')}"
+            f"`rank`={variables.get('RANK')} must be less than `world_size`="
+            f"{variables.get('WORLD_SIZE', 'not given')}"
         )
-    return stated
+    return variables
 
 
-def _check_membership(stated: dict[str, str]) -> None:
+def _check_membership(variables: dict[str, str]) -> None:
     """Check that this process is the rank that it is told to be."""
     actual = {"RANK": cluster.rank(), "WORLD_SIZE": cluster.world_size()}
     for name, value in actual.items():
-        if int(stated.get(name, value)) != value:
+        if int(variables.get(name, value)) != value:
             raise RuntimeError(
                 f"this process is rank {cluster.rank()} of {cluster.world_size()}, as its launcher "
-                f"says, and cannot have {name}={stated[name]}"
+                f"says, and cannot have {name}={variables[name]}"
             )
 
 
-def _join(stated: dict[str, str]) -> None:
+def _join(variables: dict[str, str]) -> None:
     """Make this process, which has been on its own, a rank of a job.
 
     Raises:
@@ -463,8 +463,8 @@ def _join(stated: dict[str, str]) -> None:
             "shared with the other processes from the beginning. Move the call up, or start the "
             "processes with `python -m oneflow.distributed.launch`"
         )
-    os.environ |= stated
+    os.environ |= variables
     if environment.LOCAL_RANK.name not in os.environ:
-        os.environ[environment.LOCAL_RANK.name] = stated["RANK"]
+        os.environ[environment.LOCAL_RANK.name] = variables["RANK"]
     join_job()
-    follow_job()
+    adopt_job_seed()

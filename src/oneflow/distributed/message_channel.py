@@ -20,7 +20,7 @@ import struct
 import threading
 import time
 from collections import defaultdict, deque
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -38,39 +38,32 @@ Address = tuple[tuple[int, ...], int]
 """What tells messages of one sender apart: the ranks of the group, and the tag."""
 
 
-class Message(NamedTuple):
-    """A message that has arrived."""
-
-    source: int
-    array: np.ndarray
-
-
-class _Outbox:
+class _Sender:
     """The messages to one process, and the thread that sends them."""
 
     def __init__(self, destination: int) -> None:
         self._destination = destination
-        self._queue: queue.SimpleQueue[tuple[bytes, np.ndarray, Delivery]] = queue.SimpleQueue()
-        threading.Thread(target=self._run, name="oneflow-outbox", daemon=True).start()
+        self._queue: queue.SimpleQueue[tuple[bytes, np.ndarray, SendHandle]] = queue.SimpleQueue()
+        threading.Thread(target=self._run, name="oneflow-messages-send", daemon=True).start()
 
-    def post(self, header: bytes, array: np.ndarray) -> Delivery:
-        delivery = Delivery()
-        self._queue.put((header, array, delivery))
-        return delivery
+    def post(self, header: bytes, array: np.ndarray) -> SendHandle:
+        handle = SendHandle()
+        self._queue.put((header, array, handle))
+        return handle
 
     def _run(self) -> None:
         connection: socket.socket | None = None
         while True:
-            header, array, delivery = self._queue.get()
+            header, array, handle = self._queue.get()
             try:
                 if connection is None:
                     connection = self._connect()
                 connection.sendall(_LENGTH.pack(len(header)) + header)
                 connection.sendall(_bytes_of(array))
-                delivery.finish(None)
+                handle.finish(None)
             except (OSError, TimeoutError) as error:
                 connection = None
-                delivery.finish(error)
+                handle.finish(error)
 
     def _connect(self) -> socket.socket:
         text = key_value_store.get(_key(self._destination), _CONNECT_SECONDS)
@@ -81,43 +74,45 @@ class _Outbox:
         return connection
 
 
-class Delivery:
-    """A message on its way: `sent` is set when the system has it, or cannot send it."""
+class SendHandle:
+    """A message on its way: `done` is set when the system has it, or cannot send it."""
 
     def __init__(self) -> None:
-        self.sent = threading.Event()
+        self.done = threading.Event()
         self.error: Exception | None = None
 
     def finish(self, error: Exception | None) -> None:
         """Say that it is sent, or why not."""
         self.error = error
-        self.sent.set()
+        self.done.set()
 
 
 class MessageChannel:
     """The messages of this process to others and from them."""
 
     def __init__(self) -> None:
-        self._outboxes: dict[int, _Outbox] = {}
-        self._inbox: dict[tuple[int, Address], deque[np.ndarray]] = defaultdict(deque)
+        self._senders: dict[int, _Sender] = {}
+        self._queues: dict[tuple[int, Address], deque[np.ndarray]] = defaultdict(deque)
         self._arrived = threading.Condition()
         self._token = secrets.token_hex(_TOKEN_BYTES // 2)
-        host = _own_host()
+        host = _local_host()
         self._server = socket.create_server((host, 0), backlog=cluster.world_size())
-        threading.Thread(target=self._accept, name="oneflow-inbox", daemon=True).start()
+        threading.Thread(target=self._accept, name="oneflow-messages-recv", daemon=True).start()
         port = self._server.getsockname()[1]
         key_value_store.put(_key(cluster.rank()), f"{host}:{port}:{self._token}")
 
-    def send(self, destination: int, address: Address, array: np.ndarray) -> Delivery:
+    def send(self, destination: int, address: Address, array: np.ndarray) -> SendHandle:
         """Post a message."""
         dtype, shape = array.dtype.name, list(array.shape)
         header = json.dumps({"address": address, "dtype": dtype, "shape": shape}).encode()
-        if destination not in self._outboxes:
-            self._outboxes[destination] = _Outbox(destination)
-        return self._outboxes[destination].post(header, np.ascontiguousarray(array))
+        if destination not in self._senders:
+            self._senders[destination] = _Sender(destination)
+        return self._senders[destination].post(header, np.ascontiguousarray(array))
 
-    def recv(self, sources: tuple[int, ...], address: Address, seconds: float) -> Message:
-        """Take the oldest message of one of some processes, when there is one.
+    def recv(
+        self, sources: tuple[int, ...], address: Address, seconds: float
+    ) -> tuple[int, np.ndarray]:
+        """Take the oldest message of one of some processes, and return its sender with it.
 
         Raises:
             TimeoutError: none has come in time.
@@ -126,8 +121,8 @@ class MessageChannel:
         with self._arrived:
             while True:
                 for source in sources:
-                    if waiting := self._inbox.get((source, address)):
-                        return Message(source, waiting.popleft())
+                    if waiting := self._queues.get((source, address)):
+                        return source, waiting.popleft()
                 left = deadline - time.monotonic()
                 if left <= 0:
                     raise TimeoutError
@@ -136,28 +131,28 @@ class MessageChannel:
     def has_message(self, sources: tuple[int, ...], address: Address) -> bool:
         """Return whether `recv` would return at once."""
         with self._arrived:
-            return any(self._inbox.get((source, address)) for source in sources)
+            return any(self._queues.get((source, address)) for source in sources)
 
     def _accept(self) -> None:
         while True:
             connection, _ = self._server.accept()
             threading.Thread(
-                target=self._read, args=(connection,), name="oneflow-inbox", daemon=True
+                target=self._read, args=(connection,), name="oneflow-messages-recv", daemon=True
             ).start()
 
     def _read(self, connection: socket.socket) -> None:
-        """Put what a process sends into the inbox, until it ends or breaks the protocol."""
+        """Put what a process sends into the queues, until it ends or breaks the protocol."""
         with connection:
-            greeting = _read_exactly(connection, _TOKEN_BYTES + _LENGTH.size)
-            if greeting is None or not hmac.compare_digest(
-                bytes(greeting[:_TOKEN_BYTES]), self._token.encode()
+            hello = _read_exactly(connection, _TOKEN_BYTES + _LENGTH.size)
+            if hello is None or not hmac.compare_digest(
+                bytes(hello[:_TOKEN_BYTES]), self._token.encode()
             ):
                 return
-            (source,) = _LENGTH.unpack(greeting[_TOKEN_BYTES:])
+            (source,) = _LENGTH.unpack(hello[_TOKEN_BYTES:])
             while (message := _read_message(connection)) is not None:
                 address, array = message
                 with self._arrived:
-                    self._inbox[source, address].append(array)
+                    self._queues[source, address].append(array)
                     self._arrived.notify_all()
 
 
@@ -171,12 +166,12 @@ def _key(rank: int) -> str:
     return f"oneflow/messages/{rank}"
 
 
-def _own_host() -> str:
+def _local_host() -> str:
     """Return the address under which the other processes reach this one."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as connection:
         # Sends nothing: it only makes the system choose an interface.
-        probe.connect((key_value_store.coordinator_host(), 1))
-        return probe.getsockname()[0]
+        connection.connect((key_value_store.coordinator_host(), 1))
+        return connection.getsockname()[0]
 
 
 def _read_message(connection: socket.socket) -> tuple[Address, np.ndarray] | None:

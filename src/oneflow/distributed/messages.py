@@ -17,7 +17,7 @@ from oneflow.base import cluster
 from oneflow.differentiation.grad_mode import no_grad
 from oneflow.distributed.collectives import check_tensor
 from oneflow.distributed.groups import ProcessGroup, group_index, group_ranks, is_outside
-from oneflow.distributed.message_channel import Address, Delivery, message_channel
+from oneflow.distributed.message_channel import Address, SendHandle, message_channel
 from oneflow.distributed.work import Work
 from oneflow.runtime.eager import read_array
 from oneflow.tensor.tensor import Tensor
@@ -53,8 +53,8 @@ def isend(tensor: Tensor, dst: int, group: ProcessGroup | None = None, tag: int 
     if is_outside(group):
         return None
     address = _address(tensor, "dst", dst, group, tag)
-    delivery = message_channel().send(dst, address, np.asarray(read_array(unwrap(tensor))))
-    return Work(functools.partial(_await_delivery, delivery, dst), delivery.sent.is_set)
+    handle = message_channel().send(dst, address, np.asarray(read_array(unwrap(tensor))))
+    return Work(functools.partial(_await_send, handle, dst), handle.done.is_set)
 
 
 def irecv(
@@ -86,7 +86,7 @@ def irecv(
     sources, address = _sources(src, group), _address(tensor, "src", src, group, tag)
 
     def finish(timeout: datetime.timedelta | None) -> None:
-        _receive(tensor, sources, address, group, timeout)
+        _recv(tensor, sources, address, group, timeout)
 
     channel = message_channel()
     return Work(finish, functools.partial(channel.has_message, sources, address))
@@ -142,7 +142,7 @@ def recv(
     if is_outside(group):
         return -1
     address = _address(tensor, "src", src, group, tag)
-    return _receive(tensor, _sources(src, group), address, group, None)
+    return _recv(tensor, _sources(src, group), address, group, None)
 
 
 class P2POp:
@@ -224,14 +224,14 @@ def _seconds(group: ProcessGroup | None, timeout: datetime.timedelta | None) -> 
     return (timeout or ProcessGroup.timeout if group is None else group.timeout).total_seconds()
 
 
-def _await_delivery(delivery: Delivery, dst: int, timeout: datetime.timedelta | None) -> None:
-    if not delivery.sent.wait(_seconds(None, timeout)):
+def _await_send(handle: SendHandle, dst: int, timeout: datetime.timedelta | None) -> None:
+    if not handle.done.wait(_seconds(None, timeout)):
         raise RuntimeError(f"the message to rank {dst} could not be sent in time")
-    if delivery.error is not None:
-        raise RuntimeError(f"the message to rank {dst} could not be sent: {delivery.error}")
+    if handle.error is not None:
+        raise RuntimeError(f"the message to rank {dst} could not be sent: {handle.error}")
 
 
-def _receive(
+def _recv(
     tensor: Tensor,
     sources: tuple[int, ...],
     address: Address,

@@ -144,8 +144,8 @@ def scatter_object_list(
         _check_length("scatter_object_input_list", scatter_object_input_list, ranks)
         parts = [pickle.dumps(each) for each in scatter_object_input_list]
     pickled = pickle.loads(_broadcast(pickle.dumps(parts), src, ranks))
-    own = pickled[ranks.index(cluster.rank())]
-    scatter_object_output_list[0] = pickle.loads(own)
+    local = pickled[ranks.index(cluster.rank())]
+    scatter_object_output_list[0] = pickle.loads(local)
 
 
 def _check_length(name: str, objects: Sequence[Any], like: Sequence[Any]) -> None:

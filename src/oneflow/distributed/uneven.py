@@ -44,9 +44,9 @@ def all_to_all_single(
     Example:
         >>> import oneflow as flow
         >>> x = flow.arange(2 * flow.distributed.get_world_size())
-        >>> received = flow.zeros_like(x)
-        >>> flow.distributed.all_to_all_single(received, x)
-        >>> received[:2].tolist()
+        >>> output_sizes = flow.zeros_like(x)
+        >>> flow.distributed.all_to_all_single(output_sizes, x)
+        >>> output_sizes[:2].tolist()
         [0, 1]
     """
     if is_outside(group):
@@ -59,15 +59,15 @@ def all_to_all_single(
             "in their first size only"
         )
     ranks = group_ranks(group)
-    received = _split_sizes("output_split_sizes", output, output_split_sizes, len(ranks))
-    sent = _split_sizes("input_split_sizes", input, input_split_sizes, len(ranks))
+    output_sizes = _split_sizes("output_split_sizes", output, output_split_sizes, len(ranks))
+    input_sizes = _split_sizes("input_split_sizes", input, input_split_sizes, len(ranks))
     # Programs of all processes have the same shapes, so all parts are as long as the longest.
-    length = _maximum(max(*received, *sent), ranks)
+    length = _maximum(max(*output_sizes, *input_sizes), ranks)
     with no_grad():
-        parts = [_padded(part, length) for part in input.split(sent)]
+        parts = [_padded(part, length) for part in input.split(input_sizes)]
         values = run_on_values(spmd.all_to_all, [unwrap(part) for part in parts], ranks)
-        pieces = [wrap(value)[:size] for value, size in zip(values, received, strict=True)]
-        write(output, unwrap(cat(pieces)))
+        chunks = [wrap(value)[:size] for value, size in zip(values, output_sizes, strict=True)]
+        write(output, unwrap(cat(chunks)))
     return work_of(values) if async_op else None
 
 

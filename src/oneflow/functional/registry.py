@@ -1,6 +1,6 @@
 """`function` turns one definition into everything users call.
 
-That is public functions, Tensor methods, in-place forms and keyword spellings. The façades, such as
+That is public functions, Tensor methods, in-place forms and keyword aliases. The façades, such as
 `oneflow/__init__.py` and `oneflow/linalg.py`, are written from this registry by
 `tools/make_facades.py`.
 """
@@ -24,7 +24,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 # Public functions by their path below `oneflow`: "relu", "nn.functional.relu", "linalg.det".
 FUNCTIONS: dict[str, Callable] = {}
-# Spellings of one argument in PyTorch, OneFlow and NumPy. A function accepts all spellings of the
+# Spellings of one argument in PyTorch, OneFlow and NumPy. A function accepts all aliases of the
 # names it declares.
 _KEYWORD_ALIASES: tuple[tuple[str, ...], ...] = (
     ("input", "x", "self", "a", "x1"),
@@ -36,8 +36,8 @@ _KEYWORD_ALIASES: tuple[tuple[str, ...], ...] = (
     ("min", "a_min"),
     ("max", "a_max"),
 )
-# The spellings of an argument by each of them.
-_SPELLINGS = {name: spellings for spellings in _KEYWORD_ALIASES for name in spellings}
+# The aliases of an argument by each of them.
+_ALIASES_OF = {name: aliases for aliases in _KEYWORD_ALIASES for name in aliases}
 
 
 def function(
@@ -51,7 +51,7 @@ def function(
 ) -> Callable[[F], F]:
     """Decorator that publishes a function.
 
-    Type checkers see the function as it is defined; at run time it also takes the other spellings
+    Type checkers see the function as it is defined; at run time it also takes the other aliases
     of its arguments' names, `out=` and `inplace=`.
 
     Args:
@@ -129,20 +129,20 @@ def _rename_map(parameter_names: Sequence[str], extra: Mapping[str, str]) -> dic
     """The declared name of each other spelling that a function takes."""
     declared: dict[tuple[str, ...], str | None] = {}
     for name in parameter_names:
-        if spellings := _SPELLINGS.get(name):
-            # Two spellings of one argument are two arguments of this function.
-            declared[spellings] = None if spellings in declared else name
+        if aliases := _ALIASES_OF.get(name):
+            # Two aliases of one argument are two arguments of this function.
+            declared[aliases] = None if aliases in declared else name
     rename = dict(extra)
-    for spellings, name in declared.items():
+    for aliases, name in declared.items():
         if name is not None:
-            rename |= dict.fromkeys(spellings, name)
+            rename |= dict.fromkeys(aliases, name)
     for name in parameter_names:
         rename.pop(name, None)
     return rename
 
 
 def _accept_keyword_aliases(body: Callable, extra: Mapping[str, str], inplace: bool) -> Callable:
-    """`body` accepting the other spellings of its arguments' names, `out=` and `inplace=`.
+    """`body` accepting the other aliases of its arguments' names, `out=` and `inplace=`.
 
     OneFlow 0.x let programs name each operator; `name=` is accepted and changes nothing. Free when
     called without keywords.

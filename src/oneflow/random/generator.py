@@ -271,20 +271,20 @@ default_generator = Generator()
 default_generator.seed()
 
 
-_unseeded = default_generator.position
+_initial_position = default_generator.position
 
 
-def follow_job() -> None:
+def adopt_job_seed() -> None:
     """Start the default generator as all ranks of the job do, unless it has been used already.
 
     What is broadcast in a global tensor must be the same on all ranks.
     """
     seed = cluster.shared_seed()
-    if seed is not None and default_generator.position == _unseeded:
+    if seed is not None and default_generator.position == _initial_position:
         default_generator.manual_seed(seed)
 
 
-follow_job()
+adopt_job_seed()
 
 
 def draw(generator: Generator | None) -> tuple[int, int]:

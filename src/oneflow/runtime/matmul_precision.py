@@ -5,7 +5,7 @@ from __future__ import annotations
 import jax
 
 # PyTorch's names, with JAX's.
-_PRECISIONS = {"highest": "highest", "high": "high", "medium": "default"}
+_JAX_NAMES = {"highest": "highest", "high": "high", "medium": "default"}
 
 
 def set_float32_matmul_precision(precision: str) -> None:
@@ -29,9 +29,9 @@ def set_float32_matmul_precision(precision: str) -> None:
         'highest'
         >>> flow.set_float32_matmul_precision(before)
     """
-    if precision not in _PRECISIONS:
-        raise ValueError(f"`precision` must be one of {sorted(_PRECISIONS)}, got {precision!r}")
-    jax.config.update("jax_default_matmul_precision", _PRECISIONS[precision])
+    if precision not in _JAX_NAMES:
+        raise ValueError(f"`precision` must be one of {sorted(_JAX_NAMES)}, got {precision!r}")
+    jax.config.update("jax_default_matmul_precision", _JAX_NAMES[precision])
 
 
 def get_float32_matmul_precision() -> str:
@@ -43,4 +43,4 @@ def get_float32_matmul_precision() -> str:
         True
     """
     chosen = jax.config.values["jax_default_matmul_precision"]
-    return next((name for name, each in _PRECISIONS.items() if each == chosen), "high")
+    return next((name for name, each in _JAX_NAMES.items() if each == chosen), "high")

@@ -115,8 +115,8 @@ def _uniform(
 ) -> Tensor:
     """Floats or complex numbers whose parts are in an interval, which may be all that there is."""
     if dtype.is_complex:
-        real, imaginary = (_uniform(sizes, float64, device, low, high) for _ in range(2))
-        return complex_(real, imaginary).to(dtype)
+        real, imag = (_uniform(sizes, float64, device, low, high) for _ in range(2))
+        return complex_(real, imag).to(dtype)
     part = rand(*sizes, dtype=float64, device=device)
     return (low * (1 - part) + high * part).to(dtype)
 

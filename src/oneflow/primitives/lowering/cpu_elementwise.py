@@ -71,9 +71,9 @@ def _sin_shifted(x, half_pi_count: int):
     sin_value = rest + rest * square * (a + square * (b + square * c))
     a, b, c = _COSINE
     cosine = 1 - 0.5 * square + square * square * (a + square * (b + square * c))
-    quadrant = rotations.astype(jnp.int32) + half_pi_count
-    value = jnp.where(quadrant & 1 == 1, cosine, sin_value).astype(x.dtype)
-    return jnp.where(quadrant & 2 == 2, -value, value)
+    index = rotations.astype(jnp.int32) + half_pi_count
+    value = jnp.where(index & 1 == 1, cosine, sin_value).astype(x.dtype)
+    return jnp.where(index & 2 == 2, -value, value)
 
 
 def _lower_sin_cos(name: str, half_pi_count: int, exact: Callable) -> None:

@@ -165,11 +165,11 @@ def _k_near(order: int, x: Any) -> Any:
 def _k_asymptotic(order: int, x: Any) -> Any:
     """``exp(x)`` times it, by 10.32.9 with ``sinh(t / 2) = u / sqrt(2 x)``."""
 
-    def integrand(u: float) -> Any:
+    def function(u: float) -> Any:
         part = u * u / x
         return (1 + part if order else 1) / jnp.sqrt(1 + part / 2)
 
-    return _weighted(_WEIGHTS, _NODES, integrand) / jnp.sqrt(2 * x)
+    return _weighted(_WEIGHTS, _NODES, function) / jnp.sqrt(2 * x)
 
 
 def _k(order: int, x: Any, scaled: bool) -> Any:
@@ -209,11 +209,11 @@ def _airy_middle(x: Any) -> Any:
     # On [0, 7.5], beyond which the integrand is 0 to rounding.
     nodes, weights = np.polynomial.legendre.leggauss(56)
 
-    def integrand(r: float) -> Any:
+    def function(r: float) -> Any:
         sin_term = jnp.sin(math.pi / 3 - math.sqrt(3) / 2 * r * x)
         return jnp.exp(-(r**3) / 3 - r / 2 * x) * sin_term
 
-    return _weighted(3.75 * weights, 3.75 * nodes + 3.75, integrand) / math.pi
+    return _weighted(3.75 * weights, 3.75 * nodes + 3.75, function) / math.pi
 
 
 def _airy_right(x: Any) -> Any:

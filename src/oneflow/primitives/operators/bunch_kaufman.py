@@ -47,11 +47,11 @@ def _pivot(a, k):
     pivot = _size(a[k, k])
     in_row = jnp.max(jnp.where((places >= k) & (places != row), _size(a[row]), 0))
     is_zero = jnp.maximum(pivot, largest) == 0
-    keeps_row = (
+    is_row_kept = (
         is_zero | (pivot >= _ALPHA * largest) | (pivot * in_row >= _ALPHA * largest * largest)
     )
-    step = jnp.where(keeps_row | (_size(a[row, row]) >= _ALPHA * in_row), 1, 2)
-    return jnp.where(keeps_row, k, row), step, is_zero
+    step = jnp.where(is_row_kept | (_size(a[row, row]) >= _ALPHA * in_row), 1, 2)
+    return jnp.where(is_row_kept, k, row), step, is_zero
 
 
 def _swapped(a, k, one, other):

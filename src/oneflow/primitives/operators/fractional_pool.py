@@ -52,7 +52,7 @@ def _fractional_max_pool(x, samples, *, kernel, target):
     return values, indices
 
 
-def _planes(operation: Operation) -> Axes:
+def _axes_of_pool(operation: Operation) -> Axes:
     """Planes are independent of each other."""
 
     def names(specs):
@@ -62,7 +62,7 @@ def _planes(operation: Operation) -> Axes:
 
 
 fractional_max_pool = primitive(
-    "fractional_max_pool", _fractional_max_pool, axes=_planes, real_only=True
+    "fractional_max_pool", _fractional_max_pool, axes=_axes_of_pool, real_only=True
 )
 fractional_max_pool.gradient(
     x=lambda g, out, x_spec: plane_scatter(

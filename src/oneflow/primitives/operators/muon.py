@@ -26,7 +26,7 @@ def muon_update(
     """Steps along the orthogonal matrix next to the momentum, which is the state."""
     momentum = states[0] + n.fresh * (g - states[0])
     direction = g + n.momentum * (momentum - g) if nesterov else momentum
-    step = _orthogonalized(direction, coefficients, iterations, n.eps).astype(p.dtype)
+    step = _orthogonalize(direction, coefficients, iterations, n.eps).astype(p.dtype)
     return p * n.keep - n.lr * _scale_of(scale, *p.shape) * step, momentum
 
 
@@ -37,22 +37,22 @@ def _scale_of(scale: str, rows: int, columns: int) -> float:
     return max(1.0, rows / columns) ** 0.5
 
 
-def _orthogonalized(matrix, coefficients: tuple[float, ...], iterations: int, eps):
+def _orthogonalize(matrix, coefficients: tuple[float, ...], iterations: int, eps):
     """An approximation of ``U @ Vh`` for ``matrix = U @ diag(S) @ Vh``, in bfloat16.
 
     Newton-Schulz iterations with a polynomial of odd powers, which takes singular values to the
     neighbourhood of 1: Jordan et al., "Muon: an optimizer for hidden layers in neural networks"
     (2024).
     """
-    linear, cubic, quintic = coefficients
+    c1, c3, c5 = coefficients
     is_transposed = matrix.shape[0] > matrix.shape[1]
     x = (matrix.T if is_transposed else matrix).astype(jnp.bfloat16)
     norm = jnp.sqrt(jnp.sum(jnp.square(x.astype(jnp.float32))))
     x = _to_bfloat16(x / jnp.maximum(norm, eps).astype(jnp.bfloat16))
     for _ in range(iterations):
-        gram = _to_bfloat16(_product(x, x.T))
-        powers = _to_bfloat16(cubic * gram.astype(jnp.float32) + quintic * _product(gram, gram))
-        x = _to_bfloat16(linear * x.astype(jnp.float32) + _product(powers, x))
+        square = _to_bfloat16(_product(x, x.T))
+        powers = _to_bfloat16(c3 * square.astype(jnp.float32) + c5 * _product(square, square))
+        x = _to_bfloat16(c1 * x.astype(jnp.float32) + _product(powers, x))
     return x.T if is_transposed else x
 
 

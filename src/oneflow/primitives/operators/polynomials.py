@@ -27,7 +27,7 @@ First = Callable[[Any], Any]
 Next = Callable[[Any, Any, Any, Any], Any]
 
 
-def _by_recurrence(first: First, next_degree: Next, degree: Any, x: Any) -> Any:
+def _by_scan(first: First, next_degree: Next, degree: Any, x: Any) -> Any:
     """Return the polynomials of `degree` (cut to integers) at `x`, 0 below degree 0.
 
     They are not a number where the degree is none.
@@ -57,7 +57,7 @@ def _polynomial(name: str, first: First, next_degree: Next) -> Primitive:
     def derived(x: Any, degree: Any, *, derivative: int = 0) -> Any:
         def polynomial(x: Any, degree: Any) -> Any:
             x, degree = jnp.broadcast_arrays(x, degree)
-            value = functools.partial(_by_recurrence, first, next_degree, degree)
+            value = functools.partial(_by_scan, first, next_degree, degree)
             for _ in range(derivative):
                 value = _slope(value)
             return value(x)

@@ -110,10 +110,10 @@ def _direction(first: jax.Array, second: jax.Array, dtype: np.dtype) -> tuple:
     angle = rest.astype(dtype) * jnp.asarray(scale, dtype)
     square = angle * angle
     sin, cos = angle * _series(square, terms, 1), _series(square, terms + 1, 0)
-    quadrant = first >> _u32(30)
-    across = (quadrant & _u32(1)) != 0
+    index = first >> _u32(30)
+    across = (index & _u32(1)) != 0
     x, y = jnp.where(across, sin, cos), jnp.where(across, cos, sin)
-    left, below_axis = (quadrant == 1) | (quadrant == 2), quadrant >= 2
+    left, below_axis = (index == 1) | (index == 2), index >= 2
     return jnp.where(left, -x, x), jnp.where(below_axis, -y, y)
 
 
