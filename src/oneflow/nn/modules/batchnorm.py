@@ -73,10 +73,9 @@ class _Normalization(Module):
             init.zeros_(self.bias)
 
     def extra_repr(self) -> str:
-        only_weight = self.affine and self.bias is None
         return (
             f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
-            f"{'bias=False, ' * only_weight}track_running_stats={self.track_running_stats}"
+            f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}"
         )
 
     def _check_ndim(self, input: Tensor) -> None:
