@@ -176,11 +176,40 @@ def _unrolled(
 
 
 def _branch(b: GraphBuilder, equations: Sequence[Any], sources: list[Ref]) -> list[Ref]:
-    """The results of one of several branches, chosen when the model is exported."""
-    chosen = sources[0].number
-    if chosen is None:
-        raise Unsupported("its step `cond` chooses a branch by a value")
-    return _inlined(b, [each.params["branches"][int(chosen)] for each in equations], sources[1:])
+    """The results of one of several branches, chosen by a number, or by a value: `If`."""
+    which, *operands = sources
+    branches = [
+        [each.params["branches"][place] for each in equations]
+        for place in range(len(equations[0].params["branches"]))
+    ]
+    if which.number is not None:
+        return _inlined(b, branches[min(max(int(which.number), 0), len(branches) - 1)], operands)
+
+    def results_from(place: int) -> list[Ref]:
+        """Those of the branch at `place` or of a later one; a number beyond means the last."""
+        if place == len(branches) - 1:
+            return _inlined(b, branches[place], operands)
+        is_here = b.op("Less", which, b.constant(place + 1, which.dtype), dtype=np.dtype(bool))
+
+        def here(_: list[Ref]) -> list[Ref]:
+            return _inlined(b, branches[place], operands)
+
+        def later(_: list[Ref]) -> list[Ref]:
+            return results_from(place + 1)
+
+        return b.multiple(
+            "If",
+            [is_here],
+            kinds,
+            then_branch=b.subgraph("then", [], here),
+            else_branch=b.subgraph("else", [], later),
+        )
+
+    kinds = [
+        (merge([tuple(each.outvars[place].aval.shape) for each in equations], "a shape"), dtype)
+        for place, dtype in enumerate(np.dtype(v.aval.dtype) for v in equations[0].outvars)
+    ]
+    return results_from(0)
 
 
 def _linear_solve(b: GraphBuilder, equations: Sequence[Any], sources: list[Ref]) -> list[Ref]:

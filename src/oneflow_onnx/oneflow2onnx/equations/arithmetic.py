@@ -7,11 +7,12 @@ import math
 import numpy as np
 
 from oneflow_onnx.oneflow2onnx import operators as o
+from oneflow_onnx.oneflow2onnx.bits import bit_cast
 from oneflow_onnx.oneflow2onnx.builder import GraphBuilder
 from oneflow_onnx.oneflow2onnx.equations.table import Equation, EquationLowering, equation
 from oneflow_onnx.oneflow2onnx.formulas import atan2
 from oneflow_onnx.oneflow2onnx.lowering import Unsupported
-from oneflow_onnx.oneflow2onnx.reference import Ref, onnx_type
+from oneflow_onnx.oneflow2onnx.reference import Ref
 
 BOOL = np.dtype(bool)
 
@@ -225,10 +226,7 @@ def _convert(b: GraphBuilder, each: Equation) -> Ref:
 
 @equation("bitcast_convert_type")
 def _bitcast(b: GraphBuilder, each: Equation) -> Ref:
-    (x,) = each.operands
-    if x.dtype.itemsize != each.dtype.itemsize:
-        raise Unsupported("its step reads bits as a type of another width")
-    return b.op("BitCast", x, dtype=each.dtype, to=int(onnx_type(each.dtype)))
+    return bit_cast(b, each.operands[0], each.dtype)
 
 
 @equation("shift_left", "shift_right_logical", "shift_right_arithmetic")

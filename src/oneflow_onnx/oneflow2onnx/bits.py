@@ -1,0 +1,56 @@
+"""The bits of numbers read as numbers of another type; the narrower ones begin with the lowest."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+
+from oneflow_onnx.oneflow2onnx import operators as o
+from oneflow_onnx.oneflow2onnx.builder import INT64, GraphBuilder
+from oneflow_onnx.oneflow2onnx.reference import Ref, onnx_type
+
+_UINT64 = np.dtype(np.uint64)
+
+
+def bit_cast(b: GraphBuilder, x: Ref, dtype: np.dtype) -> Ref:
+    """The bits of `x` as numbers of type `dtype`.
+
+    Narrower ones have a further dimension at the end; wider ones are made of the numbers along the
+    last dimension, which goes. ONNX's `BitCast` knows equal widths only, so bits move between
+    widths as integers: by shifts, and casts, which drop the highest.
+    """
+    have, want = x.dtype.itemsize, dtype.itemsize
+    if have == want:
+        return _as_type(b, x, dtype)
+    whole = b.cast(_as_type(b, x, _unsigned(have)), _UINT64)
+    shifts = np.arange(0, 8 * max(have, want), 8 * min(have, want))
+    if have > want:
+        parts = b.op(
+            "BitShift",
+            o.unsqueeze(b, whole, [x.rank]),
+            b.constant(shifts, _UINT64),
+            shape=(*x.shape, len(shifts)),
+            direction="RIGHT",
+        )
+        return _as_type(b, b.cast(parts, _unsigned(want)), dtype)
+    moved = b.op("BitShift", whole, b.constant(shifts, _UINT64), shape=x.shape, direction="LEFT")
+    # Their bits are apart, so that no sum carries over. A reduction would not be exact: there ONNX
+    # Runtime loses the last bits of large integers.
+    columns = [
+        o.gather(b, b.cast(moved, INT64), b.constant(np.int64(n)), x.rank - 1)
+        for n in range(len(shifts))
+    ]
+    total = functools.reduce(lambda one, other: b.op("Add", one, other), columns)
+    return _as_type(b, b.cast(total, _unsigned(want)), dtype)
+
+
+def _as_type(b: GraphBuilder, x: Ref, dtype: np.dtype) -> Ref:
+    """The bits of `x` as numbers of another type of the same width."""
+    if x.dtype == dtype or (x.dtype.kind in "iu" and dtype.kind in "iu"):
+        return b.cast(x, dtype)
+    return b.op("BitCast", x, dtype=dtype, to=int(onnx_type(dtype)))
+
+
+def _unsigned(itemsize: int) -> np.dtype:
+    return np.dtype(f"u{itemsize}")
