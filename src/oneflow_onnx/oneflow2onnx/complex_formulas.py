@@ -60,6 +60,10 @@ class ComplexFormula:
         """The product with a real number."""
         return ComplexFormula(self.re * factor, self.im * factor)
 
+    def plus(self, number: float) -> ComplexFormula:
+        """The sum with a real number."""
+        return ComplexFormula(self.re + number, self.im)
+
     @property
     def conjugate(self) -> ComplexFormula:
         """The complex conjugate."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -195,6 +196,53 @@ def _tangents(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Ref:
     real, imaginary = x.apply("Sin") / x.apply("Cos"), y.apply("Tanh")
     found = ComplexFormula(real, imaginary) / ComplexFormula(real * 0 + 1, -(real * imaginary))
     return (ComplexFormula(found.im, -found.re) if turned else found).pairs
+
+
+@complex_lowering("asin", "asinh", "acos", "acosh", "atan", "atanh")
+def _inverse_functions(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Ref:
+    """As logarithms; circular ones by ``asin(z) = -i asinh(iz)`` and ``atan(z) = -i atanh(iz)``."""
+    z = ComplexFormula.of(b, call.operands[0], flags[0])
+    name = call.primitive
+    if name == "acosh":
+        return (z + z.plus(1).sqrt() * z.plus(-1).sqrt()).log().pairs
+    turned = not name.endswith("h")
+    w = ComplexFormula(-z.im, z.re) if turned else z
+    found = _atanh(w) if name.startswith("atan") else _asinh(w)
+    if turned:
+        found = ComplexFormula(found.im, -found.re)
+    return ((-found).plus(math.pi / 2) if name == "acos" else found).pairs
+
+
+def _asinh(z: ComplexFormula) -> ComplexFormula:
+    """On the left by the right, where the sum under the logarithm does not cancel."""
+    left = z.re < 0
+    right = z.replaced(left, -z)
+    found = (right + (right * right).plus(1).sqrt()).log()
+    return found.replaced(left, -found)
+
+
+def _atanh(z: ComplexFormula) -> ComplexFormula:
+    return (z.plus(1).log() - (-z).plus(1).log()).scaled(0.5)
+
+
+# --- reductions that are not linear
+
+
+@complex_lowering("prod")
+def _prod(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Ref:
+    """Products of halves, until one number is left."""
+    x, dims = call.operands[0], call["dims"]
+    if 0 in x.shape:
+        return _from_real(b, o.filled(b, call.result.shape[:-1], 1, x.dtype))
+    for dim in dims:
+        (size,) = require_static([x.shape[dim]], "a product of complex numbers")
+        while size > 1:
+            half, odd = divmod(size, 2)
+            first, second, *rest = o.split(b, x, [half, half, *[1] * odd], dim)
+            x = _product(b, first, second)
+            x = o.concat(b, [x, *rest], dim) if rest else x
+            size = half + odd
+    return x if call["keepdim"] else o.squeeze(b, x, dims)
 
 
 # --- Fourier transforms: ours are not scaled, ONNX's inverse ones are divided by the size
