@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 import onnx
 import pytest
@@ -108,6 +110,12 @@ def test_external_data_beyond_the_end(tmp_path):
     assert from_onnx(external(path, "data", length=8))(flow.ones(2)).tolist() == [1.0, 1.0]
     with pytest.raises(FileNotFoundError):
         from_onnx(external(path, "nothing"))
+    with pytest.raises(FileNotFoundError, match="external data of `w`"):
+        from_onnx(external(path, "."))
+    # Reading a pipe that nobody writes to would not end.
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(FileNotFoundError, match="external data of `w`"):
+        from_onnx(external(path, "pipe"))
     with pytest.raises(ValueError, match="stored outside the model"):
         from_onnx(onnx.load(str(path), load_external_data=False))
 
@@ -155,6 +163,30 @@ def test_functions_in_functions():
         from_onnx(parsed(text + calls + last, more='"local": 1'))
 
 
+def test_functions_that_double():
+    """As a file they are small, and written out they have 2^30 nodes."""
+    calls = "".join(
+        f'<domain: "local", opset_import: ["": 21, "local": 1]> f{index} (a) => (b) '
+        f"{{ c = local.f{index + 1} (a) b = local.f{index + 1} (c) }}"
+        for index in range(30)
+    )
+    last = '<domain: "local", opset_import: ["": 21]> f30 (a) => (b) { b = Neg(a) }'
+    text = "g (float[n] x) => (float[n] y) { y = local.f0 (x) }"
+    with pytest.raises(ValueError, match="written out, have more than"):
+        from_onnx(parsed(text + calls + last, more='"local": 1'))
+
+
+def test_subgraphs_in_memory():
+    """Models that were never parsed can be nested more deeply than files."""
+    model = parsed("g (float[2] x) => (float[2] y) { y = Neg(x) }")
+    graph = model.graph
+    for _ in range(3000):
+        node = graph.node.add(op_type="If")
+        graph = node.attribute.add(name="then_branch", type=onnx.AttributeProto.GRAPH).g
+    with pytest.raises(ValueError, match="levels deep"):
+        from_onnx(model)
+
+
 def test_subgraphs_in_subgraphs():
     def field(number, content):
         size, length = len(content), b""
@@ -170,6 +202,7 @@ def test_subgraphs_in_subgraphs():
         from_onnx(field(7, graph))
 
 
+AS_IMAGE = "r = Constant <value = int64[4] {1, 1, 1, 1}> () a = Reshape(x, r)"
 HUGE = "Constant <value = int64[2] {100000, 100000}> ()"
 
 
@@ -186,21 +219,71 @@ HUGE = "Constant <value = int64[2] {100000, 100000}> ()"
         "s = Constant <value = float[1] {1e10}> () y = Resize(x, , s)",
         "d = Constant <value = int64 {9000000000}> () v = Constant <value = float[2] {0, 1}> ()"
         " i = Cast <to = 7> (x) y = OneHot(i, d, v)",
+        "s = Constant <value = int64[1] {9000000000}> () y = CenterCropPad(x, s)",
+        f"{AS_IMAGE} y = Conv <pads = [50000, 50000, 50000, 50000]> (a, a)",
+        f"{AS_IMAGE} y = ConvTranspose <output_shape = [100000, 100000]> (a, a)",
+        f"{AS_IMAGE} s = Constant <value = int64[4] {{1, 1, 100000, 100000}}> ()"
+        " i = Constant <value = int64[1, 1, 1, 1] {0}> ()"
+        " y = MaxUnpool <kernel_shape = [1, 1]> (a, i, s)",
+        f"{AS_IMAGE} q = Constant <value = float[1, 4] {{0, 0, 1, 1}}> ()"
+        " i = Constant <value = int64[1] {0}> ()"
+        " y = RoiAlign <output_height = 100000, output_width = 100000> (a, q, i)",
+        "s = Constant <value = int64[2] {60000, 1}> () c = Expand(x, s) r = Transpose(c)"
+        " y = MatMul(c, r)",
+        "s = Constant <value = int64[2] {60000, 1}> () c = Expand(x, s) r = Transpose(c)"
+        " y = Mul(c, r)",
+        "r = Constant <value = int64[3] {1, 1, 1}> () a = Reshape(x, r)"
+        f" s = {HUGE} k = {HUGE} y = Col2Im(a, s, k)",
     ],
 )
 def test_values_of_a_billion_elements(body):
+    """Nothing of that size is made: results of tensors are refused before they are computed."""
     with pytest.raises(RuntimeError, match="elements"):
         from_onnx(parsed(f"g (float[1] x) => (float y) {{ {body} }}"))(flow.ones(1))
 
 
-@pytest.mark.parametrize("dims", [[-1], [10**6, 10**6], [5]])
-def test_shapes_that_the_data_do_not_fill(dims):
+FLOAT, INT4, STRING = TensorProto.FLOAT, TensorProto.INT4, TensorProto.STRING
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"dims": [-1]},
+        {"dims": [10**6, 10**6]},
+        {"dims": [2**62, 2**62]},
+        {"dims": [2**14, 2**14], "float_data": [1.0]},
+        {"dims": [2], "float_data": [1.0, 2.0, 3.0]},
+        {"dims": [5], "raw_data": bytes(30)},
+        {"dims": [2], "raw_data": bytes(4)},
+        {"dims": [3], "raw_data": bytes(1), "data_type": INT4},
+        {"dims": [2], "string_data": [b"one"], "data_type": STRING},
+        {"dims": [2], "raw_data": bytes(8), "data_type": 0},
+        {"dims": [2], "raw_data": bytes(8), "data_type": 99},
+    ],
+    ids=str,
+)
+def test_tensors_that_their_data_do_not_fill(fields):
     model = parsed("g (float[2] x) => (float y) { y = Add(x, w) }")
-    tensor = TensorProto(name="w", data_type=TensorProto.FLOAT, dims=dims)
-    if dims == [5]:
-        tensor.raw_data = bytes(30)
-    model.graph.initializer.append(tensor)
+    model.graph.initializer.append(TensorProto(name="w", **{"data_type": FLOAT, **fields}))
     with pytest.raises(ValueError, match="tensor `w`"):
+        from_onnx(model)
+
+
+@pytest.mark.parametrize(
+    ("dims", "place", "message"),
+    [
+        ([100_000, 100_000], 0, "10000000000 elements"),
+        ([-1], 0, "must not be negative"),
+        ([2], 7, "indices outside its shape"),
+        ([2], -1, "indices outside its shape"),
+    ],
+)
+def test_sparse_tensors(dims, place, message):
+    model = parsed("g (float[2] x) => (float y) { y = Add(x, w) }")
+    sparse = model.graph.sparse_initializer.add(dims=dims)
+    sparse.values.CopyFrom(numpy_helper.from_array(np.ones(1, np.float32), "w"))
+    sparse.indices.CopyFrom(numpy_helper.from_array(np.asarray([place])))
+    with pytest.raises(ValueError, match=message):
         from_onnx(model)
 
 

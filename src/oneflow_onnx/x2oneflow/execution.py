@@ -12,7 +12,18 @@ from oneflow_onnx.x2oneflow.plan import Plan, Step
 from oneflow_onnx.x2oneflow.reference import reference_evaluator
 from oneflow_onnx.x2oneflow.registry import Evaluation
 from oneflow_onnx.x2oneflow.subgraph_types import example_outputs
-from oneflow_onnx.x2oneflow.values import Value, as_host, as_tensor, fits_tensor
+from oneflow_onnx.x2oneflow.values import (
+    MOST_ELEMENTS,
+    Value,
+    as_host,
+    as_tensor,
+    check_size,
+    fits_tensor,
+    has_shape,
+)
+
+# Large results with so many times the elements of the operands come from no network.
+_MOST_GROWTH = 1024
 
 
 def run_plan(plan: Plan, values: Mapping[str, Value], training: bool) -> list[Value]:
@@ -64,8 +75,24 @@ def run_step(step: Step, known: dict[str, Value], training: bool) -> Sequence[Va
             return _run_on_host(step, operands)
         operands = _placed(operands, step.operator.host)
     facts = _facts(step, known, training)
-    results = step.operator.function(*operands, **step.attributes, **facts)
-    return results if isinstance(results, tuple) else (results,)
+    found = step.operator.function(*operands, **step.attributes, **facts)
+    results = found if isinstance(found, tuple) else (found,)
+    _check_growth(operands, results)
+    return results
+
+
+def _check_growth(operands: Sequence[Value], results: Sequence[Value]) -> None:
+    """Refuse large results of small operands, as long as nothing has computed them.
+
+    Sizes in attributes, paddings and products of a row with a column make them, too.
+    """
+    for each in results:
+        if isinstance(each, flow.Tensor) and each.numel() > MOST_ELEMENTS:
+            given = sum(
+                v.size if isinstance(v, np.ndarray) else v.numel() for v in operands if has_shape(v)
+            )
+            if each.numel() > _MOST_GROWTH * given:
+                check_size(each.shape)
 
 
 def _run_function(step: Step, operands: list[Value], training: bool) -> Sequence[Value]:

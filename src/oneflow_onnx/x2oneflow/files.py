@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import onnx
+import onnx_ir as ir
 from google.protobuf.message import DecodeError
 from onnx import external_data_helper, helper
 
-from oneflow_onnx.x2oneflow.values import MOST_ELEMENTS
+# Subgraphs and functions inside each other.
+MOST_LEVELS = 50
 
 
 def load_model(source: onnx.ModelProto | bytes | str | Path) -> onnx.ModelProto:
@@ -58,24 +60,28 @@ def _parsed(data: bytes, name: str) -> onnx.ModelProto:
 
 def _tensors(model: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
     """All tensors of a model, also in attributes, subgraphs and functions."""
-    yield from _graph_tensors(model.graph)
+    yield from _graph_tensors(model.graph, 0)
     for function in model.functions:
-        yield from _node_tensors(list(function.node))
+        yield from _node_tensors(function.node, 0)
 
 
-def _graph_tensors(graph: onnx.GraphProto) -> Iterator[onnx.TensorProto]:
+def _graph_tensors(graph: onnx.GraphProto, level: int) -> Iterator[onnx.TensorProto]:
+    if level > MOST_LEVELS:
+        raise ValueError(f"subgraphs are more than {MOST_LEVELS} levels deep")
     yield from graph.initializer
-    yield from _node_tensors(list(graph.node))
+    for sparse in graph.sparse_initializer:
+        yield from (sparse.values, sparse.indices)
+    yield from _node_tensors(graph.node, level)
 
 
-def _node_tensors(nodes: list[onnx.NodeProto]) -> Iterator[onnx.TensorProto]:
+def _node_tensors(nodes: Iterable[onnx.NodeProto], level: int) -> Iterator[onnx.TensorProto]:
     for node in nodes:
         for attribute in node.attribute:
             if attribute.HasField("t"):
                 yield attribute.t
             yield from attribute.tensors
-            for graph in [attribute.g, *attribute.graphs]:
-                yield from _graph_tensors(graph)
+            for graph in [*([attribute.g] if attribute.HasField("g") else []), *attribute.graphs]:
+                yield from _graph_tensors(graph, level + 1)
 
 
 def _check_external(tensor: onnx.TensorProto, folder: Path) -> None:
@@ -87,6 +93,8 @@ def _check_external(tensor: onnx.TensorProto, folder: Path) -> None:
         raise ValueError(f"external data of `{tensor.name}` are outside the model: {location!r}")
     if not path.resolve().is_relative_to(folder):
         raise ValueError(f"external data of `{tensor.name}` are behind a link: {location!r}")
+    if not path.is_file():
+        raise FileNotFoundError(f"external data of `{tensor.name}`: there is no file {location!r}")
     size = path.stat().st_size
     offset, length = int(entries.get("offset", 0)), int(entries.get("length", 0))
     if offset < 0 or length < 0 or offset + length > size:
@@ -100,14 +108,24 @@ def _check_dimensions(tensor: onnx.TensorProto) -> None:
     """Refuse a shape that the stored data do not fill."""
     if any(size < 0 for size in tensor.dims):
         raise ValueError(f"tensor `{tensor.name}` has the shape {list(tensor.dims)}")
-    count = math.prod(tensor.dims)
+    if tensor.data_type not in helper.get_all_tensor_dtypes():
+        raise ValueError(f"tensor `{tensor.name}` has the unknown element type {tensor.data_type}")
+    needed, stored = _sizes_of_data(tensor)
+    if stored != needed:
+        raise ValueError(
+            f"tensor `{tensor.name}` has the shape {list(tensor.dims)}, which {needed} bytes or"
+            f" numbers fill, and {stored} of them"
+        )
+
+
+def _sizes_of_data(tensor: onnx.TensorProto) -> tuple[int, int]:
+    """How many bytes or numbers the shape asks for, and how many are stored."""
+    count, kind = math.prod(tensor.dims), ir.DataType(tensor.data_type)
+    bits = 8 if kind == ir.DataType.STRING else kind.bitwidth
     if tensor.HasField("raw_data"):
-        stored = len(tensor.raw_data)
-        width = helper.tensor_dtype_to_np_dtype(tensor.data_type).itemsize
-        # Elements of less than a byte are packed.
-        if stored > count * width or stored * 8 < count:
-            raise ValueError(
-                f"tensor `{tensor.name}` has the shape {list(tensor.dims)} and {stored} bytes"
-            )
-    elif count > MOST_ELEMENTS:
-        raise ValueError(f"tensor `{tensor.name}` has the shape {list(tensor.dims)} and no data")
+        return math.ceil(count * bits / 8), len(tensor.raw_data)
+    numbers = getattr(tensor, helper.tensor_dtype_to_field(tensor.data_type))
+    if kind in (ir.DataType.COMPLEX64, ir.DataType.COMPLEX128):
+        count *= 2
+    # Elements of less than a byte are packed.
+    return math.ceil(count * min(bits, 8) / 8), len(numbers)

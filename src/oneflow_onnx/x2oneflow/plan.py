@@ -12,11 +12,13 @@ import numpy as np
 import onnx
 from onnx import defs, helper, numpy_helper
 
+from oneflow_onnx.x2oneflow.files import MOST_LEVELS
 from oneflow_onnx.x2oneflow.function_bodies import FunctionExpansion, bind_attributes
 from oneflow_onnx.x2oneflow.registry import Operator, find_operator
+from oneflow_onnx.x2oneflow.values import check_size
 
-# Subgraphs and functions inside each other.
-_MOST_LEVELS = 50
+# Functions that call others twice grow with each level by a factor of 2.
+_MOST_FUNCTION_NODES = 100_000
 
 
 @dataclass(eq=False)
@@ -117,6 +119,7 @@ class Planner:
     def __init__(self, model: onnx.ModelProto) -> None:
         self._functions = {(f.domain, f.name): f for f in model.functions}
         self._opsets = opset_versions(model.opset_import)
+        self._function_nodes = 0
         self.unsupported: list[str] = []
 
     def plan_model(self, graph: onnx.GraphProto) -> Plan:
@@ -173,15 +176,21 @@ class Planner:
         """Return the plan of `function` with the attributes of `node`, a call of it."""
         plan = Plan(function.name, list(function.input), list(function.output), [])
         opsets = {**self._opsets, **opset_versions(function.opset_import)}
+        self._function_nodes += len(function.node)
+        if self._function_nodes > _MOST_FUNCTION_NODES:
+            raise ValueError(
+                f"the functions of the model, written out, have more than {_MOST_FUNCTION_NODES}"
+                " nodes"
+            )
         self._add_nodes(plan, bind_attributes(function, node), opsets, level)
         return plan
 
     def _add_nodes(
         self, plan: Plan, nodes: Iterable[onnx.NodeProto], opsets: Mapping[str, int], level: int
     ) -> None:
-        if level > _MOST_LEVELS:
+        if level > MOST_LEVELS:
             raise ValueError(
-                f"subgraphs and functions are more than {_MOST_LEVELS} levels deep, or a function"
+                f"subgraphs and functions are more than {MOST_LEVELS} levels deep, or a function"
                 " calls itself"
             )
         for node in _in_order(list(nodes)):
@@ -259,7 +268,13 @@ def _host_array(tensor: onnx.TensorProto) -> np.ndarray:
 def _dense_array(sparse: onnx.SparseTensorProto) -> np.ndarray:
     values = numpy_helper.to_array(sparse.values)
     indices = numpy_helper.to_array(sparse.indices)
+    check_size(sparse.dims)
     dense = np.zeros(tuple(sparse.dims), values.dtype)
+    limits = dense.size if indices.ndim == 1 else dense.shape
+    if (indices < 0).any() or (indices >= limits).any():
+        raise ValueError(
+            f"sparse tensor `{sparse.values.name}` has indices outside its shape {dense.shape}"
+        )
     if indices.ndim == 1:
         dense.reshape(-1)[indices] = values
     else:

@@ -21,7 +21,7 @@ Value = Any
 # Types of which a Python number says every value.
 _NUMBERS = [np.dtype(name) for name in ("float32", "float64", "int32", "int64")]
 
-# More elements than this in a value made from nothing (a fill, a range) is a mistake or an attack.
+# More elements than this in a value made from few (a fill, a range) is a mistake or an attack.
 MOST_ELEMENTS = 2**28
 
 _DTYPES: dict[int, flow.dtype] = {
@@ -134,7 +134,7 @@ def check_size(shape: Sequence[int]) -> None:
     if count > MOST_ELEMENTS:
         raise ValueError(
             f"a value of the shape {list(shape)} has {count} elements; at most {MOST_ELEMENTS} are"
-            " made from a fill, a range or a repetition"
+            " made from fewer"
         )
 
 

@@ -11,6 +11,7 @@ import oneflow as flow
 from oneflow import Tensor
 from oneflow.nn import functional as F
 from oneflow_onnx.x2oneflow.registry import operator
+from oneflow_onnx.x2oneflow.values import check_size
 
 _CONVOLUTIONS: dict[int, Callable[..., Tensor]] = {1: F.conv1d, 2: F.conv2d, 3: F.conv3d}
 _TRANSPOSED: dict[int, Callable[..., Tensor]] = {
@@ -179,6 +180,10 @@ def col2im(
     dilation, stride = list(dilations or [1] * rank), list(strides or [1] * rank)
     amounts = list(pads or [0] * (2 * rank))
     padded = [n + b + e for n, b, e in zip(sizes, amounts[:rank], amounts[rank:], strict=True)]
+    spans = [d * (k - 1) + 1 for d, k in zip(dilation, block, strict=True)]
+    blocks = [max(n - s, 0) // t + 1 for n, s, t in zip(padded, spans, stride, strict=True)]
+    check_size([*block, *blocks])
+    check_size(padded)
     places = _block_places(padded, block, dilation, stride)
     batch, channels = x.shape[0], x.shape[1] // len(places)
     values = x.reshape(batch * channels, -1)
