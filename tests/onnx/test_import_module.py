@@ -297,3 +297,41 @@ def _recorded(module, x):
     step = capture_call(Evaluation(module), (x,), {})
     operators = Counter(each.operation.primitive.name for each in step.program.instructions)
     return operators, Counter(each.kind for each in step.inputs)
+
+
+TRIANGLE = np.tril(np.ones((3, 3), np.float32))
+LARGE = (
+    "a = Constant <value = int64[2] {0, 0}> () b = Constant <value = int64[2] {3, 3}> ()"
+    " v = Slice(w, a, b) z = Constant <value = float {-1000000.0}> () y = Where(v, x, z)"
+)
+ADDED = np.where(TRIANGLE, 0, -np.inf).astype(np.float32)
+
+
+@pytest.mark.parametrize(
+    ("array", "body", "kind"),
+    [
+        (ADDED, "y = Add(x, w)", "buffer"),
+        (np.where(TRIANGLE, 0, np.finfo(np.float32).min), "y = Add(w, x)", "buffer"),
+        (TRIANGLE, "y = Mul(x, w)", "buffer"),
+        (ADDED[None], "v = Squeeze(w) y = Add(x, v)", "buffer"),
+        (np.tril(np.ones((40, 40), bool)), LARGE, "buffer"),
+        (np.where(TRIANGLE, 0, -3), "y = Add(x, w)", "parameter"),
+        (np.ones((3, 3)), "y = Mul(x, w)", "parameter"),
+        (np.zeros((3, 3)), "y = Add(x, w)", "parameter"),
+        # A layer that begins as the identity is trained all the same.
+        (np.eye(3), "y = MatMul(x, w)", "parameter"),
+    ],
+)
+def test_masks_are_buffers(array, body, kind):
+    """They move and are saved with the model, and no optimizer changes them."""
+    model = parsed(f"g (float[3, 3] x) => (float[3, 3] y) {{ {body} }}")
+    kept = array if array.dtype == bool else array.astype(np.float32)
+    model.graph.initializer.append(numpy_helper.from_array(kept, "w"))
+    module = from_onnx(model)
+    names = {"parameter": module.named_parameters(), "buffer": module.named_buffers()}
+    assert {which: [name for name, _ in found] for which, found in names.items()} == {
+        "parameter": [],
+        "buffer": [],
+        kind: ["w"],
+    }
+    assert module(flow.ones(3, 3)).shape == (3, 3)

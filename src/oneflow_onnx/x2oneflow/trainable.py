@@ -16,6 +16,12 @@ _SHAPE_LIKE = 1024
 # Where a single number is a constant of a formula, as in ``x * 0.5``.
 _ARITHMETIC = {"Add", "Sub", "Mul", "Div", "Pow", "Max", "Min", "Mod", "Sum", "Mean", "Where"}
 
+# What brings a mask to the values that it hides, and applies it.
+_MASKING = {"Add", "Sub", "Mul", "Where", "Attention", "Reshape", "Transpose", "Cast", "CastLike"}
+
+# A number as low as this, added before an exponential function, leaves nothing.
+_HIDDEN = -1000.0
+
 # What cuts an initial state of zeros into those of layers and directions.
 _MOVES = {"Slice", "Split", "Squeeze", "Unsqueeze", "Expand", "Identity"}
 
@@ -32,8 +38,8 @@ def classify(plan: Plan) -> dict[str, Kind]:
     """Return the kind of every initializer and constant of the model's graph.
 
     Floating-point tensors that an operator computes with are parameters; statistics of batch
-    normalisation and large tables of integers are buffers; single numbers in arithmetic, shapes,
-    indices, limits and sizes are constants.
+    normalisation, masks and large tables of integers are buffers; single numbers in arithmetic,
+    shapes, indices, limits and sizes are constants.
     """
     uses: dict[str, list[tuple[str, int, bool]]] = {name: [] for name in plan.constants}
     for name, use in _uses(plan):
@@ -69,4 +75,15 @@ def _kind(array: np.ndarray, uses: list[tuple[str, int, bool]]) -> Kind:
         return Kind.CONSTANT
     if set(trained) <= _MOVES and not array.any():
         return Kind.CONSTANT
+    if set(trained) <= _MASKING | _MOVES and _is_mask(array):
+        return Kind.BUFFER
     return Kind.PARAMETER
+
+
+def _is_mask(array: np.ndarray) -> bool:
+    """Return True for elements of two kinds: 0 and 1 to multiply by, or 0 and very low to add."""
+    low, high = array.min(initial=0), array.max(initial=0)
+    multiplied, added = low == 0 and high == 1, low <= _HIDDEN and high == 0
+    at_low, at_high = array == low, array == high
+    both = at_low.any() and at_high.any() and (at_low | at_high).all()
+    return bool(both and (multiplied or added))
