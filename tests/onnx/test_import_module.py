@@ -335,3 +335,25 @@ def test_masks_are_buffers(array, body, kind):
         kind: ["w"],
     }
     assert module(flow.ones(3, 3)).shape == (3, 3)
+
+
+def test_from_pytorch_says_what_dynamo_needs(monkeypatch):
+    monkeypatch.setitem(sys.modules, "onnxscript", None)
+    with pytest.raises(
+        ModuleNotFoundError, match=r"dynamo=True\)` needs .* pip install onnxscript"
+    ):
+        from_pytorch(torch_nn.Linear(4, 2), flow.zeros(1, 4), dynamo=True)
+
+
+@pytest.mark.parametrize("size", [1, 2])
+def test_from_pytorch_by_dynamo(size):
+    """Names stay, batch normalisation stays whole, and the batch is free."""
+    pytest.importorskip("onnxscript")
+    network = convnet()
+    module = from_pytorch(network, np.zeros((size, 3, 8, 8), np.float32), dynamo=True)
+    assert {n for n, _ in module.named_parameters()} == {n for n, _ in network.named_parameters()}
+    for mode in (False, True):
+        x = torch.randn(4, 3, 8, 8)
+        expected = network.train(mode)(x).detach().numpy()
+        output = module.train(mode)(flow.tensor(x.numpy())).detach().numpy()
+        np.testing.assert_allclose(output, expected, rtol=1e-4, atol=1e-5)

@@ -13,5 +13,6 @@ def framework(name: str, caller: str) -> ModuleType:
     except ModuleNotFoundError as error:
         package = name.partition(".")[0]
         raise ModuleNotFoundError(
-            f"`{caller}` needs the package `{package}`, which is not installed"
+            f"`{caller}` needs the package `{package}`, which is not installed: "
+            f"python -m pip install {package}"
         ) from error

@@ -19,6 +19,9 @@ from oneflow_onnx.x2oneflow.job_import import blobs_from_onnx, example_arrays
 from oneflow_onnx.x2oneflow.module import ImportedModule
 from oneflow_onnx.x2oneflow.values import Value, as_host
 
+# The oldest operator set that PyTorch's newer exporter writes.
+_OLDEST_OF_DYNAMO = 18
+
 
 def from_onnx(
     onnx_model: onnx.ModelProto | bytes | str | Path,
@@ -75,6 +78,7 @@ def from_pytorch(
     model_weight_dir: str | Path | None = None,
     train_flag: bool = False,
     opset_version: int = 17,
+    dynamo: bool = False,
 ) -> Any:
     """Return a PyTorch module as a module of OneFlow; in a job function, its output for blobs.
 
@@ -87,10 +91,12 @@ def from_pytorch(
             dimension apart.
         model_weight_dir: also save the parameters and buffers there.
         train_flag: return the module in training mode.
-        opset_version: the operator set to export with.
+        opset_version: the operator set to export with; with `dynamo` at least 18.
+        dynamo: export with the newer of PyTorch's two exporters, which captures the model with
+            `torch.export`; it needs the package `onnxscript`.
 
     Raises:
-        ModuleNotFoundError: PyTorch is not installed.
+        ModuleNotFoundError: PyTorch is not installed, or `onnxscript` is not, which `dynamo` needs.
 
     Example:
         >>> import torch
@@ -103,28 +109,54 @@ def from_pytorch(
     torch = framework("torch", "from_pytorch")
     examples = tuple(torch.from_numpy(np.array(array)) for array in _arrays(inputs))
     names = [f"x_{index}" for index in range(len(examples))]
+    export = _export_by_dynamo if dynamo else _export_by_script
     was_training = torch_model.training
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
-        # Only the older of PyTorch's two exporters keeps batch normalisation whole; it says that
-        # it is the older one.
-        warnings.simplefilter("ignore", DeprecationWarning)
-        warnings.filterwarnings("ignore", "Constant folding")
+        # Both warn of what they call and not of the model.
+        for category in (DeprecationWarning, FutureWarning):
+            warnings.simplefilter("ignore", category)
         path = Path(folder) / "model.onnx"
         try:
-            torch.onnx.export(
-                torch_model.eval(),
-                examples,
-                str(path),
-                input_names=names,
-                dynamic_axes={n: {0: "n"} for n, x in zip(names, examples, strict=True) if x.ndim},
-                opset_version=opset_version,
-                training=torch.onnx.TrainingMode.PRESERVE,
-                do_constant_folding=False,
-                dynamo=False,
-            )
+            export(torch, torch_model.eval(), examples, path, names, opset_version)
         finally:
             torch_model.train(was_training)
         return _imported(path, inputs, model_weight_dir, train_flag)
+
+
+def _export_by_script(
+    torch: Any, model: Any, examples: tuple[Any, ...], path: Path, names: list[str], opset: int
+) -> None:
+    """Export with the older exporter, which records the calls that a model makes."""
+    warnings.filterwarnings("ignore", "Constant folding")
+    torch.onnx.export(
+        model,
+        examples,
+        str(path),
+        input_names=names,
+        dynamic_axes={n: {0: "n"} for n, x in zip(names, examples, strict=True) if x.ndim},
+        opset_version=opset,
+        training=torch.onnx.TrainingMode.PRESERVE,
+        do_constant_folding=False,
+        dynamo=False,
+    )
+
+
+def _export_by_dynamo(
+    torch: Any, model: Any, examples: tuple[Any, ...], path: Path, names: list[str], opset: int
+) -> None:
+    """Export with the newer exporter; its optimizer would fold batch normalisation away."""
+    framework("onnxscript", "from_pytorch(..., dynamo=True)")
+    torch.onnx.export(
+        model,
+        examples,
+        str(path),
+        input_names=names,
+        dynamic_shapes=tuple({0: "n"} if x.ndim else None for x in examples),
+        opset_version=max(opset, _OLDEST_OF_DYNAMO),
+        optimize=False,
+        verbose=False,
+        dynamo=True,
+    )
 
 
 def from_tensorflow2(
