@@ -18,6 +18,28 @@ from oneflow.interpreter.rules import (
     rule,
 )
 
+
+def _rsqrt(x: Any) -> Any:
+    root = np.sqrt(x)
+    if not np.iscomplexobj(root):
+        return np.reciprocal(root)
+    # NumPy's complex quotient by 0 is NaN.
+    return np.where(root == 0, root.dtype.type(complex(np.inf, np.nan)), 1 / root)
+
+
+def _log1p(x: Any) -> Any:
+    """NumPy's, except for complex numbers: a NaN part makes both NaN, and -0 stays -0.
+
+    Those are PyTorch's and XLA's values.
+    """
+    value: Any = np.asarray(np.log1p(x))
+    if not np.iscomplexobj(value):
+        return value
+    is_real = (x.imag == 0) & (x.real > -1)
+    value.real = np.where(is_real, np.log1p(x.real), value.real)
+    return np.where(np.isnan(x), value.dtype.type(complex(np.nan, np.nan)), value)
+
+
 register_functions(
     {
         "neg": np.negative,
@@ -49,7 +71,7 @@ register_functions(
         "real": np.real,
         "imag": np.imag,
         "conj": np.conjugate,
-        "rsqrt": lambda x: np.reciprocal(np.sqrt(x)),
+        "rsqrt": _rsqrt,
         "clamp": lambda low, x, high: np.minimum(np.maximum(low, x), high),
     }
 )
@@ -60,7 +82,7 @@ _TRANSCENDENTAL = {
     "exp2": np.exp2,
     "log": np.log,
     "expm1": np.expm1,
-    "log1p": np.log1p,
+    "log1p": _log1p,
     "sin": np.sin,
     "cos": np.cos,
     "tan": np.tan,

@@ -1,0 +1,306 @@
+"""Complex functions at infinite and NaN parts, for which XLA's have other values than C's.
+
+Annex G of the C standard, which NumPy and PyTorch follow, says what they are there; so does the
+interpreter, which uses NumPy. Everywhere else the functions are XLA's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from oneflow.base.device import DEVICE_TYPES
+
+# What these make, too, is completed below.
+from oneflow.primitives.lowering import cpu_elementwise as cpu_elementwise
+from oneflow.primitives.operators import special as special  # with elementwise: registers them
+from oneflow.primitives.registry import PRIMITIVES
+
+
+class Parts(NamedTuple):
+    """The real and imaginary part of an array."""
+
+    real: jnp.ndarray
+    imag: jnp.ndarray
+
+    def has_inf(self) -> jnp.ndarray:
+        """Return where a part is infinite."""
+        return jnp.isinf(self.real) | jnp.isinf(self.imag)
+
+    def is_special(self) -> jnp.ndarray:
+        """Return where a part is infinite or NaN, or the number is real."""
+        is_finite = jnp.isfinite(self.real) & jnp.isfinite(self.imag)
+        return ~is_finite | (self.imag == 0)
+
+    def times_i(self) -> Parts:
+        """Return the product with the imaginary unit."""
+        return Parts(-self.imag, self.real)
+
+    def over_i(self) -> Parts:
+        """Return the quotient by the imaginary unit."""
+        return Parts(self.imag, -self.real)
+
+
+Function = Callable[[Parts, Parts], Parts]
+"""Takes the argument and XLA's value of the function; returns its value."""
+
+
+def _where(condition: jnp.ndarray, special: Parts, other: Parts) -> Parts:
+    return Parts(
+        jnp.where(condition, special.real, other.real),
+        jnp.where(condition, special.imag, other.imag),
+    )
+
+
+def _scaled_direction(length: jnp.ndarray, angle: jnp.ndarray) -> Parts:
+    """Return ``length * exp(i * angle)``, where infinity times 0 does not occur."""
+    return Parts(length * jnp.cos(angle), length * jnp.sin(angle))
+
+
+def _exp(x: Parts, value: Parts) -> Parts:
+    a, b = x
+    nan, zero = jnp.full_like(a, np.nan), jnp.zeros_like(a)
+    special = _scaled_direction(jnp.exp(a), b)
+    beyond = ~jnp.isfinite(b)
+    special = _where(beyond & (a == np.inf), Parts(a, nan), special)
+    special = _where(beyond & (a == -np.inf), Parts(zero, jnp.copysign(zero, b)), special)
+    special = _where(b == 0, Parts(jnp.exp(a), b), special)
+    return _where(x.is_special(), special, value)
+
+
+def _expm1(x: Parts, value: Parts) -> Parts:
+    """The plain formula, as in PyTorch; the C standard has no such function."""
+    a, b = x
+    half_sine = jnp.sin(b / 2)
+    special = Parts(jnp.expm1(a) * jnp.cos(b) - 2 * half_sine * half_sine, jnp.exp(a) * jnp.sin(b))
+    return _where(x.is_special(), special, value)
+
+
+def _reciprocal(x: Parts, value: Parts) -> Parts:
+    """PyTorch's values: NaN unless one part is finite, also for 0 in one part."""
+    a, b = x
+    nan = jnp.full_like(a, np.nan)
+    is_zero = (a == 0) & (b == 0)
+    value = _where(is_zero, Parts(jnp.full_like(a, np.inf), nan), value)
+    return _where(~jnp.isfinite(a) & ~jnp.isfinite(b), Parts(nan, nan), value)
+
+
+def _sigmoid(x: Parts, value: Parts) -> Parts:
+    """``1 / (1 + exp(-x))``."""
+    negative = Parts(-x.real, -x.imag)
+    power = _exp(negative, value)
+    c, d = 1 + power.real, power.imag
+    square = c * c + d * d
+    is_beyond = jnp.isinf(c) | jnp.isinf(d)
+    zero = jnp.zeros_like(c)
+    quotient = _where(is_beyond, Parts(zero, zero), Parts(c / square, 0 - d / square))
+    special = _reciprocal(Parts(c, d), quotient)
+    return _where(~(jnp.isfinite(x.real) & jnp.isfinite(x.imag)), special, value)
+
+
+def _exp2(x: Parts, value: Parts) -> Parts:
+    scaled = Parts(x.real * np.log(2).astype(x.real.dtype), x.imag * np.log(2).astype(x.real.dtype))
+    special = _exp(scaled, value)
+    return _where(x.is_special(), special, value)
+
+
+def _sinh(x: Parts, value: Parts) -> Parts:
+    a, b = x
+    nan = jnp.full_like(a, np.nan)
+    special = Parts(jnp.sinh(a) * jnp.cos(b), jnp.cosh(a) * jnp.sin(b))
+    beyond = ~jnp.isfinite(b)
+    special = _where(
+        beyond & ((a == 0) | jnp.isinf(a)), Parts(jnp.where(a == 0, a, jnp.abs(a)), nan), special
+    )
+    special = _where(b == 0, Parts(jnp.sinh(a), b), special)
+    value = Parts(jnp.where(a == 0, a * jnp.cos(b), value.real), value.imag)
+    return _where(x.is_special(), special, value)
+
+
+def _cosh(x: Parts, value: Parts) -> Parts:
+    a, b = x
+    nan, zero = jnp.full_like(a, np.nan), jnp.zeros_like(a)
+    special = Parts(jnp.cosh(a) * jnp.cos(b), jnp.sinh(a) * jnp.sin(b))
+    beyond = ~jnp.isfinite(b)
+    special = _where(beyond & (a == 0), Parts(nan, zero), special)
+    special = _where(beyond & jnp.isinf(a), Parts(jnp.abs(a), nan), special)
+    sign = jnp.where(jnp.isnan(a), b, jnp.copysign(b, a) * jnp.copysign(jnp.ones_like(a), b))
+    special = _where(b == 0, Parts(jnp.cosh(a), jnp.copysign(zero, sign)), special)
+    value = Parts(value.real, jnp.where(a == 0, a * jnp.sin(b), value.imag))
+    return _where(x.is_special(), special, value)
+
+
+def _tanh(x: Parts, value: Parts) -> Parts:
+    a, b = x
+    nan, zero = jnp.full_like(a, np.nan), jnp.zeros_like(a)
+    special = Parts(nan, nan)
+    special = _where((a == 0) & ~jnp.isfinite(b), Parts(a, nan), special)
+    turned = jnp.where(jnp.isfinite(b), jnp.sin(2 * b), b)
+    limit = Parts(jnp.copysign(jnp.ones_like(a), a), jnp.copysign(zero, turned))
+    special = _where(jnp.isinf(a), limit, special)
+    special = _where(b == 0, Parts(jnp.tanh(a), b), special)
+    return _where(x.is_special(), special, value)
+
+
+def _logarithm(base: float) -> Function:
+    """Return the rule of the logarithm to a base."""
+
+    def logarithm(x: Parts, value: Parts) -> Parts:
+        scale = x.real.dtype.type(1 / np.log(base))
+        special = Parts(jnp.full_like(x.real, np.inf), jnp.arctan2(x.imag, x.real) * scale)
+        return _where(x.has_inf(), special, value)
+
+    return logarithm
+
+
+def _log1p(x: Parts, value: Parts) -> Parts:
+    is_real = (x.imag == 0) & (x.real > -1) & jnp.isfinite(x.real)
+    return Parts(jnp.where(is_real, jnp.log1p(x.real), value.real), value.imag)
+
+
+def _sqrt(x: Parts, value: Parts) -> Parts:
+    a, b = x
+    inf, zero = jnp.full_like(a, np.inf), jnp.zeros_like(a)
+    nan = jnp.full_like(a, np.nan)
+    of_negative = Parts(jnp.where(jnp.isnan(b), nan, zero), jnp.copysign(inf, b))
+    of_positive = Parts(inf, jnp.where(jnp.isnan(b), nan, jnp.copysign(zero, b)))
+    special = _where(a == -np.inf, of_negative, Parts(nan, nan))
+    special = _where(a == np.inf, of_positive, special)
+    special = _where(jnp.isinf(b), Parts(inf, b), special)
+    is_finite = jnp.isfinite(a) & jnp.isfinite(b)
+    of_real = jnp.sqrt(jnp.abs(a))
+    value = _where((b == 0) & (a <= 0), Parts(zero, of_real), value)
+    value = Parts(value.real, jnp.copysign(value.imag, b))
+    return _where(~is_finite, special, value)
+
+
+def _asinh(x: Parts, value: Parts) -> Parts:
+    a, b = x
+    nan = jnp.full_like(a, np.nan)
+    special = Parts(nan, nan)
+    special = _where(jnp.isnan(a) & (b == 0), Parts(a, b), special)
+    of_inf = Parts(jnp.copysign(jnp.full_like(a, np.inf), a), jnp.arctan2(b, jnp.abs(a)))
+    special = _where(x.has_inf(), of_inf, special)
+    value = Parts(jnp.copysign(value.real, a), jnp.copysign(value.imag, b))
+    return _where(~(jnp.isfinite(a) & jnp.isfinite(b)), special, value)
+
+
+def _atanh(x: Parts, value: Parts) -> Parts:
+    a, b = x
+    nan, zero = jnp.full_like(a, np.nan), jnp.zeros_like(a)
+    special = _where((a == 0) & jnp.isnan(b), Parts(a, b), Parts(nan, nan))
+    quarter = jnp.copysign(jnp.full_like(a, np.pi / 2), b)
+    of_inf = Parts(jnp.copysign(zero, a), jnp.where(jnp.isnan(b), nan, quarter))
+    special = _where(x.has_inf(), of_inf, special)
+    value = Parts(jnp.copysign(value.real, a), jnp.copysign(value.imag, b))
+    value = _where((jnp.abs(a) == 1) & (b == 0), Parts(jnp.copysign(np.inf, a), b), value)
+    value = _where((jnp.abs(a) < 1) & (b == 0), Parts(jnp.arctanh(a), b), value)
+    value = _where(a == 0, Parts(a, jnp.arctan(b)), value)
+    return _where(~(jnp.isfinite(a) & jnp.isfinite(b)), special, value)
+
+
+def _acos(x: Parts, value: Parts) -> Parts:
+    a, b = x
+    nan = jnp.full_like(a, np.nan)
+    special = _where(
+        (a == 0) & jnp.isnan(b), Parts(jnp.full_like(a, np.pi / 2), b), Parts(nan, nan)
+    )
+    of_inf = Parts(jnp.abs(jnp.arctan2(b, a)), -jnp.copysign(jnp.full_like(a, np.inf), b))
+    special = _where(x.has_inf(), of_inf, special)
+    value = Parts(value.real, -jnp.copysign(value.imag, b))
+    return _where(~(jnp.isfinite(a) & jnp.isfinite(b)), special, value)
+
+
+def _acosh(x: Parts, value: Parts) -> Parts:
+    a, b = x
+    nan = jnp.full_like(a, np.nan)
+    quarter = jnp.full_like(a, np.pi / 2)
+    special = _where((a == 0) & jnp.isnan(b), Parts(nan, quarter), Parts(nan, nan))
+    special = _where(x.has_inf(), Parts(jnp.full_like(a, np.inf), jnp.arctan2(b, a)), special)
+    value = Parts(value.real, jnp.copysign(value.imag, b))
+    return _where(~(jnp.isfinite(a) & jnp.isfinite(b)), special, value)
+
+
+def _circular(hyperbolic: Function) -> Function:
+    """Return the rule of a circular function: ``sin(x)`` is ``i * sinh(x / i)``, and so on."""
+    return lambda x, value: hyperbolic(x.over_i(), value.over_i()).times_i()
+
+
+def _cos(x: Parts, value: Parts) -> Parts:
+    return _cosh(x.times_i(), value)
+
+
+_FUNCTIONS: dict[str, Function] = {
+    "exp": _exp,
+    "expm1": _expm1,
+    "exp2": _exp2,
+    "log": _logarithm(np.e),
+    "log2": _logarithm(2),
+    "log10": _logarithm(10),
+    "log1p": _log1p,
+    "sqrt": _sqrt,
+    "sinh": _sinh,
+    "cosh": _cosh,
+    "tanh": _tanh,
+    "asinh": _asinh,
+    "acosh": _acosh,
+    "atanh": _atanh,
+    "sin": _circular(_sinh),
+    "cos": _cos,
+    "tan": _circular(_tanh),
+    "asin": _circular(_asinh),
+    "acos": _acos,
+    "atan": _circular(_atanh),
+    "reciprocal": _reciprocal,
+    "sigmoid": _sigmoid,
+}
+
+
+def _lower(name: str, function: Function, platform: str) -> None:
+    """Give a primitive an implementation for one platform that is right at special values."""
+    primitive = PRIMITIVES[name]
+    general = primitive.implementation(platform)
+
+    def impl(x):
+        value = general(x)
+        if not jnp.issubdtype(x.dtype, jnp.complexfloating):
+            return value
+        return lax.complex(*function(Parts(x.real, x.imag), Parts(value.real, value.imag)))
+
+    primitive.lowerings[platform] = impl
+
+
+def _lower_abs(platform: str) -> None:
+    primitive = PRIMITIVES["abs"]
+    general = primitive.implementation(platform)
+
+    def impl(x):
+        value = general(x)
+        if not jnp.issubdtype(x.dtype, jnp.complexfloating):
+            return value
+        return jnp.where(Parts(x.real, x.imag).has_inf(), np.inf, value)
+
+    primitive.lowerings[platform] = impl
+
+
+def _lower_rsqrt(platform: str) -> None:
+    primitive, sqrt = PRIMITIVES["rsqrt"], PRIMITIVES["sqrt"].implementation(platform)
+    general, reciprocal = primitive.implementation(platform), PRIMITIVES["reciprocal"]
+    inverse = reciprocal.implementation(platform)
+
+    def impl(x):
+        is_complex = jnp.issubdtype(x.dtype, jnp.complexfloating)
+        return inverse(sqrt(x)) if is_complex else general(x)
+
+    primitive.lowerings[platform] = impl
+
+
+for _platform in DEVICE_TYPES:
+    for _name, _function in _FUNCTIONS.items():
+        _lower(_name, _function, _platform)
+    _lower_abs(_platform)
+    _lower_rsqrt(_platform)
