@@ -228,7 +228,7 @@ def _while(b: GraphBuilder, equations: Sequence[Any], sources: list[Ref]) -> lis
     conditions = [each.params["cond_jaxpr"] for each in equations]
     bodies = [each.params["body_jaxpr"] for each in equations]
 
-    def condition(values: list[Ref]) -> Ref:
+    def condition(values: Sequence[Ref]) -> Ref:
         return _inlined(b, conditions, [*tested, *values])[0]
 
     def step(values: list[Ref]) -> list[Ref]:
@@ -245,7 +245,7 @@ def _while(b: GraphBuilder, equations: Sequence[Any], sources: list[Ref]) -> lis
             for after, before in zip(step(values), values, strict=True)
         ]
 
-    def any_active(values: list[Ref]) -> Ref:
+    def any_active(values: Sequence[Ref]) -> Ref:
         return o.any_nonzero(b, condition(values), batch, keepdim=False)
 
     return repeat_while(b, carry, any_active, step_of_batch)

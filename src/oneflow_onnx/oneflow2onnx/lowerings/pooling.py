@@ -146,7 +146,7 @@ def _uneven_maxima(b: GraphBuilder, call: Call, sizes: Sequence[int]) -> tuple[R
         shaped = [1] * (2 * count)
         shaped[2 * index : 2 * index + 2] = grid.shape
         flat = flat * size + grid.reshape(shaped)
-    flat = flat.transpose(order).reshape(shape[2:])
+    flat = flat.transpose(order).reshape(*(grid.shape[0] for grid in grids), -1)
     of_elements = o.expand(b, b.constant(flat), shape)
     places = b.op("GatherElements", of_elements, chosen, shape=(*shape[:-1], 1), axis=2 + count)
     return planes.restore(values), planes.restore(o.squeeze(b, places, [2 + count]))
