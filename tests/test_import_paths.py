@@ -32,7 +32,6 @@ NAMES = [
     ("oneflow.nn.qat.conv", "QatConv2d", nn.QatConv2d),
     ("oneflow.nn.graph.proxy", "ProxyModuleList", nn.graph.Proxy),
     ("oneflow.autograd.profiler", "record_function", flow.profiler.record_function),
-    ("oneflow.autograd.gradcheck", "gradgradcheck", flow.autograd.gradgradcheck),
     ("oneflow.cuda.amp", "GradScaler", flow.cuda.amp.GradScaler),
     ("oneflow.cuda.nvtx", "range_push", flow.profiler.range_push),
     ("oneflow.cuda.random", "manual_seed_all", flow.cuda.manual_seed_all),

@@ -217,7 +217,7 @@ def test_micro_batches_step_with_the_mean_of_their_gradients():
         assert static.shape == (4,)
         np.testing.assert_allclose(static.numpy(), losses, rtol=1e-5)
     for mine, theirs in zip(twin.state_dict().values(), model.state_dict().values(), strict=True):
-        np.testing.assert_allclose(mine.numpy(), theirs.numpy(), rtol=1e-5, atol=1e-7)
+        np.testing.assert_allclose(mine.numpy(), theirs.numpy(), rtol=1e-5, atol=2e-5)
 
 
 def test_results_of_micro_batches_are_put_together():

@@ -48,7 +48,6 @@ _MODULES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ),
     # Paths of PyTorch, which `mock_torch` finds here.
     ("oneflow", "serialization storage", ("oneflow",)),
-    ("oneflow.autograd", "gradcheck", ("oneflow.autograd",)),
     ("oneflow.autograd", "profiler", ("oneflow.profiler",)),
     ("oneflow.cuda", "random", ("oneflow.cuda",)),
     ("oneflow.cuda", "nvtx", ("oneflow.profiler",)),
