@@ -312,7 +312,10 @@ def test_saved_graphs_run_in_the_engine(tmp_path, monkeypatch, make, shape):
             first, second = loaded(x), loaded(2 * x)
             assert_same(first, plain(x))  # the second call left it as it was
             assert_same(second, plain(2 * x))
-    (step,) = loaded.steps
+        (step,) = loaded.steps
+        first, second = (loaded.run_arrays(step, [k * x.numpy()])[0] for k in (1, 2))
+        assert_same(flow.from_numpy(first), plain(x))
+        assert_same(flow.from_numpy(second), plain(2 * x))
     find = importlib.util.find_spec
     missing = {"openvino": None}
     monkeypatch.setattr(

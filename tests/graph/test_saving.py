@@ -301,6 +301,38 @@ def test_tensors_of_a_saved_graph_have_names(tmp_path):
     assert list(step.outputs) == ["sum", "parts.0", "parts.1"]
     results = loaded.run_step(step, [x, x, x, x, scale, y])
     assert [each.tolist() for each in results] == [[4.0, 4.0], [1.0, 1.0], [2.0, 2.0, 2.0]]
+    arrays = [each.numpy() for each in (x, x, x, x, scale, y)]
+    results = loaded.run_arrays(step, arrays)
+    assert [each.tolist() for each in results] == [[4.0, 4.0], [1.0, 1.0], [2.0, 2.0, 2.0]]
+
+
+def test_a_saved_graph_runs_on_arrays(tmp_path):
+    table = flow.arange(10.0).reshape(5, 2)
+    graph = graph_of(lambda i: (F.embedding(i, table), i, table))
+    graph(flow.tensor([1, 2]))
+    graph.save(tmp_path / "graph")
+    loaded = nn.Graph.load(tmp_path / "graph")
+    (step,) = loaded.steps
+    content = b"?" + np.array([3, 4]).tobytes()  # at an address that suits no number
+    rows, indices, whole = loaded.run_arrays(step, [np.frombuffer(content, np.int64, 2, 1)])
+    assert (rows.tolist(), indices.tolist()) == ([[6, 7], [8, 9]], [3, 4])
+    np.testing.assert_array_equal(whole, table.numpy())
+    with pytest.raises(IndexError, match=r"index 9, but .* 5 rows"):
+        loaded.run_arrays(step, [np.array([0, 9])])
+    assert loaded.run_arrays(step, [np.array([0, 1])])[0].tolist() == [[0, 1], [2, 3]]
+
+
+def test_draws_of_a_saved_graph_on_arrays_are_those_on_tensors(tmp_path):
+    graph = graph_of(lambda x: x + flow.rand(3))
+    graph(flow.zeros(3))
+    graph.save(tmp_path / "graph")
+    loaded = nn.Graph.load(tmp_path / "graph")
+    (step,) = loaded.steps
+    flow.manual_seed(5)
+    expected = [loaded(flow.zeros(3)).tolist() for _ in range(2)]
+    flow.manual_seed(5)
+    zeros = np.zeros(3, np.float32)
+    assert [loaded.run_arrays(step, [zeros])[0].tolist() for _ in range(2)] == expected
 
 
 @pytest.mark.parametrize(

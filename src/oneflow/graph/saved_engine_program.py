@@ -12,7 +12,7 @@ import numpy as np
 
 from oneflow.base.device import Device
 from oneflow.graph.engines import ENGINES, Engine, EngineProgram, UnsupportedByEngine
-from oneflow.runtime.memory import put
+from oneflow.runtime.memory import adopt
 
 
 def installed_engine(package: str) -> Engine | None:
@@ -68,14 +68,21 @@ class SavedEngineProgram:
     def __call__(
         self, arrays: Sequence[Any], floats: Sequence[float], integers: Sequence[int]
     ) -> list[Any]:
-        """Return the outputs."""
+        """Return the outputs on the device."""
+        outputs = self.run_arrays(arrays, floats, integers)
+        return [adopt(each, self._device) for each in outputs] if self._program else outputs
+
+    def run_arrays(
+        self, arrays: Sequence[Any], floats: Sequence[float], integers: Sequence[int]
+    ) -> list[Any]:
+        """Return the outputs: NumPy arrays, or XLA's if it runs the program."""
         first = len(arrays) - self._weights
         with self._lock:
             if self._program is None and not self._is_refused:
                 self._compile({n: np.asarray(arrays[n]) for n in range(first, len(arrays))})
             if self._program is not None:
                 results = self._program(list(map(np.asarray, arrays[:first])))
-                return [put(each, self._device) for each in results]
+                return list(map(np.array, results))  # the next call overwrites the engine's
         return self._in_xla(arrays, floats, integers)
 
     def _compile(self, weights: dict[int, np.ndarray]) -> None:

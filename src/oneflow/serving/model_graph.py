@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from oneflow.base.device import CPU
 from oneflow.base.dtype import DType
 from oneflow.base.placement import Placement
 from oneflow.base.spec import TensorSpec
@@ -18,7 +19,6 @@ from oneflow.functional.creation.from_data import from_numpy
 from oneflow.graph.saved_graph import SavedGraph, SavedStep
 from oneflow.serving.datatypes import datatype_of
 from oneflow.serving.errors import invalid
-from oneflow.tensor.tensor import Tensor
 
 # Runs of each program by which its time is known, and the share of the highest rate that is still
 # worth a larger batch.
@@ -181,9 +181,18 @@ class ModelGraph:
         """
         step = bucket.steps[size]
         by_name = dict(zip((each.name for each in self.inputs), arrays, strict=True))
-        tensors = [_on_device(by_name[name], spec) for name, spec in step.inputs.items()]
-        results = dict(zip(step.outputs, self._graph.run_step(step, tensors), strict=True))
-        return [results[each.name].numpy() for each in self.outputs]
+        results = self._run_step(step, [by_name[name] for name in step.inputs])
+        outputs = dict(zip(step.outputs, results, strict=True))
+        return [outputs[each.name] for each in self.outputs]
+
+    def _run_step(self, step: SavedStep, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
+        specs = step.inputs.values()
+        if all(spec.device == CPU for spec in specs):
+            return self._graph.run_arrays(step, arrays)
+        tensors = [
+            from_numpy(array).to(spec.device) for array, spec in zip(arrays, specs, strict=True)
+        ]
+        return [each.numpy() for each in self._graph.run_step(step, tensors)]
 
     def warm_up(self) -> None:
         """Run every program, so that no request waits for its compilation; note their times."""
@@ -208,11 +217,6 @@ class ModelGraph:
             self.run(bucket, size, arrays)
             times.append(time.perf_counter() - start)
         return min(times)
-
-
-def _on_device(array: np.ndarray, spec: TensorSpec) -> Tensor:
-    tensor = from_numpy(array)
-    return tensor if tensor.device == spec.device else tensor.to(spec.device)
 
 
 def _check_steps(steps: Sequence[SavedStep]) -> None:
