@@ -7,6 +7,7 @@ import queue
 import socket
 import threading
 import time
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -103,18 +104,21 @@ class Decode(nn.Graph):
 
 @pytest.fixture(scope="module")
 def decoder(tmp_path_factory):
-    """A model for whole sequences, and the folder where it is saved to continue two or eight."""
+    """A model for whole sequences, and the folder where it is saved to continue several."""
     flow.manual_seed(0)
     model = Gpt().eval()
     folder = tmp_path_factory.mktemp("models")
-    for places, waiting in ((2, 3), (8, 100)):
-        shape = (places, LENGTH, HEADS, WIDTH // HEADS)
+    for name, sizes, waiting in (("gpt2", [2], 3), ("gpt8", [8], 100), ("gpt124", [1, 2, 4], 100)):
         graph = Decode(model)
-        zeros = flow.zeros(places, dtype=flow.int64)
-        graph(zeros, zeros, [(flow.zeros(*shape), flow.zeros(*shape)) for _ in range(2)])
-        graph.save(folder / f"gpt{places}" / "1")
+        for places in sizes:
+            shape = (places, LENGTH, HEADS, WIDTH // HEADS)
+            zeros = flow.zeros(places, dtype=flow.int64)
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", ".*is compiled again", UserWarning)
+                graph(zeros, zeros, [(flow.zeros(*shape), flow.zeros(*shape)) for _ in range(2)])
+        graph.save(folder / name / "1")
         text = CONFIG.format(length=LENGTH, queue=waiting)
-        (folder / f"gpt{places}" / "config.pbtxt").write_text(text)
+        (folder / name / "config.pbtxt").write_text(text)
     return graph_of(lambda tokens: model(tokens), model=model), folder
 
 
@@ -152,10 +156,17 @@ def test_tokens_are_those_of_the_model(decoder, server):
         assert data["tokens"] == expected_tokens(decoder, prompt, 6)
 
 
-@pytest.mark.parametrize("name", ["gpt2", "gpt8"])
-def test_sequences_join_and_leave_a_running_batch(decoder, server, name):
+@pytest.mark.parametrize(("name", "sizes"), [("gpt2", {2}), ("gpt8", {8}), ("gpt124", {1, 2, 4})])
+def test_sequences_join_and_leave_a_running_batch(decoder, server, name, sizes, monkeypatch):
+    used, run = set(), GeneratorGraph.advance
+
+    def advance(graph, *arguments):
+        used.add(graph.places)
+        return run(graph, *arguments)
+
+    monkeypatch.setattr(GeneratorGraph, "advance", advance)
     requests = [(prompt, 8 + index) for index, prompt in enumerate(PROMPTS)]
-    requests = requests if name == "gpt8" else requests[:4]
+    requests = requests[:4] if name == "gpt2" else requests
     together = threading.Barrier(len(requests))
 
     def ask(request):
@@ -169,6 +180,27 @@ def test_sequences_join_and_leave_a_running_batch(decoder, server, name):
         assert data["tokens"] == expected_tokens(decoder, prompt, count)
     (stats,) = server.get(f"/v2/models/{name}/stats")["model_stats"]
     assert max(each["batch_size"] for each in stats["batch_stats"]) > 1
+    assert used == sizes
+
+
+def test_a_sequence_goes_on_where_it_was_when_places_change(decoder):
+    graph = GeneratorGraph(decoder[1] / "gpt124" / "1")
+    prompts = [[7, 8], [1, 2], [3, 4]]
+    tokens = [expected_tokens(decoder, each, 4) for each in prompts]
+    sequences = [prompt + continued for prompt, continued in zip(prompts, tokens, strict=True)]
+    graph.rearrange((), 4)
+    running = [0, 1, 2]
+    for position, (kept, places) in enumerate(
+        [([0, 1, 2], 4), ([2, 0], 2), ([0, 1], 4), ([1], 1), ([0], 2)]
+    ):
+        graph.rearrange(kept, places)
+        running = [running[place] for place in kept]
+        fed = [sequences[each][position] for each in running] + [0] * (places - len(running))
+        logits = graph.advance(fed, [position] * places)
+        assert logits.shape == (places, VOCABULARY)
+        if position > 0:
+            expected = [sequences[each][position + 1] for each in running]
+            assert logits.argmax(1)[: len(running)].tolist() == expected
 
 
 def test_events_of_a_stream(decoder, server):
@@ -305,6 +337,11 @@ class NoLogits(nn.Graph):
         return token + position
 
 
+class SharedState(nn.Graph):
+    def build(self, token, position, cache):
+        return {"logits": (token + position)[:, None] + cache.sum(0), "cache": cache}
+
+
 class OtherState(nn.Graph):
     def build(self, token, position, cache):
         return {"logits": cache[:, :3], "cache": cache[:, :3]}
@@ -317,9 +354,14 @@ class OtherState(nn.Graph):
         (OtherState(), [(*[np.zeros(2, np.int64)] * 2, np.zeros((2, 4), np.float32))], "its state"),
         (OtherState(), [(*[np.zeros(2, np.int32)] * 2, np.zeros((2, 3), np.float32))], "`token`"),
         (
+            SharedState(),
+            [(*[np.zeros(n, np.int64)] * 2, np.zeros((4, 3), np.float32)) for n in (1, 2)],
+            "the number of sequences, the first",
+        ),
+        (
             OtherState(),
-            [(*[np.zeros(n, np.int64)] * 2, np.zeros((n, 3), np.float32)) for n in (1, 2)],
-            "one shape",
+            [(*[np.zeros(2, np.int64)] * 2, np.zeros((2, 3, n), np.float32)) for n in (1, 2)],
+            "`logits`",
         ),
     ],
 )

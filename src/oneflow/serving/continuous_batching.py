@@ -1,7 +1,8 @@
 """Continuous batching: sequences join and leave a running batch token by token.
 
-A graph continues a fixed number of sequences. One thread runs it again and again, as long as there
-is a sequence: a new one takes a place as soon as another has ended. Its tokens are fed one by one,
+A graph has places for a number of sequences. One thread runs it again and again, as long as there
+is a sequence: a new one takes a place as soon as another has ended; with few of them the program
+for fewer places runs, if the graph has one. Its tokens are fed one by one,
 then each answer is the next token that is fed.
 """
 
@@ -78,7 +79,7 @@ class ContinuousBatcher:
         self._statistics = statistics
         self._loop = asyncio.get_running_loop()
         self._queue: deque[_Sequence] = deque()
-        self._places: list[_Sequence | None] = [None] * graph.sequences
+        self._places: list[_Sequence | None] = [None] * graph.places
         self._changed = threading.Condition()
         self._is_closed = False
         self._thread = threading.Thread(target=self._serve, name=name, daemon=True)
@@ -100,7 +101,7 @@ class ContinuousBatcher:
             if self._is_closed:
                 raise RequestError(ErrorKind.STOPPING, "the model is being unloaded")
             # Whom a free place is about to be given to does not wait.
-            if len(self._queue) >= self._queue_size + self._places.count(None):
+            if len(self._queue) >= self._queue_size + self._graph.sequences - self._count():
                 raise RequestError(
                     ErrorKind.QUEUE_FULL,
                     f"{len(self._queue)} sequences are waiting, no more may; try again later",
@@ -142,9 +143,10 @@ class ContinuousBatcher:
     # --- the thread
 
     def _serve(self) -> None:
-        while self._fill_places():
-            begin = time.perf_counter_ns()
+        while self._wait():
             try:
+                self._fill_places()
+                begin = time.perf_counter_ns()
                 logits = self._graph.advance(*self._next_tokens())
             except Exception as error:
                 self._fail(error)
@@ -157,23 +159,40 @@ class ContinuousBatcher:
                 if sequence.position >= len(sequence.request.tokens):
                     self._answer(place, sequence, sequence.sampler.draw(logits[place]))
 
-    def _fill_places(self) -> bool:
-        """Give free places to those that wait; false if there is nobody, and will be nobody."""
+    def _count(self) -> int:
+        """The number of sequences that have a place."""
+        return len(self._places) - self._places.count(None)
+
+    def _wait(self) -> bool:
+        """Wait until there is a sequence; false if there will be nobody any more."""
         with self._changed:
             while True:
-                for place, sequence in enumerate(self._places):
-                    if sequence is not None and sequence.is_cancelled:
-                        self._places[place] = None
-                    while self._places[place] is None and self._queue:
-                        first = self._queue.popleft()
-                        if not first.is_cancelled:
-                            first.started = time.perf_counter_ns()
-                            self._places[place] = first
-                if any(each is not None for each in self._places):
+                self._places = [
+                    None if each is None or each.is_cancelled else each for each in self._places
+                ]
+                self._queue = deque(each for each in self._queue if not each.is_cancelled)
+                if self._queue or self._count():
                     return True
                 if self._is_closed:
                     return False
                 self._changed.wait()
+
+    def _fill_places(self) -> None:
+        """Give places to those that wait, as many as there are programs for."""
+        kept = None
+        with self._changed:
+            wanted = min(self._count() + len(self._queue), self._graph.sequences)
+            places = self._graph.places_for(wanted)
+            if places != self._graph.places:
+                kept = [place for place, each in enumerate(self._places) if each is not None]
+                going_on = [self._places[place] for place in kept]
+                self._places = going_on + [None] * (places - len(kept))
+            for place, sequence in enumerate(self._places):
+                if sequence is None and self._queue:
+                    self._places[place] = first = self._queue.popleft()
+                    first.started = time.perf_counter_ns()
+        if kept is not None:
+            self._graph.rearrange(kept, places)
 
     def _next_tokens(self) -> tuple[list[int], list[int]]:
         """The token and the position of each place; zeros at free ones."""
@@ -207,10 +226,10 @@ class ContinuousBatcher:
         """Answer all sequences with an error, and begin anew."""
         logger.error("a run failed", exc_info=error)
         failure = run_error(error)
-        for place, sequence in enumerate(self._places):
+        for sequence in self._places:
             if sequence is not None:
                 self._call(sequence.outputs.put_nowait, failure)
-                self._places[place] = None
+        self._places = [None] * self._graph.places
         self._graph.reset()
 
     def _call(self, function: Callable[..., None], *arguments: object) -> None:

@@ -37,8 +37,7 @@ def load_generator(folder: Path, name: str, config: Any) -> tuple[GeneratorGraph
     """
     graph = GeneratorGraph(folder)
     complete = complete_generator_config(config, name, INPUTS, OUTPUTS)
-    graph.advance([0] * graph.sequences, [0] * graph.sequences)
-    graph.reset()
+    graph.warm_up()
     return graph, complete
 
 
