@@ -80,6 +80,14 @@ DEFAULTS = {
 }
 
 
+def test_integers_like_a_tensor_have_its_dtype():
+    with mock_torch.enable():
+        drawn = imported("torch").randint_like(flow.ones(3), 2, 5)
+    assert drawn.dtype is flow.float32
+    assert set(drawn.tolist()) <= {2, 3, 4}
+    assert flow.randint_like(flow.ones(3), 5).dtype is flow.int64
+
+
 @pytest.mark.parametrize("name", ["AdamW", "RMSprop", "Adagrad", "LBFGS"])
 def test_defaults_of_optimizers_are_pytorchs(name):
     ours, theirs = DEFAULTS[f"torch.optim.{name}"]

@@ -264,6 +264,16 @@ def test_folders_with_a_pickle(tmp_path, oneflow_modules):
     assert loaded["epoch"] == 4
 
 
+def test_parameters_in_a_folder(tmp_path):
+    """As OneFlow 0.9 writes the state of a module."""
+    write_tensor(tmp_path / "tensor_7", np.ones((2,), np.float32), "kFloat")
+    parameter = b"coneflow.nn\nParameter\n)\x81}X\x04\0\0\0pathX\x08\0\0\0tensor_7sb"
+    (tmp_path / "pickled_data").write_bytes(b"\x80\x02}X\x04\0\0\0data" + parameter + b"s.")
+    loaded = flow.load(tmp_path)
+    assert isinstance(loaded, flow.nn.Parameter)
+    assert loaded.tolist() == [1, 1]
+
+
 def test_folders_cannot_reach_outside(tmp_path, oneflow_modules):
     obj = {"protocol_version": 1, "data": oneflow_modules("../secret")}
     (tmp_path / "pickled_data").write_bytes(pickle.dumps(obj))

@@ -20,6 +20,8 @@ def test_structures_keep_their_form():
     back = flow.to_local(made)
     assert back["b"][0].is_local
     assert flow.to_global(flow.ones(2), PAIR, S(0)).shape == (4,)
+    local = flow.ones(2)
+    assert flow.to_local({"x": local})["x"] is local
 
 
 def test_sbp_by_a_function_of_the_structure_and_the_tensor():

@@ -44,7 +44,8 @@ def event(name: str, start: int, end: int, thread: int = 0) -> Event:
 
 def test_operators_have_names_counts_and_shapes() -> None:
     (flow.ones(7) * 3).sum().item()
-    with profile(record_shapes=True) as made:
+    accepted = {"profile_memory": True, "with_stack": True, "with_flops": True}
+    with profile(record_shapes=True, **accepted) as made:
         kept = [flow.matmul(flow.ones(2, 5), flow.ones(5, 3)).relu() for _ in range(3)]
         kept.append(flow.matmul(flow.ones(4, 5), flow.ones(5, 3)))
     counts = {each.key: each.count for each in made.key_averages()}

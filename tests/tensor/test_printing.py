@@ -113,3 +113,14 @@ def test_options_are_kept_and_checked() -> None:
     assert flow.get_printoptions()["linewidth"] == 100
     with pytest.raises(ValueError, match="profile"):
         flow.set_printoptions(profile="long")
+
+
+def test_results_with_names_print_as_in_pytorch():
+    ours = repr(flow.max(flow.tensor([[1, 5]]), 1)).replace(", dtype=oneflow.int64", "")
+    assert ours.replace("oneflow", "torch", 1) == repr(torch.max(torch.tensor([[1, 5]]), 1))
+
+
+def test_sbp_prints_as_it_is_written():
+    for sbp in (flow.sbp.split(1), flow.sbp.broadcast, flow.sbp.partial_sum):
+        assert str(sbp) == repr(sbp)
+    assert str(flow.sbp.split(1)) == "oneflow.sbp.split(dim=1)"

@@ -21,15 +21,18 @@ class Sbp:
         >>> import oneflow as flow
         >>> flow.sbp.broadcast, isinstance(flow.sbp.partial_sum, flow.sbp.sbp)
         (oneflow.sbp.broadcast, True)
-        >>> str(flow.sbp.split(1)), str(flow.sbp.partial_sum)
+        >>> flow.sbp.split(1).code, flow.sbp.partial_sum.code
         ('S(1)', 'P')
+
+    Attributes:
+        code: the short text that listings and files have.
     """
 
-    __slots__ = ("_code", "_text")
+    __slots__ = ("_text", "code")
 
     def __init__(self, text: str, code: str) -> None:
         self._text = text
-        self._code = code
+        self.code = code
 
     def __call__(self) -> Sbp:
         """Itself: `oneflow.sbp.broadcast` and `oneflow.sbp.broadcast()` are both in use."""
@@ -38,11 +41,8 @@ class Sbp:
     def __repr__(self) -> str:
         return f"oneflow.sbp.{self._text}"
 
-    def __str__(self) -> str:
-        return self._code
-
     def __reduce__(self) -> str | tuple:
-        return (named_sbp, (self._code,))
+        return (named_sbp, (self.code,))
 
 
 class Split(Sbp):
@@ -132,4 +132,4 @@ def _normalize_split(sbp: Sbp, ndim: int) -> Sbp:
 
 def sbp_text(sbp: NdSbp) -> str:
     """Signatures as short text: ``(S(0), B)``."""
-    return f"({', '.join(map(str, sbp))})"
+    return f"({', '.join(each.code for each in sbp)})"

@@ -114,6 +114,7 @@ def _table(read: Callable[[str], Tensor]) -> dict[tuple[str, str], Any]:
         ("collections", "OrderedDict"): ordered_dict_of,
         ("oneflow._oneflow_internal", "Size"): Size,
         ("oneflow", "Size"): Size,
+        ("oneflow.nn", "Parameter"): parameter,
         ("oneflow.nn.parameter", "Parameter"): parameter,
     }
     for module in _TENSOR_MODULES:

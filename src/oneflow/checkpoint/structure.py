@@ -136,7 +136,7 @@ class Encoder:
         placement: Placement = spec.device
         return {
             "placement": [placement.type, placement.ranks.tolist()],
-            "sbp": [str(each) for each in spec.sbp],
+            "sbp": [each.code for each in spec.sbp],
         }
 
     def _array(self, value: Any, path: str) -> Any:

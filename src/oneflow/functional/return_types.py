@@ -1,13 +1,15 @@
 """Results with named parts: `oneflow.return_types`, with PyTorch's names of classes and fields.
 
 >>> import oneflow as flow
->>> flow.return_types.max(*flow.max(flow.tensor([[1.0, 5.0]]), 1)).indices
-tensor([1], dtype=oneflow.int64)
+>>> flow.max(flow.tensor([[1.0, 5.0]]), 1)
+oneflow.return_types.max(
+values=tensor([5.], dtype=oneflow.float32),
+indices=tensor([1], dtype=oneflow.int64))
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from oneflow.tensor.tensor import Tensor
 
@@ -466,3 +468,12 @@ class triangular_solve(NamedTuple):
 
     solution: Tensor
     cloned_coefficient: Tensor
+
+
+def _as_text(self: Any) -> str:
+    parts = ",\n".join(f"{name}={value!r}" for name, value in zip(self._fields, self, strict=True))
+    return f"oneflow.return_types.{type(self).__name__}(\n{parts})"
+
+
+for _kind in [each for each in vars().values() if hasattr(each, "_fields")]:
+    _kind.__repr__ = _as_text

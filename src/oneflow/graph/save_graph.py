@@ -302,7 +302,7 @@ def _add_weights(step: Step, index: int, weights: dict[str, Tensor]) -> list[str
 
 
 def _spec_data(spec: TensorSpec) -> list:
-    sbp = [] if spec.sbp is None else [list(map(str, spec.sbp))]
+    sbp = [] if spec.sbp is None else [[each.code for each in spec.sbp]]
     return [list(spec.shape), spec.dtype.name, *sbp]
 
 

@@ -10,10 +10,12 @@ import inspect
 from collections.abc import Sequence
 from typing import Any
 
-from oneflow import nn, optim
+from oneflow import nn, optim, randint_like as _randint_like
+from oneflow.base.dtype import DType
 from oneflow.optim import lr_scheduler
 from oneflow.optim.lr_scheduler.scheduler import LRScheduler
 from oneflow.optim.optimizer import Optimizer
+from oneflow.tensor.tensor import Tensor
 
 
 def _with_defaults(**defaults: Any) -> Any:
@@ -88,8 +90,15 @@ class PolynomialLR(lr_scheduler.PolynomialLR):
         super().__init__(optimizer, power=power, last_step=last_epoch, total_iters=total_iters)
 
 
+@functools.wraps(_randint_like)
+def randint_like(input: Tensor, *args: Any, dtype: DType | None = None, **kwargs: Any) -> Tensor:
+    """`oneflow.randint_like` of the dtype of `input`."""
+    return _randint_like(input, *args, dtype=dtype or input.dtype, **kwargs)
+
+
 # Names that differ, by the module of PyTorch that has them.
 NAMES: dict[str, dict[str, Any]] = {
+    "torch": {"randint_like": randint_like},
     "torch.nn": {"RMSNorm": RMSNorm},
     "torch.optim": {each.__name__: each for each in (AdamW, RMSprop, Adagrad, LBFGS)},
     "torch.optim.lr_scheduler": {each.__name__: each for each in (SequentialLR, PolynomialLR)},

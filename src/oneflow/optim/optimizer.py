@@ -25,6 +25,7 @@ from oneflow.optim.build_check import check_not_in_build
 from oneflow.optim.closure import evaluate_closure
 from oneflow.optim.gradient_clipping import clip_grad_norm_
 from oneflow.optim.groups import CLIPPING, ParamGroup, as_groups, check_clipping, with_scaled_lr
+from oneflow.optim.oneflow_layout import from_oneflow_layout
 from oneflow.optim.step_counter import StepCounter
 from oneflow.primitives.operators.optimizer import pack_numbers
 from oneflow.primitives.registry import Primitive
@@ -410,7 +411,7 @@ class Optimizer:
         return {"state": state, "param_groups": groups}
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Go on from a `state_dict`, one of PyTorch's included. Tensors are copied.
+        """Go on from a `state_dict`, one of PyTorch's or OneFlow's included; it is copied.
 
         States of global parameters get the sharding that this optimizer gives them;
         every process takes part.
@@ -418,6 +419,7 @@ class Optimizer:
         Raises:
             ValueError: the groups differ in number or size from this optimizer's.
         """
+        state_dict = from_oneflow_layout(state_dict)
         saved = state_dict["param_groups"]
         if len(saved) != len(self.param_groups):
             raise ValueError(
@@ -440,9 +442,8 @@ class Optimizer:
             if owner is not None:
                 kept = {n: self._convert_state(n, value, owner) for n, value in kept.items()}
             self.state[key if owner is None else owner] = kept
-        for group, saved_group in zip(self.param_groups, saved, strict=True):
-            given = saved_group.items()
-            group.update({n: v for n, v in given if n not in ("params", "param_names")})
+        for group, given in zip(self.param_groups, saved, strict=True):
+            group.update({n: given[n] for n in given if n not in ("params", "param_names")})
 
     def _convert_state(self, name: str, value: Any, owner: Tensor) -> Any:
         """One saved state as it is kept for `owner`; counts are Python numbers."""

@@ -54,6 +54,8 @@ class profile:
         record_shapes: keep the shapes of operands.
         record_bandwidth_for_cuda: accepted; tables show no bandwidths.
         by_operator: whether to run hot programs operator by operator.
+        profile_memory, with_stack, with_flops, with_modules, experimental_config, acc_events:
+            accepted as in PyTorch; profiles have times and shapes.
 
     Raises:
         RuntimeError: another profile is being made.
@@ -75,6 +77,12 @@ class profile:
         schedule: Callable[[int], ProfilerAction] | None = None,
         on_trace_ready: Callable[[Any], Any] | None = None,
         by_operator: bool = True,
+        profile_memory: bool = False,
+        with_stack: bool = False,
+        with_flops: bool = False,
+        with_modules: bool = False,
+        experimental_config: Any = None,
+        acc_events: bool = False,
     ) -> None:
         self.activities = set(ProfilerActivity if activities is None else activities)
         self.record_shapes = record_shapes

@@ -61,7 +61,7 @@ def to_local(input: Any, *, copy: bool = False) -> Any:
     """`Tensor.to_local` of a tensor, or of all tensors in lists, tuples and dicts.
 
     Args:
-        input: a tensor, or a structure such as a state dict.
+        input: a tensor, or a structure such as a state dict; local tensors stay as they are.
         copy: give every part memory of its own, which it has in any case.
 
     Returns:
@@ -73,7 +73,11 @@ def to_local(input: Any, *, copy: bool = False) -> Any:
         >>> flow.to_local({"x": x})
         {'x': tensor([1., 1.], dtype=oneflow.float32)}
     """
-    return _converted(input, lambda each: global_tensors.to_local(each, copy=copy), True)
+
+    def convert(tensor: Tensor) -> Tensor:
+        return global_tensors.to_local(tensor, copy=copy) if tensor.is_global else tensor
+
+    return _converted(input, convert, True)
 
 
 def _converted(value: Any, convert: Callable[[Tensor], Tensor], warn: bool) -> Any:

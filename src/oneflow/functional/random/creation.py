@@ -263,7 +263,7 @@ def randint_like(
     requires_grad: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
-    """`randint` with the shape, dtype and device of `x` where nothing else is given.
+    """`randint` with the shape and device of `x` where nothing else is given, and `oneflow.int64`.
 
     Example:
         >>> import oneflow as flow
@@ -275,7 +275,7 @@ def randint_like(
         high if high is not None else low,
         x.shape,
         generator=generator,
-        dtype=dtype or x.dtype,
+        dtype=dtype,
         device=choose_device_like(x._value.spec, device, placement, sbp),
         requires_grad=requires_grad,
     )
