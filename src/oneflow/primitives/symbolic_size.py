@@ -277,6 +277,19 @@ size_value_p.def_abstract_eval(
 )
 
 
+def specialized(size: Any) -> int:
+    """The number of a size, or of a number itself.
+
+    A trace that asks for it holds only for those sizes that give the same number. So it should be
+    one of few: how far a stride is from dividing a size, but not the size.
+    """
+    if type(size) is not SymbolicSize:
+        return operator.index(size)
+    value = size.environment.value(size.number)
+    size.environment.compare(operator.eq, size.number, size.environment.constant(value))
+    return value
+
+
 def shape_at(shape: Sequence[Any], sizes: Sequence[int]) -> tuple[int, ...]:
     """The shape with numbers in place of symbolic sizes.
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import jax
 import jax.numpy as jnp
 from jax import lax
 
@@ -19,6 +18,7 @@ from oneflow.primitives.operators.channels_last import dims_rule
 from oneflow.primitives.operators.elementwise import _conjugate
 from oneflow.primitives.registry import primitive
 from oneflow.primitives.sharding.axes import Axes, Names
+from oneflow.primitives.symbolic_size import specialized
 from oneflow.primitives.traits import Fusion, Kind, Precision
 
 Pairs = tuple[tuple[int, int], ...]
@@ -59,52 +59,58 @@ def convolve(x, weight, window: Window):
     )
 
 
-def _pad_and_convolve(y, weight, size: tuple[int, ...], window: Window):
-    """`convolve_input_adjoint` written out: JAX does not transpose integers."""
-    groups, spatial = window.groups, weight.shape[2:]
-    shape = (groups, weight.shape[0] // groups, weight.shape[1], *spatial)
-    transposed = jnp.swapaxes(weight.reshape(shape), 1, 2)
-    transposed = transposed.reshape(groups * shape[2], shape[1], *spatial)
+def convolve_input_adjoint(y, weight, size: tuple[int, ...], window: Window):
+    """The transpose of `convolve` in its input, whose spatial sizes are `size`.
+
+    Written out, because JAX transposes neither integers nor for symbolic sizes.
+    """
+    groups, spatial = window.groups, tuple(range(2, weight.ndim))
+    if groups > 1:
+        # Output channels of a group behind its input channels, as if there were one group.
+        parts = weight.reshape(groups, weight.shape[0] // groups, *weight.shape[1:])
+        weight = jnp.moveaxis(parts, 0, 1).reshape(parts.shape[1], -1, *weight.shape[2:])
     padding = []
     for at, dim in enumerate(window.dims):
-        kernel_span = window.dilation[at] * (spatial[at] - 1)
-        low = kernel_span - window.padding[at][0]
-        dilated_size = (y.shape[dim] - 1) * window.stride[at] + 1
-        padding.append((low, size[at] + kernel_span - low - dilated_size))
+        kernel_span = window.dilation[at] * (weight.shape[2 + at] - 1)
+        low = specialized(kernel_span - window.padding[at][0])
+        filled = (y.shape[dim] - 1) * window.stride[at] + 1
+        padding.append((low, specialized(size[at] + kernel_span - low - filled)))
     layout = (0, channel_dim(window.dims), *window.dims)
-    kernel = tuple(range(weight.ndim))
     return lax.conv_general_dilated(
         y,
-        lax.rev(transposed, tuple(range(2, weight.ndim))),
+        lax.rev(weight, spatial),
         (1,) * len(spatial),
         padding,
         lhs_dilation=window.stride,
         rhs_dilation=window.dilation,
-        dimension_numbers=lax.ConvDimensionNumbers(layout, kernel, layout),
+        # Output channels of the weight are what this convolution sums over.
+        dimension_numbers=lax.ConvDimensionNumbers(layout, (1, 0, *spatial), layout),
         feature_group_count=groups,
     )
 
 
-def convolve_input_adjoint(y, weight, size: tuple[int, ...], window: Window):
-    """The transpose of `convolve` in its input, whose spatial sizes are `size`."""
-    if not jnp.issubdtype(y.dtype, jnp.inexact):
-        return _pad_and_convolve(y, weight, size, window)
-    channels = weight.shape[1] * window.groups
-    shape = activation_shape(window.dims, y.shape[0], channels, size)
-    adjoint = jax.linear_transpose(
-        lambda x: convolve(x, weight, window), jax.ShapeDtypeStruct(shape, y.dtype)
-    )
-    return adjoint(y)[0]
-
-
 def convolve_weight_adjoint(x, y, kernel: tuple[int, ...], window: Window):
-    """The transpose of `convolve` in its weight, whose spatial sizes are `kernel`."""
+    """The transpose of `convolve` in its weight, whose spatial sizes are `kernel`.
+
+    A convolution over the batch: its kernel is `y`, spread by the stride.
+    """
+    padding = []
+    for at, dim in enumerate(window.dims):
+        low = window.padding[at][0]
+        kernel_span = window.dilation[at] * (kernel[at] - 1)
+        filled = (y.shape[dim] - 1) * window.stride[at] + 1
+        padding.append((low, specialized(kernel_span + filled - low - x.shape[dim])))
     channel = channel_dim(window.dims)
-    shape = (y.shape[channel], x.shape[channel] // window.groups, *kernel)
-    adjoint = jax.linear_transpose(
-        lambda weight: convolve(x, weight, window), jax.ShapeDtypeStruct(shape, y.dtype)
+    layout = (channel, 0, *window.dims)
+    return lax.conv_general_dilated(
+        x,
+        y,
+        window.dilation,
+        padding,
+        rhs_dilation=window.stride,
+        dimension_numbers=lax.ConvDimensionNumbers(layout, layout, (1, 0, *range(2, x.ndim))),
+        batch_group_count=window.groups,
     )
-    return adjoint(y)[0]
 
 
 def _conv(x, weight, *, dims, stride, padding: Pairs, dilation, groups: int):
