@@ -262,6 +262,14 @@ def operation_executable(operation: Operation) -> Callable:
     return _cached(operation, "executable", operation.evaluate)
 
 
+def compile_operation(operation: Operation) -> None:
+    """Compile a single operation on one device; it has its executable when that is done."""
+    types = [jax.ShapeDtypeStruct(spec.shape, spec.dtype.numpy) for spec in operation.in_specs]
+    lowered = _jit_operation(operation, operation.evaluate).lower(*types)
+    operation.executable = lowered.compile()
+    EXECUTABLES.add(operation, OPERATION_BYTES, operation.release)
+
+
 def check_executable(operation: Operation) -> Callable:
     """The compiled value check of a single operation."""
     return _cached(operation, "check_executable", operation.evaluate_check)

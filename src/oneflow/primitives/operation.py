@@ -63,6 +63,7 @@ class Operation:
         "in_specs",
         "is_scalar",
         "needs_check",
+        "numpy_time",
         "out_differentiable",
         "out_specs",
         "primitive",
@@ -94,6 +95,7 @@ class Operation:
         self._plans: dict[tuple[bool, ...], BackwardPlan] = {}
         self.executable: Callable | None = None
         self.check_executable: Callable | None = None
+        self.numpy_time: Any = None
 
     def __repr__(self) -> str:
         operands = ", ".join(map(repr, self.in_specs))
@@ -110,7 +112,8 @@ class Operation:
     def with_signature(self, signature: Signature) -> Operation:
         """Return a copy of the operation with a signature."""
         other = copy(self)
-        other._plans, other.executable, other.check_executable = {}, None, None
+        other._plans = {}
+        other.release()
         other.set_signature(signature)
         return other
 
@@ -155,7 +158,7 @@ class Operation:
 
     def release(self) -> None:
         """Let go of what was compiled; it is compiled again when it is wanted."""
-        self.executable = self.check_executable = None
+        self.executable = self.check_executable = self.numpy_time = None
 
     def backward_plan(self, wanted: tuple[bool, ...]) -> BackwardPlan:
         """The plan of the backward pass when gradients of the `wanted` operands are needed."""

@@ -78,9 +78,12 @@ class Positional:
 
     Attributes:
         operand: the name of the operand that the positions refer to; None: the first result.
+        by_element: each element of the result depends on its own position and on that element of
+            the operands, and on nothing else; unless a mask is to be of another shape.
     """
 
     operand: str | None = None
+    by_element: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,9 +28,14 @@ class Compilation(NamedTuple):
 
 
 class BackgroundCompiler:
-    """A thread that compiles hot programs while they still run cold, the most urgent first."""
+    """A thread that compiles hot programs while they still run cold, the most urgent first.
+
+    Attributes:
+        is_enabled: it is to be used.
+    """
 
     def __init__(self) -> None:
+        self.is_enabled = True
         self._waiting: list[Compilation] = []
         # One element for each that was submitted; False ends the thread.
         self._submitted: queue.SimpleQueue[bool] = queue.SimpleQueue()

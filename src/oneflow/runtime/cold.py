@@ -30,7 +30,8 @@ from oneflow.primitives.tracing import Traced
 from oneflow.program.ir import Program
 from oneflow.runtime import checks
 from oneflow.runtime.background import COMPILER
-from oneflow.runtime.chunked_draws import draw_in_chunks, is_chunked
+from oneflow.runtime.block_functions import block_function
+from oneflow.runtime.compile_ahead import compiled_blocks, note_numpy_time
 from oneflow.runtime.counters import STATISTICS
 from oneflow.runtime.events import SINK, EventKind, span
 from oneflow.tuning.while_compiling import limit_blas_threads
@@ -215,10 +216,10 @@ def _run_operation(operation: Operation, operands: list[Any]) -> Any:
     try:
         function = _numpy_function(operation, operation.traced)
         if function is not None:
-            return _interpret(operation, function, operands)
-        if COLD.interpret and is_chunked(operation):
-            return draw_in_chunks(operation, operands)
-        return _run_compiled(operation, operands)
+            return _run_on_host(operation, function, operands)
+        is_draw = COLD.interpret and "shape" in operation.attributes
+        blocks = block_function(operation) if is_draw else None
+        return (blocks or _run_compiled)(operation, operands)
     except (MemoryError, jax.errors.JaxRuntimeError) as error:
         if not isinstance(error, MemoryError) and "RESOURCE_EXHAUSTED" not in str(error):
             raise
@@ -246,6 +247,19 @@ def _numpy_function(operation: Operation, traced: Traced | None) -> NumpyFunctio
         return None
     repeats = operation.out_specs[0].numel if traced.elementwise else 1
     return None if is_slow(function, repeats) else function
+
+
+def _run_on_host(operation: Operation, function: NumpyFunction, operands: list[Any]) -> Any:
+    """Run an operation on NumPy, unless it has been compiled for taking long."""
+    if operation.numpy_time is not None and operation.executable is not None:
+        return _run_compiled(operation, operands)
+    blocks = compiled_blocks(operation)
+    if blocks is not None:
+        return blocks(operation, operands)
+    started = time.perf_counter()
+    results = _interpret(operation, function, operands)
+    note_numpy_time(operation, time.perf_counter() - started)
+    return results
 
 
 def _interpret(operation: Operation, function: NumpyFunction, operands: Sequence[Any]) -> Any:

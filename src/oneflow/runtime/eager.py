@@ -93,6 +93,15 @@ class Settings:
         self.limit = 1 if mode == "immediate" else int(environment.EAGER_TRACE_LIMIT.read())
 
     @property
+    def background(self) -> bool:
+        """Whether programs compile on a background thread."""
+        return COMPILER.is_enabled
+
+    @background.setter
+    def background(self, background: bool) -> None:
+        COMPILER.is_enabled = background
+
+    @property
     def limit(self) -> int:
         """Recorded values after which a recorder is flushed."""
         return self._limit

@@ -163,7 +163,7 @@ def random_primitive(name: str, impl: Callable, *real: str, **options: Any) -> P
 def shardable_random_primitive(name: str, impl: Callable, *real: str, **options: Any) -> Primitive:
     """A random primitive whose results may be drawn in parts, as its operands are split."""
     return random_primitive(
-        name, impl, *real, axes=creation_axes, positional=Positional(), **options
+        name, impl, *real, axes=creation_axes, positional=Positional(by_element=True), **options
     )
 
 
@@ -308,7 +308,7 @@ random_integer = primitive(
     _integer,
     scalar="int64",
     axes=creation_axes,
-    positional=Positional(),
+    positional=Positional(by_element=True),
     differentiable=False,
 )
 # One probability for all elements, or a tensor of them, which is checked.
@@ -345,7 +345,7 @@ dropout = random_primitive(
     "p",
     "scale",
     axes=elementwise_axes,
-    positional=Positional(),
+    positional=Positional(by_element=True),
     linear=("x",),
     interpret=True,
 )
@@ -359,7 +359,7 @@ alpha_dropout = random_primitive(
     "shift",
     "low",
     axes=elementwise_axes,
-    positional=Positional(),
+    positional=Positional(by_element=True),
     interpret=True,
 )
 alpha_dropout.gradient(x=_same_mask)

@@ -1,4 +1,4 @@
-"""Draws in chunks, of which one executable serves every shape."""
+"""Draws in blocks, of which one executable serves every shape."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import oneflow as flow
-from oneflow.runtime import chunked_draws
+from oneflow.runtime import block_functions
 from oneflow.runtime.cold import COLD
 from oneflow.runtime.eager import SETTINGS
 from tests.sampling import Sample
@@ -21,29 +21,30 @@ DRAWS: dict[str, Callable[[int], flow.Tensor]] = {
     "exponential": lambda size: flow.empty(size).exponential_(1.5),
     "cauchy": lambda size: flow.empty(size).cauchy_(),
     "geometric": lambda size: flow.empty(size).geometric_(0.3),
+    "integer": lambda size: flow.randint(-5, 1000, (size,)),
     "truncated normal": lambda size: flow.nn.init.trunc_normal_(flow.empty(size)),
 }
 
 
 @pytest.mark.parametrize("name", DRAWS)
 @pytest.mark.parametrize("size", [0, 1, 7, 4099])
-def test_chunks_have_the_bits_of_the_whole(
+def test_blocks_have_the_bits_of_the_whole(
     name: str, size: int, monkeypatch: pytest.MonkeyPatch, sample: Sample
 ) -> None:
-    sample.take(f"chunks of {size} {name}", one_in=2)
-    monkeypatch.setattr(chunked_draws, "_CHUNK", 1024)
-    chunked_draws._chunk_executable.cache_clear()
+    sample.take(f"blocks of {size} {name}", one_in=2)
+    monkeypatch.setattr(block_functions, "_BLOCK", 1024)
+    block_functions._function.cache_clear()
 
     def draw() -> bytes:
         flow.manual_seed(size)
         return DRAWS[name](size).numpy().tobytes()
 
-    chunked = draw()
+    in_blocks = draw()
     monkeypatch.setattr(COLD, "interpret", False)
-    assert draw() == chunked
+    assert draw() == in_blocks
     monkeypatch.setattr(SETTINGS, "_mode", "compiled")
-    assert draw() == chunked
-    chunked_draws._chunk_executable.cache_clear()
+    assert draw() == in_blocks
+    block_functions._function.cache_clear()
 
 
 def test_large_uniform_draws_have_the_bits_of_small_ones() -> None:

@@ -1,0 +1,153 @@
+"""Operators compiled for one block of elements, which serves tensors of any shape.
+
+Where each element of a result depends on one element of each operand, and on its position if the
+numbers are random (`oneflow.primitives.operators.random`), the result for consecutive blocks of one
+size is the result for the whole. So a block is compiled once. Random numbers have the bits that the
+compiled draw of the whole has.
+"""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from oneflow.base.device import Device
+from oneflow.base.no_interrupt import run_without_interrupt
+from oneflow.compiler.sharding import committed_to
+from oneflow.primitives.operation import Operation
+from oneflow.primitives.registry import Primitive
+from oneflow.primitives.shard_index import ShardIndex
+from oneflow.runtime.counters import STATISTICS
+
+_BLOCK = 1 << 15
+# Elements from which on their positions take two words.
+_MAX_ELEMENTS = 2**32
+# Functions that are kept, those used last.
+_MAX_FUNCTIONS = 256
+
+
+class BlockFunction:
+    """What a primitive computes for a block of elements.
+
+    Attributes:
+        executable: takes the position of the first element and a block of each operand; None while
+            it is not compiled.
+        numpy_time: what NumPy has taken for it, see `oneflow.runtime.compile_ahead`.
+
+    Args:
+        primitive: the primitive.
+        attributes: of its calls, except the shape.
+        operands: the dtype of each operand, and whether it is a number.
+        device: a CPU.
+    """
+
+    def __init__(
+        self,
+        primitive: Primitive,
+        attributes: tuple[tuple[str, Any], ...],
+        operands: tuple[tuple[np.dtype, bool], ...],
+        device: Device,
+    ) -> None:
+        self._implementation = primitive.implementation(device.type)
+        self._attributes = dict(attributes)
+        self._is_positional = primitive.traits.positional is not None
+        self._operands = operands
+        self._device = device
+        self.executable: Callable[..., jax.Array] | None = None
+        self.numpy_time: Any = None
+
+    def _evaluate(self, start: Any, *operands: Any) -> Any:
+        attributes = {**self._attributes}
+        if self._is_positional:
+            attributes["shard"] = ShardIndex((_MAX_ELEMENTS - 1,), (start,))
+        if "shape" in attributes:
+            attributes["shape"] = (_BLOCK,)
+        return self._implementation(*operands, **attributes)
+
+    def compile(self) -> Callable[..., jax.Array]:
+        """Compile it."""
+        started = time.perf_counter()
+        types = [jax.ShapeDtypeStruct((), np.dtype(np.uint32))]
+        for dtype, is_number in self._operands:
+            types.append(jax.ShapeDtypeStruct(() if is_number else (_BLOCK,), dtype))
+        evaluate = jax.jit(self._evaluate, **committed_to(self._device))
+        executable = run_without_interrupt(lambda: evaluate.lower(*types).compile())
+        STATISTICS.operation_compiles += 1
+        STATISTICS.compile_seconds += time.perf_counter() - started
+        self.executable = executable
+        return executable
+
+    def __call__(self, operation: Operation, operands: Sequence[Any]) -> np.ndarray:
+        """The result of an operation.
+
+        Raises:
+            MemoryError: there is not enough memory.
+        """
+        executable = self.executable or self.compile()
+        (spec,) = operation.out_specs
+        result = np.empty(spec.numel, spec.dtype.numpy)
+        flat = [
+            each if is_number else np.broadcast_to(np.asarray(each), spec.shape).reshape(-1)
+            for each, (_, is_number) in zip(operands, self._operands, strict=True)
+        ]
+        for start in range(0, spec.numel, _BLOCK):
+            target = result[start : start + _BLOCK]
+            given = [
+                each if is_number else _block(each, start)
+                for each, (_, is_number) in zip(flat, self._operands, strict=True)
+            ]
+            target[:] = np.asarray(executable(np.uint32(start), *given))[: target.size]
+        return result.reshape(spec.shape)
+
+
+def _block(array: np.ndarray, start: int) -> np.ndarray:
+    """A block of elements; the last one is filled up with ones."""
+    part = array[start : start + _BLOCK]
+    if part.size == _BLOCK:
+        return part
+    block = np.ones(_BLOCK, array.dtype)
+    block[: part.size] = part
+    return block
+
+
+def block_function(operation: Operation) -> BlockFunction | None:
+    """The function for blocks of an operation's elements; None if it is not made of such."""
+    if not _is_made_of_blocks(operation):
+        return None
+    attributes = {**operation.attributes}
+    if "shape" in attributes:
+        attributes["shape"] = None
+    operands = tuple([(spec.dtype.numpy, spec.ndim == 0) for spec in operation.in_specs])
+    return _function(operation.primitive, tuple(attributes.items()), operands, operation.device)
+
+
+def _is_made_of_blocks(operation: Operation) -> bool:
+    if not isinstance(operation.device, Device) or operation.device.type != "cpu":
+        return False
+    if not operation.single:
+        return False
+    # XLA computes a single element by other code, which rounds otherwise.
+    if operation.out_specs[0].numel == 1 or operation.out_specs[0].numel >= _MAX_ELEMENTS:
+        return False
+    traits = operation.primitive.traits
+    if operation.traced is not None and operation.traced.elementwise:
+        return traits.positional is None
+    if traits.positional is None or not traits.positional.by_element:
+        return False
+    # A mask of smaller shape has positions of its own.
+    return not operation.attributes.get("broadcast_dims")
+
+
+@functools.lru_cache(maxsize=_MAX_FUNCTIONS)
+def _function(
+    primitive: Primitive,
+    attributes: tuple[tuple[str, Any], ...],
+    operands: tuple[tuple[np.dtype, bool], ...],
+    device: Device,
+) -> BlockFunction:
+    return BlockFunction(primitive, attributes, operands, device)
