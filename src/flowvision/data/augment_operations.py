@@ -187,7 +187,7 @@ def _between(low: float, high: float) -> Callable:
 
 
 # Each change with the argument that a level stands for; None: it takes none.
-_OPERATIONS: dict[str, tuple[Callable, Callable | None]] = {
+_OPERATIONS: dict[str, tuple[Callable[..., Any], Callable[..., Any] | None]] = {
     "AutoContrast": (auto_contrast, None),
     "Equalize": (equalize, None),
     "Invert": (invert, None),

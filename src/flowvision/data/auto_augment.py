@@ -198,7 +198,7 @@ class AutoAugment:
         25
     """
 
-    def __init__(self, policy: Sequence[Sequence[Callable]]) -> None:
+    def __init__(self, policy: Sequence[Sequence[Callable[..., Any]]]) -> None:
         self.policy = policy
 
     def __call__(self, img: Image.Image) -> Image.Image:
@@ -314,7 +314,7 @@ class RandAugment:
 
     def __init__(
         self,
-        ops: Sequence[Callable],
+        ops: Sequence[Callable[..., Any]],
         num_layers: int = 2,
         choice_weights: Sequence[float] | np.ndarray | None = None,
     ) -> None:
@@ -424,7 +424,7 @@ class AugMixAugment:
 
     def __init__(
         self,
-        ops: Sequence[Callable],
+        ops: Sequence[Callable[..., Any]],
         alpha: float = 1.0,
         width: int = 3,
         depth: int = -1,

@@ -63,8 +63,8 @@ class Caltech101(ImageDataset):
         self,
         root: str | Path,
         target_type: str | Sequence[str] = "category",
-        transform: Callable | None = None,
-        target_transform: Callable | None = None,
+        transform: Callable[..., Any] | None = None,
+        target_transform: Callable[..., Any] | None = None,
         download: bool = False,
     ) -> None:
         folder = Path(root).expanduser() / "caltech101"
@@ -121,8 +121,8 @@ class Caltech256(ImageDataset):
     def __init__(
         self,
         root: str | Path,
-        transform: Callable | None = None,
-        target_transform: Callable | None = None,
+        transform: Callable[..., Any] | None = None,
+        target_transform: Callable[..., Any] | None = None,
         download: bool = False,
     ) -> None:
         folder = Path(root).expanduser() / "caltech256"

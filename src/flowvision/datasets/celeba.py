@@ -101,8 +101,8 @@ class CelebA(SplitImageDataset):
         root: str | Path,
         split: str = "train",
         target_type: str | Sequence[str] = "attr",
-        transform: Callable | None = None,
-        target_transform: Callable | None = None,
+        transform: Callable[..., Any] | None = None,
+        target_transform: Callable[..., Any] | None = None,
         download: bool = False,
     ) -> None:
         self.target_type = check_target_types(target_type, tuple(_LISTS))

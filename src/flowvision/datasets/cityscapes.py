@@ -55,9 +55,9 @@ class Cityscapes(ImageDataset):
         split: str = "train",
         mode: str = "fine",
         target_type: str | Sequence[str] = "instance",
-        transform: Callable | None = None,
-        target_transform: Callable | None = None,
-        transforms: Callable | None = None,
+        transform: Callable[..., Any] | None = None,
+        target_transform: Callable[..., Any] | None = None,
+        transforms: Callable[..., Any] | None = None,
     ) -> None:
         super().__init__(root, transforms, transform, target_transform)
         verify_str_arg(mode, "mode", _SPLITS)

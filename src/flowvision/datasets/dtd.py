@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from flowvision.datasets.resources import Resource, SplitImageDataset, class_indices, read_lines
 
@@ -49,8 +50,8 @@ class DTD(SplitImageDataset):
         root: str | Path,
         split: str = "train",
         partition: int = 1,
-        transform: Callable | None = None,
-        target_transform: Callable | None = None,
+        transform: Callable[..., Any] | None = None,
+        target_transform: Callable[..., Any] | None = None,
         download: bool = False,
     ) -> None:
         if partition not in range(1, 11):

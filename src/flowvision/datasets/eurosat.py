@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from flowvision.datasets.resources import ArchiveImageFolder, Resource
 
@@ -40,8 +41,8 @@ class EuroSAT(ArchiveImageFolder):
     def __init__(
         self,
         root: str | Path,
-        transform: Callable | None = None,
-        target_transform: Callable | None = None,
+        transform: Callable[..., Any] | None = None,
+        target_transform: Callable[..., Any] | None = None,
         download: bool = False,
     ) -> None:
         super().__init__(Path(root) / "eurosat", "2750", transform, target_transform, download)

@@ -34,8 +34,8 @@ class FakeData(VisionDataset):
         size: int = 1000,
         image_size: tuple[int, int, int] = (3, 224, 224),
         num_classes: int = 10,
-        transform: Callable | None = None,
-        target_transform: Callable | None = None,
+        transform: Callable[..., Any] | None = None,
+        target_transform: Callable[..., Any] | None = None,
         random_offset: int = 0,
     ) -> None:
         super().__init__("", transform=transform, target_transform=target_transform)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from flowvision.datasets.resources import Resource, SplitImageDataset, class_indices, read_lines
 from flowvision.datasets.utils import verify_str_arg
@@ -53,8 +54,8 @@ class FGVCAircraft(SplitImageDataset):
         root: str | Path,
         split: str = "trainval",
         annotation_level: str = "variant",
-        transform: Callable | None = None,
-        target_transform: Callable | None = None,
+        transform: Callable[..., Any] | None = None,
+        target_transform: Callable[..., Any] | None = None,
         download: bool = False,
     ) -> None:
         self.annotation_level = verify_str_arg(annotation_level, "annotation_level", _LISTS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 from flowvision.datasets.resources import ImageDataset, read_lines
 
@@ -79,8 +80,8 @@ class Flickr8k(ImageDataset):
         self,
         root: str | Path,
         ann_file: str | Path,
-        transform: Callable | None = None,
-        target_transform: Callable | None = None,
+        transform: Callable[..., Any] | None = None,
+        target_transform: Callable[..., Any] | None = None,
     ) -> None:
         super().__init__(root, transform=transform, target_transform=target_transform)
         self.ann_file = Path(ann_file).expanduser()

@@ -62,8 +62,8 @@ class ImageNet(datasets.ImageNet):
         root: str | Path,
         split: str = "train",
         download: Any = None,
-        transform: Callable | None = None,
-        target_transform: Callable | None = None,
+        transform: Callable[..., Any] | None = None,
+        target_transform: Callable[..., Any] | None = None,
         loader: Callable[[str], Any] = default_loader,
     ) -> None:
         folder = Path(root).expanduser()

@@ -71,8 +71,8 @@ class INaturalist(ImageDataset):
         root: str | Path,
         version: str = "2021_train",
         target_type: str | Sequence[str] = "full",
-        transform: Callable | None = None,
-        target_transform: Callable | None = None,
+        transform: Callable[..., Any] | None = None,
+        target_transform: Callable[..., Any] | None = None,
         download: bool = False,
     ) -> None:
         self.version = verify_str_arg(version, "version", DATASET_URLS)

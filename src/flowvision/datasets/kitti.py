@@ -46,9 +46,9 @@ class Kitti(ImageDataset):
         self,
         root: str | Path,
         train: bool = True,
-        transform: Callable | None = None,
-        target_transform: Callable | None = None,
-        transforms: Callable | None = None,
+        transform: Callable[..., Any] | None = None,
+        target_transform: Callable[..., Any] | None = None,
+        transforms: Callable[..., Any] | None = None,
         download: bool = False,
     ) -> None:
         super().__init__(root, transforms, transform, target_transform)

@@ -51,8 +51,8 @@ class LSUNClass(VisionDataset):
     def __init__(
         self,
         root: str | Path,
-        transform: Callable | None = None,
-        target_transform: Callable | None = None,
+        transform: Callable[..., Any] | None = None,
+        target_transform: Callable[..., Any] | None = None,
     ) -> None:
         super().__init__(root, transform=transform, target_transform=target_transform)
         require_files([self.root], "LSUN", _SOURCE)
@@ -96,8 +96,8 @@ class LSUN(VisionDataset):
         self,
         root: str | Path,
         classes: str | Sequence[str] = "train",
-        transform: Callable | None = None,
-        target_transform: Callable | None = None,
+        transform: Callable[..., Any] | None = None,
+        target_transform: Callable[..., Any] | None = None,
     ) -> None:
         super().__init__(root, transform=transform, target_transform=target_transform)
         self.classes = _class_names(classes)

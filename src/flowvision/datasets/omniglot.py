@@ -41,8 +41,8 @@ class Omniglot(ImageDataset):
         self,
         root: str | Path,
         background: bool = True,
-        transform: Callable | None = None,
-        target_transform: Callable | None = None,
+        transform: Callable[..., Any] | None = None,
+        target_transform: Callable[..., Any] | None = None,
         download: bool = False,
     ) -> None:
         folder = Path(root).expanduser() / "omniglot-py"

@@ -62,9 +62,9 @@ class OxfordIIITPet(ImageDataset):
         root: str | Path,
         split: str = "trainval",
         target_types: str | Sequence[str] = "category",
-        transforms: Callable | None = None,
-        transform: Callable | None = None,
-        target_transform: Callable | None = None,
+        transforms: Callable[..., Any] | None = None,
+        transform: Callable[..., Any] | None = None,
+        target_transform: Callable[..., Any] | None = None,
         download: bool = False,
     ) -> None:
         super().__init__(root, transforms, transform, target_transform)

@@ -67,7 +67,7 @@ class PhotoTour(VisionDataset):
         root: str | Path,
         name: str,
         train: bool = True,
-        transform: Callable | None = None,
+        transform: Callable[..., Any] | None = None,
         download: bool = False,
     ) -> None:
         super().__init__(root, transform=transform)

@@ -76,8 +76,8 @@ class Places365(ImageDataset):
         split: str = "train-standard",
         small: bool = False,
         download: bool = False,
-        transform: Callable | None = None,
-        target_transform: Callable | None = None,
+        transform: Callable[..., Any] | None = None,
+        target_transform: Callable[..., Any] | None = None,
         loader: Callable[[str], Any] = default_loader,
     ) -> None:
         super().__init__(root, transform=transform, target_transform=target_transform)

@@ -160,8 +160,8 @@ class ListImageDataset(ImageDataset):
     def __init__(
         self,
         root: str | Path,
-        transform: Callable | None = None,
-        target_transform: Callable | None = None,
+        transform: Callable[..., Any] | None = None,
+        target_transform: Callable[..., Any] | None = None,
         download: bool = False,
     ) -> None:
         super().__init__(root, transform=transform, target_transform=target_transform)
@@ -205,8 +205,8 @@ class SplitImageDataset(ListImageDataset):
         self,
         root: str | Path,
         split: str = "train",
-        transform: Callable | None = None,
-        target_transform: Callable | None = None,
+        transform: Callable[..., Any] | None = None,
+        target_transform: Callable[..., Any] | None = None,
         download: bool = False,
     ) -> None:
         self.split = verify_str_arg(split, "split", self.splits)
@@ -238,8 +238,8 @@ class ArchiveImageFolder(ImageFolder):
         self,
         folder: str | Path,
         class_root: str,
-        transform: Callable | None,
-        target_transform: Callable | None,
+        transform: Callable[..., Any] | None,
+        target_transform: Callable[..., Any] | None,
         download: bool,
     ) -> None:
         folder = Path(folder).expanduser()
@@ -273,8 +273,8 @@ class SplitImageFolder(ArchiveImageFolder):
         self,
         root: str | Path,
         split: str = "train",
-        transform: Callable | None = None,
-        target_transform: Callable | None = None,
+        transform: Callable[..., Any] | None = None,
+        target_transform: Callable[..., Any] | None = None,
         download: bool = False,
     ) -> None:
         self.split = verify_str_arg(split, "split", self.class_roots)

@@ -60,7 +60,7 @@ class SBDataset(ImageDataset):
         image_set: str = "train",
         mode: str = "boundaries",
         download: bool = False,
-        transforms: Callable | None = None,
+        transforms: Callable[..., Any] | None = None,
     ) -> None:
         super().__init__(root, transforms)
         self.image_set = verify_str_arg(image_set, "image_set", ("train", "val", "train_noval"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from flowvision.datasets.resources import ImageDataset, Resource
 from flowvision.datasets.utils import download_url
@@ -43,8 +44,8 @@ class SBU(ImageDataset):
     def __init__(
         self,
         root: str | Path,
-        transform: Callable | None = None,
-        target_transform: Callable | None = None,
+        transform: Callable[..., Any] | None = None,
+        target_transform: Callable[..., Any] | None = None,
         download: bool = True,
     ) -> None:
         super().__init__(root, transform=transform, target_transform=target_transform)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -46,8 +47,8 @@ class USPS(ImageDataset):
         self,
         root: str | Path,
         train: bool = True,
-        transform: Callable | None = None,
-        target_transform: Callable | None = None,
+        transform: Callable[..., Any] | None = None,
+        target_transform: Callable[..., Any] | None = None,
         download: bool = False,
     ) -> None:
         super().__init__(root, transform=transform, target_transform=target_transform)

@@ -71,7 +71,7 @@ def casting_targets() -> dict[str, DType]:
     return found[0] if found else {}
 
 
-def autocast_state() -> tuple:
+def autocast_state() -> tuple[Any, ...]:
     """The dtypes that this thread casts to, now and by default; to compare and to hash."""
     return tuple(casting_targets().items()), tuple(_STATE.defaults.items())
 
@@ -134,12 +134,12 @@ class autocast:
         other._before = []
         return other
 
-    def __call__(self, func: Callable) -> Callable:
+    def __call__(self, func: Callable[..., Any]) -> Callable[..., Any]:
         """`func` with mixed precision inside."""
         return autocast_decorator(self, func)
 
 
-def autocast_decorator(autocast_instance: autocast, func: Callable) -> Callable:
+def autocast_decorator(autocast_instance: autocast, func: Callable[..., Any]) -> Callable[..., Any]:
     """`func` running inside `autocast_instance`.
 
     Example:
@@ -264,8 +264,8 @@ def clear_autocast_cache() -> None:
 
 
 def custom_fwd(
-    fwd: Callable | None = None, *, device_type: str, cast_inputs: DType | None = None
-) -> Callable:
+    fwd: Callable[..., Any] | None = None, *, device_type: str, cast_inputs: DType | None = None
+) -> Callable[..., Any]:
     """Decorator of the `forward` of an `autograd.Function` that is called under `autocast`.
 
     Args:
@@ -311,7 +311,7 @@ def custom_fwd(
     return decorated
 
 
-def custom_bwd(bwd: Callable | None = None, *, device_type: str) -> Callable:
+def custom_bwd(bwd: Callable[..., Any] | None = None, *, device_type: str) -> Callable[..., Any]:
     """Decorator of the `backward` that belongs to a `forward` with `custom_fwd`.
 
     Both run under mixed precision, or neither does.

@@ -79,7 +79,7 @@ class _Collector:
 
 
 def checkpoint(
-    function: Callable,
+    function: Callable[..., Any],
     *args: Any,
     use_reentrant: bool | None = None,
     preserve_rng_state: bool = True,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 from oneflow.differentiation.grad_mode import MODE, enable_grad, no_grad
 from oneflow.differentiation.node import SECOND_BACKWARD, Node, modified_error
@@ -62,15 +62,16 @@ class FunctionCtx:
         self.materialize_grads = value
 
     @property
-    def saved_tensors(self) -> tuple[Tensor | None, ...]:
-        """The tensors saved for backward.
+    def saved_tensors(self) -> tuple[Tensor, ...]:
+        """The tensors saved for backward, and None in the place of one.
 
         Raises:
             RuntimeError: it has been freed, or written to since.
         """
         if self._saved is None:
             raise RuntimeError(SECOND_BACKWARD)
-        return tuple([None if each is None else each.restore(self) for each in self._saved])
+        saved = [None if each is None else each.restore(self) for each in self._saved]
+        return tuple(cast(list[Tensor], saved))
 
     saved_variables = saved_tensors
 
@@ -130,7 +131,7 @@ class FunctionNode(Node):
         self._positions = tuple(position for position, _ in inputs)
         self.materialize_grads = context.materialize_grads
 
-    def apply(self, grads: list) -> list:
+    def apply(self, grads: list[Any]) -> list[Any]:
         """Call the user's `backward`."""
         context = self._context
         context._node, context._grads = self, grads
@@ -217,18 +218,18 @@ class Function:
         return _run(type(self), inputs, vars(self))
 
     @staticmethod
-    def forward(ctx: Any, *inputs: Any) -> Any:
-        """Compute the results; to be written by the subclass."""
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        """Compute the results from a context and the inputs; to be written by the subclass."""
         raise NotImplementedError("You must implement the forward function for custom Function.")
 
     @staticmethod
-    def setup_context(ctx: Any, inputs: tuple, output: Any) -> None:
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
         """Save what backward needs; if a subclass defines it, `forward` takes no context."""
         raise NotImplementedError("setup_context is not implemented.")
 
     @staticmethod
-    def backward(ctx: Any, *grads: Any) -> Any:
-        """Compute the gradients of the arguments; to be written by the subclass."""
+    def backward(*args: Any, **kwargs: Any) -> Any:
+        """Compute the inputs' gradients from the context and the results'; written likewise."""
         raise NotImplementedError(
             "You must implement either the backward or vjp method for your custom Function."
         )
@@ -329,7 +330,7 @@ class _Twice(Node):
         return "once_differentiable"
 
 
-def once_differentiable(backward: Callable) -> Callable:
+def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
     """Decorator of a `backward` that cannot be differentiated again: trying to is then an error."""
 
     @functools.wraps(backward)

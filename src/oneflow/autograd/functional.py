@@ -103,7 +103,7 @@ def _keep(create_graph: bool) -> bool:
 
 
 def jacobian(
-    func: Callable,
+    func: Callable[..., Any],
     inputs: Inputs,
     create_graph: bool = False,
     strict: bool = False,
@@ -165,7 +165,7 @@ def _jacobian_of(
 
 
 def hessian(
-    func: Callable,
+    func: Callable[..., Any],
     inputs: Inputs,
     create_graph: bool = False,
     strict: bool = False,
@@ -219,7 +219,11 @@ def _single(output: Any, function: str) -> Tensor:
 
 
 def vjp(
-    func: Callable, inputs: Inputs, v: Any = None, create_graph: bool = False, strict: bool = False
+    func: Callable[..., Any],
+    inputs: Inputs,
+    v: Any = None,
+    create_graph: bool = False,
+    strict: bool = False,
 ) -> tuple[Any, Any]:
     """A vector times the Jacobian of a function.
 
@@ -265,7 +269,11 @@ def _product(
 
 
 def jvp(
-    func: Callable, inputs: Inputs, v: Any = None, create_graph: bool = False, strict: bool = False
+    func: Callable[..., Any],
+    inputs: Inputs,
+    v: Any = None,
+    create_graph: bool = False,
+    strict: bool = False,
 ) -> tuple[Any, Any]:
     """The Jacobian of a function times a vector.
 
@@ -299,7 +307,11 @@ def jvp(
 
 
 def vhp(
-    func: Callable, inputs: Inputs, v: Any = None, create_graph: bool = False, strict: bool = False
+    func: Callable[..., Any],
+    inputs: Inputs,
+    v: Any = None,
+    create_graph: bool = False,
+    strict: bool = False,
 ) -> tuple[Tensor, Any]:
     """A vector times the Hessian of a function with one number as result.
 
@@ -331,7 +343,11 @@ def vhp(
 
 
 def hvp(
-    func: Callable, inputs: Inputs, v: Any = None, create_graph: bool = False, strict: bool = False
+    func: Callable[..., Any],
+    inputs: Inputs,
+    v: Any = None,
+    create_graph: bool = False,
+    strict: bool = False,
 ) -> tuple[Tensor, Any]:
     """The Hessian of a function with one number as result times a vector: `vhp`, it is symmetric.
 

@@ -76,7 +76,7 @@ def _difference(
 
 
 def gradcheck(
-    func: Callable,
+    func: Callable[..., Any],
     inputs: Any,
     *,
     eps: float = 1e-6,
@@ -115,7 +115,7 @@ def gradcheck(
     return wrong is None
 
 
-def gradgradcheck(func: Callable, inputs: Any, **options: Any) -> bool:
+def gradgradcheck(func: Callable[..., Any], inputs: Any, **options: Any) -> bool:
     """`gradcheck` of the gradient of a function: checks second derivatives.
 
     Example:

@@ -91,7 +91,7 @@ class Device:
     def __str__(self) -> str:
         return f"{self.type}:{self.index}"
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[Any, ...]:
         return (Device, (self.type, self.index))
 
     def __enter__(self) -> Device:

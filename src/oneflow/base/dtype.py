@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -55,7 +56,7 @@ class DType:
     def __repr__(self) -> str:
         return f"oneflow.{self.name}"
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[Any, ...]:
         return (dtype_named, (self.name,))
 
 

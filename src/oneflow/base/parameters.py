@@ -34,7 +34,7 @@ class Parameters(NamedTuple):
         return [*self.positional, *star, *self.keyword_only]
 
 
-def parameters_of(function: Callable) -> Parameters:
+def parameters_of(function: Callable[..., Any]) -> Parameters:
     """The parameters of a function, or of anything else that `inspect.signature` understands."""
     if type(function) is not FunctionType or "__wrapped__" in function.__dict__:
         return _from_signature(function)

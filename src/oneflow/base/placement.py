@@ -163,7 +163,7 @@ class Placement:
         title = f"{self.type}, {' x '.join(map(str, self.hierarchy))}"
         return grid_html(title, self.ranks, {})
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[Any, ...]:
         return (Placement, (self.type, self.ranks.tolist()))
 
 
@@ -251,7 +251,7 @@ class Sharding:
     def __repr__(self) -> str:
         return f"{self.placement!r} {sbp_text(self.sbp)}"
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[Any, ...]:
         return (Sharding, (self.placement, self.sbp))
 
 

@@ -41,7 +41,7 @@ class Sbp:
     def __repr__(self) -> str:
         return f"oneflow.sbp.{self._text}"
 
-    def __reduce__(self) -> str | tuple:
+    def __reduce__(self) -> str | tuple[Any, ...]:
         return (named_sbp, (self.code,))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Iterable
-from typing import SupportsIndex, overload
+from typing import Any, SupportsIndex, overload
 
 
 class Size(tuple[int, ...]):
@@ -33,10 +33,10 @@ class Size(tuple[int, ...]):
     def __repr__(self) -> str:
         return f"oneflow.Size([{', '.join(map(str, self))}])"
 
-    def __add__(self, other: tuple) -> Size:
+    def __add__(self, other: tuple[Any, ...]) -> Size:
         return Size(tuple(self) + tuple(other))
 
-    def __radd__(self, other: tuple) -> Size:
+    def __radd__(self, other: tuple[Any, ...]) -> Size:
         return Size(tuple(other) + tuple(self))
 
     def __mul__(self, value: SupportsIndex) -> Size:

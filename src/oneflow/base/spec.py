@@ -72,7 +72,7 @@ class TensorSpec:
 
 
 # Entries go when nothing refers to the spec any more.
-_KNOWN: WeakValueDictionary[tuple, TensorSpec] = WeakValueDictionary()
+_KNOWN: WeakValueDictionary[tuple[Any, ...], TensorSpec] = WeakValueDictionary()
 
 
 def spec_of(

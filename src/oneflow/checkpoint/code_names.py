@@ -84,7 +84,7 @@ def name_of_function(value: Any) -> str | None:
     return next((name for name, each in FUNCTIONS.items() if each is value), None)
 
 
-def function_named(name: str) -> Callable:
+def function_named(name: str) -> Callable[..., Any]:
     """Return the public function of this package that a file names.
 
     Raises:

@@ -114,7 +114,7 @@ def _frozenset_of(items: Iterable[Any] = ()) -> frozenset:
     return frozenset(checked_keys(items))
 
 
-def ordered_dict_of(pairs: Iterable[Any] = ()) -> OrderedDict:
+def ordered_dict_of(pairs: Iterable[Any] = ()) -> OrderedDict[str, Any]:
     """The constructor that pickles of an ordered dict call."""
     pairs = list(pairs)
     keys = checked_keys([key for key, _ in pairs])

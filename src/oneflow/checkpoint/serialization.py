@@ -37,7 +37,7 @@ PROGRAM_STORE: Hook[ProgramStore] = Hook("PROGRAM_STORE", "oneflow.graph.graph")
 
 def save(
     obj: Any,
-    path: str | os.PathLike | BinaryIO,
+    path: str | os.PathLike[str] | BinaryIO,
     global_dst_rank: int | None = None,
     *,
     consistent_dst_rank: int | None = None,
@@ -106,7 +106,7 @@ def save(
 
 
 def load(
-    path: str | os.PathLike | BinaryIO,
+    path: str | os.PathLike[str] | BinaryIO,
     global_src_rank: int | None = None,
     map_location: Location | None = None,
     *,

@@ -270,7 +270,7 @@ def _saved_place(data: Mapping[str, Any]) -> Device | Sharding:
     return Sharding(placement, nd_sbp_of([named_sbp(each) for each in data["sbp"]], placement.ndim))
 
 
-_SEQUENCES: dict[str, Callable] = {"tuple": tuple, "set": set, "frozenset": frozenset}
+_SEQUENCES: dict[str, Callable[..., Any]] = {"tuple": tuple, "set": set, "frozenset": frozenset}
 _SIMPLE: dict[str, Callable[[Any], Any]] = {
     "float": float,
     "bytes": base64.b64decode,

@@ -174,7 +174,9 @@ def open_bytes(content: bytes, label: str = "the data") -> TensorFile:
         return _Content(label, views, metadata)
 
 
-def write(target: Path | BinaryIO, arrays: Mapping[str, np.ndarray], metadata: dict) -> None:
+def write(
+    target: Path | BinaryIO, arrays: Mapping[str, np.ndarray], metadata: dict[Any, Any]
+) -> None:
     """Write arrays; a path changes at once when everything is on disk.
 
     Raises:

@@ -26,7 +26,7 @@ class ArrayOfTensor:
     def __init__(self, array: np.ndarray) -> None:
         self.array = array
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[Any, ...]:
         return (ArrayOfTensor, (self.array,))
 
 

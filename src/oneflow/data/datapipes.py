@@ -35,8 +35,8 @@ class IterDataPipe(IterableDataset[T_co]):
         [0, 10, 20]
     """
 
-    functions: ClassVar[dict[str, Callable]] = {}
-    reduce_ex_hook: ClassVar[Callable | None] = None
+    functions: ClassVar[dict[str, Callable[..., Any]]] = {}
+    reduce_ex_hook: ClassVar[Callable[..., Any] | None] = None
 
     def __getattr__(self, attribute_name: str) -> Any:
         if attribute_name in IterDataPipe.functions:
@@ -47,7 +47,7 @@ class IterDataPipe(IterableDataset[T_co]):
         )
 
     @classmethod
-    def register_function(cls, function_name: str, function: Callable) -> None:
+    def register_function(cls, function_name: str, function: Callable[..., Any]) -> None:
         """Make a function a method of all pipes."""
         IterDataPipe.functions[function_name] = function
 
@@ -72,7 +72,7 @@ class IterDataPipe(IterableDataset[T_co]):
         IterDataPipe.functions[function_name] = cls_to_register
 
     @classmethod
-    def set_reduce_ex_hook(cls, hook_fn: Callable | None) -> None:
+    def set_reduce_ex_hook(cls, hook_fn: Callable[..., Any] | None) -> None:
         """Set what is called with a pipe that is pickled; None: nothing.
 
         Raises:
@@ -183,9 +183,9 @@ class non_deterministic:
         TypeError: Shuffled is non-deterministic, but you set 'guaranteed_datapipes_determinism'.
     """
 
-    cls: type[IterDataPipe] | None = None
+    cls: type[IterDataPipe[Any]] | None = None
 
-    def __init__(self, arg: type[IterDataPipe] | Callable[..., bool]) -> None:
+    def __init__(self, arg: type[IterDataPipe[Any]] | Callable[..., bool]) -> None:
         if isinstance(arg, type):
             if not issubclass(arg, IterDataPipe):
                 raise TypeError(
@@ -208,7 +208,7 @@ class non_deterministic:
         self.cls = cls
         return self.deterministic_wrapper_fn
 
-    def deterministic_wrapper_fn(self, *args: Any, **kwargs: Any) -> IterDataPipe:
+    def deterministic_wrapper_fn(self, *args: Any, **kwargs: Any) -> IterDataPipe[Any]:
         """Make the pipe, if its arguments are allowed."""
         assert self.cls is not None
         is_random = self.deterministic_fn(*args, **kwargs)

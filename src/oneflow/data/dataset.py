@@ -6,7 +6,7 @@ import bisect
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
@@ -16,6 +16,14 @@ from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import import_array
 
 T_co = TypeVar("T_co", covariant=True)
+
+
+class Samples(Protocol[T_co]):
+    """What has samples by number: a data set, a list, a range."""
+
+    def __getitem__(self, index: Any, /) -> T_co:
+        """Return a sample."""
+        ...
 
 
 class Dataset(Generic[T_co]):
@@ -38,7 +46,7 @@ class Dataset(Generic[T_co]):
     def __getitem__(self, index: Any) -> T_co:
         raise NotImplementedError(f"{type(self).__name__} must define `__getitem__`")
 
-    def __add__(self, other: Dataset) -> Dataset:
+    def __add__(self, other: Dataset[Any]) -> Dataset[Any]:
         return ConcatDataset([self, other])
 
 
@@ -60,7 +68,7 @@ class IterableDataset(Dataset[T_co]):
     def __iter__(self) -> Iterator[T_co]:
         raise NotImplementedError(f"{type(self).__name__} must define `__iter__`")
 
-    def __add__(self, other: Dataset) -> Dataset:
+    def __add__(self, other: Dataset[Any]) -> Dataset[Any]:
         return ChainDataset([self, other])
 
 
@@ -92,7 +100,7 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
     def __getitem__(self, index: Any) -> tuple[Tensor, ...]:
         return tuple([tensor[index] for tensor in self.tensors])
 
-    def take(self, indices: list[int]) -> tuple:
+    def take(self, indices: list[int]) -> tuple[Any, ...]:
         """The samples with these numbers as one batch, by one gather per tensor."""
         order = np.asarray(indices, np.int64)
         if isinstance(self.tensors[0], Tensor):
@@ -225,8 +233,8 @@ class Subset(Dataset[T_co]):
         ['d', 'b']
     """
 
-    def __init__(self, dataset: Any, indices: Sequence[int]) -> None:
-        self.dataset = dataset
+    def __init__(self, dataset: Samples[T_co], indices: Sequence[int]) -> None:
+        self.dataset: Any = dataset
         self.indices = indices
 
     def __len__(self) -> int:
@@ -237,7 +245,7 @@ class Subset(Dataset[T_co]):
             return self.dataset[[self.indices[each] for each in idx]]
         return self.dataset[self.indices[idx]]
 
-    def __getitems__(self, indices: list[int]) -> list:
+    def __getitems__(self, indices: list[int]) -> list[Any]:
         chosen = [self.indices[each] for each in indices]
         if hasattr(self.dataset, "__getitems__"):
             return self.dataset.__getitems__(chosen)
@@ -245,8 +253,10 @@ class Subset(Dataset[T_co]):
 
 
 def random_split(
-    dataset: Any, lengths: Sequence[int | float], generator: Generator = default_generator
-) -> list[Subset]:
+    dataset: Samples[T_co],
+    lengths: Sequence[int | float],
+    generator: Generator = default_generator,
+) -> list[Subset[T_co]]:
     """Split a data set into parts that do not overlap, at random.
 
     Args:
@@ -262,7 +272,8 @@ def random_split(
         >>> [len(part) for part in flow.utils.data.random_split(range(10), [0.75, 0.25])]
         [8, 2]
     """
-    total = len(dataset)
+    whole: Any = dataset
+    total = len(whole)
     counts = _counts_of(lengths, total)
     if sum(counts) != total:
         raise ValueError(
@@ -272,7 +283,7 @@ def random_split(
     order = random_numbers(generator).permutation(total).tolist()
     ends = list(itertools.accumulate(counts))
     return [
-        Subset(dataset, order[end - count : end]) for count, end in zip(counts, ends, strict=True)
+        Subset(whole, order[end - count : end]) for count, end in zip(counts, ends, strict=True)
     ]
 
 

@@ -122,7 +122,7 @@ class DataLoader(Generic[T_co]):
         batch_size: int | None = 1,
         shuffle: bool = False,
         *,
-        collate_fn: Callable[[list], Batch],
+        collate_fn: Callable[[list[Any]], Batch],
         **options: Unpack[_Options],
     ) -> None: ...
     @overload
@@ -132,7 +132,7 @@ class DataLoader(Generic[T_co]):
         batch_size: int | None = 1,
         shuffle: bool = False,
         *,
-        collate_fn: Callable[[list], Any] | None = None,
+        collate_fn: Callable[[list[Any]], Any] | None = None,
         **options: Unpack[_Options],
     ) -> None: ...
     def __init__(
@@ -140,10 +140,10 @@ class DataLoader(Generic[T_co]):
         dataset: Any,
         batch_size: int | None = 1,
         shuffle: bool = False,
-        sampler: Iterable | None = None,
-        batch_sampler: Iterable | None = None,
+        sampler: Iterable[Any] | None = None,
+        batch_sampler: Iterable[Any] | None = None,
         num_workers: int = 0,
-        collate_fn: Callable[[list], Any] | None = None,
+        collate_fn: Callable[[list[Any]], Any] | None = None,
         pin_memory: bool = False,
         drop_last: bool = False,
         timeout: float = 0,

@@ -19,7 +19,7 @@ def load_mnist(
     data_format: str = "NCHW",
     url: str = "https://oneflow-public.oss-cn-beijing.aliyuncs.com/datasets/mnist.npz",
     hash_check: str = "63d4344077849053dc3036b247fa012b2b381de53fd055a66b539dffd76cf08e",
-    out_dir: str | os.PathLike = ".",
+    out_dir: str | os.PathLike[str] = ".",
 ) -> tuple[Batches, Batches]:
     """Return MNIST's images and labels, in batches to train on and to test with.
 

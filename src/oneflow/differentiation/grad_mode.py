@@ -146,7 +146,7 @@ class no_grad(_GradModeSwitch):
     def __new__(cls, function: None = None) -> Self: ...
     @overload
     def __new__(cls, function: F) -> F: ...
-    def __new__(cls, function: Callable | None = None) -> Any:
+    def __new__(cls, function: Callable[..., Any] | None = None) -> Any:
         """A switch, or with `function` that function under a switch: ``@no_grad`` needs no call."""
         switch = super().__new__(cls)
         if function is None:

@@ -20,7 +20,7 @@ UNWRAP: Hook[Callable[[Any], Value]] = Hook("UNWRAP", "oneflow.tensor.tensor")
 class HookHandle:
     """Takes a registered hook away again."""
 
-    def __init__(self, hooks: list, hook: Callable) -> None:
+    def __init__(self, hooks: list[Any], hook: Callable[..., Any]) -> None:
         self._hooks, self._hook = hooks, hook
         hooks.append(hook)
 
@@ -71,7 +71,9 @@ class NodeHooks:
                 grads = _unwrapped(replaced)
         return grads
 
-    def leave(self, results: Sequence[Value | None], grads: Sequence[Value | None]) -> Sequence:
+    def leave(
+        self, results: Sequence[Value | None], grads: Sequence[Value | None]
+    ) -> Sequence[Any]:
         """Run the hooks after the node."""
         for hook in list(self.after):
             replaced = hook(_wrapped(results), _wrapped(grads))

@@ -64,7 +64,7 @@ class Node:
         "stale_outputs",
     )
 
-    def __init__(self, edges: tuple, out_specs: tuple[TensorSpec, ...]) -> None:
+    def __init__(self, edges: tuple[Any, ...], out_specs: tuple[TensorSpec, ...]) -> None:
         self.edges = edges
         self.out_specs = out_specs
         self.sequence = next(_sequence)
@@ -75,7 +75,7 @@ class Node:
     is_leaf_node = False
     materialize_grads = True
 
-    def apply(self, grads: list) -> list:
+    def apply(self, grads: list[Any]) -> list[Any]:
         """Gradients of the inputs from gradients of the outputs (None stands for zero)."""
         raise NotImplementedError
 
@@ -87,7 +87,7 @@ class Node:
         raise NotImplementedError
 
     @property
-    def next_functions(self) -> tuple:
+    def next_functions(self) -> tuple[Any, ...]:
         """Per input, the node behind it and which of its outputs; ``(None, 0)`` without one."""
         return self.edges
 
@@ -97,14 +97,14 @@ class Node:
             self.hooks = NodeHooks()
         return self.hooks
 
-    def register_hook(self, hook: Callable) -> HookHandle:
+    def register_hook(self, hook: Callable[..., Any]) -> HookHandle:
         """Call ``hook(gradients of the inputs, gradients of the outputs)`` after this step.
 
         What it returns, unless None, replaces the gradients of the inputs.
         """
         return HookHandle(self.ensure_hooks().after, hook)
 
-    def register_prehook(self, hook: Callable) -> HookHandle:
+    def register_prehook(self, hook: Callable[..., Any]) -> HookHandle:
         """Call ``hook(gradients of the outputs)`` before this step.
 
         What it returns, unless None, replaces them.
@@ -120,7 +120,7 @@ class OperationNode(Node):
 
     __slots__ = ("_outputs", "_plan", "_saved")
 
-    def __init__(self, operation: Operation, operands: tuple, outputs: Any) -> None:
+    def __init__(self, operation: Operation, operands: tuple[Any, ...], outputs: Any) -> None:
         wanted = tuple([type(x) is Value and x.node is not None for x in operands])
         plan = self._plan = operation.backward_plan(wanted)
         self.edges = tuple([(operands[p].node, operands[p].output_index) for p in plan.positions])
@@ -161,7 +161,7 @@ class OperationNode(Node):
             self._saved = tuple([packed(value) for value in self._saved or ()])
             self._outputs = tuple([packed(value) for value in self._outputs or ()])
 
-    def apply(self, grads: list) -> list:
+    def apply(self, grads: list[Any]) -> list[Any]:
         """Run the primitive's gradient rule."""
         saved, outputs = self._saved, self._outputs
         if saved is None or outputs is None:
@@ -219,7 +219,7 @@ class OperationNode(Node):
         return f"{self._plan.operation.primitive.name}_backward"
 
     @property
-    def next_functions(self) -> tuple:
+    def next_functions(self) -> tuple[Any, ...]:
         """Per tensor operand, the node behind it and which of its outputs."""
         node_edges = dict(zip(self._plan.positions, self.edges, strict=True))
         numbers = self._plan.operation.is_scalar
@@ -231,7 +231,7 @@ class ZeroGradient(Node):
 
     __slots__ = ()
 
-    def apply(self, grads: list) -> list:
+    def apply(self, grads: list[Any]) -> list[Any]:
         """The gradient that has arrived, if there is history, and zeros."""
         node, index = self.edges[-1]
         spec = node.out_specs[index]
@@ -278,7 +278,7 @@ class AccumulateGrad(Node):
         """The leaf itself, or None when it is gone."""
         return self._owner()
 
-    def apply(self, grads: list) -> list:
+    def apply(self, grads: list[Any]) -> list[Any]:
         """Hand the gradient to the leaf."""
         owner = self._owner()
         if owner is not None and grads[0] is not None:

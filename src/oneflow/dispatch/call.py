@@ -24,11 +24,11 @@ from oneflow.program.captured_number import CapturedNumber
 from oneflow.program.value import INFERENCE, Value
 from oneflow.runtime.eager import SETTINGS, current, recorder_for, reference_counts
 
-_operations: dict[tuple, Operation] = {}
+_operations: dict[tuple[Any, ...], Operation] = {}
 _NUMBERS = (bool, int, float, CapturedNumber)
 
 
-def bind(primitive: Primitive, operands: tuple, attributes: dict) -> Any:  # noqa: C901 - hot path
+def bind(primitive: Primitive, operands: tuple[Any, ...], attributes: dict[Any, Any]) -> Any:  # noqa: C901 - hot path
     """Record `primitive` applied to values and Python numbers.
 
     Returns:

@@ -69,7 +69,7 @@ class GlobalCall:
                 f"{list(given['target'])}"
             )
 
-    def record(self, operands: tuple) -> Any:
+    def record(self, operands: tuple[Any, ...]) -> Any:
         """Record the call; returns what the primitive returns."""
         if self.conversions:
             given = list(operands)
@@ -101,16 +101,18 @@ class ComposedCall(GlobalCall):
 
     __slots__ = ("compute",)
 
-    def __init__(self, operation: Operation, compute: Callable) -> None:
+    def __init__(self, operation: Operation, compute: Callable[..., Any]) -> None:
         super().__init__(operation, {}, None, frozenset())
         self.compute = compute
 
-    def record(self, operands: tuple) -> Any:
+    def record(self, operands: tuple[Any, ...]) -> Any:
         """Record the composition."""
         return self.compute(*operands, **self.operation.attributes)
 
 
-def plan_call(operation: Operation, specs: tuple, attributes: dict) -> Operation | GlobalCall:
+def plan_call(
+    operation: Operation, specs: tuple[Any, ...], attributes: dict[Any, Any]
+) -> Operation | GlobalCall:
     """Return the operation if its operands have the SBP of its signature, else a `GlobalCall`.
 
     The signature of the operation is chosen here.

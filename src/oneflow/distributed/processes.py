@@ -34,7 +34,7 @@ class ProcessException(Exception):
         super().__init__(msg)
         self.msg, self.error_index, self.error_pid = msg, error_index, error_pid
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[Any, ...]:
         return type(self), tuple(vars(self).values())
 
 
@@ -169,8 +169,8 @@ def _run(fn: Callable, number: int, args: tuple, errors: Any) -> None:
 
 
 def start_processes(
-    fn: Callable,
-    args: tuple = (),
+    fn: Callable[..., Any],
+    args: tuple[Any, ...] = (),
     nprocs: int = 1,
     join: bool = True,
     daemon: bool = False,
@@ -220,8 +220,8 @@ def start_processes(
 
 
 def spawn(
-    fn: Callable,
-    args: tuple = (),
+    fn: Callable[..., Any],
+    args: tuple[Any, ...] = (),
     nprocs: int = 1,
     join: bool = True,
     daemon: bool = False,

@@ -15,7 +15,7 @@ from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.views import unwrap
 
 
-def record(function: Callable, *args: Any) -> Program:
+def record(function: Callable[..., Any], *args: Any) -> Program:
     """The program that ``function(*args)`` records when nothing in it reads a value.
 
     Args:

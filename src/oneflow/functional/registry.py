@@ -23,7 +23,7 @@ from oneflow.tensor.views import unwrap
 F = TypeVar("F", bound=Callable[..., Any])
 
 # Public functions by their path below `oneflow`: "relu", "nn.functional.relu", "linalg.det".
-FUNCTIONS: dict[str, Callable] = {}
+FUNCTIONS: dict[str, Callable[..., Any]] = {}
 # Spellings of one argument in PyTorch, OneFlow and NumPy. A function accepts all aliases of the
 # names it declares.
 _KEYWORD_ALIASES: tuple[tuple[str, ...], ...] = (
@@ -93,7 +93,7 @@ def function(
     return register
 
 
-def register_public(path: str, public: Callable) -> None:
+def register_public(path: str, public: Callable[..., Any]) -> None:
     """Make `path` below `oneflow` a public name of the function `public`, which has others.
 
     Raises:
@@ -104,7 +104,7 @@ def register_public(path: str, public: Callable) -> None:
     FUNCTIONS[path] = public
 
 
-def inplace_form(public: Callable, *paths: str) -> Callable:
+def inplace_form(public: Callable[..., Any], *paths: str) -> Callable[..., Any]:
     """Publish the in-place form of a function that takes `inplace`, and return it.
 
     Raises:

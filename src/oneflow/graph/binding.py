@@ -52,7 +52,7 @@ class StepBinding:
     called: Any
     names: Mapping[int, str]
     attributes: tuple[Attribute, ...]
-    guarded_dicts: tuple[dict, ...]
+    guarded_dicts: tuple[dict[Any, Any], ...]
 
 
 def bind(captured: CapturedStep, program: Program) -> tuple[Program, StepBinding]:

@@ -13,7 +13,7 @@ from oneflow.functional.creation.options import MODE as NEW_TENSORS
 from oneflow.module.module import Module
 
 
-def capture_modes(training: bool, attributes: Iterable[dict[str, Any]]) -> tuple:
+def capture_modes(training: bool, attributes: Iterable[dict[str, Any]]) -> tuple[Any, ...]:
     """All modes that eager code in `build` would obey and that can change from call to call.
 
     A step is used again only where this is as it was.

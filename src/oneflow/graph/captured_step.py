@@ -136,7 +136,7 @@ class CapturedStep:
     called: Any
     arguments: tuple[Tensor, ...]
     attributes: tuple[Attribute, ...]
-    guarded_dicts: tuple[dict, ...]
+    guarded_dicts: tuple[dict[Any, Any], ...]
     numbers: tuple[Any, ...]
     dynamic_numbers: frozenset[int]
     draws: tuple[GeneratorUse, ...]

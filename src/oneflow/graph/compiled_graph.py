@@ -40,7 +40,7 @@ class CompiledGraph:
         return self._name
 
     @classmethod
-    def trace(cls, function: Callable) -> CompiledGraph:
+    def trace(cls, function: Callable[..., Any]) -> CompiledGraph:
         """A graph with `function` as its `build`: the quick way to run a function as a graph.
 
         Tensors that the function takes from outside are constants; for training, or to save the
@@ -216,7 +216,9 @@ class CompiledGraph:
             self.__dict__["_loaded"] = SavedGraph(Path(parent))
 
     @staticmethod
-    def runtime_state_dict_to(state_dict: Mapping[str, Any], device: Device | str) -> Mapping:
+    def runtime_state_dict_to(
+        state_dict: Mapping[str, Any], device: Device | str
+    ) -> Mapping[Any, Any]:
         """The state for a device of the same type as the one it was compiled for.
 
         Raises:

@@ -244,7 +244,7 @@ class EngineExecutable:
     # --- running
 
     def __call__(
-        self, arrays: Sequence[Any], scalars: Sequence[Any], box: list | None = None
+        self, arrays: Sequence[Any], scalars: Sequence[Any], box: list[Any] | None = None
     ) -> tuple[list[Any], None]:
         """Return the results. Rows of run-time checks are passed on as each cluster gives them.
 

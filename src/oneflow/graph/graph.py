@@ -324,7 +324,7 @@ class Graph(CompiledGraph):
 
     # --- deployment
 
-    def save(self, path: str | os.PathLike) -> None:
+    def save(self, path: str | os.PathLike[str]) -> None:
         """Save the compiled steps and the weights, to run where this class is not known.
 
         Of a graph on a placement all processes call this together; each writes its own parts.
@@ -357,7 +357,7 @@ class Graph(CompiledGraph):
         save_steps(self.name, list(steps.values()), self.build, Path(path))
 
     @staticmethod
-    def load(path: str | os.PathLike) -> SavedGraph:
+    def load(path: str | os.PathLike[str]) -> SavedGraph:
         """A graph that `save` stored, ready to be called. Only its compiled program is ever run.
 
         A graph on a placement needs the same ranks, as devices of one process or as processes.
@@ -425,7 +425,7 @@ class Graph(CompiledGraph):
             "modules, or store it with `save`"
         )
 
-    def draw(self, path: str | os.PathLike) -> None:
+    def draw(self, path: str | os.PathLike[str]) -> None:
         """Write a figure of what was compiled last: modules, and how values flow between them.
 
         Args:
@@ -439,7 +439,7 @@ class Graph(CompiledGraph):
             raise RuntimeError(f"{self.name} has not been called; there is nothing to draw yet")
         draw_step(step, path)
 
-    def draw_schedule(self, path: str | os.PathLike) -> None:
+    def draw_schedule(self, path: str | os.PathLike[str]) -> None:
         """Write a figure of the pipeline that was compiled last: what each stage does when.
 
         Durations are those measured in the second call.

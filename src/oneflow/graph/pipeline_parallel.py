@@ -183,7 +183,7 @@ class PipelineExecutable:
     # --- running
 
     def __call__(
-        self, arrays: Sequence[Any], scalars: Sequence[Any], box: list | None = None
+        self, arrays: Sequence[Any], scalars: Sequence[Any], box: list[Any] | None = None
     ) -> tuple[list[Any], None]:
         """Return the results. Rows of run-time checks are passed on as each task gives them.
 

@@ -32,8 +32,8 @@ class TreeContainer(NamedTuple):
     """
 
     kind: type
-    keys: tuple
-    items: tuple
+    keys: tuple[Any, ...]
+    items: tuple[Any, ...]
     default: Any = None
 
 
@@ -73,7 +73,9 @@ def tree_flatten(value: Any, tensors: list[Tensor], where: str) -> Any:
     )
 
 
-def flatten_call(args: tuple, kwargs: dict[str, Any], tensors: list[Tensor], name: str) -> Any:
+def flatten_call(
+    args: tuple[Any, ...], kwargs: dict[str, Any], tensors: list[Tensor], name: str
+) -> Any:
     """Return the structure of the arguments of a call of `name`, as `tree_flatten` does."""
     positional = [
         tree_flatten(each, tensors, f"{name}: argument {index}") for index, each in enumerate(args)
@@ -158,7 +160,7 @@ def _collect(value: Any, tensors: list[Tensor]) -> None:
             _collect(each, tensors)
 
 
-def plain_key(args: tuple) -> tuple | None:
+def plain_key(args: tuple[Any, ...]) -> tuple[Any, ...] | None:
     """Return the key of a call with nothing but tensors that need no gradients, else None."""
     key = []
     for each in args:

@@ -141,7 +141,7 @@ def _render_box(box: FigureBox) -> str:
     )
 
 
-def draw_step(step: Step, path: str | os.PathLike) -> None:
+def draw_step(step: Step, path: str | os.PathLike[str]) -> None:
     """Write the figure of a step to an SVG file.
 
     Raises:
@@ -157,7 +157,7 @@ def step_html(step: Step) -> str:
     return f'<img alt="modules of the graph" src="data:image/svg+xml;base64,{data}">'
 
 
-def image_path(path: str | os.PathLike) -> Path:
+def image_path(path: str | os.PathLike[str]) -> Path:
     """The path of a figure.
 
     Raises:

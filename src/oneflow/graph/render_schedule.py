@@ -43,7 +43,7 @@ def schedule_text(pipeline: PipelineExecutable) -> list[str]:
     return lines
 
 
-def draw_schedule(pipeline: PipelineExecutable, path: str | os.PathLike) -> None:
+def draw_schedule(pipeline: PipelineExecutable, path: str | os.PathLike[str]) -> None:
     """Write the schedule as an SVG file: the tasks of each stage, and the memory it keeps.
 
     Durations are those that were measured in the second call; before that, a backward pass is drawn

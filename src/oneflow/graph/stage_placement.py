@@ -29,7 +29,7 @@ def stage_placement(module: Module, config: BlockConfig) -> Placement | None:
     return None
 
 
-def on_stage(forward: Callable, placement: Placement) -> Callable:
+def on_stage(forward: Callable[..., Any], placement: Placement) -> Callable[..., Any]:
     """Return `forward` with all global tensors among its arguments transferred to `placement`."""
 
     def run(*args: Any, **kwargs: Any) -> Any:

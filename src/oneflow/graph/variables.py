@@ -41,7 +41,7 @@ class GraphVariable:
     name: str
     kind: str
     tensor: Tensor
-    owner: dict
+    owner: dict[Any, Any]
     key: Any
     value: Value
     saved: dict[str, Any] = field(default_factory=dict)
@@ -91,7 +91,7 @@ class GraphVariables:
                 self.add_attributes(members, f"{path}.", "tensor", derived)
 
     def add_attributes(
-        self, members: dict, prefix: str, kind: str, derived: Collection[str | None] = ()
+        self, members: dict[Any, Any], prefix: str, kind: str, derived: Collection[str | None] = ()
     ) -> None:
         """Add the tensors in a dict of attributes; those in `derived` may be replaced later."""
         for name, tensor in members.items():
@@ -100,7 +100,7 @@ class GraphVariables:
                 known.append((members, name, tensor))
                 self.add(f"{prefix}{name}", kind, tensor, members, name)
 
-    def add(self, name: str, kind: str, tensor: Tensor, owner: dict, key: Any) -> None:
+    def add(self, name: str, kind: str, tensor: Tensor, owner: dict[Any, Any], key: Any) -> None:
         """Add a tensor, which stands for an input from now on; a known one is left as it is.
 
         Raises:

@@ -287,7 +287,7 @@ def converter(annotation: Any, where: str) -> Callable[[Any], Any]:
     )
 
 
-class Leaf(list):
+class Leaf(list[Any]):
     """The results of the replicas at one place of a structure of results."""
 
 

@@ -29,7 +29,7 @@ _TYPES = ("predict", "train")
 
 def global_function(
     type: str | FunctionConfig = "predict", function_config: FunctionConfig | None = None
-) -> Callable[[Callable], JobFunction]:
+) -> Callable[[Callable[..., Any]], JobFunction]:
     """Make a function a job: a graph with variables of its own, called with NumPy arrays.
 
     Args:
@@ -87,7 +87,7 @@ class JobFunction:
 
     def __init__(
         self,
-        function: Callable,
+        function: Callable[..., Any],
         is_training: bool,
         config: FunctionConfig,
         names: Mapping[str, Any],

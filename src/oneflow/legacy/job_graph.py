@@ -49,7 +49,7 @@ class JobGraph(Graph):
     def __init__(
         self,
         name: str,
-        body: Callable,
+        body: Callable[..., Any],
         is_training: bool,
         placement: Placement | None,
         replicas: int,

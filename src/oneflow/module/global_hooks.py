@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from oneflow.module.hooks import GLOBAL_HOOKS, HooksMixin, RemovableHandle, call_hook
 
 
-def register_module_forward_pre_hook(hook: Callable) -> RemovableHandle:
+def register_module_forward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Call ``hook(module, args)`` before the `forward` of every module.
 
     What it returns (not None) replaces the arguments. It runs before the module's own hooks.
@@ -16,7 +17,7 @@ def register_module_forward_pre_hook(hook: Callable) -> RemovableHandle:
 
 
 def register_module_forward_hook(
-    hook: Callable, *, with_kwargs: bool = False, always_call: bool = False
+    hook: Callable[..., Any], *, with_kwargs: bool = False, always_call: bool = False
 ) -> RemovableHandle:
     """Call ``hook(module, args, output)`` after the `forward` of every module.
 
@@ -41,7 +42,7 @@ def register_module_forward_hook(
     return _register("_forward_hooks", call_hook(hook, with_kwargs, always_call))
 
 
-def register_module_full_backward_pre_hook(hook: Callable) -> RemovableHandle:
+def register_module_full_backward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Call ``hook(module, grad_output)`` when gradients of a module's outputs are known.
 
     What it returns (not None) replaces them.
@@ -49,7 +50,7 @@ def register_module_full_backward_pre_hook(hook: Callable) -> RemovableHandle:
     return _register("_backward_pre_hooks", hook)
 
 
-def register_module_full_backward_hook(hook: Callable) -> RemovableHandle:
+def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Call ``hook(module, grad_input, grad_output)`` when those of its inputs are known.
 
     What it returns (not None) replaces `grad_input`.

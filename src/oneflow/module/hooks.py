@@ -28,7 +28,7 @@ _KINDS = (
 class RemovableHandle:
     """Takes a registered hook away again, with `remove()` or at the end of a ``with`` block."""
 
-    def __init__(self, hooks: dict) -> None:
+    def __init__(self, hooks: dict[Any, Any]) -> None:
         self.id = next(_IDS)
         self._hooks = ref(hooks)
 
@@ -45,7 +45,7 @@ class RemovableHandle:
         self.remove()
 
 
-class Hooks(dict):
+class Hooks(dict[Any, Any]):
     """Hooks of one kind by identifier, in the order they are called.
 
     A dict that can be held weakly.
@@ -53,7 +53,7 @@ class Hooks(dict):
 
     __slots__ = ("__weakref__",)
 
-    def register(self, hook: Callable, prepend: bool = False) -> RemovableHandle:
+    def register(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Add `hook` at the end, or before all others."""
         if not callable(hook):
             raise TypeError(f"a hook must be callable, got {type(hook).__name__}")
@@ -78,7 +78,9 @@ class KeywordHook:
 
     __slots__ = ("always", "function", "with_kwargs")
 
-    def __init__(self, function: Callable, with_kwargs: bool, always: bool = False) -> None:
+    def __init__(
+        self, function: Callable[..., Any], with_kwargs: bool, always: bool = False
+    ) -> None:
         self.function = function
         self.with_kwargs = with_kwargs
         self.always = always
@@ -87,7 +89,9 @@ class KeywordHook:
         return self.function(*args)
 
 
-def call_hook(function: Callable, with_kwargs: bool, always: bool = False) -> Callable:
+def call_hook(
+    function: Callable[..., Any], with_kwargs: bool, always: bool = False
+) -> Callable[..., Any]:
     """The function to register for a hook: itself, unless it is to be called otherwise."""
     return KeywordHook(function, with_kwargs, always) if with_kwargs or always else function
 
@@ -97,7 +101,7 @@ class LoadHook:
 
     __slots__ = ("function", "with_module")
 
-    def __init__(self, function: Callable, with_module: bool) -> None:
+    def __init__(self, function: Callable[..., Any], with_module: bool) -> None:
         self.function = function
         self.with_module = with_module
 
@@ -127,7 +131,7 @@ class HooksMixin:
             self.__dict__[name] = Hooks()
 
     def register_forward_pre_hook(
-        self, hook: Callable, *, prepend: bool = False, with_kwargs: bool = False
+        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
     ) -> RemovableHandle:
         """Call ``hook(module, args)`` before `forward`.
 
@@ -144,7 +148,7 @@ class HooksMixin:
 
     def register_forward_hook(
         self,
-        hook: Callable,
+        hook: Callable[..., Any],
         *,
         prepend: bool = False,
         with_kwargs: bool = False,
@@ -164,7 +168,7 @@ class HooksMixin:
         return self._forward_hooks.register(call_hook(hook, with_kwargs, always_call), prepend)
 
     def register_full_backward_pre_hook(
-        self, hook: Callable, prepend: bool = False
+        self, hook: Callable[..., Any], prepend: bool = False
     ) -> RemovableHandle:
         """Call ``hook(module, grad_output)`` when the gradients of the outputs are known.
 
@@ -173,7 +177,9 @@ class HooksMixin:
         self.__dict__["_has_call_hooks"] = True
         return self._backward_pre_hooks.register(hook, prepend)
 
-    def register_full_backward_hook(self, hook: Callable, prepend: bool = False) -> RemovableHandle:
+    def register_full_backward_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
         """Call ``hook(module, grad_input, grad_output)`` when the inputs' gradients are known.
 
         What it returns (not None) replaces `grad_input`.
@@ -183,7 +189,7 @@ class HooksMixin:
 
     register_backward_hook = register_full_backward_hook
 
-    def register_state_dict_pre_hook(self, hook: Callable) -> RemovableHandle:
+    def register_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call ``hook(module, prefix, keep_vars)`` before the state dict is collected."""
         return self._state_dict_pre_hooks.register(hook)
 
@@ -194,7 +200,7 @@ class HooksMixin:
         """
         return self._state_dict_hooks.register(hook)
 
-    def register_state_dict_post_hook(self, hook: Callable) -> RemovableHandle:
+    def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call ``hook(module, state_dict, prefix, metadata)`` after the state dict is collected."""
 
         def call(*args: Any) -> None:
@@ -202,7 +208,7 @@ class HooksMixin:
 
         return self._state_dict_hooks.register(call)
 
-    def register_load_state_dict_pre_hook(self, hook: Callable) -> RemovableHandle:
+    def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call a hook before this module's own tensors are loaded.
 
         It gets ``(module, state_dict, prefix, metadata, strict, missing, unexpected, errors)`` and
@@ -215,7 +221,7 @@ class HooksMixin:
     ) -> RemovableHandle:
         return self._load_state_dict_pre_hooks.register(LoadHook(hook, with_module))
 
-    def register_load_state_dict_post_hook(self, hook: Callable) -> RemovableHandle:
+    def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call ``hook(module, incompatible_keys)`` after loading; it may change the lists."""
         return self._load_state_dict_post_hooks.register(hook)
 
@@ -228,7 +234,7 @@ def _hooks_of(module: HooksMixin, kind: str) -> list[tuple[int, Any]]:
     return [*GLOBAL_HOOKS[kind].items(), *getattr(module, kind).items()]
 
 
-def call_with_hooks(module: HooksMixin, args: tuple, kwargs: dict) -> Any:
+def call_with_hooks(module: HooksMixin, args: tuple[Any, ...], kwargs: dict[Any, Any]) -> Any:
     """Run `module.forward` with all its hooks around it."""
     called: set[int] = set()
     output = None
@@ -297,7 +303,7 @@ class Boundary:
         self._inputs = 0
         self._watches_inputs = False
 
-    def enter(self, args: tuple) -> tuple:
+    def enter(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
         """The arguments, with tensors that require grad passed through the input node."""
         self._inputs = len(args)
         positions_with_grad = [

@@ -51,7 +51,7 @@ class Parameter(Tensor):
             known = memo[id(self)] = _from_value(unwrap(self).alias(), self.requires_grad)
         return known
 
-    def __reduce_ex__(self, protocol: SupportsIndex) -> tuple:
+    def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[Any, ...]:
         # As of any tensor, see `oneflow.tensor.copy_methods.reduce`.
         device = device_or_sharding(unwrap(self).spec)
         return (_rebuild, (self.numpy(), self.dtype, device, self.requires_grad))

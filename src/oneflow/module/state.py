@@ -33,7 +33,7 @@ class Stateful(Protocol):
     set_extra_state: Callable[[Any], None]
 
 
-class StateDict(OrderedDict):
+class StateDict(OrderedDict[str, Any]):
     """Tensors by qualified name. `_metadata` has the version of every module by its prefix."""
 
     _metadata: OrderedDict
@@ -103,7 +103,7 @@ def overrides(module: Stateful, method: str) -> bool:
     return not getattr(getattr(type(module), method), "placeholder", False)
 
 
-def placeholder(method: Callable) -> Callable:
+def placeholder(method: Callable[..., Any]) -> Callable[..., Any]:
     """Mark a method of the base class that subclasses may define."""
     vars(method)["placeholder"] = True
     return method

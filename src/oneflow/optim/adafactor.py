@@ -76,7 +76,7 @@ class Adafactor(Optimizer):
     # States have other shapes than parameters, and matrices others than vectors: so the step is
     # written with tensors.
     @no_grad()
-    def step(self, closure: Callable | None = None) -> Any:
+    def step(self, closure: Callable[..., Any] | None = None) -> Any:
         """Update every parameter that has a gradient.
 
         Args:

@@ -8,7 +8,7 @@ from typing import Any
 from oneflow.differentiation.grad_mode import enable_grad
 
 
-def evaluate_closure(closure: Callable | None) -> Any:
+def evaluate_closure(closure: Callable[..., Any] | None) -> Any:
     """Return the loss that `closure` computes, with gradients; None without one."""
     if closure is None:
         return None

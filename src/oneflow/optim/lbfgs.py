@@ -80,7 +80,7 @@ class LBFGS(Optimizer):
         if len(self.param_groups) != 1:
             raise ValueError("LBFGS doesn't support per-parameter options (parameter groups)")
 
-    def step(self, closure: Callable | None = None) -> Any:
+    def step(self, closure: Callable[..., Any] | None = None) -> Any:
         """Minimize the loss for at most `max_iter` iterations.
 
         Args:

@@ -157,7 +157,7 @@ class Optimizer:
 
     # --- the step
 
-    def step(self, closure: Callable | None = None) -> Any:
+    def step(self, closure: Callable[..., Any] | None = None) -> Any:
         """Update every parameter that has a gradient, and start running what was recorded.
 
         Args:
@@ -272,7 +272,7 @@ class Optimizer:
         """The states of the parameters of `group` that have a gradient, complete."""
         return [self._complete_state(p, group) for p in group["params"] if p.grad is not None]
 
-    def form(self, group: dict[str, Any]) -> tuple:
+    def form(self, group: dict[str, Any]) -> tuple[Any, ...]:
         """Everything about a group, apart from numbers, that decides how its step looks."""
         options = [group.get(name) for name in CLIPPING]
         initial_state, attributes = self._initial_state(group), self._attributes(group)
@@ -372,7 +372,7 @@ class Optimizer:
 
     # --- hooks
 
-    def register_step_pre_hook(self, hook: Callable) -> Any:
+    def register_step_pre_hook(self, hook: Callable[..., Any]) -> Any:
         """Call ``hook(optimizer, args, kwargs)`` before each step; it may return new ones.
 
         Returns:
@@ -380,7 +380,7 @@ class Optimizer:
         """
         return HookHandle(self._hooks["pre"], hook)
 
-    def register_step_post_hook(self, hook: Callable) -> Any:
+    def register_step_post_hook(self, hook: Callable[..., Any]) -> Any:
         """Call ``hook(optimizer, args, kwargs)`` after each step.
 
         Returns:

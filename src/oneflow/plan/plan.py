@@ -52,7 +52,7 @@ class Plan:
     def __repr__(self) -> str:
         return text_of(self.contents)
 
-    def save(self, path: str | os.PathLike) -> None:
+    def save(self, path: str | os.PathLike[str]) -> None:
         """Write the plan as an HTML page, which needs nothing else.
 
         Raises:

@@ -44,7 +44,7 @@ class StepProgram:
         return eliminate_common_values(self.program)
 
 
-def plan_step(graph: Graph, args: tuple, kwargs: dict[str, Any]) -> StepProgram:
+def plan_step(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> StepProgram:
     """Return the step that a call of a graph would run.
 
     The graph, its modules and optimizers stay as they are.

@@ -44,7 +44,7 @@ class record_function(contextlib.ContextDecorator):
     def __exit__(self, *exception: Any) -> None:
         self._span.close()
 
-    def __call__(self, function: Callable) -> Callable:
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Decorate a function: every call is a range of its own."""
 
         @functools.wraps(function)

@@ -174,7 +174,7 @@ class Generator:
     def __repr__(self) -> str:
         return f"<oneflow.Generator seed={self._own.seed} draws={self._own.stream}>"
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[Any, ...]:
         return _generator_at, (self._device, self.position)
 
     def next_stream(self) -> tuple[int, int]:

@@ -24,7 +24,7 @@ class ProgramKey:
         updates: what was written in place behind a run-time check.
     """
 
-    recorded: tuple
+    recorded: tuple[Any, ...]
     live: tuple[int, ...]
     donated: tuple[int, ...]
     updates: tuple[int, ...]

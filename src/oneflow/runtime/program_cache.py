@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from typing import Any
 
 from oneflow.compiler.executable_cache import EXECUTABLES, program_bytes
 from oneflow.compiler.lower import Executable
@@ -45,7 +46,7 @@ class CachedProgram:
         self.executable, self.queued = None, False
 
 
-class ProgramCache(OrderedDict[tuple, CachedProgram]):
+class ProgramCache(OrderedDict[tuple[Any, ...], CachedProgram]):
     """Programs by key, least recently used first; one that was dropped is simply new again.
 
     While it is less than half full it keeps the order in which they came: hashing a key again to
@@ -56,7 +57,7 @@ class ProgramCache(OrderedDict[tuple, CachedProgram]):
         super().__init__()
         self.instructions = 0
 
-    def find(self, key: tuple) -> CachedProgram | None:
+    def find(self, key: tuple[Any, ...]) -> CachedProgram | None:
         """The entry of a program, which becomes the most recently used; None if it is new."""
         cached = self.get(key)
         if cached is not None:
@@ -65,7 +66,7 @@ class ProgramCache(OrderedDict[tuple, CachedProgram]):
             EXECUTABLES.touch(cached)
         return cached
 
-    def add(self, key: tuple, program: Program) -> CachedProgram:
+    def add(self, key: tuple[Any, ...], program: Program) -> CachedProgram:
         """Remember a new program, and forget the oldest if there are too many instructions."""
         self._evict(self.pop(key, None))
         cached = self[key] = CachedProgram(program)

@@ -42,7 +42,7 @@ def rebuild(
     return import_array(array, dtype, device).requires_grad_(requires_grad)
 
 
-def reduce(self: Tensor, protocol: SupportsIndex) -> tuple:
+def reduce(self: Tensor, protocol: SupportsIndex) -> tuple[Any, ...]:
     """Reduce a tensor for pickling to values, dtype, device or sharding and `requires_grad`.
 
     Of a global tensor all values are pickled, so that the pickle is complete in itself. Ranks take

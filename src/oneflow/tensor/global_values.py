@@ -49,7 +49,7 @@ class GlobalNode(Node):
         self._back = back
         self._title = title
 
-    def apply(self, grads: list) -> list:
+    def apply(self, grads: list[Any]) -> list[Any]:
         """Return the gradient on the source's device or placement."""
         return [self._back(grads[0])]
 

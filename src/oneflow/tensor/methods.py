@@ -14,7 +14,7 @@ from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.views import unwrap, with_history_of, write
 
 
-def attach(name: str, function: Callable | property) -> None:
+def attach(name: str, function: Callable[..., Any] | property) -> None:
     """Make `function` the Tensor method, or property, `name`.
 
     Raises:
@@ -25,7 +25,7 @@ def attach(name: str, function: Callable | property) -> None:
     setattr(Tensor, name, function)
 
 
-def attach_inplace(name: str, function: Callable) -> Callable:
+def attach_inplace(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     """Make the in-place form of `function` the Tensor method `name`, and return it."""
 
     @functools.wraps(inspect.unwrap(function))

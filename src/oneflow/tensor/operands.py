@@ -99,7 +99,7 @@ def as_mask(mask: Tensor, prefix: str) -> Tensor:
     return cast_to(mask, bool_)
 
 
-def on_one_device(operands: tuple) -> tuple:
+def on_one_device(operands: tuple[Any, ...]) -> tuple[Any, ...]:
     """0-dim CPU tensors moved to the device of the others, as PyTorch allows."""
     devices = {o._value.spec.device for o in operands if isinstance(o, Tensor)}
     if len(devices) < 2:
@@ -118,7 +118,7 @@ def on_one_device(operands: tuple) -> tuple:
     )
 
 
-def promote_operands(operands: tuple, floating: bool = False) -> tuple:
+def promote_operands(operands: tuple[Any, ...], floating: bool = False) -> tuple[Any, ...]:
     """Operands of one elementwise operation, cast to their common dtype.
 
     Args:

@@ -266,7 +266,7 @@ class Tensor:
     def grad(self) -> None:
         self._grad = None
 
-    def register_hook(self, hook: Callable) -> HookHandle:
+    def register_hook(self, hook: Callable[..., Any]) -> HookHandle:
         """Call ``hook(grad)`` on this tensor's complete gradient.
 
         What it returns, unless None, replaces the gradient.
@@ -292,7 +292,7 @@ class Tensor:
             value.node.ensure_hooks().outputs.setdefault(value.output_index, []), hook
         )
 
-    def register_post_accumulate_grad_hook(self, hook: Callable) -> HookHandle:
+    def register_post_accumulate_grad_hook(self, hook: Callable[..., Any]) -> HookHandle:
         """Call ``hook(tensor)`` after a gradient was added to `grad` of this leaf.
 
         Raises:

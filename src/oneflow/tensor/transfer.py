@@ -197,7 +197,7 @@ class TransferNode(Node):
         super().__init__(((source.node, source.output_index),), (target.spec,))
         self._home = source.spec.device
 
-    def apply(self, grads: list) -> list:
+    def apply(self, grads: list[Any]) -> list[Any]:
         """The gradient on the device that the value came from."""
         return [move(grads[0], self._home)]
 

@@ -22,7 +22,7 @@ _SMALLEST_EXTERNAL = 1024
 
 
 def write_model(
-    model: ir.Model, path: str | os.PathLike, external_data: bool | None = None
+    model: ir.Model, path: str | os.PathLike[str], external_data: bool | None = None
 ) -> Path:
     """Write a model to a file.
 

@@ -34,8 +34,8 @@ _LOGGER = logging.getLogger(__name__)
 
 def Export(
     graph: Any,
-    model_save_dir: str | os.PathLike | None,
-    onnx_filename: str | os.PathLike,
+    model_save_dir: str | os.PathLike[str] | None,
+    onnx_filename: str | os.PathLike[str],
     continue_on_error: bool = False,
     opset: int | None = None,
     extra_opset: Any = None,
@@ -81,7 +81,7 @@ def Export(
 
 def ProcessFlowGraph(
     flow_graph: Any,
-    model_save_dir: str | os.PathLike | None,
+    model_save_dir: str | os.PathLike[str] | None,
     continue_on_error: bool = False,
     opset: int | None = None,
     extra_opset: Any = None,

@@ -136,7 +136,7 @@ class Graph:
     def __init__(
         self,
         nodes: Sequence[onnx.NodeProto],
-        model_save_dir: str | os.PathLike | None = None,
+        model_save_dir: str | os.PathLike[str] | None = None,
         output_shapes: Mapping[str, Sequence[int]] | None = None,
         dtypes: Mapping[str, int] | None = None,
         opset: int | None = None,
@@ -365,7 +365,7 @@ class Graph:
     def MakeModel(
         self,
         job_name: str,
-        onnx_filename: str | os.PathLike | None = None,
+        onnx_filename: str | os.PathLike[str] | None = None,
         external_data: bool = False,
     ) -> onnx.ModelProto:
         """Return the model with its weights, having written it if a file is given.
@@ -425,7 +425,7 @@ class Graph:
             self.model.graph.append(node)
 
 
-def saved_weights(folder: str | os.PathLike) -> dict[str, np.ndarray]:
+def saved_weights(folder: str | os.PathLike[str]) -> dict[str, np.ndarray]:
     """Return the weights of a saved checkpoint or state dict, by name.
 
     Raises:

@@ -24,7 +24,7 @@ _TRAINING = {"eval": False, "train": True, "preserve": None}
 def export(
     model: Any,
     args: Any = (),
-    f: str | os.PathLike | None = None,
+    f: str | os.PathLike[str] | None = None,
     *,
     kwargs: Mapping[str, Any] | None = None,
     input_names: Sequence[str] | None = None,

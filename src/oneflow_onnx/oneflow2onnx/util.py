@@ -36,8 +36,8 @@ def export_onnx_model(
     graph: Any,
     external_data: bool = False,
     opset: int | None = None,
-    flow_weight_dir: str | os.PathLike | None = None,
-    onnx_model_path: str | os.PathLike = "/tmp",
+    flow_weight_dir: str | os.PathLike[str] | None = None,
+    onnx_model_path: str | os.PathLike[str] = "/tmp",
     dynamic_batch_size: bool = False,
 ) -> tuple[str, Callable[[], None]]:
     """Export a graph that was called before.
@@ -110,7 +110,7 @@ def FindOpset(opset: int | None) -> int:
 
 
 def run_onnx(
-    onnx_model_path: str | os.PathLike,
+    onnx_model_path: str | os.PathLike[str],
     providers: Sequence[str],
     ipt_dict: Mapping[str, np.ndarray] | None = None,
     ort_optimize: bool = True,
@@ -220,8 +220,8 @@ def convert_to_onnx_and_check(
     external_data: bool = False,
     ort_optimize: bool = True,
     opset: int | None = None,
-    flow_weight_dir: str | os.PathLike | None = None,
-    onnx_model_path: str | os.PathLike = "/tmp",
+    flow_weight_dir: str | os.PathLike[str] | None = None,
+    onnx_model_path: str | os.PathLike[str] = "/tmp",
     dynamic_batch_size: bool = False,
     device: str = "cpu",
     input_tensor_range: Sequence[float] | None = None,

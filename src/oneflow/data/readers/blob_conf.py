@@ -190,7 +190,7 @@ class BlobConf:
 
 
 def decode_ofrecord(
-    ofrecord_dir: str | os.PathLike,
+    ofrecord_dir: str | os.PathLike[str],
     blobs: Sequence[BlobConf],
     batch_size: int = 1,
     data_part_num: int = 1,

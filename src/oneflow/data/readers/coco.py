@@ -57,7 +57,10 @@ class CocoAnnotations:
     """
 
     def __init__(
-        self, annotation_file: str | os.PathLike, image_dir: str | os.PathLike, remove_empty: bool
+        self,
+        annotation_file: str | os.PathLike[str],
+        image_dir: str | os.PathLike[str],
+        remove_empty: bool,
     ) -> None:
         self._folder = Path(image_dir)
         try:

@@ -17,7 +17,7 @@ from oneflow.tensor.batch_sharding import BatchSharding
 
 
 def raw_source(
-    files: Sequence[str | os.PathLike],
+    files: Sequence[str | os.PathLike[str]],
     shape: Sequence[int],
     dtype: DType,
     batch_size: int,

@@ -159,7 +159,7 @@ class OFRecordWriter:
         [[0.0, 1.0], [0.5, 1.0]]
     """
 
-    def __init__(self, path: str | os.PathLike) -> None:
+    def __init__(self, path: str | os.PathLike[str]) -> None:
         self._file: IO[bytes] = Path(path).open("wb")  # noqa: SIM115, closed by `close`
 
     def write(self, record: Mapping[str, Any]) -> None:

@@ -261,7 +261,7 @@ class OneRecWriter:
         [[0.5, 1.5]]
     """
 
-    def __init__(self, path: str | os.PathLike) -> None:
+    def __init__(self, path: str | os.PathLike[str]) -> None:
         check_packages()
         self._file: IO[bytes] = Path(path).open("wb")  # noqa: SIM115, closed by `close`
 

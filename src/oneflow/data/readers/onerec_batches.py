@@ -18,7 +18,7 @@ from oneflow.tensor.tensor import Tensor
 
 
 def onerec_source(
-    files: Sequence[str | os.PathLike],
+    files: Sequence[str | os.PathLike[str]],
     batch_size: int,
     shuffle_mode: str,
     shuffle: ShuffleOptions,

@@ -96,7 +96,7 @@ def decode_random(
 
 
 def ofrecord_reader(
-    ofrecord_dir: str | os.PathLike,
+    ofrecord_dir: str | os.PathLike[str],
     batch_size: int = 1,
     data_part_num: int = 1,
     part_name_prefix: str = "part-",
@@ -137,7 +137,7 @@ def ofrecord_reader(
 
 
 def ofrecord_loader(
-    ofrecord_dir: str | os.PathLike,
+    ofrecord_dir: str | os.PathLike[str],
     batch_size: int = 1,
     data_part_num: int = 1,
     part_name_prefix: str = "part-",
@@ -271,7 +271,7 @@ def image_decoder_random_crop_resize(
 
 
 def ofrecord_image_classification_reader(
-    ofrecord_dir: str | os.PathLike,
+    ofrecord_dir: str | os.PathLike[str],
     image_feature_name: str,
     label_feature_name: str,
     batch_size: int = 1,
@@ -321,8 +321,8 @@ def ofrecord_image_classification_reader(
 
 
 def coco_reader(
-    annotation_file: str | os.PathLike,
-    image_dir: str | os.PathLike,
+    annotation_file: str | os.PathLike[str],
+    image_dir: str | os.PathLike[str],
     batch_size: int,
     shuffle: bool = True,
     random_seed: int | None = None,
@@ -382,7 +382,7 @@ def megatron_gpt_mmap_data_loader(
 
 
 def onerec_reader(
-    files: Sequence[str | os.PathLike],
+    files: Sequence[str | os.PathLike[str]],
     batch_size: int = 1,
     random_shuffle: bool = False,
     shuffle_mode: str = "instance",
@@ -408,7 +408,7 @@ def onerec_reader(
 
 
 def read_onerec(
-    files: Sequence[str | os.PathLike],
+    files: Sequence[str | os.PathLike[str]],
     batch_size: int,
     random_shuffle: bool,
     shuffle_mode: str,

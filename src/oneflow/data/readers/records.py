@@ -35,13 +35,13 @@ class BatchSource:
     """
 
     def __init__(
-        self, sharding: BatchSharding, batch_size: int, stream: Callable[[int], Iterator]
+        self, sharding: BatchSharding, batch_size: int, stream: Callable[[int], Iterator[Any]]
     ) -> None:
         self._size = sharding.shard_size(batch_size)
         self.sharding, self.batch_size = sharding, batch_size // sharding.replica[1]
         self._streams = [stream(shard) for shard in sharding.local_shards]
 
-    def read(self) -> list:
+    def read(self) -> list[Any]:
         """Return the samples of the next batch that this process has.
 
         Raises:
@@ -68,7 +68,7 @@ class PartFiles:
         suffix_length: digits of the number behind it; -1 for as many as it needs.
     """
 
-    folder: str | os.PathLike
+    folder: str | os.PathLike[str]
     count: int = 1
     prefix: str = "part-"
     suffix_length: int = -1
@@ -124,7 +124,7 @@ def record_source(
 
 def file_source(
     paths: Sequence[Path],
-    read_file: Callable[[Path], Iterator],
+    read_file: Callable[[Path], Iterator[Any]],
     batch_size: int,
     shuffle: ShuffleOptions,
     sharding: BatchSharding,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -29,7 +30,7 @@ class TensorBuffer:
 
     def __init__(
         self,
-        compute: Callable[..., list],
+        compute: Callable[..., list[Any]],
         *sources: TensorBuffer,
         shape: tuple[int, ...] | None = None,
         sharding: BatchSharding | None = None,
@@ -43,7 +44,7 @@ class TensorBuffer:
     def _computed(self, values: Values) -> list:
         return self._compute(*[each.values(values) for each in self._sources])
 
-    def values(self, step: Values | None = None) -> list:
+    def values(self, step: Values | None = None) -> list[Any]:
         """Return the values.
 
         Args:

@@ -218,9 +218,9 @@ class CocoDetection(VisionDataset):
         self,
         root: str | Path,
         annFile: str | Path,
-        transform: Callable | None = None,
-        target_transform: Callable | None = None,
-        transforms: Callable | None = None,
+        transform: Callable[..., Any] | None = None,
+        target_transform: Callable[..., Any] | None = None,
+        transforms: Callable[..., Any] | None = None,
     ) -> None:
         super().__init__(root, transforms, transform, target_transform)
         require_files([Path(annFile)], "COCO", "get it from https://cocodataset.org/#download")

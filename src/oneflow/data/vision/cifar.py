@@ -56,8 +56,8 @@ class CIFAR10(VisionDataset):
         self,
         root: str | Path,
         train: bool = True,
-        transform: Callable | None = None,
-        target_transform: Callable | None = None,
+        transform: Callable[..., Any] | None = None,
+        target_transform: Callable[..., Any] | None = None,
         download: bool = False,
         source_url: str | None = None,
     ) -> None:

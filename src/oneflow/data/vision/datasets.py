@@ -171,7 +171,9 @@ class StandardTransform:
     """
 
     def __init__(
-        self, transform: Callable | None = None, target_transform: Callable | None = None
+        self,
+        transform: Callable[..., Any] | None = None,
+        target_transform: Callable[..., Any] | None = None,
     ) -> None:
         self.transform = transform
         self.target_transform = target_transform
@@ -190,7 +192,7 @@ class StandardTransform:
         return "\n".join([type(self).__name__, *lines])
 
 
-class VisionDataset(Dataset):
+class VisionDataset(Dataset[Any]):
     """Base class of image data sets.
 
     Args:
@@ -217,9 +219,9 @@ class VisionDataset(Dataset):
     def __init__(
         self,
         root: str | Path,
-        transforms: Callable | None = None,
-        transform: Callable | None = None,
-        target_transform: Callable | None = None,
+        transforms: Callable[..., Any] | None = None,
+        transform: Callable[..., Any] | None = None,
+        target_transform: Callable[..., Any] | None = None,
     ) -> None:
         if transforms is not None and (transform is not None or target_transform is not None):
             raise ValueError(
@@ -231,7 +233,7 @@ class VisionDataset(Dataset):
         self._joint_transform = transforms
 
     @property
-    def transforms(self) -> Callable | None:
+    def transforms(self) -> Callable[..., Any] | None:
         """The transform of image and target together; None if there is none."""
         if self._joint_transform is not None:
             return self._joint_transform
@@ -240,7 +242,7 @@ class VisionDataset(Dataset):
         return StandardTransform(self.transform, self.target_transform)
 
     @transforms.setter
-    def transforms(self, transforms: Callable | None) -> None:
+    def transforms(self, transforms: Callable[..., Any] | None) -> None:
         self._joint_transform = transforms
 
     def transformed(self, image: Any, target: Any) -> tuple[Any, Any]:
@@ -299,8 +301,8 @@ class DatasetFolder(VisionDataset):
         root: str | Path,
         loader: Callable[[str], Any],
         extensions: tuple[str, ...] | None = None,
-        transform: Callable | None = None,
-        target_transform: Callable | None = None,
+        transform: Callable[..., Any] | None = None,
+        target_transform: Callable[..., Any] | None = None,
         is_valid_file: Callable[[str], bool] | None = None,
         allow_empty: bool = False,
     ) -> None:
@@ -345,8 +347,8 @@ class ImageFolder(DatasetFolder):
     def __init__(
         self,
         root: str | Path,
-        transform: Callable | None = None,
-        target_transform: Callable | None = None,
+        transform: Callable[..., Any] | None = None,
+        target_transform: Callable[..., Any] | None = None,
         loader: Callable[[str], Any] = load_image,
         is_valid_file: Callable[[str], bool] | None = None,
         allow_empty: bool = False,

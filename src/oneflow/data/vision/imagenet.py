@@ -42,8 +42,8 @@ class ImageNet(ImageFolder):
         root: str | Path,
         split: str = "train",
         download: Any = None,
-        transform: Callable | None = None,
-        target_transform: Callable | None = None,
+        transform: Callable[..., Any] | None = None,
+        target_transform: Callable[..., Any] | None = None,
         loader: Callable[[str], Any] = load_image,
     ) -> None:
         if split not in ("train", "val"):

@@ -99,8 +99,8 @@ class MNIST(VisionDataset):
         self,
         root: str | Path,
         train: bool = True,
-        transform: Callable | None = None,
-        target_transform: Callable | None = None,
+        transform: Callable[..., Any] | None = None,
+        target_transform: Callable[..., Any] | None = None,
         download: bool = False,
         source_url: str | None = None,
     ) -> None:

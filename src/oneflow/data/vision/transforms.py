@@ -60,7 +60,7 @@ class Compose(ImageTransform):
         [[[1.0, 1.0], [1.0, 1.0]]]
     """
 
-    def __init__(self, transforms: Sequence[Callable]) -> None:
+    def __init__(self, transforms: Sequence[Callable[..., Any]]) -> None:
         super().__init__()
         self.transforms = transforms
 
@@ -89,7 +89,7 @@ class RandomTransforms(Compose):
         True
     """
 
-    def __init__(self, transforms: Sequence[Callable]) -> None:
+    def __init__(self, transforms: Sequence[Callable[..., Any]]) -> None:
         if not isinstance(transforms, Sequence | Module):
             raise TypeError("Argument transforms should be a sequence")
         super().__init__(transforms)
@@ -113,7 +113,7 @@ class RandomApply(RandomTransforms):
         tensor([[[2, 1]]], dtype=oneflow.int64)
     """
 
-    def __init__(self, transforms: Sequence[Callable], p: float = 0.5) -> None:
+    def __init__(self, transforms: Sequence[Callable[..., Any]], p: float = 0.5) -> None:
         super().__init__(transforms)
         self.p = p
 
@@ -157,7 +157,9 @@ class RandomChoice(RandomTransforms):
         tensor([[[2, 1]]], dtype=oneflow.int64)
     """
 
-    def __init__(self, transforms: Sequence[Callable], p: Sequence[float] | None = None) -> None:
+    def __init__(
+        self, transforms: Sequence[Callable[..., Any]], p: Sequence[float] | None = None
+    ) -> None:
         super().__init__(transforms)
         if p is not None and len(p) != len(transforms):
             raise ValueError(f"p must have {len(transforms)} numbers, got {len(p)}")
@@ -403,7 +405,7 @@ class FiveCrop(ImageTransform):
         super().__init__()
         self.size = im.pair(size)
 
-    def forward(self, img: Any) -> tuple:
+    def forward(self, img: Any) -> tuple[Any, ...]:
         return im.five_crop(img, self.size)
 
 
@@ -426,7 +428,7 @@ class TenCrop(FiveCrop):
         super().__init__(size)
         self.vertical_flip = vertical_flip
 
-    def forward(self, img: Any) -> tuple:
+    def forward(self, img: Any) -> tuple[Any, ...]:
         return im.ten_crop(img, self.size, self.vertical_flip)
 
 

@@ -35,7 +35,7 @@ def lobpcg(
     tol: float | None = None,
     largest: bool | None = None,
     method: str | None = None,
-    tracker: Callable | None = None,
+    tracker: Callable[..., Any] | None = None,
     ortho_iparams: Any = None,
     ortho_fparams: Any = None,
     ortho_bparams: Any = None,

@@ -76,7 +76,7 @@ class OFRecordReader(BatchReader):
 
     def __init__(
         self,
-        ofrecord_dir: str | os.PathLike,
+        ofrecord_dir: str | os.PathLike[str],
         batch_size: int = 1,
         data_part_num: int = 1,
         part_name_prefix: str = "part-",
@@ -340,8 +340,8 @@ class COCOReader(BatchReader):
 
     def __init__(
         self,
-        annotation_file: str | os.PathLike,
-        image_dir: str | os.PathLike,
+        annotation_file: str | os.PathLike[str],
+        image_dir: str | os.PathLike[str],
         batch_size: int,
         shuffle: bool = True,
         random_seed: int | None = None,
@@ -409,7 +409,7 @@ class RawReader(BatchReader):
 
     def __init__(
         self,
-        files: Sequence[str | os.PathLike],
+        files: Sequence[str | os.PathLike[str]],
         shape: Sequence[int],
         dtype: DType,
         batch_size: int,

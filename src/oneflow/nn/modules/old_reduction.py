@@ -13,7 +13,7 @@ from oneflow.functional.nn.loss import legacy_reduction
 _AFTER_SIZE_AVERAGE = ("ignore_index", "eps")
 
 
-def accept_old_reduction(init: Callable) -> Callable:
+def accept_old_reduction(init: Callable[..., Any]) -> Callable[..., Any]:
     """Decorator for a loss's `__init__`: takes the old arguments too, by name and in the old order.
 
     In the old order a truth value or None stands where OneFlow has a number or `reduction`.

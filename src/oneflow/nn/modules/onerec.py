@@ -49,7 +49,7 @@ class OneRecReader(BatchReader):
 
     def __init__(
         self,
-        files: Sequence[str | os.PathLike],
+        files: Sequence[str | os.PathLike[str]],
         batch_size: int,
         shuffle: bool,
         shuffle_mode: str,

@@ -98,7 +98,7 @@ class EmbeddingOptimizer:
             raise AttributeError(name)
         return getattr(self.optimizer, name)
 
-    def step(self, closure: Callable | None = None) -> Any:
+    def step(self, closure: Callable[..., Any] | None = None) -> Any:
         """Update dense parameters, and the rows that have gradients.
 
         Returns:

@@ -98,7 +98,9 @@ class _Variables:
         return _unflat(structure, [each.detach() for each in tensors])
 
 
-def grad_and_value(func: Callable, argnums: Argnums = 0, has_aux: bool = False) -> Callable:
+def grad_and_value(
+    func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False
+) -> Callable[..., Any]:
     """Return a function of the same arguments that returns `grad` and the value of `func`.
 
     Args:
@@ -129,7 +131,9 @@ def grad_and_value(func: Callable, argnums: Argnums = 0, has_aux: bool = False) 
     return wrapper
 
 
-def grad(func: Callable, argnums: Argnums = 0, has_aux: bool = False) -> Callable:
+def grad(
+    func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False
+) -> Callable[..., Any]:
     """Return the gradient of a function as a function of the same arguments.
 
     Args:
@@ -155,7 +159,7 @@ def grad(func: Callable, argnums: Argnums = 0, has_aux: bool = False) -> Callabl
     return gradient
 
 
-def vjp(func: Callable, *primals: Any, has_aux: bool = False) -> tuple:
+def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
     """Call a function, and return its value and a function from its gradient to those of `primals`.
 
     Args:
@@ -195,7 +199,13 @@ def _inner(tensors: Sequence[Tensor], others: Sequence[Tensor]) -> Tensor:
     return stack(products).sum()
 
 
-def jvp(func: Callable, primals: tuple, tangents: tuple, *, has_aux: bool = False) -> tuple:
+def jvp(
+    func: Callable[..., Any],
+    primals: tuple[Any, ...],
+    tangents: tuple[Any, ...],
+    *,
+    has_aux: bool = False,
+) -> tuple[Any, ...]:
     """Call a function, and return its value and how it changes if the arguments change.
 
     Computed by two backward passes.
@@ -237,12 +247,12 @@ def jvp(func: Callable, primals: tuple, tangents: tuple, *, has_aux: bool = Fals
 
 
 def jacrev(
-    func: Callable,
+    func: Callable[..., Any],
     argnums: Argnums = 0,
     *,
     has_aux: bool = False,
     chunk_size: int | None = None,
-) -> Callable:
+) -> Callable[..., Any]:
     """Return the Jacobian of a function as a function of the same arguments.
 
     Args:
@@ -284,7 +294,7 @@ def _jacobian_of(output: Tensor, variables: _Variables) -> list[Tensor]:
     ]
 
 
-def hessian(func: Callable, argnums: Argnums = 0) -> Callable:
+def hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
     """Return the matrix of second derivatives of a function as a function of the same arguments.
 
     Args:
@@ -300,13 +310,13 @@ def hessian(func: Callable, argnums: Argnums = 0) -> Callable:
 
 
 def vmap(
-    func: Callable,
+    func: Callable[..., Any],
     in_dims: Any = 0,
     out_dims: Any = 0,
     randomness: str = "error",
     *,
     chunk_size: int | None = None,
-) -> Callable:
+) -> Callable[..., Any]:
     """Return a function that calls `func` for each element of a batch and stacks the results.
 
     The calls are recorded one after the other and run as one program.

@@ -183,7 +183,7 @@ def _accept_last_epoch(init: Callable) -> Callable:
 LRScheduler.__init__ = _accept_last_epoch(LRScheduler.__init__)
 
 
-def functions_of_groups(given: Any, optimizer: Optimizer, name: str = "lr_lambda") -> list:
+def functions_of_groups(given: Any, optimizer: Optimizer, name: str = "lr_lambda") -> list[Any]:
     """One function per parameter group from one function or a list of them.
 
     Raises:
