@@ -18,7 +18,8 @@ def heading(title: str) -> str:
 
     A list of thousands in every sidebar would make each page slow.
     """
-    return f":orphan:\n\n{title}\n{'=' * len(title)}\n"
+    text = title.replace("_", "\\_")  # a word that ends in one would be a link
+    return f":orphan:\n\n{text}\n{'=' * len(text)}\n"
 
 
 def directive(kind: str, argument: str = "", body: str = "", option: str = "") -> str:

@@ -93,7 +93,16 @@ def module_page(module: str, found: list[Entry]) -> str:
     return f"# {module}\n\n| name | |\n| --- | --- |\n{rows}"
 
 
+def omit_inherited_forward(
+    _: Sphinx, kind: str, name: str, value: Any, skip: bool, options: object
+) -> bool | None:
+    """Leave out a layer's `forward` that has nothing to say but what every module's does."""
+    del kind, skip, options
+    return True if name == "forward" and not getattr(value, "__doc__", None) else None
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the extension."""
     app.connect("builder-inited", write_reference)
+    app.connect("autodoc-skip-member", omit_inherited_forward)
     return {"version": oneflow.__version__, "parallel_read_safe": True}

@@ -30,6 +30,7 @@ PAGES = (
     "flowvision",
     "global_tensors",
     "graph",
+    "index",
     "one_embedding",
     "planner",
     "random",
