@@ -1,4 +1,4 @@
-"""Twenty mistakes that a type checker finds: each line marked `mistake` has one."""
+"""Mistakes that a type checker finds: each line marked `mistake` has one."""
 
 from __future__ import annotations
 
@@ -32,10 +32,14 @@ g = F.cross_entropy(x)  # mistake
 h = x.to_globl(placement=flow.placement("cpu", [0]))  # mistake
 i = flow.zeroes(3)  # mistake
 j = flow.placement("cpu")  # mistake
+xs = x.to_global(placement=flow.placement("cpu", [0]), sbp="split")  # mistake
+z = flow.zeros(2, placement="cpu", sbp=flow.sbp.broadcast)  # mistake
 k: str = x.shape  # mistake
 m = net("image")  # mistake
 n = F.softmax(x, dimension=1)  # mistake
 p = nn.Dropout(p="half")  # mistake
+conv = nn.Conv2d(3, 8, kernel_size="3")  # mistake
+pooled = F.max_pool2d(x, 2, stride=0.5)  # mistake
 loader = DataLoader(TensorDataset(x, x), batch_size="8")  # mistake
 for images, _ in DataLoader(TensorDataset(x, x)):
     q: list[int] = images  # mistake

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import oneflow as flow
 import oneflow.nn.functional as F
 from oneflow import nn, optim
-from oneflow.utils.data import DataLoader, Dataset, TensorDataset
+from oneflow.autograd.function import Function, FunctionCtx
+from oneflow.utils.data import DataLoader, Dataset, TensorDataset, random_split
 
 
 @dataclass
@@ -66,6 +67,20 @@ class TrainStep(nn.Graph):
         loss = self.criterion(self.net(images), labels)
         loss.backward()
         return loss
+
+
+class Cube(Function):
+    """A function with a backward pass of its own."""
+
+    @staticmethod
+    def forward(ctx: FunctionCtx, x: flow.Tensor) -> flow.Tensor:
+        ctx.save_for_backward(x)
+        return x**3
+
+    @staticmethod
+    def backward(ctx: FunctionCtx, grad: flow.Tensor) -> flow.Tensor:
+        (x,) = ctx.saved_tensors
+        return 3 * x * x * grad
 
 
 class Squares(Dataset[flow.Tensor]):
@@ -136,6 +151,8 @@ def main() -> None:
     losses.append(spread(vh).sum().item())
     for square in DataLoader(Squares(), batch_size=4):
         losses.append(square.sum().item())
+    for part in random_split(Squares(), [12, 4]):
+        losses.append(part[0].item())
     flow.save(net.state_dict(), "net.pt")
     results = (loss.item(), rank, accuracy(net, positive, labels), *losses)
     sys.stdout.write(f"{list(net.state_dict())}: {results}\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TypeAlias
 
 Size1: TypeAlias = int | tuple[int]
@@ -14,3 +15,4 @@ Sizes: TypeAlias = int | tuple[int, ...]
 Ratio2: TypeAlias = float | tuple[float, float]
 Ratio3: TypeAlias = float | tuple[float, float, float]
 Ratios: TypeAlias = float | tuple[float, ...]
+IntOrInts: TypeAlias = int | Sequence[int]

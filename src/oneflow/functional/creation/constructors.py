@@ -6,7 +6,8 @@ from typing import Any
 
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType, get_default_dtype, set_default_dtype
-from oneflow.base.placement import parse_device
+from oneflow.base.placement import Placement, parse_device
+from oneflow.base.sbp import SbpOrSbps
 from oneflow.base.shape import Size
 from oneflow.functional.creation.conversion import TENSOR_TYPES
 from oneflow.functional.creation.factory_functions import empty, full, ones, zeros
@@ -38,8 +39,8 @@ def _initialize(
     *args: Any,
     dtype: DType | None = None,
     device: Device | str | None = None,
-    placement: Any = None,
-    sbp: Any = None,
+    placement: Placement | None = None,
+    sbp: SbpOrSbps | None = None,
     requires_grad: bool = False,
 ) -> None:
     """Make a tensor of the default float type.
@@ -69,8 +70,8 @@ class _TypedConstructor(type):
         cls,
         *args: Any,
         device: Device | str | None = None,
-        placement: Any = None,
-        sbp: Any = None,
+        placement: Placement | None = None,
+        sbp: SbpOrSbps | None = None,
     ) -> Tensor:
         device = choose_device(device, placement, sbp, parse_device(cls.device_type))
         return _construct(args, cls.dtype, device)
@@ -163,8 +164,8 @@ def new_zeros(
     *size: Any,
     dtype: DType | None = None,
     device: Device | str | None = None,
-    placement: Any = None,
-    sbp: Any = None,
+    placement: Placement | None = None,
+    sbp: SbpOrSbps | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
     """Zeros of another shape, with the dtype and device of `x` unless given.
@@ -184,8 +185,8 @@ def new_ones(
     *size: Any,
     dtype: DType | None = None,
     device: Device | str | None = None,
-    placement: Any = None,
-    sbp: Any = None,
+    placement: Placement | None = None,
+    sbp: SbpOrSbps | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
     """Ones of another shape, with the dtype and device of `x` unless given.
@@ -205,8 +206,8 @@ def new_empty(
     *size: Any,
     dtype: DType | None = None,
     device: Device | str | None = None,
-    placement: Any = None,
-    sbp: Any = None,
+    placement: Placement | None = None,
+    sbp: SbpOrSbps | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
     """A tensor whose contents do not matter, with the dtype and device of `x` unless given.
@@ -227,8 +228,8 @@ def new_full(
     fill_value: Any,
     dtype: DType | None = None,
     device: Device | str | None = None,
-    placement: Any = None,
-    sbp: Any = None,
+    placement: Placement | None = None,
+    sbp: SbpOrSbps | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
     """One number everywhere, with the dtype and device of `x` unless given.
@@ -248,8 +249,8 @@ def new_tensor(
     dtype: DType | None = None,
     device: Device | str | None = None,
     requires_grad: bool = False,
-    placement: Any = None,
-    sbp: Any = None,
+    placement: Placement | None = None,
+    sbp: SbpOrSbps | None = None,
 ) -> Tensor:
     """A copy of `data`, with the dtype and device of this tensor unless given.
 

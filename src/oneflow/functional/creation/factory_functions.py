@@ -15,6 +15,8 @@ from oneflow.base.dtype import (
     get_default_dtype,
     int64,
 )
+from oneflow.base.placement import Placement
+from oneflow.base.sbp import SbpOrSbps
 from oneflow.functional.creation.options import (
     checked_dtype,
     choose_device,
@@ -53,8 +55,8 @@ def zeros(
     *size: Any,
     dtype: DType | None = None,
     device: Device | str | None = None,
-    placement: Any = None,
-    sbp: Any = None,
+    placement: Placement | None = None,
+    sbp: SbpOrSbps | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
     """A tensor of zeros.
@@ -86,8 +88,8 @@ def ones(
     *size: Any,
     dtype: DType | None = None,
     device: Device | str | None = None,
-    placement: Any = None,
-    sbp: Any = None,
+    placement: Placement | None = None,
+    sbp: SbpOrSbps | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
     """A tensor of ones; arguments as in `zeros`.
@@ -110,8 +112,8 @@ def empty(
     *size: Any,
     dtype: DType | None = None,
     device: Device | str | None = None,
-    placement: Any = None,
-    sbp: Any = None,
+    placement: Placement | None = None,
+    sbp: SbpOrSbps | None = None,
     requires_grad: bool = False,
     pin_memory: bool = False,
     memory_format: Any = None,
@@ -139,8 +141,8 @@ def full(
     fill_value: Any,
     dtype: DType | None = None,
     device: Device | str | None = None,
-    placement: Any = None,
-    sbp: Any = None,
+    placement: Placement | None = None,
+    sbp: SbpOrSbps | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
     """A tensor with one number everywhere; its dtype is the number's unless given.
@@ -185,8 +187,8 @@ def zeros_like(
     input: Tensor,
     dtype: DType | None = None,
     device: Device | str | None = None,
-    placement: Any = None,
-    sbp: Any = None,
+    placement: Placement | None = None,
+    sbp: SbpOrSbps | None = None,
     requires_grad: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
@@ -215,8 +217,8 @@ def ones_like(
     input: Tensor,
     dtype: DType | None = None,
     device: Device | str | None = None,
-    placement: Any = None,
-    sbp: Any = None,
+    placement: Placement | None = None,
+    sbp: SbpOrSbps | None = None,
     requires_grad: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
@@ -236,8 +238,8 @@ def empty_like(
     input: Tensor,
     dtype: DType | None = None,
     device: Device | str | None = None,
-    placement: Any = None,
-    sbp: Any = None,
+    placement: Placement | None = None,
+    sbp: SbpOrSbps | None = None,
     requires_grad: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
@@ -257,8 +259,8 @@ def full_like(
     fill_value: Any,
     dtype: DType | None = None,
     device: Device | str | None = None,
-    placement: Any = None,
-    sbp: Any = None,
+    placement: Placement | None = None,
+    sbp: SbpOrSbps | None = None,
     requires_grad: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
@@ -282,8 +284,8 @@ def arange(
     step: Any = 1,
     dtype: DType | None = None,
     device: Device | str | None = None,
-    placement: Any = None,
-    sbp: Any = None,
+    placement: Placement | None = None,
+    sbp: SbpOrSbps | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
     """Numbers from `start` up to, not including, `end`.
@@ -347,8 +349,8 @@ def linspace(
     steps: int,
     dtype: DType | None = None,
     device: Device | str | None = None,
-    placement: Any = None,
-    sbp: Any = None,
+    placement: Placement | None = None,
+    sbp: SbpOrSbps | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
     """`steps` numbers from `start` to `end`, both included, at equal distances.
@@ -388,8 +390,8 @@ def logspace(
     base: float = 10.0,
     dtype: DType | None = None,
     device: Device | str | None = None,
-    placement: Any = None,
-    sbp: Any = None,
+    placement: Placement | None = None,
+    sbp: SbpOrSbps | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
     """``base ** linspace(start, end, steps)``.
@@ -416,8 +418,8 @@ def eye(
     *,
     dtype: DType | None = None,
     device: Device | str | None = None,
-    placement: Any = None,
-    sbp: Any = None,
+    placement: Placement | None = None,
+    sbp: SbpOrSbps | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
     """The identity matrix of `n` rows and `m` columns (default `n`).

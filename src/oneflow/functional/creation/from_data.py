@@ -8,7 +8,8 @@ import numpy as np
 
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType
-from oneflow.base.placement import parse_device
+from oneflow.base.placement import Placement, parse_device
+from oneflow.base.sbp import SbpOrSbps
 from oneflow.functional.creation.options import (
     as_dtype,
     checked_dtype,
@@ -30,8 +31,8 @@ def tensor(
     *,
     dtype: DType | None = None,
     device: Device | str | None = None,
-    placement: Any = None,
-    sbp: Any = None,
+    placement: Placement | None = None,
+    sbp: SbpOrSbps | None = None,
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:

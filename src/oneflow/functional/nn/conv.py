@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from oneflow.base.sizes import IntOrInts
 from oneflow.functional.nn.spatial import batched, per_dimension, spatial_dims, unbatched
 from oneflow.functional.registry import function
 from oneflow.primitives.operators import conv as p
@@ -19,9 +20,9 @@ def convolution(
     input: Tensor,
     weight: Tensor,
     bias: Tensor | None,
-    stride: Any,
-    padding: Any,
-    dilation: Any,
+    stride: IntOrInts,
+    padding: str | IntOrInts,
+    dilation: IntOrInts,
     groups: int,
     channel_pos: str,
     count: int,
@@ -57,11 +58,11 @@ def transposed_convolution(
     input: Tensor,
     weight: Tensor,
     bias: Tensor | None,
-    stride: Any,
-    padding: Any,
-    output_padding: Any,
+    stride: IntOrInts,
+    padding: str | IntOrInts,
+    output_padding: IntOrInts,
     groups: int,
-    dilation: Any,
+    dilation: IntOrInts,
     data_format: str,
     count: int,
 ) -> Tensor:
@@ -130,7 +131,10 @@ def _transposed_size(
 
 
 def padding_pairs(
-    padding: Any, stride: tuple[int, ...], dilation: tuple[int, ...], kernel: tuple[int, ...]
+    padding: str | IntOrInts,
+    stride: tuple[int, ...],
+    dilation: tuple[int, ...],
+    kernel: tuple[int, ...],
 ) -> p.Pairs:
     """Elements of zero padding before and after, per spatial dimension."""
     if padding == "valid":
@@ -221,9 +225,9 @@ def conv1d(
     input: Tensor,
     weight: Tensor,
     bias: Tensor | None = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
+    stride: IntOrInts = 1,
+    padding: str | IntOrInts = 0,
+    dilation: IntOrInts = 1,
     groups: int = 1,
     channel_pos: str = "channels_first",
 ) -> Tensor:
@@ -245,9 +249,9 @@ def conv2d(
     input: Tensor,
     weight: Tensor,
     bias: Tensor | None = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
+    stride: IntOrInts = 1,
+    padding: str | IntOrInts = 0,
+    dilation: IntOrInts = 1,
     groups: int = 1,
     channel_pos: str = "channels_first",
 ) -> Tensor:
@@ -286,9 +290,9 @@ def conv3d(
     input: Tensor,
     weight: Tensor,
     bias: Tensor | None = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
+    stride: IntOrInts = 1,
+    padding: str | IntOrInts = 0,
+    dilation: IntOrInts = 1,
     groups: int = 1,
     channel_pos: str = "channels_first",
 ) -> Tensor:
@@ -310,11 +314,11 @@ def conv_transpose1d(
     input: Tensor,
     weight: Tensor,
     bias: Tensor | None = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    output_padding: Any = 0,
+    stride: IntOrInts = 1,
+    padding: str | IntOrInts = 0,
+    output_padding: IntOrInts = 0,
     groups: int = 1,
-    dilation: Any = 1,
+    dilation: IntOrInts = 1,
     data_format: str = "channels_first",
 ) -> Tensor:
     """Transposed convolution over one spatial dimension; arguments as for `conv_transpose2d`.
@@ -335,11 +339,11 @@ def conv_transpose2d(
     input: Tensor,
     weight: Tensor,
     bias: Tensor | None = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    output_padding: Any = 0,
+    stride: IntOrInts = 1,
+    padding: str | IntOrInts = 0,
+    output_padding: IntOrInts = 0,
     groups: int = 1,
-    dilation: Any = 1,
+    dilation: IntOrInts = 1,
     data_format: str = "channels_first",
 ) -> Tensor:
     """Transposed convolution over two spatial dimensions: the gradient of `conv2d` in its input.
@@ -378,11 +382,11 @@ def conv_transpose3d(
     input: Tensor,
     weight: Tensor,
     bias: Tensor | None = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    output_padding: Any = 0,
+    stride: IntOrInts = 1,
+    padding: str | IntOrInts = 0,
+    output_padding: IntOrInts = 0,
     groups: int = 1,
-    dilation: Any = 1,
+    dilation: IntOrInts = 1,
     data_format: str = "channels_first",
 ) -> Tensor:
     """Transposed convolution over three spatial dimensions; arguments as for `conv_transpose2d`.

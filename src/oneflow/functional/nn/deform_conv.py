@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from oneflow.base.sizes import IntOrInts
 from oneflow.functional.linalg.matmul import matmul
 from oneflow.functional.nn.spatial import per_dimension
 from oneflow.functional.registry import function
@@ -18,9 +19,9 @@ def deform_conv2d(
     offset: Tensor,
     weight: Tensor,
     bias: Tensor | None = None,
-    stride: Any = (1, 1),
-    padding: Any = (0, 0),
-    dilation: Any = (1, 1),
+    stride: IntOrInts = (1, 1),
+    padding: IntOrInts = (0, 0),
+    dilation: IntOrInts = (1, 1),
     mask: Tensor | None = None,
 ) -> Tensor:
     """Convolution whose kernel reads, at each place, where offsets move its elements.

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, overload
 
+from oneflow.base.sizes import IntOrInts
 from oneflow.functional.nn.spatial import batched, per_dimension, unbatched
 from oneflow.functional.random.creation import rand_like
 from oneflow.functional.registry import function
@@ -18,7 +19,7 @@ from oneflow.tensor.tensor import Tensor
 def fractional_max_pool(
     name: str,
     input: Tensor,
-    kernel_size: Any,
+    kernel_size: IntOrInts,
     output_size: Any,
     output_ratio: Any,
     random_samples: Tensor | None,
@@ -69,7 +70,7 @@ def _target_size(
 @overload
 def fractional_max_pool2d(
     input: Tensor,
-    kernel_size: Any,
+    kernel_size: IntOrInts,
     output_size: Any = None,
     output_ratio: Any = None,
     *,
@@ -79,7 +80,7 @@ def fractional_max_pool2d(
 @overload
 def fractional_max_pool2d(
     input: Tensor,
-    kernel_size: Any,
+    kernel_size: IntOrInts,
     output_size: Any = None,
     output_ratio: Any = None,
     return_indices: Literal[False] = False,
@@ -88,7 +89,7 @@ def fractional_max_pool2d(
 @function(method=False, namespace="nn.functional")
 def fractional_max_pool2d(
     input: Tensor,
-    kernel_size: Any,
+    kernel_size: IntOrInts,
     output_size: Any = None,
     output_ratio: Any = None,
     return_indices: bool = False,
@@ -130,7 +131,7 @@ def fractional_max_pool2d(
 @overload
 def fractional_max_pool3d(
     input: Tensor,
-    kernel_size: Any,
+    kernel_size: IntOrInts,
     output_size: Any = None,
     output_ratio: Any = None,
     *,
@@ -140,7 +141,7 @@ def fractional_max_pool3d(
 @overload
 def fractional_max_pool3d(
     input: Tensor,
-    kernel_size: Any,
+    kernel_size: IntOrInts,
     output_size: Any = None,
     output_ratio: Any = None,
     return_indices: Literal[False] = False,
@@ -149,7 +150,7 @@ def fractional_max_pool3d(
 @function(method=False, namespace="nn.functional")
 def fractional_max_pool3d(
     input: Tensor,
-    kernel_size: Any,
+    kernel_size: IntOrInts,
     output_size: Any = None,
     output_ratio: Any = None,
     return_indices: bool = False,

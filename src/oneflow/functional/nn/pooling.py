@@ -6,6 +6,7 @@ import math
 from typing import Any, Literal, overload
 
 from oneflow.base.dtype import Category
+from oneflow.base.sizes import IntOrInts
 from oneflow.functional.nn.spatial import batched, per_dimension, spatial_dims, unbatched
 from oneflow.functional.registry import function
 from oneflow.primitives.operators import elementwise as e, pool as p
@@ -19,10 +20,10 @@ def window_attributes(
     name: str,
     input: Tensor,
     dims: tuple[int, ...],
-    kernel_size: Any,
-    stride: Any,
-    padding: Any,
-    dilation: Any,
+    kernel_size: IntOrInts,
+    stride: IntOrInts,
+    padding: IntOrInts,
+    dilation: IntOrInts,
     ceil_mode: bool,
 ) -> dict[str, Any]:
     """The attributes of window primitives from what users give; the windows fit the input exactly.
@@ -82,10 +83,10 @@ def output_length(length: int, span: int, step: int, pad: int, ceil_mode: bool) 
 
 def max_pool(
     input: Tensor,
-    kernel_size: Any,
-    stride: Any,
-    padding: Any,
-    dilation: Any,
+    kernel_size: IntOrInts,
+    stride: IntOrInts | None,
+    padding: IntOrInts,
+    dilation: IntOrInts,
     return_indices: bool,
     ceil_mode: bool,
     data_format: str,
@@ -112,10 +113,10 @@ def max_pool(
 @overload
 def max_pool1d(
     x: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    dilation: Any = 1,
+    kernel_size: IntOrInts,
+    stride: IntOrInts | None = None,
+    padding: IntOrInts = 0,
+    dilation: IntOrInts = 1,
     *,
     return_indices: Literal[True],
     ceil_mode: bool = False,
@@ -124,10 +125,10 @@ def max_pool1d(
 @overload
 def max_pool1d(
     x: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    dilation: Any = 1,
+    kernel_size: IntOrInts,
+    stride: IntOrInts | None = None,
+    padding: IntOrInts = 0,
+    dilation: IntOrInts = 1,
     return_indices: Literal[False] = False,
     ceil_mode: bool = False,
     data_format: str = "channels_first",
@@ -135,10 +136,10 @@ def max_pool1d(
 @function(method=False, namespace="nn.functional", also=("max_pool1d",))
 def max_pool1d(
     x: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    dilation: Any = 1,
+    kernel_size: IntOrInts,
+    stride: IntOrInts | None = None,
+    padding: IntOrInts = 0,
+    dilation: IntOrInts = 1,
     return_indices: bool = False,
     ceil_mode: bool = False,
     data_format: str = "channels_first",
@@ -158,10 +159,10 @@ def max_pool1d(
 @overload
 def max_pool2d(
     x: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    dilation: Any = 1,
+    kernel_size: IntOrInts,
+    stride: IntOrInts | None = None,
+    padding: IntOrInts = 0,
+    dilation: IntOrInts = 1,
     *,
     return_indices: Literal[True],
     ceil_mode: bool = False,
@@ -170,10 +171,10 @@ def max_pool2d(
 @overload
 def max_pool2d(
     x: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    dilation: Any = 1,
+    kernel_size: IntOrInts,
+    stride: IntOrInts | None = None,
+    padding: IntOrInts = 0,
+    dilation: IntOrInts = 1,
     return_indices: Literal[False] = False,
     ceil_mode: bool = False,
     data_format: str = "channels_first",
@@ -181,10 +182,10 @@ def max_pool2d(
 @function(method=False, namespace="nn.functional", also=("max_pool2d",))
 def max_pool2d(
     x: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    dilation: Any = 1,
+    kernel_size: IntOrInts,
+    stride: IntOrInts | None = None,
+    padding: IntOrInts = 0,
+    dilation: IntOrInts = 1,
     return_indices: bool = False,
     ceil_mode: bool = False,
     data_format: str = "channels_first",
@@ -222,10 +223,10 @@ def max_pool2d(
 @overload
 def max_pool3d(
     x: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    dilation: Any = 1,
+    kernel_size: IntOrInts,
+    stride: IntOrInts | None = None,
+    padding: IntOrInts = 0,
+    dilation: IntOrInts = 1,
     *,
     return_indices: Literal[True],
     ceil_mode: bool = False,
@@ -234,10 +235,10 @@ def max_pool3d(
 @overload
 def max_pool3d(
     x: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    dilation: Any = 1,
+    kernel_size: IntOrInts,
+    stride: IntOrInts | None = None,
+    padding: IntOrInts = 0,
+    dilation: IntOrInts = 1,
     return_indices: Literal[False] = False,
     ceil_mode: bool = False,
     data_format: str = "channels_first",
@@ -245,10 +246,10 @@ def max_pool3d(
 @function(method=False, namespace="nn.functional", also=("max_pool3d",))
 def max_pool3d(
     x: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    dilation: Any = 1,
+    kernel_size: IntOrInts,
+    stride: IntOrInts | None = None,
+    padding: IntOrInts = 0,
+    dilation: IntOrInts = 1,
     return_indices: bool = False,
     ceil_mode: bool = False,
     data_format: str = "channels_first",
@@ -270,9 +271,9 @@ def max_pool3d(
 
 def average_pool(
     input: Tensor,
-    kernel_size: Any,
-    stride: Any,
-    padding: Any,
+    kernel_size: IntOrInts,
+    stride: IntOrInts | None,
+    padding: IntOrInts,
     ceil_mode: bool,
     count_include_pad: bool,
     divisor_override: int | None,
@@ -316,9 +317,9 @@ def _divisor(input: Tensor, windows: dict[str, Any], count_include_pad: bool) ->
 @function(method=False, namespace="nn.functional", also=("avg_pool1d",))
 def avg_pool1d(
     input: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
+    kernel_size: IntOrInts,
+    stride: IntOrInts | None = None,
+    padding: IntOrInts = 0,
     ceil_mode: bool = False,
     count_include_pad: bool = True,
     divisor_override: int | None = 0,
@@ -347,9 +348,9 @@ def avg_pool1d(
 @function(method=False, namespace="nn.functional")
 def avg_pool2d(
     input: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
+    kernel_size: IntOrInts,
+    stride: IntOrInts | None = None,
+    padding: IntOrInts = 0,
     ceil_mode: bool = False,
     count_include_pad: bool = True,
     divisor_override: int | None = 0,
@@ -396,9 +397,9 @@ def avg_pool2d(
 @function(method=False, namespace="nn.functional")
 def avg_pool3d(
     input: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
+    kernel_size: IntOrInts,
+    stride: IntOrInts | None = None,
+    padding: IntOrInts = 0,
     ceil_mode: bool = False,
     count_include_pad: bool = True,
     divisor_override: int | None = 0,
@@ -428,7 +429,12 @@ def avg_pool3d(
 
 
 def norm_pool(
-    input: Tensor, norm_type: float, kernel_size: Any, stride: Any, ceil_mode: bool, count: int
+    input: Tensor,
+    norm_type: float,
+    kernel_size: IntOrInts,
+    stride: IntOrInts | None,
+    ceil_mode: bool,
+    count: int,
 ) -> Tensor:
     """p-norm over windows of `count` spatial dimensions; see `lp_pool2d`."""
     kernel = per_dimension(kernel_size, count, "kernel_size")
@@ -442,7 +448,11 @@ def norm_pool(
 
 @function(method=False, namespace="nn.functional")
 def lp_pool1d(
-    input: Tensor, norm_type: float, kernel_size: int, stride: Any = None, ceil_mode: bool = False
+    input: Tensor,
+    norm_type: float,
+    kernel_size: int,
+    stride: IntOrInts | None = None,
+    ceil_mode: bool = False,
 ) -> Tensor:
     """p-norm over windows of one spatial dimension; arguments as for `lp_pool2d`.
 
@@ -456,7 +466,11 @@ def lp_pool1d(
 
 @function(method=False, namespace="nn.functional")
 def lp_pool2d(
-    input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
+    input: Tensor,
+    norm_type: float,
+    kernel_size: IntOrInts,
+    stride: IntOrInts | None = None,
+    ceil_mode: bool = False,
 ) -> Tensor:
     """The p-th root of the sum of p-th powers, over windows of two spatial dimensions.
 
@@ -480,7 +494,11 @@ def lp_pool2d(
 
 @function(method=False, namespace="nn.functional")
 def lp_pool3d(
-    input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
+    input: Tensor,
+    norm_type: float,
+    kernel_size: IntOrInts,
+    stride: IntOrInts | None = None,
+    ceil_mode: bool = False,
 ) -> Tensor:
     """p-norm over windows of three spatial dimensions; arguments as for `lp_pool2d`.
 

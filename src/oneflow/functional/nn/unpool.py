@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from oneflow.base.sizes import IntOrInts
 from oneflow.functional.nn.spatial import batched, per_dimension, unbatched
 from oneflow.functional.registry import function
 from oneflow.primitives.operators import pool as p
@@ -15,9 +16,9 @@ from oneflow.tensor.tensor import Tensor
 def max_unpool(
     input: Tensor,
     indices: Tensor,
-    kernel_size: Any,
-    stride: Any,
-    padding: Any,
+    kernel_size: IntOrInts,
+    stride: IntOrInts | None,
+    padding: IntOrInts,
     output_size: Sequence[int] | None,
     count: int,
 ) -> Tensor:
@@ -59,9 +60,9 @@ def _checked_output_size(
 def max_unpool1d(
     input: Tensor,
     indices: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
+    kernel_size: IntOrInts,
+    stride: IntOrInts | None = None,
+    padding: IntOrInts = 0,
     output_size: Sequence[int] | None = None,
 ) -> Tensor:
     """Undo `max_pool1d`; arguments as for `max_unpool2d`.
@@ -81,9 +82,9 @@ def max_unpool1d(
 def max_unpool2d(
     input: Tensor,
     indices: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
+    kernel_size: IntOrInts,
+    stride: IntOrInts | None = None,
+    padding: IntOrInts = 0,
     output_size: Sequence[int] | None = None,
 ) -> Tensor:
     """Put maxima back where `max_pool2d` found them; everything else is zero.
@@ -118,9 +119,9 @@ def max_unpool2d(
 def max_unpool3d(
     input: Tensor,
     indices: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
+    kernel_size: IntOrInts,
+    stride: IntOrInts | None = None,
+    padding: IntOrInts = 0,
     output_size: Sequence[int] | None = None,
 ) -> Tensor:
     """Undo `max_pool3d`; arguments as for `max_unpool2d`.

@@ -11,6 +11,8 @@ from typing import Any
 
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType, get_default_dtype, int64
+from oneflow.base.placement import Placement
+from oneflow.base.sbp import SbpOrSbps
 from oneflow.base.shape import broadcast_shapes
 from oneflow.functional.creation.options import (
     checked_dtype,
@@ -50,8 +52,8 @@ def rand(
     dtype: DType | None = None,
     layout: Any = None,
     device: Device | str | None = None,
-    placement: Any = None,
-    sbp: Any = None,
+    placement: Placement | None = None,
+    sbp: SbpOrSbps | None = None,
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
@@ -92,8 +94,8 @@ def randn(
     dtype: DType | None = None,
     layout: Any = None,
     device: Device | str | None = None,
-    placement: Any = None,
-    sbp: Any = None,
+    placement: Placement | None = None,
+    sbp: SbpOrSbps | None = None,
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
@@ -133,8 +135,8 @@ def rand_like(
     generator: Generator | None = None,
     dtype: DType | None = None,
     device: Device | str | None = None,
-    placement: Any = None,
-    sbp: Any = None,
+    placement: Placement | None = None,
+    sbp: SbpOrSbps | None = None,
     requires_grad: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
@@ -161,8 +163,8 @@ def randn_like(
     generator: Generator | None = None,
     dtype: DType | None = None,
     device: Device | str | None = None,
-    placement: Any = None,
-    sbp: Any = None,
+    placement: Placement | None = None,
+    sbp: SbpOrSbps | None = None,
     requires_grad: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
@@ -211,8 +213,8 @@ def randint(
     dtype: DType | None = None,
     layout: Any = None,
     device: Device | str | None = None,
-    placement: Any = None,
-    sbp: Any = None,
+    placement: Placement | None = None,
+    sbp: SbpOrSbps | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
     """Random integers in ``[low, high)``; `low` may be left out.
@@ -258,8 +260,8 @@ def randint_like(
     generator: Generator | None = None,
     dtype: DType | None = None,
     device: Device | str | None = None,
-    placement: Any = None,
-    sbp: Any = None,
+    placement: Placement | None = None,
+    sbp: SbpOrSbps | None = None,
     requires_grad: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
@@ -289,8 +291,8 @@ def randperm(
     dtype: DType | None = None,
     layout: Any = None,
     device: Device | str | None = None,
-    placement: Any = None,
-    sbp: Any = None,
+    placement: Placement | None = None,
+    sbp: SbpOrSbps | None = None,
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
@@ -339,8 +341,8 @@ def normal(
     dtype: DType | None = None,
     layout: Any = None,
     device: Device | str | None = None,
-    placement: Any = None,
-    sbp: Any = None,
+    placement: Placement | None = None,
+    sbp: SbpOrSbps | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
     """Normal random numbers with the mean and standard deviation of each element, or of all.

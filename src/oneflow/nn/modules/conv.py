@@ -8,6 +8,7 @@ from typing import Any
 
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType
+from oneflow.base.sizes import IntOrInts
 from oneflow.functional.nn import conv as functional
 from oneflow.functional.nn.padding import pad
 from oneflow.functional.nn.spatial import per_dimension
@@ -30,11 +31,11 @@ class _ConvNd(Module):
         self,
         in_channels: int,
         out_channels: int,
-        kernel_size: Any,
-        stride: Any,
-        padding: Any,
-        dilation: Any,
-        output_padding: Any,
+        kernel_size: IntOrInts,
+        stride: IntOrInts,
+        padding: str | IntOrInts,
+        dilation: IntOrInts,
+        output_padding: IntOrInts,
         groups: int,
         bias: bool,
         padding_mode: str,
@@ -121,10 +122,10 @@ class _Conv(_ConvNd):
         self,
         in_channels: int,
         out_channels: int,
-        kernel_size: Any,
-        stride: Any = 1,
-        padding: Any = 0,
-        dilation: Any = 1,
+        kernel_size: IntOrInts,
+        stride: IntOrInts = 1,
+        padding: str | IntOrInts = 0,
+        dilation: IntOrInts = 1,
         groups: int = 1,
         bias: bool = True,
         padding_mode: str = "zeros",
@@ -246,13 +247,13 @@ class _ConvTranspose(_ConvNd):
         self,
         in_channels: int,
         out_channels: int,
-        kernel_size: Any,
-        stride: Any = 1,
-        padding: Any = 0,
-        output_padding: Any = 0,
+        kernel_size: IntOrInts,
+        stride: IntOrInts = 1,
+        padding: str | IntOrInts = 0,
+        output_padding: IntOrInts = 0,
         groups: int = 1,
         bias: bool = True,
-        dilation: Any = 1,
+        dilation: IntOrInts = 1,
         padding_mode: str = "zeros",
         device: Device | str | None = None,
         dtype: DType | None = None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from oneflow.base.sizes import IntOrInts
 from oneflow.functional.nn.fractional_pooling import fractional_max_pool
 from oneflow.functional.nn.spatial import per_dimension
 from oneflow.module.module import Module
@@ -18,7 +19,7 @@ class _FractionalMaxPool(Module):
 
     def __init__(
         self,
-        kernel_size: Any,
+        kernel_size: IntOrInts,
         output_size: Any = None,
         output_ratio: Any = None,
         return_indices: bool = False,

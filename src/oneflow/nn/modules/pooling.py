@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from oneflow.base.sizes import IntOrInts
 from oneflow.functional.nn import adaptive_pooling, pooling, unpool
 from oneflow.functional.nn.spatial import per_dimension
 from oneflow.module.module import Module
@@ -19,10 +20,10 @@ class _MaxPool(Module):
 
     def __init__(
         self,
-        kernel_size: Any,
-        stride: Any = None,
-        padding: Any = 0,
-        dilation: Any = 1,
+        kernel_size: IntOrInts,
+        stride: IntOrInts | None = None,
+        padding: IntOrInts = 0,
+        dilation: IntOrInts = 1,
         return_indices: bool = False,
         ceil_mode: bool = False,
     ) -> None:
@@ -102,7 +103,9 @@ class _MaxUnpool(Module):
 
     _count: int
 
-    def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
+    def __init__(
+        self, kernel_size: IntOrInts, stride: IntOrInts | None = None, padding: IntOrInts = 0
+    ) -> None:
         super().__init__()
         stride = kernel_size if stride is None else stride
         self.kernel_size = per_dimension(kernel_size, self._count, "kernel_size")
@@ -177,9 +180,9 @@ class _AvgPool(Module):
 
     def __init__(
         self,
-        kernel_size: Any,
-        stride: Any = None,
-        padding: Any = 0,
+        kernel_size: IntOrInts,
+        stride: IntOrInts | None = None,
+        padding: IntOrInts = 0,
         ceil_mode: bool = False,
         count_include_pad: bool = True,
         divisor_override: int | None = 0,
@@ -227,9 +230,9 @@ class AvgPool1d(_AvgPool):
 
     def __init__(
         self,
-        kernel_size: Any,
-        stride: Any = None,
-        padding: Any = 0,
+        kernel_size: IntOrInts,
+        stride: IntOrInts | None = None,
+        padding: IntOrInts = 0,
         ceil_mode: bool = False,
         count_include_pad: bool = True,
     ) -> None:
@@ -282,7 +285,11 @@ class _LPPool(Module):
     _count: int
 
     def __init__(
-        self, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
+        self,
+        norm_type: float,
+        kernel_size: IntOrInts,
+        stride: IntOrInts | None = None,
+        ceil_mode: bool = False,
     ) -> None:
         super().__init__()
         self.norm_type, self.kernel_size = norm_type, kernel_size

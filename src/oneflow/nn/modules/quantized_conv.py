@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from oneflow.base.dtype import int64
+from oneflow.base.sizes import IntOrInts
 from oneflow.functional.creation.factory_functions import zeros
 from oneflow.nn.modules.conv import Conv1d, Conv2d, Conv3d, _Conv
 from oneflow.nn.modules.image_layout import accept_channels_last
@@ -30,10 +31,10 @@ class _QuantizationAwareConv(_Conv):
         self,
         in_channels: int,
         out_channels: int,
-        kernel_size: Any,
-        stride: Any = 1,
-        padding: Any = 0,
-        dilation: Any = 1,
+        kernel_size: IntOrInts,
+        stride: IntOrInts = 1,
+        padding: str | IntOrInts = 0,
+        dilation: IntOrInts = 1,
         groups: int = 1,
         bias: bool = True,
         padding_mode: str = "zeros",
