@@ -8,6 +8,7 @@ import pytest
 
 import oneflow as flow
 from oneflow import nn
+from oneflow.base.traceback import hide_internal_frames
 
 X, Y = flow.ones(2, 3), flow.ones(4)
 
@@ -44,3 +45,34 @@ def test_frames_of_the_package_are_hidden(name: str, monkeypatch: pytest.MonkeyP
     assert frames(call) == expected
     monkeypatch.setenv("ONEFLOW_TRACEBACKS", "full")
     assert len(frames(call)) > len(expected)
+
+
+def test_the_error_of_a_library_that_ours_explains_is_hidden(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def shown() -> str:
+        with pytest.raises(RuntimeError) as caught:
+            X + Y
+        return "".join(traceback.format_exception(caught.value))
+
+    monkeypatch.setenv("ONEFLOW_TRACEBACKS", "short")
+    assert shown().count("Traceback") == 1
+    monkeypatch.setenv("ONEFLOW_TRACEBACKS", "full")
+    assert shown().count("Traceback") > 1
+
+
+def test_the_users_error_beneath_ours_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails() -> None:
+        raise KeyError("mine")
+
+    def call() -> None:
+        try:
+            fails()
+        except KeyError as error:
+            raise RuntimeError("ours") from error
+
+    monkeypatch.setenv("ONEFLOW_TRACEBACKS", "short")
+    with pytest.raises(RuntimeError) as caught:
+        call()
+    hide_internal_frames(caught.value)
+    assert isinstance(caught.value.__cause__, KeyError)

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import types
+from collections.abc import Iterator
 from pathlib import Path
+
+import jax
+import numpy as np
 
 from oneflow.base import environment
 
 _PACKAGE = str(Path(__file__).parents[1])
+_LIBRARIES = (_PACKAGE, *(str(Path(each.__file__ or "").parent) for each in (jax, np)))
 
 
 def hide_internal_frames(error: Exception) -> None:
@@ -21,17 +26,29 @@ def hide_internal_frames(error: Exception) -> None:
             hide_internal_frames(error)
             raise
 
-    Frames of the user that lie between, of a layer's `forward` for instance, stay.
+    Frames of the user that lie between, of a layer's `forward` for instance, stay. The error of JAX
+    or NumPy that ours explains in its own words goes, too, with its many frames.
     """
     if environment.TRACEBACKS.read() == "full":
         return
-    kept = []
-    entry = error.__traceback__
-    while entry is not None:
-        if not entry.tb_frame.f_code.co_filename.startswith(_PACKAGE):
-            kept.append(entry)
-        entry = entry.tb_next
+    kept = [each for each in _entries(error) if not _file(each).startswith(_PACKAGE)]
     traceback = None
     for entry in reversed(kept):
         traceback = types.TracebackType(traceback, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
     error.__traceback__ = traceback
+    cause = error.__cause__
+    # A cause without frames came from elsewhere, another process for instance.
+    frames = [] if cause is None else [_file(each) for each in _entries(cause)]
+    if frames and all(each.startswith(_LIBRARIES) for each in frames):
+        error.__cause__ = None
+
+
+def _entries(error: BaseException) -> Iterator[types.TracebackType]:
+    entry = error.__traceback__
+    while entry is not None:
+        yield entry
+        entry = entry.tb_next
+
+
+def _file(entry: types.TracebackType) -> str:
+    return entry.tb_frame.f_code.co_filename
