@@ -121,6 +121,11 @@ from oneflow.functional.nn.margin_loss import (
 from oneflow.functional.nn.multi_head_attention import (
     multi_head_attention_forward as multi_head_attention_forward,
 )
+from oneflow.functional.nn.norm_pooling import (
+    lp_pool1d as lp_pool1d,
+    lp_pool2d as lp_pool2d,
+    lp_pool3d as lp_pool3d,
+)
 from oneflow.functional.nn.normalization import (
     batch_norm as batch_norm,
     group_norm as group_norm,
@@ -141,9 +146,6 @@ from oneflow.functional.nn.pooling import (
     avg_pool1d as avg_pool1d,
     avg_pool2d as avg_pool2d,
     avg_pool3d as avg_pool3d,
-    lp_pool1d as lp_pool1d,
-    lp_pool2d as lp_pool2d,
-    lp_pool3d as lp_pool3d,
     max_pool1d as max_pool1d,
     max_pool2d as max_pool2d,
     max_pool3d as max_pool3d,

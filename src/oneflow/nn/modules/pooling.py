@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from oneflow.base.sizes import IntOrInts
-from oneflow.functional.nn import adaptive_pooling, pooling, unpool
+from oneflow.functional.nn import adaptive_pooling, norm_pooling, pooling, unpool
 from oneflow.functional.nn.spatial import per_dimension
 from oneflow.module.module import Module
 from oneflow.nn.modules.image_layout import accept_channels_last
@@ -296,7 +296,7 @@ class _LPPool(Module):
         self.stride, self.ceil_mode = stride, ceil_mode
 
     def forward(self, input: Tensor) -> Tensor:
-        return pooling.norm_pool(
+        return norm_pooling.norm_pool(
             input, self.norm_type, self.kernel_size, self.stride, self.ceil_mode, self._count
         )
 
