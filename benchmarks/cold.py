@@ -221,20 +221,70 @@ def _resnet18(lib: Any) -> Callable[[], Any]:
     return run
 
 
-def _gpt_lengths(lib: Any) -> Callable[[], Any]:
-    from benchmarks.models.gpt import make_model
+def _gpt_lengths(steps: int) -> Callable[[Any], Callable[[], Any]]:
+    """Training steps of a small GPT, each of another random length."""
 
+    def prepare(lib: Any) -> Callable[[], Any]:
+        from benchmarks.models.gpt import make_model
+
+        rng = np.random.default_rng(1)
+        lengths = rng.integers(32, 257, steps)
+        batches = [rng.integers(0, 512, (2, int(length) + 1)) for length in lengths]
+
+        def run() -> None:
+            model = make_model(lib, width=128, layers=2, context=256)
+            optimizer = lib.optim.AdamW(model.parameters(), lr=1e-3)
+            for batch in batches:
+                logits = model(lib.tensor(batch[:, :-1]))
+                labels = lib.tensor(batch[:, 1:]).reshape(-1)
+                loss = lib.nn.functional.cross_entropy(logits.reshape(-1, 512), labels)
+                _step(loss, optimizer)
+
+        return run
+
+    return prepare
+
+
+def _packed_lstm(lib: Any) -> Callable[[], Any]:
+    """100 training steps of an LSTM over packed sequences of random lengths."""
     rng = np.random.default_rng(1)
-    batches = [rng.integers(0, 512, (2, int(length) + 1)) for length in rng.integers(32, 257, 20)]
+    lengths = [np.sort(rng.integers(16, 65, 16))[::-1].copy() for _ in range(100)]
+    batches = [rng.integers(0, 512, (16, int(each[0]) + 1)) for each in lengths]
 
     def run() -> None:
-        model = make_model(lib, width=128, layers=2, context=256)
-        optimizer = lib.optim.AdamW(model.parameters(), lr=1e-3)
-        for batch in batches:
-            logits = model(lib.tensor(batch[:, :-1]))
+        nn = lib.nn
+        table, head = nn.Embedding(512, 64), nn.Linear(64, 512)
+        lstm = nn.LSTM(64, 64, batch_first=True)
+        parameters = [p for module in (table, lstm, head) for p in module.parameters()]
+        optimizer = lib.optim.SGD(parameters, lr=0.1)
+        for batch, each in zip(batches, lengths, strict=True):
+            embedded = table(lib.tensor(batch[:, :-1]))
+            packed = nn.utils.rnn.pack_padded_sequence(embedded, lib.tensor(each), batch_first=True)
+            hidden, _ = nn.utils.rnn.pad_packed_sequence(lstm(packed)[0], batch_first=True)
             labels = lib.tensor(batch[:, 1:]).reshape(-1)
-            loss = lib.nn.functional.cross_entropy(logits.reshape(-1, 512), labels)
-            _step(loss, optimizer)
+            _step(nn.functional.cross_entropy(head(hidden).reshape(-1, 512), labels), optimizer)
+
+    return run
+
+
+def _image_sizes(lib: Any) -> Callable[[], Any]:
+    """100 training steps of a small convolutional network over images of random sizes."""
+    rng = np.random.default_rng(1)
+    batches = [
+        rng.standard_normal((4, 3, int(height), int(width))).astype(np.float32)
+        for height, width in rng.integers(24, 65, (100, 2))
+    ]
+
+    def run() -> None:
+        nn, channels, layers = lib.nn, (3, 16, 32, 64), []
+        for inner, outer, stride in zip(channels, channels[1:], (1, 2, 2), strict=False):
+            layers += [nn.Conv2d(inner, outer, 3, stride, 1), nn.BatchNorm2d(outer), nn.ReLU()]
+        head = [nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(64, 10)]
+        model = nn.Sequential(*layers, *head)
+        optimizer = lib.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+        labels = lib.tensor(np.arange(4))
+        for batch in batches:
+            _step(nn.functional.cross_entropy(model(lib.tensor(batch)), labels), optimizer)
 
     return run
 
@@ -258,7 +308,10 @@ WORKLOADS: dict[str, Callable[[Any], Callable[[], Any]]] = {
     "encoder": _encoder,
     "gpt": _gpt,
     "resnet18": _resnet18,
-    "gpt_lengths": _gpt_lengths,
+    "gpt_lengths": _gpt_lengths(20),
+    "gpt_lengths_100": _gpt_lengths(100),
+    "packed_lstm_100": _packed_lstm,
+    "image_sizes_100": _image_sizes,
 }
 
 # The same as one writes it in JAX, which runs it operation by operation. A function under
