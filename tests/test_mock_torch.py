@@ -13,7 +13,9 @@ import torch
 
 import oneflow as flow
 from oneflow import mock_torch
-from oneflow.mock_torch import __main__ as command, pytorch_defaults
+from oneflow.mock_torch import __main__ as command
+from oneflow.mock_torch.pytorch import nn as pytorch_nn, optim as pytorch_optim
+from oneflow.mock_torch.pytorch.optim import lr_scheduler as pytorch_schedules
 
 
 def imported(name):
@@ -75,8 +77,13 @@ def test_the_switch_is_taken_back():
 
 DEFAULTS = {
     f"{module}.{name}": (kind, getattr(importlib.import_module(module), name))
-    for module, names in pytorch_defaults.NAMES.items()
-    for name, kind in names.items()
+    for module, ours in (
+        ("torch.nn", pytorch_nn),
+        ("torch.optim", pytorch_optim),
+        ("torch.optim.lr_scheduler", pytorch_schedules),
+    )
+    for name in ours.__all__
+    for kind in [getattr(ours, name)]
 }
 
 
@@ -107,7 +114,7 @@ def test_other_arguments_are_pytorchs():
         assert [(each.name, each.default) for each in arguments[0]] == [
             (each.name, each.default) for each in arguments[1]
         ]
-    assert pytorch_defaults.RMSNorm(2).eps is None
+    assert pytorch_nn.RMSNorm(2).eps is None
 
 
 def rates(framework, schedules):
@@ -151,7 +158,7 @@ def test_rmsprop_adds_epsilon_to_the_root(momentum):
         return weight.tolist()
 
     expected = weights(torch, torch.optim.RMSprop)
-    assert weights(flow, pytorch_defaults.RMSprop) == pytest.approx(expected)
+    assert weights(flow, pytorch_optim.RMSprop) == pytest.approx(expected)
     assert weights(flow, flow.optim.RMSprop) != pytest.approx(expected)
 
 

@@ -63,11 +63,51 @@ def test_the_default_device_is_set_for_a_thread_and_within_a_block():
         flow.set_default_device("abacus")
 
 
+def test_meta_tensors_have_shapes_and_no_values():
+    with flow.device("meta"):
+        layers = flow.nn.Sequential(flow.nn.Linear(1 << 20, 1 << 19), flow.nn.BatchNorm1d(1 << 19))
+        x = flow.ones(3, 1 << 20)
+    y = layers(x)
+    assert y.is_meta
+    assert y.shape == (3, 1 << 19)
+    assert y.device == flow.device("meta")
+    y.sum().backward()
+    flow.optim.AdamW(layers.parameters()).step()
+    assert layers[0].weight.grad.shape == (1 << 19, 1 << 20)
+    x[1:] = 2
+    assert repr(x) == f"tensor(..., size=(3, {1 << 20}), device='meta', dtype=oneflow.float32)"
+    with pytest.raises(RuntimeError, match="no values to read"):
+        x.sum().item()
+    with pytest.raises(NotImplementedError, match="no values to copy to `cpu:0`"):
+        x.cpu()
+    with pytest.raises(RuntimeError, match="`meta` and `cpu:0`"):
+        x + flow.ones(1 << 20)
+    assert flow.arange(2).tolist() == [0, 1]  # what failed is not asked again
+
+
+def test_meta_modules_are_filled_by_their_states():
+    source = flow.nn.Linear(3, 2)
+    with flow.device("meta"):
+        assigned, filled = flow.nn.Linear(3, 2), flow.nn.Linear(3, 2)
+    assigned.load_state_dict(source.state_dict(), assign=True)
+    filled.to_empty(device="cpu").load_state_dict(source.state_dict())
+    x = flow.randn(4, 3)
+    assert assigned(x).equal(source(x))
+    assert filled(x).equal(source(x))
+
+
+def test_types_of_devices_that_are_not_there():
+    assert flow.device("mps") == flow.device("mps:0") != flow.device("xpu")
+    assert not flow.is_autocast_enabled("mps")
+    with pytest.raises(RuntimeError, match="no mps device was found"):
+        flow.ones(2, device="mps")
+
+
 def test_layouts_and_memory_formats():
     x = flow.ones(2, 3, 4, 5)
     assert x.layout is flow.strided
     assert isinstance(flow.strided, flow.layout)
-    assert [x.is_sparse, x.is_quantized, x.is_meta] == [False] * 3
+    assert [x.is_sparse, x.is_quantized, x.is_meta, x.is_mps, x.is_xpu] == [False] * 5
     assert repr(flow.channels_last) == "oneflow.channels_last"
     assert isinstance(flow.preserve_format, flow.memory_format)
     assert x.is_contiguous(memory_format=flow.contiguous_format)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+
 import numpy as np
 import pytest
 import torch
@@ -20,6 +22,14 @@ def test_views_and_detached_tensors_share_memory():
     other = x.clone()
     assert other.untyped_storage() != x.untyped_storage()
     assert len({x.storage(), x[0].storage(), other.storage()}) == 2
+
+
+def test_addresses_are_of_the_values():
+    x = flow.arange(6, dtype=flow.int32).reshape(2, 3) * 2
+    for tensor, expected in ((x, [0, 2, 4, 6, 8, 10]), (x[1], [6, 8, 10])):
+        pointer = ctypes.cast(tensor.data_ptr(), ctypes.POINTER(ctypes.c_int32))
+        assert pointer[: len(expected)] == expected
+    assert flow.ones(2, device="meta").data_ptr() == 0
 
 
 @pytest.mark.parametrize("dtype", ["float32", "int8", "complex128"])

@@ -33,6 +33,11 @@ DEVICE_TYPES = {
     "cuda": DeviceType("cuda", float16),
     "tpu": DeviceType("tpu", bfloat16),
 }
+# Tensors of this type's device have a shape and a dtype, and no values.
+META_TYPE = "meta"
+# PyTorch's further types, by which programs ask for what they prefer: devices of these types can be
+# named and compared, but none is found.
+ABSENT_TYPES = (META_TYPE, "mps", "xpu")
 
 
 class Device:
@@ -41,7 +46,8 @@ class Device:
     Equal ones are the same object.
 
     Args:
-        type: ``"cpu"``, ``"cuda"``, ``"tpu"``, or such a name with an index: ``"cuda:1"``.
+        type: ``"cpu"``, ``"cuda"``, ``"tpu"``, or such a name with an index: ``"cuda:1"``;
+            ``"meta"`` for tensors with a shape and without values, which take no memory.
         index: ordinal of the device among those of its type; left out, the current one.
 
     Raises:
@@ -54,6 +60,10 @@ class Device:
         >>> with flow.device("cpu:0"):  # where new tensors live
         ...     flow.ones(2).device
         device(type='cpu', index=0)
+        >>> with flow.device("meta"):
+        ...     layer = flow.nn.Linear(1 << 20, 1 << 20)  # 4 TiB, if it had values
+        >>> layer(flow.ones(3, 1 << 20, device="meta")).shape
+        oneflow.Size([3, 1048576])
     """
 
     __slots__ = ("index", "type")
@@ -67,7 +77,7 @@ class Device:
         if isinstance(type, Device):
             return type
         name, _, ordinal = str(type).partition(":")
-        if name not in DEVICE_TYPES:
+        if name not in DEVICE_TYPES and name not in ABSENT_TYPES:
             raise RuntimeError(
                 f"unknown device type `{type}`; expected one of {', '.join(DEVICE_TYPES)}"
             )
@@ -85,11 +95,16 @@ class Device:
             known = cls._known.setdefault((name, number), known)
         return known
 
+    @property
+    def is_meta(self) -> bool:
+        """True for the device whose tensors have no values."""
+        return self.type == META_TYPE
+
     def __repr__(self) -> str:
         return f"device(type='{self.type}', index={self.index})"
 
     def __str__(self) -> str:
-        return f"{self.type}:{self.index}"
+        return self.type if self.is_meta else f"{self.type}:{self.index}"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (Device, (self.type, self.index))
@@ -241,6 +256,8 @@ def platform_devices(type: str) -> tuple[Any, ...]:
     """
     if _invalid_reason is not None:
         raise RuntimeError(_invalid_reason)
+    if type in ABSENT_TYPES:
+        return ()
     PREPARE_PROCESS.value()
     try:
         return tuple(jax.local_devices(backend=DEVICE_TYPES[type].platform))

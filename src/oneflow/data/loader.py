@@ -41,6 +41,7 @@ class _Options(TypedDict, total=False):
     prefetch_factor: int | None
     persistent_workers: bool
     pin_memory_device: str
+    in_order: bool
 
 
 @dataclass
@@ -80,6 +81,7 @@ class DataLoader(Generic[T_co]):
         prefetch_factor: batches that each worker fetches ahead.
         persistent_workers: keep the worker processes between epochs.
         pin_memory_device: accepted, as `pin_memory`.
+        in_order: accepted: batches always come in the order of the sampler.
 
     Raises:
         ValueError: options that exclude each other, or a number out of range.
@@ -154,6 +156,7 @@ class DataLoader(Generic[T_co]):
         prefetch_factor: int | None = 2,
         persistent_workers: bool = False,
         pin_memory_device: str = "",
+        in_order: bool = True,
     ) -> None:
         prefetch_factor = 2 if prefetch_factor is None else prefetch_factor
         _check_workers(num_workers, timeout, prefetch_factor, persistent_workers)
@@ -162,6 +165,7 @@ class DataLoader(Generic[T_co]):
         self.prefetch_factor = prefetch_factor
         self.pin_memory = pin_memory
         self.pin_memory_device = pin_memory_device
+        self.in_order = in_order
         self.timeout = timeout
         self.worker_init_fn = worker_init_fn
         self.generator = generator

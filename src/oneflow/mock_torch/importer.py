@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
+from importlib.metadata import Distribution
 from importlib.util import find_spec
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from oneflow.mock_torch import pytorch_defaults
+from oneflow.mock_torch.pytorch import version
+
+ADDITIONS = "oneflow.mock_torch.pytorch"
 
 
 class MissingNameError(AttributeError, NotImplementedError):
@@ -21,33 +25,42 @@ class MissingNameError(AttributeError, NotImplementedError):
 class ModuleWrapper(ModuleType):
     """A module of `oneflow` under its name in PyTorch.
 
-    Where defaults of the two differ, names mean PyTorch's (`pytorch_defaults`).
+    What PyTorch alone has, or means otherwise, comes from the module of the same path in
+    `oneflow.mock_torch.pytorch`.
 
     Example:
         >>> from oneflow import mock_torch
         >>> with mock_torch.enable():
         ...     import torch
-        >>> isinstance(torch, mock_torch.ModuleWrapper), torch.module.__name__
+        >>> isinstance(torch, mock_torch.ModuleWrapper), torch.__package__
         (True, 'oneflow')
     """
 
-    def __init__(self, module: ModuleType, name: str) -> None:
-        super().__init__(name, module.__doc__)
-        self.module = module
-        self.__package__ = module.__package__
-        self.__all__ = [each for each in dir(module) if not each.startswith("_")]
-        vars(self).update(pytorch_defaults.NAMES.get(name, {}))
+    def __init__(self, name: str, module: ModuleType | None, additions: ModuleType | None) -> None:
+        first, *others = (each for each in (module, additions) if each is not None)
+        super().__init__(name, first.__doc__)
+        self.__package__ = first.__package__
+        if name == "torch":
+            self.torch = self  # PyTorch finds itself in itself, and some libraries do so, too
+        vars(self).update(_own_names(additions))
+        self._modules = (first, *others)
+        self.__all__ = [each for each in dir(self) if not each.startswith("_")]
 
     def __getattr__(self, name: str) -> Any:
-        if name not in self.__all__ and not hasattr(self.module, name):
-            raise MissingNameError(f"{self.module.__name__}.{name} is not implemented")
-        found = getattr(self.module, name)
-        if isinstance(found, ModuleType) and _is_oneflow(found):
+        for module in self._modules:
+            found = getattr(module, name, None)
+            if isinstance(found, ModuleType) and _is_oneflow(found):
+                break
+            if hasattr(module, name):
+                return getattr(module, name)
+        else:
+            if name.startswith("__") or not _exists(f"{self.__name__}.{name}"):
+                raise MissingNameError(f"{self._modules[0].__name__}.{name} is not implemented")
+        with enable():  # also for those who keep a module longer than the switch
             return importlib.import_module(f"{self.__name__}.{name}")
-        return found
 
     def __dir__(self) -> list[str]:
-        return dir(self.module)
+        return sorted({name for each in self._modules for name in dir(each)})
 
 
 def _is_oneflow(module: ModuleType) -> bool:
@@ -90,17 +103,21 @@ class OneflowImporter(MetaPathFinder, Loader):
         """
         if not (self.enabled and _is_torch(fullname)):
             return None
-        name = _name_here(fullname)
-        if name not in sys.modules and find_spec(name) is None and _attribute_of(name) is None:
+        if not _exists(fullname):
             raise ModuleNotFoundError(
-                f"no module named '{fullname}': {name} is not implemented", name=fullname
+                f"no module named '{fullname}': {_name_here(fullname)} is not implemented",
+                name=fullname,
             )
         return ModuleSpec(fullname, self, is_package=True)
 
+    def find_distributions(self, context: Any = None) -> Iterator[Distribution]:
+        """Give the version under which libraries find PyTorch: the one whose interface this is."""
+        if self.enabled and getattr(context, "name", None) in (None, "torch"):
+            yield PyTorchDistribution()
+
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         """Return the wrapper of a module."""
-        name = _name_here(spec.name)
-        return ModuleWrapper(_attribute_of(name) or importlib.import_module(name), spec.name)
+        return ModuleWrapper(spec.name, *_modules_of(spec.name))
 
     def exec_module(self, module: ModuleType) -> None:
         """Nothing is left to run: the module of `oneflow` has been imported."""
@@ -117,15 +134,60 @@ class OneflowImporter(MetaPathFinder, Loader):
         return before
 
 
+class PyTorchDistribution(Distribution):
+    """What `importlib.metadata` says of PyTorch while ``import torch`` finds `oneflow`."""
+
+    def read_text(self, filename: str) -> str | None:
+        """Return one of the texts that describe an installed distribution; None for others."""
+        return {
+            "METADATA": f"Metadata-Version: 2.1\nName: torch\nVersion: {version.__version__}\n",
+            "top_level.txt": "torch\n",
+        }.get(filename)
+
+    def locate_file(self, path: Any) -> Path:
+        """Return where a file of the distribution would be: beside this package."""
+        return Path(__file__).parent / str(path)
+
+
 def _name_here(name: str) -> str:
     return "oneflow" + name.removeprefix("torch")
 
 
-def _attribute_of(name: str) -> ModuleType | None:
-    """Return the module that a package has under a name which is not its path, or None."""
+def _name_of_additions(name: str) -> str:
+    return ADDITIONS + name.removeprefix("torch")
+
+
+def _modules_of(name: str) -> tuple[ModuleType | None, ModuleType | None]:
+    """Return the module of `oneflow` for one of PyTorch, and the one that adds to it."""
+    return _module(_name_here(name)), _module(_name_of_additions(name))
+
+
+def _exists(name: str) -> bool:
+    return any(each is not None for each in _modules_of(name))
+
+
+def _module(name: str) -> ModuleType | None:
+    """Return the module of a name, or the one that its package has as an attribute, or None."""
+    if name in sys.modules:
+        return sys.modules[name]
     package, _, attribute = name.rpartition(".")
-    found = getattr(importlib.import_module(package), attribute, None) if package else None
+    parent = _module(package) if package else None
+    if package and parent is None:
+        return None
+    if (parent is None or hasattr(parent, "__path__")) and find_spec(name) is not None:
+        return importlib.import_module(name)
+    found = getattr(parent, attribute, None)
     return found if isinstance(found, ModuleType) else None
+
+
+def _own_names(module: ModuleType | None) -> dict[str, Any]:
+    """Return what a module offers: `__all__`, or what is defined or imported there by its name."""
+    if module is None:
+        return {}
+    names = getattr(module, "__all__", None) or [
+        each for each in vars(module) if not each.startswith("__")
+    ]
+    return {name: getattr(module, name) for name in names}
 
 
 _IMPORTER = OneflowImporter()

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, NamedTuple, TypeVar, cast
 import numpy as np
 
 from oneflow.base.device import Device
+from oneflow.base.dtype import Category
 from oneflow.base.parameters import parameters_of
 from oneflow.base.placement import Sharding
 from oneflow.base.sbp import NdSbp
@@ -394,8 +395,7 @@ class Optimizer:
         """State and options as plain dicts and tensors, with parameters replaced by their numbers.
 
         Returns:
-            ``{"state": {number: {...}}, "param_groups": [{"params": [number, ...], ...}]}`` as in
-            PyTorch.
+            PyTorch's ``{"state": {number: {...}}, "param_groups": [{"params": [...], ...}]}``.
         """
         numbers: dict[int, int] = {}
         groups = []
@@ -451,8 +451,7 @@ class Optimizer:
             return value
         if name in self._counts:
             return type(self._counts[name])(value.item())
-        floating = value.dtype.is_floating_point or value.dtype.is_complex
-        dtype = owner.dtype if floating else value.dtype
+        dtype = owner.dtype if value.dtype.category >= Category.FLOAT else value.dtype
         spec = unwrap(owner).spec
         if spec.sbp is None and value.is_local:
             array = value.numpy().astype(dtype.numpy, copy=False)
@@ -471,6 +470,8 @@ def _complete(step: Callable) -> Callable:
 
     @functools.wraps(step)
     def complete(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
+        if "_hooks" not in vars(self):  # it wraps an optimizer, which has them
+            return step(self, *args, **kwargs)
         if self.step_counter is None:
             check_not_in_build(type(self).__name__, self.param_groups)
         for hook in list(self._hooks["pre"]):

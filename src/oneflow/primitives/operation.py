@@ -210,7 +210,7 @@ def _device_of(primitive: Primitive, attributes: dict, in_specs: tuple, is_scala
         # A missing device is an error here, not when it runs.
         if isinstance(device, Placement):
             device.require_devices()
-        elif not is_planning():
+        elif not (is_planning() or device.is_meta):
             xla_device(device)
         return device
     for device in devices:

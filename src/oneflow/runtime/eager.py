@@ -363,7 +363,7 @@ def _prepare(recorder: Recorder) -> Launch:
     del live_values
     if not positions and not recorder.checked:
         return Launch(positions)
-    if is_planning() or _is_remote(recorder.device):
+    if is_planning() or _is_absent(recorder.device):
         return Launch(positions)
     cached, donated = _lookup(recorder, positions)
     executable = None
@@ -373,22 +373,26 @@ def _prepare(recorder: Recorder) -> Launch:
     return Launch(positions, cached.program, executable, invalid)
 
 
-def _is_remote(device: Device | Placement) -> bool:
-    """Return whether this process has nothing to run on a placement."""
-    return isinstance(device, Placement) and not device.includes_this_process
+def _is_absent(device: Device | Placement) -> bool:
+    """Return whether this process has nothing to run there."""
+    if isinstance(device, Placement):
+        return not device.includes_this_process
+    return device.is_meta
 
 
 class MetaArray:
     """Stands for an array of which this process holds nothing.
 
-    It belongs to a global tensor on other processes' devices, or was made while planning.
+    It belongs to a global tensor on other processes' devices, is on the device ``meta``, or was
+    made while planning.
     """
 
     __slots__ = ()
 
     def __array__(self, *args: Any, **options: Any) -> np.ndarray:
         raise RuntimeError(
-            "a tensor made while planning has a shape and a device, but no values to read"
+            "a tensor on the device `meta`, or made while planning, has a shape, but no values to"
+            " read"
         )
 
     def copy(self) -> MetaArray:

@@ -23,16 +23,27 @@ def put(array: np.ndarray | Any, device: Device) -> jax.Array | MetaArray:
     """A copy of a NumPy array, or of an array of another device, on `device`.
 
     NumPy memory is always copied: XLA may otherwise keep using it while the caller writes to it.
-    While planning nothing is put anywhere.
+    While planning nothing is put anywhere, and nothing ever on ``meta``.
     """
-    if isinstance(array, np.ndarray) and not is_planning():
+    if isinstance(array, np.ndarray) and not _is_without_values(device):
         array = _aligned_copy(array) if array.nbytes >= _LARGE else array.copy()
     return adopt(array, device)
 
 
 def adopt(array: np.ndarray | Any, device: Device) -> jax.Array | MetaArray:
     """An array on `device`, which keeps its memory if it can: nobody may write to it any more."""
-    return MetaArray() if is_planning() else jax.device_put(array, xla_device(device))
+    if _is_without_values(device):
+        return MetaArray()
+    if isinstance(array, MetaArray):
+        raise NotImplementedError(
+            f"a tensor on the device `meta` has no values to copy to `{device}`; make one there"
+            " (for modules: `Module.to_empty`)"
+        )
+    return jax.device_put(array, xla_device(device))
+
+
+def _is_without_values(device: Device) -> bool:
+    return is_planning() or device.is_meta
 
 
 def empty_aligned(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
@@ -52,6 +63,11 @@ def _aligned_copy(array: np.ndarray) -> np.ndarray:
 def memory_statistics(device: Device) -> dict[str, int]:
     """XLA's account of a device's memory in bytes; empty where it keeps none, as on the CPU."""
     return xla_device(device).memory_stats() or {}
+
+
+def address_of(array: jax.Array | MetaArray) -> int:
+    """The address of an array on its device, once it has been computed; 0 on ``meta``."""
+    return 0 if isinstance(array, MetaArray) else array.unsafe_buffer_pointer()
 
 
 def wait_for(device: Device) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from oneflow.base.device import META_TYPE
 from oneflow.tensor.methods import attach
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.views import unwrap
@@ -196,7 +197,7 @@ def _suffixes(tensor: Tensor) -> list[str]:
 def format_tensor(self: Tensor) -> str:
     """The tensor as text; long ones are summarised. Reads the values, if there are any."""
     prefix = "tensor("
-    if unwrap(self).is_symbolic:
+    if unwrap(self).is_symbolic or self.device.type == META_TYPE:
         return ", ".join([f"{prefix}...", f"size={tuple(self.shape)}", *_suffixes(self)]) + ")"
     text = prefix + _contents(self.numpy(), len(prefix))
     # Counted as PyTorch counts, one more than the characters of the last line and the bracket.

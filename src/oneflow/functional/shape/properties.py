@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, overload
 
+from oneflow.base.device import META_TYPE
 from oneflow.base.keyword_aliases import keyword_aliases
 from oneflow.base.layout import CHANNELS_LAST_ORDERS, Layout, strided
 from oneflow.base.shape import Size, wrap_dim
@@ -308,11 +309,33 @@ def is_quantized(self: Tensor) -> bool:
 
 
 def is_meta(self: Tensor) -> bool:
-    """False: every tensor has values, or will have them.
+    """True on the device ``meta``, where tensors have no values.
 
     Example:
         >>> import oneflow as flow
         >>> flow.ones(2).is_meta
+        False
+    """
+    return self.device.type == META_TYPE
+
+
+def is_mps(self: Tensor) -> bool:
+    """False: there are no devices of Apple's Metal.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.ones(2).is_mps
+        False
+    """
+    return False
+
+
+def is_xpu(self: Tensor) -> bool:
+    """False: there are no devices of Intel's.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.ones(2).is_xpu
         False
     """
     return False
@@ -370,5 +393,7 @@ for _property in (
     is_sparse,
     is_quantized,
     is_meta,
+    is_mps,
+    is_xpu,
 ):
     attach(_property.__name__, property(_property))

@@ -112,7 +112,7 @@ def view_as_type(input: Tensor, dtype: DType) -> Tensor:
     return call_view(bitcast, input, dtype=dtype, itemsize=have)
 
 
-@function()
+@function(keyword_aliases={"dtype": "shape"})
 def view(input: Tensor, shape: Any, *more: int) -> Tensor:
     """The same memory with another shape, or, given a dtype, with its bytes read as that type.
 

@@ -13,6 +13,8 @@ from oneflow.functional.registry import register_public
 from oneflow.functional.shape.concat import cat
 from oneflow.functional.shape.strided_views import as_strided
 from oneflow.primitives.strides import row_major
+from oneflow.runtime.eager import read_array
+from oneflow.runtime.memory import address_of
 from oneflow.tensor.methods import attach
 from oneflow.tensor.strides import storage_offset_of
 from oneflow.tensor.tensor import Tensor
@@ -51,8 +53,15 @@ class UntypedStorage:
         return self.nbytes()
 
     def data_ptr(self) -> int:
-        """Return a number that all tensors on this memory share; not an address to read from."""
-        return id(self._memory)
+        """Return the address of the memory, for reading: values never change, and a write moves it.
+
+        It is 0 on the device ``meta``. For a tensor with shards, or without values yet, it is a
+        number that all tensors on the memory share.
+        """
+        value = self._memory.value
+        if value.is_symbolic or value.spec.sbp is not None:
+            return id(self._memory)
+        return address_of(read_array(value))
 
     def __len__(self) -> int:
         return self.size()
@@ -61,7 +70,7 @@ class UntypedStorage:
         return type(other) is type(self) and other._memory is self._memory  # type: ignore[attr-defined]
 
     def __hash__(self) -> int:
-        return self.data_ptr()
+        return id(self._memory)
 
     def __repr__(self) -> str:
         return f"oneflow.{type(self).__name__}(device={self.device}) of size {self.size()}"
@@ -117,9 +126,7 @@ def storage(self: Tensor) -> TypedStorage:
 
 
 def data_ptr(self: Tensor) -> int:
-    """A number that tensors on one memory share, plus their offset in bytes.
-
-    It is not an address to read from.
+    """The address of the first element, for reading; reads the tensor, and a write to it moves it.
 
     Example:
         >>> import oneflow as flow

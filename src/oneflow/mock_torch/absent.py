@@ -1,0 +1,61 @@
+"""Types and functions of PyTorch that nothing here takes the place of under the same name."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+_TRACED = (
+    "functions are not traced symbolically; `register_forward_hook` reads and replaces what layers"
+    " return, and `nn.Graph` records a whole step"
+)
+_SHARDED = (
+    "tensors are split over devices by `to_global(placement, sbp)`, modules by `Module.to_global`"
+)
+
+
+def refuse(name: str, reason: str) -> NoReturn:
+    """Raise the error that says what takes the place of a name.
+
+    Raises:
+        NotImplementedError: always.
+    """
+    raise NotImplementedError(f"`{name}`: {reason}")
+
+
+class Absent:
+    """The base of types without objects, which libraries name in annotations and ``isinstance``."""
+
+    _reason: str
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        refuse(f"torch.{type(self).__name__}", self._reason)
+
+
+class Traced(Absent):
+    """The base of the types of symbolic tracing."""
+
+    _reason = _TRACED
+
+
+class Sharded(Absent):
+    """The base of the types by which PyTorch shards tensors and modules."""
+
+    _reason = _SHARDED
+
+
+def refuse_tracing(*args: Any, **kwargs: Any) -> NoReturn:
+    """Refuse to trace a function symbolically.
+
+    Raises:
+        NotImplementedError: always.
+    """
+    refuse("torch.fx", _TRACED)
+
+
+def refuse_sharding(*args: Any, **kwargs: Any) -> NoReturn:
+    """Refuse to shard as PyTorch does.
+
+    Raises:
+        NotImplementedError: always.
+    """
+    refuse("torch.distributed.tensor", _SHARDED)

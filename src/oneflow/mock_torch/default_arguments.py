@@ -1,0 +1,26 @@
+"""A class decorator for layers and optimizers whose defaults are not OneFlow's."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from typing import Any
+
+
+def with_defaults(**defaults: Any) -> Any:
+    """Return a class decorator that gives arguments of the inherited `__init__` other defaults."""
+
+    def decorate(kind: Any) -> Any:
+        original = kind.__init__
+        signature = inspect.signature(original)
+
+        @functools.wraps(original)
+        def make(self: Any, *args: Any, **kwargs: Any) -> None:
+            given = signature.bind_partial(self, *args, **kwargs).arguments
+            missing = {name: each for name, each in defaults.items() if name not in given}
+            original(self, *args, **kwargs, **missing)
+
+        kind.__init__ = make
+        return kind
+
+    return decorate

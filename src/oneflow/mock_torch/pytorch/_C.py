@@ -1,0 +1,75 @@
+"""Names of PyTorch's C++ module that libraries use."""
+
+from __future__ import annotations
+
+import enum
+from contextlib import nullcontext
+
+
+class DispatchKey(enum.Enum):
+    """Kinds of kernels; a kernel in Python is found by the type of device alone."""
+
+    Undefined = 0
+    CPU = 1
+    CUDA = 2
+    XPU = 3
+    Meta = 4
+    Autocast = 5
+    AutocastCPU = 6
+    AutocastCUDA = 7
+    AutocastXPU = 8
+    Autograd = 9
+    PythonDispatcher = 10
+
+
+class DispatchKeySet:
+    """A set of kinds of kernels.
+
+    Args:
+        keys: the first one, or those of another set.
+    """
+
+    def __init__(self, keys: DispatchKey | frozenset[DispatchKey]) -> None:
+        self.keys = frozenset([keys]) if isinstance(keys, DispatchKey) else keys
+
+    def __or__(self, other: DispatchKeySet) -> DispatchKeySet:
+        return DispatchKeySet(self.keys | other.keys)
+
+    def has(self, key: DispatchKey) -> bool:
+        """Return whether a kind of kernels is in the set."""
+        return key in self.keys
+
+
+class _ExcludeDispatchKeyGuard(nullcontext[None]):
+    """A context without some kinds of kernels, which are never asked for."""
+
+    def __init__(self, keys: DispatchKeySet) -> None:
+        super().__init__()
+
+
+class DisableTorchFunctionSubclass(nullcontext[None]):
+    """A context without ``__torch_function__``, which is never called."""
+
+
+def _log_api_usage_once(event: str) -> None:
+    """Count nothing: the use of functions is not recorded."""
+
+
+def _get_tracing_state() -> None:
+    """Return None: no function is being traced into TorchScript."""
+
+
+def _are_functorch_transforms_active() -> bool:
+    """Return False: transformed functions run as Python on whole batches."""
+    return False
+
+
+__all__ = [
+    "DisableTorchFunctionSubclass",
+    "DispatchKey",
+    "DispatchKeySet",
+    "_ExcludeDispatchKeyGuard",
+    "_are_functorch_transforms_active",
+    "_get_tracing_state",
+    "_log_api_usage_once",
+]

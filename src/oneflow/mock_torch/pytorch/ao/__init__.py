@@ -1,0 +1,5 @@
+"""Names of ``torch.ao``."""
+
+from oneflow.mock_torch.pytorch.ao import quantization as quantization
+
+__all__ = ["quantization"]

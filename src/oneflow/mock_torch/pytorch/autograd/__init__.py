@@ -1,0 +1,1 @@
+"""What ``torch.autograd`` has beside `oneflow.autograd`."""

@@ -1,0 +1,66 @@
+"""``torch.compiler``: Python is what runs, so that nothing has to be kept out of a compiler."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from oneflow.module.scripting import compile as compile
+
+Decorated = TypeVar("Decorated")
+
+
+def is_compiling() -> bool:
+    """Return False: functions run as Python."""
+    return False
+
+
+def is_dynamo_compiling() -> bool:
+    """Return False: functions run as Python."""
+    return False
+
+
+def is_exporting() -> bool:
+    """Return False: what is exported was recorded, and does not run Python again."""
+    return False
+
+
+def disable(
+    fn: Callable[..., Any] | None = None, recursive: bool = True, **options: Any
+) -> Callable[..., Any]:
+    """Return `fn` as it is, or without one a decorator that does; the options change nothing."""
+    return allow_in_graph if fn is None else fn
+
+
+def allow_in_graph(fn: Decorated) -> Decorated:
+    """Return a function as it is."""
+    return fn
+
+
+def assume_constant_result(fn: Decorated) -> Decorated:
+    """Return a function as it is: it is called each time."""
+    return fn
+
+
+def substitute_in_graph(original_fn: Any, **options: Any) -> Callable[[Decorated], Decorated]:
+    """Return a decorator that changes nothing: the original is called."""
+    return allow_in_graph
+
+
+def cudagraph_mark_step_begin() -> None:
+    """Mark nothing: steps are told apart by what they record."""
+
+
+def reset() -> None:
+    """Forget nothing: programs that are no longer used are dropped by themselves."""
+
+
+def list_backends(exclude_tags: Any = ()) -> list[str]:
+    """Return the names of compilers, of which there is one.
+
+    Example:
+        >>> from oneflow.mock_torch.pytorch import compiler
+        >>> compiler.list_backends()
+        ['xla']
+    """
+    return ["xla"]

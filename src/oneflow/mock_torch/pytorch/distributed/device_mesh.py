@@ -1,0 +1,10 @@
+"""Names of ``torch.distributed.device_mesh``: `oneflow.placement` takes their place."""
+
+from oneflow.mock_torch.absent import Sharded, refuse_sharding as init_device_mesh
+
+
+class DeviceMesh(Sharded):
+    """The type of PyTorch's meshes of devices."""
+
+
+__all__ = ["DeviceMesh", "init_device_mesh"]

@@ -1,0 +1,10 @@
+"""Names of ``torch.fx.proxy`` that libraries import."""
+
+from oneflow.mock_torch.pytorch.fx import Proxy
+
+
+class TraceError(ValueError):
+    """The error of symbolic tracing where a function asks for a value."""
+
+
+__all__ = ["Proxy", "TraceError"]

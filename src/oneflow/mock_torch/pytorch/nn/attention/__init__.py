@@ -1,0 +1,1 @@
+"""What ``torch.nn.attention`` has beside `oneflow.nn.attention`."""

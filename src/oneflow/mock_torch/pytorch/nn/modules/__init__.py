@@ -1,0 +1,5 @@
+"""What ``torch.nn.modules`` has beside `oneflow.nn.modules`."""
+
+from oneflow.nn import Module
+
+__all__ = ["Module"]

@@ -1,0 +1,5 @@
+"""``torch.nn.parallel``: data parallelism as a type, which libraries name in ``isinstance``."""
+
+from oneflow.mock_torch.pytorch.nn.parallel.distributed import DistributedDataParallel
+
+__all__ = ["DistributedDataParallel"]

@@ -1,0 +1,1 @@
+"""Names of ``torch.onnx.symbolic_opset11``: none, since TorchScript's exporter is not here."""

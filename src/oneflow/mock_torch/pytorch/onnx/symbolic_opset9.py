@@ -1,0 +1,1 @@
+"""Names of ``torch.onnx.symbolic_opset9``: none, since TorchScript's exporter is not here."""

@@ -1,0 +1,34 @@
+"""``torch.types``: names of types for annotations."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Sequence
+
+import oneflow as flow
+
+_dtype = flow.dtype
+_device = flow.device
+_layout = flow.layout
+_size = flow.Size | list[int] | tuple[int, ...]
+_int = builtins.int
+_float = builtins.float
+_bool = builtins.bool
+Number = int | float | bool
+Device = flow.device | str | int | None
+Tensor = flow.Tensor
+_TensorOrTensors = flow.Tensor | Sequence[flow.Tensor]
+
+__all__ = [
+    "Device",
+    "Number",
+    "Tensor",
+    "_TensorOrTensors",
+    "_bool",
+    "_device",
+    "_dtype",
+    "_float",
+    "_int",
+    "_layout",
+    "_size",
+]

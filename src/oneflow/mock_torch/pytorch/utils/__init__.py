@@ -1,0 +1,1 @@
+"""What ``torch.utils`` has beside `oneflow.utils`."""

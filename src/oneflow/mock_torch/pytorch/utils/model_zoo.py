@@ -1,0 +1,5 @@
+"""What ``torch.utils.model_zoo`` has beside `oneflow.utils.model_zoo`."""
+
+from tqdm import tqdm
+
+__all__ = ["tqdm"]

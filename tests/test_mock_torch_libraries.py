@@ -1,0 +1,177 @@
+"""Libraries written for PyTorch, run on `oneflow`, and what PyTorch alone has for them."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import subprocess
+import sys
+from collections import OrderedDict, namedtuple
+
+import numpy as np
+import pytest
+import torch
+from torch.utils import _pytree as torch_pytree
+
+import oneflow as flow
+from oneflow import mock_torch
+from oneflow.mock_torch.pytorch.utils import _pytree
+from tests.flowvision.torchvision_operators import torchvision
+
+Pair = namedtuple("Pair", "first second")
+TREES = [
+    {"a": [1, (2, 3)], "b": OrderedDict(x=4)},
+    Pair(1, [2, {"k": 3}]),
+    [],
+    5,
+    ((), {}, [None]),
+]
+
+
+def imported(name):
+    with mock_torch.enable():
+        return importlib.import_module(name)
+
+
+@pytest.mark.parametrize("tree", TREES, ids=repr)
+def test_trees_are_pytorchs(tree):
+    leaves, spec = _pytree.tree_flatten(tree)
+    assert leaves == torch_pytree.tree_leaves(tree)
+    assert spec.num_leaves == len(leaves)
+    assert _pytree.tree_unflatten(leaves, spec) == tree
+    double = _pytree.tree_map(str, tree)
+    assert double == torch_pytree.tree_map(str, tree)
+    assert type(double) is type(torch_pytree.tree_map(str, tree))
+    paths = [_pytree.keystr(path) for path, _ in _pytree.tree_flatten_with_path(tree)[0]]
+    assert paths == [
+        torch_pytree.keystr(p) for p, _ in torch_pytree.tree_flatten_with_path(tree)[0]
+    ]
+
+
+def test_registered_containers_are_flattened():
+    class Box:
+        def __init__(self, content):
+            self.content = content
+
+    _pytree.register_pytree_node(Box, lambda box: ([box.content], None), lambda x, _: Box(*x))
+    assert _pytree.tree_map(lambda x: x + 1, [Box(1), 2])[0].content == 2
+    with pytest.raises(ValueError, match="Box is registered"):
+        _pytree.register_pytree_node(Box, lambda box: ([], None), lambda x, _: None)
+    with pytest.raises(ValueError, match="has 2 leaves, got 1"):
+        _pytree.tree_unflatten([1], _pytree.tree_structure([0, 0]))
+    assert _pytree.tree_map_only(int, str, [1, 2.0]) == ["1", 2.0]
+    assert _pytree.tree_all(bool, [1, [2]])
+    assert not _pytree.tree_any(bool, [0, {}])
+
+
+def test_operators_defined_in_python():
+    mocked = imported("torch")
+
+    @mocked.library.custom_op("tests::cube", mutates_args=())
+    def cube(x):
+        return x**3
+
+    x = flow.tensor([2.0], requires_grad=True)
+    assert not mocked.ops.tests.cube(x).requires_grad
+    cube.register_autograd(
+        lambda ctx, g: 3 * g * ctx.saved_tensors[0] ** 2,
+        setup_context=lambda ctx, inputs, output: ctx.save_for_backward(*inputs),
+    )
+    mocked.ops.tests.cube.default(x).backward()
+    assert x.grad.item() == 12
+    library = mocked.library.Library("tests", "DEF")
+    library.define("twice(Tensor x) -> Tensor")
+    with pytest.raises(NotImplementedError, match=r"`tests::twice` has no kernel for cpu"):
+        mocked.ops.tests.twice(x)
+    library.impl("twice", lambda x: x * 2, "CPU")
+    assert mocked.ops.tests.twice(x).item() == 4
+    with pytest.raises(AttributeError, match="tests::missing"):
+        _ = mocked.ops.tests.missing
+    with pytest.raises(OSError, match="cannot be loaded"):
+        mocked.ops.load_library("/somewhere/else.so")
+
+
+def test_libraries_find_pytorchs_version():
+    with mock_torch.enable():
+        assert importlib.metadata.version("torch") == importlib.import_module("torch").__version__
+    assert importlib.metadata.version("torch").startswith(torch.__version__.partition("+")[0])
+
+
+def test_what_cannot_act_says_what_can():
+    mocked = imported("torch")
+    for call in (
+        lambda: mocked.fx.symbolic_trace(flow.nn.ReLU()),
+        lambda: imported("torch.distributed.tensor").distribute_tensor(flow.ones(2)),
+        lambda: imported("torch.nn.attention.flex_attention").flex_attention(),
+        lambda: imported("torch.ao.quantization").prepare(flow.nn.ReLU()),
+        lambda: mocked.cuda.CUDAGraph(),
+    ):
+        with pytest.raises(NotImplementedError, match="`"):
+            call()
+    assert not mocked.compiler.is_compiling()
+    assert mocked.compiler.disable(len) is len
+    with pytest.raises(TypeError, match="no tensor dtype"):
+        flow.ones(2, dtype=mocked.float8_e4m3fn)
+
+
+def test_data_parallel_modules_are_known_by_their_type():
+    kind = imported("torch.nn.parallel").DistributedDataParallel
+    plain, parallel = flow.nn.Linear(2, 2), kind(flow.nn.Linear(2, 2))
+    assert isinstance(parallel, kind)
+    assert not isinstance(plain, kind)
+    assert parallel.module is parallel
+
+
+PROGRAM = """
+import sys
+import numpy as np
+from oneflow import mock_torch
+mock_torch.enable()
+import torch, timm, torchvision
+import safetensors.torch
+assert torch.__package__ == "oneflow"
+folder = sys.argv[1]
+images = torch.from_numpy(np.load(folder + "/images.npy"))
+results = {}
+for name, model in (
+    ("timm", timm.create_model("resnet10t", num_classes=7)),
+    ("torchvision", torchvision.models.squeezenet1_1(num_classes=7)),
+):
+    model.load_state_dict(torch.load(f"{folder}/{name}.pth"))
+    safetensors.torch.save_file(model.state_dict(), folder + "/saved.safetensors")
+    saved = safetensors.torch.load_file(folder + "/saved.safetensors")
+    assert all(saved[key].equal(each) for key, each in model.state_dict().items())
+    results[name] = model.eval()(images).detach().numpy()
+boxes, scores = (torch.from_numpy(np.load(f"{folder}/{each}.npy")) for each in ("boxes", "scores"))
+results["nms"] = torchvision.ops.nms(boxes, scores, 0.4).numpy()
+rois = torch.cat([torch.zeros(len(boxes), 1), boxes], 1)
+results["roi_align"] = torchvision.ops.roi_align(images, rois, 5, 1.0, 2, True).numpy()
+np.savez(folder + "/results.npz", **results)
+"""
+
+
+def test_networks_of_timm_and_torchvision(tmp_path):
+    timm = importlib.import_module("timm")
+    generator = torch.Generator().manual_seed(0)
+    images = torch.rand(2, 3, 64, 64, generator=generator)
+    corners = torch.rand(20, 2, generator=generator) * 40
+    boxes = torch.cat([corners, corners + 4 + torch.rand(20, 2, generator=generator) * 20], 1)
+    scores = torch.rand(20, generator=generator)
+    expected = {
+        "nms": torchvision.ops.nms(boxes, scores, 0.4),
+        "roi_align": torchvision.ops.roi_align(
+            images, torch.cat([torch.zeros(20, 1), boxes], 1), 5, 1.0, 2, True
+        ),
+    }
+    for name, array in (("images", images), ("boxes", boxes), ("scores", scores)):
+        np.save(tmp_path / f"{name}.npy", array.numpy())
+    for name, model in (
+        ("timm", timm.create_model("resnet10t", num_classes=7)),
+        ("torchvision", torchvision.models.squeezenet1_1(num_classes=7)),
+    ):
+        torch.save(model.state_dict(), tmp_path / f"{name}.pth")
+        expected[name] = model.eval()(images).detach()
+    subprocess.run([sys.executable, "-c", PROGRAM, str(tmp_path)], check=True, timeout=300)
+    results = np.load(tmp_path / "results.npz")
+    for name, each in expected.items():
+        np.testing.assert_allclose(results[name], each.numpy(), rtol=1e-4, atol=1e-5, err_msg=name)
