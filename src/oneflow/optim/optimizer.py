@@ -428,12 +428,11 @@ class Optimizer:
             )
         parameters_by_index: dict[Any, Tensor] = {}
         for index, (group, saved_group) in enumerate(zip(self.param_groups, saved, strict=True)):
-            if len(group["params"]) != len(saved_group["params"]):
+            ours, theirs = len(group["params"]), len(saved_group["params"])
+            if ours != theirs:
                 raise ValueError(
                     "loaded state dict contains a parameter group that doesn't match the size of "
-                    "optimizer's group: "
-                    f"group {index} has {len(saved_group['params'])} parameters there and "
-                    f"{len(group['params'])} here"
+                    f"optimizer's group: group {index} has {theirs} parameters there, {ours} here"
                 )
             parameters_by_index.update(zip(saved_group["params"], group["params"], strict=True))
         self.state = defaultdict(dict)

@@ -375,9 +375,7 @@ def _prepare(recorder: Recorder) -> Launch:
 
 def _is_absent(device: Device | Placement) -> bool:
     """Return whether this process has nothing to run there."""
-    if isinstance(device, Placement):
-        return not device.includes_this_process
-    return device.is_meta
+    return device.is_meta if isinstance(device, Device) else not device.includes_this_process
 
 
 class MetaArray:
@@ -391,8 +389,7 @@ class MetaArray:
 
     def __array__(self, *args: Any, **options: Any) -> np.ndarray:
         raise RuntimeError(
-            "a tensor on the device `meta`, or made while planning, has a shape, but no values to"
-            " read"
+            "a tensor on `meta`, or made while planning, has a shape, but no values to read"
         )
 
     def copy(self) -> MetaArray:
