@@ -1,29 +1,15 @@
 """What ``torch.cuda`` has beside `oneflow.cuda`."""
 
-from oneflow.mock_torch.absent import Absent
+from oneflow.mock_torch.pytorch.cuda.graphs import (
+    CUDAGraph as CUDAGraph,
+    StreamContext as StreamContext,
+    graph as graph,
+    is_current_stream_capturing as is_current_stream_capturing,
+)
 
-
-class CUDAGraph(Absent):
-    """The type of recorded sequences of kernels."""
-
-    _reason = "an `nn.Graph` is compiled as a whole, and its kernels are launched together"
-
-
-class graph(Absent):  # PyTorch's name
-    """The type of contexts in which kernels are recorded."""
-
-    _reason = CUDAGraph._reason
-
-
-class StreamContext(Absent):
-    """The type of contexts with another current stream: `oneflow.cuda.stream` makes one."""
-
-    _reason = "`oneflow.cuda.stream(stream)` is the context"
-
-
-def is_current_stream_capturing() -> bool:
-    """Return False: kernels are not recorded."""
-    return False
-
-
-__all__ = ["CUDAGraph", "StreamContext", "graph", "is_current_stream_capturing"]
+__all__ = [
+    "CUDAGraph",
+    "StreamContext",
+    "graph",
+    "is_current_stream_capturing",
+]

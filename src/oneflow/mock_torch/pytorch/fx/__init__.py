@@ -1,47 +1,16 @@
 """``torch.fx``: types without objects, since functions are not traced symbolically."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from typing import Any, TypeVar
-
-from oneflow.mock_torch.absent import Traced, refuse_tracing as symbolic_trace
-
-Wrapped = TypeVar("Wrapped", str, Callable[..., Any])
-
-
-class Graph(Traced):
-    """The type of symbolic graphs."""
-
-
-class Node(Traced):
-    """The type of a symbolic graph's nodes."""
-
-
-class Proxy(Traced):
-    """The type of symbolic values."""
-
-
-class Tracer(Traced):
-    """The type of what records functions symbolically."""
-
-
-class Interpreter(Traced):
-    """The type of what runs symbolic graphs."""
-
-
-class Transformer(Interpreter):
-    """The type of what rewrites symbolic graphs."""
-
-
-class GraphModule(Traced):
-    """The type of modules made of symbolic graphs."""
-
-
-def wrap(fn_or_name: Wrapped) -> Wrapped:
-    """Return a function, or its name, as it is: nothing would look into it."""
-    return fn_or_name
-
+from oneflow.mock_torch.pytorch.fx.symbolic import (
+    Graph as Graph,
+    GraphModule as GraphModule,
+    Interpreter as Interpreter,
+    Node as Node,
+    Proxy as Proxy,
+    Tracer as Tracer,
+    Transformer as Transformer,
+    symbolic_trace as symbolic_trace,
+    wrap as wrap,
+)
 
 __all__ = [
     "Graph",

@@ -1,6 +1,6 @@
 """Names of ``torch.fx.proxy`` that libraries import."""
 
-from oneflow.mock_torch.pytorch.fx import Proxy
+from oneflow.mock_torch.pytorch.fx.symbolic import Proxy
 
 
 class TraceError(ValueError):

@@ -1,18 +1,14 @@
 """Names of ``torch.distributed.tensor``: `Tensor.to_global` and `oneflow.sbp` take their place."""
 
-from oneflow.mock_torch.absent import Sharded, refuse_sharding as distribute_tensor
-from oneflow.mock_torch.pytorch.distributed.device_mesh import DeviceMesh
-from oneflow.mock_torch.pytorch.distributed.tensor.placement_types import (
-    Partial,
-    Placement,
-    Replicate,
-    Shard,
+from oneflow.mock_torch.pytorch.distributed.tensor.sharded_tensor import (
+    DeviceMesh as DeviceMesh,
+    DTensor as DTensor,
+    Partial as Partial,
+    Placement as Placement,
+    Replicate as Replicate,
+    Shard as Shard,
+    distribute_tensor as distribute_tensor,
 )
-
-
-class DTensor(Sharded):
-    """The type of PyTorch's sharded tensors."""
-
 
 __all__ = [
     "DTensor",

@@ -1,0 +1,84 @@
+"""What PyTorch has and `oneflow` has not, or means otherwise, at PyTorch's paths.
+
+A name of ``torch.x.y`` is looked for in ``x/y`` of this folder first, then in ``oneflow.x.y``.
+Libraries import much of PyTorch's compiler without using it: its names here say that nothing is
+compiled or traced, which is so, and what cannot act raises an error that says what can.
+"""
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import ml_dtypes
+
+from oneflow import Tensor, randint_like as _randint_like
+from oneflow.base.dtype import Category, DType
+from oneflow.cuda import Stream as Stream
+from oneflow.mock_torch.absent import Traced
+from oneflow.mock_torch.pytorch.storage import UntypedStorage as UntypedStorage
+from oneflow.mock_torch.pytorch.version import __version__ as __version__
+
+# Libraries compare with these types when they look at a dtype; no tensor has them.
+float8_e4m3fn = DType("float8_e4m3fn", ml_dtypes.float8_e4m3fn, Category.FLOAT)
+float8_e5m2 = DType("float8_e5m2", ml_dtypes.float8_e5m2, Category.FLOAT)
+float8_e4m3fnuz = DType("float8_e4m3fnuz", ml_dtypes.float8_e4m3fnuz, Category.FLOAT)
+float8_e5m2fnuz = DType("float8_e5m2fnuz", ml_dtypes.float8_e5m2fnuz, Category.FLOAT)
+float8_e8m0fnu = DType("float8_e8m0fnu", ml_dtypes.float8_e8m0fnu, Category.FLOAT)
+
+# Half precision for each part of a complex number.
+complex32 = DType("complex32", [("real", "f2"), ("imag", "f2")], Category.COMPLEX)
+
+
+def _assert(condition: Any, message: str) -> None:
+    """Raise an AssertionError unless a condition holds."""
+    if not condition:
+        raise AssertionError(message)
+
+
+def _assert_async(condition: Any, message: str = "") -> None:
+    """Raise an AssertionError unless a condition holds; it is read at once."""
+    _assert(condition, message)
+
+
+def _check(cond: Any, message: Callable[[], str] | None = None) -> None:
+    """Raise a RuntimeError unless a condition holds; `message` gives its text."""
+    if not cond:
+        raise RuntimeError(message() if message is not None else "a check failed")
+
+
+@functools.wraps(_randint_like)
+def randint_like(input: Tensor, *args: Any, dtype: DType | None = None, **kwargs: Any) -> Tensor:
+    """`oneflow.randint_like` of the dtype of `input`."""
+    return _randint_like(input, *args, dtype=dtype or input.dtype, **kwargs)
+
+
+class SymInt(Traced):
+    """The type of sizes that are not numbers; sizes are numbers here."""
+
+
+class SymFloat(Traced):
+    """The type of numbers that are not known; numbers are known here."""
+
+
+class SymBool(Traced):
+    """The type of truth values that are not known; they are known here."""
+
+
+__all__ = [
+    "Stream",
+    "SymBool",
+    "SymFloat",
+    "SymInt",
+    "UntypedStorage",
+    "__version__",
+    "_assert",
+    "_assert_async",
+    "_check",
+    "complex32",
+    "float8_e4m3fn",
+    "float8_e4m3fnuz",
+    "float8_e5m2",
+    "float8_e5m2fnuz",
+    "float8_e8m0fnu",
+    "randint_like",
+]
