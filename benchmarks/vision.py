@@ -1,4 +1,4 @@
-"""Models of flowvision and the same of torchvision and timm, in turns.
+"""Models of flowvision and the same of torchvision and timm, and by hand in JAX, in turns.
 
     python benchmarks/vision.py                         # training steps
     python benchmarks/vision.py --inference             # the models alone
@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from benchmarks.rivals import inference_step, measure, training_step
 from benchmarks.workloads import Workload
 
-RIVALS = ("oneflow", "torch", "graph", "torch.compile")
+RIVALS = ("oneflow", "torch", "graph", "torch.compile", "jax.jit")
 # The name in flowvision, and where PyTorch has the same model.
 TWINS = {
     "resnet18": ("torchvision", "resnet18"),
@@ -35,15 +35,15 @@ TWINS = {
 def workload(name: str, batch: int, rounds: int) -> Workload:
     """The steps of one model."""
     options = {"name": name, "twin": TWINS[name], "batch": batch}
-    return Workload(name, steps=1, rounds=rounds, model="vision", options=options)
+    return Workload(name, steps=1, rounds=rounds, has_jax=True, model="vision", options=options)
 
 
 def row(name: str, medians: dict[str, float]) -> str:
     """One line of the Markdown table."""
     cells = [f"{medians[rival] * 1e3:.1f}" if rival in medians else "" for rival in RIVALS]
     ratios = [
-        f"{medians[ours] / medians[theirs]:.2f}" if theirs in medians else ""
-        for ours, theirs in (("oneflow", "torch"), ("graph", "torch.compile"))
+        f"{medians[ours] / medians[theirs]:.2f}" if {ours, theirs} <= set(medians) else ""
+        for ours, theirs in (("oneflow", "torch"), ("graph", "torch.compile"), ("graph", "jax.jit"))
     ]
     return f"| {name} | {' | '.join(cells + ratios)} |"
 
@@ -55,19 +55,18 @@ def main() -> None:
     parser.add_argument("--inference", action="store_true", help="the models alone")
     parser.add_argument("--batch", type=int, default=8, help="images in a step (default: 8)")
     parser.add_argument("--rounds", type=int, default=9, help="rounds (default: 9)")
-    parser.add_argument("--without-compile", action="store_true", help="leave out torch.compile")
+    parser.add_argument("--rivals", nargs="+", choices=RIVALS, default=RIVALS, help="some of them")
     options = parser.parse_args()
     unknown = [name for name in options.names if name not in TWINS]
     if unknown:
         parser.error(f"unknown model {unknown[0]!r}; known: {', '.join(TWINS)}")
-    rivals = [name for name in RIVALS if name != "torch.compile" or not options.without_compile]
     what = "inference" if options.inference else "training step"
-    heads = ("oneflow ms", "torch ms", "graph ms", "torch.compile ms")
-    print(f"| {what} | {' | '.join(heads)} | / torch | graph / torch.compile |")
-    print(f"|{'---|' * 7}", flush=True)
+    heads = " | ".join(f"{name} ms" for name in RIVALS)
+    print(f"| {what} | {heads} | / torch | graph / torch.compile | graph / JAX |")
+    print(f"|{'---|' * 9}", flush=True)
     for name in options.names or TWINS:
         build = inference_step if options.inference else training_step
-        medians = measure(build, workload(name, options.batch, options.rounds), rivals)
+        medians = measure(build, workload(name, options.batch, options.rounds), options.rivals)
         print(row(name, medians), flush=True)
 
 

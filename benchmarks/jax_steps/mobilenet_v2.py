@@ -2,7 +2,7 @@
 
 from jax.nn import relu6
 
-from benchmarks.jax_steps.vision import conv, inference_step, norm, training_step
+from benchmarks.jax_steps.layers import conv, inference_step, norm, training_step
 from benchmarks.models.mobilenet_v2 import STAGES
 
 

@@ -4,7 +4,7 @@ import jax.numpy as jnp
 from jax import lax
 from jax.nn import relu
 
-from benchmarks.jax_steps.vision import conv, inference_step, norm, training_step
+from benchmarks.jax_steps.layers import conv, inference_step, norm, training_step
 
 
 def bottleneck(state, x, width, stride):
