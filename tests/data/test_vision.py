@@ -167,6 +167,7 @@ def test_convert_image_dtype(before, after, white, expected):
     [
         lambda: transforms.ToTensor()("text"),
         lambda: transforms.PILToTensor()(PIXELS),
+        lambda: transforms.ConvertImageDtype()(PIXELS),
         lambda: transforms.CenterCrop(2)([1]),
         lambda: transforms.Lambda(3),
         lambda: transforms.RandomChoice(3),

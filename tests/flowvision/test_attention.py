@@ -17,7 +17,15 @@ from torch.nn import functional as F
 
 import oneflow as flow
 from flowvision.layers import SR_Attention
-from flowvision.models import crossformer, cswin, fan, pvt, regionvit, uniformer
+from flowvision.models import (
+    crossformer,
+    cswin,
+    fan,
+    pvt,
+    regionvit,
+    swin_transformer,
+    uniformer,
+)
 from flowvision.models.image_classifier import ImageClassifier
 from tests.flowvision.zoo import timm_module
 
@@ -400,3 +408,35 @@ def test_other_image_sizes_are_refused(
         model(flow.zeros(1, 3, 32, 40))
     model.reset_classifier(0)
     assert model(flow.zeros(1, 3, 32, 32)).shape == (1, model.num_features)
+
+
+@pytest.mark.parametrize(
+    ("architecture", "options"),
+    [
+        (
+            swin_transformer.SwinTransformer,
+            {"embed_dim": 8, "depths": (2, 1), "num_heads": (2, 2), "window_size": 4},
+        ),
+        *(each for each in SMALL if each[0] is crossformer.CrossFormer),
+    ],
+)
+def test_stages_run_again_and_scores_are_scaled(
+    architecture: type[ImageClassifier], options: dict[str, Any]
+) -> None:
+    """`use_checkpoint` changes no gradient, `qk_scale` the result."""
+    images = tokens(2, 3, 32, 32)
+    results = []
+    for more in ({}, {"use_checkpoint": True}, {"qk_scale": 2.0}):
+        model = architecture(img_size=32, num_classes=3, drop_path_rate=0.0, **options, **more)
+        model.double()
+        weights(model)
+        blocks = [stage.use_checkpoint for stage in model.layers]
+        assert blocks == ["use_checkpoint" in more] * len(blocks)
+        logits = model(flow.tensor(images))
+        logits.square().sum().backward()
+        grads = [parameter.grad.numpy() for parameter in model.parameters()]
+        results.append([logits.detach().numpy(), *grads])
+    plain, recomputed, scaled = results
+    for want, got in zip(plain, recomputed, strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-9)
+    assert np.abs(scaled[0] - plain[0]).max() > 1e-3

@@ -11,7 +11,6 @@ import oneflow as torch
 from flowvision.models.detection import FasterRCNN
 from flowvision.models.detection.faster_rcnn import FastRCNNPredictor
 from flowvision.models.detection.rpn import AnchorGenerator
-from flowvision.models.layer_getter import IntermediateLayerGetter
 from flowvision.models.utils import get_cache_dir, load_state_dict_from_url
 from oneflow import nn
 from oneflow.plan import planning
@@ -91,7 +90,8 @@ def test_weights_by_torchvisions_spellings(tmp_path: Path, monkeypatch: pytest.M
 
 def test_features_inside_a_model() -> None:
     model = nn.Sequential(nn.ReLU(), nn.Tanh(), nn.Sigmoid())
-    found = IntermediateLayerGetter(model, {"0": "early", "1": "late"})(torch.tensor([-1.0, 1.0]))
+    getter = torchvision.models._utils.IntermediateLayerGetter(model, {"0": "early", "1": "late"})
+    found = getter(torch.tensor([-1.0, 1.0]))
     assert found["early"].tolist() == [0.0, 1.0]
     assert set(found) == {"early", "late"}
 
@@ -104,3 +104,11 @@ def test_the_folder_of_downloads(tmp_path: Path) -> None:
         (tmp_path / "weights.pth").as_uri(), model_dir=tmp_path / "cache", progress=False
     )
     assert state["a"].tolist() == [1.0, 1.0]
+
+
+def test_earlier_names_of_arguments() -> None:
+    transforms = torchvision.transforms
+    turned = transforms.RandomRotation(10, resample=2)
+    assert repr(turned) == repr(transforms.RandomRotation(10, interpolation=2))
+    moved = transforms.RandomAffine(10, resample=3, fillcolor=7)
+    assert repr(moved) == repr(transforms.RandomAffine(10, interpolation=3, fill=7))

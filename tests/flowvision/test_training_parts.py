@@ -205,3 +205,5 @@ def test_grids(shape, options):
 def test_grids_of_something_else():
     with pytest.raises(TypeError, match="expected"):
         utils.make_grid("images")
+    with pytest.raises(ValueError, match="must hold an image"):
+        utils.make_grid(flow.zeros(0, 3, 4, 4))

@@ -9,7 +9,11 @@ from flowvision.layers.blocks.window import (
 )
 from flowvision.layers.regularization import DropPath as DropPath, drop_path as drop_path
 from flowvision.layers.weight_init import lecun_normal_ as lecun_normal_
-from flowvision.models import detection as detection, segmentation as segmentation
+from flowvision.models import (
+    _utils as _utils,
+    detection as detection,
+    segmentation as segmentation,
+)
 from flowvision.models.alexnet import AlexNet as AlexNet, alexnet as alexnet
 from flowvision.models.cait import (
     CaiT as CaiT,

@@ -108,6 +108,7 @@ class CrossFormerBlock(TransformerBlock):
         group_size: height and width of a group.
         lsda_flag: 0 for groups of neighbours, 1 for groups spread evenly over the grid.
         qkv_bias: whether queries, keys and values have biases.
+        qk_scale: the factor of the scores; None for ``1 / sqrt(dim / num_heads)``.
         attn_drop: the probability with which a weight of attention is dropped.
         drop: the probability with which a feature is dropped.
         **options: see `TransformerBlock`.
@@ -131,6 +132,7 @@ class CrossFormerBlock(TransformerBlock):
         lsda_flag: int = 0,
         *,
         qkv_bias: bool = True,
+        qk_scale: float | None = None,
         attn_drop: float = 0.0,
         drop: float = 0.0,
         **options: Any,
@@ -143,7 +145,13 @@ class CrossFormerBlock(TransformerBlock):
                 "another `img_size` or `group_size`"
             )
         attention = GroupAttention(
-            dim, group_size, num_heads, qkv_bias=qkv_bias, attn_drop=attn_drop, proj_drop=drop
+            dim,
+            group_size,
+            num_heads,
+            qkv_bias=qkv_bias,
+            qk_scale=qk_scale,
+            attn_drop=attn_drop,
+            proj_drop=drop,
         )
         super().__init__(dim, attention, drop=drop, **options)
         self.input_resolution = input_resolution
@@ -268,12 +276,14 @@ class CrossFormer(ImageClassifier):
         group_size: height and width of a group of tokens.
         mlp_ratio: the hidden features of a perceptron, as a multiple of the length of a token.
         qkv_bias: whether queries, keys and values have biases.
+        qk_scale: the factor of the scores; None for ``1 / sqrt(dim / num_heads)``.
         drop_rate: the probability with which a feature is dropped.
         attn_drop_rate: the probability with which a weight of attention is dropped.
         drop_path_rate: the probability with which a branch of the last block is left out; it grows
             linearly from 0 in the first.
         norm_layer: makes a normalisation from the length of a token.
         patch_norm: whether patches are normalised.
+        use_checkpoint: whether blocks run again in the backward pass, which saves memory.
         merge_size: heights and widths of the squares of tokens that are joined after each stage.
 
     Example:
@@ -297,11 +307,13 @@ class CrossFormer(ImageClassifier):
         group_size: int = 7,
         mlp_ratio: float = 4.0,
         qkv_bias: bool = True,
+        qk_scale: float | None = None,
         drop_rate: float = 0.0,
         attn_drop_rate: float = 0.0,
         drop_path_rate: float = 0.1,
         norm_layer: Callable[[int], nn.Module] = nn.LayerNorm,
         patch_norm: bool = True,
+        use_checkpoint: bool = False,
         merge_size: Sequence[Sequence[int]] = ((2,), (2,), (2,)),
     ) -> None:
         super().__init__()
@@ -311,7 +323,8 @@ class CrossFormer(ImageClassifier):
             patch_size, in_chans, embed_dim, norm_layer if patch_norm else None
         )
         self.pos_drop = nn.Dropout(drop_rate)
-        options = {"qkv_bias": qkv_bias, "attn_drop": attn_drop_rate, "drop": drop_rate}
+        options: dict[str, Any] = {"qkv_bias": qkv_bias, "qk_scale": qk_scale}
+        options |= {"attn_drop": attn_drop_rate, "drop": drop_rate}
         options |= {"mlp_ratio": mlp_ratio, "norm_layer": norm_layer}
         rates = iter(drop_path_rates(drop_path_rate, sum(depths)))
         self.layers = nn.ModuleList()
@@ -328,7 +341,7 @@ class CrossFormer(ImageClassifier):
             if stage < len(depths) - 1:
                 merging = PatchMerging(grid, dim, norm_layer, merge_size[stage])
                 side //= merge_size[stage][0]
-            self.layers.append(Stage(blocks, merging))
+            self.layers.append(Stage(blocks, merging, use_checkpoint))
         self.norm = norm_layer(self.num_features)
         self.head = make_head(self.num_features, num_classes)
         init_transformer_(self)

@@ -33,6 +33,7 @@ class WindowAttention(SelfAttention):
         window_size: height and width of a window.
         num_heads: the number of heads.
         qkv_bias: whether queries, keys and values have biases.
+        qk_scale: the factor of the scores; None for ``1 / sqrt(dim / num_heads)``.
         attn_drop: the probability with which a weight of attention is dropped.
         proj_drop: the probability with which a feature of the output is dropped.
 
@@ -49,10 +50,11 @@ class WindowAttention(SelfAttention):
         window_size: tuple[int, int],
         num_heads: int,
         qkv_bias: bool = True,
+        qk_scale: float | None = None,
         attn_drop: float = 0.0,
         proj_drop: float = 0.0,
     ) -> None:
-        super().__init__(dim, num_heads, qkv_bias, attn_drop, proj_drop)
+        super().__init__(dim, num_heads, qkv_bias, attn_drop, proj_drop, qk_scale)
         height, width = window_size
         offsets = (2 * height - 1) * (2 * width - 1)
         self.relative_position_bias_table = nn.Parameter(flow.zeros(offsets, num_heads))
@@ -112,6 +114,7 @@ class SwinTransformerBlock(TransformerBlock):
         window_size: height and width of a window.
         shift_size: by how much the windows are shifted, less than their size.
         qkv_bias: whether queries, keys and values have biases.
+        qk_scale: the factor of the scores; None for ``1 / sqrt(dim / num_heads)``.
         attn_drop: the probability with which a weight of attention is dropped.
         drop: the probability with which a feature is dropped.
         **options: see `TransformerBlock`.
@@ -136,6 +139,7 @@ class SwinTransformerBlock(TransformerBlock):
         shift_size: int = 0,
         *,
         qkv_bias: bool = True,
+        qk_scale: float | None = None,
         attn_drop: float = 0.0,
         drop: float = 0.0,
         **options: Any,
@@ -148,7 +152,7 @@ class SwinTransformerBlock(TransformerBlock):
                 "another `img_size` or `window_size`"
             )
         attention = WindowAttention(
-            dim, (window_size, window_size), num_heads, qkv_bias, attn_drop, drop
+            dim, (window_size, window_size), num_heads, qkv_bias, qk_scale, attn_drop, drop
         )
         super().__init__(dim, attention, drop=drop, **options)
         self.input_resolution = input_resolution
@@ -217,6 +221,7 @@ class BasicLayer(Stage):
         drop_path: the probability with which a branch of each block is left out.
         norm_layer: makes a normalisation from the length of a token.
         downsample: makes what follows the blocks, such as `PatchReduction`; None in the last stage.
+        use_checkpoint: see `Stage`.
         **options: see `SwinTransformerBlock`.
 
     Example:
@@ -238,6 +243,7 @@ class BasicLayer(Stage):
         drop_path: Sequence[float] = (),
         norm_layer: Callable[[int], nn.Module] = nn.LayerNorm,
         downsample: Callable[..., nn.Module] | None = None,
+        use_checkpoint: bool = False,
         **options: Any,
     ) -> None:
         options["norm_layer"] = norm_layer
@@ -253,7 +259,8 @@ class BasicLayer(Stage):
             )
             for index in range(depth)
         ]
-        super().__init__(blocks, downsample and downsample(input_resolution, dim, norm_layer))
+        following = downsample and downsample(input_resolution, dim, norm_layer)
+        super().__init__(blocks, following, use_checkpoint)
 
 
 class SwinTransformer(ImageClassifier):
@@ -272,6 +279,7 @@ class SwinTransformer(ImageClassifier):
         window_size: height and width of a window, in tokens.
         mlp_ratio: the hidden features of a perceptron, as a multiple of the length of a token.
         qkv_bias: whether queries, keys and values have biases.
+        qk_scale: the factor of the scores; None for ``1 / sqrt(dim / num_heads)``.
         drop_rate: the probability with which a feature is dropped.
         attn_drop_rate: the probability with which a weight of attention is dropped.
         drop_path_rate: the probability with which a branch of the last block is left out; it grows
@@ -279,6 +287,7 @@ class SwinTransformer(ImageClassifier):
         norm_layer: makes a normalisation from the length of a token.
         ape: whether an embedding of the absolute position is added to each patch.
         patch_norm: whether patches are normalised.
+        use_checkpoint: whether blocks run again in the backward pass, which saves memory.
 
     Example:
         >>> import oneflow as flow
@@ -300,23 +309,25 @@ class SwinTransformer(ImageClassifier):
         window_size: int = 7,
         mlp_ratio: float = 4.0,
         qkv_bias: bool = True,
+        qk_scale: float | None = None,
         drop_rate: float = 0.0,
         attn_drop_rate: float = 0.0,
         drop_path_rate: float = 0.1,
         norm_layer: Callable[[int], nn.Module] = nn.LayerNorm,
         ape: bool = False,
         patch_norm: bool = True,
+        use_checkpoint: bool = False,
     ) -> None:
         super().__init__()
         self.num_features = embed_dim * 2 ** (len(depths) - 1)
-        self.patch_embed = PatchEmbed(
-            img_size, patch_size, in_chans, embed_dim, norm_layer if patch_norm else None
-        )
+        norm = norm_layer if patch_norm else None
+        self.patch_embed = PatchEmbed(img_size, patch_size, in_chans, embed_dim, norm)
         patches = self.patch_embed.num_patches
         self.absolute_pos_embed = learned_tokens(patches, embed_dim) if ape else None
         self.pos_drop = nn.Dropout(drop_rate)
-        options = {"qkv_bias": qkv_bias, "attn_drop": attn_drop_rate, "drop": drop_rate}
-        options |= {"mlp_ratio": mlp_ratio, "norm_layer": norm_layer}
+        options: dict[str, Any] = {"qkv_bias": qkv_bias, "qk_scale": qk_scale, "drop": drop_rate}
+        options |= {"attn_drop": attn_drop_rate, "mlp_ratio": mlp_ratio, "norm_layer": norm_layer}
+        options["use_checkpoint"] = use_checkpoint
         self.layers = nn.ModuleList()
         rates = iter(drop_path_rates(drop_path_rate, sum(depths)))
         rows, columns = self.patch_embed.grid_size

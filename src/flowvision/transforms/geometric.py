@@ -35,6 +35,7 @@ class RandomRotation(ImageTransform):
         expand: make the result large enough for all of the image.
         center: the fixed point (x, y), by default the middle.
         fill: what comes from outside of the image: a number or one per channel.
+        resample: earlier name of `interpolation`.
 
     Example:
         >>> import oneflow as flow
@@ -51,10 +52,11 @@ class RandomRotation(ImageTransform):
         expand: bool = False,
         center: Sequence[float] | None = None,
         fill: Any = 0,
+        resample: Any = None,
     ) -> None:
         super().__init__()
         self.degrees = _angles(degrees, "degrees")
-        self.interpolation = interpolation_mode(interpolation)
+        self.interpolation = interpolation_mode(interpolation if resample is None else resample)
         self.expand = expand
         self.center = center
         self.fill = fill
@@ -72,7 +74,7 @@ class RandomRotation(ImageTransform):
 
 
 class RandomAffine(ImageTransform):
-    """The image turned, moved, scaled and shear_angles at random.
+    """The image turned, moved, scaled and sheared at random.
 
     Args:
         degrees: range of the angle; one number d stands for (-d, d).
@@ -83,6 +85,8 @@ class RandomAffine(ImageTransform):
         interpolation: how new pixels come from old ones.
         fill: what comes from outside of the image: a number or one per channel.
         center: the fixed point (x, y), by default the middle.
+        resample: earlier name of `interpolation`.
+        fillcolor: earlier name of `fill`.
 
     Raises:
         ValueError: translations outside of [0, 1], or scales that are not positive.
@@ -103,6 +107,8 @@ class RandomAffine(ImageTransform):
         interpolation: Any = InterpolationMode.NEAREST,
         fill: Any = 0,
         center: Sequence[float] | None = None,
+        resample: Any = None,
+        fillcolor: Any = None,
     ) -> None:
         super().__init__()
         if translate is not None and not all(0 <= each <= 1 for each in translate):
@@ -116,8 +122,8 @@ class RandomAffine(ImageTransform):
             self.shear = (*_angles(shear[:2], "shear"), *_angles(shear[2:], "shear"))
         else:
             self.shear = None if shear is None else _angles(shear, "shear")
-        self.interpolation = interpolation_mode(interpolation)
-        self.fill = fill
+        self.interpolation = interpolation_mode(interpolation if resample is None else resample)
+        self.fill = fill if fillcolor is None else fillcolor
         self.center = center
 
     @staticmethod

@@ -40,6 +40,7 @@ def make_grid(
 
     Raises:
         TypeError: neither a tensor nor a sequence of tensors.
+        ValueError: no image at all.
 
     Example:
         >>> import oneflow as flow
@@ -51,6 +52,8 @@ def make_grid(
     if normalize:
         batch = _normalized(batch, value_range or range, scale_each)
     count, channels, height, width = batch.shape
+    if count == 0:
+        raise ValueError(f"`tensor` must hold an image, got shape {list(batch.shape)}")
     if count == 1:
         return batch[0]
     columns = min(nrow, count)

@@ -26,9 +26,7 @@ class SelfAttention(nn.Module):
         qkv_bias: whether queries, keys and values have biases.
         attn_drop: the probability with which a weight of attention is dropped.
         proj_drop: the probability with which a feature of the output is dropped.
-
-    Attributes:
-        scale: the factor of the scores; None for ``1 / sqrt(dim / num_heads)``.
+        qk_scale: the factor of the scores; None for ``1 / sqrt(dim / num_heads)``.
 
     Raises:
         ValueError: if the heads do not share the features evenly.
@@ -47,6 +45,7 @@ class SelfAttention(nn.Module):
         qkv_bias: bool = False,
         attn_drop: float = 0.0,
         proj_drop: float = 0.0,
+        qk_scale: float | None = None,
     ) -> None:
         super().__init__()
         if dim % num_heads:
@@ -56,7 +55,7 @@ class SelfAttention(nn.Module):
         self.qkv = nn.Linear(dim, 3 * dim, bias=qkv_bias)
         self.proj = nn.Linear(dim, dim)
         self.proj_drop = nn.Dropout(proj_drop)
-        self.scale: float | None = None
+        self.scale = qk_scale
 
     def queries_keys_values(self, x: Tensor) -> list[Tensor]:
         """Return three tensors of shape (N, heads, tokens, dim / heads)."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from oneflow import Tensor, nn
+from oneflow.utils.checkpoint import checkpoint
 
 
 class Stage(nn.Module):
@@ -13,6 +14,7 @@ class Stage(nn.Module):
     Args:
         blocks: the blocks; the output of each is the input of the next.
         downsample: what follows them; None in the last stage.
+        use_checkpoint: whether blocks run again in the backward pass, which saves memory.
 
     Example:
         >>> import oneflow as flow
@@ -22,12 +24,18 @@ class Stage(nn.Module):
         oneflow.Size([3, 2])
     """
 
-    def __init__(self, blocks: Sequence[nn.Module], downsample: nn.Module | None) -> None:
+    def __init__(
+        self,
+        blocks: Sequence[nn.Module],
+        downsample: nn.Module | None,
+        use_checkpoint: bool = False,
+    ) -> None:
         super().__init__()
+        self.use_checkpoint = use_checkpoint
         self.blocks = nn.ModuleList(blocks)
         self.downsample = downsample
 
     def forward(self, x: Tensor) -> Tensor:
         for block in self.blocks:
-            x = block(x)
+            x = checkpoint(block, x, use_reentrant=False) if self.use_checkpoint else block(x)
         return x if self.downsample is None else self.downsample(x)

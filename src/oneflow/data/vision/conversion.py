@@ -182,6 +182,7 @@ def convert_image_dtype(image: Tensor, dtype: DType = dt.float32) -> Tensor:
     """Return the image in another dtype, with its numbers scaled so that white stays white.
 
     Raises:
+        TypeError: no tensor, such as a Pillow image.
         RuntimeError: large integers do not fit into a float without loss.
 
     Example:
@@ -191,6 +192,10 @@ def convert_image_dtype(image: Tensor, dtype: DType = dt.float32) -> Tensor:
         >>> functional.convert_image_dtype(image)
         tensor([[[0., 1.]]], dtype=oneflow.float32)
     """
+    if not isinstance(image, Tensor):
+        raise TypeError(
+            f"`image` must be a tensor, got {type(image).__name__}; `pil_to_tensor` makes one"
+        )
     before = image.dtype
     if before is dtype or (before.is_floating_point and dtype.is_floating_point):
         return image.to(dtype)
