@@ -165,14 +165,44 @@ OPERATORS = [
         for name in ("hypot", "logaddexp", "logaddexp2")
     ],
     Operator(
-        "nextafter", cases=[TENSORS[0], NOT_NUMBERS], dtypes=("float32", "float64"), grad=False
+        "nextafter",
+        cases=[TENSORS[0], NOT_NUMBERS, case(SPECIAL_ROW, SPECIAL_ROW)],
+        dtypes=("float32", "float64"),
     ),
     Operator("heaviside", cases=[TENSORS[0], case(SPECIAL_ROW, tensor(1))], grad=False),
+    *[
+        Operator(
+            f"bitwise_{side}_shift",
+            cases=[case(tensor(4, values=[100, 3, 0, 77]), number) for number in (1, 7, 8, 31, 100)]
+            + [
+                case(tensor(3, dtype="uint8", values=[200, 3, 255]), number)
+                for number in (7, 8, 99)
+            ],
+            dtypes=INTEGERS,
+        )
+        for side in ("left", "right")
+    ],
+    *[
+        Operator(
+            f"{name} of nothing by 0",
+            call=lambda lib, x, y, name=name: getattr(lib, name)(x, y),
+            cases=[case(tensor(0, 2), 0), case(tensor(0, 2), tensor(2, values=[0, 1]))],
+            dtypes=("int64",),
+        )
+        for name in ("floor_divide", "fmod", "remainder")
+    ],
     Operator("gcd", cases=[case(tensor(2, 3, low=-9, high=9), tensor(3))], dtypes=INTEGERS),
     Operator("lcm", cases=[case(tensor(2, 3, low=-5, high=5), tensor(3))], dtypes=INTEGERS),
     # Not of negative exponents, of which PyTorch's gradient is 0.
     Operator("ldexp", cases=[case(tensor(2, 3), tensor(3, dtype="int32", low=0))]),
-    Operator("frexp", cases=[case(tensor(2, 3, low=-50, high=50))], grad=False),
+    Operator("frexp", cases=[case(tensor(2, 3, low=-50, high=50))]),
+    Operator(
+        "ldexp_to_what_half_precision_holds",
+        call=lambda lib, x, y: lib.ldexp(x, y),
+        cases=[case(tensor(2, values=[1e-4, 0.5]), tensor(2, dtype="int64", values=[20, -3]))],
+        dtypes=("float32", "float64", "float16", "bfloat16"),
+        grad=False,
+    ),
     Operator("complex", cases=[case(tensor(2, 3), tensor(3))], dtypes=("float32", "float64")),
     Operator(
         "polar", cases=[case(tensor(2, 3, low=0.1), tensor(3))], dtypes=("float32", "float64")

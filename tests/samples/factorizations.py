@@ -181,7 +181,7 @@ OPERATORS = [
     ),
     _row(
         "linalg.vander",
-        [case(tensor(4)), case(_M, N=5), case(tensor(3, dtype="int64"), N=2)],
+        [case(tensor(4)), case(_M, N=5), case(tensor(3, dtype="int64"), N=2), case(tensor(), N=3)],
         errors=[case(tensor()), case(tensor(3), N=1)],
     ),
 ]

@@ -37,7 +37,12 @@ def _along_many(name, dtypes, dims):
             case(_SPACE, (-1, 3), dims, norm="forward"),
         ],
         dtypes=dtypes,
-        errors=[case(_SPACE, dim=(1, 1)), case(_SPACE, (2, 2, 2), (0, 1)), case(_SPACE, (0, 1))],
+        errors=[
+            case(_SPACE, dim=(1, 1)),
+            case(_SPACE, (2, 2, 2), (0, 1)),
+            case(_SPACE, (0, 1)),
+            case(tensor(), dim=(0, 1)),
+        ],
         second_grad=False,
         tolerance=20,
     )

@@ -49,7 +49,14 @@ OPERATORS = [
     Operator("row_stack", cases=[case([tensor(2), tensor(2)])]),
     Operator("dstack", cases=[case([tensor(2), tensor(2)]), case(_PAIR)]),
     Operator("column_stack", cases=[case([tensor(2), tensor(2)]), case([tensor(), tensor()])]),
-    Operator("block_diag", cases=[case(tensor(2, 2), tensor(1, 3), tensor())]),
+    Operator(
+        "block_diag",
+        cases=[
+            case(tensor(2, 2), tensor(1, 3), tensor()),
+            case(tensor(2, 2), tensor(dtype="float64")),
+            case(tensor(2, 2), tensor(1, 1, dtype="float64"), tensor(1, dtype="int64")),
+        ],
+    ),
     Operator(
         "split",
         cases=[

@@ -218,6 +218,7 @@ OPERATORS = [
             case(X, Y, 3),
             case(X, Y, float("inf")),
             case(tensor(4), tensor(4), 2, 0.0),
+            case(tensor(), tensor(), keepdim=True),
             case(X, X, 2, 0.0),
         ],
         dtypes=DOUBLE,

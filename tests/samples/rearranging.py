@@ -93,7 +93,12 @@ OPERATORS = [
     ),
     Operator(
         "diag_embed",
-        cases=[case(tensor(2)), case(tensor(2, 3), 1), case(tensor(2, 3), -1, 0, 2)],
+        cases=[
+            case(tensor(2)),
+            case(tensor(2, 3), 1),
+            case(tensor(2, 3), -1, 0, 2),
+            case(tensor(2), tensor(dtype="int64", values=1)),
+        ],
         errors=[case(tensor(2), 0, 1, 1)],
     ),
     Operator("diagflat", cases=[case(tensor(2, 2)), case(tensor(2), 1)]),

@@ -88,6 +88,7 @@ SUMS = [
             case(tensor(2, 3, values=[1e4, 1e4, 0.0, -1e4, -1e4, -1e4], grad=False), 1),
             case(tensor(2, values=[float("-inf")] * 2, grad=False), 0),
             case(tensor(2, values=[float("inf"), 1.0], grad=False), 0),
+            case(MATRIX, tensor(dtype="int64", values=1)),
             case(EMPTY, 0),
             case(tensor(), 0),
         ],
@@ -97,7 +98,14 @@ SUMS = [
     *[
         Operator(
             name,
-            cases=[case(MATRIX), case(CUBE, 1), case(CUBE, (0, 2)), case(CUBE, -1, True), *NOTHING],
+            cases=[
+                case(MATRIX),
+                case(CUBE, 1),
+                case(CUBE, (0, 2)),
+                case(CUBE, -1, True),
+                case(MATRIX, ()),
+                *NOTHING,
+            ],
             dtypes=ALL,
             errors=[case(MATRIX, 2)],
         )
@@ -292,6 +300,7 @@ SCANS = [
             case(tensor(4, 2), dim=0, spacing=(tensor(4, values=[0, 0.5, 2, 3], grad=False),)),
             case(tensor(4), spacing=(tensor(4, values=[0, 1, 3, 4], grad=False),), edge_order=2),
             case(tensor(2, 5), dim=-1, spacing=2.0),
+            case(tensor(5, values=[1, float("inf"), -3, 2, float("-inf")], grad=False)),
             case(tensor(2)),
         ],
         dtypes=("float32", "float64", "int64", "complex64"),

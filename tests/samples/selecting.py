@@ -30,6 +30,7 @@ OPERATORS = [
             case(tensor(3), 0, index([2, 0])),
             case(tensor(), 0, index(0)),
             case(_X, 0, tensor(0, 4, dtype="int64", grad=False)),
+            case(tensor(3), 0, tensor(0, dtype="uint8")),
         ],
         dtypes=("float32", "int64", "bool", "complex64"),
         errors=[

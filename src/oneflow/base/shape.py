@@ -78,7 +78,9 @@ def wrap_dims(dims: int | Iterable[int] | None, ndim: int) -> tuple[int, ...]:
     """
     if dims is None:
         return tuple(range(ndim))
-    if type(dims) is not tuple and not isinstance(dims, Iterable):
+    if type(dims) is not tuple and (
+        not isinstance(dims, Iterable) or getattr(dims, "ndim", 1) == 0
+    ):
         dims = (dims,)
     wrapped = tuple([wrap_dim(operator.index(dim), ndim) for dim in dims])
     if len(set(wrapped)) != len(wrapped):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from oneflow.base.dtype import Category
+from oneflow.base.dtype import Category, float32, float64
 from oneflow.functional import return_types
 from oneflow.functional.elementwise.arithmetic import binary, computed_dtype, power
 from oneflow.functional.registry import function
@@ -12,6 +12,7 @@ from oneflow.primitives.operators import elementwise as p, special as s
 from oneflow.primitives.registry import Primitive
 from oneflow.tensor.call import call
 from oneflow.tensor.operands import (
+    cast_to,
     promote_operands,
     require_one_tensor,
     require_tensor,
@@ -178,7 +179,11 @@ def ldexp(input: Tensor, other: Tensor) -> Tensor:
         tensor([8.], dtype=oneflow.float32)
     """
     require_tensors("ldexp", input, other)
-    return binary(p.mul, input, power(2.0, other))
+    if not input.dtype.is_floating_point or other.dtype.category > Category.INTEGER:
+        return binary(p.mul, input, power(2.0, other))
+    # Powers of two are exact, and those that float16 does not hold may give numbers that it holds.
+    wide = cast_to(input, float64 if input.dtype is float64 else float32)
+    return cast_to(binary(p.mul, wide, power(2.0, cast_to(other, wide.dtype))), input.dtype)
 
 
 @function()

@@ -89,6 +89,7 @@ def chosen_dims(
     """Return the dimensions to transform and, as far as `s` says, their sizes; -1 where not.
 
     Raises:
+        IndexError: there is no such dimension.
         RuntimeError: dimensions given twice, or not as many as sizes.
     """
     if isinstance(dim, int):
@@ -101,6 +102,11 @@ def chosen_dims(
             )
         dims = tuple(range(x.ndim - count, x.ndim))
     else:
+        if not x.ndim and dim:
+            raise IndexError(
+                "a tensor without dimensions cannot be transformed along `dim` "
+                f"{list(dim)}; reshape it to one dimension"
+            )
         dims = wrap_dims(dim, x.ndim)
     if len(set(dims)) != len(dims):
         raise RuntimeError("FFT dims must be unique")

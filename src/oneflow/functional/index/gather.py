@@ -69,10 +69,10 @@ def gather(input: Tensor, dim: int, index: Tensor, sparse_grad: bool = False) ->
         >>> flow.gather(x, 1, flow.tensor([[0, 0], [1, 0]])).tolist()
         [[1, 1], [4, 3]]
     """
-    positions_of(index, "gather")
     at = wrap_dim(dim, input.ndim)
     if not index.numel():
         return input.reshape(-1)[:0].reshape(index.shape)
+    positions_of(index, "gather")
     same_rank(input, index, "gather")
     if not input.ndim or not index.ndim:
         gathered = gather(input.reshape(-1), 0, index.reshape(-1))

@@ -8,6 +8,7 @@ import operator
 from oneflow.base.dtype import Category
 from oneflow.base.shape import broadcast_shapes
 from oneflow.functional import return_types
+from oneflow.functional.elementwise.arithmetic import power
 from oneflow.functional.elementwise.clamp import where
 from oneflow.functional.linalg.matmul import matmul
 from oneflow.functional.linalg.products import cross_along
@@ -222,14 +223,14 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
             f"{name}: A must be batches of square matrices, but its shape is {list(input.shape)}"
         )
     count = operator.index(n)
-    power, result = inv(input) if count < 0 else input, None
+    factor, result = inv(input) if count < 0 else input, None
     remaining = abs(count)
     while remaining:
         if remaining % 2:
-            result = power if result is None else matmul(result, power)
+            result = factor if result is None else matmul(result, factor)
         remaining //= 2
-        power = matmul(power, power) if remaining else power
-    return diag_embed(input.new_ones(tuple(input.shape[:-1]))) if result is None else result
+        factor = matmul(factor, factor) if remaining else factor
+    return diag_embed(power(diagonal_view(input, 0, -2, -1), 0)) if result is None else result
 
 
 @function(method=False, namespace="linalg", keyword_aliases={**_A, "x": "input", "y": "other"})

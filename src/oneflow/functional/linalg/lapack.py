@@ -433,7 +433,7 @@ def vander(input: Tensor, *, N: int | None = None) -> Tensor:
     """Powers 0 to ``N - 1`` of numbers, as rows of a matrix.
 
     Args:
-        input: ``[..., n]``.
+        input: ``[..., n]``; a number counts as a vector of one.
         N: number of powers, by default ``n``.
 
     Returns:
@@ -447,8 +447,7 @@ def vander(input: Tensor, *, N: int | None = None) -> Tensor:
         >>> flow.linalg.vander(flow.tensor([2, 3]), N=3).tolist()
         [[1, 2, 4], [1, 3, 9]]
     """
-    if input.ndim == 0:
-        raise RuntimeError("linalg.vander: expected at least one dimension, got a 0-dim tensor")
+    input = input.reshape(1) if input.ndim == 0 else input
     count = input.shape[-1] if N is None else N
     if count <= 1:
         raise RuntimeError(f"linalg.vander: N must be greater than 1, got {count}")

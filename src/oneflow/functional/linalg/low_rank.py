@@ -6,7 +6,6 @@ constructing approximate matrix decompositions" (2009).
 
 from __future__ import annotations
 
-from oneflow.functional import return_types
 from oneflow.functional.linalg.decompositions import qr, svd
 from oneflow.functional.linalg.inverse import require_matrices
 from oneflow.functional.linalg.matmul import matmul
@@ -52,7 +51,7 @@ def svd_lowrank(
     matrix = input if M is None else input - M
     basis = _range_basis(matrix, count, iterations)
     inner, values, right = svd(matmul(adjoint(basis), matrix), full_matrices=False)
-    return return_types.svd(matmul(basis, inner), values, adjoint(right))
+    return matmul(basis, inner), values, adjoint(right)
 
 
 def _range_basis(matrix: Tensor, count: int, iterations: int) -> Tensor:

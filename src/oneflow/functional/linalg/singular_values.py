@@ -109,8 +109,8 @@ def lstsq(
 
     Returns:
         ``(solution, residuals, rank, singular_values)``; the last is empty unless `driver` is
-        ``"gelsd"`` or ``"gelss"``, and residuals too unless it is one of these or ``"gels"`` and
-        there are more rows than columns.
+        ``"gelsd"`` or ``"gelss"``, residuals too unless it is one of these or ``"gels"`` and
+        there are more rows than columns, and the rank if it is ``"gels"``.
 
     Example:
         >>> import oneflow as flow
@@ -129,7 +129,7 @@ def lstsq(
     if right.shape[-2] != input.shape[-2]:
         raise RuntimeError("linalg.lstsq: input.size(-2) should match other.size(-2)")
     solution = matmul(pinv(input, rcond), right)
-    empty = input.new_empty((0,))
+    empty = input.abs().new_empty((0,))
     residuals = values = empty
     detailed = driver in ("gels", "gelsd", "gelss")
     if detailed and input.shape[-2] > input.shape[-1]:
@@ -138,7 +138,8 @@ def lstsq(
     if driver in ("gelsd", "gelss"):
         values = call(matrices.svdvals, input)
     solution = solution.squeeze(-1) if vector else solution
-    return return_types.linalg_lstsq(solution, residuals, matrix_rank(input, rtol=rcond), values)
+    rank = empty.long() if driver == "gels" else matrix_rank(input, rtol=rcond)
+    return return_types.linalg_lstsq(solution, residuals, rank, values)
 
 
 @function(method=False, namespace="linalg", keyword_aliases=_A)

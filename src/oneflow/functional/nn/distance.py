@@ -66,6 +66,9 @@ def pairwise_distance(
         tensor([5.], dtype=oneflow.float32)
     """
     operands = promote_operands((x1, x2), floating=True)
+    if not any(each.ndim for each in operands):
+        single = pairwise_distance(*(each.reshape(1) for each in operands), p, eps, keepdim)
+        return single.reshape(())
     return call(d.pairwise_distance, *operands, float(eps), p=float(p), keepdim=bool(keepdim))
 
 

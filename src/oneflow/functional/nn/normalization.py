@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from typing import Any
 
 from oneflow.base.dtype import DType, bfloat16, float16, float32
@@ -216,6 +217,7 @@ def group_norm(
         raise RuntimeError(
             f"expected {num_channels} channels, got input of size {list(input.shape)}"
         )
+    num_groups = operator.index(num_groups)
     if num_groups < 1 or channels % num_groups:
         raise RuntimeError(
             "Expected number of channels in input to be divisible by num_groups, but got input of "

@@ -18,7 +18,8 @@ def per_dimension(value: Any, count: int, name: str) -> tuple[int, ...]:
         RuntimeError: a list of the wrong length.
         TypeError: something that is not an integer.
     """
-    is_sequence = isinstance(value, Iterable) and not isinstance(value, str)
+    is_number = isinstance(value, str) or getattr(value, "ndim", 1) == 0
+    is_sequence = isinstance(value, Iterable) and not is_number
     given: tuple[Any, ...] = tuple(value) if is_sequence else (value,)
     try:
         numbers = tuple(map(operator.index, given))

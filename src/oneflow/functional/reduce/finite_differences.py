@@ -73,7 +73,7 @@ def _slopes(values: Tensor, dim: int, spacing: Any, edge_order: int) -> Tensor:
             f"gradient expected each dimension size to be at least {edge_order + 1} for "
             f"edge_order={edge_order}, but dimension {dim} has {length}"
         )
-    slopes, share = diff(values, dim=dim), 0.5
+    changes = slopes = diff(values, dim=dim)
     if isinstance(spacing, Tensor) and spacing.ndim:
         if tuple(spacing.shape) != (length,):
             raise RuntimeError(
@@ -81,13 +81,16 @@ def _slopes(values: Tensor, dim: int, spacing: Any, edge_order: int) -> Tensor:
                 f"shape {tuple(spacing.shape)}"
             )
         steps = diff(spacing).reshape([-1 if each == dim else 1 for each in range(values.ndim)])
-        slopes = slopes / steps
+        slopes = changes / steps
         before, after = steps.narrow(dim, 0, length - 2), steps.narrow(dim, 1, length - 2)
         share = after / (before + after)
+        before, after = slopes.narrow(dim, 0, length - 2), slopes.narrow(dim, 1, length - 2)
+        within = share * before + (1 - share) * after
     else:
-        slopes = slopes / spacing
-    before, after = slopes.narrow(dim, 0, length - 2), slopes.narrow(dim, 1, length - 2)
-    within = share * before + (1 - share) * after
+        slopes = changes / spacing
+        # Not the mean of two slopes: what lies between may be infinite.
+        distant = values.narrow(dim, 2, length - 2) - values.narrow(dim, 0, length - 2)
+        within = distant / (2 * spacing)
     first, last = slopes.narrow(dim, 0, 1), slopes.narrow(dim, length - 2, 1)
     if edge_order == 2:
         # A parabola's slope in the middle of an interval is the mean of those at its ends.

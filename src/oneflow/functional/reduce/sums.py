@@ -226,7 +226,9 @@ def logsumexp(x: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
 def _truth(primitive: Primitive, x: Tensor, dim: Dims, keepdim: bool) -> Tensor:
     """A reduction of truth values; those of uint8 stay uint8, as in PyTorch."""
     require_tensor(x, primitive.name)
-    result = call(primitive, x, dims=reduced_dims(x, dim), keepdim=bool(keepdim))
+    # Only here, as in PyTorch, no dimensions stand for none of them.
+    dims = () if isinstance(dim, tuple | list) and not dim else reduced_dims(x, dim)
+    result = call(primitive, x, dims=dims, keepdim=bool(keepdim))
     return cast_to(result, dt.uint8) if x._value.spec.dtype is dt.uint8 else result
 
 

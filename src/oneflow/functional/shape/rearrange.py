@@ -296,7 +296,7 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
         >>> flow.diag_embed(flow.tensor([1, 2])).tolist()
         [[1, 0], [0, 2]]
     """
-    spec = input._value.spec
+    spec, offset = input._value.spec, operator.index(offset)
     first, second = wrap_dim(dim1, spec.ndim + 1), wrap_dim(dim2, spec.ndim + 1)
     if first == second:
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")

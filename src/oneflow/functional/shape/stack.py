@@ -19,6 +19,7 @@ from oneflow.base.spec import require_size
 from oneflow.functional.creation.options import checked_dtype, sizes_of
 from oneflow.functional.registry import function
 from oneflow.functional.shape.concat import cat, stack
+from oneflow.tensor.operands import promote_operands
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import import_array
 
@@ -337,7 +338,11 @@ def block_diag(*tensors: Tensor) -> Tensor:
                 f"block_diag: Input tensors must have 2 or fewer dimensions. Input {position} has "
                 f"{each.ndim} dimensions"
             )
-    blocks = [_two_dims(each) for each in tensors] or [import_array(np.zeros((1, 0), np.float32))]
+    blocks = (
+        [_two_dims(each) for each in promote_operands(tensors)]
+        if tensors
+        else [import_array(np.zeros((1, 0), np.float32))]
+    )
     width = sum(each.shape[1] for each in blocks)
     rows, start = [], 0
     for block in blocks:

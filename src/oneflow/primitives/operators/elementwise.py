@@ -256,7 +256,7 @@ def _integer_division(name: str, impl: Callable) -> Primitive:
     """Define a division of integers, where a divisor of 0 is an error."""
 
     def has_zero_divisor(x, y):
-        return jnp.any(y == 0), jnp.zeros((), jnp.int64)
+        return jnp.any(jnp.broadcast_arrays(x, y)[1] == 0), jnp.zeros((), jnp.int64)
 
     def error(value, attributes, in_specs):
         return RuntimeError("ZeroDivisionError: integers divided by 0")
@@ -350,7 +350,13 @@ def _shift_left(x, y):
 def _shift_right(x, y):
     last = jnp.asarray(8 * x.dtype.itemsize - 1, y.dtype)
     too_large = y.astype(jnp.uint64) > last.astype(jnp.uint64)
-    return jnp.right_shift(x, jnp.where(too_large, last, y))
+    shifted = jnp.right_shift(x, jnp.where(too_large, last, y))
+    # Of signed integers all bits are then the sign.
+    return (
+        jnp.where(too_large, 0, shifted)
+        if jnp.issubdtype(x.dtype, jnp.unsignedinteger)
+        else shifted
+    )
 
 
 shift_left = without_gradient("shift_left", _shift_left, "x y")

@@ -249,9 +249,10 @@ def _plane_scatter(y, indices, *, dims, size, accumulate: bool):
     flat, shape = _flatten_spatial(y, dims)
     positions, _ = _flatten_spatial(indices, dims)
     kept = shape[: len(shape) - len(dims)]
-    into = jnp.zeros((math.prod(kept), math.prod(size)), y.dtype)
-    rows = jnp.arange(math.prod(kept))[:, None]
-    positions, flat = positions.reshape(math.prod(kept), -1), flat.reshape(math.prod(kept), -1)
+    planes = math.prod(kept)
+    into = jnp.zeros((planes, math.prod(size)), y.dtype)
+    rows = jnp.arange(planes)[:, None]
+    positions, flat = (each.reshape(planes, each.shape[-1]) for each in (positions, flat))
     target = into.at[rows, positions]
     filled = target.add(flat, mode="drop") if accumulate else target.set(flat, mode="drop")
     return _unflatten_spatial(filled, (*kept, *size), dims)

@@ -14,7 +14,9 @@ from oneflow.primitives.operators.elementwise import (
     elementwise,
     exact,
     gradient_where,
+    keep_if,
     mul,
+    ne,
     step,
     unary,
     without_gradient,
@@ -28,6 +30,14 @@ _HALF_PI_ROOT = math.sqrt(math.pi) / 2
 
 # --- circles and hyperbolas
 
+
+def _acosh_root(x):
+    """The root of ``x ** 2 - 1``; of complex numbers on the branch of `acosh`."""
+    if jnp.iscomplexobj(x):
+        return jnp.sqrt(x - 1) * jnp.sqrt(x + 1)
+    return jnp.sqrt((x - 1) * (x + 1))
+
+
 tan = unary("tan", jnp.tan, slope_of_out=lambda out: 1 + out * out, precision=Precision.FULL)
 asin = unary("asin", jnp.arcsin, lambda x: 1 / jnp.sqrt(1 - x * x), precision=Precision.FULL)
 acos = unary("acos", jnp.arccos, lambda x: -1 / jnp.sqrt(1 - x * x), precision=Precision.FULL)
@@ -35,7 +45,7 @@ atan = unary("atan", jnp.arctan, lambda x: 1 / (1 + x * x))
 sinh = unary("sinh", exponential.sinh, exponential.cosh, precision=Precision.FULL)
 cosh = unary("cosh", exponential.cosh, exponential.sinh, precision=Precision.FULL)
 asinh = unary("asinh", jnp.arcsinh, lambda x: 1 / jnp.sqrt(x * x + 1))
-acosh = unary("acosh", jnp.arccosh, lambda x: 1 / (jnp.sqrt(x - 1) * jnp.sqrt(x + 1)))
+acosh = unary("acosh", jnp.arccosh, lambda x: 1 / _acosh_root(x))
 atanh = unary("atanh", exponential.atanh, lambda x: 1 / (1 - x * x))
 
 
@@ -277,7 +287,7 @@ copysign.gradient(
 )
 nextafter = exact("nextafter", jnp.nextafter, "x y")
 # Next to `x` it moves with `x`.
-nextafter.gradient(x=lambda g: g, y=lambda g: zeros_like(g))
+nextafter.gradient(x=lambda g, x, y: keep_if(g, ne(x, y)), y=lambda g: zeros_like(g))
 heaviside = without_gradient(
     "heaviside",
     lambda x, y: jnp.where(x == 0, y, (x > 0).astype(x.dtype)),
@@ -285,4 +295,9 @@ heaviside = without_gradient(
     real_only=True,
 )
 # Mantissa in [0.5, 1) and exponent.
-frexp = primitive("frexp", lambda x: jnp.frexp(x), elementwise=True, differentiable=False)
+frexp = primitive("frexp", lambda x: jnp.frexp(x), elementwise=True)
+_scale_down = elementwise(
+    "scale_down", lambda x, exponent: jnp.ldexp(x, -exponent), "x exponent", linear=("x",)
+)
+_scale_down.gradient(x=lambda g, exponent: _scale_down(g, exponent), exponent=None, writable="x")
+frexp.gradient(x=lambda g, out: _scale_down(g[0], out[1]), writable="x")
