@@ -5,10 +5,7 @@ from oneflow.nn.one_embedding.embedding import (
     MultiTableEmbedding as MultiTableEmbedding,
     MultiTableMultiColumnEmbedding as MultiTableMultiColumnEmbedding,
 )
-from oneflow.nn.one_embedding.optimizer import (
-    EmbeddingOptimizer as Optimizer,
-    SmartDecayAdam as SmartDecayAdam,
-)
+from oneflow.nn.one_embedding.optimizer import EmbeddingOptimizer as Optimizer
 from oneflow.nn.one_embedding.options import (
     make_cached_host_mem_store_options as make_cached_host_mem_store_options,
     make_cached_ssd_store_options as make_cached_ssd_store_options,
@@ -21,6 +18,7 @@ from oneflow.nn.one_embedding.options import (
     make_trunc_normal_initializer as make_trunc_normal_initializer,
     make_uniform_initializer as make_uniform_initializer,
 )
+from oneflow.nn.one_embedding.row_update import SmartDecayAdam as SmartDecayAdam
 from oneflow.nn.one_embedding.snapshot import (
     make_persistent_table_reader as make_persistent_table_reader,
     make_persistent_table_writer as make_persistent_table_writer,

@@ -288,14 +288,3 @@ def test_what_is_refused(tmp_path):
     embedding(flow.tensor([1])).sum().backward()
     with pytest.raises(RuntimeError, match="size_factor=3"):
         optimizer.step()
-
-    class Lookup(flow.nn.Graph):
-        def __init__(self):
-            super().__init__()
-            self.embedding = embedding
-
-        def build(self, ids):
-            return self.embedding(ids)
-
-    with pytest.raises(RuntimeError, match="look up in eager mode"):
-        Lookup()(flow.tensor([1]))

@@ -297,14 +297,13 @@ class _Capture:
     def _captured(self, structure: Any, results: list[Tensor]) -> CapturedStep:
         """Collect what was recorded. The outputs may need instructions of their own."""
         recorder, variables, steps = self._recorder, self._variables, self._scope.optimizer_steps
-        updates = variables.updates()
+        host, updates = self._scope.host_inputs, variables.updates()
         written = self._written_arguments()
         gradients = self._gradients(set().union(*(step.tensors for step in steps)))
         known: dict[int, Tensor | int] = {id(each): i for i, each in enumerate(self._placeholders)}
         known.update({id(each.tensor): each.tensor for each in variables})
         returned = tuple([known.get(id(each), each._value.spec) for each in results])
-        values = [value for _, value in updates] + [value for _, value in written]
-        values += [value for _, value in gradients]
+        values = [value for _, value in (*updates, *written, *gradients)]
         values += [unwrap(each) for each in results if id(each) not in known]
         outputs = [recorder.reference(value) for value in values]
         program = program_from_key(recorder.key, outputs, dict(enumerate(recorder.specs)))
@@ -330,7 +329,8 @@ class _Capture:
             numbers=tuple(recorder.scalars),
             dynamic_numbers=dynamic.union(*(step.slots() for step in steps)),
             draws=draws,
-            host_inputs=tuple(self._scope.host_inputs.inputs),
+            host_inputs=tuple(host.inputs),
+            after_call=tuple(host.after_call.values()),
             optimizer_steps=tuple(steps),
             checks=tuple(recorder.checked),
             phases={
@@ -361,6 +361,14 @@ class _Capture:
         for index, tensor in enumerate(self._placeholders):
             if tensor.grad is not None:
                 gradients.append((index, unwrap(tensor.grad)))
+        for each in self._scope.host_inputs.inputs:
+            if each.placeholder.grad is not None:
+                if self._graph.settings.scaler is not None:
+                    raise RuntimeError(
+                        f"{self._graph.name}: rows of embeddings are updated on the host, without "
+                        "the gradient scaler; train without one"
+                    )
+                gradients.append((each.tensor, unwrap(each.placeholder.grad)))
         return gradients
 
     def _inputs(self) -> tuple[StepInput, ...]:

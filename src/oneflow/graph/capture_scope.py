@@ -15,6 +15,7 @@ from oneflow.base.dtype import DType
 from oneflow.base.spec import TensorSpec
 from oneflow.differentiation.grad_mode import set_grad_enabled
 from oneflow.graph.capturing_recorder import CapturingRecorder, capturing
+from oneflow.graph.deferred_value import DeferredValue
 from oneflow.graph.external_writes import ExternalWrites
 from oneflow.graph.module_tracer import ModuleTracer
 from oneflow.graph.optimizer_steps import OptimizerStep
@@ -69,7 +70,10 @@ class CaptureScope:
         self.variables = GraphVariables(self.recorder)
         self.optimizer_steps: list[OptimizerStep] = []
         self.draws = DrawCapture()
-        self.host_inputs = HostInputCapture(partial(_new_host_input, self.recorder))
+        self.host_inputs = HostInputCapture(
+            partial(_new_host_input, self.recorder),
+            deferred=partial(DeferredValue, self.recorder, self.variables),
+        )
         if isinstance(device, Device):
             self.host_inputs.sharding = BatchSharding(device)
         self.outside = outside

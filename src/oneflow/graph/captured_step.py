@@ -14,7 +14,7 @@ from oneflow.passes.partition import Phase
 from oneflow.primitives.operation import Operation
 from oneflow.program.ir import Program
 from oneflow.random.generator import Generator
-from oneflow.tensor.host_inputs import HostInput
+from oneflow.tensor.host_inputs import AfterCall, HostInput
 from oneflow.tensor.tensor import Tensor
 
 
@@ -119,6 +119,7 @@ class CapturedStep:
         dynamic_numbers: indices of the numbers that differ from call to call.
         draws: the draws from generators.
         host_inputs: tensors that are read from the host before each call.
+        after_call: what is done with gradients of host inputs after each call.
         optimizer_steps: the optimizers' steps in it.
         checks: operations with a run-time check, and the user's lines that called them.
         phases: phase of each instruction, by the number of its first result.
@@ -141,6 +142,7 @@ class CapturedStep:
     dynamic_numbers: frozenset[int]
     draws: tuple[GeneratorUse, ...]
     host_inputs: tuple[HostInput, ...]
+    after_call: tuple[AfterCall, ...]
     optimizer_steps: tuple[OptimizerStep, ...]
     checks: tuple[tuple[Operation, str], ...]
     phases: Mapping[int, Phase]

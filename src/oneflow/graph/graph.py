@@ -247,8 +247,7 @@ class Graph(CompiledGraph):
         else:
             self._steps.move_to_end(key)
             result = step(tensors)
-        for each in self._optimizers:
-            each.finish(step.optimizer_steps)
+        step.finish(self._optimizers)
         return result
 
     def _compile(self, *args: Any, **kwargs: Any) -> None:

@@ -224,7 +224,8 @@ def _executable_of(step: Step, name: str) -> Executable:
     """The program of a step on one device or placement."""
     if step.host_inputs:
         raise RuntimeError(
-            f"{name} reads data files in `build`; give it the data as arguments to save it"
+            f"{name} reads data files, or rows of embeddings, in `build`; give it the data as "
+            "arguments to save it"
         )
     if isinstance(step.executable, PipelineExecutable):
         raise RuntimeError(

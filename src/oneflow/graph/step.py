@@ -20,6 +20,7 @@ from oneflow.differentiation.grad_mode import MODE, no_grad
 from oneflow.graph.binding import StepBinding
 from oneflow.graph.captured_step import CapturedStep, StepSummary
 from oneflow.graph.engine_executable import EngineExecutable
+from oneflow.graph.optimizer_steps import GraphOptimizer
 from oneflow.graph.pipeline_parallel import PipelineExecutable
 from oneflow.graph.program_consistency import runner_for
 from oneflow.graph.pytree import tree_unflatten
@@ -105,6 +106,7 @@ class Step:
         self.argument_specs = [tensor._value.spec for tensor in captured.arguments]
         self.draws = list(captured.draws)
         self.host_inputs = captured.host_inputs
+        self._after_call = captured.after_call
         self.checks = list(captured.checks)
         is_single = isinstance(executable, Executable)
         self._run = runner_for(executable) if is_single else executable
@@ -159,7 +161,7 @@ class Step:
             arguments: the tensors of the call.
             first: the optimizers have counted this step already, while it was captured.
         """
-        read_next(self.host_inputs)
+        read_next(self.host_inputs, arguments)
         flush_all("graph")
         binding = self.binding
         if binding.written:
@@ -199,6 +201,16 @@ class Step:
             if all(each is None for each in outputs):
                 self._restore_counts(first, counts, positions)
             raise
+
+    def finish(self, optimizers: Sequence[GraphOptimizer]) -> None:
+        """Do what follows a call on the host: rows of embeddings, schedules, other steps."""
+        stepped = [
+            id(optimizer)
+            for after_call in self._after_call
+            for optimizer in after_call([each.optimizer for each in optimizers])
+        ]
+        for each in optimizers:
+            each.finish(self.optimizer_steps, id(each.optimizer) in stepped)
 
     def _run_recorded(self, *given: Any) -> tuple[list, Any]:
         """Run the program and record that as an event, until its results are there."""

@@ -15,8 +15,22 @@ from oneflow.tensor.call import wrap
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.views import unwrap
 
-# What each buffer on the host holds during a call of the step, by its identity.
-Values = dict[int, list]
+
+class Values(dict[int, list]):
+    """What each buffer on the host holds during a call of the step, by its identity.
+
+    Attributes:
+        inputs: tensors of the call, by the number of the step's input: its arguments, and what has
+            been read so far.
+    """
+
+    def __init__(self, arguments: Sequence[Tensor] = ()) -> None:
+        super().__init__()
+        self.inputs = dict(enumerate(arguments))
+
+
+# Of the optimizers of a step, those that have stepped.
+AfterCall = Callable[[Sequence[Any]], Sequence[Any]]
 
 
 @dataclass(frozen=True)
@@ -24,12 +38,15 @@ class HostInput:
     """A tensor that a step reads from the host before it runs.
 
     Attributes:
-        captured: the value that stands for it while the step is recorded.
-        tensor: an input of the step; its value is replaced before each call.
+        placeholder: stands for it while the step is recorded.
+        captured: the value of that.
+        tensor: an input of the step; its value is replaced before each call, and it gets the
+            gradient if the placeholder requires one.
         read: returns the next value, given the values of the call's buffers.
         source: the buffer on the host that it is made of.
     """
 
+    placeholder: Tensor
     captured: Value
     tensor: Tensor
     read: Callable[[Values], Tensor]
@@ -46,6 +63,10 @@ class HostInputCapture:
         reader_of: those that functions without a module have opened, in their order.
         inputs: the host inputs.
         reader_count: how many readers the functions have opened so far.
+        deferred: returns what computes a recorded tensor from the values of a call, before the
+            step runs; None where nothing can.
+        after_call: of each source, what is done with the gradients of its inputs after a call,
+            given the optimizers of the step; it returns those that it has let step.
     """
 
     new_tensor: Callable[[TensorSpec], Tensor]
@@ -53,12 +74,15 @@ class HostInputCapture:
     reader_of: dict[Any, Any] = field(default_factory=dict)
     inputs: list[HostInput] = field(default_factory=list)
     reader_count: int = 0
+    deferred: Callable[[Tensor], Callable[[Values], Tensor]] | None = None
+    after_call: dict[Any, AfterCall] = field(default_factory=dict)
 
-    def add(self, spec: TensorSpec, read: Callable[[Values], Tensor], source: Any) -> Tensor:
-        """Return the tensor of a new host input, made of the buffer `source`."""
-        tensor = self.new_tensor(spec)
-        self.inputs.append(HostInput(unwrap(tensor), wrap(Value(spec, None)), read, source))
-        return tensor
+    def add(self, spec: TensorSpec, read: Callable[[Values], Tensor], source: Any) -> HostInput:
+        """Return a new host input, made of the buffer `source`."""
+        placeholder = self.new_tensor(spec)
+        added = HostInput(placeholder, unwrap(placeholder), wrap(Value(spec, None)), read, source)
+        self.inputs.append(added)
+        return added
 
     def source_of(self, tensor: Tensor) -> Any:
         """Return the buffer on the host that a tensor is made of; None of another tensor."""
@@ -92,8 +116,9 @@ def capture_host_inputs(capture: HostInputCapture) -> Iterator[HostInputCapture]
         _capture.reset(token)
 
 
-def read_next(inputs: Sequence[HostInput]) -> None:
+def read_next(inputs: Sequence[HostInput], arguments: Sequence[Tensor]) -> None:
     """Read the next values of all inputs; those that come from one batch stay together."""
-    values: Values = {}
+    values = Values(arguments)
     for each in inputs:
         each.tensor._value = unwrap(each.read(values))
+        values.inputs[~each.captured.position] = each.tensor

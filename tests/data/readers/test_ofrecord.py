@@ -255,7 +255,7 @@ def test_each_call_of_a_graph_reads_a_batch(numbers, tmp_path):
         label, pixels = graph(flow.tensor(10.0))
         assert label.flatten().tolist() == [first, first + 1]
         assert pixels[:, 0].tolist() == [10 * first, 10 * first + 10]
-    with pytest.raises(RuntimeError, match="reads data files in `build`"):
+    with pytest.raises(RuntimeError, match="reads data files"):
         graph.save(tmp_path / "saved")
 
 

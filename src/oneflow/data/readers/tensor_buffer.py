@@ -110,13 +110,13 @@ def dense(buffer: TensorBuffer, shape: Sequence[int] | None, dtype: DType) -> Te
     if capture is not None and sharding.placement is None:
         sharding = capture.sharding
     if capture is None or not buffer.is_deferred:
-        return read({})
+        return read(Values())
     if shape is None:
         raise RuntimeError(
             "the size of these images is not known while a graph or job is recorded; give them one "
             "with Resize, or with `crop_h` and `crop_w`"
         )
-    return capture.add(sharding.spec((*buffer.shape, *shape), dtype), read, buffer)
+    return capture.add(sharding.spec((*buffer.shape, *shape), dtype), read, buffer).placeholder
 
 
 def rows_of(tensor: Tensor) -> TensorBuffer:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -25,27 +24,14 @@ from oneflow.nn.one_embedding.options import (
     TableOptions,
     make_table_options,
 )
+from oneflow.nn.one_embedding.recorded_lookup import RecordedLookup, RecordedLookups
+from oneflow.nn.one_embedding.row_update import LookupRecord
 from oneflow.nn.one_embedding.table_store import TableStore
-from oneflow.tensor.host_inputs import current_host_inputs
+from oneflow.tensor.host_inputs import HostInputCapture, current_host_inputs
 from oneflow.tensor.tensor import Tensor
 
 _SNAPSHOT = "OneEmbeddingSnapshot"
 _KEY_TYPES = ("int32", "int64", "uint32", "uint64")
-
-
-@dataclass(frozen=True)
-class LookupRecord:
-    """The rows that one forward pass has read.
-
-    Attributes:
-        keys: of the rows; padding has none.
-        rows: the leaf tensor with a row for each key, and a last one of zeros for padding.
-        is_shared: True if the loss is one of all processes, False if each has its own.
-    """
-
-    keys: np.ndarray
-    rows: Tensor
-    is_shared: bool
 
 
 class MultiTableEmbedding(Module):
@@ -135,18 +121,51 @@ class MultiTableEmbedding(Module):
             A tensor of the shape of `ids` and one dimension more.
 
         Raises:
-            RuntimeError: the store is full, or a graph records the call.
+            RuntimeError: the store is full, or `build` of a graph draws the ids at random.
             ValueError: the last dimension of `ids` is not that of the tables, or there is no such
                 table.
         """
-        if current_host_inputs() is not None:
-            raise RuntimeError(
-                f"embedding `{self.name}` reads rows by the values of ids, which a graph does not "
-                "have while it is recorded; look up in eager mode, and let the graph take what "
-                "comes of it"
-            )
+        capture = current_host_inputs()
+        if capture is not None:
+            return self._record_lookup(capture, ids, table_ids)
         local = ids.to_local() if ids.is_global else ids
-        keys = local.numpy().astype(np.int64)
+        if table_ids is not None and table_ids.is_global:
+            table_ids = table_ids.to_local()
+        unique, chosen, inverse = self._distinct(
+            local.numpy(), None if table_ids is None else table_ids.numpy()
+        )
+        rows = self._rows(unique, chosen, ids)
+        positions = from_data.from_numpy(inverse).to(rows.device)
+        result = functional.embedding(positions, rows).to(self.dtype)
+        return _as_global(result, ids) if ids.is_global else result
+
+    def _record_lookup(
+        self, capture: HostInputCapture, ids: Tensor, table_ids: Tensor | None
+    ) -> Tensor:
+        """Look up in `build`: rows and positions are read anew before each call."""
+        if capture.deferred is None:
+            raise RuntimeError(f"embedding `{self.name}` cannot be looked up in a job")
+        lookup = RecordedLookup(
+            ids._value.spec,
+            self.store.embedding_dim,
+            capture.deferred(ids),
+            None if table_ids is None else capture.deferred(table_ids),
+            self._distinct,
+            self._found,
+        )
+        rows = capture.add(lookup.rows_spec, lookup.read_rows, self)
+        positions = capture.add(lookup.positions_spec, lookup.positions, self).placeholder
+        if self.training and is_grad_enabled():
+            rows.placeholder.requires_grad_(True)
+            known = capture.after_call.setdefault(self, RecordedLookups(self))
+            known.lookups.append((lookup, rows.tensor))
+        return functional.embedding(positions, rows.placeholder).to(self.dtype)
+
+    def _distinct(
+        self, ids: np.ndarray, table_ids: np.ndarray | None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the keys among ids, their tables, and of each id the position of its row."""
+        keys = ids.astype(np.int64)
         tables = self._tables_of(keys, table_ids)
         flat = keys.reshape(-1)
         unique, first, inverse = np.unique(flat, return_index=True, return_inverse=True)
@@ -156,15 +175,11 @@ class MultiTableEmbedding(Module):
             # The row behind the last one is zeros.
             inverse = np.where(inverse == at, len(unique) - 1, inverse - (inverse > at))
             unique, chosen = np.delete(unique, at), np.delete(chosen, at)
-        rows = self._rows(unique, chosen, ids)
-        positions = from_data.from_numpy(inverse.reshape(keys.shape)).to(rows.device)
-        result = functional.embedding(positions, rows).to(self.dtype)
-        return _as_global(result, ids) if ids.is_global else result
+        return unique, chosen, inverse.reshape(keys.shape)
 
-    def _tables_of(self, keys: np.ndarray, table_ids: Tensor | None) -> np.ndarray:
+    def _tables_of(self, keys: np.ndarray, table_ids: np.ndarray | None) -> np.ndarray:
         if table_ids is not None:
-            local = table_ids.to_local() if table_ids.is_global else table_ids
-            tables = np.broadcast_to(local.numpy(), keys.shape)
+            tables = np.broadcast_to(table_ids, keys.shape)
             if tables.size and not 0 <= tables.min() <= tables.max() < self.table_count:
                 raise ValueError(f"`table_ids` must be from 0 to {self.table_count - 1}")
             return tables
@@ -179,15 +194,19 @@ class MultiTableEmbedding(Module):
 
     def _rows(self, keys: np.ndarray, tables: np.ndarray, ids: Tensor) -> Tensor:
         """Return a leaf tensor with the rows of keys, and a length that few others have."""
-        width = self.store.embedding_dim
-        found = exchange_rows(keys, width, self.store.embeddings, tables)
-        padded = np.zeros((1 << len(keys).bit_length(), width), np.float32)
-        padded[: len(keys)] = found
-        rows = from_data.from_numpy(padded).to(self.shadow.device)
+        found = self._found(keys, tables, 1 << len(keys).bit_length())
+        rows = from_data.from_numpy(found).to(self.shadow.device)
         if self.training and is_grad_enabled():
             rows.requires_grad_(True)
             self.lookups.append(LookupRecord(keys, rows, ids.is_global))
         return rows
+
+    def _found(self, keys: np.ndarray, tables: np.ndarray, count: int) -> np.ndarray:
+        """Return the rows of keys, and zeros behind them, `count` in all."""
+        width = self.store.embedding_dim
+        padded = np.zeros((count, width), np.float32)
+        padded[: len(keys)] = exchange_rows(keys, width, self.store.embeddings, tables)
+        return padded
 
     # --- snapshots
 
