@@ -337,6 +337,69 @@ def test_masks_are_buffers(array, body, kind):
     assert module(flow.ones(3, 3)).shape == (3, 3)
 
 
+@pytest.mark.parametrize(("name", "gates"), [("RNN", 1), ("GRU", 3), ("LSTM", 4)])
+def test_recurrent_layers_with_lengths_are_recorded(name, gates):
+    """Lengths are operands, not numbers that a graph would have to read."""
+    model = parsed(
+        f"g (float[t, n, 3] x, int32[n] lengths) => (float[t, 1, n, 2] y, float[1, n, 2] h)"
+        f" {{ y, h = {name} <hidden_size = 2> (x, w, r, , lengths) }}"
+    )
+    random = np.random.default_rng(0)
+    for weight, width in (("w", 3), ("r", 2)):
+        values = random.standard_normal((1, 2 * gates, width)).astype(np.float32)
+        model.graph.initializer.append(numpy_helper.from_array(values, weight))
+    module = from_onnx(model)
+    graph = Evaluation(module)
+    x = flow.tensor(random.standard_normal((5, 3, 3)).astype(np.float32))
+    for lengths in ([5, 2, 1], [1, 5, 3]):
+        given = flow.tensor(lengths, dtype=flow.int32)
+        eager, recorded = module(x, given), graph(x, given)
+        for one, other in zip(eager, recorded, strict=True):
+            np.testing.assert_allclose(other.numpy(), one.numpy(), atol=1e-6)
+        ends = eager[0].numpy()[np.array(lengths) - 1, 0, np.arange(3)]
+        np.testing.assert_allclose(eager[1].numpy()[0], ends, atol=1e-6)
+        assert not eager[0].numpy()[lengths[1] :, 0, 1].any()
+
+
+def test_literals_are_not_trained_where_weights_are_initializers():
+    """Old exporters of Paddle keep weights in nodes, too: then they are all there is."""
+    body = "{ c = Constant <value = float[2] {0.5, 2.0}> () v = Mul(x, c) y = Add(v, w) }"
+    signature = "(float[n, 2] x) => (float[n, 2] y)"
+    module = from_onnx(parsed(f"g {signature} <float[2] w = {{1.0, 2.0}}> {body}"))
+    assert [name for name, _ in module.named_parameters()] == ["w"]
+    in_nodes = body.replace("v, w", "v, c")
+    module = from_onnx(parsed(f"g {signature} {in_nodes}"))
+    assert [name for name, _ in module.named_parameters()] == ["c"]
+
+
+class Positions(torch_nn.Module):
+    """A table of positions that is no parameter, and a parameter that is one number."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("table", torch.randn(1, 4, 6))
+        self.scale = torch_nn.Parameter(torch.tensor([0.5]))
+        self.layer = torch_nn.Linear(6, 2)
+
+    def forward(self, x):
+        return self.layer(x + self.table) * self.scale
+
+
+def test_from_pytorch_tells_buffers_from_parameters():
+    network = Positions()
+    module = from_pytorch(network, flow.zeros(1, 4, 6))
+    assert {n for n, _ in module.named_parameters()} == {n for n, _ in network.named_parameters()}
+    assert [name for name, _ in module.named_buffers()] == ["table"]
+
+
+def test_metadata_that_is_no_list_of_buffers():
+    model = parsed("g (float[2] x) => (float[2] y) { y = Relu(x) }")
+    for text in ('{"a": 1}', "[1]", "[" * 100_000):
+        onnx.helper.set_model_props(model, {"oneflow.buffers": text})
+        with pytest.raises(ValueError, match=r"`oneflow.buffers` must be a list of names"):
+            from_onnx(model)
+
+
 def test_from_pytorch_says_what_dynamo_needs(monkeypatch):
     monkeypatch.setitem(sys.modules, "onnxscript", None)
     with pytest.raises(

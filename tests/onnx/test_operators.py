@@ -31,7 +31,7 @@ INCOMPARABLE = {
 }
 # Rows of which ONNX leaves open what NaN or infinity gives: ONNX Runtime compares NaN.
 _EXTREMES = ("max", "min", "amax", "amin", "argmax", "argmin", "nn.functional.max_pool2d")
-FINITE_ONLY = frozenset((*_EXTREMES, "atan2", "floor_divide"))
+FINITE_ONLY = frozenset((*_EXTREMES, "atan2"))
 
 
 def cases(row: Operator, exhaustive: bool) -> Iterator[Case]:

@@ -30,6 +30,10 @@ MODULES = {
         lambda: nn.Sequential(nn.Linear(4, 8), nn.GELU(), nn.LayerNorm(8), nn.Softmax(-1)),
         lambda: images(2, 4),
     ),
+    "no weights": (
+        lambda: nn.Sequential(nn.GroupNorm(2, 4, affine=False), nn.InstanceNorm2d(4), nn.PReLU()),
+        lambda: images(2, 4, 3, 3),
+    ),
     "transformer": (
         lambda: nn.TransformerEncoderLayer(16, 4, 32, batch_first=True),
         lambda: images(2, 5, 16),

@@ -12,6 +12,7 @@ import onnx_ir as ir
 
 from oneflow.tensor.tensor import Tensor
 from oneflow.version import __version__
+from oneflow_onnx.declared_buffers import declaration
 from oneflow_onnx.oneflow2onnx.builder import UNSUPPORTED_DOMAIN
 from oneflow_onnx.oneflow2onnx.complex_numbers import as_stored, stored
 from oneflow_onnx.oneflow2onnx.emission import Emission
@@ -67,12 +68,8 @@ def assemble(
         warnings.warn(f"the file will not run: {error}", stacklevel=4)
         opsets[UNSUPPORTED_DOMAIN] = 1
     inner = [value for node in nodes for value in node.outputs]
-    initializers = [each for each in b.initializers if each in needed]
-    for number, value in emission.parameters.items():
-        if value in needed:
-            value.const_value = _weight(value, trace.inputs[number][1].source)
-            value.shape = _shape(as_stored(trace.inputs[number][0]).shape, {})
-            initializers.append(value)
+    parameters, buffers = _with_weights(emission, trace, needed)
+    initializers = parameters + buffers
     nodes = _with_kernels_in_order(nodes, initializers)
     outputs = _outputs(emission, names, nodes)
     for value in inner:
@@ -92,8 +89,26 @@ def assemble(
     )
     version = onnx.helper.find_min_ir_version_for([onnx.helper.make_opsetid("", b.opset)])
     return ir.Model(
-        graph, ir_version=version, producer_name="oneflow_onnx", producer_version=__version__
+        graph,
+        ir_version=version,
+        producer_name="oneflow_onnx",
+        producer_version=__version__,
+        metadata_props=declaration([f"{each.name}" for each in buffers]),
     )
+
+
+def _with_weights(
+    emission: Emission, trace: Trace, needed: set[ir.Value]
+) -> tuple[list[ir.Value], list[ir.Value]]:
+    """The initializers that are needed, with what is in them: parameters, and all others."""
+    parameters, buffers = [], [each for each in emission.builder.initializers if each in needed]
+    for number, value in emission.parameters.items():
+        if value in needed:
+            kind, origin = trace.inputs[number]
+            value.const_value = _weight(value, origin.source)
+            value.shape = _shape(as_stored(kind).shape, {})
+            (parameters if origin.kind == "parameter" else buffers).append(value)
+    return parameters, buffers
 
 
 def _outputs(emission: Emission, names: ModelNames, nodes: list[ir.Node]) -> list[ir.Value]:

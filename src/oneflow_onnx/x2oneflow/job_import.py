@@ -61,7 +61,7 @@ def blobs_from_onnx(
     run = context.current_run("from_onnx() with blobs")
     if inputs is None:
         raise TypeError("in a job, `from_onnx` needs the blobs that the model takes as `inputs`")
-    plan = Planner(model).plan_model(model.graph)
+    plan = Planner(model).plan_model()
     declared = ModelInputs.of(model, plan)
     if isinstance(inputs, Mapping):
         given = declared.bind(**inputs)

@@ -52,7 +52,7 @@ class ImportedModule(nn.Module):
 
     def __init__(self, model: onnx.ModelProto) -> None:
         super().__init__()
-        self._plan = Planner(model).plan_model(model.graph)
+        self._plan = Planner(model).plan_model()
         self._inputs = ModelInputs.of(model, self._plan)
         self._state_names = self._register_state()
         self.eval()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tempfile
 import warnings
 from collections.abc import Mapping, Sequence
@@ -13,6 +14,7 @@ import onnx
 
 import oneflow as flow
 from oneflow.legacy.context import is_in_job
+from oneflow_onnx.declared_buffers import declaration
 from oneflow_onnx.x2oneflow.files import load_model
 from oneflow_onnx.x2oneflow.frameworks import framework
 from oneflow_onnx.x2oneflow.job_import import blobs_from_onnx, example_arrays
@@ -120,7 +122,20 @@ def from_pytorch(
             export(torch, torch_model.eval(), examples, path, names, opset_version)
         finally:
             torch_model.train(was_training)
-        return _imported(path, inputs, model_weight_dir, train_flag)
+        exported = load_model(path)
+    onnx.helper.set_model_props(exported, declaration(_torch_buffers(torch_model, exported)))
+    return _imported(exported, inputs, model_weight_dir, train_flag)
+
+
+def _torch_buffers(model: Any, exported: onnx.ModelProto) -> list[str]:
+    """The initializers that are buffers of a model, or numbers that its export made."""
+    parameters = {name for name, _ in model.named_parameters()}
+    buffers = {name for name, _ in model.named_buffers()}
+    return [
+        each.name
+        for each in exported.graph.initializer
+        if each.name in buffers or (each.name not in parameters and math.prod(each.dims) == 1)
+    ]
 
 
 def _export_by_script(

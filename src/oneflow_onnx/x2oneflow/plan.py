@@ -12,6 +12,7 @@ import numpy as np
 import onnx
 from onnx import defs, helper, numpy_helper
 
+from oneflow_onnx.declared_buffers import declared_buffers
 from oneflow_onnx.x2oneflow.files import MOST_LEVELS
 from oneflow_onnx.x2oneflow.function_bodies import FunctionExpansion, bind_attributes
 from oneflow_onnx.x2oneflow.registry import Operator, find_operator
@@ -78,6 +79,8 @@ class Plan:
     Attributes:
         graph: a subgraph in ONNX; None for a model or a function.
         opsets: versions of operator sets by domain.
+        literals: the names of constants that nodes give, and not initializers.
+        buffers: the names of initializers that are not trained; None if the model does not say.
     """
 
     name: str
@@ -87,6 +90,8 @@ class Plan:
     constants: dict[str, np.ndarray] = field(default_factory=dict)
     graph: onnx.GraphProto | None = None
     opsets: Mapping[str, int] = field(default_factory=dict)
+    literals: set[str] = field(default_factory=set)
+    buffers: frozenset[str] | None = None
 
     def free_names(self) -> set[str]:
         """The names of values that come from around this graph."""
@@ -120,16 +125,19 @@ class Planner:
         self._functions = {(f.domain, f.name): f for f in model.functions}
         self._opsets = opset_versions(model.opset_import)
         self._function_nodes = 0
+        self._graph = model.graph
+        self._buffers = declared_buffers(model)
         self.unsupported: list[str] = []
 
-    def plan_model(self, graph: onnx.GraphProto) -> Plan:
+    def plan_model(self) -> Plan:
         """Return the plan of a model's graph.
 
         Raises:
             NotImplementedError: operators are not supported; the message lists all of them.
             ValueError: the graph has a cycle, reads what nothing makes, or is nested too deeply.
         """
-        plan = self.plan_graph(graph, self._opsets, 0)
+        plan = self.plan_graph(self._graph, self._opsets, 0)
+        plan.buffers = self._buffers
         self._check_supported()
         if unknown := sorted(plan.free_names()):
             raise ValueError(f"the graph reads values that nothing makes: {unknown}")
@@ -199,6 +207,7 @@ class Planner:
                 continue
             if node.op_type == "Constant" and node.domain in ("", "ai.onnx"):
                 plan.constants[node.output[0]] = _constant(step.attributes)
+                plan.literals.add(node.output[0])
             elif _repeats_a_fill(node, plan):
                 plan.constants[node.output[0]] = plan.constants[node.input[0]].copy()
             else:

@@ -39,13 +39,23 @@ def classify(plan: Plan) -> dict[str, Kind]:
 
     Floating-point tensors that an operator computes with are parameters; statistics of batch
     normalisation, masks and large tables of integers are buffers; single numbers in arithmetic,
-    shapes, indices, limits and sizes are constants.
+    shapes, indices, limits and sizes are constants. A model that says which of its initializers
+    are buffers is believed. Tensors that nodes give are not trained, unless the model keeps all of
+    its weights in nodes.
     """
     uses: dict[str, list[tuple[str, int, bool]]] = {name: [] for name in plan.constants}
     for name, use in _uses(plan):
         if name in uses:
             uses[name].append(use)
-    return {name: _kind(array, uses[name]) for name, array in plan.constants.items()}
+    kinds = {name: _kind(array, uses[name]) for name, array in plan.constants.items()}
+    weights = {name for name, kind in kinds.items() if kind is Kind.PARAMETER}
+    fixed = plan.literals if weights - plan.literals else set()
+    if plan.buffers is not None:
+        fixed = plan.literals | plan.buffers
+        stated = {name for name, array in plan.constants.items() if _can_train(array, uses[name])}
+        weights |= stated - fixed
+    buffers = {name: _fixed_kind(plan.constants[name]) for name in weights & fixed}
+    return kinds | dict.fromkeys(weights, Kind.PARAMETER) | buffers
 
 
 def _uses(plan: Plan) -> Iterator[tuple[str, tuple[str, int, bool]]]:
@@ -78,6 +88,15 @@ def _kind(array: np.ndarray, uses: list[tuple[str, int, bool]]) -> Kind:
     if set(trained) <= _MASKING | _MOVES and _is_mask(array):
         return Kind.BUFFER
     return Kind.PARAMETER
+
+
+def _can_train(array: np.ndarray, uses: list[tuple[str, int, bool]]) -> bool:
+    trained = any(each for _, _, each in uses)
+    return trained and fits_tensor(array) and array.dtype.kind not in "iubc"
+
+
+def _fixed_kind(array: np.ndarray) -> Kind:
+    return Kind.CONSTANT if array.size == 1 else Kind.BUFFER
 
 
 def _is_mask(array: np.ndarray) -> bool:

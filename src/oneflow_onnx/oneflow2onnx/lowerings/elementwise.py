@@ -195,20 +195,32 @@ def _remainder(b: GraphBuilder, call: Call) -> Ref:
     if not x.is_float:
         return b.op("Mod", x, y)
     rest = b.op("Mod", x, y, fmod=1)
-    zero = b.constant(0, x.dtype)
-    negative = [b.op("Less", each, zero, dtype=np.dtype(bool)) for each in (rest, y)]
-    differ = b.op("Xor", *negative, dtype=np.dtype(bool))
-    nonzero = b.op("Not", b.op("Equal", rest, zero, dtype=np.dtype(bool)))
-    return o.where(b, b.op("And", differ, nonzero), b.op("Add", rest, y), rest)
+    return o.where(b, _is_rounded_up(b, rest, y), b.op("Add", rest, y), rest)
+
+
+def _is_rounded_up(b: GraphBuilder, rest: Ref, y: Ref) -> Ref:
+    """Where division towards 0, which leaves `rest`, is above division rounded down."""
+    zero, truth = b.constant(0, y.dtype), np.dtype(bool)
+    negative = [b.op("Less", each, zero, dtype=truth) for each in (rest, y)]
+    differ = b.op("Xor", *negative, dtype=truth)
+    return b.op("And", differ, b.op("Not", b.op("Equal", rest, zero, dtype=truth)))
 
 
 @lowering("floor_divide", "integer_floor_divide")
 def _floor_divide(b: GraphBuilder, call: Call) -> Ref:
     x, y = call.operands
-    if x.is_float:
-        return b.op("Floor", b.op("Div", x, y))
-    rest = b.op("Mod", x, y)
-    return b.op("Div", b.op("Sub", x, rest), y)
+    if not x.is_float:
+        return b.op("Div", b.op("Sub", x, b.op("Mod", x, y)), y)
+    # What divides without a rest is divided, so that 1 // 0.1 is 9; a half apart is rounding.
+    rest, zero, one = b.op("Mod", x, y, fmod=1), b.constant(0, x.dtype), b.constant(1, x.dtype)
+    whole = b.op("Div", b.op("Sub", x, rest), y)
+    whole = o.where(b, _is_rounded_up(b, rest, y), b.op("Sub", whole, one), whole)
+    half = b.constant(0.5, x.dtype)
+    below = b.op("Floor", whole)
+    above = b.op("Greater", b.op("Sub", whole, below), half, dtype=np.dtype(bool))
+    nearest = o.where(b, above, b.op("Add", below, one), below)
+    by_zero = b.op("Equal", y, zero, dtype=np.dtype(bool))
+    return o.where(b, by_zero, b.op("Div", x, y), nearest)
 
 
 @lowering("trunc_divide", "integer_trunc_divide")

@@ -33,6 +33,9 @@ def _resample(b: GraphBuilder, call: Call) -> Ref:
         return _averages(b, x, plans)
     if plan.kind in _PADDING:
         return _padded(b, x, plans)
+    if all(each.scale and each.source == each.target for each in plans.values()):
+        # ONNX Runtime copies what keeps its size, whatever the factor.
+        return _product(b, x, plans)
     return _resized(b, call, x, plans)
 
 
@@ -155,11 +158,20 @@ def _coordinates(plan: Resampling) -> str:
 
 
 def _scale(plan: Resampling) -> float | None:
-    """The number of results per element; None if it differs from size to size."""
-    if plan.scale:
-        return 1 / plan.scale
+    """The number of results per element; None if it differs from size to size.
+
+    It is written in single precision, and the fraction of its product with a size is dropped, so
+    that the nearest number may give one element less: then it is the next one.
+    """
     counts = [len(each.values) for each in (plan.source, plan.target) if isinstance(each, Size)]
-    pairs = max(counts, default=1)
-    factors = {value_in(plan.target, each) / value_in(plan.source, each) for each in range(pairs)}
-    (factor,) = factors if len(factors) == 1 else (None,)
-    return factor
+    pairs = [
+        (value_in(plan.source, each), value_in(plan.target, each))
+        for each in range(max(counts, default=1))
+    ]
+    factors = {1 / plan.scale} if plan.scale else {target / source for source, target in pairs}
+    if len(factors) != 1:
+        return None
+    factor = np.float32(*factors)
+    while any(float(factor) * source < target for source, target in pairs):
+        factor = np.nextafter(factor, np.float32(np.inf))
+    return float(factor)

@@ -37,7 +37,7 @@ def write_code(source: onnx.ModelProto | bytes | str | Path, folder: str | Path)
         ValueError: the model is broken.
     """
     model = load_model(source)
-    plan = Planner(model).plan_model(model.graph)
+    plan = Planner(model).plan_model()
     inputs = [name for name in plan.inputs if name not in plan.constants]
     body = _body(plan, Source.of(model, plan), inputs)
     target = Path(folder)

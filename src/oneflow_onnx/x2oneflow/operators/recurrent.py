@@ -6,13 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 import oneflow as flow
 from oneflow import Tensor
 from oneflow.nn import functional as F
 from oneflow_onnx.x2oneflow.registry import operator
-from oneflow_onnx.x2oneflow.values import integers
 
 Function = Callable[[Tensor], Tensor]
 
@@ -123,7 +120,7 @@ def _run_layer(
     x: Tensor,
     settings: Settings,
     initial: Sequence[Tensor | None],
-    lengths: np.ndarray | None,
+    lengths: Tensor | None,
     hidden: int,
     make_cell: Callable[[int], tuple[Callable[[Tensor], Tensor], Cell]],
 ) -> tuple[Tensor, ...]:
@@ -131,9 +128,6 @@ def _run_layer(
     if settings.steps_second:
         x = x.transpose(0, 1)
     batch = x.shape[1]
-    spans = None
-    if lengths is not None and any(n != x.shape[0] for n in integers(lengths)):
-        spans = flow.tensor(integers(lengths), dtype=flow.int64, device=x.device)
     outputs, finals = [], []
     for index, backwards in enumerate(settings.directions):
         gates, cell = make_cell(index)
@@ -143,7 +137,7 @@ def _run_layer(
             else (state[:, index] if settings.steps_second else state[index])
             for state in initial
         ]
-        out, last = _run_direction(gates(x), states, cell, backwards, spans)
+        out, last = _run_direction(gates(x), states, cell, backwards, lengths)
         outputs.append(out)
         finals.append(last)
     y = flow.stack(outputs, 1)
@@ -161,13 +155,13 @@ def _biases(bias: Tensor | None, index: int, like: Tensor, width: int) -> tuple[
     return bias[index][:width], bias[index][width:]
 
 
-@operator("RNN", host=(4,), constant=(5,))
+@operator("RNN", constant=(4, 5))
 def rnn(
     x: Tensor,
     weight: Tensor,
     recurrence: Tensor,
     bias: Tensor | None = None,
-    lengths: np.ndarray | None = None,
+    lengths: Tensor | None = None,
     initial_h: Tensor | None = None,
     *,
     activation_alpha: Sequence[float] | None = None,
@@ -198,13 +192,13 @@ def rnn(
     return _run_layer(x, settings, [initial_h], lengths, hidden, make_cell)
 
 
-@operator("GRU", host=(4,), constant=(5,))
+@operator("GRU", constant=(4, 5))
 def gru(
     x: Tensor,
     weight: Tensor,
     recurrence: Tensor,
     bias: Tensor | None = None,
-    lengths: np.ndarray | None = None,
+    lengths: Tensor | None = None,
     initial_h: Tensor | None = None,
     *,
     activation_alpha: Sequence[float] | None = None,
@@ -247,13 +241,13 @@ def gru(
     return _run_layer(x, settings, [initial_h], lengths, hidden, make_cell)
 
 
-@operator("LSTM", host=(4,), constant=(5, 6))
+@operator("LSTM", constant=(4, 5, 6))
 def lstm(
     x: Tensor,
     weight: Tensor,
     recurrence: Tensor,
     bias: Tensor | None = None,
-    lengths: np.ndarray | None = None,
+    lengths: Tensor | None = None,
     initial_h: Tensor | None = None,
     initial_c: Tensor | None = None,
     peepholes: Tensor | None = None,
