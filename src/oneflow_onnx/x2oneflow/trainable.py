@@ -10,7 +10,7 @@ import numpy as np
 from oneflow_onnx.x2oneflow.plan import Plan
 from oneflow_onnx.x2oneflow.values import fits_tensor
 
-# Integers up to so many elements are taken for shapes and indices.
+# Integers, and tensors that nodes give, up to so many elements are no state.
 _SHAPE_LIKE = 1024
 
 # Where a single number is a constant of a formula, as in ``x * 0.5``.
@@ -54,7 +54,8 @@ def classify(plan: Plan) -> dict[str, Kind]:
         fixed = plan.literals | plan.buffers
         stated = {name for name, array in plan.constants.items() if _can_train(array, uses[name])}
         weights |= stated - fixed
-    buffers = {name: _fixed_kind(plan.constants[name]) for name in weights & fixed}
+    small = {name for name in plan.literals if plan.constants[name].size <= _SHAPE_LIKE}
+    buffers = {n: Kind.CONSTANT if n in small else Kind.BUFFER for n in weights & fixed}
     return kinds | dict.fromkeys(weights, Kind.PARAMETER) | buffers
 
 
@@ -93,10 +94,6 @@ def _kind(array: np.ndarray, uses: list[tuple[str, int, bool]]) -> Kind:
 def _can_train(array: np.ndarray, uses: list[tuple[str, int, bool]]) -> bool:
     trained = any(each for _, _, each in uses)
     return trained and fits_tensor(array) and array.dtype.kind not in "iubc"
-
-
-def _fixed_kind(array: np.ndarray) -> Kind:
-    return Kind.CONSTANT if array.size == 1 else Kind.BUFFER
 
 
 def _is_mask(array: np.ndarray) -> bool:
