@@ -28,6 +28,7 @@ from oneflow.serving.tensors import (
 
 # The length of the JSON in front of binary tensors.
 JSON_LENGTH = "Inference-Header-Content-Length"
+_ENCODER = json.JSONEncoder(separators=(",", ":"))
 
 
 class HttpInferRequest(NamedTuple):
@@ -176,5 +177,5 @@ def encode_response(
     data = {"model_name": model.name, "model_version": str(model.version), "outputs": outputs}
     if requested.request.id:
         data["id"] = requested.request.id
-    text = json.dumps(data, separators=(",", ":")).encode()
+    text = _ENCODER.encode(data).encode()
     return b"".join((text, *parts)), len(text) if parts else None

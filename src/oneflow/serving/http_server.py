@@ -104,9 +104,9 @@ class HttpServer:
         if (request.content_length or 0) > self._limits.request_bytes:
             raise self._too_long()
         try:
-            # Most requests have arrived as a whole.
-            limit = None if request.content.is_eof() else self._limits.read_seconds
-            async with asyncio.timeout(limit):
+            if request.content.is_eof():  # most requests have arrived as a whole
+                return await request.read()
+            async with asyncio.timeout(self._limits.read_seconds):
                 return await request.read()
         except TimeoutError:
             request.protocol.force_close()
@@ -131,10 +131,11 @@ class HttpServer:
             self._repository, info["name"], info.get("version", ""), requested.request
         )
         content, json_length = encode_response(response, requested)
+        # As a header: aiohttp takes the argument `content_type` apart for each answer.
         if json_length is None:
-            return web.Response(body=content, content_type="application/json")
-        headers = {JSON_LENGTH: str(json_length)}
-        return web.Response(body=content, content_type="application/octet-stream", headers=headers)
+            return web.Response(body=content, headers={"Content-Type": "application/json"})
+        headers = {"Content-Type": "application/octet-stream", JSON_LENGTH: str(json_length)}
+        return web.Response(body=content, headers=headers)
 
     # --- generation
 
