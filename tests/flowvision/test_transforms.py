@@ -70,7 +70,8 @@ CASES = [
     ("affine", (-70.0, [0, 4], 0.7, 10.0, "bilinear", 100), {}),
     ("affine", (10.0, [0, 0], 1.0, 0.0, "nearest", 7, [3, 4]), {}),
     ("rotate", (30.0,), {}),
-    ("rotate", (90.0, "nearest", True), {}),
+    ("rotate", (80.0, "nearest", True), {}),
+    ("rotate", (-130.0, "nearest", True, None, 60), {}),
     ("rotate", (-33.0, "bilinear", True, None, 60), {}),
     ("rotate", (15.0, "bilinear", False, [4, 9]), {}),
     ("perspective", (CORNERS, MOVED), {}),
@@ -149,6 +150,28 @@ def test_functions(name, arguments, options, kind):
     image, other = IMAGES[kind]()
     got = getattr(F, name)(image, *arguments)
     assert_same(got, getattr(TF, name)(other, *torch_arguments(name, arguments)), name)
+
+
+@pytest.mark.parametrize("turns", [1, 2, 3])
+def test_quarter_turns(turns):
+    """Positions are pixels where height and width are both even or both odd."""
+    image, other = pair_of(PHOTO[:, :, :29])
+    got = F.rotate(image, 90.0 * turns, "nearest", expand=True)
+    np.testing.assert_array_equal(got.numpy(), np.rot90(PHOTO[:, :, :29], turns, (1, 2)))
+    assert_same(got, TF.rotate(other, 90.0 * turns, expand=True), "rotate")
+
+
+def test_a_position_between_two_pixels_has_one_nearest():
+    """It is the same in every call, compiled or not; which one torchvision takes is open."""
+
+    class Turned(flow.nn.Graph):
+        def build(self, image):
+            return F.rotate(image, 90.0, "nearest", expand=True)
+
+    image, graph = flow.from_numpy(PHOTO.copy()), Turned()
+    first = F.rotate(image, 90.0, "nearest", expand=True).numpy()
+    for turned in (graph, graph, lambda x: F.rotate(x, 90.0, "nearest", expand=True)):
+        np.testing.assert_array_equal(turned(image).numpy(), first)
 
 
 # --- conversions
@@ -414,6 +437,7 @@ def test_a_transform_splits_batches_of_global_tensors():
         ("gaussian_blur", (3,)),
         ("equalize", ()),
         ("rotate", (30.0, "bilinear", False, None, 7)),
+        ("rotate", (30.0, "nearest", True, None, [7, 8, 9])),
     ]
     for function, arguments in calls:
         want = getattr(F, function)(batch, *arguments)

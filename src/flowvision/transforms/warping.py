@@ -140,6 +140,8 @@ def sample(
     Returns:
         ``[..., C, H', W']``, rounded if `img` has integers.
     """
+    if mode == "nearest" and isinstance(grid, np.ndarray):
+        return _nearest(img, grid[0], fill)
     exact = img.dtype in (flow.float32, flow.float64)
     batch = img.reshape(-1, *img.shape[-3:]).to(img.dtype if exact else flow.float32)
     if isinstance(grid, np.ndarray):
@@ -153,11 +155,33 @@ def sample(
     if fill is not None:
         moved, mask = moved[:, :-1], moved[:, -1:]
         color = constant_like(img, np.asarray(fill, np.float32).reshape(-1, 1, 1))
-        if mode == "nearest":
+        if mode == "nearest":  # positions from a tensor
             moved = flow.where(mask < 0.5, color, moved)
         else:
             moved = moved * mask + (1 - mask) * color
     return like(moved, img).reshape(*img.shape[:-2], *grid.shape[1:3])
+
+
+def _nearest(img: flow.Tensor, grid: np.ndarray, fill: Sequence[float] | None) -> flow.Tensor:
+    """Return the pixels nearest to the positions ``[H', W', 2]`` of a grid.
+
+    They are chosen here, as a compiler is free to round the positions otherwise, and a quarter turn
+    can have all of them halfway between two pixels.
+    """
+    height, width = img.shape[-2:]
+    size = np.array([width, height], np.float32)
+    pixel = np.rint(((grid + 1) * size - 1) / 2)
+    inside = ((pixel >= 0) & (pixel < size)).all(-1)
+    x, y = np.where(inside[..., None], pixel, 0).astype(np.int64).reshape(-1, 2).T
+    chosen = img.flatten(-2).index_select(-1, constant_like(img, y * width + x))
+    color = np.reshape([0] if fill is None else fill, (-1, 1, 1))
+    if not img.dtype.is_floating_point:
+        color = np.rint(color)
+    return flow.where(
+        constant_like(img, inside),
+        chosen.reshape(*img.shape[:-2], *inside.shape),
+        constant_like(img, color).to(img.dtype),
+    )
 
 
 def like(numbers: flow.Tensor, img: flow.Tensor) -> flow.Tensor:
