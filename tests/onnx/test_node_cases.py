@@ -32,8 +32,6 @@ EXPECTED_FAILURES = {
     "test_bernoulli_expanded": RANDOM,
     "test_bernoulli_seed": RANDOM,
     "test_bernoulli_seed_expanded": RANDOM,
-    "test_causal_conv_with_state_silu_fp16": ROUNDED,
-    "test_causal_conv_with_state_silu_fp16_expanded": ROUNDED,
     "test_dft_inverse": "0 within 1e-14; the expected value is off by 2e-7",
     "test_dft_inverse_opset19": "0 within 1e-14; the expected value is off by 2e-7",
     "test_loop16_seq_none": "onnx's runner cannot compare sequences",

@@ -136,6 +136,18 @@ def test_one_trace_serves_all_shapes() -> None:
     assert shared_traces(function) == 2
 
 
+def test_what_a_trace_compared_by_chance_keeps_no_second_one() -> None:
+    by_chance = [7]
+
+    def function(x: Any) -> Any:
+        assert all(x.shape[0] != by_chance.pop() for _ in by_chance[:])
+        return x * 2 if x.shape[1] < 9 else x + 1
+
+    for shape in ((2, 5), (7, 5), (3, 9), (7, 4), (2, 12)):
+        check(function, shape)
+    assert shared_traces(function) == 2
+
+
 def test_branches_on_sizes_have_a_trace_each() -> None:
     def function(x: Any) -> Any:
         return (x * 2 if x.shape[0] % 2 else x[: x.shape[0] // 2]) if x.shape[0] > 4 else x + 1

@@ -59,6 +59,10 @@ class SharedTrace:
         )
         return Traced(self._source, values)
 
+    def serves(self, other: SharedTrace) -> bool:
+        """Whether another trace would, for the sizes that it was made with, have been this one."""
+        return self._environment.evaluate(other._environment.given) is not None
+
 
 # By kind of call; None where sizes must be numbers.
 TRACES: dict[tuple, list[SharedTrace] | None] = {}
@@ -93,7 +97,8 @@ def trace_at_any_sizes(
                 return traced
         shared = call.trace() if len(traces) < _MAX_TRACES else None
         if shared is not None:
-            traces.append(shared)
+            # A guard may be a hash table's doing, which compares sizes that have nothing in common.
+            traces[:] = [*(each for each in traces if not shared.serves(each)), shared]
             traced = shared.at(call.sizes)
             break
         failed += [] if traces else [call.kind]

@@ -73,6 +73,11 @@ class ShapeEnvironment:
             for number in range(self._num_given)
         ]
 
+    @property
+    def given(self) -> list[int]:
+        """The numbers that the trace is made with, of the given sizes."""
+        return self._values[: self._num_given]
+
     def value(self, number: int) -> int:
         """The value that the trace is made with."""
         return self._values[number]

@@ -300,4 +300,4 @@ _scale_down = elementwise(
     "scale_down", lambda x, exponent: jnp.ldexp(x, -exponent), "x exponent", linear=("x",)
 )
 _scale_down.gradient(x=lambda g, exponent: _scale_down(g, exponent), exponent=None, writable="x")
-frexp.gradient(x=lambda g, out: _scale_down(g[0], out[1]), writable="x")
+frexp.gradient(x=lambda g, out: _scale_down(g[0], out[1]), writable="out")
