@@ -928,7 +928,7 @@ from oneflow.functional.reduce.cumulative import (
     trapezoid as trapz,
 )
 from oneflow.functional.reduce.finite_differences import gradient as gradient
-from oneflow.functional.reduce.histograms import histogram as histogram, histogramdd as histogramdd
+from oneflow.functional.reduce.histogram import histogram as histogram, histogramdd as histogramdd
 from oneflow.functional.reduce.minmax import (
     amax as amax,
     amin as amin,

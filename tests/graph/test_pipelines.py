@@ -236,7 +236,7 @@ def test_stages_that_share_a_parameter():
     tokens, target = tokens.to_global(first, B), target.to_global(last, B)
     found = [graph(tokens, target).numpy() for _ in range(4)]
     np.testing.assert_allclose(found, expected, rtol=2e-5)
-    transferred = [each.source for each in pipeline_of(graph).partition.transfers.values()]
+    transferred = [each.source for each in pipeline_of(graph).partition.transfer_by_result.values()]
     assert len(transferred) == len(set(transferred)), (
         "the table is carried once, not once per micro batch"
     )

@@ -37,7 +37,7 @@ NOT_SHARED = {
             cholesky eigh eigvals geqrf inverse lu lu_permutation matrix_exp matrix_rank pinv
             polygamma qr slogdet solve solve_triangular svd svdvals zeta""",
         "sizes decide how many results or steps there are": """
-            adaptive_max_pool householder_product reflected roi_align roi_align_backward
+            adaptive_max_pool apply_householder householder_product roi_align roi_align_backward
             searchsorted unbind unfold unfold_update""",
         "JAX wants numbers: for padding, paths of contractions, bounds of indices": """
             affine_grid embedding_bag grid_sample median median_of_all""",

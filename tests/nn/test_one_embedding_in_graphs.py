@@ -127,7 +127,7 @@ def test_inference_changes_no_row(tmp_path):
     rows = Rows()(ids, tables)
     assert rows.tolist() == model.embedding(ids, tables).tolist()
     assert not rows[0, 1].any()
-    assert not model.embedding.lookups
+    assert not model.embedding.lookup_records
 
 
 def test_ids_on_a_placement(tmp_path):

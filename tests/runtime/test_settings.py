@@ -140,7 +140,7 @@ def test_doctor(capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("ONEFLOW_DRY_RUN", "1")
     monkeypatch.setenv("ONEFLOW_EAGER_HOT_AFTER", "7")
     monkeypatch.setenv("ONEFLOW_JOB_SECRET", "hidden")
-    main(["--no-trials"])
+    main(["--no-checks"])
     shown = capsys.readouterr().out
     assert f"version: {flow.__version__}" in shown
     assert "8 cpu" in shown

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from flowvision.datasets.utils import download_and_extract_archive
-from oneflow.data.vision.annotated import VOC_ARCHIVES
+from oneflow.data.vision.annotated import VOC_FILES
 from oneflow.utils.vision.datasets import (
     VOCDetection as VOCDetection,
     VOCSegmentation as VOCSegmentation,
@@ -19,7 +19,7 @@ DATASET_YEAR_DICT = {
         "md5": archive.md5,
         "base_dir": archive.folder,
     }
-    for year, archive in VOC_ARCHIVES.items()
+    for year, archive in VOC_FILES.items()
 }
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from copy import copy
 from typing import Any
 
-from oneflow.base.device import ABSENT_TYPES, DEVICE_TYPES
+from oneflow.base.device import DEVICE_TYPES, TYPES_WITHOUT_ARRAYS
 from oneflow.base.dtype import DType, bfloat16, float16, float32, float64
 from oneflow.dispatch.operand_casts import CASTS, set_operand_casts
 from oneflow.primitives.operators.elementwise import cast
@@ -173,7 +173,7 @@ class cuda_autocast(autocast):
 
 def is_autocast_enabled(device_type: str = "cuda") -> bool:
     """Return whether mixed precision is on for a type of devices."""
-    return device_type not in ABSENT_TYPES and _known_type(device_type) in casting_targets()
+    return device_type not in TYPES_WITHOUT_ARRAYS and _known_type(device_type) in casting_targets()
 
 
 def set_autocast_enabled(*arguments: Any) -> None:

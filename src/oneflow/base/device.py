@@ -37,7 +37,7 @@ DEVICE_TYPES = {
 META_TYPE = "meta"
 # PyTorch's further types, by which programs ask for what they prefer: devices of these types can be
 # named and compared, but none is found.
-ABSENT_TYPES = (META_TYPE, "mps", "xpu")
+TYPES_WITHOUT_ARRAYS = (META_TYPE, "mps", "xpu")
 
 
 class Device:
@@ -77,7 +77,7 @@ class Device:
         if isinstance(type, Device):
             return type
         name, _, ordinal = str(type).partition(":")
-        if name not in DEVICE_TYPES and name not in ABSENT_TYPES:
+        if name not in DEVICE_TYPES and name not in TYPES_WITHOUT_ARRAYS:
             raise RuntimeError(
                 f"unknown device type `{type}`; expected one of {', '.join(DEVICE_TYPES)}"
             )
@@ -256,7 +256,7 @@ def platform_devices(type: str) -> tuple[Any, ...]:
     """
     if _invalid_reason is not None:
         raise RuntimeError(_invalid_reason)
-    if type in ABSENT_TYPES:
+    if type in TYPES_WITHOUT_ARRAYS:
         return ()
     PREPARE_PROCESS.value()
     try:

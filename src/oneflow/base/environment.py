@@ -60,7 +60,7 @@ EAGER_EXPLAIN = EnvironmentVariable(
     "0",
     "`1` logs which part of a program's key differed whenever a program is new.",
 )
-TRACEBACKS = EnvironmentVariable(
+TRACEBACK = EnvironmentVariable(
     "ONEFLOW_TRACEBACKS",
     "short",
     "`full` shows the frames of this package in the tracebacks of bad calls.",

@@ -62,7 +62,7 @@ _SPLITS: dict[int, Split] = {}
 # One signature per dimension of a placement.
 NdSbp = tuple[Sbp, ...]
 # What users give: one signature, or one for each dimension of a placement.
-SbpOrSbps = Sbp | Sequence[Sbp]
+SbpLike = Sbp | Sequence[Sbp]
 
 
 @keyword_aliases(axis="dim")

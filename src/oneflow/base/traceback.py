@@ -29,7 +29,7 @@ def hide_internal_frames(error: Exception) -> None:
     Frames of the user that lie between, of a layer's `forward` for instance, stay. The error of JAX
     or NumPy that ours explains in its own words goes, too, with its many frames.
     """
-    if environment.TRACEBACKS.read() == "full":
+    if environment.TRACEBACK.read() == "full":
         return
     kept = [each for each in _entries(error) if not _file(each).startswith(_PACKAGE)]
     traceback = None

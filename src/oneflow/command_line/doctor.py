@@ -92,19 +92,19 @@ def _split_tensor() -> None:
         raise ArithmeticError("the sum of a tensor of ones is not their number")
 
 
-TRIALS: dict[str, Callable[[], None]] = {
+CHECKS: dict[str, Callable[[], None]] = {
     "eager training": _train_step,
     "a compiled graph": _run_graph,
     "a tensor split over devices": _split_tensor,
 }
 
 
-def trials() -> Iterator[str]:
-    """Yield a line for each trial: how long it took, or its error."""
-    for name, trial in TRIALS.items():
+def checks() -> Iterator[str]:
+    """Yield a line for each check: how long it took, or its error."""
+    for name, check in CHECKS.items():
         start = time.perf_counter()
         try:
-            trial()
+            check()
         except Exception as error:
             yield f"{name}: FAILED, {type(error).__name__}: {error}"
         else:
@@ -112,14 +112,14 @@ def trials() -> Iterator[str]:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command; the exit status is 1 if a trial fails."""
+    """Run the command; the exit status is 1 if a check fails."""
     parser = argparse.ArgumentParser(prog="python -m oneflow doctor", description=__doc__)
-    parser.add_argument("--no-trials", action="store_true", help="only describe, run nothing")
+    parser.add_argument("--no-checks", action="store_true", help="only describe, run nothing")
     options = parser.parse_args(arguments)
     has_failed = False
     for line in report():
         sys.stdout.write(f"{line}\n")
-    for line in () if options.no_trials else trials():
+    for line in () if options.no_checks else checks():
         sys.stdout.write(f"{line}\n")
         sys.stdout.flush()
         has_failed |= ": FAILED" in line

@@ -110,12 +110,12 @@ def _priority_of_report(report: FailureReport) -> _Priority:
 def _priority_of_exit(exit: ProcessExit, has_report: bool) -> _Priority | None:
     """Return the kind of evidence; None if the exit adds nothing to the process's own report."""
     # Libraries abort when they cannot continue without the other processes.
-    has_aborted = exit.code == -signal.SIGABRT
-    if exit.code < 0 and not exit.got_signal and not has_aborted:
+    is_from_library = exit.code == -signal.SIGABRT
+    if exit.code < 0 and not exit.got_signal and not is_from_library:
         return _Priority.SIGNAL
     if has_report:
         return None
-    if exit.got_signal or has_aborted:
+    if exit.got_signal or is_from_library:
         return _Priority.SECONDARY
     if exit.code == 0:
         return _Priority.EXITED_EARLY

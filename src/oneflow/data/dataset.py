@@ -272,8 +272,8 @@ def random_split(
         >>> [len(part) for part in flow.utils.data.random_split(range(10), [0.75, 0.25])]
         [8, 2]
     """
-    whole: Any = dataset
-    total = len(whole)
+    source: Any = dataset
+    total = len(source)
     counts = _counts_of(lengths, total)
     if sum(counts) != total:
         raise ValueError(
@@ -283,7 +283,7 @@ def random_split(
     order = random_numbers(generator).permutation(total).tolist()
     ends = list(itertools.accumulate(counts))
     return [
-        Subset(whole, order[end - count : end]) for count, end in zip(counts, ends, strict=True)
+        Subset(source, order[end - count : end]) for count, end in zip(counts, ends, strict=True)
     ]
 
 

@@ -17,7 +17,7 @@ from urllib.parse import parse_qs, urlsplit
 from oneflow.base import cluster, environment
 from oneflow.base.device import are_devices_in_use, platform_devices
 from oneflow.control_plane.membership import join_job
-from oneflow.random.generator import adopt_job_seed
+from oneflow.random.generator import set_job_seed
 
 default_pg_timeout = datetime.timedelta(minutes=30)
 
@@ -467,4 +467,4 @@ def _join(variables: dict[str, str]) -> None:
     if environment.LOCAL_RANK.name not in os.environ:
         os.environ[environment.LOCAL_RANK.name] = variables["RANK"]
     join_job()
-    adopt_job_seed()
+    set_job_seed()

@@ -38,7 +38,7 @@ Address = tuple[tuple[int, ...], int]
 """What tells messages of one sender apart: the ranks of the group, and the tag."""
 
 
-class _Sender:
+class _SendThread:
     """The messages to one process, and the thread that sends them."""
 
     def __init__(self, destination: int) -> None:
@@ -91,7 +91,7 @@ class MessageChannel:
     """The messages of this process to others and from them."""
 
     def __init__(self) -> None:
-        self._senders: dict[int, _Sender] = {}
+        self._senders: dict[int, _SendThread] = {}
         self._queues: dict[tuple[int, Address], deque[np.ndarray]] = defaultdict(deque)
         self._arrived = threading.Condition()
         self._token = secrets.token_hex(_TOKEN_BYTES // 2)
@@ -106,7 +106,7 @@ class MessageChannel:
         dtype, shape = array.dtype.name, list(array.shape)
         header = json.dumps({"address": address, "dtype": dtype, "shape": shape}).encode()
         if destination not in self._senders:
-            self._senders[destination] = _Sender(destination)
+            self._senders[destination] = _SendThread(destination)
         return self._senders[destination].post(header, np.ascontiguousarray(array))
 
     def recv(
@@ -143,12 +143,12 @@ class MessageChannel:
     def _read(self, connection: socket.socket) -> None:
         """Put what a process sends into the queues, until it ends or breaks the protocol."""
         with connection:
-            hello = _read_exactly(connection, _TOKEN_BYTES + _LENGTH.size)
-            if hello is None or not hmac.compare_digest(
-                bytes(hello[:_TOKEN_BYTES]), self._token.encode()
+            header = _read_exactly(connection, _TOKEN_BYTES + _LENGTH.size)
+            if header is None or not hmac.compare_digest(
+                bytes(header[:_TOKEN_BYTES]), self._token.encode()
             ):
                 return
-            (source,) = _LENGTH.unpack(hello[_TOKEN_BYTES:])
+            (source,) = _LENGTH.unpack(header[_TOKEN_BYTES:])
             while (message := _read_message(connection)) is not None:
                 address, array = message
                 with self._arrived:

@@ -204,14 +204,14 @@ def start_processes(
         >>> multiprocessing.start_processes(print, nprocs=0)
     """
     context = context_for(start_method)
-    processes, queues = [], []
+    processes, queue_list = [], []
     for number in range(nprocs):
         queue = context.SimpleQueue()
         process = context.Process(target=_run, args=(fn, number, args, queue), daemon=daemon)
         process.start()
         processes.append(process)
-        queues.append(queue)
-    started = SpawnContext(processes, queues)
+        queue_list.append(queue)
+    started = SpawnContext(processes, queue_list)
     if not join:
         return started
     while not started.join():

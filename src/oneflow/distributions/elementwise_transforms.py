@@ -12,12 +12,12 @@ from oneflow.distributions import constraints
 from oneflow.distributions.constraints import Constraint
 from oneflow.distributions.distribution import Distribution
 from oneflow.distributions.parameters import broadcast_all, sum_rightmost
-from oneflow.distributions.transform import ParameterlessTransform, Transform
+from oneflow.distributions.transform import FixedTransform, Transform
 from oneflow.functional.elementwise.activation import softplus
 from oneflow.tensor.tensor import Tensor
 
 
-class IncreasingTransform(ParameterlessTransform):
+class IncreasingTransform(FixedTransform):
     """Base of increasing functions of real numbers."""
 
     domain = constraints.real
@@ -133,7 +133,7 @@ class TanhTransform(IncreasingTransform):
         return 2 * (math.log(2) - x - softplus(-2 * x))
 
 
-class AbsTransform(ParameterlessTransform):
+class AbsTransform(FixedTransform):
     """The absolute value, which has no inverse: that of `y` is `y`.
 
     Args:

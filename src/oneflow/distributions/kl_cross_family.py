@@ -151,8 +151,8 @@ def _uniform_to_continuous_bernoulli(p: Uniform, q: ContinuousBernoulli) -> Tens
 
 @register_kl_pairs((Exponential, Gamma, Normal, Uniform), (Gumbel,))
 def _to_gumbel(p: Distribution, q: Gumbel) -> Tensor:
-    expectation = _mean_exp(p, -1 / q.scale) * (q.loc / q.scale).exp()
-    return (p.mean - q.loc) / q.scale + q.scale.log() + expectation - p.entropy()
+    expected = _mean_exp(p, -1 / q.scale) * (q.loc / q.scale).exp()
+    return (p.mean - q.loc) / q.scale + q.scale.log() + expected - p.entropy()
 
 
 @register_kl(Normal, Laplace)

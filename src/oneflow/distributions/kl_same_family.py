@@ -140,8 +140,8 @@ def _cauchy(p: Cauchy, q: Cauchy) -> Tensor:
 @register_kl(Gumbel, Gumbel)
 def _gumbel(p: Gumbel, q: Gumbel) -> Tensor:
     ratio, shift = p.scale / q.scale, (p.loc - q.loc) / q.scale
-    expectation = ((ratio + 1).lgamma() - shift).exp()
-    return shift - ratio.log() + (ratio - 1) * np.euler_gamma + expectation - 1
+    expected = ((ratio + 1).lgamma() - shift).exp()
+    return shift - ratio.log() + (ratio - 1) * np.euler_gamma + expected - 1
 
 
 @register_kl(Pareto, Pareto)
@@ -180,10 +180,10 @@ def _normal_vectors(
     q: MultivariateNormal | LowRankMultivariateNormal,
 ) -> Tensor:
     first, other = p.scale_tril, q.scale_tril
-    spread = (solve_factor(other, first) ** 2).sum((-2, -1))
+    trace = (solve_factor(other, first) ** 2).sum((-2, -1))
     distance = (solve_factor(other, (q.loc - p.loc).unsqueeze(-1)) ** 2).sum((-2, -1))
     sizes = half_log_det(other) - half_log_det(first)
-    return sizes + 0.5 * (spread + distance - p.event_shape[0])
+    return sizes + 0.5 * (trace + distance - p.event_shape[0])
 
 
 @register_kl(Independent, Independent)

@@ -120,7 +120,7 @@ class Transform:
         return f"{type(self).__name__}()"
 
 
-class ParameterlessTransform(Transform):
+class FixedTransform(Transform):
     """Base of transforms without parameters: two of one class are equal."""
 
     def __eq__(self, other: object) -> bool:

@@ -9,7 +9,7 @@ from oneflow.base.limits import finfo
 from oneflow.base.shape import Size
 from oneflow.distributions import constraints
 from oneflow.distributions.parameters import tril_matrix_to_vec, vec_to_tril_matrix
-from oneflow.distributions.transform import ParameterlessTransform
+from oneflow.distributions.transform import FixedTransform
 from oneflow.functional.creation.factory_functions import arange, eye
 from oneflow.functional.elementwise.activation import logsigmoid, softplus
 from oneflow.functional.linalg.decompositions import cholesky
@@ -24,7 +24,7 @@ def _vector_size(shape: Sequence[int]) -> int:
     return shape[-1]
 
 
-class SoftmaxTransform(ParameterlessTransform):
+class SoftmaxTransform(FixedTransform):
     """`softmax` of vectors, which has no inverse: that of `y` is its logarithm.
 
     Args:
@@ -55,7 +55,7 @@ class SoftmaxTransform(ParameterlessTransform):
         return self.forward_shape(shape)
 
 
-class StickBreakingTransform(ParameterlessTransform):
+class StickBreakingTransform(FixedTransform):
     """Vectors to shares that add up to 1, one element more: what is left is divided again.
 
     Zeros become equal shares.
@@ -104,7 +104,7 @@ class StickBreakingTransform(ParameterlessTransform):
         return Size((*shape[:-1], _vector_size(shape) - 1))
 
 
-class CorrCholeskyTransform(ParameterlessTransform):
+class CorrCholeskyTransform(FixedTransform):
     """Vectors to Cholesky factors of correlation matrices.
 
     The elements, between -1 and 1 by `tanh`, are partial correlations; row by row each takes its
@@ -165,7 +165,7 @@ class CorrCholeskyTransform(ParameterlessTransform):
         return Size((*shape[:-2], shape[-1] * (shape[-1] - 1) // 2))
 
 
-class LowerCholeskyTransform(ParameterlessTransform):
+class LowerCholeskyTransform(FixedTransform):
     """Matrices to lower triangular ones with the exponentials of their diagonals.
 
     Args:
@@ -188,7 +188,7 @@ class LowerCholeskyTransform(ParameterlessTransform):
         return y.tril(-1) + diag_embed(y.diagonal(dim1=-2, dim2=-1).log())
 
 
-class PositiveDefiniteTransform(ParameterlessTransform):
+class PositiveDefiniteTransform(FixedTransform):
     """Matrices to positive definite ones, by way of their Cholesky factors.
 
     Args:

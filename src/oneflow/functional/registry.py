@@ -127,13 +127,13 @@ def inplace_form(public: Callable[..., Any], *paths: str) -> Callable[..., Any]:
 
 def _rename_map(parameter_names: Sequence[str], extra: Mapping[str, str]) -> dict[str, str]:
     """The declared name of each other spelling that a function takes."""
-    declared: dict[tuple[str, ...], str | None] = {}
+    name_of: dict[tuple[str, ...], str | None] = {}
     for name in parameter_names:
         if aliases := _ALIASES_OF.get(name):
             # Two aliases of one argument are two arguments of this function.
-            declared[aliases] = None if aliases in declared else name
+            name_of[aliases] = None if aliases in name_of else name
     rename = dict(extra)
-    for aliases, name in declared.items():
+    for aliases, name in name_of.items():
         if name is not None:
             rename |= dict.fromkeys(aliases, name)
     for name in parameter_names:

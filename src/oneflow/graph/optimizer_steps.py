@@ -46,14 +46,14 @@ class GraphOptimizer:
         """Return true if `build` left a gradient in one of the parameters."""
         return has_gradients(self.optimizer.param_groups)
 
-    def finish(self, captured: Sequence[OptimizerStep], stepped: bool) -> None:
+    def finish(self, captured: Sequence[OptimizerStep], is_updated: bool) -> None:
         """Step the schedule after a call, and the optimizer if its step was not captured.
 
         Args:
             captured: the steps that are part of the program.
-            stepped: the optimizer has updated rows of embeddings already.
+            is_updated: the optimizer has updated rows of embeddings already.
         """
-        if stepped or any(each.owner is self for each in captured):
+        if is_updated or any(each.owner is self for each in captured):
             self._step_schedule()
         elif not self.optimizer.steps_by_update and self.has_gradients():
             self.optimizer.clip_grad()

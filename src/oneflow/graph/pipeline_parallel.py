@@ -47,7 +47,7 @@ class TaskRun:
         inputs: numbers of the values it reads.
         slots: indices of the run-time numbers it reads.
         outputs: numbers of the values it produces.
-        transfers: values that are transferred to other placements afterwards.
+        copies: values that are transferred to other placements afterwards.
         freed: values that nothing needs after it and its transfers.
         checks: its operations with a run-time check, and the lines that called them.
     """
@@ -57,7 +57,7 @@ class TaskRun:
     inputs: list[int]
     slots: list[int]
     outputs: tuple[int, ...]
-    transfers: list[Transfer]
+    copies: list[Transfer]
     freed: list[int]
     checks: list[tuple[Operation, str]]
 
@@ -111,7 +111,7 @@ class PipelineExecutable:
         self._executables: dict[tuple, Executable] = {}
         self._last = self._last_uses()
         self._first_transfers = [
-            each for each in self.partition.transfers.values() if each.producer is None
+            each for each in self.partition.transfer_by_result.values() if each.producer is None
         ]
         self._runs = [self._run_of(slot.task) for slot in self.order]
         self._calls = 0
@@ -125,8 +125,10 @@ class PipelineExecutable:
 
     # --- the tasks
 
-    def _transfers_of(self, task: int) -> list[Transfer]:
-        return [each for each in self.partition.transfers.values() if each.producer == task]
+    def _copies_of(self, task: int) -> list[Transfer]:
+        return [
+            each for each in self.partition.transfer_by_result.values() if each.producer == task
+        ]
 
     def _last_uses(self) -> dict[int, int]:
         """By value, the last task in order that reads it, or after which it is transferred."""
@@ -134,7 +136,7 @@ class PipelineExecutable:
         for slot in self.order:
             reads = [*self.partition.tasks[slot.task].inputs]
             reads += self.partition.tasks[slot.task].outputs
-            for each in self._transfers_of(slot.task):
+            for each in self._copies_of(slot.task):
                 reads += [each.source, each.result]
             last.update(dict.fromkeys(reads, slot.task))
         outputs = {*self.partition.outputs}
@@ -143,9 +145,9 @@ class PipelineExecutable:
     def _run_of(self, index: int) -> TaskRun:
         task = self.partition.tasks[index]
         program, inputs, slots = task_program(self.program, task)
-        transfers = self._transfers_of(index)
+        copies = self._copies_of(index)
         given = len(self.program.inputs)
-        sources = {each.source for each in transfers}
+        sources = {each.source for each in copies}
         freed = [number for number, last in self._last.items() if last == index]
         # Of a variable there must always be the old or the new value, even if a task fails.
         free = {
@@ -159,7 +161,7 @@ class PipelineExecutable:
             runner = runner_for(self._executable(program, task.placement, donated, slots))
         starts = [each.results.start for each in task.instructions]
         checks = [self._lines[start] for start in starts if start in self._lines]
-        return TaskRun(index, runner, inputs, slots, task.outputs, transfers, freed, checks)
+        return TaskRun(index, runner, inputs, slots, task.outputs, copies, freed, checks)
 
     def _executable(
         self, program: Program, placement: Placement, donated: tuple, slots: list[int]
@@ -271,7 +273,7 @@ class PipelineExecutable:
             values.update(zip(run.outputs, results, strict=True))
             if rows_of_task is not None:
                 rows.append((rows_of_task, run.checks, results))
-        for each in run.transfers:
+        for each in run.copies:
             self._transfer(each, values)
         for number in run.freed:
             values.pop(number, None)
@@ -314,7 +316,7 @@ class PipelineExecutable:
         live: dict[Placement, dict[int, int]] = defaultdict(dict)
         sizes: dict[Placement, list[tuple[int, int]]] = {stage: [] for stage in self.stages}
         for index, run in enumerate(self._runs):
-            for number in (*run.outputs, *[each.result for each in run.transfers]):
+            for number in (*run.outputs, *[each.result for each in run.copies]):
                 spec = specs[number]
                 if number >= given and number in self._last:
                     live[spec.device][number] = shard_bytes(spec)

@@ -12,7 +12,7 @@ import numpy as np
 
 from oneflow.base.device import Device
 from oneflow.graph.engines import ENGINES, Engine, EngineProgram, UnsupportedByEngine
-from oneflow.runtime.memory import adopt
+from oneflow.runtime.memory import wrap_array
 
 
 def installed_engine(package: str) -> Engine | None:
@@ -70,7 +70,7 @@ class SavedEngineProgram:
     ) -> list[Any]:
         """Return the outputs on the device."""
         outputs = self.run_arrays(arrays, floats, integers)
-        return [adopt(each, self._device) for each in outputs] if self._program else outputs
+        return [wrap_array(each, self._device) for each in outputs] if self._program else outputs
 
     def run_arrays(
         self, arrays: Sequence[Any], floats: Sequence[float], integers: Sequence[int]

@@ -87,7 +87,7 @@ class GraphVariables:
                     self.guarded_dicts.append(members[registry])
                     self.add_attributes(members[registry], f"{path}.", kind)
                 hooks = module._forward_pre_hooks.values()
-                derived = {getattr(hook, "derives", None) for hook in hooks}
+                derived = {getattr(hook, "target_name", None) for hook in hooks}
                 self.add_attributes(members, f"{path}.", "tensor", derived)
 
     def add_attributes(

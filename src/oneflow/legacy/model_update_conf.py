@@ -50,7 +50,7 @@ _SCHEDULERS: dict[str, Callable[..., LrScheduler]] = {
         schedulers.PiecewiseConstantScheduler(boundaries, values, warmup)
     ),
 }
-_WARMUPS: dict[str, Callable[..., Warmup]] = {
+_WARMUP: dict[str, Callable[..., Warmup]] = {
     "constant_conf": warmup.constant,
     "linear_conf": warmup.linear,
 }
@@ -75,7 +75,7 @@ def optimizer_of(primary_lr: float, conf: Conf) -> JobOptimizer:
     """
     kinds = {name: conf[name] for name in conf if name not in _COMMON}
     name, numbers = _only("model_update_conf", kinds, _OPTIMIZERS)
-    plain, decaying = _OPTIMIZERS[name]
+    plain, with_decay = _OPTIMIZERS[name]
     options = dict(numbers)
     clip = conf.get("clip_conf")
     if clip:
@@ -84,21 +84,21 @@ def optimizer_of(primary_lr: float, conf: Conf) -> JobOptimizer:
     decay = conf.get("weight_decay_conf")
     if not decay:
         return plain(_schedule(primary_lr, conf), **options)
-    if decaying is None:
+    if with_decay is None:
         raise ValueError(f"`weight_decay_conf` does not go with `{name}`")
     options["weight_decay"] = decay["weight_decay_rate"]
     for choice in ("includes", "excludes"):
         if choice in decay:
             options[f"weight_decay_{choice}"] = decay[choice]["pattern"]
-    return decaying(_schedule(primary_lr, conf), **options)
+    return with_decay(_schedule(primary_lr, conf), **options)
 
 
 def _schedule(primary_lr: float, conf: Conf) -> LrScheduler:
     """Return the learning rate of each step."""
     first_steps = None
     if conf.get("warmup_conf"):
-        name, numbers = _only("warmup_conf", conf["warmup_conf"], _WARMUPS)
-        first_steps = _WARMUPS[name](**_with_new_names(numbers))
+        name, numbers = _only("warmup_conf", conf["warmup_conf"], _WARMUP)
+        first_steps = _WARMUP[name](**_with_new_names(numbers))
     if not conf.get("learning_rate_decay"):
         return schedulers.PiecewiseConstantScheduler([], [primary_lr], first_steps)
     name, numbers = _only("learning_rate_decay", conf["learning_rate_decay"], _SCHEDULERS)

@@ -15,7 +15,7 @@ from typing import Any
 
 from oneflow.mock_torch.pytorch import version
 
-ADDITIONS = "oneflow.mock_torch.pytorch"
+EXTENSIONS = "oneflow.mock_torch.pytorch"
 
 
 class MissingNameError(AttributeError, NotImplementedError):
@@ -36,13 +36,13 @@ class ModuleWrapper(ModuleType):
         (True, 'oneflow')
     """
 
-    def __init__(self, name: str, module: ModuleType | None, additions: ModuleType | None) -> None:
-        first, *others = (each for each in (module, additions) if each is not None)
+    def __init__(self, name: str, module: ModuleType | None, extension: ModuleType | None) -> None:
+        first, *others = (each for each in (module, extension) if each is not None)
         super().__init__(name, first.__doc__)
         self.__package__ = first.__package__
         if name == "torch":
             self.torch = self  # PyTorch finds itself in itself, and some libraries do so, too
-        vars(self).update(_own_names(additions))
+        vars(self).update(_names_in(extension))
         self._modules = (first, *others)
         self.__all__ = [each for each in dir(self) if not each.startswith("_")]
 
@@ -153,13 +153,13 @@ def _name_here(name: str) -> str:
     return "oneflow" + name.removeprefix("torch")
 
 
-def _name_of_additions(name: str) -> str:
-    return ADDITIONS + name.removeprefix("torch")
+def _name_of_extension(name: str) -> str:
+    return EXTENSIONS + name.removeprefix("torch")
 
 
 def _modules_of(name: str) -> tuple[ModuleType | None, ModuleType | None]:
     """Return the module of `oneflow` for one of PyTorch, and the one that adds to it."""
-    return _module(_name_here(name)), _module(_name_of_additions(name))
+    return _module(_name_here(name)), _module(_name_of_extension(name))
 
 
 def _exists(name: str) -> bool:
@@ -180,7 +180,7 @@ def _module(name: str) -> ModuleType | None:
     return found if isinstance(found, ModuleType) else None
 
 
-def _own_names(module: ModuleType | None) -> dict[str, Any]:
+def _names_in(module: ModuleType | None) -> dict[str, Any]:
     """Return what a module offers: `__all__`, or what is defined or imported there by its name."""
     if module is None:
         return {}

@@ -37,7 +37,7 @@ class ConversionMixin:
             if buffer is not None:
                 self._buffers[name] = fn(buffer)
         for hook in self._forward_pre_hooks.values():
-            name = getattr(hook, "derives", None)
+            name = getattr(hook, "target_name", None)
             if name is not None:
                 setattr(self, name, fn(getattr(self, name).detach()))
         return self

@@ -428,11 +428,11 @@ class Optimizer:
             )
         parameters_by_index: dict[Any, Tensor] = {}
         for index, (group, saved_group) in enumerate(zip(self.param_groups, saved, strict=True)):
-            ours, theirs = len(group["params"]), len(saved_group["params"])
-            if ours != theirs:
+            count, saved_count = len(group["params"]), len(saved_group["params"])
+            if count != saved_count:
                 raise ValueError(
                     "loaded state dict contains a parameter group that doesn't match the size of "
-                    f"optimizer's group: group {index} has {theirs} parameters there, {ours} here"
+                    f"optimizer's group: {saved_count} in group {index}, {count} here"
                 )
             parameters_by_index.update(zip(saved_group["params"], group["params"], strict=True))
         self.state = defaultdict(dict)

@@ -79,12 +79,12 @@ class Partition:
 
     Attributes:
         tasks: in an order in which they can run.
-        transfers: by the number of the value they give.
+        transfer_by_result: by the number of the value they give.
         outputs: numbers of the program's results.
     """
 
     tasks: list[PipelineTask]
-    transfers: dict[int, Transfer]
+    transfer_by_result: dict[int, Transfer]
     outputs: tuple[int, ...]
 
 

@@ -154,7 +154,7 @@ class _Call:
             try:
                 closed, results = self._make_jaxpr(environment)
             except Exception as error:
-                _drop_tracebacks(error)
+                _drop_traceback(error)
                 if not environment.needed:
                     return None
             else:
@@ -186,7 +186,7 @@ def _symbols_for(value: Any, symbols: Iterator[Any]) -> Any:
     return tuple([next(symbols) for _ in value]) if isinstance(value, tuple) else next(symbols)
 
 
-def _drop_tracebacks(error: BaseException | None) -> None:
+def _drop_traceback(error: BaseException | None) -> None:
     """Let go of the frames that an error that is over refers to.
 
     JAX keeps errors in variables of such frames. Until the next garbage collection they would keep
@@ -194,5 +194,5 @@ def _drop_tracebacks(error: BaseException | None) -> None:
     """
     while error is not None:
         error.__traceback__ = None
-        _drop_tracebacks(error.__cause__)
+        _drop_traceback(error.__cause__)
         error = error.__context__

@@ -274,7 +274,7 @@ default_generator.seed()
 _initial_position = default_generator.position
 
 
-def adopt_job_seed() -> None:
+def set_job_seed() -> None:
     """Start the default generator as all ranks of the job do, unless it has been used already.
 
     What is broadcast in a global tensor must be the same on all ranks.
@@ -284,7 +284,7 @@ def adopt_job_seed() -> None:
         default_generator.manual_seed(seed)
 
 
-adopt_job_seed()
+set_job_seed()
 
 
 def draw(generator: Generator | None) -> tuple[int, int]:

@@ -117,7 +117,7 @@ def _block(array: np.ndarray, start: int) -> np.ndarray:
 
 def block_function(operation: Operation) -> BlockFunction | None:
     """The function for blocks of an operation's elements; None if it is not made of such."""
-    if not _is_made_of_blocks(operation):
+    if not _works_by_block(operation):
         return None
     attributes = {**operation.attributes}
     if "shape" in attributes:
@@ -126,7 +126,7 @@ def block_function(operation: Operation) -> BlockFunction | None:
     return _function(operation.primitive, tuple(attributes.items()), operands, operation.device)
 
 
-def _is_made_of_blocks(operation: Operation) -> bool:
+def _works_by_block(operation: Operation) -> bool:
     if not isinstance(operation.device, Device) or operation.device.type != "cpu":
         return False
     if not operation.single:

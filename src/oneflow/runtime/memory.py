@@ -27,10 +27,10 @@ def put(array: np.ndarray | Any, device: Device) -> jax.Array | MetaArray:
     """
     if isinstance(array, np.ndarray) and not _is_without_values(device):
         array = _aligned_copy(array) if array.nbytes >= _LARGE else array.copy()
-    return adopt(array, device)
+    return wrap_array(array, device)
 
 
-def adopt(array: np.ndarray | Any, device: Device) -> jax.Array | MetaArray:
+def wrap_array(array: np.ndarray | Any, device: Device) -> jax.Array | MetaArray:
     """An array on `device`, which keeps its memory if it can: nobody may write to it any more."""
     if _is_without_values(device):
         return MetaArray()

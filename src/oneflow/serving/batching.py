@@ -122,7 +122,7 @@ class Batcher:
         """
         with self._changed:
             if self._is_closed:
-                raise RequestError(ErrorKind.STOPPING, "the model is being unloaded")
+                raise RequestError(ErrorKind.SHUTDOWN, "the model is being unloaded")
             if len(self._queue) >= self._options.queue_size:
                 raise RequestError(
                     ErrorKind.QUEUE_FULL,

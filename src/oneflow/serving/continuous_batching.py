@@ -99,7 +99,7 @@ class ContinuousBatcher:
         sequence = _Sequence(self._checked(request), TokenSampler(request))
         with self._changed:
             if self._is_closed:
-                raise RequestError(ErrorKind.STOPPING, "the model is being unloaded")
+                raise RequestError(ErrorKind.SHUTDOWN, "the model is being unloaded")
             # Whom a free place is about to be given to does not wait.
             if len(self._queue) >= self._queue_size + self._graph.sequences - self._count():
                 raise RequestError(
@@ -185,8 +185,8 @@ class ContinuousBatcher:
             places = self._graph.places_for(wanted)
             if places != self._graph.places:
                 kept = [place for place, each in enumerate(self._places) if each is not None]
-                going_on = [self._places[place] for place in kept]
-                self._places = going_on + [None] * (places - len(kept))
+                running = [self._places[place] for place in kept]
+                self._places = running + [None] * (places - len(kept))
             for place, sequence in enumerate(self._places):
                 if sequence is None and self._queue:
                     self._places[place] = first = self._queue.popleft()

@@ -16,7 +16,7 @@ class ErrorKind(enum.Enum):
     QUEUE_FULL = 429, "UNAVAILABLE"
     FAILED = 500, "INTERNAL"
     UNSUPPORTED = 501, "UNIMPLEMENTED"
-    STOPPING = 503, "UNAVAILABLE"
+    SHUTDOWN = 503, "UNAVAILABLE"
     EXPIRED = 504, "DEADLINE_EXCEEDED"
 
     def __init__(self, http_status: int, grpc_code: str) -> None:

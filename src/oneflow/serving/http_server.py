@@ -179,7 +179,7 @@ class HttpServer:
 
     async def _ready(self, _request: web.Request) -> web.Response:
         is_ready = self._repository.is_ready and not self.is_stopping
-        return web.Response(status=200 if is_ready else ErrorKind.STOPPING.http_status)
+        return web.Response(status=200 if is_ready else ErrorKind.SHUTDOWN.http_status)
 
     async def _model_ready(self, request: web.Request) -> web.Response:
         self._repository.find(*_model_of(request))

@@ -87,12 +87,12 @@ class Repository:
         """
         model = self._models.get(name)
         if not self._is_loaded and (model is None or not model.versions):
-            raise RequestError(ErrorKind.STOPPING, "models are being loaded; try again later")
+            raise RequestError(ErrorKind.SHUTDOWN, "models are being loaded; try again later")
         if model is None:
             raise RequestError(ErrorKind.NOT_FOUND, f"there is no model `{name}`")
         if not model.versions:
             reason = "; ".join(model.failures.values()) or "it was unloaded"
-            raise RequestError(ErrorKind.STOPPING, f"model `{name}` is not ready: {reason}")
+            raise RequestError(ErrorKind.SHUTDOWN, f"model `{name}` is not ready: {reason}")
         number = max(model.versions) if not version else int(version) if _is_number(version) else 0
         if number not in model.versions:
             raise RequestError(

@@ -24,7 +24,7 @@ from oneflow.primitives.operators.creation import full_float, full_integer
 from oneflow.primitives.operators.elementwise import cast
 from oneflow.primitives.operators.shape import broadcast_to
 from oneflow.program.value import Value
-from oneflow.runtime.memory import adopt, copy_of_dlpack, put
+from oneflow.runtime.memory import copy_of_dlpack, put, wrap_array
 from oneflow.tensor.call import wrap
 from oneflow.tensor.global_values import (
     as_sharding,
@@ -53,13 +53,13 @@ def value_from_numpy(array: np.ndarray, device: Any = CPU) -> Value:
     return Value(spec, put(array, device))
 
 
-def adopt_array(array: np.ndarray) -> Tensor:
+def wrap_numpy(array: np.ndarray) -> Tensor:
     """A new tensor on the CPU in the memory of an array that nobody writes to any more.
 
     Without a copy if the memory is of `oneflow.runtime.memory.empty_aligned`.
     """
     spec = spec_of(tuple(array.shape), from_numpy_dtype(array.dtype), CPU)
-    return wrap(Value(spec, adopt(array, CPU)))
+    return wrap(Value(spec, wrap_array(array, CPU)))
 
 
 def value_from_dlpack(exporter: Any) -> Value:

@@ -142,7 +142,7 @@ def each_of(value: int | Tensor, samples: TensorBuffer) -> TensorBuffer:
     """Return a number for each sample: `value`, or its only element, or the one of that row."""
     rows = rows_of(value) if isinstance(value, Tensor) else _constant([value])
 
-    def spread(samples: list, numbers: list) -> list[int]:
+    def broadcast(samples: list, numbers: list) -> list[int]:
         return np.broadcast_to(np.ravel(numbers), len(samples)).tolist()
 
-    return TensorBuffer(spread, samples, rows)
+    return TensorBuffer(broadcast, samples, rows)

@@ -25,7 +25,7 @@ class _Archive:
 
 
 _URL = "http://host.robots.ox.ac.uk/pascal/VOC"
-VOC_ARCHIVES = {
+VOC_FILES = {
     "2012": _Archive(
         f"{_URL}/voc2012/VOCtrainval_11-May-2012.tar",
         "6cd6e144f989b92b3379bac3b3de84fd",
@@ -62,7 +62,7 @@ VOC_ARCHIVES = {
         "VOCdevkit/VOC2007",
     ),
 }
-VERSIONS = tuple(sorted({key[:4] for key in VOC_ARCHIVES}))
+VERSIONS = tuple(sorted({key[:4] for key in VOC_FILES}))
 
 
 class _VOC(VisionDataset):
@@ -86,7 +86,7 @@ class _VOC(VisionDataset):
                 f"Unknown value '{year}' for argument year; expected one of {VERSIONS}"
             )
         self.year = year
-        archive = VOC_ARCHIVES["2007-test" if (year, image_set) == ("2007", "test") else year]
+        archive = VOC_FILES["2007-test" if (year, image_set) == ("2007", "test") else year]
         folder = self.root / archive.folder
         split_file = folder / "ImageSets" / self._splits / f"{image_set}.txt"
         if download and not split_file.exists():

@@ -13,7 +13,7 @@ from oneflow.base.dtype import DType
 from oneflow.data.vision.image import is_pillow, pillow, place_of
 from oneflow.runtime.memory import empty_aligned
 from oneflow.tensor.tensor import Tensor
-from oneflow.tensor.transfer import adopt_array, import_array
+from oneflow.tensor.transfer import import_array, wrap_numpy
 
 # The Pillow modes that pixels may stand for, the usual one first: by dtype of one channel, and by
 # the number of channels of bytes.
@@ -64,7 +64,7 @@ def to_tensor(pic: Any) -> Tensor:
         return import_array(np.ascontiguousarray(array))
     # Transposed, converted and divided in one pass.
     numbers = empty_aligned(array.shape, np.dtype(np.float32))
-    return adopt_array(np.divide(array, np.float32(255), out=numbers))
+    return wrap_numpy(np.divide(array, np.float32(255), out=numbers))
 
 
 def _channels_first(array: Any) -> np.ndarray:

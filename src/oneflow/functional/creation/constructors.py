@@ -7,7 +7,7 @@ from typing import Any
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType, get_default_dtype, set_default_dtype
 from oneflow.base.placement import Placement, parse_device
-from oneflow.base.sbp import SbpOrSbps
+from oneflow.base.sbp import SbpLike
 from oneflow.base.shape import Size
 from oneflow.functional.creation.conversion import TENSOR_TYPES
 from oneflow.functional.creation.factory_functions import empty, full, ones, zeros
@@ -40,7 +40,7 @@ def _initialize(
     dtype: DType | None = None,
     device: Device | str | None = None,
     placement: Placement | None = None,
-    sbp: SbpOrSbps | None = None,
+    sbp: SbpLike | None = None,
     requires_grad: bool = False,
 ) -> None:
     """Make a tensor of the default float type.
@@ -71,7 +71,7 @@ class _TypedConstructor(type):
         *args: Any,
         device: Device | str | None = None,
         placement: Placement | None = None,
-        sbp: SbpOrSbps | None = None,
+        sbp: SbpLike | None = None,
     ) -> Tensor:
         device = choose_device(device, placement, sbp, parse_device(cls.device_type))
         return _construct(args, cls.dtype, device)
@@ -165,7 +165,7 @@ def new_zeros(
     dtype: DType | None = None,
     device: Device | str | None = None,
     placement: Placement | None = None,
-    sbp: SbpOrSbps | None = None,
+    sbp: SbpLike | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
     """Zeros of another shape, with the dtype and device of `x` unless given.
@@ -186,7 +186,7 @@ def new_ones(
     dtype: DType | None = None,
     device: Device | str | None = None,
     placement: Placement | None = None,
-    sbp: SbpOrSbps | None = None,
+    sbp: SbpLike | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
     """Ones of another shape, with the dtype and device of `x` unless given.
@@ -207,7 +207,7 @@ def new_empty(
     dtype: DType | None = None,
     device: Device | str | None = None,
     placement: Placement | None = None,
-    sbp: SbpOrSbps | None = None,
+    sbp: SbpLike | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
     """A tensor whose contents do not matter, with the dtype and device of `x` unless given.
@@ -229,7 +229,7 @@ def new_full(
     dtype: DType | None = None,
     device: Device | str | None = None,
     placement: Placement | None = None,
-    sbp: SbpOrSbps | None = None,
+    sbp: SbpLike | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
     """One number everywhere, with the dtype and device of `x` unless given.
@@ -250,7 +250,7 @@ def new_tensor(
     device: Device | str | None = None,
     requires_grad: bool = False,
     placement: Placement | None = None,
-    sbp: SbpOrSbps | None = None,
+    sbp: SbpLike | None = None,
 ) -> Tensor:
     """A copy of `data`, with the dtype and device of this tensor unless given.
 

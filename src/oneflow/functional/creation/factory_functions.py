@@ -16,7 +16,7 @@ from oneflow.base.dtype import (
     int64,
 )
 from oneflow.base.placement import Placement
-from oneflow.base.sbp import SbpOrSbps
+from oneflow.base.sbp import SbpLike
 from oneflow.functional.creation.options import (
     checked_dtype,
     choose_device,
@@ -56,7 +56,7 @@ def zeros(
     dtype: DType | None = None,
     device: Device | str | None = None,
     placement: Placement | None = None,
-    sbp: SbpOrSbps | None = None,
+    sbp: SbpLike | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
     """A tensor of zeros.
@@ -89,7 +89,7 @@ def ones(
     dtype: DType | None = None,
     device: Device | str | None = None,
     placement: Placement | None = None,
-    sbp: SbpOrSbps | None = None,
+    sbp: SbpLike | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
     """A tensor of ones; arguments as in `zeros`.
@@ -113,7 +113,7 @@ def empty(
     dtype: DType | None = None,
     device: Device | str | None = None,
     placement: Placement | None = None,
-    sbp: SbpOrSbps | None = None,
+    sbp: SbpLike | None = None,
     requires_grad: bool = False,
     pin_memory: bool = False,
     memory_format: Any = None,
@@ -142,7 +142,7 @@ def full(
     dtype: DType | None = None,
     device: Device | str | None = None,
     placement: Placement | None = None,
-    sbp: SbpOrSbps | None = None,
+    sbp: SbpLike | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
     """A tensor with one number everywhere; its dtype is the number's unless given.
@@ -188,7 +188,7 @@ def zeros_like(
     dtype: DType | None = None,
     device: Device | str | None = None,
     placement: Placement | None = None,
-    sbp: SbpOrSbps | None = None,
+    sbp: SbpLike | None = None,
     requires_grad: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
@@ -218,7 +218,7 @@ def ones_like(
     dtype: DType | None = None,
     device: Device | str | None = None,
     placement: Placement | None = None,
-    sbp: SbpOrSbps | None = None,
+    sbp: SbpLike | None = None,
     requires_grad: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
@@ -239,7 +239,7 @@ def empty_like(
     dtype: DType | None = None,
     device: Device | str | None = None,
     placement: Placement | None = None,
-    sbp: SbpOrSbps | None = None,
+    sbp: SbpLike | None = None,
     requires_grad: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
@@ -260,7 +260,7 @@ def full_like(
     dtype: DType | None = None,
     device: Device | str | None = None,
     placement: Placement | None = None,
-    sbp: SbpOrSbps | None = None,
+    sbp: SbpLike | None = None,
     requires_grad: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
@@ -285,7 +285,7 @@ def arange(
     dtype: DType | None = None,
     device: Device | str | None = None,
     placement: Placement | None = None,
-    sbp: SbpOrSbps | None = None,
+    sbp: SbpLike | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
     """Numbers from `start` up to, not including, `end`.
@@ -350,7 +350,7 @@ def linspace(
     dtype: DType | None = None,
     device: Device | str | None = None,
     placement: Placement | None = None,
-    sbp: SbpOrSbps | None = None,
+    sbp: SbpLike | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
     """`steps` numbers from `start` to `end`, both included, at equal distances.
@@ -391,7 +391,7 @@ def logspace(
     dtype: DType | None = None,
     device: Device | str | None = None,
     placement: Placement | None = None,
-    sbp: SbpOrSbps | None = None,
+    sbp: SbpLike | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
     """``base ** linspace(start, end, steps)``.
@@ -419,7 +419,7 @@ def eye(
     dtype: DType | None = None,
     device: Device | str | None = None,
     placement: Placement | None = None,
-    sbp: SbpOrSbps | None = None,
+    sbp: SbpLike | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
     """The identity matrix of `n` rows and `m` columns (default `n`).

@@ -9,7 +9,7 @@ import numpy as np
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType
 from oneflow.base.placement import Placement, parse_device
-from oneflow.base.sbp import SbpOrSbps
+from oneflow.base.sbp import SbpLike
 from oneflow.functional.creation.options import (
     as_dtype,
     checked_dtype,
@@ -32,7 +32,7 @@ def tensor(
     dtype: DType | None = None,
     device: Device | str | None = None,
     placement: Placement | None = None,
-    sbp: SbpOrSbps | None = None,
+    sbp: SbpLike | None = None,
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:

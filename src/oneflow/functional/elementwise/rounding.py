@@ -74,7 +74,7 @@ def round_(x: Tensor, *, decimals: int = 0) -> Tensor:
     require_number(x, "round", Category.FLOAT)
     if not x._value.spec.dtype.is_floating_point:
         raise NotImplementedError("round() with decimals is not implemented for integers")
-    primitive = s.round_decimals if decimals > 0 else s.round_tens
+    primitive = s.round_decimals if decimals > 0 else s.round_to_multiple
     return call(primitive, x, 10.0 ** abs(decimals))
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType, float64, get_default_dtype
 from oneflow.base.placement import Placement
-from oneflow.base.sbp import SbpOrSbps
+from oneflow.base.sbp import SbpLike
 from oneflow.functional.creation.factory_functions import arange
 from oneflow.functional.creation.options import checked_dtype, with_grad
 from oneflow.functional.elementwise.special import i0
@@ -31,7 +31,7 @@ def make_window(
     dtype: DType | None = None,
     device: Device | str | None = None,
     placement: Placement | None = None,
-    sbp: SbpOrSbps | None = None,
+    sbp: SbpLike | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
     """Make the window of a formula.

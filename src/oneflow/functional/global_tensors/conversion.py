@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from oneflow.base.placement import Placement, Sharding
-from oneflow.base.sbp import NdSbp, SbpOrSbps, nd_sbp_of
+from oneflow.base.sbp import NdSbp, SbpLike, nd_sbp_of
 from oneflow.functional.creation.conversion import clone
 from oneflow.functional.creation.options import make_sharding
 from oneflow.functional.registry import function
@@ -75,9 +75,9 @@ def _require_global(tensor: Tensor, name: str) -> Any:
 def to_global(
     input: Tensor,
     placement: Placement | None = None,
-    sbp: SbpOrSbps | None = None,
+    sbp: SbpLike | None = None,
     *,
-    grad_sbp: SbpOrSbps | None = None,
+    grad_sbp: SbpLike | None = None,
     check_meta: bool = True,
     copy: bool = False,
 ) -> Tensor:
@@ -115,7 +115,7 @@ def to_global(
 def local_to_global(
     input: Tensor,
     placement: Placement | None = None,
-    sbp: SbpOrSbps | None = None,
+    sbp: SbpLike | None = None,
     *,
     check_meta: bool = True,
     copy: bool = False,
@@ -142,9 +142,9 @@ def local_to_global(
 def global_to_global(
     input: Tensor,
     placement: Placement | None = None,
-    sbp: SbpOrSbps | None = None,
+    sbp: SbpLike | None = None,
     *,
-    grad_sbp: SbpOrSbps | None = None,
+    grad_sbp: SbpLike | None = None,
     check_meta: bool = False,
     copy: bool = False,
 ) -> Tensor:
@@ -203,8 +203,8 @@ def to_local(input: Tensor, *, copy: bool = False) -> Tensor:
 def to_consistent(
     input: Tensor,
     placement: Placement | None = None,
-    sbp: SbpOrSbps | None = None,
-    grad_sbp: SbpOrSbps | None = None,
+    sbp: SbpLike | None = None,
+    grad_sbp: SbpLike | None = None,
 ) -> Tensor:
     """`to_global`, as OneFlow 0.5 and 0.6 called it.
 

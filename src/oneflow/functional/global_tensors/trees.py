@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from oneflow.base.placement import Placement
-from oneflow.base.sbp import Sbp, SbpOrSbps
+from oneflow.base.sbp import Sbp, SbpLike
 from oneflow.functional.creation.options import MODE, make_sharding
 from oneflow.functional.global_tensors import conversion as global_tensors
 from oneflow.functional.registry import function
@@ -20,7 +20,7 @@ _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 def to_global(
     input: Any,
     placement: Placement | None = None,
-    sbp: SbpOrSbps | None = None,
+    sbp: SbpLike | None = None,
     warn_on_non_tensor_leaf: bool = True,
     **options: Any,
 ) -> Any:
@@ -123,7 +123,7 @@ class global_mode:
     """
 
     def __init__(
-        self, enabled: bool, placement: Placement | None = None, sbp: SbpOrSbps | None = None
+        self, enabled: bool, placement: Placement | None = None, sbp: SbpLike | None = None
     ) -> None:
         self._sharding = make_sharding(placement, sbp) if enabled else None
         self._before: list[Any] = []

@@ -365,8 +365,10 @@ def ormqr(
             f"{list(input.shape)}, {list(tau.shape)} and {list(other.shape)}"
         )
     if left:
-        return call(p.reflected, input, tau, other, adjoint=transpose)
-    transposed = call(p.reflected, input, tau, conjugate_transposed(other), adjoint=not transpose)
+        return call(p.apply_householder, input, tau, other, adjoint=transpose)
+    transposed = call(
+        p.apply_householder, input, tau, conjugate_transposed(other), adjoint=not transpose
+    )
     return conjugate_transposed(transposed)
 
 

@@ -94,7 +94,7 @@ def lobpcg(
         tolerance = math.sqrt(finfo(A.dtype).eps) if tol is None else tol
         sign = -1 if largest is False else 1
         factor = None if B is None else cholesky(B)
-        matrix = sign * (A if factor is None else _solve_both_sides(A, factor))
+        matrix = sign * (A if factor is None else _solve_two_sided(A, factor))
         precondition = _preconditioner(iK, factor)
         if factor is not None:
             start = matmul(adjoint(factor), start)
@@ -112,7 +112,7 @@ def _products(x: Tensor, y: Tensor) -> Tensor:
     return products.real if products.dtype.is_complex else products
 
 
-def _solve_both_sides(matrix: Tensor, factor: Tensor) -> Tensor:
+def _solve_two_sided(matrix: Tensor, factor: Tensor) -> Tensor:
     """``L^-1 A L^-H``, whose eigenvalues are those of ``A x = e L L^H x``."""
     half = solve_triangular(factor, matrix, upper=False)
     return adjoint(solve_triangular(factor, adjoint(half), upper=False))

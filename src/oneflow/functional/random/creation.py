@@ -12,7 +12,7 @@ from typing import Any
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType, get_default_dtype, int64
 from oneflow.base.placement import Placement
-from oneflow.base.sbp import SbpOrSbps
+from oneflow.base.sbp import SbpLike
 from oneflow.base.shape import broadcast_shapes
 from oneflow.functional.creation.options import (
     checked_dtype,
@@ -53,7 +53,7 @@ def rand(
     layout: Any = None,
     device: Device | str | None = None,
     placement: Placement | None = None,
-    sbp: SbpOrSbps | None = None,
+    sbp: SbpLike | None = None,
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
@@ -95,7 +95,7 @@ def randn(
     layout: Any = None,
     device: Device | str | None = None,
     placement: Placement | None = None,
-    sbp: SbpOrSbps | None = None,
+    sbp: SbpLike | None = None,
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
@@ -136,7 +136,7 @@ def rand_like(
     dtype: DType | None = None,
     device: Device | str | None = None,
     placement: Placement | None = None,
-    sbp: SbpOrSbps | None = None,
+    sbp: SbpLike | None = None,
     requires_grad: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
@@ -164,7 +164,7 @@ def randn_like(
     dtype: DType | None = None,
     device: Device | str | None = None,
     placement: Placement | None = None,
-    sbp: SbpOrSbps | None = None,
+    sbp: SbpLike | None = None,
     requires_grad: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
@@ -214,7 +214,7 @@ def randint(
     layout: Any = None,
     device: Device | str | None = None,
     placement: Placement | None = None,
-    sbp: SbpOrSbps | None = None,
+    sbp: SbpLike | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
     """Random integers in ``[low, high)``; `low` may be left out.
@@ -261,7 +261,7 @@ def randint_like(
     dtype: DType | None = None,
     device: Device | str | None = None,
     placement: Placement | None = None,
-    sbp: SbpOrSbps | None = None,
+    sbp: SbpLike | None = None,
     requires_grad: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
@@ -292,7 +292,7 @@ def randperm(
     layout: Any = None,
     device: Device | str | None = None,
     placement: Placement | None = None,
-    sbp: SbpOrSbps | None = None,
+    sbp: SbpLike | None = None,
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
@@ -342,7 +342,7 @@ def normal(
     layout: Any = None,
     device: Device | str | None = None,
     placement: Placement | None = None,
-    sbp: SbpOrSbps | None = None,
+    sbp: SbpLike | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
     """Normal random numbers with the mean and standard deviation of each element, or of all.

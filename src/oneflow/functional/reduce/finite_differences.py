@@ -55,14 +55,14 @@ def gradient(
         input = cast_to(input, get_default_dtype())
     dims = wrap_dims(range(input.ndim) if dim is None else dim, input.ndim)
     spacing = 1 if spacing is None else spacing
-    spacings = list(spacing) if isinstance(spacing, list | tuple) else [spacing] * len(dims)
-    if len(spacings) != len(dims):
+    per_dim = list(spacing) if isinstance(spacing, list | tuple) else [spacing] * len(dims)
+    if len(per_dim) != len(dims):
         raise RuntimeError(
-            f"gradient expected `spacing` for each of {len(dims)} dimensions, got {len(spacings)}"
+            f"gradient expected `spacing` for each of {len(dims)} dimensions, got {len(per_dim)}"
         )
     return tuple(
         _slopes(input, each, distances, edge_order)
-        for each, distances in zip(dims, spacings, strict=True)
+        for each, distances in zip(dims, per_dim, strict=True)
     )
 
 
@@ -89,8 +89,8 @@ def _slopes(values: Tensor, dim: int, spacing: Any, edge_order: int) -> Tensor:
     else:
         slopes = changes / spacing
         # Not the mean of two slopes: what lies between may be infinite.
-        distant = values.narrow(dim, 2, length - 2) - values.narrow(dim, 0, length - 2)
-        within = distant / (2 * spacing)
+        outer_difference = values.narrow(dim, 2, length - 2) - values.narrow(dim, 0, length - 2)
+        within = outer_difference / (2 * spacing)
     first, last = slopes.narrow(dim, 0, 1), slopes.narrow(dim, length - 2, 1)
     if edge_order == 2:
         # A parabola's slope in the middle of an interval is the mean of those at its ends.

@@ -58,7 +58,7 @@ class CustomOpDef:
         """Add a kernel for a type of device, several, or any (None); without one, a decorator."""
         if func is None:
             return lambda function: self.register_kernel(device_types, function)
-        for each in [device_types] if device_types is None else _listed(device_types):
+        for each in [device_types] if device_types is None else _as_list(device_types):
             self.kernels[_device_type(each)] = func
         return func
 
@@ -113,7 +113,7 @@ class CompositeOp(CustomOpDef):
 OPERATORS: dict[str, CustomOpDef] = {}
 
 
-def _listed(names: Any) -> Sequence[Any]:
+def _as_list(names: Any) -> Sequence[Any]:
     return [names] if isinstance(names, str) else names
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from oneflow.mock_torch.absent import Absent
+from oneflow.mock_torch.missing import Missing
 
 
-class TorchFunctionMode(Absent):
+class TorchFunctionMode(Missing):
     """The type of contexts that compute functions in other ways."""
 
     _reason = (

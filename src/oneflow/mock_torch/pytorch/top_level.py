@@ -14,7 +14,7 @@ import ml_dtypes
 from oneflow import Tensor, randint_like as _randint_like
 from oneflow.base.dtype import Category, DType
 from oneflow.cuda import Stream as Stream
-from oneflow.mock_torch.absent import Traced
+from oneflow.mock_torch.missing import Traced
 from oneflow.mock_torch.pytorch.storage import UntypedStorage as UntypedStorage
 from oneflow.mock_torch.pytorch.version import __version__ as __version__
 

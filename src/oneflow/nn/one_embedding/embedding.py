@@ -24,7 +24,7 @@ from oneflow.nn.one_embedding.options import (
     TableOptions,
     make_table_options,
 )
-from oneflow.nn.one_embedding.recorded_lookup import RecordedLookup, RecordedLookups
+from oneflow.nn.one_embedding.recorded_lookup import LookupRecorder, RecordedLookup
 from oneflow.nn.one_embedding.row_update import LookupRecord
 from oneflow.nn.one_embedding.table_store import TableStore
 from oneflow.tensor.host_inputs import HostInputCapture, current_host_inputs
@@ -103,7 +103,7 @@ class MultiTableEmbedding(Module):
         self.store = TableStore(store_options, widths, tuple(tables), seed)
         # Optimizers and modules know this embedding by a parameter that has no gradient.
         self.shadow = Parameter(factory_functions.zeros(1))
-        self.lookups: list[LookupRecord] = []
+        self.lookup_records: list[LookupRecord] = []
         self.step = 0
 
     def extra_repr(self) -> str:
@@ -157,8 +157,8 @@ class MultiTableEmbedding(Module):
         positions = capture.add(lookup.positions_spec, lookup.positions, self).placeholder
         if self.training and is_grad_enabled():
             rows.placeholder.requires_grad_(True)
-            known = capture.after_call.setdefault(self, RecordedLookups(self))
-            known.lookups.append((lookup, rows.tensor))
+            known = capture.after_call.setdefault(self, LookupRecorder(self))
+            known.lookup_records.append((lookup, rows.tensor))
         return functional.embedding(positions, rows.placeholder).to(self.dtype)
 
     def _distinct(
@@ -198,7 +198,7 @@ class MultiTableEmbedding(Module):
         rows = from_data.from_numpy(found).to(self.shadow.device)
         if self.training and is_grad_enabled():
             rows.requires_grad_(True)
-            self.lookups.append(LookupRecord(keys, rows, ids.is_global))
+            self.lookup_records.append(LookupRecord(keys, rows, ids.is_global))
         return rows
 
     def _found(self, keys: np.ndarray, tables: np.ndarray, count: int) -> np.ndarray:
@@ -231,7 +231,7 @@ class MultiTableEmbedding(Module):
             ValueError: its rows do not fit.
         """
         self.step = self.store.load(snapshot_name)
-        self.lookups.clear()
+        self.lookup_records.clear()
 
     def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
         super()._save_to_state_dict(destination, prefix, keep_vars)

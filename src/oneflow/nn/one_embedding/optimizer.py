@@ -70,4 +70,4 @@ class EmbeddingOptimizer:
         """Forget all gradients."""
         self.optimizer.zero_grad(set_to_none)
         for each in self.embeddings:
-            each.lookups.clear()
+            each.lookup_records.clear()

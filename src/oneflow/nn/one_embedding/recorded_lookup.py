@@ -49,8 +49,8 @@ class RecordedLookup:
     ) -> None:
         self._read_ids, self._read_table_ids = read_ids, read_table_ids
         self._distinct, self._found = distinct, found
-        whole = None if ids.sbp is None else (BROADCAST,) * len(ids.sbp)
-        self.rows_spec = spec_of((ids.numel + 1, width), float32, ids.device, whole)
+        replicated = None if ids.sbp is None else (BROADCAST,) * len(ids.sbp)
+        self.rows_spec = spec_of((ids.numel + 1, width), float32, ids.device, replicated)
         self.positions_spec = spec_of(ids.shape, int64, ids.device, ids.sbp)
         self._keys = np.zeros(0, np.int64)
         self._positions = np.zeros(0, np.int64)
@@ -60,11 +60,13 @@ class RecordedLookup:
         ids = self._read_ids(values).numpy()
         tables = None if self._read_table_ids is None else self._read_table_ids(values).numpy()
         self._keys, tables, self._positions = self._distinct(ids, tables)
-        return _placed(self._found(self._keys, tables, self.rows_spec.shape[0]), self.rows_spec)
+        return _distributed(
+            self._found(self._keys, tables, self.rows_spec.shape[0]), self.rows_spec
+        )
 
     def positions(self, values: Values) -> Tensor:
         """Return the positions for the same call."""
-        return _placed(self._positions, self.positions_spec)
+        return _distributed(self._positions, self.positions_spec)
 
     def record(self, rows: Tensor) -> LookupRecord:
         """Return what has been read in a call, and take the gradient away from `rows`."""
@@ -79,11 +81,11 @@ class RecordedLookup:
         return LookupRecord(keys, read, is_global)
 
 
-class RecordedLookups:
+class LookupRecorder:
     """The lookups of one embedding in a step; called after each call of the step.
 
     Attributes:
-        lookups: with the tensors that get the gradients of their rows.
+        lookup_records: with the tensors that get the gradients of their rows.
 
     Args:
         embedding: the embedding.
@@ -91,7 +93,7 @@ class RecordedLookups:
 
     def __init__(self, embedding: UpdatedRows) -> None:
         self._embedding = embedding
-        self.lookups: list[tuple[RecordedLookup, Tensor]] = []
+        self.lookup_records: list[tuple[RecordedLookup, Tensor]] = []
 
     def __call__(self, optimizers: Sequence[Optimizer]) -> list[Optimizer]:
         """Let the optimizer that has the parameter of the embedding update rows.
@@ -100,8 +102,8 @@ class RecordedLookups:
             That optimizer. Without one the gradients wait for `one_embedding.Optimizer`.
         """
         embedding = self._embedding
-        embedding.lookups += [
-            lookup.record(rows) for lookup, rows in self.lookups if rows.grad is not None
+        embedding.lookup_records += [
+            lookup.record(rows) for lookup, rows in self.lookup_records if rows.grad is not None
         ]
         for each in optimizers:
             groups = each.param_groups
@@ -111,9 +113,9 @@ class RecordedLookups:
         return []
 
 
-def _placed(array: np.ndarray, spec: TensorSpec) -> Tensor:
+def _distributed(array: np.ndarray, spec: TensorSpec) -> Tensor:
     local = from_data.from_numpy(array)
     if spec.sbp is None:
         return local.to(spec.device)
-    whole = local.to_global(placement=spec.device, sbp=[BROADCAST] * len(spec.sbp))
-    return whole.to_global(sbp=spec.sbp)
+    replicated = local.to_global(placement=spec.device, sbp=[BROADCAST] * len(spec.sbp))
+    return replicated.to_global(sbp=spec.sbp)

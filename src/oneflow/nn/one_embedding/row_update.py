@@ -38,14 +38,14 @@ class UpdatedRows(Protocol):
         name: of the embedding.
         store: its rows.
         shadow: the parameter by which optimizers know it.
-        lookups: what was read since the last update.
+        lookup_records: what was read since the last update.
         step: how many updates there were.
     """
 
     name: str
     store: TableStore
     shadow: Any
-    lookups: list[LookupRecord]
+    lookup_records: list[LookupRecord]
     step: int
 
 
@@ -97,7 +97,7 @@ def update_rows(optimizer: Optimizer, embedding: UpdatedRows) -> None:
     """
     embedding.step += 1
     keys, gradients = _local_gradients(embedding)
-    embedding.lookups.clear()
+    embedding.lookup_records.clear()
     if not len(keys):
         return
     rows, steps = embedding.store.rows(keys)
@@ -174,7 +174,7 @@ def _local_gradients(embedding: UpdatedRows) -> tuple[np.ndarray, np.ndarray]:
     """
     keys = [np.zeros(0, np.int64)]
     gradients = [np.zeros((0, embedding.store.embedding_dim), np.float32)]
-    for each in embedding.lookups:
+    for each in embedding.lookup_records:
         if each.rows.grad is None:
             continue
         share = 1.0 if each.is_shared else 1.0 / cluster.world_size()

@@ -23,7 +23,7 @@ class SpectralNorm:
     """The hook that computes the weight before every call.
 
     Attributes:
-        derives: the attribute that gets it; a tensor that moves with the module.
+        target_name: the attribute that gets it; a tensor that moves with the module.
     """
 
     def __init__(self, name: str, steps: int, dim: int, eps: float) -> None:
@@ -31,15 +31,15 @@ class SpectralNorm:
             raise ValueError(
                 f"Expected n_power_iterations to be positive, but got n_power_iterations={steps}"
             )
-        self.derives = name
+        self.target_name = name
         self.steps = steps
         self.dim = dim
         self.eps = eps
 
     def compute(self, module: Module, update: bool) -> Tensor:
         """The weight; with `update` the singular vectors are improved first, in place."""
-        original = getattr(module, f"{self.derives}_orig")
-        u, v = (getattr(module, f"{self.derives}_{each}") for each in "uv")
+        original = getattr(module, f"{self.target_name}_orig")
+        u, v = (getattr(module, f"{self.target_name}_{each}") for each in "uv")
         matrix = as_matrix(original, self.dim)
         if update:
             with no_grad():
@@ -51,7 +51,7 @@ class SpectralNorm:
         return call(div, original, call(singular_value, matrix, u, v))
 
     def __call__(self, module: Module, inputs: Any) -> None:
-        setattr(module, self.derives, self.compute(module, update=module.training))
+        setattr(module, self.target_name, self.compute(module, update=module.training))
 
 
 def as_matrix(weight: Tensor, dim: int) -> Tensor:
@@ -103,7 +103,7 @@ def spectral_norm(
         (oneflow.Size([40]), oneflow.Size([20]))
     """
     for hook in module._forward_pre_hooks.values():
-        if isinstance(hook, SpectralNorm) and hook.derives == name:
+        if isinstance(hook, SpectralNorm) and hook.target_name == name:
             raise RuntimeError(
                 f"Cannot register two spectral_norm hooks on the same parameter {name}"
             )
@@ -132,7 +132,7 @@ def remove_spectral_norm(module: AnyModule, name: str = "weight") -> AnyModule:
         ['bias', 'weight']
     """
     for number, rule in module._forward_pre_hooks.items():
-        if isinstance(rule, SpectralNorm) and rule.derives == name:
+        if isinstance(rule, SpectralNorm) and rule.target_name == name:
             with no_grad():
                 weight = rule.compute(module, update=False)
             for each in (name, f"{name}_u", f"{name}_v", f"{name}_orig"):

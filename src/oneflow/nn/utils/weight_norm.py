@@ -19,20 +19,20 @@ class WeightNorm:
     """The hook that computes the weight before every call.
 
     Attributes:
-        derives: the attribute that gets it; a tensor that moves with the module.
+        target_name: the attribute that gets it; a tensor that moves with the module.
     """
 
     def __init__(self, name: str, dim: int | None) -> None:
-        self.derives = name
+        self.target_name = name
         self.dim = dim
 
     def compute(self, module: Module) -> Tensor:
         """The weight from its direction ``name_v`` and its size ``name_g``."""
-        direction, size = (getattr(module, f"{self.derives}_{each}") for each in "vg")
+        direction, size = (getattr(module, f"{self.target_name}_{each}") for each in "vg")
         return call(weight_of_norm, direction, size, dim=self.dim)
 
     def __call__(self, module: Module, inputs: Any) -> None:
-        setattr(module, self.derives, self.compute(module))
+        setattr(module, self.target_name, self.compute(module))
 
 
 def weight_norm(module: AnyModule, name: str = "weight", dim: int | None = 0) -> AnyModule:
@@ -57,7 +57,7 @@ def weight_norm(module: AnyModule, name: str = "weight", dim: int | None = 0) ->
         (oneflow.Size([3, 1]), oneflow.Size([3, 2]))
     """
     for hook in module._forward_pre_hooks.values():
-        if isinstance(hook, WeightNorm) and hook.derives == name:
+        if isinstance(hook, WeightNorm) and hook.target_name == name:
             raise RuntimeError(
                 f"Cannot register two weight_norm hooks on the same parameter {name}"
             )
@@ -86,7 +86,7 @@ def remove_weight_norm(module: AnyModule, name: str = "weight") -> AnyModule:
         ['bias', 'weight']
     """
     for number, rule in module._forward_pre_hooks.items():
-        if isinstance(rule, WeightNorm) and rule.derives == name:
+        if isinstance(rule, WeightNorm) and rule.target_name == name:
             weight = rule.compute(module).detach()
             delattr(module, name)
             del module._parameters[f"{name}_g"], module._parameters[f"{name}_v"]

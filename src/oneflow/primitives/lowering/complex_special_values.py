@@ -65,9 +65,9 @@ def _exp(x: Parts, value: Parts) -> Parts:
     a, b = x
     nan, zero = jnp.full_like(a, np.nan), jnp.zeros_like(a)
     special = _scaled_direction(jnp.exp(a), b)
-    beyond = ~jnp.isfinite(b)
-    special = _where(beyond & (a == np.inf), Parts(a, nan), special)
-    special = _where(beyond & (a == -np.inf), Parts(zero, jnp.copysign(zero, b)), special)
+    imag_not_finite = ~jnp.isfinite(b)
+    special = _where(imag_not_finite & (a == np.inf), Parts(a, nan), special)
+    special = _where(imag_not_finite & (a == -np.inf), Parts(zero, jnp.copysign(zero, b)), special)
     special = _where(b == 0, Parts(jnp.exp(a), b), special)
     return _where(x.is_special(), special, value)
 
@@ -75,8 +75,8 @@ def _exp(x: Parts, value: Parts) -> Parts:
 def _expm1(x: Parts, value: Parts) -> Parts:
     """The plain formula, as in PyTorch; the C standard has no such function."""
     a, b = x
-    half_sine = jnp.sin(b / 2)
-    special = Parts(jnp.expm1(a) * jnp.cos(b) - 2 * half_sine * half_sine, jnp.exp(a) * jnp.sin(b))
+    sin_half = jnp.sin(b / 2)
+    special = Parts(jnp.expm1(a) * jnp.cos(b) - 2 * sin_half * sin_half, jnp.exp(a) * jnp.sin(b))
     return _where(x.is_special(), special, value)
 
 
@@ -95,9 +95,9 @@ def _sigmoid(x: Parts, value: Parts) -> Parts:
     power = _exp(negative, value)
     c, d = 1 + power.real, power.imag
     square = c * c + d * d
-    is_beyond = jnp.isinf(c) | jnp.isinf(d)
+    overflows = jnp.isinf(c) | jnp.isinf(d)
     zero = jnp.zeros_like(c)
-    quotient = _where(is_beyond, Parts(zero, zero), Parts(c / square, 0 - d / square))
+    quotient = _where(overflows, Parts(zero, zero), Parts(c / square, 0 - d / square))
     special = _reciprocal(Parts(c, d), quotient)
     return _where(~(jnp.isfinite(x.real) & jnp.isfinite(x.imag)), special, value)
 
@@ -112,9 +112,11 @@ def _sinh(x: Parts, value: Parts) -> Parts:
     a, b = x
     nan = jnp.full_like(a, np.nan)
     special = Parts(jnp.sinh(a) * jnp.cos(b), jnp.cosh(a) * jnp.sin(b))
-    beyond = ~jnp.isfinite(b)
+    imag_not_finite = ~jnp.isfinite(b)
     special = _where(
-        beyond & ((a == 0) | jnp.isinf(a)), Parts(jnp.where(a == 0, a, jnp.abs(a)), nan), special
+        imag_not_finite & ((a == 0) | jnp.isinf(a)),
+        Parts(jnp.where(a == 0, a, jnp.abs(a)), nan),
+        special,
     )
     special = _where(b == 0, Parts(jnp.sinh(a), b), special)
     value = Parts(jnp.where(a == 0, a * jnp.cos(b), value.real), value.imag)
@@ -125,9 +127,9 @@ def _cosh(x: Parts, value: Parts) -> Parts:
     a, b = x
     nan, zero = jnp.full_like(a, np.nan), jnp.zeros_like(a)
     special = Parts(jnp.cosh(a) * jnp.cos(b), jnp.sinh(a) * jnp.sin(b))
-    beyond = ~jnp.isfinite(b)
-    special = _where(beyond & (a == 0), Parts(nan, zero), special)
-    special = _where(beyond & jnp.isinf(a), Parts(jnp.abs(a), nan), special)
+    imag_not_finite = ~jnp.isfinite(b)
+    special = _where(imag_not_finite & (a == 0), Parts(nan, zero), special)
+    special = _where(imag_not_finite & jnp.isinf(a), Parts(jnp.abs(a), nan), special)
     sign = jnp.where(jnp.isnan(a), b, jnp.copysign(b, a) * jnp.copysign(jnp.ones_like(a), b))
     special = _where(b == 0, Parts(jnp.cosh(a), jnp.copysign(zero, sign)), special)
     value = Parts(value.real, jnp.where(a == 0, a * jnp.sin(b), value.imag))
@@ -139,22 +141,22 @@ def _tanh(x: Parts, value: Parts) -> Parts:
     nan, zero = jnp.full_like(a, np.nan), jnp.zeros_like(a)
     special = Parts(nan, nan)
     special = _where((a == 0) & ~jnp.isfinite(b), Parts(a, nan), special)
-    turned = jnp.where(jnp.isfinite(b), jnp.sin(2 * b), b)
-    limit = Parts(jnp.copysign(jnp.ones_like(a), a), jnp.copysign(zero, turned))
+    sin_2b = jnp.where(jnp.isfinite(b), jnp.sin(2 * b), b)
+    limit = Parts(jnp.copysign(jnp.ones_like(a), a), jnp.copysign(zero, sin_2b))
     special = _where(jnp.isinf(a), limit, special)
     special = _where(b == 0, Parts(jnp.tanh(a), b), special)
     return _where(x.is_special(), special, value)
 
 
-def _logarithm(base: float) -> Function:
+def _log_of_base(base: float) -> Function:
     """Return the rule of the logarithm to a base."""
 
-    def logarithm(x: Parts, value: Parts) -> Parts:
+    def log(x: Parts, value: Parts) -> Parts:
         scale = x.real.dtype.type(1 / np.log(base))
         special = Parts(jnp.full_like(x.real, np.inf), jnp.arctan2(x.imag, x.real) * scale)
         return _where(x.has_inf(), special, value)
 
-    return logarithm
+    return log
 
 
 def _log1p(x: Parts, value: Parts) -> Parts:
@@ -193,8 +195,8 @@ def _atanh(x: Parts, value: Parts) -> Parts:
     a, b = x
     nan, zero = jnp.full_like(a, np.nan), jnp.zeros_like(a)
     special = _where((a == 0) & jnp.isnan(b), Parts(a, b), Parts(nan, nan))
-    quarter = jnp.copysign(jnp.full_like(a, np.pi / 2), b)
-    of_inf = Parts(jnp.copysign(zero, a), jnp.where(jnp.isnan(b), nan, quarter))
+    half_pi = jnp.copysign(jnp.full_like(a, np.pi / 2), b)
+    of_inf = Parts(jnp.copysign(zero, a), jnp.where(jnp.isnan(b), nan, half_pi))
     special = _where(x.has_inf(), of_inf, special)
     value = Parts(jnp.copysign(value.real, a), jnp.copysign(value.imag, b))
     value = _where((jnp.abs(a) == 1) & (b == 0), Parts(jnp.copysign(np.inf, a), b), value)
@@ -218,16 +220,16 @@ def _acos(x: Parts, value: Parts) -> Parts:
 def _acosh(x: Parts, value: Parts) -> Parts:
     a, b = x
     nan = jnp.full_like(a, np.nan)
-    quarter = jnp.full_like(a, np.pi / 2)
-    special = _where((a == 0) & jnp.isnan(b), Parts(nan, quarter), Parts(nan, nan))
+    half_pi = jnp.full_like(a, np.pi / 2)
+    special = _where((a == 0) & jnp.isnan(b), Parts(nan, half_pi), Parts(nan, nan))
     special = _where(x.has_inf(), Parts(jnp.full_like(a, np.inf), jnp.arctan2(b, a)), special)
     value = Parts(value.real, jnp.copysign(value.imag, b))
     return _where(~(jnp.isfinite(a) & jnp.isfinite(b)), special, value)
 
 
-def _circular(hyperbolic: Function) -> Function:
+def _circular(function: Function) -> Function:
     """Return the rule of a circular function: ``sin(x)`` is ``i * sinh(x / i)``, and so on."""
-    return lambda x, value: hyperbolic(x.over_i(), value.over_i()).times_i()
+    return lambda x, value: function(x.over_i(), value.over_i()).times_i()
 
 
 def _cos(x: Parts, value: Parts) -> Parts:
@@ -238,9 +240,9 @@ _FUNCTIONS: dict[str, Function] = {
     "exp": _exp,
     "expm1": _expm1,
     "exp2": _exp2,
-    "log": _logarithm(np.e),
-    "log2": _logarithm(2),
-    "log10": _logarithm(10),
+    "log": _log_of_base(np.e),
+    "log2": _log_of_base(2),
+    "log10": _log_of_base(10),
     "log1p": _log1p,
     "sqrt": _sqrt,
     "sinh": _sinh,

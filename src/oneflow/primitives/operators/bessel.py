@@ -145,7 +145,7 @@ _STEP = 0.3
 _NODES = np.arange(22) * _STEP
 _WEIGHTS = np.where(_NODES == 0, 1, 2) * _STEP * np.exp(-(_NODES**2))
 _HARMONIC = np.concatenate([[0], np.cumsum(1 / np.arange(1, 16))])
-_FACTORIALS = np.cumprod(np.concatenate([[1.0], np.arange(1.0, 17)]))
+_FACTORIAL = np.cumprod(np.concatenate([[1.0], np.arange(1.0, 17)]))
 
 
 def _k_near(order: int, x: Any) -> Any:
@@ -153,9 +153,9 @@ def _k_near(order: int, x: Any) -> Any:
     square, log_term = x * x / 4, jnp.log(x / 2)
     digamma = _HARMONIC - np.euler_gamma
     if order == 0:
-        terms = 1 / _FACTORIALS[:-1] ** 2
+        terms = 1 / _FACTORIAL[:-1] ** 2
         return _power_series(square, digamma * terms) - log_term * _power_series(square, terms)
-    terms = 1 / (_FACTORIALS[:-1] * _FACTORIALS[1:])
+    terms = 1 / (_FACTORIAL[:-1] * _FACTORIAL[1:])
     pairs = 2 * digamma + 1 / np.arange(1, 17)
     half = x / 2
     linear_term = log_term * _power_series(square, terms) - _power_series(square, pairs * terms) / 2

@@ -94,7 +94,7 @@ def _pade(a):
 matrix_exp = primitive("matrix_exp", _matrix_exp, axes=_MATRICES)
 
 
-def _reflected(vectors, tau, matrix, *, adjoint: bool):
+def _apply_householder(vectors, tau, matrix, *, adjoint: bool):
     """`matrix` multiplied by the reflections ``I - tau v v^H``, the last one first.
 
     Vector ``k`` is column ``k`` of `vectors` below its element ``k``, which counts as 1. With
@@ -113,7 +113,7 @@ def _reflected(vectors, tau, matrix, *, adjoint: bool):
 def _householder_product(a, tau):
     """The first columns of the product of reflections."""
     one = jnp.broadcast_to(jnp.eye(*a.shape[-2:], dtype=a.dtype), a.shape)
-    return _reflected(a, tau, one, adjoint=False)
+    return _apply_householder(a, tau, one, adjoint=False)
 
 
 def _geqrf(a):
@@ -122,8 +122,11 @@ def _geqrf(a):
     return jnp.swapaxes(packed, -1, -2), tau
 
 
-reflected = primitive(
-    "reflected", _reflected, axes="... _ _, ... _, ... _ m -> ... _ m", linear=("matrix",)
+apply_householder = primitive(
+    "apply_householder",
+    _apply_householder,
+    axes="... _ _, ... _, ... _ m -> ... _ m",
+    linear=("matrix",),
 )
 householder_product = primitive(
     "householder_product", _householder_product, axes="... _ _, ... _ -> ... _ _"

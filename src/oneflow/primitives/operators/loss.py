@@ -76,10 +76,10 @@ binary_cross_entropy = elementwise(
 binary_cross_entropy_slope = elementwise(
     "binary_cross_entropy_slope", _binary_cross_entropy_slope, "x target"
 )
-log_odds = elementwise("log_odds", _logit)
+inverse_sigmoid = elementwise("inverse_sigmoid", _logit)
 binary_cross_entropy.gradient(
     x=lambda g, x, target: mul(g, binary_cross_entropy_slope(x, target)),
-    target=lambda g, x: mul(g, log_odds(x)),
+    target=lambda g, x: mul(g, inverse_sigmoid(x)),
 )
 binary_cross_entropy.checked(
     lambda x, target: (~jnp.all((x >= 0) & (x <= 1)), jnp.zeros((), jnp.int64)),

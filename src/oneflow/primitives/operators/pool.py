@@ -249,10 +249,10 @@ def _plane_scatter(y, indices, *, dims, size, accumulate: bool):
     flat, shape = _flatten_spatial(y, dims)
     positions, _ = _flatten_spatial(indices, dims)
     kept = shape[: len(shape) - len(dims)]
-    planes = math.prod(kept)
-    into = jnp.zeros((planes, math.prod(size)), y.dtype)
-    rows = jnp.arange(planes)[:, None]
-    positions, flat = (each.reshape(planes, each.shape[-1]) for each in (positions, flat))
+    batch = math.prod(kept)
+    into = jnp.zeros((batch, math.prod(size)), y.dtype)
+    rows = jnp.arange(batch)[:, None]
+    positions, flat = (each.reshape(batch, each.shape[-1]) for each in (positions, flat))
     target = into.at[rows, positions]
     filled = target.add(flat, mode="drop") if accumulate else target.set(flat, mode="drop")
     return _unflatten_spatial(filled, (*kept, *size), dims)

@@ -82,7 +82,7 @@ def _mean_axes(operation: Operation) -> Axes:
     return replace(axes, global_attributes={"count": count})
 
 
-def _spread(
+def _broadcast(
     value,
     *,
     shape: tuple[int, ...],
@@ -99,7 +99,7 @@ def _spread(
     return expanded(value, shape, dims)
 
 
-def _spread_axes(operation: Operation) -> Axes:
+def _broadcast_axes(operation: Operation) -> Axes:
     """Each reduced element's value is the same: its dimension is the result's alone."""
     shape, dims = operation.out_specs[0].shape, operation.attributes["dims"]
     names = tuple(f"d{dim}" for dim in range(len(shape)))
@@ -112,11 +112,15 @@ def _spread_axes(operation: Operation) -> Axes:
 sum_ = primitive(
     "sum", _sum, axes=reduced_axes(is_sum=True), linear=converted, precision=Precision.FULL
 )
-sum_.gradient(x=lambda g, x_spec, dims: spread(g, shape=x_spec.shape, dims=dims, average=False))
+sum_.gradient(
+    x=lambda g, x_spec, dims: broadcast_along(g, shape=x_spec.shape, dims=dims, average=False)
+)
 mean = primitive("mean", _mean, axes=_mean_axes, linear=("x",), precision=Precision.FULL)
-mean.gradient(x=lambda g, x_spec, dims: spread(g, shape=x_spec.shape, dims=dims, average=True))
-spread = primitive("spread", _spread, axes=_spread_axes, linear=("value",))
-spread.gradient(
+mean.gradient(
+    x=lambda g, x_spec, dims: broadcast_along(g, shape=x_spec.shape, dims=dims, average=True)
+)
+broadcast_along = primitive("broadcast_along", _broadcast, axes=_broadcast_axes, linear=("value",))
+broadcast_along.gradient(
     value=lambda g, value_spec, shape, dims, average: (mean if average else sum_)(
         g, dims=dims, keepdim=value_spec.ndim == len(shape)
     )

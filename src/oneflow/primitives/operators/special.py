@@ -262,7 +262,9 @@ frac.gradient(x=lambda g: g)
 round_decimals = step(
     "round_decimals", lambda x, scale: quotient(jnp.round(x * scale), scale), "x scale"
 )
-round_tens = step("round_tens", lambda x, scale: jnp.round(quotient(x, scale)) * scale, "x scale")
+round_to_multiple = step(
+    "round_to_multiple", lambda x, scale: jnp.round(quotient(x, scale)) * scale, "x scale"
+)
 
 
 def _nan_to_num(x, nan, high, low):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from oneflow.mock_torch.absent import Traced
+from oneflow.mock_torch.missing import Traced
 
 
 class FakeTensor(Traced):

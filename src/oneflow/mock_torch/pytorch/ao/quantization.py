@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 import oneflow as flow
-from oneflow.mock_torch.absent import refuse
+from oneflow.mock_torch.missing import raise_missing
 
 
 class QuantStub(flow.nn.Module):
@@ -29,7 +29,7 @@ def convert(*args: Any, **kwargs: Any) -> NoReturn:
     Raises:
         NotImplementedError: always.
     """
-    refuse(
+    raise_missing(
         "torch.ao.quantization",
         "there are no quantized kernels; `oneflow.nn.FakeQuantization` and the `Qat` layers train"
         " for quantization elsewhere",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from oneflow.mock_torch.absent import Absent
+from oneflow.mock_torch.missing import Missing
 
 
 class UnpackedDualTensor(NamedTuple):
@@ -14,7 +14,7 @@ class UnpackedDualTensor(NamedTuple):
     tangent: Any
 
 
-class dual_level(Absent):  # PyTorch's name
+class dual_level(Missing):  # PyTorch's name
     """The type of contexts in which tensors carry tangents."""
 
     _reason = "tensors carry no tangents; `oneflow.func.jvp` gives products with a Jacobian"

@@ -1,21 +1,21 @@
 """What ``torch.cuda`` has beside `oneflow.cuda`."""
 
-from oneflow.mock_torch.absent import Absent
+from oneflow.mock_torch.missing import Missing
 
 
-class CUDAGraph(Absent):
+class CUDAGraph(Missing):
     """The type of recorded sequences of kernels."""
 
     _reason = "an `nn.Graph` is compiled as a whole, and its kernels are launched together"
 
 
-class graph(Absent):  # PyTorch's name
+class graph(Missing):  # PyTorch's name
     """The type of contexts in which kernels are recorded."""
 
     _reason = CUDAGraph._reason
 
 
-class StreamContext(Absent):
+class StreamContext(Missing):
     """The type of contexts with another current stream: `oneflow.cuda.stream` makes one."""
 
     _reason = "`oneflow.cuda.stream(stream)` is the context"

@@ -1,12 +1,12 @@
 """Names of ``torch.distributed._functional_collectives``."""
 
-from oneflow.mock_torch.absent import (
-    refuse_sharding as all_gather_tensor,
-    refuse_sharding as all_reduce,
-    refuse_sharding as all_to_all_single,
-    refuse_sharding as all_to_all_single_autograd,
-    refuse_sharding as reduce_scatter_tensor,
-    refuse_sharding as wait_tensor,
+from oneflow.mock_torch.missing import (
+    raise_sharding as all_gather_tensor,
+    raise_sharding as all_reduce,
+    raise_sharding as all_to_all_single,
+    raise_sharding as all_to_all_single_autograd,
+    raise_sharding as reduce_scatter_tensor,
+    raise_sharding as wait_tensor,
 )
 
 __all__ = [

@@ -1,6 +1,6 @@
 """Names of ``torch.distributed.device_mesh``: `oneflow.placement` takes their place."""
 
-from oneflow.mock_torch.absent import Sharded, refuse_sharding as init_device_mesh
+from oneflow.mock_torch.missing import Sharded, raise_sharding as init_device_mesh
 
 
 class DeviceMesh(Sharded):

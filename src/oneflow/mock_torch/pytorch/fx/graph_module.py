@@ -1,6 +1,6 @@
 """Names of ``torch.fx.graph_module`` that libraries import."""
 
-from oneflow.mock_torch.absent import Traced, refuse_tracing as _copy_attr
+from oneflow.mock_torch.missing import Traced, raise_tracing as _copy_attr
 from oneflow.mock_torch.pytorch.fx.symbolic import GraphModule
 
 _USER_PRESERVED_ATTRIBUTES_KEY = "_user_preserved_attributes"

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from oneflow.mock_torch.absent import refuse_tracing as map_arg
+from oneflow.mock_torch.missing import raise_tracing as map_arg
 from oneflow.mock_torch.pytorch.fx.symbolic import Node
 
 Target = Callable[..., Any] | str

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from oneflow.mock_torch.absent import Traced, refuse_tracing as symbolic_trace
+from oneflow.mock_torch.missing import Traced, raise_tracing as symbolic_trace
 
 Wrapped = TypeVar("Wrapped", str, Callable[..., Any])
 

@@ -291,30 +291,30 @@ def tree_structure(tree: PyTree, is_leaf: Callable[[PyTree], bool] | None = None
 def tree_map(
     func: Callable[..., Any],
     tree: PyTree,
-    *rests: PyTree,
+    *trees: PyTree,
     is_leaf: Callable[[PyTree], bool] | None = None,
 ) -> PyTree:
     """Return the tree of what `func` gives for the leaves of trees of one structure."""
     leaves, spec = tree_flatten(tree, is_leaf)
-    others = [tree_leaves(each, is_leaf) for each in rests]
+    others = [tree_leaves(each, is_leaf) for each in trees]
     return tree_unflatten([func(*each) for each in zip(leaves, *others, strict=True)], spec)
 
 
-def tree_map_(func: Callable[..., Any], tree: PyTree, *rests: PyTree, **options: Any) -> PyTree:
+def tree_map_(func: Callable[..., Any], tree: PyTree, *trees: PyTree, **options: Any) -> PyTree:
     """Call `func` for the leaves of trees of one structure, and return the first tree."""
-    tree_map(func, tree, *rests, **options)
+    tree_map(func, tree, *trees, **options)
     return tree
 
 
 def tree_map_with_path(
     func: Callable[..., Any],
     tree: PyTree,
-    *rests: PyTree,
+    *trees: PyTree,
     is_leaf: Callable[[PyTree], bool] | None = None,
 ) -> PyTree:
     """Return the tree of what `func` gives for each leaf's keys and the leaves."""
     leaves, spec = tree_flatten_with_path(tree, is_leaf)
-    others = [tree_leaves(each, is_leaf) for each in rests]
+    others = [tree_leaves(each, is_leaf) for each in trees]
     return tree_unflatten(
         [func(path, leaf, *rest) for (path, leaf), *rest in zip(leaves, *others, strict=True)], spec
     )

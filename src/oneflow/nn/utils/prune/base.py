@@ -20,7 +20,7 @@ class BasePruningMethod(ABC):
     of which something is left, along its attribute `dim`; ``"global"``: everything.
 
     Attributes:
-        derives: name of the parameter.
+        target_name: name of the parameter.
 
     Example:
         >>> import oneflow as flow
@@ -38,12 +38,12 @@ class BasePruningMethod(ABC):
 
     PRUNING_TYPE: str
     dim: int
-    derives: str | None = None
+    target_name: str | None = None
 
     @property
     def _tensor_name(self) -> str | None:
         # PyTorch's name of `derives`, by which programs look for the hook of a parameter.
-        return self.derives
+        return self.target_name
 
     @abstractmethod
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
@@ -55,12 +55,12 @@ class BasePruningMethod(ABC):
         """
 
     def __call__(self, module: Module, inputs: Any) -> None:
-        setattr(module, str(self.derives), self.apply_mask(module))
+        setattr(module, str(self.target_name), self.apply_mask(module))
 
     def apply_mask(self, module: Module) -> Tensor:
         """Return the pruned parameter of a module."""
-        original = getattr(module, f"{self.derives}_orig")
-        return getattr(module, f"{self.derives}_mask").to(original.dtype) * original
+        original = getattr(module, f"{self.target_name}_orig")
+        return getattr(module, f"{self.target_name}_mask").to(original.dtype) * original
 
     @classmethod
     def apply(
@@ -87,7 +87,7 @@ class BasePruningMethod(ABC):
             ValueError: `importance_scores` has another shape.
         """
         method = cls(*args, **kwargs)
-        method.derives = name
+        method.target_name = name
         before = pruning_of(module, name)
         weight = getattr(module, name if before is None else f"{name}_orig")
         # What the parameter is now: nothing if an element is gone already.
@@ -132,7 +132,7 @@ class BasePruningMethod(ABC):
 
     def remove(self, module: Module) -> None:
         """Make the pruned tensor an ordinary parameter again; what was taken away stays away."""
-        name = str(self.derives)
+        name = str(self.target_name)
         weight = self.apply_mask(module).detach()
         original = module._parameters.pop(f"{name}_orig")
         original.data = weight
@@ -157,7 +157,7 @@ def require_scores(scores: Tensor, t: Tensor) -> None:
 def pruning_of(module: Module, name: str) -> tuple[int, BasePruningMethod] | None:
     """The number and the hook by which a parameter is pruned, if it is."""
     for number, hook in module._forward_pre_hooks.items():
-        if isinstance(hook, BasePruningMethod) and hook.derives == name:
+        if isinstance(hook, BasePruningMethod) and hook.target_name == name:
             return number, hook
     return None
 
@@ -193,12 +193,12 @@ class PruningContainer(BasePruningMethod):
         """
         if not isinstance(method, BasePruningMethod):
             raise TypeError(f"{type(method).__name__} is not a BasePruningMethod subclass")
-        if self._methods and method.derives != self.derives:
+        if self._methods and method.target_name != self.target_name:
             raise ValueError(
                 "Can only add pruning methods acting on the parameter named "
-                f"'{self.derives}' to this PruningContainer; got one for '{method.derives}'"
+                f"'{self.target_name}' to this PruningContainer; got one for '{method.target_name}'"
             )
-        self.derives = method.derives
+        self.target_name = method.target_name
         self._methods = (*self._methods, method)
 
     def __len__(self) -> int:

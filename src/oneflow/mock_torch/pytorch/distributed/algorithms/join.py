@@ -1,9 +1,9 @@
 """Training with unequal numbers of batches per process."""
 
-from oneflow.mock_torch.absent import Absent
+from oneflow.mock_torch.missing import Missing
 
 
-class Join(Absent):
+class Join(Missing):
     """The type of PyTorch's contexts for processes whose data end early."""
 
     _reason = (

@@ -1,6 +1,6 @@
 """Names of ``torch.distributed.checkpoint.hf_storage``."""
 
-from oneflow.mock_torch.absent import Sharded
+from oneflow.mock_torch.missing import Sharded
 
 
 class HuggingFaceStorageReader(Sharded):

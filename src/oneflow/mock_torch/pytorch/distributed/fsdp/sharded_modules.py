@@ -1,6 +1,6 @@
 """Names of ``torch.distributed.fsdp``: `Module.to_global` and ZeRO take their place."""
 
-from oneflow.mock_torch.absent import Sharded, refuse_sharding as fully_shard
+from oneflow.mock_torch.missing import Sharded, raise_sharding as fully_shard
 
 
 class FullyShardedDataParallel(Sharded):

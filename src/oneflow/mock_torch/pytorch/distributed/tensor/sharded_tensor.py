@@ -1,6 +1,6 @@
 """Names of ``torch.distributed.tensor``: `Tensor.to_global` and `oneflow.sbp` take their place."""
 
-from oneflow.mock_torch.absent import Sharded, refuse_sharding as distribute_tensor
+from oneflow.mock_torch.missing import Sharded, raise_sharding as distribute_tensor
 from oneflow.mock_torch.pytorch.distributed.device_mesh import DeviceMesh
 from oneflow.mock_torch.pytorch.distributed.tensor.placement_types import (
     Partial,

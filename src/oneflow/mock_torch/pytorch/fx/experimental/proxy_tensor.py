@@ -1,6 +1,6 @@
 """Names of ``torch.fx.experimental.proxy_tensor``."""
 
-from oneflow.mock_torch.absent import refuse_tracing as make_fx
+from oneflow.mock_torch.missing import raise_tracing as make_fx
 
 
 def get_proxy_mode() -> None:

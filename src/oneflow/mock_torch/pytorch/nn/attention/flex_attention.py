@@ -2,7 +2,7 @@
 
 from typing import Any, NoReturn
 
-from oneflow.mock_torch.absent import Absent, refuse
+from oneflow.mock_torch.missing import Missing, raise_missing
 
 _DEFAULT_SPARSE_BLOCK_SIZE = 128
 _REASON = (
@@ -11,13 +11,13 @@ _REASON = (
 )
 
 
-class BlockMask(Absent):
+class BlockMask(Missing):
     """The type of masks by blocks."""
 
     _reason = _REASON
 
 
-class AuxRequest(Absent):
+class AuxRequest(Missing):
     """The type of further results of attention."""
 
     _reason = _REASON
@@ -29,7 +29,7 @@ def create_block_mask(*args: Any, **kwargs: Any) -> NoReturn:
     Raises:
         NotImplementedError: always.
     """
-    refuse("create_block_mask", _REASON)
+    raise_missing("create_block_mask", _REASON)
 
 
 def flex_attention(*args: Any, **kwargs: Any) -> NoReturn:
@@ -38,7 +38,7 @@ def flex_attention(*args: Any, **kwargs: Any) -> NoReturn:
     Raises:
         NotImplementedError: always.
     """
-    refuse("flex_attention", _REASON)
+    raise_missing("flex_attention", _REASON)
 
 
 __all__ = [

@@ -13,7 +13,7 @@ _SHARDED = (
 )
 
 
-def refuse(name: str, reason: str) -> NoReturn:
+def raise_missing(name: str, reason: str) -> NoReturn:
     """Raise the error that says what takes the place of a name.
 
     Raises:
@@ -22,40 +22,40 @@ def refuse(name: str, reason: str) -> NoReturn:
     raise NotImplementedError(f"`{name}`: {reason}")
 
 
-class Absent:
+class Missing:
     """The base of types without objects, which libraries name in annotations and ``isinstance``."""
 
     _reason: str
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        refuse(f"torch.{type(self).__name__}", self._reason)
+        raise_missing(f"torch.{type(self).__name__}", self._reason)
 
 
-class Traced(Absent):
+class Traced(Missing):
     """The base of the types of symbolic tracing."""
 
     _reason = _TRACED
 
 
-class Sharded(Absent):
+class Sharded(Missing):
     """The base of the types by which PyTorch shards tensors and modules."""
 
     _reason = _SHARDED
 
 
-def refuse_tracing(*args: Any, **kwargs: Any) -> NoReturn:
+def raise_tracing(*args: Any, **kwargs: Any) -> NoReturn:
     """Refuse to trace a function symbolically.
 
     Raises:
         NotImplementedError: always.
     """
-    refuse("torch.fx", _TRACED)
+    raise_missing("torch.fx", _TRACED)
 
 
-def refuse_sharding(*args: Any, **kwargs: Any) -> NoReturn:
+def raise_sharding(*args: Any, **kwargs: Any) -> NoReturn:
     """Refuse to shard as PyTorch does.
 
     Raises:
         NotImplementedError: always.
     """
-    refuse("torch.distributed.tensor", _SHARDED)
+    raise_missing("torch.distributed.tensor", _SHARDED)
