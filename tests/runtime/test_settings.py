@@ -154,8 +154,8 @@ def test_doctor_tries_the_installation(
     capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     main([])
-    assert capsys.readouterr().out.count(": works (") == len(doctor.TRIALS)
-    monkeypatch.setitem(doctor.TRIALS, "a compiled graph", lambda: 1 // 0)
+    assert capsys.readouterr().out.count(": works (") == len(doctor.CHECKS)
+    monkeypatch.setitem(doctor.CHECKS, "a compiled graph", lambda: 1 // 0)
     with pytest.raises(SystemExit, match="1"):
         main([])
     assert "a compiled graph: FAILED, ZeroDivisionError" in capsys.readouterr().out
