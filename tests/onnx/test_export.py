@@ -230,6 +230,28 @@ def test_training_mode():
         flow.onnx.export(model, x, training="sometimes")
 
 
+# Random numbers that ONNX draws, and their mean, or median.
+DISTRIBUTIONS = {
+    "exponential": (lambda x: x.exponential_(2.0), np.mean, 0.5),
+    "geometric": (lambda x: x.geometric_(0.25), np.mean, 4.0),
+    "cauchy": (lambda x: x.cauchy_(3.0, 0.5), np.median, 3.0),
+}
+
+
+@pytest.mark.parametrize("name", DISTRIBUTIONS)
+def test_distributions_are_kept(name):
+    draw, middle, wanted = DISTRIBUTIONS[name]
+    session = session_of(exported(lambda x: x + draw(flow.empty(4096)), [flow.zeros(1)]))
+    (drawn,) = run(session, [flow.zeros(1)])
+    assert middle(drawn) == pytest.approx(wanted, rel=0.15)
+
+
+def test_permutations_are_kept():
+    session = session_of(exported(lambda x: x + flow.randperm(50), [flow.zeros(1).long()]))
+    (drawn,) = run(session, [flow.zeros(1).long()])
+    assert sorted(drawn) == list(range(50)) != drawn.tolist()
+
+
 def test_a_training_graph_is_exported_without_its_backward_pass():
     class Train(nn.Graph):
         def __init__(self):

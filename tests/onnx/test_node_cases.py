@@ -40,8 +40,8 @@ EXPECTED_FAILURES = {
     "test_training_dropout_default_mask": RANDOM,
     "test_training_dropout_mask": RANDOM,
 }
-# Random outcomes may agree by chance.
-NOT_STRICT = {name for name, reason in EXPECTED_FAILURES.items() if reason is RANDOM}
+# Random outcomes may agree by chance, and how NumPy and XLA round depends on the processor.
+NOT_STRICT = {name for name, reason in EXPECTED_FAILURES.items() if reason in (RANDOM, ROUNDED)}
 
 
 @functools.cache

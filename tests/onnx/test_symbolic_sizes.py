@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 import oneflow as flow
 from oneflow import nn
+from oneflow.nn import functional as F
 from oneflow_onnx.oneflow2onnx.errors import UnsupportedOperatorsError
 from oneflow_onnx.oneflow2onnx.sizes import DynamicSizeError
 from tests.onnx.models import small_network
@@ -51,6 +54,49 @@ def test_sizes_computed_from_symbolic_ones():
     assert_exported(
         function, flow.randn(2, 3), dynamic={0: {0: "n", 1: "t"}}, others=[(flow.randn(5, 4),)]
     )
+
+
+def _written(x):
+    y = x.clone()
+    y[:, 1] = 0.0
+    y[:, -1] = y[:, 0] * 2
+    y[1:, 2:4] = 3.0
+    return y
+
+
+# What reads or writes parts of a square matrix, whose size is the symbol.
+SQUARES = {
+    "every second": lambda x: (x[:, ::2], x[1::3], x[0::2, 1::2]),
+    "windows": lambda x: x.unfold(1, 3, 2),
+    "diagonals": lambda x: (x.diagonal(), x.diagonal(1), x.diagonal(-1), flow.eye(len(x))),
+    "writes": _written,
+    "running extremes": lambda x: (*x.cummax(0), *x.cummin(1), *x.relu().long().cummax(1)),
+    "running products": lambda x: (x.cumprod(0), x.cumprod(1)),
+    "one window": lambda x: (
+        F.adaptive_max_pool2d(x[None], 1),
+        F.max_pool2d(x[None], x.shape),
+        F.avg_pool2d(x[None], x.shape),
+    ),
+    "bags": lambda x: F.embedding_bag(x.abs().long().clamp(0, 4), flow.eye(5), mode="mean"),
+}
+
+
+@pytest.mark.parametrize("name", SQUARES)
+def test_parts_of_symbolic_sizes(name):
+    others = [(2 * flow.randn(n, n),) for n in (4, 9)]
+    sizes = {0: {0: "n", 1: "n"}}
+    assert_exported(SQUARES[name], 2 * flow.randn(6, 6), dynamic=sizes, others=others)
+
+
+def test_averages_of_a_symbolic_image():
+    x, others = flow.randn(1, 2, 4, 6), [(flow.randn(1, 2, 8, 2),)]
+    halved = partial(F.interpolate, scale_factor=0.5, mode="area")
+    assert_exported(halved, x, dynamic={0: {2: "height", 3: "width"}}, others=others)
+
+
+def test_a_tensor_that_python_makes_of_a_size_is_refused():
+    with pytest.raises(DynamicSizeError, match="a tensor that Python makes"):
+        exported(lambda x: x + flow.tensor([len(x)]), [flow.randn(3)], dynamic={0: {0: "n"}})
 
 
 def test_a_model_that_does_other_things_at_other_sizes_is_refused():

@@ -306,7 +306,7 @@ class GraphBuilder:
             found = self._affine(dim, each)
             if found is not None:
                 return found
-        for one, other in itertools.combinations(list(self._origins), 2):
+        for one, other in itertools.combinations_with_replacement(list(self._origins), 2):
             for name, function in _ARITHMETIC.items():
                 joint = combine(one, other, function)
                 if joint == dim:

@@ -10,14 +10,16 @@ from typing import Any
 import numpy as np
 
 from oneflow_onnx.oneflow2onnx.builder import INT64, GraphBuilder
-from oneflow_onnx.oneflow2onnx.reference import Ref
+from oneflow_onnx.oneflow2onnx.reference import Ref, is_float
 from oneflow_onnx.oneflow2onnx.schemas import NeedsOpset
 from oneflow_onnx.oneflow2onnx.sizes import (
     Dim,
+    DynamicSizeError,
     Shape,
     Size,
     broadcast_shapes,
     combine,
+    has_size,
     require_static,
     static,
 )
@@ -105,6 +107,24 @@ def move_back(b: GraphBuilder, x: Ref, dim: int) -> Ref:
     return transpose(b, x, [*order[:dim], x.rank - 1, *order[dim:]])
 
 
+def move_first(b: GraphBuilder, x: Ref, dim: int) -> Ref:
+    """`x` with dimension `dim` first."""
+    return transpose(b, x, [dim, *[d for d in range(x.rank) if d != dim]])
+
+
+def move_first_back(b: GraphBuilder, x: Ref, dim: int) -> Ref:
+    """`x` with its first dimension as `dim`."""
+    return transpose(b, x, [*range(1, dim + 1), 0, *range(dim + 1, x.rank)])
+
+
+def extreme(dtype: np.dtype, largest: bool) -> float:
+    """The largest or smallest number of a type: infinity if it has that."""
+    if is_float(dtype):
+        return math.inf if largest else -math.inf
+    limits = np.iinfo(dtype)
+    return int(limits.max if largest else limits.min)
+
+
 def expand(b: GraphBuilder, x: Ref, shape: Sequence[Dim]) -> Ref:
     """`x` broadcast to a shape."""
     shape = tuple(shape)
@@ -153,7 +173,8 @@ def slice_(
         return x
     begin = _vector(b, starts)
     spans = [
-        size if step == 1 else _span(size, step) for size, step in zip(sizes, steps, strict=True)
+        size if step == 1 else _span(x.shape[dim], start, size, step)
+        for dim, start, size, step in zip(dims, starts, sizes, steps, strict=True)
     ]
     end = _sum(b, begin, b.sizes(spans))
     if b.opset < 10:
@@ -169,9 +190,16 @@ def slice_(
     return b.op("Slice", *given, shape=tuple(shape))
 
 
-def _span(size: Dim, step: int) -> Dim:
-    (count,) = require_static([size], "a slice with steps")
-    return (count - 1) * step + 1 if count else 0
+def _span(given: Dim, start: Dim | Ref, size: Dim, step: int) -> Dim:
+    """How far `size` elements, every `step`-th, reach; a symbolic number of them to the end."""
+    if not isinstance(size, Size):
+        return (size - 1) * step + 1 if size else 0
+    first = start.number if isinstance(start, Ref) else start
+    if first is not None:
+        rest = combine(given, first, operator.sub)
+        if combine(rest, step, lambda one, other: -(-one // other)) == size:
+            return rest
+    raise DynamicSizeError("a slice with steps ends at a place that depends on a symbolic size")
 
 
 def _vector(b: GraphBuilder, numbers: Sequence[Dim | Ref]) -> Ref:
@@ -330,6 +358,14 @@ def positions(b: GraphBuilder, size: Dim) -> Ref:
         return b.constant(np.arange(size, dtype=INT64))
     zero, one = b.constant(np.int64(0)), b.constant(np.int64(1))
     return b.op("Range", zero, b.number(size), one, shape=(size,))
+
+
+def progression(b: GraphBuilder, count: Dim, start: Dim, step: Dim) -> Ref:
+    """`count` numbers from `start` on, each `step` more than the one before, int64."""
+    if not has_size((count, start, step)):
+        return b.constant(start + step * np.arange(count, dtype=INT64))
+    scaled = b.op("Mul", positions(b, count), b.number(step)) if step != 1 else positions(b, count)
+    return scaled if start == 0 else b.op("Add", scaled, b.number(start))
 
 
 def matmul(b: GraphBuilder, x: Ref, y: Ref) -> Ref:

@@ -97,6 +97,8 @@ def merged_trace(steps: Sequence[CapturedStep], prefix: str = "") -> Trace:
         number: (_merged_type([each.inputs[number] for each in programs]), step.inputs[number])
         for number in range(len(first.inputs))
     }
+    for number in needed & inputs.keys():
+        _check_same([each.inputs[number] for each in steps])
     start = len(first.inputs)
     numbers = {
         start + place: (_merged_number(steps, place), _merged_type([spec]))
@@ -153,6 +155,28 @@ def _needed(instructions: Sequence[Instruction], results: Sequence[int]) -> set[
         if not needed.isdisjoint(each.results):
             needed.update(each.operands)
     return needed
+
+
+def _check_same(inputs: Sequence[StepInput]) -> None:
+    """Check that what is no argument is the same in all captures.
+
+    Raises:
+        DynamicSizeError: Python made it from a size.
+    """
+    first = inputs[0]
+    if first.kind == "argument" or all(each.source is first.source for each in inputs):
+        return
+    arrays = [_array(each.source) for each in inputs]
+    if not all(np.array_equal(each, arrays[0], equal_nan=True) for each in arrays):
+        raise DynamicSizeError(
+            f"a tensor that Python makes ({' or '.join(str(each.shape) for each in arrays)}) is "
+            "another one at other sizes; compute it with operators (`oneflow.arange`), or give "
+            "that dimension a fixed size"
+        )
+
+
+def _array(source: Tensor | np.ndarray) -> np.ndarray:
+    return source.detach().numpy() if isinstance(source, Tensor) else np.asarray(source)
 
 
 def _merged_call(instructions: Sequence[Instruction], prefix: str) -> TracedCall:

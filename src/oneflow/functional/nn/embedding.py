@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from oneflow.base.dtype import Category, int64
+from oneflow.base.dtype import Category
 from oneflow.differentiation.grad_mode import no_grad
+from oneflow.functional.creation.factory_functions import arange
 from oneflow.functional.registry import function
 from oneflow.primitives.operators import embedding as e
 from oneflow.tensor.call import call
 from oneflow.tensor.tensor import Tensor
-from oneflow.tensor.transfer import import_array
 from oneflow.tensor.views import unwrap, write
 
 
@@ -97,7 +97,7 @@ def _offsets(input: Tensor, offsets: Tensor | None) -> Tensor:
                 f"of fixed length sequences. However, found offsets of type {type(offsets)}"
             )
         batch_size, length = input.shape
-        return import_array([bag * length for bag in range(batch_size)], int64, input.device)
+        return arange(batch_size, device=input.device) * length
     if input.ndim != 1:
         raise ValueError(
             f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.ndim}"

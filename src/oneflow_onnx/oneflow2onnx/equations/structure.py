@@ -9,6 +9,7 @@ import numpy as np
 from oneflow_onnx.oneflow2onnx import operators as o
 from oneflow_onnx.oneflow2onnx.builder import INT64, GraphBuilder
 from oneflow_onnx.oneflow2onnx.equations.table import Equation, equation
+from oneflow_onnx.oneflow2onnx.loops import scan
 from oneflow_onnx.oneflow2onnx.lowering import Unsupported
 from oneflow_onnx.oneflow2onnx.lowerings.movement import flipped, spread, written
 from oneflow_onnx.oneflow2onnx.reference import Ref
@@ -145,17 +146,37 @@ _CUMULATIVE = {"cumprod": "Mul", "cummax": "Max", "cummin": "Min"}
 def _cumulative(b: GraphBuilder, each: Equation) -> Ref:
     """Each element with the one 1, 2, 4, ... before it (Hillis and Steele, 1986)."""
     (x,), dim = each.operands, each["axis"]
-    size = x.shape[dim]
+    size, operator = x.shape[dim], _CUMULATIVE[each.name]
     if not isinstance(size, int):
-        raise Unsupported(f"`{each.name}` along a symbolic size")
+        return _by_rows(b, x, dim, operator, each["reverse"])
     x = flipped(b, x, (dim,)) if each["reverse"] else x
     step = 1
     while step < size:
         head = o.slice_(b, x, [dim], [0], [step])
         ends = [o.slice_(b, x, [dim], [start], [size - step]) for start in (step, 0)]
-        x = o.concat(b, [head, b.op(_CUMULATIVE[each.name], *ends)], dim)
+        x = o.concat(b, [head, b.op(operator, *ends)], dim)
         step *= 2
     return flipped(b, x, (dim,)) if each["reverse"] else x
+
+
+def _by_rows(b: GraphBuilder, x: Ref, dim: int, operator: str, reverse: bool) -> Ref:
+    """Each element with all before it, a row at a time."""
+    rows = o.move_first(b, x, dim)
+    start = o.filled(b, rows.shape[1:], _neutral(operator, x), x.dtype)
+
+    def step(values: list[Ref]) -> list[Ref]:
+        so_far = b.op(operator, *values)
+        return [so_far, so_far]
+
+    kinds = [(start.shape, start.dtype)]
+    return o.move_first_back(
+        b, scan(b, [start], [rows], kinds, x.shape[dim], reverse, step)[1], dim
+    )
+
+
+def _neutral(operator: str, x: Ref) -> float:
+    """The number that an operator leaves the other operand with."""
+    return 1 if operator == "Mul" else o.extreme(x.dtype, largest=operator == "Min")
 
 
 @equation("cumlogsumexp")

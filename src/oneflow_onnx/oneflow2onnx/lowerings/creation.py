@@ -8,7 +8,7 @@ from oneflow_onnx.oneflow2onnx import operators as o
 from oneflow_onnx.oneflow2onnx.builder import GraphBuilder
 from oneflow_onnx.oneflow2onnx.lowering import Call, lowering
 from oneflow_onnx.oneflow2onnx.reference import Ref
-from oneflow_onnx.oneflow2onnx.sizes import has_size, require_static
+from oneflow_onnx.oneflow2onnx.sizes import has_size, static
 
 
 @lowering("zeros", "zeros_like")
@@ -42,5 +42,8 @@ def _range(b: GraphBuilder, call: Call) -> Ref:
 
 @lowering("eye")
 def _eye(b: GraphBuilder, call: Call) -> Ref:
-    shape = require_static(call["shape"], "an identity matrix")
-    return b.constant(np.eye(*shape, dtype=call.result.dtype))
+    if (shape := static(call["shape"])) is not None:
+        return b.constant(np.eye(*shape, dtype=call.result.dtype))
+    rows, columns = (o.positions(b, dim) for dim in call["shape"])
+    on_diagonal = b.op("Equal", o.unsqueeze(b, rows, [1]), columns, dtype=np.dtype(bool))
+    return b.cast(on_diagonal, call.result.dtype)

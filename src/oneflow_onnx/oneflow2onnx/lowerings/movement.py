@@ -136,10 +136,8 @@ def _spliced(b: GraphBuilder, x: Ref, values: Ref, dim: int, start: int) -> Ref:
     parts = [values]
     if start:
         parts.insert(0, o.slice_(b, x, [dim], [0], [start]))
-    (after,) = require_static(
-        [combine(combine(size, count, operator.sub), start, operator.sub)], "a write into a slice"
-    )
-    if after:
+    after = combine(combine(size, count, operator.sub), start, operator.sub)
+    if after != 0:
         parts.append(o.slice_(b, x, [dim], [combine(count, start, operator.add)], [after]))
     return o.concat(b, parts, dim)
 
@@ -250,20 +248,25 @@ def _diagonal(b: GraphBuilder, call: Call) -> Ref:
     (x,), (dim1, dim2) = call.operands, (call["dim1"], call["dim2"])
     order = [d for d in range(x.rank) if d not in (dim1, dim2)] + [dim1, dim2]
     moved = o.transpose(b, x, order)
-    rows, columns = require_static(moved.shape[-2:], "a diagonal")
-    (count,) = require_static(call.result.shape[-1:], "a diagonal")
-    first = -call["offset"] * columns if call["offset"] < 0 else call["offset"]
-    places = first + np.arange(count) * (columns + 1)
-    flat = o.reshape(b, moved, (*moved.shape[:-2], rows * columns))
-    return o.gather(b, flat, b.constant(places.astype(INT64)), flat.rank - 1)
+    offset, columns = call["offset"], moved.shape[-1]
+    first = product([-offset, columns]) if offset < 0 else offset
+    places = o.progression(b, call.result.shape[-1], first, combine(columns, 1, operator.add))
+    flat = o.reshape(b, moved, (*moved.shape[:-2], product(moved.shape[-2:])))
+    return o.gather(b, flat, places, flat.rank - 1)
 
 
 @lowering("unfold")
 def _unfold(b: GraphBuilder, call: Call) -> Ref:
     (x,), dim = call.operands, call["dim"]
-    (length,) = require_static([x.shape[dim]], "windows along a dimension")
-    starts = np.arange(0, length - call["size"] + 1, call["step"])
-    places = b.constant((starts[:, None] + np.arange(call["size"])).astype(INT64))
+    last = combine(x.shape[dim], call["size"], operator.sub)
+    inside = np.arange(call["size"], dtype=INT64)
+    if isinstance(last, Size):
+        numbers = (b.constant(0, INT64), b.number(combine(last, 1, operator.add)))
+        count = call.result.shape[dim]
+        starts = b.op("Range", *numbers, b.constant(call["step"], INT64), shape=(count,))
+        places = b.op("Add", o.unsqueeze(b, starts, [1]), b.constant(inside))
+    else:
+        places = b.constant(np.arange(0, last + 1, call["step"], dtype=INT64)[:, None] + inside)
     taken = o.gather(b, x, places, dim)
     return o.move_last(b, taken, dim + 1)
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from oneflow_onnx.oneflow2onnx import operators as o
 from oneflow_onnx.oneflow2onnx.builder import INT64, GraphBuilder
+from oneflow_onnx.oneflow2onnx.loops import scan
 from oneflow_onnx.oneflow2onnx.lowering import Call, lowering
 from oneflow_onnx.oneflow2onnx.reference import Ref
 from oneflow_onnx.oneflow2onnx.schemas import NeedsOpset
@@ -61,3 +62,30 @@ def _cumsum(b: GraphBuilder, call: Call) -> Ref:
         return x
     dim = b.constant(np.int64(call["dim"]))
     return b.op("CumSum", x, dim, shape=x.shape, reverse=int(call["reverse"]))
+
+
+@lowering("cummax", "cummin")
+def _cumulative_extreme(b: GraphBuilder, call: Call) -> tuple[Ref, Ref]:
+    """The extreme so far and its index: the last of equal ones; a NaN beats all numbers."""
+    (x,) = call.operands
+    if not x.rank:
+        return x, b.constant(np.int64(0))
+    is_max, dim = call.primitive == "cummax", call["dim"]
+    first = o.move_first(b, x, dim)
+    kinds = [(first.shape[1:], each) for each in (x.dtype, INT64)]
+    worst = o.extreme(x.dtype, largest=not is_max)
+
+    def step(values: list[Ref]) -> list[Ref]:
+        best, index, number, given = values
+        later = b.op("Not", b.op("Less" if is_max else "Greater", given, best, dtype=BOOL))
+        if x.is_float:
+            later = b.op("And", later, b.op("Not", b.op("IsNaN", best, dtype=BOOL)))
+            later = b.op("Or", later, b.op("IsNaN", given, dtype=BOOL))
+        best, index = o.where(b, later, given, best), o.where(b, later, number, index)
+        return [best, index, b.op("Add", number, b.constant(np.int64(1))), best, index]
+
+    values = zip(kinds, (worst, 0), strict=True)
+    start = [o.filled(b, shape, value, dtype) for (shape, dtype), value in values]
+    given = [*start, b.constant(np.int64(0))]
+    *_, values, places = scan(b, given, [first], kinds, x.shape[dim], False, step)
+    return o.move_first_back(b, values, dim), o.move_first_back(b, places, dim)

@@ -12,7 +12,7 @@ from oneflow_onnx.oneflow2onnx import operators as o
 from oneflow_onnx.oneflow2onnx.builder import INT64, GraphBuilder
 from oneflow_onnx.oneflow2onnx.lowering import Call, lowering
 from oneflow_onnx.oneflow2onnx.reference import Ref
-from oneflow_onnx.oneflow2onnx.sizes import Shape, product, require_static
+from oneflow_onnx.oneflow2onnx.sizes import Shape, has_size, product, require_static
 
 
 class _Planes:
@@ -53,8 +53,17 @@ def _dilations(call: Call) -> dict[str, Any]:
     return {"dilations": list(call["dilation"])} if set(call["dilation"]) != {1} else {}
 
 
+def _is_whole(call: Call) -> bool:
+    """Whether there is one window: all of its dimensions, which are symbolic."""
+    sizes = [call.operands[0].shape[dim] for dim in call["dims"]]
+    covered = has_size(sizes) and sizes == list(call["kernel"])
+    return covered and not any(low or high for low, high in call["padding"])
+
+
 @lowering("max_pool")
 def _max_pool(b: GraphBuilder, call: Call) -> Ref:
+    if _is_whole(call):
+        return o.reduce(b, "ReduceMax", call.operands[0], call["dims"])
     planes = _Planes(b, call.operands[0], call["dims"])
     shape = planes.shape(call.result.shape)
     window = {**_window(call), **_dilations(call)}
@@ -76,6 +85,8 @@ def _max_pool_with_indices(b: GraphBuilder, call: Call) -> tuple[Ref, Ref]:
 
 @lowering("window_sum")
 def _window_sum(b: GraphBuilder, call: Call) -> Ref:
+    if _is_whole(call):
+        return o.reduce(b, "ReduceSum", call.operands[0], call["dims"])
     mean = averages(b, call, count_include_pad=True)
     return b.op("Mul", mean, b.constant(math.prod(call["kernel"]), mean.dtype))
 
@@ -94,7 +105,7 @@ def average_of_quotient(b: GraphBuilder, call: Call) -> Ref | None:
     """The average pooling that a division of window sums is; None if it is another division."""
     total, divisor = call.operands
     windows = call.made_by(total, "window_sum")
-    if windows is None or not total.is_float:
+    if windows is None or not total.is_float or has_size(windows["kernel"]):
         return None
     count = math.prod(windows["kernel"])
     if divisor.constant is not None and divisor.constant.size == 1:

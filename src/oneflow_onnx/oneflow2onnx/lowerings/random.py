@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from oneflow_onnx.oneflow2onnx import operators as o
 from oneflow_onnx.oneflow2onnx.builder import GraphBuilder
 from oneflow_onnx.oneflow2onnx.lowering import Call, Unsupported, lowering
+from oneflow_onnx.oneflow2onnx.lowerings.ordering import ordered
 from oneflow_onnx.oneflow2onnx.reference import Ref, onnx_type
 from oneflow_onnx.oneflow2onnx.sizes import Shape, has_size
 
@@ -58,6 +61,43 @@ def _normal(b: GraphBuilder, call: Call) -> Ref:
     _, _, mean, std = call.operands
     options = {"mean": _number(mean), "scale": _number(std)}
     return b.cast(_drawn(b, "RandomNormal", call["shape"], **options), call.result.dtype)
+
+
+@lowering("random_exponential")
+def _exponential(b: GraphBuilder, call: Call) -> Ref:
+    _, _, rate = call.operands
+    draw = b.op("Neg", _log_uniform(b, call["shape"]))
+    return b.cast(b.op("Div", draw, b.cast(rate, draw.dtype)), call.result.dtype)
+
+
+@lowering("random_geometric")
+def _geometric(b: GraphBuilder, call: Call) -> Ref:
+    _, _, p = call.operands
+    draw = _log_uniform(b, call["shape"])
+    failing = b.op("Log", b.op("Sub", b.constant(1, draw.dtype), b.cast(p, draw.dtype)))
+    trials = b.op("Ceil", b.op("Div", draw, failing))
+    return b.cast(b.op("Max", trials, b.constant(1, draw.dtype)), call.result.dtype)
+
+
+@lowering("random_cauchy")
+def _cauchy(b: GraphBuilder, call: Call) -> Ref:
+    _, _, median, sigma = call.operands
+    angle = _drawn(b, "RandomUniform", call["shape"], low=-math.pi / 2, high=math.pi / 2)
+    scaled = b.op("Mul", b.op("Tan", angle), b.cast(sigma, angle.dtype))
+    return b.cast(b.op("Add", scaled, b.cast(median, angle.dtype)), call.result.dtype)
+
+
+def _log_uniform(b: GraphBuilder, shape: Shape) -> Ref:
+    """The logarithm of a number above 0, and up to 1."""
+    draw = _drawn(b, "RandomUniform", shape, low=0.0, high=1.0)
+    return b.op("Log", b.op("Sub", b.constant(1, draw.dtype), draw))
+
+
+@lowering("random_permutation")
+def _permutation(b: GraphBuilder, call: Call) -> Ref:
+    count = call.result.shape[0]
+    draw = _drawn(b, "RandomUniform", (count,), low=0.0, high=1.0)
+    return b.cast(ordered(b, draw, count, 0, largest=True)[1], call.result.dtype)
 
 
 @lowering("random_mask")

@@ -27,7 +27,7 @@ def _resample(b: GraphBuilder, call: Call) -> Ref:
             break
         plans[before["dim"]], x = before["plan"], before.operands[0]
     plan = call["plan"]
-    if plan.adjoint:
+    if plan.adjoint or plan.kind.startswith("smooth"):
         return _product(b, x, plans)
     if plan.kind == "area":
         return _averages(b, x, plans)
@@ -73,14 +73,19 @@ def _product(b: GraphBuilder, x: Ref, plans: dict[int, Resampling]) -> Ref:
 
 def _averages(b: GraphBuilder, x: Ref, plans: dict[int, Resampling]) -> Ref:
     """Adaptive averages: a pooling where windows are equal."""
-    symbolic = any(isinstance(each.source, Size) for each in plans.values())
-    even = not symbolic and all(each.source % each.target == 0 for each in plans.values())
-    if not even or x.rank < 3 or min(plans) < 2:
+    factors = {dim: _ratio(plan.source, plan.target) for dim, plan in plans.items()}
+    if None in factors.values() or x.rank < 3 or min(plans) < 2:
         return _product(b, x, plans)
     shape, kernel = list(x.shape), [1] * (x.rank - 2)
     for dim, plan in plans.items():
-        shape[dim], kernel[dim - 2] = plan.target, plan.source // plan.target
+        shape[dim], kernel[dim - 2] = plan.target, factors[dim]
     return b.op("AveragePool", x, shape=tuple(shape), kernel_shape=kernel, strides=kernel)
+
+
+def _ratio(one: Dim, other: Dim) -> int | None:
+    """How many times a size is another one; None if it is no whole number, or not always one."""
+    ratio = combine(one, other, lambda x, y: x // y if y and x % y == 0 else 0)
+    return ratio if isinstance(ratio, int) and ratio else None
 
 
 def _padded(b: GraphBuilder, x: Ref, plans: dict[int, Resampling]) -> Ref:
