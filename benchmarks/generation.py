@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import itertools
 import json
 import statistics
 import subprocess
@@ -37,7 +38,8 @@ CONFIG = """
 model_transaction_policy {{ decoupled: true }}
 parameters {{ key: "max_length" value {{ string_value: "{length}" }} }}
 """
-PROMPT = 8
+# The tokens that caches hold, and those of prompts that are read at once.
+LENGTHS, CHUNKS = (128, 256), (16, 64)
 
 
 def make_reference() -> torch.nn.Module:
@@ -66,9 +68,14 @@ def save(reference: torch.nn.Module, folder: Path, places: int) -> None:
     graph = Decode(model)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for count in {1, max(places // 2, 1), places}:
+        for length, count in itertools.product(LENGTHS, {1, max(places // 2, 1), places}):
             zeros = flow.zeros(count, dtype=flow.int64)
-            graph(zeros, zeros, model.empty_caches(count))
+            graph(zeros, zeros, model.empty_caches(count, length))
+            if count > 1 and count < places:
+                continue
+            for chunk in CHUNKS:
+                tokens = flow.zeros(count, chunk, dtype=flow.int64)
+                graph(tokens, zeros, model.empty_caches(count, length), zeros + 1)
     graph.save(folder / "1")
     (folder / "config.pbtxt").write_text(CONFIG.format(length=SIZES["length"]))
 
@@ -118,8 +125,9 @@ def main() -> None:
     """Print a line for each number of sequences."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sequences", type=int, nargs="+", default=[1, 8, 16])
-    parser.add_argument("--places", type=int, default=8, help="sequences that run together")
+    parser.add_argument("--places", type=int, default=16, help="sequences that run together")
     parser.add_argument("--tokens", type=int, default=64, help="tokens of each answer")
+    parser.add_argument("--prompt", type=int, default=8, help="tokens of each prompt")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--port", type=int, default=8600)
     options = parser.parse_args()
@@ -132,7 +140,7 @@ def main() -> None:
             print("| sequences | server tokens/s | transformers tokens/s | equal tokens |")
             print("|---|---|---|---|", flush=True)
             for count in options.sequences:
-                prompts = random.integers(0, SIZES["vocabulary"], (count, PROMPT))
+                prompts = random.integers(0, SIZES["vocabulary"], (count, options.prompt))
                 rates: tuple[list[float], list[float]] = [], []
                 for _ in range(options.rounds + 1):  # the first one warms up
                     begin = time.perf_counter()

@@ -35,12 +35,19 @@ class Affine(nn.Graph):
         return x * self.scale + 1
 
 
+def tensors_of(arrays):
+    """Tensors in the place of arrays, in tuples and lists of them."""
+    if isinstance(arrays, tuple | list):
+        return type(arrays)(map(tensors_of, arrays))
+    return flow.tensor(arrays)
+
+
 def save(graph, folder, *calls):
     """Save a graph that was called with each of these tuples of arrays."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", ".*is compiled again", UserWarning)
         for call in calls:
-            graph(*map(flow.tensor, call))
+            graph(*tensors_of(call))
     graph.save(folder)
     return folder
 

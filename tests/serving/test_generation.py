@@ -7,7 +7,6 @@ import queue
 import socket
 import threading
 import time
-import warnings
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -15,91 +14,29 @@ import pytest
 
 import oneflow as flow
 from oneflow import nn
+from oneflow.serving import running_batch
 from oneflow.serving.generation import GenerationRequest, TokenSampler
 from oneflow.serving.generator_graph import GeneratorGraph
+from oneflow.tensor.views import unwrap
 from tests.graph.helpers import graph_of
+from tests.serving.decoder_model import HEADS, LENGTH, VOCABULARY, WIDTH, Decode, Gpt, Saved
 from tests.serving.helpers import Affine, save, serving, wait_until
 
 # One process sets up what they share.
 pytestmark = pytest.mark.xdist_group("serving_generation")
 
-VOCABULARY, LENGTH, WIDTH, HEADS = 31, 24, 16, 2
 CONFIG = """
 model_transaction_policy {{ decoupled: true }}
 parameters {{ key: "max_length" value {{ string_value: "{length}" }} }}
 dynamic_batching {{ default_queue_policy {{ max_queue_size: {queue} }} }}
 """
-
-
-class Attention(nn.Module):
-    """Causal attention, of whole sequences or of one further token with a cache."""
-
-    def __init__(self):
-        super().__init__()
-        self.qkv = nn.Linear(WIDTH, 3 * WIDTH)
-        self.out = nn.Linear(WIDTH, WIDTH)
-
-    def heads(self, x):
-        shape = (*x.shape[:-1], HEADS, WIDTH // HEADS)
-        return [each.view(*shape) for each in self.qkv(x).chunk(3, dim=-1)]
-
-    def forward(self, x):
-        q, k, v = (each.transpose(1, 2) for each in self.heads(x))
-        scores = q @ k.transpose(2, 3) / math.sqrt(q.shape[-1])
-        mask = flow.ones(x.shape[1], x.shape[1]).tril() == 0
-        weights = scores.masked_fill(mask, -1e9).softmax(dim=-1)
-        return self.out((weights @ v).transpose(1, 2).flatten(2))
-
-    def step(self, x, position, keys, values):
-        q, k, v = self.heads(x)
-        at = (flow.arange(LENGTH)[None] == position[:, None])[:, :, None, None]
-        keys = flow.where(at, k[:, None], keys)
-        values = flow.where(at, v[:, None], values)
-        scores = (q[:, None] * keys).sum(-1) / math.sqrt(q.shape[-1])
-        later = (flow.arange(LENGTH)[None] > position[:, None])[:, :, None]
-        weights = scores.masked_fill(later, -1e9).softmax(dim=1)
-        return self.out((weights[..., None] * values).sum(1).flatten(1)), keys, values
-
-
-class Gpt(nn.Module):
-    """A decoder of two layers."""
-
-    def __init__(self):
-        super().__init__()
-        self.tokens = nn.Embedding(VOCABULARY, WIDTH)
-        self.positions = nn.Embedding(LENGTH, WIDTH)
-        self.attention = nn.ModuleList([Attention() for _ in range(2)])
-        self.feed = nn.ModuleList([nn.Linear(WIDTH, WIDTH) for _ in range(2)])
-        self.head = nn.Linear(WIDTH, VOCABULARY)
-
-    def forward(self, tokens):
-        x = self.tokens(tokens) + self.positions(flow.arange(tokens.shape[1]))
-        for attention, feed in zip(self.attention, self.feed, strict=True):
-            x = x + attention(x)
-            x = x + feed(x).tanh()
-        return self.head(x * 3)
-
-    def step(self, token, position, caches):
-        x = self.tokens(token) + self.positions(position)
-        new = []
-        for attention, feed, (keys, values) in zip(self.attention, self.feed, caches, strict=True):
-            change, keys, values = attention.step(x, position, keys, values)
-            new.append((keys, values))
-            x = x + change
-            x = x + feed(x).tanh()
-        return self.head(x * 3), new
-
-
-class Decode(nn.Graph):
-    """One step of the decoder as it is served."""
-
-    def __init__(self, model):
-        super().__init__()
-        self.model = model
-
-    def build(self, token, position, cache):
-        logits, cache = self.model.step(token, position, cache)
-        return {"logits": logits, "cache": cache}
+MODELS = {
+    "gpt2": Saved((2,), waiting=3),
+    "gpt8": Saved((8,)),
+    "gpt124": Saved((1, 2, 4)),
+    "chunks": Saved((1, 4), lengths=(8, LENGTH), prompts=(3,), chunks=(2, 4)),
+    "one_chunk": Saved((8,), prompts=(1,), chunks=(8,)),
+}
 
 
 @pytest.fixture(scope="module")
@@ -108,16 +45,9 @@ def decoder(tmp_path_factory):
     flow.manual_seed(0)
     model = Gpt().eval()
     folder = tmp_path_factory.mktemp("models")
-    for name, sizes, waiting in (("gpt2", [2], 3), ("gpt8", [8], 100), ("gpt124", [1, 2, 4], 100)):
-        graph = Decode(model)
-        for places in sizes:
-            shape = (places, LENGTH, HEADS, WIDTH // HEADS)
-            zeros = flow.zeros(places, dtype=flow.int64)
-            with warnings.catch_warnings():
-                warnings.filterwarnings("ignore", ".*is compiled again", UserWarning)
-                graph(zeros, zeros, [(flow.zeros(*shape), flow.zeros(*shape)) for _ in range(2)])
-        graph.save(folder / name / "1")
-        text = CONFIG.format(length=LENGTH, queue=waiting)
+    for name, saved in MODELS.items():
+        saved.save(model, folder / name / "1")
+        text = CONFIG.format(length=LENGTH, queue=saved.waiting)
         (folder / name / "config.pbtxt").write_text(text)
     return graph_of(lambda tokens: model(tokens), model=model), folder
 
@@ -149,22 +79,23 @@ def generate(server, tokens, model="gpt8", **options):
 PROMPTS = [[1], [2, 3], [4, 5, 6], [7, 8, 9, 10], [30, 0, 30], [11] * 10, [12, 13], [0]]
 
 
-def test_tokens_are_those_of_the_model(decoder, server):
-    for prompt in PROMPTS[:4]:
-        status, data = generate(server, prompt, max_tokens=6)
+@pytest.mark.parametrize("name", MODELS)
+def test_tokens_are_those_of_the_model(decoder, server, name):
+    for prompt in (*PROMPTS[:4], [14] * 11, [15] * 16, [16] * 18):
+        status, data = generate(server, prompt, name, max_tokens=6)
         assert status == 200
         assert data["tokens"] == expected_tokens(decoder, prompt, 6)
 
 
-@pytest.mark.parametrize(("name", "sizes"), [("gpt2", {2}), ("gpt8", {8}), ("gpt124", {1, 2, 4})])
-def test_sequences_join_and_leave_a_running_batch(decoder, server, name, sizes, monkeypatch):
-    used, run = set(), GeneratorGraph.advance
+@pytest.mark.parametrize("name", MODELS)
+def test_sequences_join_and_leave_a_running_batch(decoder, server, name, monkeypatch):
+    used, run = set(), GeneratorGraph._run
 
-    def advance(graph, *arguments):
-        used.add(graph.places)
-        return run(graph, *arguments)
+    def watched(graph, state, chunk, *arguments):
+        used.add((state.places, chunk, state.capacity))
+        return run(graph, state, chunk, *arguments)
 
-    monkeypatch.setattr(GeneratorGraph, "advance", advance)
+    monkeypatch.setattr(GeneratorGraph, "_run", watched)
     requests = [(prompt, 8 + index) for index, prompt in enumerate(PROMPTS)]
     requests = requests[:4] if name == "gpt2" else requests
     together = threading.Barrier(len(requests))
@@ -180,27 +111,75 @@ def test_sequences_join_and_leave_a_running_batch(decoder, server, name, sizes, 
         assert data["tokens"] == expected_tokens(decoder, prompt, count)
     (stats,) = server.get(f"/v2/models/{name}/stats")["model_stats"]
     assert max(each["batch_size"] for each in stats["batch_stats"]) > 1
-    assert used == sizes
+    largest = {places for places, chunk, _ in used if not chunk}
+    assert max(largest) == max(MODELS[name].places)
+    assert {chunk for _, chunk, _ in used if chunk} <= set(MODELS[name].chunks)
+    if name == "chunks":
+        assert {capacity for _, chunk, capacity in used if not chunk} == {8, LENGTH}
 
 
-def test_a_sequence_goes_on_where_it_was_when_places_change(decoder):
-    graph = GeneratorGraph(decoder[1] / "gpt124" / "1")
+def test_fewer_places_run_when_sequences_have_ended(decoder, server, monkeypatch):
+    used, run = [], GeneratorGraph._run
+
+    def watched(graph, state, chunk, *arguments):
+        used.append((state.places, chunk))
+        time.sleep(0.01)  # so that the requests meet
+        return run(graph, state, chunk, *arguments)
+
+    monkeypatch.setattr(GeneratorGraph, "_run", watched)
+    monkeypatch.setattr(running_batch, "_PATIENCE", 4)
+    with ThreadPoolExecutor(3) as pool:
+        counts = [2, 2, LENGTH - 1]
+        answers = list(pool.map(lambda n: generate(server, [5], "chunks", max_tokens=n), counts))
+    assert answers[-1][1]["tokens"] == expected_tokens(decoder, [5], LENGTH - 1)
+    steps = [places for places, chunk in used if not chunk]
+    assert max(steps) > steps[-1] == 1
+
+
+def test_a_sequence_goes_on_where_it_was_when_the_state_changes(decoder):
+    graph = GeneratorGraph(decoder[1] / "chunks" / "1", LENGTH)
     prompts = [[7, 8], [1, 2], [3, 4]]
     tokens = [expected_tokens(decoder, each, 4) for each in prompts]
     sequences = [prompt + continued for prompt, continued in zip(prompts, tokens, strict=True)]
-    graph.rearrange((), 4)
+    state = graph.empty(4, 8)
     running = [0, 1, 2]
-    for position, (kept, places) in enumerate(
-        [([0, 1, 2], 4), ([2, 0], 2), ([0, 1], 4), ([1], 1), ([0], 2)]
+    for position, (kept, places, capacity) in enumerate(
+        [([0, 1, 2], 4, LENGTH), ([2, 0], 4, 8), ([0, 1], 4, LENGTH), ([1], 1, 8), ([0], 4, 8)]
     ):
-        graph.rearrange(kept, places)
+        state = graph.rearrange(state, kept, places, capacity)
         running = [running[place] for place in kept]
         fed = [sequences[each][position] for each in running] + [0] * (places - len(running))
-        logits = graph.advance(fed, [position] * places)
+        logits = graph.advance(state, fed, [position] * places)
         assert logits.shape == (places, VOCABULARY)
         if position > 0:
             expected = [sequences[each][position + 1] for each in running]
             assert logits.argmax(1)[: len(running)].tolist() == expected
+
+
+def test_chunks_are_read_as_token_by_token(decoder):
+    graph = GeneratorGraph(decoder[1] / "chunks" / "1", LENGTH)
+    tokens, rows = [3, 1, 4, 1, 5, 9], 3
+    state = graph.empty(rows, 8)
+    graph.read(state, [tokens[:4]] * rows, [0] * rows, [4] * rows)
+    logits = graph.read(state, [[*tokens[4:], 0, 0]] * rows, [4] * rows, [2] * rows)
+    single = graph.empty(1, LENGTH)
+    for position, token in enumerate(tokens):
+        expected = graph.advance(single, [token], [position])
+    np.testing.assert_allclose(logits, np.repeat(expected, rows, 0), rtol=1e-5, atol=1e-5)
+    running = graph.empty(4, LENGTH)
+    graph.move(state, 2, running, 3)
+    logits = graph.advance(running, [0, 0, 0, 2], [0, 0, 0, 6])
+    expected = graph.advance(single, [2], [6])
+    np.testing.assert_allclose(logits[3], expected[0], rtol=1e-5, atol=1e-5)
+
+
+def test_a_state_is_replaced_in_its_place(decoder):
+    graph = GeneratorGraph(decoder[1] / "chunks" / "1", LENGTH)
+    state = graph.empty(4, 8)
+    graph.advance(state, [1, 2, 3, 4], [0] * 4)
+    before = dict(state.tensors)
+    graph.advance(state, [1, 2, 3, 4], [1] * 4)
+    assert all(unwrap(each).read().is_deleted() for each in before.values())
 
 
 def test_events_of_a_stream(decoder, server):
@@ -288,15 +267,24 @@ def test_places_of_clients_that_are_gone_are_free_again(server, monkeypatch):
     assert generate(server, [1], "gpt2", max_tokens=2)[0] == 200
 
 
-def test_a_failing_run_ends_its_sequences_and_no_more(decoder, server, monkeypatch):
+@pytest.mark.parametrize(
+    ("name", "method"),
+    [("gpt8", "advance"), ("chunks", "read"), ("chunks", "move"), ("chunks", "empty")],
+)
+def test_a_failing_run_ends_its_sequences_and_no_more(decoder, server, monkeypatch, name, method):
+    run, failures = getattr(GeneratorGraph, method), 1
     with monkeypatch.context() as patch:
 
-        def fail(*_):
+        def fail(*arguments):
+            nonlocal failures
+            failures -= 1
+            if failures < 0:
+                return run(*arguments)
             raise MemoryError("no memory is left")
 
-        patch.setattr(GeneratorGraph, "advance", fail)
-        assert generate(server, [1])[0] == 500
-    tokens = generate(server, [1], max_tokens=4)[1]["tokens"]
+        patch.setattr(GeneratorGraph, method, fail)
+        assert generate(server, [1] * 9, name)[0] == 500
+    tokens = generate(server, [1], name, max_tokens=4)[1]["tokens"]
     assert tokens == expected_tokens(decoder, [1], 4)
 
 
@@ -347,6 +335,16 @@ class OtherState(nn.Graph):
         return {"logits": cache[:, :3], "cache": cache[:, :3]}
 
 
+def decode_call(places, chunk, length):
+    """Arguments of `Decode`."""
+    zeros = np.zeros(places, np.int64)
+    keys = np.zeros((places, length, HEADS, WIDTH // HEADS), np.float32)
+    cache = [(keys, keys), (keys, keys)]
+    if not chunk:
+        return zeros, zeros, cache
+    return np.zeros((places, chunk), np.int64), zeros, cache, zeros + 1
+
+
 @pytest.mark.parametrize(
     ("graph", "calls", "message"),
     [
@@ -359,6 +357,23 @@ class OtherState(nn.Graph):
             "the number of sequences, the first",
         ),
         (
+            Decode(Gpt()),
+            [decode_call(1, 0, 8), decode_call(2, 0, 16)],
+            "a further token of 1 sequences, and state for 16, is missing",
+        ),
+        (
+            Decode(Gpt()),
+            [decode_call(1, 0, 8), decode_call(1, 0, 16), decode_call(1, 2, 16)],
+            "2 tokens of 1 sequences, and state for 8, is missing",
+        ),
+        (
+            Decode(Gpt()),
+            [decode_call(1, n, length) for n in (0, 3) for length in (6, 8)],
+            "chunks of 3 tokens must fill the state, which holds 8",
+        ),
+        (Decode(Gpt()), [decode_call(1, 2, 8)], "a further token of 1 sequences"),
+        (Decode(Gpt()), [decode_call(1, 0, 1), decode_call(1, 0, 2)], "the state holds 2 tokens"),
+        (
             OtherState(),
             [(*[np.zeros(2, np.int64)] * 2, np.zeros((2, 3, n), np.float32)) for n in (1, 2)],
             "`logits`",
@@ -368,7 +383,7 @@ class OtherState(nn.Graph):
 def test_graphs_that_do_not_generate_say_why(tmp_path, graph, calls, message):
     save(graph, tmp_path / "graph", *calls)
     with pytest.raises(ValueError, match=message):
-        GeneratorGraph(tmp_path / "graph")
+        GeneratorGraph(tmp_path / "graph", 3)
 
 
 @pytest.mark.parametrize(

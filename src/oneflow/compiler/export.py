@@ -114,27 +114,36 @@ class ImportedProgram:
                 f"machine runs on {platform}"
             )
         self._waits = placement is not None and placement.type == "cpu"
-        where: dict[str, Any] = {}
+        self._donated: tuple[int, ...] = ()
+        self._options: dict[str, Any] = {
+            "compiler_options": compiler_options(platform, has_convolution)
+        }
         if placement is not None:
             given = [*inputs, *[None] * sum(map(bool, counts))]
-            where["in_shardings"], where["out_shardings"] = shardings(given, outputs, placement)
-        self._traced = jax.jit(
-            self._exported.call,
-            compiler_options=compiler_options(platform, has_convolution),
-            **where,
-        )
+            sharded = shardings(given, outputs, placement)
+            self._options["in_shardings"], self._options["out_shardings"] = sharded
+
+    def donate(self, inputs: Sequence[int]) -> None:
+        """Let runs write outputs over some inputs, which nobody may read afterwards.
+
+        Args:
+            inputs: their indices; called before the first run.
+        """
+        self._donated = tuple(inputs)
 
     @functools.cached_property
     def _loaded(self) -> LoadedExecutable:
         """The program, compiled by the first call: a graph may be saved for many shapes."""
         check_largest_array(self._device, self._largest)
+        donated = self._donated
+        traced = jax.jit(self._exported.call, donate_argnums=donated, **self._options)
         try:
-            lowered = run_without_interrupt(lambda: self._traced.lower(*self._exported.in_avals))
+            lowered = run_without_interrupt(lambda: traced.lower(*self._exported.in_avals))
         except ValueError as error:
             raise RuntimeError(f"the saved program is damaged ({error})") from error
         compiled = run_without_interrupt(lowered.compile)
         FREE_LISTS.trim()
-        return LoadedExecutable(compiled, self._device, has_donation=False)
+        return LoadedExecutable(compiled, self._device, has_donation=bool(donated))
 
     def __call__(
         self, arrays: Sequence[Any], floats: Sequence[float], integers: Sequence[int]

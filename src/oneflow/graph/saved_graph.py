@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -318,6 +318,23 @@ class SavedStep:
         if isinstance(data, list):
             return self._spec(data)
         return specs[data] if isinstance(data, int) else variables[data].spec
+
+    def donate(self, names: Collection[str]) -> None:
+        """Let runs write results over some tensors of their arguments.
+
+        What they held is lost with the run: a state that each run replaces needs no memory twice,
+        and is not copied where the program changes a part of it.
+
+        Args:
+            names: those of `inputs`; called before the first run. Tensors that the step returns as
+                they are, or does not read, are left alone.
+        """
+        if not isinstance(self._program, ImportedProgram):
+            return
+        data = self._data
+        given_up = {i for i, name in enumerate(data["inputs"]) if name in names}
+        given_up -= {each for each in data["results"] if isinstance(each, int)}
+        self._program.donate([n for n, index in enumerate(data["read"]) if index in given_up])
 
     def run(self, tensors: Sequence[Tensor], variables: dict[str, Value]) -> list[Tensor]:
         """Run the step; variables that the program changes are replaced."""

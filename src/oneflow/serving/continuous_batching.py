@@ -1,9 +1,9 @@
 """Continuous batching: sequences join and leave a running batch token by token.
 
-A graph has places for a number of sequences. One thread runs it again and again, as long as there
-is a sequence: a new one takes a place as soon as another has ended; with few of them the program
-for fewer places runs, if the graph has one. Its tokens are fed one by one,
-then each answer is the next token that is fed.
+One thread runs a graph again and again, as long as there is a sequence. New ones wait until there
+is a place for them. Their prompts are read in chunks, a chunk between two steps of those that are
+running, then they join them; each answer is the next token that is fed. If the graph has no
+programs for chunks they join at once, and their prompts are fed token by token.
 """
 
 from __future__ import annotations
@@ -14,42 +14,19 @@ import threading
 import time
 from collections import deque
 from collections.abc import AsyncGenerator, Callable
-from dataclasses import dataclass, field
+
+import numpy as np
 
 from oneflow.serving.concat import run_error
 from oneflow.serving.errors import ErrorKind, RequestError
+from oneflow.serving.generated_sequence import GeneratedSequence
 from oneflow.serving.generation import GenerationRequest, TokenSampler
 from oneflow.serving.generator_graph import GeneratorGraph
+from oneflow.serving.prompt_reader import PromptReader
+from oneflow.serving.running_batch import RunningBatch
 from oneflow.serving.statistics import RunTimes, Statistics
 
 logger = logging.getLogger("oneflow.serving")
-
-
-@dataclass(slots=True, eq=False)
-class _Sequence:
-    """A sequence that is being continued.
-
-    Attributes:
-        request: the request.
-        sampler: draws its tokens.
-        outputs: gets its tokens, then None, or an error.
-        position: the number of tokens that the graph has seen.
-        generated: the tokens of the answer.
-        token: the one that is fed next.
-        received: `time.perf_counter_ns` when it joined the queue.
-        started: and when it got a place.
-        is_cancelled: nobody waits for it.
-    """
-
-    request: GenerationRequest
-    sampler: TokenSampler
-    outputs: asyncio.Queue[int | RequestError | None] = field(default_factory=asyncio.Queue)
-    position: int = 0
-    generated: int = 0
-    token: int = 0
-    received: int = field(default_factory=time.perf_counter_ns)
-    started: int = 0
-    is_cancelled: bool = False
 
 
 class ContinuousBatcher:
@@ -78,8 +55,10 @@ class ContinuousBatcher:
         self._queue_size = queue_size
         self._statistics = statistics
         self._loop = asyncio.get_running_loop()
-        self._queue: deque[_Sequence] = deque()
-        self._places: list[_Sequence | None] = [None] * graph.places
+        self._queue: deque[GeneratedSequence] = deque()
+        self._reader = PromptReader(graph)
+        self._running = RunningBatch(graph)
+        self._admitted: list[GeneratedSequence] = []  # that are in neither of them yet
         self._changed = threading.Condition()
         self._is_closed = False
         self._thread = threading.Thread(target=self._serve, name=name, daemon=True)
@@ -96,7 +75,7 @@ class ContinuousBatcher:
         Raises:
             RequestError: it is too long, has tokens that there are not, or too many wait already.
         """
-        sequence = _Sequence(self._checked(request), TokenSampler(request))
+        sequence = GeneratedSequence(self._checked(request), TokenSampler(request))
         with self._changed:
             if self._is_closed:
                 raise RequestError(ErrorKind.SHUTDOWN, "the model is being unloaded")
@@ -145,31 +124,26 @@ class ContinuousBatcher:
     def _serve(self) -> None:
         while self._wait():
             try:
-                self._fill_places()
-                begin = time.perf_counter_ns()
-                logits = self._graph.advance(*self._next_tokens())
+                self._admit()
+                if self._reader.sequences:
+                    self._read_chunk()
+                if self._running.sequences:
+                    self._advance()
             except Exception as error:
                 self._fail(error)
-                continue
-            times = RunTimes(0, time.perf_counter_ns() - begin, 0)
-            active = [(i, each) for i, each in enumerate(self._places) if each is not None]
-            self._call(self._statistics.add_run, len(active), times)
-            for place, sequence in active:
-                sequence.position += 1
-                if sequence.position >= len(sequence.request.tokens):
-                    self._answer(place, sequence, sequence.sampler.draw(logits[place]))
 
     def _count(self) -> int:
-        """The number of sequences that have a place."""
-        return len(self._places) - self._places.count(None)
+        """The number of sequences that have a place, or are about to have one."""
+        return len(self._reader.sequences) + len(self._running.sequences)
 
     def _wait(self) -> bool:
         """Wait until there is a sequence; false if there will be nobody any more."""
         with self._changed:
             while True:
-                self._places = [
-                    None if each is None or each.is_cancelled else each for each in self._places
-                ]
+                self._reader.drop(each for each in self._reader.sequences if each.is_cancelled)
+                for sequence in self._running.sequences:
+                    if sequence.is_cancelled:
+                        self._running.leave(sequence)
                 self._queue = deque(each for each in self._queue if not each.is_cancelled)
                 if self._queue or self._count():
                     return True
@@ -177,60 +151,87 @@ class ContinuousBatcher:
                     return False
                 self._changed.wait()
 
-    def _fill_places(self) -> None:
-        """Give places to those that wait, as many as there are programs for."""
-        kept = None
+    def _admit(self) -> None:
+        """Take sequences from the queue, as many as there are places for."""
+        graph = self._graph
+        if self._reader.sequences:
+            return
+        free = graph.sequences - len(self._running.sequences)
         with self._changed:
-            wanted = min(self._count() + len(self._queue), self._graph.sequences)
-            places = self._graph.places_for(wanted)
-            if places != self._graph.places:
-                kept = [place for place, each in enumerate(self._places) if each is not None]
-                running = [self._places[place] for place in kept]
-                self._places = running + [None] * (places - len(kept))
-            for place, sequence in enumerate(self._places):
-                if sequence is None and self._queue:
-                    self._places[place] = first = self._queue.popleft()
-                    first.started = time.perf_counter_ns()
-        if kept is not None:
-            self._graph.rearrange(kept, places)
+            count = min(free, len(self._queue), graph.prompt_places or free)
+            taken = [self._queue.popleft() for _ in range(count)]
+        for sequence in taken:
+            sequence.started = time.perf_counter_ns()
+        self._admitted = taken
+        if graph.prompt_places and taken:
+            self._reader.begin(taken)
+        elif taken:
+            self._running.resize(len(taken))
+            for sequence in taken:
+                self._running.join(sequence)
+        self._admitted = []
 
-    def _next_tokens(self) -> tuple[list[int], list[int]]:
-        """The token and the position of each place; zeros at free ones."""
-        tokens, positions = [], []
-        for sequence in self._places:
-            if sequence is None:
-                tokens.append(0)
-                positions.append(0)
-                continue
-            given = sequence.request.tokens
-            is_given = sequence.position < len(given)
-            tokens.append(given[sequence.position] if is_given else sequence.token)
-            positions.append(sequence.position)
-        return tokens, positions
+    def _expected(self) -> int:
+        """The number of sequences that join as soon as their prompts are read."""
+        left = self._graph.sequences - self._count()
+        return len(self._reader.sequences) + min(left, len(self._queue))
 
-    def _answer(self, place: int, sequence: _Sequence, token: int) -> None:
-        """Send a token; the last one makes place for another sequence."""
-        sequence.token = token
+    def _read_chunk(self) -> None:
+        """Read a chunk of the prompts; sequences whose prompts are complete join the others."""
+        begin, count = time.perf_counter_ns(), len(self._reader.sequences)
+        read = self._reader.advance()
+        self._note_run(count, begin)
+        ready = [each for each in read if self._answer(each.sequence, each.logits)]
+        joined = {id(each.sequence) for each in ready}
+        self._reader.drop(each.sequence for each in read if id(each.sequence) not in joined)
+        if not ready:
+            return
+        position = max(each.sequence.position for each in ready)
+        self._running.resize(self._expected(), position)
+        for each in ready:
+            self._running.join(each.sequence, self._reader.state, each.row)
+        self._reader.drop(each.sequence for each in ready)
+
+    def _advance(self) -> None:
+        """Let the graph see a further token of those that are running."""
+        self._running.resize(self._expected())
+        begin = time.perf_counter_ns()
+        found = self._running.advance()
+        self._note_run(len(found), begin)
+        for sequence, logits in found:
+            has_output = sequence.position >= len(sequence.request.tokens)
+            if has_output and not self._answer(sequence, logits):
+                self._running.leave(sequence)
+
+    def _note_run(self, count: int, begin: int) -> None:
+        times = RunTimes(0, time.perf_counter_ns() - begin, 0)
+        self._call(self._statistics.add_run, count, times)
+
+    def _answer(self, sequence: GeneratedSequence, logits: np.ndarray) -> bool:
+        """Send the next token; returns false after the last one."""
+        sequence.token = token = sequence.sampler.draw(logits)
         sequence.generated += 1
         self._call(sequence.outputs.put_nowait, token)
         request = sequence.request
-        if sequence.generated >= request.max_tokens or token == request.stop_token:
-            self._places[place] = None
-            now = time.perf_counter_ns()
-            times = RunTimes(0, now - sequence.started, 0)
-            total, queue_time = now - sequence.received, sequence.started - sequence.received
-            self._call(self._statistics.add_success, sequence.generated, total, queue_time, times)
-            self._call(sequence.outputs.put_nowait, None)
+        if sequence.generated < request.max_tokens and token != request.stop_token:
+            return True
+        now = time.perf_counter_ns()
+        times = RunTimes(0, now - sequence.started, 0)
+        total, queue_time = now - sequence.received, sequence.started - sequence.received
+        self._call(self._statistics.add_success, sequence.generated, total, queue_time, times)
+        self._call(sequence.outputs.put_nowait, None)
+        return False
 
     def _fail(self, error: Exception) -> None:
         """Answer all sequences with an error, and begin anew."""
         logger.error("a run failed", exc_info=error)
         failure = run_error(error)
-        for sequence in self._places:
-            if sequence is not None:
-                self._call(sequence.outputs.put_nowait, failure)
-        self._places = [None] * self._graph.places
-        self._graph.reset()
+        known = (*self._admitted, *self._reader.sequences, *self._running.sequences)
+        for sequence in {id(each): each for each in known}.values():
+            self._call(sequence.outputs.put_nowait, failure)
+        self._admitted = []
+        self._reader.clear()
+        self._running.clear()
 
     def _call(self, function: Callable[..., None], *arguments: object) -> None:
         self._loop.call_soon_threadsafe(function, *arguments)

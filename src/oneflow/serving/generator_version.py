@@ -35,8 +35,8 @@ def load_generator(folder: Path, name: str, config: Any) -> tuple[GeneratorGraph
         ValueError: it is not such a graph, or the configuration is for another one.
         RuntimeError: the graph is damaged, or was saved for another kind of device.
     """
-    graph = GeneratorGraph(folder)
     complete = complete_generator_config(config, name, INPUTS, OUTPUTS)
+    graph = GeneratorGraph(folder, max_length_of(complete))
     graph.warm_up()
     return graph, complete
 
