@@ -166,13 +166,19 @@ def _lengths(lib: Any) -> Callable[[], Any]:
     return lambda: list(_steps_of_lengths(lib, range(10, 50)))
 
 
-def _measure_memory(shapes: int) -> None:
-    """Print the resident memory after steps of ever new shapes."""
-    import oneflow
+def _jax_steps_of_lengths(jax: Any, lengths: Iterable[int]) -> Iterator[int]:
+    step = importlib.import_module("benchmarks.jax_steps.varying").embedding_step()
+    for length in lengths:
+        float(step(np.arange(length) % 100))
+        yield length
 
+
+def _measure_memory(shapes: int, library: str) -> None:
+    """Print the resident memory after steps of ever new shapes."""
+    steps = _jax_steps_of_lengths if library == "jax" else _steps_of_lengths
     page = os.sysconf("SC_PAGE_SIZE")
     print("| shapes | resident MiB | processor seconds |\n|---|---|---|")
-    for length in _steps_of_lengths(oneflow, range(1, shapes + 1)):
+    for length in steps(importlib.import_module(library), range(1, shapes + 1)):
         if length == 100 or not length % 500:
             pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
             print(
@@ -221,15 +227,19 @@ def _resnet18(lib: Any) -> Callable[[], Any]:
     return run
 
 
+def _batches_of_lengths(steps: int) -> list[np.ndarray]:
+    rng = np.random.default_rng(1)
+    lengths = rng.integers(32, 257, steps)
+    return [rng.integers(0, 512, (2, int(length) + 1)) for length in lengths]
+
+
 def _gpt_lengths(steps: int) -> Callable[[Any], Callable[[], Any]]:
     """Training steps of a small GPT, each of another random length."""
 
     def prepare(lib: Any) -> Callable[[], Any]:
         from benchmarks.models.gpt import make_model
 
-        rng = np.random.default_rng(1)
-        lengths = rng.integers(32, 257, steps)
-        batches = [rng.integers(0, 512, (2, int(length) + 1)) for length in lengths]
+        batches = _batches_of_lengths(steps)
 
         def run() -> None:
             model = make_model(lib, width=128, layers=2, context=256)
@@ -245,11 +255,16 @@ def _gpt_lengths(steps: int) -> Callable[[Any], Callable[[], Any]]:
     return prepare
 
 
-def _packed_lstm(lib: Any) -> Callable[[], Any]:
-    """100 training steps of an LSTM over packed sequences of random lengths."""
+def _sequences() -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """Batches of sequences, and the lengths in each."""
     rng = np.random.default_rng(1)
     lengths = [np.sort(rng.integers(16, 65, 16))[::-1].copy() for _ in range(100)]
-    batches = [rng.integers(0, 512, (16, int(each[0]) + 1)) for each in lengths]
+    return [rng.integers(0, 512, (16, int(each[0]) + 1)) for each in lengths], lengths
+
+
+def _packed_lstm(lib: Any) -> Callable[[], Any]:
+    """100 training steps of an LSTM over packed sequences of random lengths."""
+    batches, lengths = _sequences()
 
     def run() -> None:
         nn = lib.nn
@@ -267,13 +282,17 @@ def _packed_lstm(lib: Any) -> Callable[[], Any]:
     return run
 
 
-def _image_sizes(lib: Any) -> Callable[[], Any]:
-    """100 training steps of a small convolutional network over images of random sizes."""
+def _images() -> list[np.ndarray]:
     rng = np.random.default_rng(1)
-    batches = [
+    return [
         rng.standard_normal((4, 3, int(height), int(width))).astype(np.float32)
         for height, width in rng.integers(24, 65, (100, 2))
     ]
+
+
+def _image_sizes(lib: Any) -> Callable[[], Any]:
+    """100 training steps of a small convolutional network over images of random sizes."""
+    batches = _images()
 
     def run() -> None:
         nn, channels, layers = lib.nn, (3, 16, 32, 64), []
@@ -287,6 +306,41 @@ def _image_sizes(lib: Any) -> Callable[[], Any]:
             _step(nn.functional.cross_entropy(model(lib.tensor(batch)), labels), optimizer)
 
     return run
+
+
+def _jax_steps(make_step: str, make_batches: Callable[[], Any]) -> Callable[[Any], Any]:
+    """Steps of `benchmarks/jax_steps/varying.py`, each with one of some batches."""
+
+    def prepare(jax: Any) -> Callable[[], Any]:
+        varying = importlib.import_module("benchmarks.jax_steps.varying")
+        batches = list(make_batches())
+
+        def run() -> None:
+            step = getattr(varying, make_step)()
+            for batch in batches:
+                float(step(*batch))
+
+        return run
+
+    return prepare
+
+
+def _tokens_and_labels(batch: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    return batch[:, :-1], batch[:, 1:]
+
+
+def _jax_gpt_lengths(steps: int) -> Callable[[Any], Any]:
+    return _jax_steps("gpt_step", lambda: map(_tokens_and_labels, _batches_of_lengths(steps)))
+
+
+def _jax_sequences() -> Iterator[tuple[np.ndarray, ...]]:
+    for batch, lengths in zip(*_sequences(), strict=True):
+        yield *_tokens_and_labels(batch), lengths
+
+
+def _jax_images() -> Iterator[tuple[np.ndarray, ...]]:
+    for images in _images():
+        yield images.transpose(0, 2, 3, 1), np.arange(4)
 
 
 # Each prepares what is measured, given a library.
@@ -314,8 +368,8 @@ WORKLOADS: dict[str, Callable[[Any], Callable[[], Any]]] = {
     "image_sizes_100": _image_sizes,
 }
 
-# The same as one writes it in JAX, which runs it operation by operation. A function under
-# `jax.jit` takes longer the first time.
+# The same as one writes it in JAX, which runs operators one by one (a function under `jax.jit`
+# takes longer the first time), and whole training steps under `jax.jit`.
 JAX_WORKLOADS: dict[str, Callable[[Any], Callable[[], Any]]] = {
     "relu": _jax_operator(lambda jax, x: jax.nn.relu(x)),
     "sum": _jax_operator(lambda jax, x: x.sum()),
@@ -325,6 +379,11 @@ JAX_WORKLOADS: dict[str, Callable[[Any], Callable[[], Any]]] = {
     "indexing": _jax_operator(lambda jax, x: x[jax.numpy.array([5, 3, 60])]),
     "matmul": _jax_operator(lambda jax, x: x @ x.T),
     "attention": _jax_operator(_jax_attention),
+    "lengths": _jax_steps("embedding_step", lambda: [[np.arange(n) % 100] for n in range(10, 50)]),
+    "gpt_lengths": _jax_gpt_lengths(20),
+    "gpt_lengths_100": _jax_gpt_lengths(100),
+    "packed_lstm_100": _jax_steps("lstm_step", _jax_sequences),
+    "image_sizes_100": _jax_steps("image_step", _jax_images),
 }
 
 
@@ -367,13 +426,15 @@ def main() -> None:
         default="time",
         help="on a busy machine: the processor time of the main thread, or of all threads",
     )
-    parser.add_argument("--in-process", choices=LIBRARIES, help=argparse.SUPPRESS)
+    parser.add_argument(
+        "--in-process", choices=LIBRARIES, help="measure one library here; with --shapes: which"
+    )
     options = parser.parse_args()
     unknown = [name for name in options.names if name not in WORKLOADS]
     if unknown:
         parser.error(f"unknown workload {unknown[0]!r}; known: {', '.join(WORKLOADS)}")
     if options.shapes:
-        _measure_memory(options.shapes)
+        _measure_memory(options.shapes, options.in_process or "oneflow")
         return
     if options.in_process:
         _measure_here(options.names[0], options.in_process, CLOCKS[options.clock])

@@ -70,7 +70,7 @@ def _block(x, p, keys, heads, rate):
 
 def _logits(p, tokens, key, heads, rate):
     keys = iter(jax.random.split(key, 3 * len(p["blocks"]) + 1))
-    x = _drop(p["tokens"][tokens] + p["positions"], next(keys), rate)
+    x = _drop(p["tokens"][tokens] + p["positions"][: tokens.shape[1]], next(keys), rate)
     for block in p["blocks"]:
         x = _block(x, block, keys, heads, rate)
     return _norm(x, p["norm"]) @ p["head"]
@@ -84,19 +84,16 @@ def build_inference(batch=8, context=128, vocabulary=512, width=256, heads=4, la
     return lambda: compiled(p, tokens)
 
 
-def build(batch=8, context=128, vocabulary=512, width=256, heads=4, layers=4, rate=0.1):
-    """A function that runs one step and returns the loss."""
-    rng = np.random.default_rng(1)
-    tokens = jnp.asarray(rng.integers(0, vocabulary, (batch, context)))
-    targets = jnp.asarray(rng.integers(0, vocabulary, (batch, context)))
+def make_step(vocabulary=512, width=256, heads=4, layers=4, context=128, rate=0.1):
+    """A function that runs one step on tokens and targets and returns the loss."""
 
-    def loss_of(p, key):
+    def loss_of(p, key, tokens, targets):
         logits = jax.nn.log_softmax(_logits(p, tokens, key, heads, rate))
         return -jnp.take_along_axis(logits, targets[..., None], axis=-1).mean()
 
-    def update(p, first, second, count, key):
+    def update(p, first, second, count, key, tokens, targets):
         key, used = jax.random.split(key)
-        loss, gradients = jax.value_and_grad(loss_of)(p, used)
+        loss, gradients = jax.value_and_grad(loss_of)(p, used, tokens, targets)
         count = count + 1
         first = jax.tree.map(lambda m, g: 0.9 * m + 0.1 * g, first, gradients)
         second = jax.tree.map(lambda v, g: 0.999 * v + 0.001 * g * g, second, gradients)
@@ -112,8 +109,17 @@ def build(batch=8, context=128, vocabulary=512, width=256, heads=4, layers=4, ra
     zeros = jax.tree.map(jnp.zeros_like, p)
     state = [p, zeros, jax.tree.map(jnp.zeros_like, p), jnp.float32(0), jax.random.key(0)]
 
-    def step():
-        loss, *state[:] = compiled(*state)
+    def step(tokens, targets):
+        loss, *state[:] = compiled(*state, tokens, targets)
         return loss
 
     return step
+
+
+def build(batch=8, context=128, vocabulary=512, width=256, heads=4, layers=4, rate=0.1):
+    """A function that runs one step and returns the loss."""
+    rng = np.random.default_rng(1)
+    tokens = jnp.asarray(rng.integers(0, vocabulary, (batch, context)))
+    targets = jnp.asarray(rng.integers(0, vocabulary, (batch, context)))
+    step = make_step(vocabulary, width, heads, layers, context, rate)
+    return lambda: step(tokens, targets)
