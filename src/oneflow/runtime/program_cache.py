@@ -11,8 +11,9 @@ from oneflow.passes.checked_updates import invalid_outputs
 from oneflow.primitives.operation import Operation
 from oneflow.program.ir import Program
 
-# Of all programs together; an instruction takes about a kilobyte with what NumPy computes for it.
-_MAX_INSTRUCTIONS = 1 << 16
+# Of all programs together: twice as many as can be hot within the default memory for compiled code.
+# An instruction takes two kilobytes with its operation and what NumPy computes for it.
+_MAX_INSTRUCTIONS = 1 << 15
 # What a program takes besides its instructions, counted as so many of them.
 _FIXED_COST = 8
 
