@@ -135,7 +135,9 @@ def _element_seconds(equation: Equation) -> float:
     if name == "conv_general_dilated":
         features = equation.params["dimension_numbers"].rhs_spec[0]
         kernel = math.prod(shapes[1]) // max(shapes[1][features], 1)
-        products = math.prod(shapes[2]) * kernel
+        # Gaps between the elements of an image are not multiplied.
+        gaps = math.prod(equation.params["lhs_dilation"])
+        products = math.prod(shapes[2]) * kernel // gaps
         copied = products // max(shapes[1][features], 1)
         return 2 * products / _product_rate(equation) + 1e-9 * _WINDOW * copied
     size = max(map(math.prod, shapes))

@@ -59,15 +59,23 @@ def _conv_general_dilated(equation: Any) -> Callable:
         ),
     ]
     back = np.argsort(numbers.out_spec)
+    shape = shape_of(equation.outvars[0])
+    strides, rhs_dilation = params["window_strides"], params["rhs_dilation"]
+    is_dilated, is_strided = (
+        max(params[n], default=1) > 1 for n in ("lhs_dilation", "window_strides")
+    )
+    is_transposed = is_dilated and not is_strided and batch_groups == 1
 
     def convolve(image: Any, kernel: Any) -> Any:
-        x = padded(image.transpose(image_order).astype(dtype, copy=False), 0, config)
+        x = image.transpose(image_order).astype(dtype, copy=False)
         k = kernel.transpose(kernel_order).astype(dtype, copy=False)
-        strides, rhs_dilation = params["window_strides"], params["rhs_dilation"]
-        if batch_groups > 1:
-            product = _batch_grouped(x, k, batch_groups, strides, rhs_dilation)
+        if is_transposed:
+            space = [shape[dim] for dim in numbers.out_spec[2:]]
+            product = _transposed(x, k, groups, params, space)
+        elif batch_groups > 1:
+            product = _batch_grouped(padded(x, 0, config), k, batch_groups, strides, rhs_dilation)
         else:
-            product = _grouped(x, k, groups, strides, rhs_dilation)
+            product = _grouped(padded(x, 0, config), k, groups, strides, rhs_dilation)
         return product.transpose(back).astype(result, copy=False)
 
     return convolve
@@ -92,6 +100,62 @@ def _grouped(
     product = np.matmul(a, b).reshape(groups, batch, *space, outer)
     product = product.transpose(1, 0, 2 + ndim, *range(2, 2 + ndim))
     return product.reshape(batch, groups * outer, *space)
+
+
+def _transposed(x: Any, kernel: Any, groups: int, params: Any, space: Sequence[int]) -> Any:
+    """A convolution of an image with gaps between its elements, without products of the gaps.
+
+    Each element is multiplied with the whole kernel, and the products are added where they belong.
+    """
+    batch, size = x.shape[0], x.shape[2:]
+    features, inner, *window = kernel.shape
+    outer, offsets = features // groups, math.prod(window)
+    rows = x.reshape(batch, groups, inner, -1).transpose(1, 0, 3, 2).reshape(groups, -1, inner)
+    columns = kernel.reshape(groups, outer, inner, offsets).transpose(0, 3, 1, 2)
+    columns = columns.reshape(groups, offsets * outer, inner)
+    products = np.matmul(columns, rows.transpose(0, 2, 1))
+    products = products.reshape(groups, *window, outer, batch, *size)
+    result = np.zeros((groups, outer, batch, *space), x.dtype)
+    places = list(
+        zip(
+            size,
+            space,
+            params["padding"],
+            params["lhs_dilation"],
+            params["rhs_dilation"],
+            strict=True,
+        )
+    )
+    for offset in np.ndindex(*window):
+        pairs = [_meeting(each, *place) for each, place in zip(offset, places, strict=True)]
+        sources, targets = zip(*pairs, strict=True)
+        part = products[(slice(None), *offset)]
+        result[(..., *targets)] += part[(..., *sources)]
+    result = result.reshape(features, batch, *space)
+    return result.swapaxes(0, 1)
+
+
+def _meeting(
+    offset: int, size: int, space: int, padding: Sequence[int], gap: int, dilation: int
+) -> tuple[slice, slice]:
+    """Which elements of one dimension meet a place of the kernel, and where in the result.
+
+    Args:
+        offset: the place in the kernel.
+        size: elements of the image.
+        space: elements of the result.
+        padding: before the image, and after it.
+        gap: from one element to the next.
+        dilation: from one place of the kernel to the next.
+    """
+    shift = padding[0] - offset * dilation
+    first = max(-(shift // gap), 0)
+    last = min((space - 1 - shift) // gap, size - 1)
+    count = max(last - first + 1, 0)
+    start = first * gap + shift
+    if not count:
+        return slice(0, 0), slice(0, 0)
+    return slice(first, first + count), slice(start, start + (count - 1) * gap + 1, gap)
 
 
 def _batch_grouped(
