@@ -85,19 +85,22 @@ def _grouped(
     x: Any, kernel: Any, groups: int, strides: Sequence[int], rhs_dilation: Sequence[int]
 ) -> Any:
     """A convolution of ``(batch, features, *space)`` with ``(out, features / groups, *window)``."""
-    windows = windows_of(x, kernel.shape[2:], strides, rhs_dilation)
-    ndim = kernel.ndim - 2
+    window, ndim = kernel.shape[2:], kernel.ndim - 2
+    windows = windows_of(x, window, strides, rhs_dilation)
     batch, space = x.shape[0], windows.shape[2 : 2 + ndim]
     inner = kernel.shape[1]
     outer = kernel.shape[0] // groups
-    # (groups, batch * space, features * window) by (groups, features * window, out)
     windows = windows.reshape(batch, groups, inner, *windows.shape[2:])
-    order = (1, 0, *range(3, 3 + ndim), 2, *range(3 + ndim, 3 + 2 * ndim))
+    places, offsets = range(3, 3 + ndim), range(3 + ndim, 3 + 2 * ndim)
     rows = batch * math.prod(space)
-    columns = inner * math.prod(kernel.shape[2:])
-    a = windows.transpose(order).reshape(groups, rows, columns)
-    b = kernel.reshape(groups, outer, columns).transpose(0, 2, 1)
-    product = np.matmul(a, b).reshape(groups, batch, *space, outer)
+    columns = inner * math.prod(window)
+    k = kernel.reshape(groups, outer, columns)
+    # What is copied lies next to each other along the last of these dimensions: the longer one.
+    if math.prod(space) >= math.prod(window):
+        copied = windows.transpose((1, 2, *offsets, 0, *places)).reshape(groups, columns, rows)
+        return np.matmul(k, copied).reshape(groups * outer, batch, *space).swapaxes(0, 1)
+    copied = windows.transpose((1, 0, *places, 2, *offsets)).reshape(groups, rows, columns)
+    product = np.matmul(copied, k.transpose(0, 2, 1)).reshape(groups, batch, *space, outer)
     product = product.transpose(1, 0, 2 + ndim, *range(2, 2 + ndim))
     return product.reshape(batch, groups * outer, *space)
 
