@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 
 import numpy as np
@@ -9,6 +10,8 @@ import pytest
 
 import oneflow as flow
 from oneflow.nn import functional as F
+from oneflow.primitives.operation import Operation
+from oneflow.runtime import compile_pool
 from oneflow.runtime.cold import COLD
 from oneflow.runtime.eager import SETTINGS
 from oneflow.tensor.views import unwrap
@@ -75,6 +78,45 @@ def test_without_the_interpreter_everything_is_compiled(monkeypatch) -> None:
     np.testing.assert_allclose(F.softmax(x * 1.25, -1).numpy(), interpreted, rtol=1e-6)
     assert flow.eager.statistics().operation_compiles == 2
     monkeypatch.undo()
+
+
+@pytest.fixture
+def several_compilers(monkeypatch) -> list[str]:
+    """Nothing is interpreted; the names of the threads that compile operations side by side."""
+    threads, compile_now = [], compile_pool.compile_operation
+
+    def compile_operation(operation: Operation) -> None:
+        threads.append(threading.current_thread().name)
+        if operation.primitive.name == "sinh":
+            raise RuntimeError("no compiler for this one")
+        compile_now(operation)
+
+    monkeypatch.setattr(COLD, "interpret", False)
+    monkeypatch.setattr(compile_pool, "compile_operation", compile_operation)
+    monkeypatch.setattr("os.cpu_count", lambda: 3)
+    return threads
+
+
+def test_operations_of_a_new_program_are_compiled_side_by_side(several_compilers) -> None:
+    # Of a size that no other test of this process has compiled.
+    x = flow.arange(59.0, requires_grad=True)
+    loss = (x.sin() * x.square().sum() + 0.5).mean()
+    loss.backward()
+    want = np.arange(59.0) ** 2
+    assert loss.item() == pytest.approx(np.sin(np.arange(59.0)).mean() * want.sum() + 0.5, rel=1e-4)
+    assert x.grad.shape == (59,)
+    assert len(several_compilers) > 5
+    assert all("oneflow-operation-compiler" in each for each in several_compilers)
+    assert flow.eager.statistics().operation_compiles == len(several_compilers)
+    assert flow.eager.statistics().compile_seconds > 0
+
+
+def test_an_operation_that_failed_to_compile_ahead_is_compiled_in_its_turn(
+    several_compilers,
+) -> None:
+    x = flow.arange(61.0) / 61
+    np.testing.assert_allclose(x.sinh().exp().numpy(), np.exp(np.sinh(np.arange(61) / 61)), 1e-5)
+    assert len(several_compilers) > 1
 
 
 def test_views_keep_their_values_when_what_they_look_at_is_overwritten() -> None:

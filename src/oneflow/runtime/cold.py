@@ -17,7 +17,7 @@ import jax
 import numpy as np
 
 from oneflow.base import environment
-from oneflow.base.device import xla_device
+from oneflow.base.device import Device, xla_device
 from oneflow.base.errors import OutOfMemoryError
 from oneflow.base.no_interrupt import run_without_interrupt
 from oneflow.base.placement import Placement
@@ -32,6 +32,7 @@ from oneflow.runtime import checks
 from oneflow.runtime.background import COMPILER
 from oneflow.runtime.block_functions import block_function
 from oneflow.runtime.compile_ahead import compiled_blocks, note_numpy_time
+from oneflow.runtime.compile_pool import compile_operations
 from oneflow.runtime.counters import STATISTICS
 from oneflow.runtime.events import SINK, EventKind, span
 from oneflow.tuning.while_compiling import limit_blas_threads
@@ -85,11 +86,17 @@ def run_cold(
     ]
     values: dict[int, Any] = dict(enumerate((*arrays, *numbers)))
     rows: list[tuple[int, int]] = []
+    if not all(map(_is_interpreted, program.devices)):
+        compile_operations(program)
     with np.errstate(all="ignore"), _share_of_cores():
         _run_instructions(program, values, rows)
     outputs = _as_jax_arrays(program, values)
     STATISTICS.cold_seconds += time.perf_counter() - started
     return outputs, np.array(rows) if rows else None
+
+
+def _is_interpreted(device: Device | Placement) -> bool:
+    return COLD.interpret and device.type == "cpu"
 
 
 def _share_of_cores() -> contextlib.AbstractContextManager[None]:
@@ -238,7 +245,7 @@ def _operand_bytes(operation: Operation) -> int:
 
 def _numpy_function(operation: Operation, traced: Traced | None) -> NumpyFunction | None:
     """The interpretation of a trace of an operation; None if it is better compiled."""
-    if traced is None or not COLD.interpret or operation.device.type != "cpu":
+    if traced is None or not _is_interpreted(operation.device):
         return None
     if not operation.primitive.traits.interpret:
         return None

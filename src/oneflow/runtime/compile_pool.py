@@ -1,0 +1,62 @@
+"""Compilation of the operations of a cold program side by side.
+
+Where nothing is interpreted, a new program compiles each of its operations. XLA compiles one of
+them on one core or two, so several are compiled at once, before the program runs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+from oneflow.base.device import Device
+from oneflow.base.environment import THREAD_PREFIX
+from oneflow.compiler.lower import compile_operation
+from oneflow.primitives.operation import Operation
+from oneflow.primitives.operators.checked_update import update_unless_failed
+from oneflow.program.ir import Program
+from oneflow.runtime.counters import STATISTICS
+from oneflow.runtime.events import EventKind, span
+
+# Each compiles in memory of its own.
+_MAX_THREADS = 16
+
+
+def compile_operations(program: Program) -> None:
+    """Compile the operations of a program that are not compiled, on several threads.
+
+    One that fails is left as it is: it fails again when it is its turn, and then says where. What a
+    signal handler raises ends the wait when the operations that are being compiled are done.
+
+    Args:
+        program: on one device; nothing happens for one on a placement.
+    """
+    operations = {
+        each.operation: None
+        for each in program.instructions
+        if each.operation.executable is None
+        and isinstance(each.operation.device, Device)
+        and each.operation.primitive is not update_unless_failed
+    }
+    count = min(len(operations), os.cpu_count() or 1, _MAX_THREADS)
+    if count < 2:
+        return
+    pool = ThreadPoolExecutor(count, f"{THREAD_PREFIX.read()}oneflow-operation-compiler")
+    try:
+        with span(EventKind.COMPILATION, f"compile {len(operations)} operators"):
+            for seconds in pool.map(_compile, operations):
+                STATISTICS.operation_compiles += seconds is not None
+                STATISTICS.compile_seconds += seconds or 0.0
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _compile(operation: Operation) -> float | None:
+    """Compile an operation; returns the seconds that took, None if it failed."""
+    started = time.perf_counter()
+    with contextlib.suppress(Exception):
+        compile_operation(operation)
+        return time.perf_counter() - started
+    return None
