@@ -68,6 +68,7 @@ def test_a_program_runs_on_until_it_is_compiled_and_then_hot(compiler_at_gate) -
     compiler_at_gate.set()
     COMPILER.wait()
     assert statistics.program_compiles > 0
+    assert statistics.compile_seconds > 0
     cold_runs = statistics.cold_runs
     losses += [step() for _ in range(4)]
     assert statistics.cold_runs == cold_runs

@@ -9,7 +9,6 @@ compiled draw of the whole has.
 from __future__ import annotations
 
 import functools
-import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -22,7 +21,7 @@ from oneflow.compiler.sharding import committed_to
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.registry import Primitive
 from oneflow.primitives.shard_index import ShardIndex
-from oneflow.runtime.counters import STATISTICS
+from oneflow.runtime.counters import STATISTICS, compiling
 
 _BLOCK = 1 << 15
 # Elements from which on their positions take two words.
@@ -71,14 +70,13 @@ class BlockFunction:
 
     def compile(self) -> Callable[..., jax.Array]:
         """Compile it."""
-        started = time.perf_counter()
         types = [jax.ShapeDtypeStruct((), np.dtype(np.uint32))]
         for dtype, is_number in self._operands:
             types.append(jax.ShapeDtypeStruct(() if is_number else (_BLOCK,), dtype))
         evaluate = jax.jit(self._evaluate, **committed_to(self._device))
-        executable = run_without_interrupt(lambda: evaluate.lower(*types).compile())
+        with compiling():
+            executable = run_without_interrupt(lambda: evaluate.lower(*types).compile())
         STATISTICS.operation_compiles += 1
-        STATISTICS.compile_seconds += time.perf_counter() - started
         self.executable = executable
         return executable
 

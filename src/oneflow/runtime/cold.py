@@ -33,7 +33,7 @@ from oneflow.runtime.background import COMPILER
 from oneflow.runtime.block_functions import block_function
 from oneflow.runtime.compile_ahead import compiled_blocks, note_numpy_time
 from oneflow.runtime.compile_pool import compile_operations
-from oneflow.runtime.counters import STATISTICS
+from oneflow.runtime.counters import STATISTICS, compiling
 from oneflow.runtime.events import SINK, EventKind, span
 from oneflow.tuning.while_compiling import limit_blas_threads
 
@@ -309,11 +309,8 @@ def _given_to_jax(operation: Operation, operands: Sequence[Any]) -> list[Any]:
 
 def _call_new(executable: Callable, operands: Sequence[Any]) -> Any:
     """Return the results of an executable that JAX traces and compiles in this call."""
-    started = time.perf_counter()
-    with span(EventKind.COMPILATION, "compile an operator"):
-        results = run_without_interrupt(lambda: executable(*operands))
-    STATISTICS.compile_seconds += time.perf_counter() - started
-    return results
+    with span(EventKind.COMPILATION, "compile an operator"), compiling():
+        return run_without_interrupt(lambda: executable(*operands))
 
 
 def _run_check(operation: Operation, operands: Sequence[Any]) -> tuple[int, int]:

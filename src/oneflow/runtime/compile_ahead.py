@@ -16,7 +16,7 @@ from oneflow.compiler.lower import compile_operation
 from oneflow.primitives.operation import Operation
 from oneflow.runtime.background import COMPILER
 from oneflow.runtime.block_functions import BlockFunction, block_function
-from oneflow.runtime.counters import STATISTICS
+from oneflow.runtime.counters import STATISTICS, compiling
 
 # Seconds of NumPy after which something is compiled.
 _WORTH_COMPILING = 0.15
@@ -86,10 +86,9 @@ def note_numpy_time(operation: Operation, seconds: float) -> None:
 
 
 def _compile(operation: Operation) -> None:
-    started = time.perf_counter()
-    compile_operation(operation)
+    with compiling():
+        compile_operation(operation)
     STATISTICS.operation_compiles += 1
-    STATISTICS.compile_seconds += time.perf_counter() - started
 
 
 def _blocks(operation: Operation) -> BlockFunction | None:

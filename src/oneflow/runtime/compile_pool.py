@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 from oneflow.base.device import Device
@@ -17,7 +16,7 @@ from oneflow.compiler.lower import compile_operation
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.operators.checked_update import update_unless_failed
 from oneflow.program.ir import Program
-from oneflow.runtime.counters import STATISTICS
+from oneflow.runtime.counters import STATISTICS, compiling
 from oneflow.runtime.events import EventKind, span
 
 # Each compiles in memory of its own.
@@ -46,17 +45,14 @@ def compile_operations(program: Program) -> None:
     pool = ThreadPoolExecutor(count, f"{THREAD_PREFIX.read()}oneflow-operation-compiler")
     try:
         with span(EventKind.COMPILATION, f"compile {len(operations)} operators"):
-            for seconds in pool.map(_compile, operations):
-                STATISTICS.operation_compiles += seconds is not None
-                STATISTICS.compile_seconds += seconds or 0.0
+            STATISTICS.operation_compiles += sum(pool.map(_compile, operations))
     finally:
         pool.shutdown(cancel_futures=True)
 
 
-def _compile(operation: Operation) -> float | None:
-    """Compile an operation; returns the seconds that took, None if it failed."""
-    started = time.perf_counter()
-    with contextlib.suppress(Exception):
+def _compile(operation: Operation) -> bool:
+    """Compile an operation; return whether that succeeded."""
+    with contextlib.suppress(Exception), compiling():
         compile_operation(operation)
-        return time.perf_counter() - started
-    return None
+        return True
+    return False

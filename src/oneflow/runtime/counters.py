@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import threading
+import time
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from oneflow.primitives.tracing import TracingTime
@@ -57,6 +61,18 @@ class EagerStatistics:
 
 
 STATISTICS = EagerStatistics()
+_lock = threading.Lock()
+
+
+@contextlib.contextmanager
+def compiling() -> Iterator[None]:
+    """Count the time of what is done within as `compile_seconds`."""
+    started = time.perf_counter()
+    try:
+        yield
+    finally:
+        with _lock:
+            STATISTICS.compile_seconds += time.perf_counter() - started
 
 
 def statistics() -> EagerStatistics:

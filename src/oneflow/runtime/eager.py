@@ -34,7 +34,7 @@ from oneflow.runtime import checks
 from oneflow.runtime.background import COMPILER
 from oneflow.runtime.cache_misses import ProgramKey, record_miss
 from oneflow.runtime.cold import FailedResult, run_cold
-from oneflow.runtime.counters import STATISTICS
+from oneflow.runtime.counters import STATISTICS, compiling
 from oneflow.runtime.events import SINK, EventKind, span
 from oneflow.runtime.program_cache import CachedProgram, ProgramCache
 from oneflow.runtime.restore import restore_replaced
@@ -471,7 +471,7 @@ def _executable(
     """The compiled program; None if it cannot be compiled."""
     program = run_passes(cached.program, PassGroup.EXECUTABLE)
     try:
-        with span(EventKind.COMPILATION, "compile a program"):
+        with span(EventKind.COMPILATION, "compile a program"), compiling():
             return Executable(program, donated, device).compile()
     except OutOfMemoryError:
         cached.queued = False  # the instruction that needs so much will say so
