@@ -7,7 +7,7 @@ import builtins
 import numpy as np
 from collections.abc import Callable
 from oneflow.base.placement import Placement
-from oneflow.base.sbp import SbpOrSbps
+from oneflow.base.sbp import SbpLike
 from oneflow.tensor.tensor import Tensor
 from typing import Any, overload
 from oneflow.functional.global_tensors.trees import current_global_mode as current_global_mode, global_mode as global_mode
