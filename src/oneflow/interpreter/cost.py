@@ -91,21 +91,24 @@ class Seconds(NamedTuple):
         calls: seconds whatever the sizes.
         elements: seconds for the numbers.
         num_eqns: the number of equations, on which the time of compiling depends.
+        product: seconds of the largest product of two matrices.
     """
 
     calls: float
     elements: float
     num_eqns: int
+    product: float
 
 
 def estimate(eqns: Sequence[Equation]) -> Seconds:
     """Seconds that NumPy takes for equations."""
-    calls = elements = 0.0
+    calls = elements = product = 0.0
     num_eqns = len(eqns)
     for equation in eqns:
         if equation.primitive.name not in _REPEATED:
             calls += _CALL
             elements += _element_seconds(equation)
+            product = max(product, _product_seconds(equation))
             continue
         name, times = equation.primitive.name, 1
         if name != "cond":
@@ -114,7 +117,14 @@ def estimate(eqns: Sequence[Equation]) -> Seconds:
             calls += times * body.calls
             elements += times * body.elements
             num_eqns += body.num_eqns
-    return Seconds(calls, elements, num_eqns)
+            product = max(product, body.product)
+    return Seconds(calls, elements, num_eqns, product)
+
+
+def joined(parts: Sequence[Seconds]) -> Seconds:
+    """Seconds for all parts together."""
+    calls, elements, num_eqns, products = zip(*parts, strict=True)
+    return Seconds(sum(calls), sum(elements), sum(num_eqns), max(products))
 
 
 def _body_seconds(equation: Equation) -> list[Seconds]:
@@ -129,21 +139,40 @@ def _element_seconds(equation: Equation) -> float:
     name = equation.primitive.name
     shapes = [each.aval.shape for each in (*equation.invars, *equation.outvars)]
     if name == "dot_general":
-        (contracting, _), _ = equation.params["dimension_numbers"]
-        flops = 2 * math.prod(shapes[2]) * math.prod(shapes[0][dim] for dim in contracting)
-        return flops / _product_rate(equation)
+        return _flops(equation) / _product_rate(equation)
     if name == "conv_general_dilated":
         features = equation.params["dimension_numbers"].rhs_spec[0]
-        kernel = math.prod(shapes[1]) // max(shapes[1][features], 1)
-        # Gaps between the elements of an image are not multiplied.
-        gaps = math.prod(equation.params["lhs_dilation"])
-        products = math.prod(shapes[2]) * kernel // gaps
-        copied = products // max(shapes[1][features], 1)
-        return 2 * products / _product_rate(equation) + 1e-9 * _WINDOW * copied
+        flops = _flops(equation)
+        copied = flops // (2 * max(shapes[1][features], 1))
+        return flops / _product_rate(equation) + 1e-9 * _WINDOW * copied
     size = max(map(math.prod, shapes))
     if name.startswith("reduce_window"):
         size *= math.prod(equation.params["window_dimensions"])
     return 1e-9 * _NS_PER_ELEMENT.get(name, _OTHERS) * size
+
+
+def _product_seconds(equation: Equation) -> float:
+    """Seconds of each of the products that an equation consists of; 0 if there are none."""
+    if equation.primitive.name == "dot_general":
+        _, (batch, _) = equation.params["dimension_numbers"]
+        count = math.prod(equation.invars[0].aval.shape[dim] for dim in batch)
+    elif equation.primitive.name == "conv_general_dilated":
+        count = equation.params["feature_group_count"] * equation.params["batch_group_count"]
+    else:
+        return 0.0
+    return _flops(equation) / max(count, 1) / _product_rate(equation)
+
+
+def _flops(equation: Equation) -> int:
+    """Floating point operations of products or a convolution."""
+    x, y, result = [each.aval.shape for each in (*equation.invars, *equation.outvars)]
+    if equation.primitive.name == "dot_general":
+        (contracting, _), _ = equation.params["dimension_numbers"]
+        return 2 * math.prod(result) * math.prod(x[dim] for dim in contracting)
+    features = equation.params["dimension_numbers"].rhs_spec[0]
+    kernel = math.prod(y) // max(y[features], 1)
+    # Gaps between the elements of an image are not multiplied.
+    return 2 * math.prod(result) * kernel // math.prod(equation.params["lhs_dilation"])
 
 
 def _product_rate(equation: Equation) -> float:

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from oneflow.interpreter.cost import Seconds
+from oneflow.interpreter.cost import Seconds, joined
 from oneflow.interpreter.flat_jaxpr import FlatJaxpr
 from oneflow.interpreter.jaxpr_template import JaxprAtSizes, JaxprTemplate
 from oneflow.interpreter.rules import UnsupportedEquation
@@ -34,7 +34,7 @@ class JoinedFunctions:
 
     def __init__(self, parts: Sequence[tuple[tuple[int, ...], NumpyFunction]]) -> None:
         self._parts = parts
-        self.seconds = Seconds(*map(sum, zip(*[each.seconds for _, each in parts], strict=True)))
+        self.seconds: Seconds = joined([each.seconds for _, each in parts])
 
     def __call__(self, *operands: Any) -> list[Any]:
         """All results."""
@@ -54,7 +54,7 @@ def is_slow(function: NumpyFunction, repeats: int) -> bool:
         function: on NumPy.
         repeats: elements of the result, if it was traced without dimensions; else 1.
     """
-    calls, elements, num_eqns = function.seconds
+    calls, elements, num_eqns, _ = function.seconds
     return calls + elements * repeats > _COMPILING + _COMPILING_EQUATION * num_eqns
 
 

@@ -8,6 +8,7 @@ placements. An instruction that fails takes with it only what is computed from i
 from __future__ import annotations
 
 import contextlib
+import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -40,6 +41,8 @@ from oneflow.tuning.while_compiling import limit_blas_threads
 # Bytes of operands and results from which on an instruction is waited for: XLA says only then
 # whether it found the memory.
 _LARGE = 2**26
+# Seconds of a product, by estimate, from which on several cores compute it.
+_SHARED_PRODUCT = 0.004
 
 
 @dataclass
@@ -88,7 +91,7 @@ def run_cold(
     rows: list[tuple[int, int]] = []
     if not all(map(_is_interpreted, program.devices)):
         compile_operations(program)
-    with np.errstate(all="ignore"), _share_of_cores():
+    with np.errstate(all="ignore"):
         _run_instructions(program, values, rows)
     outputs = _as_jax_arrays(program, values)
     STATISTICS.cold_seconds += time.perf_counter() - started
@@ -97,11 +100,6 @@ def run_cold(
 
 def _is_interpreted(device: Device | Placement) -> bool:
     return COLD.interpret and device.type == "cpu"
-
-
-def _share_of_cores() -> contextlib.AbstractContextManager[None]:
-    """Leave cores to the background compiler while it works."""
-    return limit_blas_threads() if COMPILER.is_compiling else contextlib.nullcontext()
 
 
 def _run_instructions(
@@ -264,9 +262,28 @@ def _run_on_host(operation: Operation, function: NumpyFunction, operands: list[A
     if blocks is not None:
         return blocks(operation, operands)
     started = time.perf_counter()
-    results = _interpret(operation, function, operands)
+    with _share_of_cores(function.seconds.product):
+        results = _interpret(operation, function, operands)
     note_numpy_time(operation, time.perf_counter() - started)
     return results
+
+
+def _share_of_cores(product: float) -> contextlib.AbstractContextManager[None]:
+    """Let one core compute small products, and leave half of them to the background compiler.
+
+    Threads of a product wait for each other in a loop, which takes many times as long as a small
+    product where other processes use the cores, too.
+
+    Args:
+        product: seconds of the largest product, by estimate.
+    """
+    if not product:
+        return contextlib.nullcontext()
+    if product < _SHARED_PRODUCT:
+        return limit_blas_threads(1)
+    if COMPILER.is_compiling:
+        return limit_blas_threads(max((os.cpu_count() or 1) // 2, 1))
+    return contextlib.nullcontext()
 
 
 def _interpret(operation: Operation, function: NumpyFunction, operands: Sequence[Any]) -> Any:

@@ -3,8 +3,8 @@
 The compiler keeps all cores busy and, while JAX traces and lowers, Python's global lock too. What
 runs meanwhile loses far more than its share of the time:
 
-- NumPy's matrix products wait for each other's threads in a loop, and one of these waits for a core
-  that the compiler has: steps of a small convolutional network took 90 to 550 ms instead of 25.
+- NumPy's matrix products, of which one core computes the small ones anyway, wait for each other's
+  threads in a loop, and one of these waits for a core that the compiler has: steps of a small convolutional network took 90 to 550 ms instead of 25.
 - NumPy releases the lock around each function, and then waits for it until the other thread's
   switch interval is over, 5 ms: a step of 600 operators took up to 3 s.
 """
@@ -14,7 +14,6 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import functools
-import os
 import sys
 from collections.abc import Callable, Iterator
 
@@ -48,15 +47,15 @@ def short_switch_interval() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def limit_blas_threads() -> Iterator[None]:
-    """Let NumPy's products use half of the cores, where OpenBLAS computes them."""
+def limit_blas_threads(count: int) -> Iterator[None]:
+    """Let NumPy's products use at most so many cores, where OpenBLAS computes them."""
     functions = blas_thread_functions() if is_on(Setting.BLAS_THREADS) else None
     if functions is None:
         yield
         return
     get_threads, set_threads = functions
     before = get_threads()
-    set_threads(min(before, max((os.cpu_count() or 1) // 2, 1)))
+    set_threads(min(before, count))
     try:
         yield
     finally:
