@@ -4,7 +4,8 @@ The compiler keeps all cores busy and, while JAX traces and lowers, Python's glo
 runs meanwhile loses far more than its share of the time:
 
 - NumPy's matrix products, of which one core computes the small ones anyway, wait for each other's
-  threads in a loop, and one of these waits for a core that the compiler has: steps of a small convolutional network took 90 to 550 ms instead of 25.
+  threads in a loop, and one of these waits for a core that the compiler has: steps of a small
+  convolutional network took 90 to 550 ms instead of 25.
 - NumPy releases the lock around each function, and then waits for it until the other thread's
   switch interval is over, 5 ms: a step of 600 operators took up to 3 s.
 """
