@@ -13,6 +13,7 @@ from oneflow.graph.capturing_recorder import CapturingRecorder
 from oneflow.graph.step_counts import HostCounts, StepCounts, TensorCounts
 from oneflow.graph.variables import GraphVariables
 from oneflow.optim.build_check import has_gradients
+from oneflow.optim.groups import copied_state
 from oneflow.optim.lr_scheduler.scheduler import LRScheduler
 from oneflow.optim.optimizer import Optimizer
 from oneflow.primitives.operators.elementwise import where
@@ -83,8 +84,8 @@ class OptimizerStep:
         self._parameters: list[Tensor] = []
         self._counts: StepCounts
         self._state_count = 0
-        self._before: list[tuple[Any, dict[str, Any]]] = [
-            (key, dict(state)) for key, state in self._state.items()
+        self._before: list[tuple[Any, Any]] = [
+            (key, copied_state(state)) for key, state in self._state.items()
         ]
 
     def record(

@@ -9,8 +9,8 @@ from oneflow.base.limits import finfo
 from oneflow.differentiation.grad_mode import no_grad
 from oneflow.functional.creation.factory_functions import zeros_like
 from oneflow.optim.closure import evaluate_closure
-from oneflow.optim.groups import with_scaled_lr
-from oneflow.optim.optimizer import Optimizer, accept_common_keywords, check_range
+from oneflow.optim.groups import check_range, with_scaled_lr
+from oneflow.optim.optimizer import Optimizer, accept_common_keywords
 from oneflow.tensor.tensor import Tensor
 
 

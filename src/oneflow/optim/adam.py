@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from oneflow.optim.optimizer import Optimizer, accept_common_keywords, check_range
+from oneflow.optim.groups import check_range
+from oneflow.optim.optimizer import Optimizer, accept_common_keywords
 from oneflow.optim.step_counter import root
 from oneflow.primitives.operators.optimizer import AdamNumbers, adam_update
 

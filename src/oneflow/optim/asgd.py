@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from oneflow.optim.groups import with_scaled_lr
-from oneflow.optim.optimizer import Optimizer, accept_common_keywords, check_range
+from oneflow.optim.groups import check_range, with_scaled_lr
+from oneflow.optim.optimizer import Optimizer, accept_common_keywords
 from oneflow.optim.step_counter import choose
 from oneflow.primitives.operators.optimizer import ASGDNumbers, asgd_update
 

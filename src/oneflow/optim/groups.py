@@ -1,4 +1,4 @@
-"""Parameter groups as users give them, checked."""
+"""Parameter groups as users give them, checked, and what optimizers keep of them."""
 
 from __future__ import annotations
 
@@ -43,6 +43,16 @@ class ParamGroup(dict[str, Any]):
     def options(self) -> dict[str, Any]:
         """All but the tensors."""
         return {name: value for name, value in self.items() if name != "params"}
+
+
+def states_of_parameters(state: Mapping[Any, Any]) -> list[dict[str, Any]]:
+    """Return the parameters' states; optimizers that users write keep other values beside them."""
+    return [each for each in state.values() if isinstance(each, dict)]
+
+
+def copied_state(state: Any) -> Any:
+    """Return a parameter's state, a dict, as a new one; another value as it is."""
+    return dict(state) if isinstance(state, dict) else state
 
 
 def as_groups(params: Any) -> list[dict[str, Any]]:
@@ -91,3 +101,14 @@ def check_clipping(group: Mapping[str, Any]) -> None:
     if len(given) == 1:
         missing = next(name for name in CLIPPING if name not in group)
         raise ValueError(f"a parameter group with `{given[0]}` needs `{missing}` as well")
+
+
+def check_range(name: str, value: float, low: float, high: float = float("inf")) -> None:
+    """Check an option of an optimizer.
+
+    Raises:
+        ValueError: `value` is below `low`, or not below `high`.
+    """
+    if not low <= value or not (value < high or value == high == float("inf")):
+        bounds = f"at least {low}" if high == float("inf") else f"in [{low}, {high})"
+        raise ValueError(f"Invalid {name}: {value}; it must be {bounds}")

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from oneflow.differentiation.grad_mode import enable_grad, no_grad
-from oneflow.optim.groups import with_scaled_lr
+from oneflow.optim.groups import check_range, with_scaled_lr
 from oneflow.optim.line_search import strong_wolfe
-from oneflow.optim.optimizer import Optimizer, accept_common_keywords, check_range
+from oneflow.optim.optimizer import Optimizer, accept_common_keywords
 from oneflow.primitives.operators.shape import concat, reshape, slice_
 from oneflow.tensor.call import wrap
 from oneflow.tensor.tensor import Tensor

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from oneflow.optim.adam import check_adam, compute_bias_correction
-from oneflow.optim.optimizer import Optimizer, accept_common_keywords, check_range
+from oneflow.optim.groups import check_range
+from oneflow.optim.optimizer import Optimizer, accept_common_keywords
 from oneflow.primitives.operators.optimizer import NAdamNumbers, nadam_update
 
 

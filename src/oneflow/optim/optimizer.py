@@ -25,7 +25,15 @@ from oneflow.differentiation.hooks import HookHandle
 from oneflow.optim.build_check import check_not_in_build
 from oneflow.optim.closure import evaluate_closure
 from oneflow.optim.gradient_clipping import clip_grad_norm_
-from oneflow.optim.groups import CLIPPING, ParamGroup, as_groups, check_clipping, with_scaled_lr
+from oneflow.optim.groups import (
+    CLIPPING,
+    ParamGroup,
+    as_groups,
+    check_clipping,
+    copied_state,
+    states_of_parameters,
+    with_scaled_lr,
+)
 from oneflow.optim.oneflow_layout import from_oneflow_layout
 from oneflow.optim.step_counter import StepCounter
 from oneflow.primitives.operators.optimizer import pack_numbers
@@ -259,13 +267,13 @@ class Optimizer:
     def _restore_counts(self, before: dict[int, dict[str, Any]]) -> None:
         """Take back what the latest step has counted, see `_counts_before`."""
         if self._counts_before is before:
-            for state in self.state.values():
+            for state in states_of_parameters(self.state):
                 state.update(before.get(id(state), self._counts))
 
     def read_counts(self) -> None:
         """Make numbers again of counts that a graph keeps as tensors; waits for them."""
         self.has_tensor_counts = False
-        for state in self.state.values():
+        for state in states_of_parameters(self.state):
             for name, count in self.counts_of(state).items():
                 state[name] = count.item() if isinstance(count, Tensor) else count
 
@@ -394,8 +402,7 @@ class Optimizer:
     def state_dict(self) -> dict[str, Any]:
         """State and options as plain dicts and tensors, with parameters replaced by their numbers.
 
-        Returns:
-            PyTorch's ``{"state": {number: {...}}, "param_groups": [{"params": [...], ...}]}``.
+        It is PyTorch's ``{"state": {number: {...}}, "param_groups": [{"params": [...], ...}]}``.
         """
         numbers: dict[int, int] = {}
         groups = []
@@ -405,7 +412,7 @@ class Optimizer:
             options = {name: value for name, value in group.items() if name != "params"}
             groups.append({**options, "params": [numbers[id(p)] for p in group["params"]]})
         state = {
-            numbers[id(key)] if isinstance(key, Tensor) else key: dict(kept)
+            numbers[id(key)] if isinstance(key, Tensor) else key: copied_state(kept)
             for key, kept in self.state.items()
         }
         return {"state": state, "param_groups": groups}
@@ -475,7 +482,8 @@ def _complete(step: Callable) -> Callable:
             check_not_in_build(type(self).__name__, self.param_groups)
         for hook in list(self._hooks["pre"]):
             args, kwargs = hook(self, args, kwargs) or (args, kwargs)
-        before = self._counts_before = {id(s): self.counts_of(s) for s in self.state.values()}
+        states = states_of_parameters(self.state)
+        before = self._counts_before = {id(each): self.counts_of(each) for each in states}
         result = step(self, *args, **kwargs)
         note_undo(functools.partial(self._restore_counts, before))
         flush_all("step")
@@ -487,14 +495,3 @@ def _complete(step: Callable) -> Callable:
 
 
 Optimizer.step = _complete(Optimizer.step)
-
-
-def check_range(name: str, value: float, low: float, high: float = float("inf")) -> None:
-    """Check an option of an optimizer.
-
-    Raises:
-        ValueError: `value` is below `low`, or not below `high`.
-    """
-    if not low <= value or not (value < high or value == high == float("inf")):
-        bounds = f"at least {low}" if high == float("inf") else f"in [{low}, {high})"
-        raise ValueError(f"Invalid {name}: {value}; it must be {bounds}")

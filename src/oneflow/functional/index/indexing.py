@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from numbers import Number
 from typing import Any
 
 from oneflow.functional.shape.concat import unbind
@@ -23,7 +24,16 @@ def iterate(self: Tensor) -> Iterator[Tensor]:
 
 
 def contains(self: Tensor, element: Any) -> bool:
-    """Return True if some element equals `element` (a number or tensor)."""
+    """Return True if some element equals `element` (a number or tensor).
+
+    Raises:
+        RuntimeError: `element` is something else.
+    """
+    if not isinstance(element, Tensor | Number):
+        raise RuntimeError(
+            "Tensor.__contains__ only supports Tensor or scalar, but you passed in a "
+            f"{type(element).__name__}"
+        )
     return bool((self == element).any())
 
 
