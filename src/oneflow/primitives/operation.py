@@ -13,13 +13,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from oneflow.base.device import Device, xla_device
-from oneflow.base.dtype import DType, dtype_named, from_numpy_dtype
+from oneflow.base.dtype import DType, bfloat16, dtype_named, float16, float32, from_numpy_dtype
 from oneflow.base.placement import Placement, Sharding
 from oneflow.base.planning import is_planning
 from oneflow.base.sbp import NdSbp, nd_sbp_of
 from oneflow.base.spec import TensorSpec, spec_of, with_sbp
 from oneflow.primitives.inference import abstract_operands, infer
-from oneflow.primitives.registry import NO_GRADIENT, Primitive, Rule
+from oneflow.primitives.registry import COMPUTED, NO_GRADIENT, Primitive, Rule
 from oneflow.primitives.shard_index import ShardIndex
 from oneflow.primitives.shard_shapes import traced_offsets
 from oneflow.primitives.shared_trace import trace_at_any_sizes
@@ -181,7 +181,7 @@ def make_operation(primitive: Primitive, operands: tuple, attributes: dict) -> O
     for position, operand in enumerate(operands):
         is_scalar.append(not isinstance(operand, TensorSpec))
         if is_scalar[-1]:
-            dtype = _scalar_dtype(primitive, position) or _highest_dtype(specs)
+            dtype = _scalar_dtype(primitive, position, specs)
             operand = spec_of((), dtype, target, broadcast_sbp)
         in_specs.append(operand)
     return Operation(primitive, attributes, tuple(in_specs), tuple(is_scalar))
@@ -194,12 +194,17 @@ def requested_sbp(operation: Operation, device: Any) -> NdSbp | None:
     return nd_sbp_of(device.sbp, device.placement.ndim, operation.out_specs[0].ndim)
 
 
-def _scalar_dtype(primitive: Primitive, position: int) -> DType | None:
-    """The dtype that the primitive declares for a Python number at `position`."""
+def _scalar_dtype(primitive: Primitive, position: int, specs: list[TensorSpec]) -> DType:
+    """The dtype of a Python number at `position`: what the primitive declares, or the tensors'."""
     scalar = primitive.scalar
     if isinstance(scalar, Mapping):
         scalar = scalar.get(primitive.operands[position])
-    return dtype_named(scalar) if scalar else None
+    if scalar is None:
+        return _highest_dtype(specs)
+    if scalar != COMPUTED:
+        return dtype_named(scalar)
+    dtype = _highest_dtype(specs)
+    return float32 if dtype in (float16, bfloat16) else dtype
 
 
 def _device_of(primitive: Primitive, attributes: dict, in_specs: tuple, is_scalar: tuple) -> Any:

@@ -23,6 +23,7 @@ from oneflow.base.parameters import parameters_of
 from oneflow.primitives.traits import NO_TRAITS, Traits, ViewRule
 
 PRIMITIVES: dict[str, Primitive] = {}
+COMPUTED = "computed"  # see `Primitive`, `scalar`
 
 
 # The meaning of calling a primitive: ``bind(primitive, operands, attributes)``.
@@ -46,7 +47,8 @@ class Primitive:
             there, zeros, see `gradient`.
         differentiable: False for comparisons, random numbers, indices: results never require grad.
         scalar: dtype name that Python-number operands take, or such a name per operand name; where
-            nothing is said they take that of the tensor operands.
+            nothing is said they take that of the tensor operands. `COMPUTED` is the dtype that
+            the result is computed in before it is rounded: float32 for half precision.
         check: optional ``(operands, attributes) -> (is_bad, value)`` on arrays, see `checked`.
         axes: how dimensions may be split over devices, see `oneflow.primitives.sharding.axes`.
         linear: sets of operands in which the implementation is linear, see

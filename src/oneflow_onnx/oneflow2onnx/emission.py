@@ -10,6 +10,7 @@ import numpy as np
 import onnx_ir as ir
 
 from oneflow.primitives.operation import Operation
+from oneflow.primitives.operators.rounding import is_half
 from oneflow_onnx.oneflow2onnx.builder import GraphBuilder
 from oneflow_onnx.oneflow2onnx.complex_numbers import (
     as_stored,
@@ -101,7 +102,8 @@ def emit(
         complex_values.update(n for n, kind in traced.results if is_complex(kind.dtype))
         for operand in traced.operands:
             if operand not in values:
-                values[operand] = _number(emission, *trace.numbers[operand])
+                number, kind = trace.numbers[operand]
+                values[operand] = _number(emission, number, _beside(kind, traced))
         call = Call(
             traced.primitive,
             traced.attributes,
@@ -157,6 +159,13 @@ def _refused(emission: Emission, name: str, kind: TracedValue, reason: str) -> R
     ref = b.missing((kind.shape, kind.dtype), reason)
     emission.failures[ref.value] = Failure(name, "", reason)
     return ref
+
+
+def _beside(kind: TracedValue, traced: TracedCall) -> TracedValue:
+    """The type of a number of `traced`: ONNX takes none of float32 beside half precision."""
+    result = traced.results[0][1].dtype
+    is_computed = kind.dtype == np.float32 and is_half(result)
+    return TracedValue(kind.shape, result) if is_computed else kind
 
 
 def _number(emission: Emission, number: Any, kind: TracedValue) -> Ref:

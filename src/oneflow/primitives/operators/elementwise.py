@@ -20,13 +20,14 @@ from jax import lax
 from oneflow.base.dtype import DType
 from oneflow.primitives.operators import exponential
 from oneflow.primitives.operators.rounding import quotient, round_once
-from oneflow.primitives.registry import Primitive, primitive
+from oneflow.primitives.registry import COMPUTED, Primitive, primitive
 from oneflow.primitives.sharding.linearity import converted
 from oneflow.primitives.traits import Precision
 
 
 def elementwise(name: str, impl: Callable, operands: str = "x", **options: Any) -> Primitive:
     """Define an elementwise primitive; an ordinary one is this line and its gradient."""
+    options.setdefault("scalar", COMPUTED)
     return exact(name, round_once(impl), operands, **options)
 
 
@@ -109,10 +110,12 @@ ones_like = without_gradient("ones_like", jnp.ones_like)
 
 # --- arithmetic
 
-add = elementwise("add", jnp.add, "x y", linear=("x y",))
+# Numbers in sums, powers and remainders take the type of the tensor, as in PyTorch; all others are
+# rounded once, with the result.
+add = elementwise("add", jnp.add, "x y", linear=("x y",), scalar=None)
 add.gradient(x=lambda g: g, y=lambda g: g)
 
-sub = elementwise("sub", jnp.subtract, "x y", linear=("x y",))
+sub = elementwise("sub", jnp.subtract, "x y", linear=("x y",), scalar=None)
 sub.gradient(x=lambda g: g, y=lambda g: neg(g))
 
 mul = elementwise("mul", jnp.multiply, "x y", linear=("x", "y"))
@@ -135,7 +138,9 @@ neg = exact("neg", jnp.negative, linear=("x",))
 neg.gradient(x=lambda g: neg(g))
 
 # x + a * y in one instruction: `add(..., alpha=)` and every optimizer's inner loop.
-add_scaled = elementwise("add_scaled", lambda x, y, a: x + a * y, "x y a", linear=("x y", "x a"))
+add_scaled = elementwise(
+    "add_scaled", lambda x, y, a: x + a * y, "x y a", linear=("x y", "x a"), scalar=None
+)
 add_scaled.gradient(
     x=lambda g: g, y=lambda g, a: mul(g, _conjugate(a)), a=lambda g, y: mul(g, _conjugate(y))
 )
@@ -207,7 +212,7 @@ def _pow_y_gradient(g, x, y, out):
     return g * jnp.conj(slope)
 
 
-pow_ = elementwise("pow", _pow, "x y", precision=Precision.FULL)
+pow_ = elementwise("pow", _pow, "x y", scalar=None, precision=Precision.FULL)
 _pow_x = elementwise("pow_x_gradient", _pow_x_gradient, "g x y", linear=("g",))
 _pow_y = elementwise("pow_y_gradient", _pow_y_gradient, "g x y out", linear=("g",))
 pow_.gradient(x=lambda g, x, y: _pow_x(g, x, y), y=lambda g, x, y, out: _pow_y(g, x, y, out))
@@ -264,9 +269,9 @@ def _integer_division(name: str, impl: Callable) -> Primitive:
     return without_gradient(name, impl, "x y").checked(has_zero_divisor, error)
 
 
-remainder = elementwise("remainder", _remainder, "x y")
+remainder = elementwise("remainder", _remainder, "x y", scalar=None)
 remainder.gradient(x=lambda g: g, y=lambda g, x, y: neg(mul(g, floor_divide(x, y))))
-fmod = elementwise("fmod", _rest, "x y")
+fmod = elementwise("fmod", _rest, "x y", scalar=None)
 fmod.gradient(x=lambda g: g, y=lambda g, x, y: neg(mul(g, trunc_divide(x, y))))
 floor_divide = step("floor_divide", _floor_divide, "x y")
 trunc_divide = step("trunc_divide", _trunc_divide, "x y")

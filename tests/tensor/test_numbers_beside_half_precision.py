@@ -1,0 +1,64 @@
+"""Python numbers beside tensors of half precision have PyTorch's precision."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+import oneflow as flow
+
+# As PyTorch does: those in sums, powers and remainders are rounded to the tensor's type, others are
+# rounded with the result. 0.999 is 1 in bfloat16, so a running average with it would stand still.
+CALLS = {
+    "mul": lambda lib, x, y: x * 0.999,
+    "mul from the left": lambda lib, x, y: 0.999 * x,
+    "mul_": lambda lib, x, y: x.clone().mul_(0.999),
+    "div": lambda lib, x, y: x / 0.3,
+    "floor_divide": lambda lib, x, y: x // 0.3,
+    "add": lambda lib, x, y: x + 0.3,
+    "add with alpha": lambda lib, x, y: x.add(y, alpha=0.1),
+    "sub": lambda lib, x, y: x - 0.3,
+    "rsub": lambda lib, x, y: 0.3 - x,
+    "pow": lambda lib, x, y: x.abs() ** 0.3,
+    "remainder": lambda lib, x, y: x % 0.3,
+    "fmod": lambda lib, x, y: lib.fmod(x, 0.3),
+    "lerp": lambda lib, x, y: x.lerp(y, 0.1),
+    "addcmul": lambda lib, x, y: x.addcmul(y, y, value=0.3),
+    "addcdiv": lambda lib, x, y: x.addcdiv(y, y.abs() + 1, value=0.3),
+    "leaky_relu": lambda lib, x, y: lib.nn.functional.leaky_relu(x, 0.1),
+    "elu": lambda lib, x, y: lib.nn.functional.elu(x, 0.7),
+    "celu": lambda lib, x, y: lib.nn.functional.celu(x, 0.7),
+    "selu": lambda lib, x, y: lib.nn.functional.selu(x),
+    "softplus": lambda lib, x, y: lib.nn.functional.softplus(x, 0.7),
+    "softshrink": lambda lib, x, y: lib.nn.functional.softshrink(x, 0.3),
+    "clamp": lambda lib, x, y: x.clamp(-0.3, 0.3),
+    "greater": lambda lib, x, y: (x > 0.1).float(),
+    "where": lambda lib, x, y: lib.where(x > 0, x, 0.3),
+    "_foreach_mul": lambda lib, x, y: lib._foreach_mul([x], 0.999)[0],
+}
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+@pytest.mark.parametrize("name", CALLS)
+def test_numbers_beside_half_precision(name, dtype):
+    random = np.random.default_rng(0)
+    # Whole vectors: PyTorch rounds what is left of one twice.
+    arrays = [random.standard_normal(1024, dtype=np.float32) for _ in range(2)]
+
+    def outcome(lib):
+        x, y = (lib.tensor(each).to(getattr(lib, dtype)) for each in arrays)
+        return CALLS[name](lib, x, y).float().numpy()
+
+    wanted = outcome(torch)
+    for _ in range(4):  # interpreted, and compiled
+        np.testing.assert_array_equal(outcome(flow), wanted)
+
+
+def test_gradients_of_products_with_numbers():
+    x = flow.ones(3, dtype=flow.bfloat16, requires_grad=True)
+    (x * 0.999).sum().backward()
+    assert x.grad.dtype is flow.bfloat16
+    other = torch.ones(3, dtype=torch.bfloat16, requires_grad=True)
+    (other * 0.999).sum().backward()
+    assert x.grad.float().tolist() == other.grad.float().tolist()
