@@ -227,6 +227,8 @@ def test_goes_on_from_a_last_step(optimizer):
         (lambda optimizer: schedulers.StepLR("SGD", 1), TypeError),
         (lambda optimizer: schedulers.StepLR(optimizer, 1, last_step=2), KeyError),
         (lambda optimizer: schedulers.StepLR(optimizer, 0), ValueError),
+        (lambda optimizer: schedulers.StepLR(optimizer, 2.5), ValueError),
+        (lambda optimizer: schedulers.CosineAnnealingLR(optimizer, 0), ValueError),
         (lambda optimizer: schedulers.LambdaLR(optimizer, [abs, abs]), ValueError),
         (lambda optimizer: schedulers.ReduceLROnPlateau(optimizer, factor=1.5), ValueError),
         (lambda optimizer: schedulers.WarmUpLR(optimizer, warmup_method="cubic"), ValueError),

@@ -59,6 +59,10 @@ def schedule(lib: ModuleType, make: Any) -> list[float]:
 SCHEDULES = {
     "chained": lambda s, o: s.ChainedScheduler([s.StepLR(o, 2), s.ConstantLR(o)], optimizer=o),
     "polynomial": lambda s, o: s.PolynomialLR(o, total_iters=5, power=2.0),
+    "numbers of steps in floats": lambda s, o: s.ChainedScheduler(
+        [s.StepLR(o, 2.0), s.MultiStepLR(o, [1.0, np.int64(4)]), s.ConstantLR(o, 0.5, 5.0)]
+    ),
+    "half a swing that is not whole": lambda s, o: s.CosineAnnealingLR(o, 2.5),
 }
 
 

@@ -55,7 +55,7 @@ class CosineAnnealingLR(LRScheduler):
 
     Args:
         optimizer: whose learning rates to set.
-        T_max: steps of half a swing.
+        T_max: steps of half a swing, not necessarily a whole number.
         eta_min: smallest learning rate.
         last_step: number of the last step done.
         verbose: print every change.
@@ -71,12 +71,13 @@ class CosineAnnealingLR(LRScheduler):
     def __init__(
         self,
         optimizer: Optimizer,
-        T_max: int,
+        T_max: float,
         eta_min: float = 0.0,
         last_step: int = -1,
         verbose: bool = False,
     ) -> None:
-        check_count("T_max", T_max, low=1)
+        if not T_max > 0:
+            raise ValueError(f"`T_max` must be positive, got {T_max!r}")
         self.T_max = T_max
         self.eta_min = eta_min
         super().__init__(optimizer, last_step, verbose)

@@ -7,6 +7,7 @@ asked about any step, chained and run one after the other.
 from __future__ import annotations
 
 import functools
+import numbers
 from collections.abc import Callable
 from typing import Any
 
@@ -31,14 +32,14 @@ def _checked(step: Callable) -> Callable:
     return checked
 
 
-def check_count(name: str, value: int, low: int = 0) -> None:
-    """Check a number of steps.
+def check_count(name: str, value: float, low: int = 0) -> None:
+    """Check a number of steps, which may be a float.
 
     Raises:
-        ValueError: `value` is not an integer of at least `low`.
+        ValueError: `value` is not a whole number of at least `low`.
     """
-    if not isinstance(value, int) or value < low:
-        raise ValueError(f"`{name}` must be an integer of at least {low}, got {value!r}")
+    if not isinstance(value, numbers.Real) or value < low or value % 1:
+        raise ValueError(f"`{name}` must be a whole number of at least {low}, got {value!r}")
 
 
 class LRScheduler:
