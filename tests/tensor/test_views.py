@@ -132,6 +132,18 @@ def test_adding_a_tensor_to_itself() -> None:
     assert x.tolist() == [4, 8]
 
 
+@pytest.mark.filterwarnings("ignore:Use of masked_fill_ on expanded tensors:UserWarning")
+def test_filling_an_expanded_tensor_is_seen_at_all_places() -> None:
+    for lib in (torch, flow):
+        x = lib.ones(2, 1, requires_grad=True)
+        y = x * 2
+        mask = lib.tensor([[True, False, False], [False, False, False]])
+        y.expand(2, 3).masked_fill_(mask, 9.0)
+        assert y.tolist() == [[9.0], [2.0]]
+    y.sum().backward()
+    assert x.grad.tolist() == [[0.0], [2.0]]
+
+
 def test_writing_to_an_expanded_tensor_raises() -> None:
     for lib in (flow, torch):
         x = lib.zeros(1, 3)

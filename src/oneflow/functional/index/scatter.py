@@ -9,14 +9,16 @@ from typing import Any
 from oneflow.base.dtype import Category, bool_
 from oneflow.base.limits import iinfo
 from oneflow.base.shape import broadcast_shapes, wrap_dim
+from oneflow.functional.creation.conversion import without_repetitions
 from oneflow.functional.index.gather import check_index_shape, positions_of, same_rank
-from oneflow.functional.registry import function
+from oneflow.functional.registry import function, inplace_form
 from oneflow.primitives.operators import indexing as p, scatter as s
 from oneflow.primitives.operators.elementwise import cast, where
 from oneflow.primitives.operators.shape import broadcast_to
 from oneflow.program.value import Value
 from oneflow.tensor.call import call, wrap
 from oneflow.tensor.indexing import index_put_value
+from oneflow.tensor.methods import attach, before_write, write_result
 from oneflow.tensor.operands import as_mask
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import filled_value
@@ -380,9 +382,16 @@ def index_put(
     return wrap(index_put_value(input, entries, values, accumulate))
 
 
-@function(inplace=True, also=("masked_fill_",))
-def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
+@function()
+def masked_fill(input: Tensor, mask: Tensor, value: Any, inplace: bool = False) -> Tensor:
     """A copy of `input` with a number (or 0-dim tensor) where `mask` is true.
+
+    Args:
+        input: tensor.
+        mask: bool or integer tensor; the shapes broadcast.
+        value: the number.
+        inplace: write it into `input`; an element that `expand` repeats is overwritten if `mask` is
+            true for one of its places.
 
     Raises:
         RuntimeError: the mask is neither bool nor integer, or the value is a tensor with
@@ -395,7 +404,17 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
         tensor([1., 0.], dtype=oneflow.float32)
     """
     mask = as_mask(mask, "masked_fill only supports boolean masks, but got mask with dtype")
+    if inplace:
+        target = without_repetitions(input)
+        if target is not input:
+            repeated = [dim for dim, step in enumerate(input.stride()) if step == 0]
+            mask = mask.expand(input.shape).any(repeated, True)
+        write_result(target, masked_fill(before_write(target), mask, value), "masked_fill_")
+        return input
     return wrap(where(unwrap(mask), _number_value(value, input, (), "masked_fill"), unwrap(input)))
+
+
+attach("masked_fill_", inplace_form(masked_fill, "masked_fill_"))
 
 
 @function(inplace=True)
