@@ -67,6 +67,19 @@ CALLS = {
     "adaptive_max_pool1d": lambda lib, x: lib.adaptive_max_pool1d(x, 2),
     "max_pool1d_with_indices": lambda lib, x: lib.max_pool1d_with_indices(x, 2),
     "index_put_": lambda lib, x: lib.index_put_(x, (lib.tensor([1]),), lib.tensor(9.0)),
+    "fill": lambda lib, x: lib.fill(x, 2.5),
+    "fill from a tensor": lambda lib, x: lib.fill(x, lib.tensor(2.5)),
+    "scalar_tensor": lambda lib, x: lib.scalar_tensor(3) + lib.scalar_tensor(True),
+    "scalar_tensor of a dtype": lambda lib, x: lib.scalar_tensor(s=3.5, dtype=lib.int64),
+    "constant_pad_nd": lambda lib, x: lib.constant_pad_nd(x, pad=(1, -1, 0, 2), value=9),
+    "nonzero_static": lambda lib, x: lib.nonzero_static(x > 0, size=5),
+    "nonzero_static of few": lambda lib, x: x.nonzero_static(size=2),
+    "nonzero_static of many": lambda lib, x: lib.nonzero_static(x, size=9, fill_value=7),
+    "nonzero_static of one": lambda lib, x: lib.nonzero_static(x[0, 0], size=2),
+    "nonzero_static of none": lambda lib, x: lib.nonzero_static(x[:0], size=2),
+    "norm_except_dim": lambda lib, x: lib.norm_except_dim(x, 2, 1),
+    "norm_except_dim of all": lambda lib, x: lib.norm_except_dim(v=x, pow=1, dim=-1),
+    "feature_dropout": lambda lib, x: lib.feature_dropout(x[..., None], 1.0, train=True),
     "upsample_nearest": lambda lib, x: lib.nn.functional.upsample_nearest(x[None], scale_factor=2),
     "upsample_bilinear": lambda lib, x: lib.nn.functional.upsample_bilinear(x[None, None], (4, 5)),
 }
@@ -176,6 +189,7 @@ def test_calls_give_what_pytorch_gives(name):
     for one, other in zip(
         mine if several else [mine], theirs if several else [theirs], strict=True
     ):
+        assert one.numpy().dtype == other.numpy().dtype
         np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-6)
 
 
@@ -196,12 +210,39 @@ def test_new_tensors_have_the_strides_asked_for(name):
         assert mine.stride() == theirs.stride()
 
 
+def test_filled_tensors_have_gradients_of_the_number() -> None:
+    for lib in (torch, flow):
+        x, value = lib.ones(3, requires_grad=True), lib.tensor(2.0, requires_grad=True)
+        lib.fill(x, value).sum().backward()
+        assert (x.grad.tolist(), value.grad.item()) == ([0, 0, 0], 3)
+
+
+def test_dimensions_in_the_order_of_memory() -> None:
+    for lib in (torch, flow):
+        x = lib.ones(2, 3, 4, 5)
+        assert [each.dim_order() for each in (x, x.permute(0, 2, 3, 1))] == [
+            (0, 1, 2, 3),
+            (0, 3, 1, 2),
+        ]
+
+
+def test_a_graph_records_positions_of_a_known_number() -> None:
+    class Positions(flow.nn.Graph):
+        def build(self, x: Any) -> Any:
+            return flow.nonzero_static(x > 0, size=3)
+
+    assert Positions()(flow.tensor(X)).tolist() == [[0, 2], [1, 0], [1, 1]]
+
+
 @pytest.mark.parametrize(
     "misuse",
     [
         lambda lib: lib.empty_strided((2, 3), (1,)),
         lambda lib: lib.empty_strided((2, 3), (1, -1)),
         lambda lib: lib.empty_permuted((2, 3), (0, 0)),
+        lambda lib: lib.nonzero_static(lib.ones(4), size=-1),
+        lambda lib: lib.fill(lib.ones(4), lib.ones(4)),
+        lambda lib: lib.feature_dropout(lib.ones(4), 0.5, True),
         lambda lib: lib.as_strided_scatter(lib.ones(4), lib.ones(3), (2,), (1,)),
     ],
 )

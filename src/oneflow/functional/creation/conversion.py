@@ -333,13 +333,30 @@ def fill_(self: Tensor, value: Any) -> Tensor:
                 f"{value.ndim} dimensions."
             )
         return _write_copy(self, value)
-    target = _once(self)
+    target = without_repetitions(self)
     shape = target._value.spec.shape
     write(target, filled_value(plain_number(value), shape, spec.dtype, spec.device))
     return self
 
 
-def _once(self: Tensor) -> Tensor:
+@function(method=False)
+def fill(input: Tensor, value: Any) -> Tensor:
+    """A tensor like `input` with one number (or 0-dim tensor) everywhere.
+
+    Gradients flow to `value`; those of `input` are 0.
+
+    Raises:
+        RuntimeError: a `value` that has dimensions.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.fill(flow.zeros(3), 2)
+        tensor([2., 2., 2.], dtype=oneflow.float32)
+    """
+    return fill_(clone(input), value)
+
+
+def without_repetitions(self: Tensor) -> Tensor:
     """`self`, or the view of it that leaves out what `expand` repeats; one number suits all."""
     if self._family is None or 0 not in self.stride():
         return self
@@ -354,7 +371,7 @@ def zero_(self: Tensor) -> Tensor:
         >>> flow.ones(2).zero_()
         tensor([0., 0.], dtype=oneflow.float32)
     """
-    target = _once(self)
+    target = without_repetitions(self)
     spec = target._value.spec
     write(target, zeros(shape=spec.shape, dtype=spec.dtype, device=spec.device))
     return self

@@ -170,6 +170,31 @@ def full(
     )
 
 
+@function(method=False, keyword_aliases={"s": "value"})
+def scalar_tensor(
+    value: Any,
+    *,
+    dtype: DType | None = None,
+    device: Device | str | None = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """A number as a tensor without dimensions.
+
+    Args:
+        value: number, or tensor of one element.
+        dtype: default the default float type, whatever the number.
+        device: where it lives, default CPU.
+        requires_grad: ask for its gradient.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.scalar_tensor(3)
+        tensor(3., dtype=oneflow.float32)
+    """
+    dtype = checked_dtype(dtype, get_default_dtype())
+    return full((), value, dtype, device, requires_grad=requires_grad)
+
+
 def _like(input: Tensor, dtype: DType | None, device: Any, placement: Any, sbp: Any) -> dict:
     """Creation attributes after a tensor's example."""
     if not isinstance(input, Tensor):

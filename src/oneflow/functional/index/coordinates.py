@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from oneflow.base.dtype import Category
+from oneflow.functional.creation.factory_functions import ones_like
+from oneflow.functional.index.search import sort
 from oneflow.functional.registry import function
+from oneflow.functional.shape.concat import cat
+from oneflow.functional.shape.stack import stack
 from oneflow.tensor.operands import require_tensor
 from oneflow.tensor.tensor import Tensor
 
@@ -43,3 +47,40 @@ def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, 
         coordinates.append(rest % size)
         rest = rest // size
     return tuple(reversed(coordinates))
+
+
+@function()
+def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
+    """Positions of the elements that are not zero, as many as asked for.
+
+    Unlike `nonzero` it waits for no values, and a graph can record it.
+
+    Args:
+        input: tensor.
+        size: how many; further ones are left out.
+        fill_value: stands for the coordinates of those that are missing.
+
+    Returns:
+        An int64 tensor ``[size, input.ndim]``.
+
+    Raises:
+        RuntimeError: `size` is negative.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nonzero_static(flow.tensor([[0, 5], [7, 0]]), size=3).tolist()
+        [[0, 1], [1, 0], [-1, -1]]
+    """
+    require_tensor(input, "nonzero_static")
+    if size < 0:
+        raise RuntimeError(f"nonzero_static: `size` must be 0 or more, got {size}")
+    is_zero = (input == 0).flatten()
+    places = sort(is_zero, stable=True).indices[:size]
+    if not input.ndim:
+        return places.new_empty((size, 0))
+    missing = places.new_full((size - places.shape[0], input.ndim), fill_value)
+    if not places.shape[0]:
+        return missing
+    is_found = ones_like(places).cumsum(0) <= is_zero.logical_not().sum()
+    rows = stack(unravel_index(places, input.shape), 1)
+    return cat((rows.where(is_found.unsqueeze(1), fill_value), missing))

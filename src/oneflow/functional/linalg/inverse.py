@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 import operator
 
-from oneflow.base.dtype import Category, bool_
+from oneflow.base.dtype import Category
 from oneflow.base.shape import broadcast_shapes
 from oneflow.functional import return_types
-from oneflow.functional.creation.factory_functions import ones_like
+from oneflow.functional.creation.conversion import fill
 from oneflow.functional.elementwise.clamp import where
 from oneflow.functional.linalg.matmul import matmul
 from oneflow.functional.linalg.products import cross_along
@@ -235,8 +235,7 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
 
 def _identity_like(input: Tensor) -> Tensor:
     """Identity matrices; the gradient of `input` is 0, as in PyTorch, and nothing of it is kept."""
-    diagonal = diagonal_view(input, 0, -2, -1)
-    return diag_embed(where(ones_like(diagonal, dtype=bool_), 1, diagonal))
+    return diag_embed(fill(diagonal_view(input, 0, -2, -1), 1))
 
 
 @function(method=False, namespace="linalg", keyword_aliases={**_A, "x": "input", "y": "other"})

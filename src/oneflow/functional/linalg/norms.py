@@ -249,6 +249,29 @@ def norm_(
     return vector_norm(input, p, dim, keepdim, dtype=dtype)
 
 
+@function(method=False, keyword_aliases={"v": "input", "pow": "p"})
+def norm_except_dim(input: Tensor, p: float = 2, dim: int = 0) -> Tensor:
+    """Norms of the slices along a dimension, as weight normalisation takes them.
+
+    Args:
+        input: float or complex tensor.
+        p: the order of the norms.
+        dim: each slice along this dimension has a norm of its own; -1: one norm of all elements.
+
+    Returns:
+        Tensor of as many dimensions as `input`, all of them 1 but `dim`; without dimensions for -1.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.norm_except_dim(flow.tensor([[3.0, 4.0], [0.0, 1.0]])).tolist()
+        [[5.0], [1.0]]
+    """
+    if dim == -1:
+        return vector_norm(input, p)
+    chosen = wrap_dim(dim, input.ndim)
+    return vector_norm(input, p, [each for each in range(input.ndim) if each != chosen], True)
+
+
 @function(method=False)
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | None = None) -> Tensor:
     """Distance of every vector of one batch to every vector of another.

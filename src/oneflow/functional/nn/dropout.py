@@ -142,6 +142,28 @@ def dropout3d(
     return _drop_channels(input, p, training, inplace, generator, batched=input.ndim != 4)
 
 
+@function(method=False, keyword_aliases={"train": "training"})
+def feature_dropout(
+    input: Tensor,
+    p: float = 0.5,
+    training: bool = True,
+    inplace: bool = False,
+    generator: Generator | None = None,
+) -> Tensor:
+    """`nn.functional.dropout` of whole channels of a ``(N, C, ...)`` tensor.
+
+    Raises:
+        RuntimeError: fewer than two dimensions.
+
+    Example:
+        >>> import oneflow as flow
+        >>> x = flow.feature_dropout(flow.ones(2, 3, 4), 0.5, True)
+        >>> set(x.sum(2).flatten().tolist()) <= {0.0, 8.0}
+        True
+    """
+    return _drop_channels(input, p, training, inplace, generator)
+
+
 # Where SELU saturates (Klambauer et al., "Self-normalizing neural networks", 2017).
 _SATURATION = -1.7580993408473766
 
@@ -203,5 +225,6 @@ def feature_alpha_dropout(
 
 
 dropout_ = inplace_form(dropout, "dropout_")
+feature_dropout_ = inplace_form(feature_dropout, "feature_dropout_")
 alpha_dropout_ = inplace_form(alpha_dropout, "alpha_dropout_")
 feature_alpha_dropout_ = inplace_form(feature_alpha_dropout, "feature_alpha_dropout_")

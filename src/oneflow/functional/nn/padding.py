@@ -68,6 +68,18 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
     return input
 
 
+@function(method=False, keyword_aliases={"pad": "padding"})
+def constant_pad_nd(input: Tensor, padding: Sequence[int], value: float = 0) -> Tensor:
+    """`nn.functional.pad` with one number.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.constant_pad_nd(flow.tensor([1.0, 2.0]), [1, 0], 9)
+        tensor([9., 1., 2.], dtype=oneflow.float32)
+    """
+    return pad(input, padding, "constant", value)
+
+
 def _constant(input: Tensor, pairs: dict[int, tuple[int, int]], value: float) -> Tensor:
     for dim, (low, high) in pairs.items():
         if input.shape[dim] + low + high < 0:

@@ -70,6 +70,18 @@ def stride(self: Tensor, dim: int | None = None) -> Any:
     return strides if dim is None else strides[wrap_dim(dim, len(strides))]
 
 
+def dim_order(self: Tensor) -> tuple[int, ...]:
+    """The dimensions in the order in which they lie in memory, the outermost first.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.ones(2, 3, 4).permute(0, 2, 1).dim_order()
+        (0, 2, 1)
+    """
+    strides = self.stride()
+    return tuple(sorted(range(len(strides)), key=lambda dim: -strides[dim]))
+
+
 def storage_offset(self: Tensor) -> int:
     """Position of the first element in the memory that the tensor is a view of.
 
@@ -371,6 +383,7 @@ for _method in (
     size,
     dim,
     stride,
+    dim_order,
     storage_offset,
     is_contiguous,
     element_size,

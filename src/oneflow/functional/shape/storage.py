@@ -185,5 +185,6 @@ def resize_as_(self: Tensor, the_template: Tensor, memory_format: Any = None) ->
 
 
 register_public("resize_as_", resize_as_)
+attach("const_data_ptr", data_ptr)
 for _method in (untyped_storage, storage, data_ptr, resize_, resize_as_):
     attach(_method.__name__, _method)
