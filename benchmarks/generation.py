@@ -4,9 +4,10 @@
 
 The weights are random, and the same; the likeliest tokens are taken, and compared. Our server
 continues up to `--places` sequences together, by programs for one of them, for half of them and for
-all; each is a request that is answered token by token, by server-sent events. `transformers`
-computes in this process, without any server: `generate` with its cache of keys and values, all
-sequences in one batch that begins and ends together.
+all, with three lengths of the caches, and reads prompts in chunks of two sizes. Each sequence is a
+request that is answered token by token, by server-sent events. `transformers` computes in this
+process, without any server: `generate` with its cache of keys and values, all sequences in one
+batch that begins and ends together.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ model_transaction_policy {{ decoupled: true }}
 parameters {{ key: "max_length" value {{ string_value: "{length}" }} }}
 """
 # The tokens that caches hold, and those of prompts that are read at once.
-LENGTHS, CHUNKS = (128, 256), (16, 64)
+LENGTHS, CHUNKS = (64, 128, 256), (16, 64)
 
 
 def make_reference() -> torch.nn.Module:

@@ -59,6 +59,7 @@ class ContinuousBatcher:
         self._reader = PromptReader(graph)
         self._running = RunningBatch(graph)
         self._admitted: list[GeneratedSequence] = []  # that are in neither of them yet
+        self._calls: list[tuple[Callable[..., None], tuple]] = []  # for the event loop's thread
         self._changed = threading.Condition()
         self._is_closed = False
         self._thread = threading.Thread(target=self._serve, name=name, daemon=True)
@@ -127,10 +128,12 @@ class ContinuousBatcher:
                 self._admit()
                 if self._reader.sequences:
                     self._read_chunk()
+                    self._deliver()
                 if self._running.sequences:
                     self._advance()
             except Exception as error:
                 self._fail(error)
+            self._deliver()
 
     def _count(self) -> int:
         """The number of sequences that have a place, or are about to have one."""
@@ -234,4 +237,14 @@ class ContinuousBatcher:
         self._running.clear()
 
     def _call(self, function: Callable[..., None], *arguments: object) -> None:
-        self._loop.call_soon_threadsafe(function, *arguments)
+        self._calls.append((function, arguments))
+
+    def _deliver(self) -> None:
+        """Have the calls since the last time made; to wake the event loop for each takes longer."""
+        calls, self._calls = self._calls, []
+
+        def run() -> None:
+            for function, arguments in calls:
+                function(*arguments)
+
+        self._loop.call_soon_threadsafe(run)
