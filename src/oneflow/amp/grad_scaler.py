@@ -72,6 +72,14 @@ class StaticGradScaler:
             return outputs * self._scale_on(outputs.device)
         return type(outputs)(self.scale(each) for each in outputs)
 
+    def may_skip(self) -> bool:
+        """Return whether steps may be skipped; never with a fixed scale."""
+        return False
+
+    def unscaled(self, gradient: Tensor) -> Tensor:
+        """A gradient of the scaled loss divided by the scale."""
+        return gradient / self._scale_on(gradient.device)
+
     def unscale_(self, optimizer: Optimizer) -> Tensor | None:
         """Divide the gradients of an optimizer's parameters by the scale, once per step.
 
@@ -97,7 +105,7 @@ class StaticGradScaler:
         found: Any = None
         with no_grad():
             for grad in grads:
-                write(grad, unwrap(grad / self._scale_on(grad.device)))
+                write(grad, unwrap(self.unscaled(grad)))
                 bad = grad.isfinite().all().logical_not()
                 found = bad if found is None else found.logical_or(_on(bad, found.device))
         self._found[id(optimizer)] = found
@@ -178,6 +186,10 @@ class GradScaler(StaticGradScaler):
 
     def is_enabled(self) -> bool:
         """Return whether gradients are scaled at all."""
+        return self._enabled
+
+    def may_skip(self) -> bool:
+        """Return whether steps may be skipped: if it is enabled."""
         return self._enabled
 
     def tensors(self, device: Device) -> dict[str, Tensor]:

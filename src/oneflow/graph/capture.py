@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from oneflow.amp.grad_scaler import StaticGradScaler
-from oneflow.differentiation.grad_mode import MODE
+from oneflow.differentiation.grad_mode import MODE, no_grad
 from oneflow.graph.block import Blocks
 from oneflow.graph.capture_scope import CaptureScope
 from oneflow.graph.captured_step import (
@@ -362,14 +362,23 @@ class _Capture:
             if tensor.grad is not None:
                 gradients.append((index, unwrap(tensor.grad)))
         for each in self._scope.host_inputs.inputs:
-            if each.placeholder.grad is not None:
-                if self._graph.settings.scaler is not None:
-                    raise RuntimeError(
-                        f"{self._graph.name}: rows of embeddings are updated on the host, without "
-                        "the gradient scaler; train without one"
-                    )
-                gradients.append((each.tensor, unwrap(each.placeholder.grad)))
+            gradient = each.placeholder.grad
+            if gradient is not None:
+                gradients.append((each.tensor, self._row_gradient(gradient)))
         return gradients
+
+    def _row_gradient(self, gradient: Tensor) -> Value:
+        """The gradient of rows of an embedding, which are updated on the host after the call."""
+        scaler = self._graph.settings.scaler
+        if scaler is None:
+            return unwrap(gradient)
+        if scaler.may_skip():
+            raise RuntimeError(
+                f"{self._graph.name}: rows of embeddings are updated on the host, where no step is "
+                "skipped; give `set_grad_scaler` a `StaticGradScaler` instead of a `GradScaler`"
+            )
+        with no_grad():
+            return unwrap(scaler.unscaled(gradient))
 
     def _inputs(self) -> tuple[StepInput, ...]:
         """The inputs of the program, in order."""

@@ -7,7 +7,7 @@ from itertools import chain
 from operator import is_not
 from typing import Any
 
-from oneflow.amp.grad_scaler import GradScaler, StaticGradScaler
+from oneflow.amp.grad_scaler import StaticGradScaler
 from oneflow.differentiation.grad_mode import no_grad
 from oneflow.graph.capturing_recorder import CapturingRecorder
 from oneflow.graph.step_counts import HostCounts, StepCounts, TensorCounts
@@ -97,7 +97,7 @@ class OptimizerStep:
     ) -> None:
         """Record unscaling, clipping and the step itself; the states become variables."""
         optimizer = self._optimizer
-        skips = isinstance(scaler, GradScaler) and scaler.is_enabled()
+        skips = scaler is not None and scaler.may_skip()
         counts = self._counts = (TensorCounts if skips else HostCounts)(optimizer, recorder)
         updated = self._add_states(variables, prefix)
         self._state_count = len(self._state)
