@@ -103,7 +103,9 @@ class Triton:
                 with urllib.request.urlopen(url, timeout=2) as answer:
                     if answer.status == 200:
                         return
-            text = self.log.read_text(errors="replace")[-4000:]
+            lines = self.log.read_text(errors="replace").splitlines()
+            # Tables of settings come behind the line that says what is wrong.
+            text = "\n".join(line for line in lines if not line.startswith(("|", "+")))[-4000:]
             assert self.process.poll() is None, text
             assert time.monotonic() < end, text
             time.sleep(0.1)
