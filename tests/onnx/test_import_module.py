@@ -392,6 +392,21 @@ def test_from_pytorch_tells_buffers_from_parameters():
     assert [name for name, _ in module.named_buffers()] == ["table"]
 
 
+def test_equal_weights_of_pytorch_are_no_tied_ones():
+    """An encoder copies its layer: its exporter writes equal tensors once, tied ones too."""
+    layer = torch_nn.TransformerEncoderLayer(8, 2, 16, batch_first=True, norm_first=True)
+    network = torch_nn.Sequential(torch_nn.TransformerEncoder(layer, 2), torch_nn.Linear(8, 8))
+    network.append(torch_nn.Linear(8, 8, bias=False))
+    network[2].weight = network[1].weight
+    module = from_pytorch(network, flow.zeros(1, 4, 8))
+    shapes = {name: tuple(each.shape) for name, each in network.named_parameters()}
+    assert {name: tuple(each.shape) for name, each in module.named_parameters()} == shapes
+    x = flow.randn(2, 3, 8)
+    with torch.no_grad():
+        wanted = network.eval()(torch.from_numpy(x.numpy()))
+    np.testing.assert_allclose(module(x).detach().numpy(), wanted.numpy(), atol=1e-5)
+
+
 def test_metadata_that_is_no_list_of_buffers():
     model = parsed("g (float[2] x) => (float[2] y) { y = Relu(x) }")
     for text in ('{"a": 1}', "[1]", "[" * 100_000):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
 
 import pytest
@@ -88,10 +89,32 @@ def test_parts_of_symbolic_sizes(name):
     assert_exported(SQUARES[name], 2 * flow.randn(6, 6), dynamic=sizes, others=others)
 
 
+def test_quotients_are_rounded_as_the_model_rounds_them():
+    """All multiples of the example's size are divisible, so that they do not tell."""
+
+    def function(x):
+        n = len(x)
+        return x[: n // 2], x[: (n + 1) // 2], x[: math.ceil(n / 4)], flow.arange((n - 3) // 2 + 1)
+
+    others = [(flow.randn(n),) for n in (3, 5, 7, 10)]
+    assert_exported(function, flow.randn(8), dynamic={0: {0: "n"}}, others=others)
+
+
+def test_a_model_that_is_exported_for_multiples_only():
+    def function(x):
+        odd = len(x) % 2
+        return (flow.cat([x, x[:1]]) if odd else x).reshape(-1, 2)
+
+    with pytest.warns(UserWarning, match="multiples of the example's symbolic sizes"):
+        assert_exported(function, flow.randn(4), dynamic={0: {0: "n"}}, others=[(flow.randn(6),)])
+
+
 def test_averages_of_a_symbolic_image():
     x, others = flow.randn(1, 2, 4, 6), [(flow.randn(1, 2, 8, 2),)]
-    halved = partial(F.interpolate, scale_factor=0.5, mode="area")
-    assert_exported(halved, x, dynamic={0: {2: "height", 3: "width"}}, others=others)
+    doubled, halved = (partial(F.interpolate, scale_factor=f, mode="area") for f in (2, 0.5))
+    assert_exported(doubled, x, dynamic={0: {2: "height", 3: "width"}}, others=others)
+    with pytest.warns(UserWarning, match="multiples of the example's symbolic sizes"):
+        assert_exported(halved, x, dynamic={0: {2: "height", 3: "width"}}, others=others)
 
 
 def test_a_tensor_that_python_makes_of_a_size_is_refused():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -320,23 +321,13 @@ class GraphBuilder:
         )
 
     def _affine(self, dim: Size, known: Size) -> Ref | None:
-        """`dim` as ``known * a // b + c``; None if it is not."""
-        pairs = sorted(set(zip(known.values, dim.values, strict=True)))
-        if len(pairs) < 2:
+        """`dim` as ``known * a // b + c``, rounded down or up; None if it is not."""
+        line = _line(known.values, dim.values)
+        if line is None:
             return None
-        (x, y), (next_x, next_y) = pairs[:2]
-        run, rise = next_x - x, next_y - y
-        if not run or not rise:
-            return None
-        divisor = np.gcd(run, rise)
-        a, b = int(rise // divisor), int(run // divisor)
-        if b < 0:
-            return None
-        c = y - x * a // b
-        if any(x * a // b + c != y for x, y in pairs):
-            return None
+        a, up, b, c = line
         result = self.size(known) if known in self._origins else self._computed(known)
-        for name, number, neutral in (("Mul", a, 1), ("Div", b, 1), ("Add", c, 0)):
+        for name, number, neutral in (("Mul", a, 1), ("Add", up, 0), ("Div", b, 1), ("Add", c, 0)):
             if number != neutral:
                 result = self.op(name, result, self.integers(number))
         return result
@@ -348,6 +339,25 @@ class GraphBuilder:
         vector = self.size(dim)
         scalar = self.op("Reshape", vector, self.constant(np.zeros(0, INT64)), shape=())
         return self.cast(scalar, dtype)
+
+
+def _line(xs: Sequence[int], ys: Sequence[int]) -> tuple[int, int, int, int] | None:
+    """Numbers with ``y == (x * a + up) // b + c`` for all pairs, `up` 0 or ``b - 1``."""
+    pairs = list(zip(xs, ys, strict=True))
+    x, y = pairs[0]
+    for to_x, to_y in pairs[1:]:
+        run, rise = to_x - x, to_y - y
+        divisor = math.gcd(run, rise) * (-1 if run < 0 else 1)
+        if not run or not rise:
+            continue
+        a, b = rise // divisor, run // divisor
+        if a < 0 and b > 1:
+            continue  # ONNX divides negative numbers towards 0.
+        for up in (0, b - 1):
+            c = y - (x * a + up) // b
+            if all((each * a + up) // b + c == value for each, value in pairs):
+                return a, up, b, c
+    return None
 
 
 _ARITHMETIC: dict[str, Any] = {

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import oneflow as flow
@@ -17,6 +19,21 @@ from oneflow_onnx.oneflow2onnx.sizes import DynamicSizeError
 _COUNTINGS = 3
 # Multiples of each size, which most models allow. A line through two points is no proof.
 _FACTORS = (2, 3)
+# Sizes beside these, as factor and term, which tell how a quotient is rounded.
+_BETWEEN = ((1, 1), (3, -1))
+
+
+@dataclass(frozen=True)
+class Captures:
+    """A model captured at several sizes.
+
+    Attributes:
+        steps: at multiples of its example's sizes.
+        between: at other sizes; empty if the model does not allow them.
+    """
+
+    steps: list[CapturedStep]
+    between: list[CapturedStep]
 
 
 def _counts(capture: int) -> Iterator[int]:
@@ -29,7 +46,7 @@ def captures(
     args: Sequence[Any],
     kwargs: Mapping[str, Any],
     dynamic: Mapping[int, Mapping[int, str]],
-) -> list[CapturedStep]:
+) -> Captures:
     """Return the model as it is called, at several sizes where some are symbolic.
 
     Where its sizes depend on values (`nonzero`, ``x[mask]``), it is captured with several counts.
@@ -46,13 +63,8 @@ def captures(
     """
     tensors = list(tensors_in([*args, *kwargs.values()]))
     sizes = _base_sizes(tensors, dynamic)
-    steps = []
-    counted = 1
-    multiples = [(name, factor, 0) for name in sizes for factor in _FACTORS]
-    for larger, factor, capture in [("", 1, 0), *multiples, ("", 1, 1), ("", 1, 2)]:
-        if capture >= counted:
-            continue
-        chosen = {name: size * (factor if name == larger else 1) for name, size in sizes.items()}
+
+    def at(chosen: Mapping[str, int], capture: int) -> tuple[CapturedStep, bool]:
         resized = iter(
             [_resized(each, dynamic.get(place, {}), chosen) for place, each in enumerate(tensors)]
         )
@@ -60,7 +72,7 @@ def captures(
         new_kwargs = {key: _replaced(each, resized) for key, each in kwargs.items()}
         with assumed_counts(_counts(capture)) as assumed:
             try:
-                steps.append(capture_call(exported.graph, new_args, new_kwargs))
+                step = capture_call(exported.graph, new_args, new_kwargs)
             except (RuntimeError, ValueError) as error:
                 if not assumed.found:
                     raise
@@ -68,9 +80,19 @@ def captures(
                     "the model takes sizes from values (`nonzero`, `x[mask]`), and does something "
                     f"that another number of them does not allow: {error}"
                 ) from error
-        if assumed.found:
-            counted = _COUNTINGS
-    return steps
+        return step, bool(assumed.found)
+
+    multiples = [sizes, *({**sizes, n: sizes[n] * factor} for n in sizes for factor in _FACTORS)]
+    made = [at(chosen, 0) for chosen in multiples]
+    steps = [step for step, _ in made]
+    if any(found for _, found in made):
+        steps += [at(sizes, capture)[0] for capture in range(1, _COUNTINGS)]
+    between = []
+    # What a model says against sizes that it does not take is its own.
+    with contextlib.suppress(Exception):
+        for factor, term in _BETWEEN if sizes else ():
+            between.append(at({n: factor * size + term for n, size in sizes.items()}, 0)[0])
+    return Captures(steps, between if len(between) == len(_BETWEEN) else [])
 
 
 def _base_sizes(

@@ -13,15 +13,16 @@ from typing import Any
 import onnx_ir as ir
 
 import oneflow as flow
+from oneflow.graph.captured_step import CapturedStep
 from oneflow_onnx.oneflow2onnx import lowerings as lowerings
 from oneflow_onnx.oneflow2onnx.assembling import ModelNames, assemble
-from oneflow_onnx.oneflow2onnx.captures import captures, tensors_in
+from oneflow_onnx.oneflow2onnx.captures import Captures, captures, tensors_in
 from oneflow_onnx.oneflow2onnx.capturing import ExportedModel, exported_model, mode
 from oneflow_onnx.oneflow2onnx.emission import Emission, emit
-from oneflow_onnx.oneflow2onnx.errors import OpsetError
+from oneflow_onnx.oneflow2onnx.errors import OpsetError, UnsupportedOperatorsError
 from oneflow_onnx.oneflow2onnx.lowering import LOWERINGS, Lowering
 from oneflow_onnx.oneflow2onnx.schemas import OLDEST_OPSET, newest_opset
-from oneflow_onnx.oneflow2onnx.sizes import Size
+from oneflow_onnx.oneflow2onnx.sizes import DynamicSizeError, Size
 from oneflow_onnx.oneflow2onnx.trace import Trace, merged_trace
 
 _LOGGER = logging.getLogger(__name__)
@@ -82,8 +83,30 @@ def export_model(
     options = options or ExportOptions()
     _check_opset(options.opset)
     exported = exported_model(model)
-    trace = recorded_trace(exported, args, kwargs or {}, options)
+    recorded = recorded_captures(exported, args, kwargs or {}, options)
     names = argument_names(model, args, kwargs or {}, options.input_names)
+    if not recorded.between:
+        return _written(recorded.steps, exported, names, options)
+    try:
+        return _written([*recorded.steps, *recorded.between], exported, names, options)
+    except (DynamicSizeError, UnsupportedOperatorsError) as error:
+        written = _written(recorded.steps, exported, names, options)
+        warnings.warn(
+            "the file is right for multiples of the example's symbolic sizes; at others the model "
+            f"does something else: {error}",
+            stacklevel=4,
+        )
+        return written
+
+
+def _written(
+    steps: Sequence[CapturedStep],
+    exported: ExportedModel,
+    names: list[str],
+    options: ExportOptions,
+) -> ir.Model:
+    """The ONNX model of what captures agree on."""
+    trace = merged_trace(steps, exported.prefix)
     inputs, parameters = input_names(trace, exported, names)
     emission = _emission(trace, inputs, parameters, options)
     _log_counts(trace, emission)
@@ -95,16 +118,15 @@ def export_model(
     return assemble(emission, trace, outside, options.domains, options.keep_unsupported)
 
 
-def recorded_trace(
+def recorded_captures(
     exported: ExportedModel,
     args: Sequence[Any],
     kwargs: Mapping[str, Any],
     options: ExportOptions,
-) -> Trace:
+) -> Captures:
     """Return what a model computes for these arguments; nothing is run and nothing is changed."""
     with mode(exported.graph, options.training):
-        steps = captures(exported, args, kwargs, options.dynamic)
-    return merged_trace(steps, exported.prefix)
+        return captures(exported, args, kwargs, options.dynamic)
 
 
 def _log_counts(trace: Trace, emission: Emission) -> None:
@@ -149,7 +171,7 @@ def _emission(
         warnings.warn(
             f"the model is exported in opset {opset}, because {DEFAULT_OPSET}, the default, cannot "
             "express it; give an opset to choose one",
-            stacklevel=5,
+            stacklevel=6,
         )
     return emission
 

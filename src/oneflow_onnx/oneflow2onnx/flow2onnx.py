@@ -21,13 +21,14 @@ from oneflow_onnx.oneflow2onnx.exporting import (
     argument_names,
     export_model,
     input_names,
-    recorded_trace,
+    recorded_captures,
 )
 from oneflow_onnx.oneflow2onnx.files import write_model
 from oneflow_onnx.oneflow2onnx.handler import HandlerEntry, ordered, registered_handlers
 from oneflow_onnx.oneflow2onnx.onnx_wrapper import Graph as WrappedGraph, Node
 from oneflow_onnx.oneflow2onnx.reference import onnx_type
 from oneflow_onnx.oneflow2onnx.sizes import require_static
+from oneflow_onnx.oneflow2onnx.trace import merged_trace
 
 _LOGGER = logging.getLogger(__name__)
 
@@ -130,7 +131,8 @@ def FlowToOnnxNaive(
     """
     args, kwargs = _arguments(flow_graph, shape_override)
     exported = exported_model(flow_graph)
-    trace = recorded_trace(exported, args, kwargs, ExportOptions())
+    recorded = recorded_captures(exported, args, kwargs, ExportOptions())
+    trace = merged_trace(recorded.steps, exported.prefix)
     inputs, weights = input_names(trace, exported, argument_names(flow_graph, args, kwargs))
     kinds = {number: kind for number, (kind, _) in trace.inputs.items()}
     kinds.update(pair for each in trace.calls for pair in each.results)

@@ -126,6 +126,7 @@ class Planner:
         self._opsets = opset_versions(model.opset_import)
         self._function_nodes = 0
         self._graph = model.graph
+        self._by_pytorch = model.producer_name == "pytorch"
         self._buffers = declared_buffers(model)
         self.unsupported: list[str] = []
 
@@ -208,10 +209,23 @@ class Planner:
             if node.op_type == "Constant" and node.domain in ("", "ai.onnx"):
                 plan.constants[node.output[0]] = _constant(step.attributes)
                 plan.literals.add(node.output[0])
-            elif _repeats_a_fill(node, plan):
+            elif node.op_type == "Identity" and self._repeats_a_weight(node, plan):
                 plan.constants[node.output[0]] = plan.constants[node.input[0]].copy()
             else:
                 plan.steps.append(step)
+
+    def _repeats_a_weight(self, node: onnx.NodeProto, plan: Plan) -> bool:
+        """Return True for an Identity that stands for an initializer of its own.
+
+        Exporters merge initializers with equal values, so that a bias of zeros and a mean of zeros
+        are one tensor, and so are the layers of an encoder that nobody trained yet. These are no
+        tied weights: they part once the model trains. PyTorch names what it adds without a scope.
+        """
+        array = plan.constants.get(node.input[0])
+        if array is None or not array.size:
+            return False
+        added = self._by_pytorch and node.name.startswith("Identity_")
+        return added or bool((array == array.reshape(-1)[0]).all())
 
     def _plan_node(
         self, node: onnx.NodeProto, opsets: Mapping[str, int], level: int
@@ -300,18 +314,6 @@ def _constant(attributes: dict[str, Any]) -> np.ndarray:
         return value
     kinds = {"float": np.float32, "int": np.int64, "string": object}
     return np.asarray(value, kinds[name.removeprefix("value_").removesuffix("s")])
-
-
-def _repeats_a_fill(node: onnx.NodeProto, plan: Plan) -> bool:
-    """Return True for an Identity of an initializer whose elements are equal.
-
-    Exporters merge initializers with equal values, so that a bias of zeros and a mean of zeros
-    are one tensor. These are no tied weights: they part once the model trains.
-    """
-    if node.op_type != "Identity" or node.input[0] not in plan.constants:
-        return False
-    array = plan.constants[node.input[0]]
-    return array.size > 0 and bool((array == array.reshape(-1)[0]).all())
 
 
 def _in_order(nodes: list[onnx.NodeProto]) -> list[onnx.NodeProto]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,7 @@ def _resample(b: GraphBuilder, call: Call) -> Ref:
     if all(each.scale and each.source == each.target for each in plans.values()):
         # ONNX Runtime copies what keeps its size, whatever the factor.
         return _product(b, x, plans)
-    return _resized(b, call, x, plans)
+    return _resized(b, x, plans)
 
 
 @lowering("grid_sample")
@@ -72,7 +73,9 @@ def _product(b: GraphBuilder, x: Ref, plans: dict[int, Resampling]) -> Ref:
 
 
 def _averages(b: GraphBuilder, x: Ref, plans: dict[int, Resampling]) -> Ref:
-    """Adaptive averages: a pooling where windows are equal."""
+    """Adaptive averages: a pooling where windows are equal, copies where each has one element."""
+    if all(_ratio(plan.target, plan.source) is not None for plan in plans.values()):
+        return _resized(b, x, {d: replace(each, kind="nearest") for d, each in plans.items()})
     factors = {dim: _ratio(plan.source, plan.target) for dim, plan in plans.items()}
     if None in factors.values() or x.rank < 3 or min(plans) < 2:
         return _product(b, x, plans)
@@ -121,7 +124,7 @@ def _wrapped(b: GraphBuilder, x: Ref, low: list[int], high: list[int]) -> Ref:
     return x
 
 
-def _resized(b: GraphBuilder, call: Call, x: Ref, plans: dict[int, Resampling]) -> Ref:
+def _resized(b: GraphBuilder, x: Ref, plans: dict[int, Resampling]) -> Ref:
     plan = next(iter(plans.values()))
     shape = list(x.shape)
     for dim, each in plans.items():
