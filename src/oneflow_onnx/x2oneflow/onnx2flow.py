@@ -127,15 +127,11 @@ def from_pytorch(
     return _imported(exported, inputs, model_weight_dir, train_flag)
 
 
-def _torch_buffers(model: Any, exported: onnx.ModelProto) -> list[str]:
-    """The initializers that are buffers of a model, or numbers that its export made."""
+def _torch_buffers(model: Any, exported: onnx.ModelProto) -> set[str]:
+    """The names of a model's buffers, and of numbers that its export made."""
+    numbers = {each.name for each in exported.graph.initializer if math.prod(each.dims) == 1}
     parameters = {name for name, _ in model.named_parameters()}
-    buffers = {name for name, _ in model.named_buffers()}
-    return [
-        each.name
-        for each in exported.graph.initializer
-        if each.name in buffers or (each.name not in parameters and math.prod(each.dims) == 1)
-    ]
+    return {name for name, _ in model.named_buffers()} | (numbers - parameters)
 
 
 def _export_by_script(
