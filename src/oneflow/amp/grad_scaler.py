@@ -76,7 +76,7 @@ class StaticGradScaler:
         """Return whether steps may be skipped; never with a fixed scale."""
         return False
 
-    def unscaled(self, gradient: Tensor) -> Tensor:
+    def unscale_gradient(self, gradient: Tensor) -> Tensor:
         """A gradient of the scaled loss divided by the scale."""
         return gradient / self._scale_on(gradient.device)
 
@@ -105,7 +105,7 @@ class StaticGradScaler:
         found: Any = None
         with no_grad():
             for grad in grads:
-                write(grad, unwrap(self.unscaled(grad)))
+                write(grad, unwrap(self.unscale_gradient(grad)))
                 bad = grad.isfinite().all().logical_not()
                 found = bad if found is None else found.logical_or(_on(bad, found.device))
         self._found[id(optimizer)] = found

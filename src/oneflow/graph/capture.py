@@ -378,7 +378,7 @@ class _Capture:
                 "skipped; give `set_grad_scaler` a `StaticGradScaler` instead of a `GradScaler`"
             )
         with no_grad():
-            return unwrap(scaler.unscaled(gradient))
+            return unwrap(scaler.unscale_gradient(gradient))
 
     def _inputs(self) -> tuple[StepInput, ...]:
         """The inputs of the program, in order."""

@@ -130,7 +130,7 @@ def _transposed(x: Any, kernel: Any, groups: int, params: Any, space: Sequence[i
         )
     )
     for offset in np.ndindex(*window):
-        pairs = [_meeting(each, *place) for each, place in zip(offset, places, strict=True)]
+        pairs = [_overlap(each, *place) for each, place in zip(offset, places, strict=True)]
         sources, targets = zip(*pairs, strict=True)
         part = products[(slice(None), *offset)]
         result[(..., *targets)] += part[(..., *sources)]
@@ -138,10 +138,10 @@ def _transposed(x: Any, kernel: Any, groups: int, params: Any, space: Sequence[i
     return result.swapaxes(0, 1)
 
 
-def _meeting(
+def _overlap(
     offset: int, size: int, space: int, padding: Sequence[int], gap: int, dilation: int
 ) -> tuple[slice, slice]:
-    """Which elements of one dimension meet a place of the kernel, and where in the result.
+    """Return which elements of one dimension meet a place of the kernel, and where in the result.
 
     Args:
         offset: the place in the kernel.

@@ -89,7 +89,7 @@ def run_cold(
     ]
     values: dict[int, Any] = dict(enumerate((*arrays, *numbers)))
     rows: list[tuple[int, int]] = []
-    if not all(map(_is_interpreted, program.devices)):
+    if not all(map(_runs_on_numpy, program.devices)):
         compile_operations(program)
     with np.errstate(all="ignore"):
         _run_instructions(program, values, rows)
@@ -98,7 +98,7 @@ def run_cold(
     return outputs, np.array(rows) if rows else None
 
 
-def _is_interpreted(device: Device | Placement) -> bool:
+def _runs_on_numpy(device: Device | Placement) -> bool:
     return COLD.interpret and device.type == "cpu"
 
 
@@ -243,7 +243,7 @@ def _operand_bytes(operation: Operation) -> int:
 
 def _numpy_function(operation: Operation, traced: Traced | None) -> NumpyFunction | None:
     """The interpretation of a trace of an operation; None if it is better compiled."""
-    if traced is None or not _is_interpreted(operation.device):
+    if traced is None or not _runs_on_numpy(operation.device):
         return None
     if not operation.primitive.traits.interpret:
         return None

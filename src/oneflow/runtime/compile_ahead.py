@@ -19,13 +19,13 @@ from oneflow.runtime.block_functions import BlockFunction, block_function
 from oneflow.runtime.counters import STATISTICS, compiling
 
 # Seconds of NumPy after which something is compiled.
-_WORTH_COMPILING = 0.15
+_MIN_SECONDS = 0.15
 # Of one run; what takes less is not added up.
-_NOTICED = 0.0001
+_MIN_RUN_SECONDS = 0.0001
 # Elements from which on a block pays; and NumPy's seconds for each.
 _MIN_ELEMENTS, _MIN_SECONDS_PER_ELEMENT = 1 << 12, 4e-9
 # Seconds after which something that was not needed again is not compiled any more.
-_FORGOTTEN = 2.0
+_MAX_IDLE_SECONDS = 2.0
 
 
 class NumpyTime:
@@ -51,13 +51,13 @@ class NumpyTime:
         self.seconds += seconds
         self.elements += elements
         self.last = time.perf_counter()
-        if self.seconds < _WORTH_COMPILING or self.is_queued:
+        if self.seconds < _MIN_SECONDS or self.is_queued:
             return
         self.is_queued = True
         COMPILER.submit(lambda: self._compile(compile_now), priority=lambda: -1.0)
 
     def _compile(self, compile_now: Callable[[], Any]) -> None:
-        if time.perf_counter() - self.last < _FORGOTTEN:
+        if time.perf_counter() - self.last < _MAX_IDLE_SECONDS:
             compile_now()
         else:
             self.seconds, self.elements, self.is_queued = 0.0, 0, False
@@ -71,7 +71,7 @@ def compiled_blocks(operation: Operation) -> BlockFunction | None:
 
 def note_numpy_time(operation: Operation, seconds: float) -> None:
     """Note that NumPy has taken so long for an operation."""
-    if seconds < _NOTICED or not COMPILER.is_enabled:
+    if seconds < _MIN_RUN_SECONDS or not COMPILER.is_enabled:
         return
     elements = operation.out_specs[0].numel
     blocks = _blocks(operation)

@@ -128,12 +128,12 @@ class ContinuousBatcher:
                 self._admit()
                 if self._reader.sequences:
                     self._read_chunk()
-                    self._deliver()
+                    self._send_tokens()
                 if self._running.sequences:
                     self._advance()
             except Exception as error:
                 self._fail(error)
-            self._deliver()
+            self._send_tokens()
 
     def _count(self) -> int:
         """The number of sequences that have a place, or are about to have one."""
@@ -239,7 +239,7 @@ class ContinuousBatcher:
     def _call(self, function: Callable[..., None], *arguments: object) -> None:
         self._calls.append((function, arguments))
 
-    def _deliver(self) -> None:
+    def _send_tokens(self) -> None:
         """Have the calls since the last time made; to wake the event loop for each takes longer."""
         calls, self._calls = self._calls, []
 

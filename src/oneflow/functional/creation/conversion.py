@@ -333,7 +333,7 @@ def fill_(self: Tensor, value: Any) -> Tensor:
                 f"{value.ndim} dimensions."
             )
         return _write_copy(self, value)
-    target = without_repetitions(self)
+    target = without_repeats(self)
     shape = target._value.spec.shape
     write(target, filled_value(plain_number(value), shape, spec.dtype, spec.device))
     return self
@@ -356,7 +356,7 @@ def fill(input: Tensor, value: Any) -> Tensor:
     return fill_(clone(input), value)
 
 
-def without_repetitions(self: Tensor) -> Tensor:
+def without_repeats(self: Tensor) -> Tensor:
     """`self`, or the view of it that leaves out what `expand` repeats; one number suits all."""
     if self._family is None or 0 not in self.stride():
         return self
@@ -371,7 +371,7 @@ def zero_(self: Tensor) -> Tensor:
         >>> flow.ones(2).zero_()
         tensor([0., 0.], dtype=oneflow.float32)
     """
-    target = without_repetitions(self)
+    target = without_repeats(self)
     spec = target._value.spec
     write(target, zeros(shape=spec.shape, dtype=spec.dtype, device=spec.device))
     return self

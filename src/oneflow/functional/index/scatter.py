@@ -9,7 +9,7 @@ from typing import Any
 from oneflow.base.dtype import Category, bool_
 from oneflow.base.limits import iinfo
 from oneflow.base.shape import broadcast_shapes, wrap_dim
-from oneflow.functional.creation.conversion import without_repetitions
+from oneflow.functional.creation.conversion import without_repeats
 from oneflow.functional.index.gather import check_index_shape, positions_of, same_rank
 from oneflow.functional.registry import function, inplace_form
 from oneflow.primitives.operators import indexing as p, scatter as s
@@ -405,7 +405,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any, inplace: bool = False) 
     """
     mask = as_mask(mask, "masked_fill only supports boolean masks, but got mask with dtype")
     if inplace:
-        target = without_repetitions(input)
+        target = without_repeats(input)
         if target is not input:
             repeated = [dim for dim, step in enumerate(input.stride()) if step == 0]
             mask = mask.expand(input.shape).any(repeated, True)

@@ -13,7 +13,7 @@ from oneflow.serving.protocol.schema import message_classes
 PACKAGE = "inference"
 SERVICE = f"{PACKAGE}.GRPCInferenceService"
 
-_ENUMS = {
+_ENUM_TYPES = {
     "DataType": (
         "TYPE_INVALID=0 TYPE_BOOL=1 TYPE_UINT8=2 TYPE_UINT16=3 TYPE_UINT32=4 TYPE_UINT64=5 "
         "TYPE_INT8=6 TYPE_INT16=7 TYPE_INT32=8 TYPE_INT64=9 TYPE_FP16=10 TYPE_FP32=11 "
@@ -147,6 +147,6 @@ _MODEL_CONFIG = {
 
 messages: dict[str, Any] = message_classes(
     PACKAGE,
-    _ENUMS,
+    _ENUM_TYPES,
     {**_HEALTH, **_METADATA, **_INFERENCE, **_STATISTICS, **_REPOSITORY, **_MODEL_CONFIG},
 )

@@ -31,13 +31,13 @@ _ROW = re.compile(
 
 
 def message_classes(
-    package: str, enums: Mapping[str, str], messages: Mapping[str, str]
+    package: str, enum_types: Mapping[str, str], messages: Mapping[str, str]
 ) -> dict[str, Any]:
     """Return the classes of messages by their names in the package.
 
     Args:
         package: the name of the package.
-        enums: ``"NAME=0 OTHER=1"`` by the name of the enum; all of them at the top.
+        enum_types: ``"NAME=0 OTHER=1"`` by the name of the enum; all of them at the top.
         messages: ``"name:type=number"`` for each field, by the name of the message, outer messages
             before those in them (``"Outer.Inner"``). ``type*`` is repeated, ``map<type>`` has
             strings as keys, and ``choice/name:type=number`` belongs to the ``oneof`` `choice`.
@@ -45,7 +45,7 @@ def message_classes(
     file = descriptor_pb2.FileDescriptorProto(
         name=f"{package}.proto", package=package, syntax="proto3"
     )
-    for name, rows in enums.items():
+    for name, rows in enum_types.items():
         enum = file.enum_type.add(name=name)
         for row in rows.split():
             value, number = row.split("=")
@@ -56,7 +56,7 @@ def message_classes(
         scope = found[outer].nested_type if outer else file.message_type
         found[name] = scope.add(name=inner)
         for match in _ROW.finditer(rows):
-            _add_field(found[name], f".{package}", name, enums, **match.groupdict())
+            _add_field(found[name], f".{package}", name, enum_types, **match.groupdict())
     pool = descriptor_pool.DescriptorPool()
     pool.Add(file)
     return {
@@ -69,7 +69,7 @@ def _add_field(
     message: descriptor_pb2.DescriptorProto,
     package: str,
     path: str,
-    enums: Mapping[str, str],
+    enum_types: Mapping[str, str],
     **row: str,
 ) -> None:
     field = message.field.add(name=row["name"], number=int(row["number"]))
@@ -81,23 +81,26 @@ def _add_field(
             names.append(row["oneof"])
         field.oneof_index = names.index(row["oneof"])
     if not row["map"]:
-        _set_type(field, package, row["type"], enums)
+        _set_type(field, package, row["type"], enum_types)
         return
     # A map is a list of messages with a key and a value.
     entry = message.nested_type.add(name=f"{row['name'].title().replace('_', '')}Entry")
     entry.options.map_entry = True
     entry.field.add(name="key", number=1, type=_FIELD.TYPE_STRING, label=_FIELD.LABEL_OPTIONAL)
     value = entry.field.add(name="value", number=2, label=_FIELD.LABEL_OPTIONAL)
-    _set_type(value, package, row["type"], enums)
+    _set_type(value, package, row["type"], enum_types)
     field.type = _FIELD.TYPE_MESSAGE
     field.type_name = f"{package}.{path}.{entry.name}"
 
 
 def _set_type(
-    field: descriptor_pb2.FieldDescriptorProto, package: str, kind: str, enums: Mapping[str, str]
+    field: descriptor_pb2.FieldDescriptorProto,
+    package: str,
+    kind: str,
+    enum_types: Mapping[str, str],
 ) -> None:
     if kind in _SCALARS:
         field.type = _SCALARS[kind]
     else:
-        field.type = _FIELD.TYPE_ENUM if kind in enums else _FIELD.TYPE_MESSAGE
+        field.type = _FIELD.TYPE_ENUM if kind in enum_types else _FIELD.TYPE_MESSAGE
         field.type_name = f"{package}.{kind}"
