@@ -17,9 +17,11 @@ from torch.nn import functional as F
 
 import oneflow as flow
 from flowvision.layers import SR_Attention
+from flowvision.layers.blocks import stage
 from flowvision.models import (
     crossformer,
     cswin,
+    deit_III,
     fan,
     pvt,
     regionvit,
@@ -27,6 +29,7 @@ from flowvision.models import (
     uniformer,
 )
 from flowvision.models.image_classifier import ImageClassifier
+from oneflow.utils.checkpoint import checkpoint
 from tests.flowvision.zoo import timm_module
 
 
@@ -410,33 +413,85 @@ def test_other_image_sizes_are_refused(
     assert model(flow.zeros(1, 3, 32, 32)).shape == (1, model.num_features)
 
 
-@pytest.mark.parametrize(
-    ("architecture", "options"),
-    [
-        (
-            swin_transformer.SwinTransformer,
-            {"embed_dim": 8, "depths": (2, 1), "num_heads": (2, 2), "window_size": 4},
-        ),
-        *(each for each in SMALL if each[0] is crossformer.CrossFormer),
-    ],
-)
-def test_stages_run_again_and_scores_are_scaled(
+# Small models all of whose heads have the same size, and that size; the first three take
+# `use_checkpoint`.
+EQUAL_HEADS: list[tuple[type[ImageClassifier], dict[str, Any], int]] = [
+    (
+        swin_transformer.SwinTransformer,
+        {"img_size": 32, "embed_dim": 8, "depths": (2, 1), "num_heads": (2, 4), "window_size": 4},
+        4,
+    ),
+    (
+        crossformer.CrossFormer,
+        {"img_size": 32, **dict(SMALL)[crossformer.CrossFormer], "num_heads": (2, 4)},
+        32,
+    ),
+    (
+        cswin.CSWinTransformer,
+        {
+            "img_size": 32,
+            "embed_dim": 8,
+            "depth": (2, 1),
+            "split_size": (2, 4),
+            "num_heads": (2, 4),
+        },
+        4,
+    ),
+    (pvt.PyramidVisionTransformer, {"img_size": 32, **SMALL[0][1]}, 8),
+    (
+        uniformer.UniFormer,
+        {"depth": (1, 1, 1, 1), "embed_dim": (8, 8, 16, 16), "head_dim": 8},
+        8,
+    ),
+    (
+        deit_III.DeiT3,
+        {"img_size": 32, "patch_size": 8, "embed_dim": 12, "depth": 1, "num_heads": 3},
+        4,
+    ),
+]
+
+
+def logits_and_grads(
     architecture: type[ImageClassifier], options: dict[str, Any]
+) -> list[np.ndarray]:
+    model = architecture(num_classes=3, drop_path_rate=0.0, **options).double()
+    weights(model)
+    logits = model(flow.tensor(tokens(2, 3, 32, 32)))
+    logits.square().sum().backward()
+    return [logits.detach().numpy(), *(each.grad.numpy() for each in model.parameters())]
+
+
+@pytest.mark.parametrize(("architecture", "options", "head_dim"), EQUAL_HEADS)
+def test_scores_are_scaled(
+    architecture: type[ImageClassifier], options: dict[str, Any], head_dim: int
 ) -> None:
-    """`use_checkpoint` changes no gradient, `qk_scale` the result."""
-    images = tokens(2, 3, 32, 32)
-    results = []
-    for more in ({}, {"use_checkpoint": True}, {"qk_scale": 2.0}):
-        model = architecture(img_size=32, num_classes=3, drop_path_rate=0.0, **options, **more)
-        model.double()
-        weights(model)
-        blocks = [stage.use_checkpoint for stage in model.layers]
-        assert blocks == ["use_checkpoint" in more] * len(blocks)
-        logits = model(flow.tensor(images))
-        logits.square().sum().backward()
-        grads = [parameter.grad.numpy() for parameter in model.parameters()]
-        results.append([logits.detach().numpy(), *grads])
-    plain, recomputed, scaled = results
-    for want, got in zip(plain, recomputed, strict=True):
+    plain, same, other = (
+        logits_and_grads(architecture, {**options, "qk_scale": scale})
+        for scale in (None, head_dim**-0.5, 2.0)
+    )
+    for want, got in zip(plain, same, strict=True):
         np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-9)
-    assert np.abs(scaled[0] - plain[0]).max() > 1e-3
+    assert np.abs(other[0] - plain[0]).max() > 1e-4 * np.abs(plain[0]).max()
+
+
+@pytest.mark.parametrize(("architecture", "options", "head_dim"), EQUAL_HEADS[:3])
+def test_blocks_run_again(
+    architecture: type[ImageClassifier],
+    options: dict[str, Any],
+    head_dim: int,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Gradients are the same, and each block that runs again has been asked to."""
+    plain = logits_and_grads(architecture, options)
+    asked = []
+
+    def counted(block: flow.nn.Module, x: flow.Tensor, **settings: Any) -> flow.Tensor:
+        asked.append(block)
+        return checkpoint(block, x, **settings)
+
+    monkeypatch.setattr(stage, "checkpoint", counted)
+    name = "use_chk" if architecture is cswin.CSWinTransformer else "use_checkpoint"
+    again = logits_and_grads(architecture, {**options, name: True})
+    for want, got in zip(plain, again, strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-9)
+    assert len(asked) == 3

@@ -272,7 +272,7 @@ REFERENCES: dict[str, tuple[Callable[[], nn.Module], Callable[..., torch.Tensor]
         van,
         64,
     ),
-    "rexnet_lite": (lambda: ReXNetV1_lite(num_classes=7), rexnet_lite, 64),
+    "rexnet_lite": (lambda: ReXNetV1_lite(classes=7), rexnet_lite, 64),
     "iresnet": (
         lambda: face_recognition.IResNet(
             face_recognition.IBasicBlock, (2, 2, 2, 2), num_features=7

@@ -421,6 +421,11 @@ def test_transforms_are_modules():
     )
     assert pipeline(flow.from_numpy(PHOTO)).shape == (3, 10, 10)
     assert repr(transforms.ColorJitter(0.5)).startswith("ColorJitter(brightness=(0.5, 1.5)")
+    ours, theirs = (
+        [t.AutoAugment(fill=3), t.RandomApply([t.ToTensor(), t.CenterCrop(3)], p=0.3)]
+        for t in (transforms, torchvision.transforms)
+    )
+    assert repr(ours) == repr(theirs)
     array = transforms.ToNumpy()(pillow())
     np.testing.assert_array_equal(array, PHOTO)
     chosen = transforms.RandomChoice([transforms.RandomInvert(1.0), lambda x: x], p=[0, 1])

@@ -9,6 +9,7 @@ from typing import Any
 import oneflow as flow
 from flowvision.layers.attention.self_attention import merge_heads, split_heads
 from flowvision.layers.blocks.patch_embed import check_image_size
+from flowvision.layers.blocks.stage import run_blocks
 from flowvision.layers.blocks.transformer import TransformerBlock
 from flowvision.layers.blocks.window import window_partition, window_reverse
 from flowvision.layers.regularization.droppath import drop_path_rates
@@ -67,6 +68,7 @@ class LePEAttention(nn.Module):
         split_size: the other side of a stripe, a divisor of `resolution`.
         num_heads: the number of heads.
         attn_drop: the probability with which a weight of attention is dropped.
+        qk_scale: the factor of the scores; None for ``1 / sqrt(dim / num_heads)``.
 
     Raises:
         ValueError: if stripes do not tile the grid.
@@ -87,6 +89,7 @@ class LePEAttention(nn.Module):
         split_size: int = 7,
         num_heads: int = 8,
         attn_drop: float = 0.0,
+        qk_scale: float | None = None,
     ) -> None:
         super().__init__()
         if idx != -1 and resolution % split_size:
@@ -99,6 +102,7 @@ class LePEAttention(nn.Module):
         }[idx]
         self.num_heads = num_heads
         self.attn_drop = attn_drop
+        self.scale = qk_scale
         self.get_v = nn.Conv2d(dim, dim, 3, padding=1, groups=dim)
 
     def forward(self, qkv: Tensor) -> Tensor:
@@ -110,6 +114,7 @@ class LePEAttention(nn.Module):
         heads = nn.functional.scaled_dot_product_attention(
             *(split_heads(each.flatten(1, 2), self.num_heads) for each in (query, key, value)),
             dropout_p=self.attn_drop if self.training else 0.0,
+            scale=self.scale,
         )
         windows = (merge_heads(heads) + positions).unflatten(1, self.window_size)
         return window_reverse(windows, self.window_size, *grid).flatten(1, 2)
@@ -126,6 +131,7 @@ class CSWinBlock(TransformerBlock):
         num_heads: the number of heads of both directions together.
         split_size: the width of a stripe; stripes as wide as the grid are one window.
         qkv_bias: whether queries, keys and values have biases.
+        qk_scale: the factor of the scores; None for ``1 / sqrt(dim / num_heads)``.
         attn_drop: the probability with which a weight of attention is dropped.
         **options: see `TransformerBlock`.
 
@@ -144,6 +150,7 @@ class CSWinBlock(TransformerBlock):
         split_size: int = 7,
         *,
         qkv_bias: bool = False,
+        qk_scale: float | None = None,
         attn_drop: float = 0.0,
         **options: Any,
     ) -> None:
@@ -153,7 +160,9 @@ class CSWinBlock(TransformerBlock):
         directions = (-1,) if reso == split_size else (0, 1)
         parts = len(directions)
         self.attns = nn.ModuleList(
-            LePEAttention(dim // parts, reso, idx, split_size, num_heads // parts, attn_drop)
+            LePEAttention(
+                dim // parts, reso, idx, split_size, num_heads // parts, attn_drop, qk_scale
+            )
             for idx in directions
         )
 
@@ -219,11 +228,13 @@ class CSWinTransformer(ImageClassifier):
         num_heads: the number of heads of each stage.
         mlp_ratio: the hidden features of a perceptron, as a multiple of the length of a token.
         qkv_bias: whether queries, keys and values have biases.
+        qk_scale: the factor of the scores; None for ``1 / sqrt(dim / num_heads)``.
         drop_rate: the probability with which a feature is dropped.
         attn_drop_rate: the probability with which a weight of attention is dropped.
         drop_path_rate: the probability with which a branch of the last block is left out; it grows
             linearly from 0 in the first.
         norm_layer: makes a normalisation from the length of a token.
+        use_chk: whether blocks run again in the backward pass, which saves memory.
 
     Example:
         >>> import oneflow as flow
@@ -245,13 +256,16 @@ class CSWinTransformer(ImageClassifier):
         num_heads: Sequence[int] = (2, 4, 8, 16),
         mlp_ratio: float = 4.0,
         qkv_bias: bool = True,
+        qk_scale: float | None = None,
         drop_rate: float = 0.0,
         attn_drop_rate: float = 0.0,
         drop_path_rate: float = 0.0,
         norm_layer: Callable[[int], nn.Module] = nn.LayerNorm,
+        use_chk: bool = False,
     ) -> None:
         super().__init__()
         self.img_size = img_size
+        self.use_chk = use_chk
         self.num_stages = len(depth)
         self.num_features = embed_dim << (self.num_stages - 1)
         self.stage1_conv_embed = nn.Sequential(
@@ -259,8 +273,8 @@ class CSWinTransformer(ImageClassifier):
             Rearrange(),
             nn.LayerNorm(embed_dim),
         )
-        options = {"qkv_bias": qkv_bias, "attn_drop": attn_drop_rate, "drop": drop_rate}
-        options |= {"mlp_ratio": mlp_ratio, "norm_layer": norm_layer}
+        options: dict[str, Any] = {"qkv_bias": qkv_bias, "qk_scale": qk_scale, "drop": drop_rate}
+        options |= {"attn_drop": attn_drop_rate, "mlp_ratio": mlp_ratio, "norm_layer": norm_layer}
         rates = iter(drop_path_rates(drop_path_rate, sum(depth)))
         for stage, blocks in enumerate(depth):
             dim, grid = embed_dim << stage, img_size >> (2 + stage)
@@ -280,7 +294,7 @@ class CSWinTransformer(ImageClassifier):
         check_image_size(x, (self.img_size, self.img_size))
         x = self.stage1_conv_embed(x)
         for stage in range(1, self.num_stages + 1):
-            x = getattr(self, f"stage{stage}")(x)
+            x = run_blocks(getattr(self, f"stage{stage}"), x, self.use_chk)
             if stage < self.num_stages:
                 x = getattr(self, f"merge{stage}")(x)
         return self.norm(x).mean(1)

@@ -225,6 +225,7 @@ class DeiT3(ImageClassifier):
         num_heads: the number of heads.
         mlp_ratio: the hidden features of a perceptron, as a multiple of `embed_dim`.
         qkv_bias: whether queries, keys and values have biases.
+        qk_scale: see `Attention`.
         drop_rate: the probability with which a feature is dropped.
         attn_drop_rate: the probability with which a weight of attention is dropped.
         drop_path_rate: the probability with which a branch is left out, in each block.
@@ -253,6 +254,7 @@ class DeiT3(ImageClassifier):
         num_heads: int = 12,
         mlp_ratio: float = 4.0,
         qkv_bias: bool = True,
+        qk_scale: float | None = None,
         drop_rate: float = 0.0,
         attn_drop_rate: float = 0.0,
         drop_path_rate: float = 0.0,
@@ -275,6 +277,7 @@ class DeiT3(ImageClassifier):
                     num_heads,
                     mlp_ratio,
                     qkv_bias,
+                    qk_scale,
                     drop=drop_rate,
                     attn_drop=attn_drop_rate,
                     drop_path=drop_path_rate,

@@ -44,8 +44,7 @@ class TokenMixing(SR_Attention):
         linear: bool = False,
     ) -> None:
         ratio = 1 if linear else sr_ratio
-        super().__init__(dim, num_heads, qkv_bias, attn_drop, proj_drop, ratio)
-        self.scale = qk_scale
+        super().__init__(dim, num_heads, qkv_bias, qk_scale, attn_drop, proj_drop, ratio)
         self.linear = linear
         if linear:
             self.pool = nn.AdaptiveAvgPool2d(7)

@@ -63,6 +63,7 @@ class PyramidVisionTransformer(ImageClassifier):
         num_heads: the number of heads of each stage.
         mlp_ratios: the hidden features of a perceptron, as multiples of the length of a token.
         qkv_bias: whether queries, keys and values have biases.
+        qk_scale: the factor of the scores; None for ``1 / sqrt(dim / num_heads)``.
         drop_rate: the probability with which a feature is dropped.
         attn_drop_rate: the probability with which a weight of attention is dropped.
         drop_path_rate: the probability with which a branch of the last block is left out; it grows
@@ -91,6 +92,7 @@ class PyramidVisionTransformer(ImageClassifier):
         num_heads: Sequence[int] = (1, 2, 4, 8),
         mlp_ratios: Sequence[float] = (4, 4, 4, 4),
         qkv_bias: bool = False,
+        qk_scale: float | None = None,
         drop_rate: float = 0.0,
         attn_drop_rate: float = 0.0,
         drop_path_rate: float = 0.0,
@@ -115,7 +117,7 @@ class PyramidVisionTransformer(ImageClassifier):
                 norm_layer=nn.LayerNorm,
             )
             positions = embedding.num_patches + (stage == self.num_stages)
-            heads = (num_heads[stage - 1], qkv_bias, attn_drop_rate, drop_rate)
+            heads = (num_heads[stage - 1], qkv_bias, qk_scale, attn_drop_rate, drop_rate)
             options["mlp_ratio"] = mlp_ratios[stage - 1]
             blocks = []
             for _ in range(depths[stage - 1]):

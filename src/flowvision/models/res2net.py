@@ -25,7 +25,7 @@ class Bottle2neck(nn.Module):
         stride: of the 3 x 3 convolutions.
         downsample: brings the shortcut to the shape of the output; the block is then the first of
             its stage, whose scales do not see each other.
-        base_width: channels of a scale where `planes` is 64.
+        baseWidth: channels of a scale where `planes` is 64.
         scale: the number of scales.
 
     Example:
@@ -43,11 +43,11 @@ class Bottle2neck(nn.Module):
         planes: int,
         stride: int = 1,
         downsample: nn.Module | None = None,
-        base_width: int = 26,
+        baseWidth: int = 26,
         scale: int = 4,
     ) -> None:
         super().__init__()
-        width = planes * base_width // 64
+        width = planes * baseWidth // 64
         self.scale = scale
         self.conv1 = nn.Conv2d(inplanes, width * scale, 1, bias=False)
         self.bn1 = nn.BatchNorm2d(width * scale)
@@ -80,14 +80,20 @@ class Res2Net(nn.Module):
     Input (N, 3, H, W); output (N, num_classes).
 
     Args:
+        block: makes a block; see `Bottle2neck`.
         layers: the number of blocks in each of the four stages.
-        base_width: channels of a scale in the first stage.
+        baseWidth: channels of a scale in the first stage.
         scale: the number of scales.
         num_classes: the number of classes.
     """
 
     def __init__(
-        self, layers: Sequence[int], base_width: int = 26, scale: int = 4, num_classes: int = 1000
+        self,
+        block: type[Bottle2neck],
+        layers: Sequence[int],
+        baseWidth: int = 26,
+        scale: int = 4,
+        num_classes: int = 1000,
     ) -> None:
         super().__init__()
         self.conv1 = nn.Conv2d(3, 64, 7, stride=2, padding=3, bias=False)
@@ -98,15 +104,14 @@ class Res2Net(nn.Module):
         stages = []
         for index, depth in enumerate(layers):
             planes, stride = 64 * 2**index, 2 if index else 1
-            out_channels = planes * Bottle2neck.expansion
+            out_channels = planes * block.expansion
             downsample = nn.Sequential(
                 nn.Conv2d(channels, out_channels, 1, stride=stride, bias=False),
                 nn.BatchNorm2d(out_channels),
             )
-            blocks = [Bottle2neck(channels, planes, stride, downsample, base_width, scale)]
+            blocks = [block(channels, planes, stride, downsample, baseWidth, scale)]
             blocks += [
-                Bottle2neck(out_channels, planes, 1, None, base_width, scale)
-                for _ in range(1, depth)
+                block(out_channels, planes, 1, None, baseWidth, scale) for _ in range(1, depth)
             ]
             stages.append(nn.Sequential(*blocks))
             channels = out_channels
@@ -126,7 +131,7 @@ class Res2Net(nn.Module):
 )
 def res2net50_14w_8s(**kwargs: Any) -> Res2Net:
     """Res2Net with 50 layers and 8 scales of 14 channels: 25 million parameters."""
-    return Res2Net((3, 4, 6, 3), 14, 8, **kwargs)
+    return Res2Net(Bottle2neck, (3, 4, 6, 3), 14, 8, **kwargs)
 
 
 @register_model(
@@ -134,7 +139,7 @@ def res2net50_14w_8s(**kwargs: Any) -> Res2Net:
 )
 def res2net50_26w_4s(**kwargs: Any) -> Res2Net:
     """Res2Net with 50 layers and 4 scales of 26 channels: 26 million parameters."""
-    return Res2Net((3, 4, 6, 3), 26, 4, **kwargs)
+    return Res2Net(Bottle2neck, (3, 4, 6, 3), 26, 4, **kwargs)
 
 
 @register_model(
@@ -142,7 +147,7 @@ def res2net50_26w_4s(**kwargs: Any) -> Res2Net:
 )
 def res2net50_26w_6s(**kwargs: Any) -> Res2Net:
     """Res2Net with 50 layers and 6 scales of 26 channels: 37 million parameters."""
-    return Res2Net((3, 4, 6, 3), 26, 6, **kwargs)
+    return Res2Net(Bottle2neck, (3, 4, 6, 3), 26, 6, **kwargs)
 
 
 @register_model(
@@ -150,7 +155,7 @@ def res2net50_26w_6s(**kwargs: Any) -> Res2Net:
 )
 def res2net50_26w_8s(**kwargs: Any) -> Res2Net:
     """Res2Net with 50 layers and 8 scales of 26 channels: 48 million parameters."""
-    return Res2Net((3, 4, 6, 3), 26, 8, **kwargs)
+    return Res2Net(Bottle2neck, (3, 4, 6, 3), 26, 8, **kwargs)
 
 
 @register_model(
@@ -158,7 +163,7 @@ def res2net50_26w_8s(**kwargs: Any) -> Res2Net:
 )
 def res2net50_48w_2s(**kwargs: Any) -> Res2Net:
     """Res2Net with 50 layers and 2 scales of 48 channels: 25 million parameters."""
-    return Res2Net((3, 4, 6, 3), 48, 2, **kwargs)
+    return Res2Net(Bottle2neck, (3, 4, 6, 3), 48, 2, **kwargs)
 
 
 @register_model(
@@ -166,4 +171,4 @@ def res2net50_48w_2s(**kwargs: Any) -> Res2Net:
 )
 def res2net101_26w_4s(**kwargs: Any) -> Res2Net:
     """Res2Net with 101 layers and 4 scales of 26 channels: 45 million parameters."""
-    return Res2Net((3, 4, 23, 3), 26, 4, **kwargs)
+    return Res2Net(Bottle2neck, (3, 4, 23, 3), 26, 4, **kwargs)

@@ -159,6 +159,7 @@ class RexNetV1(nn.Module):
         use_se: whether the last four stages have squeeze-and-excitation.
         se_ratio: by how many times squeeze-and-excitation reduces the channels.
         dropout_ratio: the probability with which a feature is dropped before the classifier.
+        classes: upstream's name of `num_classes`.
     """
 
     def __init__(
@@ -171,6 +172,7 @@ class RexNetV1(nn.Module):
         use_se: bool = True,
         se_ratio: int = 12,
         dropout_ratio: float = 0.2,
+        classes: int | None = None,
     ) -> None:
         super().__init__()
         depths = [math.ceil(depth * depth_mult) for depth in _DEPTHS]
@@ -194,7 +196,9 @@ class RexNetV1(nn.Module):
         ConvBNSiLU(layers, channels, last)
         layers.append(nn.AdaptiveAvgPool2d(1))
         self.features = nn.Sequential(*layers)
-        self.output = nn.Sequential(nn.Dropout(dropout_ratio), nn.Conv2d(last, num_classes, 1))
+        self.output = nn.Sequential(
+            nn.Dropout(dropout_ratio), nn.Conv2d(last, classes or num_classes, 1)
+        )
         init_convolutional_(self)
 
     def forward(self, x: Tensor) -> Tensor:

@@ -71,6 +71,7 @@ class ReXNetV1_lite(nn.Module):
         num_classes: the number of classes.
         dropout_ratio: the probability with which a feature is dropped before the classifier.
         kernel_conf: the size of the depthwise convolutions of each of the six stages.
+        classes: upstream's name of `num_classes`.
     """
 
     def __init__(
@@ -83,6 +84,7 @@ class ReXNetV1_lite(nn.Module):
         num_classes: int = 1000,
         dropout_ratio: float = 0.2,
         kernel_conf: str = "333333",
+        classes: int | None = None,
     ) -> None:
         super().__init__()
 
@@ -109,7 +111,7 @@ class ReXNetV1_lite(nn.Module):
             nn.BatchNorm2d(1024),
             nn.ReLU6(inplace=True),
             nn.Dropout(dropout_ratio),
-            nn.Conv2d(1024, num_classes, 1),
+            nn.Conv2d(1024, classes or num_classes, 1),
         )
         init_convolutional_(self)
 

@@ -95,6 +95,7 @@ class SABlock(TransformerBlock):
         dim: the number of channels.
         num_heads: the number of heads.
         qkv_bias: whether queries, keys and values have biases.
+        qk_scale: the factor of the scores; None for ``1 / sqrt(dim / num_heads)``.
         attn_drop: the probability with which a weight of attention is dropped.
         drop: the probability with which a feature is dropped.
         **options: see `TransformerBlock`.
@@ -112,11 +113,12 @@ class SABlock(TransformerBlock):
         num_heads: int,
         *,
         qkv_bias: bool = False,
+        qk_scale: float | None = None,
         attn_drop: float = 0.0,
         drop: float = 0.0,
         **options: Any,
     ) -> None:
-        attention = SelfAttention(dim, num_heads, qkv_bias, attn_drop, drop)
+        attention = SelfAttention(dim, num_heads, qkv_bias, attn_drop, drop, qk_scale)
         super().__init__(dim, attention, drop=drop, **options)
         self.pos_embed = nn.Conv2d(dim, dim, 3, padding=1, groups=dim)
 
@@ -213,6 +215,7 @@ class UniFormer(ImageClassifier):
         head_dim: the number of channels of a head.
         mlp_ratio: the hidden features of a perceptron, as a multiple of the channels.
         qkv_bias: whether queries, keys and values have biases.
+        qk_scale: the factor of the scores; None for ``1 / sqrt(dim / num_heads)``.
         drop_rate: the probability with which a feature is dropped.
         attn_drop_rate: the probability with which a weight of attention is dropped.
         drop_path_rate: the probability with which a branch of the last block is left out; it grows
@@ -239,6 +242,7 @@ class UniFormer(ImageClassifier):
         head_dim: int = 64,
         mlp_ratio: float = 4.0,
         qkv_bias: bool = True,
+        qk_scale: float | None = None,
         drop_rate: float = 0.0,
         attn_drop_rate: float = 0.0,
         drop_path_rate: float = 0.0,
@@ -251,7 +255,7 @@ class UniFormer(ImageClassifier):
         rates = iter(drop_path_rates(drop_path_rate, sum(depth)))
         common: dict[str, Any] = {"mlp_ratio": mlp_ratio, "drop": drop_rate}
         attention: dict[str, Any] = {"qkv_bias": qkv_bias, "attn_drop": attn_drop_rate}
-        attention |= {"norm_layer": norm_layer, "layer_scale": layer_scale}
+        attention |= {"qk_scale": qk_scale, "norm_layer": norm_layer, "layer_scale": layer_scale}
         channels = (in_chans, *embed_dim)
         for stage in range(1, 5):
             dim = channels[stage]

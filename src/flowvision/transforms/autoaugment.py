@@ -192,6 +192,9 @@ class AutoAugment(_Augmentation):
                 img = self._changed(img, name, space[name][0], level, space[name][1])
         return img
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(policy={self.policy}, fill={self.fill})"
+
 
 class RandAugment(_Augmentation):
     """Some random operations of one magnitude.

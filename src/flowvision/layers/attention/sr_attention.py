@@ -16,12 +16,10 @@ class SR_Attention(nn.Module):
         dim: the length of a token, a multiple of `num_heads`.
         num_heads: the number of heads.
         qkv_bias: whether queries, keys and values have biases.
+        qk_scale: the factor of the scores; None for ``1 / sqrt(dim / num_heads)``.
         attn_drop: the probability with which a weight of attention is dropped.
         proj_drop: the probability with which a feature of the output is dropped.
         sr_ratio: by how much keys and values are fewer, vertically and horizontally.
-
-    Attributes:
-        scale: the factor of the scores; None for ``1 / sqrt(dim / num_heads)``.
 
     Example:
         >>> import oneflow as flow
@@ -35,6 +33,7 @@ class SR_Attention(nn.Module):
         dim: int,
         num_heads: int = 8,
         qkv_bias: bool = False,
+        qk_scale: float | None = None,
         attn_drop: float = 0.0,
         proj_drop: float = 0.0,
         sr_ratio: int = 1,
@@ -43,7 +42,7 @@ class SR_Attention(nn.Module):
         self.num_heads = num_heads
         self.attn_drop = attn_drop
         self.sr_ratio = sr_ratio
-        self.scale: float | None = None
+        self.scale = qk_scale
         self.q = nn.Linear(dim, dim, bias=qkv_bias)
         self.kv = nn.Linear(dim, 2 * dim, bias=qkv_bias)
         self.proj = nn.Linear(dim, dim)

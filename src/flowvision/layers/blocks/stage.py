@@ -2,10 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from oneflow import Tensor, nn
 from oneflow.utils.checkpoint import checkpoint
+
+
+def run_blocks(blocks: Iterable[nn.Module], x: Tensor, use_checkpoint: bool) -> Tensor:
+    """Return what blocks make of `x`, one after another.
+
+    Args:
+        blocks: the blocks; the output of each is the input of the next.
+        x: the input of the first.
+        use_checkpoint: whether they run again in the backward pass, which saves memory.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.layers.blocks.stage import run_blocks
+        >>> from oneflow import nn
+        >>> run_blocks([nn.Linear(4, 3), nn.ReLU()], flow.rand(5, 4), use_checkpoint=True).shape
+        oneflow.Size([5, 3])
+    """
+    for block in blocks:
+        x = checkpoint(block, x, use_reentrant=False) if use_checkpoint else block(x)
+    return x
 
 
 class Stage(nn.Module):
@@ -36,6 +56,5 @@ class Stage(nn.Module):
         self.downsample = downsample
 
     def forward(self, x: Tensor) -> Tensor:
-        for block in self.blocks:
-            x = checkpoint(block, x, use_reentrant=False) if self.use_checkpoint else block(x)
+        x = run_blocks(self.blocks, x, self.use_checkpoint)
         return x if self.downsample is None else self.downsample(x)

@@ -120,6 +120,9 @@ class RandomApply(RandomTransforms):
     def forward(self, img: Any) -> Any:
         return Compose.forward(self, img) if random_numbers().random() < self.p else img
 
+    def __repr__(self) -> str:
+        return super().__repr__().replace("(", f"(\n    p={self.p}", 1)
+
 
 class RandomOrder(RandomTransforms):
     """All transforms in random order.
