@@ -23,7 +23,7 @@ from oneflow.profiler import (
     tensorboard_trace_handler,
 )
 from oneflow.profiler.averages import averages
-from oneflow.runtime.events import SINK, Event, EventKind
+from oneflow.runtime.events import SINK, EventKind, TraceEvent
 
 
 @pytest.fixture(autouse=True)
@@ -37,9 +37,9 @@ def keys(made: profile) -> list[str]:
     return [each.key for each in made.key_averages() if each.kind is not EventKind.COMPILATION]
 
 
-def event(name: str, start: int, end: int, thread: int = 0) -> Event:
+def event(name: str, start: int, end: int, thread: int = 0) -> TraceEvent:
     """A range at these nanoseconds."""
-    return Event(name, EventKind.RANGE, start, end, thread)
+    return TraceEvent(name, EventKind.RANGE, start, end, thread)
 
 
 def test_operators_have_names_counts_and_shapes() -> None:

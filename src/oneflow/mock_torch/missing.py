@@ -31,7 +31,7 @@ class Missing:
         raise_missing(f"torch.{type(self).__name__}", self._reason)
 
 
-class Traced(Missing):
+class MissingTracing(Missing):
     """The base of the types of symbolic tracing."""
 
     _reason = _TRACED

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from oneflow.runtime.events import Event, EventKind
+from oneflow.runtime.events import EventKind, TraceEvent
 
 _NS_PER_US = 1_000  # nanoseconds
 
@@ -20,7 +20,7 @@ class TimedEvent:
         self_time_ns: that time.
     """
 
-    event: Event
+    event: TraceEvent
     self_time_ns: int
 
     @property
@@ -171,10 +171,10 @@ def _aligned(cells: list[list[str]]) -> str:
     return "\n".join([line, rows[0], line, *rows[1:], line])
 
 
-def timed(events: Iterable[Event]) -> list[TimedEvent]:
+def timed(events: Iterable[TraceEvent]) -> list[TimedEvent]:
     """Return events with the time of each that is its own: without that of events inside it."""
     inside: dict[int, int] = defaultdict(int)
-    open_events: dict[int, list[tuple[int, Event]]] = defaultdict(list)
+    open_events: dict[int, list[tuple[int, TraceEvent]]] = defaultdict(list)
     ordered = sorted(enumerate(events), key=lambda each: (each[1].start, -each[1].end))
     for number, event in ordered:
         stack = open_events[event.thread]
@@ -187,7 +187,7 @@ def timed(events: Iterable[Event]) -> list[TimedEvent]:
     return [TimedEvent(event, event.end - event.start - inside[n]) for n, event in by_number]
 
 
-def averages(events: Iterable[Event], by_shape: bool) -> EventList:
+def averages(events: Iterable[TraceEvent], by_shape: bool) -> EventList:
     """Return the averages of events of the same name, and of the same shapes if asked for."""
     found: dict[tuple, EventAverages] = {}
     for each in timed(events):

@@ -13,7 +13,7 @@ from typing import Any, Self
 from oneflow.profiler.averages import EventList, TimedEvent, averages, timed
 from oneflow.profiler.schedule import ProfilerAction
 from oneflow.runtime.eager import SETTINGS, flush_all
-from oneflow.runtime.events import SINK, Event
+from oneflow.runtime.events import SINK, TraceEvent
 
 
 class ProfilerActivity(enum.Enum):
@@ -90,7 +90,7 @@ class profile:
         self._schedule, self._on_trace_ready = schedule, on_trace_ready
         self._by_operator = by_operator
         self._action = ProfilerAction.NONE
-        self._events: list[Event] = []
+        self._events: list[TraceEvent] = []
 
     def __enter__(self) -> Self:
         self.start()
@@ -139,7 +139,7 @@ class profile:
         if self._on_trace_ready is not None:
             self._on_trace_ready(self)
 
-    def _record(self, event: Event) -> None:
+    def _record(self, event: TraceEvent) -> None:
         if self._action.is_recording:
             self._events.append(event)
 
@@ -172,7 +172,7 @@ class profile:
         else:
             Path(path).write_text(text, encoding="utf-8")
 
-    def _trace_entry(self, event: Event) -> dict[str, Any]:
+    def _trace_entry(self, event: TraceEvent) -> dict[str, Any]:
         """One complete event of the trace event format, with times in microseconds."""
         details: dict[str, Any] = {}
         if self.record_shapes:

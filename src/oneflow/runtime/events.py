@@ -24,7 +24,7 @@ class EventKind(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class TraceEvent:
     """Something that ran.
 
     Attributes:
@@ -55,7 +55,7 @@ class EventSink:
         record: is given every event, on the thread that it ran on; None records nothing.
     """
 
-    record: Callable[[Event], None] | None = None
+    record: Callable[[TraceEvent], None] | None = None
 
 
 SINK = EventSink()
@@ -84,4 +84,4 @@ def span(
         jax.block_until_ready(list(results))
         end = time.perf_counter_ns()
         text = name if isinstance(name, str) else name()
-        record(Event(text, kind, start, end, threading.get_ident(), **details))
+        record(TraceEvent(text, kind, start, end, threading.get_ident(), **details))

@@ -14,7 +14,7 @@ import ml_dtypes
 from oneflow import Tensor, randint_like as _randint_like
 from oneflow.base.dtype import Category, DType
 from oneflow.cuda import Stream as Stream
-from oneflow.mock_torch.missing import Traced
+from oneflow.mock_torch.missing import MissingTracing
 from oneflow.mock_torch.pytorch.storage import UntypedStorage as UntypedStorage
 from oneflow.mock_torch.pytorch.version import __version__ as __version__
 
@@ -52,15 +52,15 @@ def randint_like(input: Tensor, *args: Any, dtype: DType | None = None, **kwargs
     return _randint_like(input, *args, dtype=dtype or input.dtype, **kwargs)
 
 
-class SymInt(Traced):
+class SymInt(MissingTracing):
     """The type of sizes that are not numbers; sizes are numbers here."""
 
 
-class SymFloat(Traced):
+class SymFloat(MissingTracing):
     """The type of numbers that are not known; numbers are known here."""
 
 
-class SymBool(Traced):
+class SymBool(MissingTracing):
     """The type of truth values that are not known; they are known here."""
 
 

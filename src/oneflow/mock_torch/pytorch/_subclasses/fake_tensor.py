@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from oneflow.mock_torch.missing import Traced
+from oneflow.mock_torch.missing import MissingTracing
 
 
-class FakeTensor(Traced):
+class FakeTensor(MissingTracing):
     """The type of tensors without data by which PyTorch traces."""
 
 
-class FakeTensorMode(Traced):
+class FakeTensorMode(MissingTracing):
     """The type of contexts in which PyTorch traces."""
 
 

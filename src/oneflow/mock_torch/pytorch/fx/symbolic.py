@@ -5,28 +5,28 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from oneflow.mock_torch.missing import Traced, raise_tracing as symbolic_trace
+from oneflow.mock_torch.missing import MissingTracing, raise_tracing as symbolic_trace
 
 Wrapped = TypeVar("Wrapped", str, Callable[..., Any])
 
 
-class Graph(Traced):
+class Graph(MissingTracing):
     """The type of symbolic graphs."""
 
 
-class Node(Traced):
+class Node(MissingTracing):
     """The type of a symbolic graph's nodes."""
 
 
-class Proxy(Traced):
+class Proxy(MissingTracing):
     """The type of symbolic values."""
 
 
-class Tracer(Traced):
+class Tracer(MissingTracing):
     """The type of what records functions symbolically."""
 
 
-class Interpreter(Traced):
+class Interpreter(MissingTracing):
     """The type of what runs symbolic graphs."""
 
 
@@ -34,7 +34,7 @@ class Transformer(Interpreter):
     """The type of what rewrites symbolic graphs."""
 
 
-class GraphModule(Traced):
+class GraphModule(MissingTracing):
     """The type of modules made of symbolic graphs."""
 
 
