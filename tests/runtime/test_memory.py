@@ -7,7 +7,7 @@ import pytest
 
 import oneflow as flow
 from oneflow.runtime.memory import empty_aligned
-from oneflow.tensor.transfer import adopt_array
+from oneflow.tensor.transfer import wrap_numpy
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.uint8, np.bool_, np.complex64])
@@ -30,7 +30,7 @@ def test_an_adopted_array_keeps_its_memory(shape: tuple[int, ...]) -> None:
     array = empty_aligned(shape, np.dtype(np.float64))
     array[...] = 2.5
     assert array.shape == shape
-    tensor = adopt_array(array)
+    tensor = wrap_numpy(array)
     if array.nbytes:
         assert array.ctypes.data % 64 == 0
         assert np.shares_memory(np.asarray(tensor._read()), array)

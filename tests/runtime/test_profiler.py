@@ -79,7 +79,7 @@ def test_backward_passes_are_profiled() -> None:
     with profile() as made:
         (x * x).sum().backward()
         assert x.grad.tolist() == [2, 2, 2]
-    assert {"mul", "spread"} <= set(keys(made))
+    assert {"mul", "broadcast_along"} <= set(keys(made))
 
 
 def test_graphs_are_one_event_per_step() -> None:

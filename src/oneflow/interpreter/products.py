@@ -113,24 +113,18 @@ def _transposed(x: Any, kernel: Any, groups: int, params: Any, space: Sequence[i
     batch, size = x.shape[0], x.shape[2:]
     features, inner, *window = kernel.shape
     outer, offsets = features // groups, math.prod(window)
-    rows = x.reshape(batch, groups, inner, -1).transpose(1, 0, 3, 2).reshape(groups, -1, inner)
+    places = math.prod(size)
+    rows = x.reshape(batch, groups, inner, places).transpose(1, 0, 3, 2)
+    rows = rows.reshape(groups, batch * places, inner)
     columns = kernel.reshape(groups, outer, inner, offsets).transpose(0, 3, 1, 2)
     columns = columns.reshape(groups, offsets * outer, inner)
     products = np.matmul(columns, rows.transpose(0, 2, 1))
     products = products.reshape(groups, *window, outer, batch, *size)
     result = np.zeros((groups, outer, batch, *space), x.dtype)
-    places = list(
-        zip(
-            size,
-            space,
-            params["padding"],
-            params["lhs_dilation"],
-            params["rhs_dilation"],
-            strict=True,
-        )
-    )
+    dilations = params["lhs_dilation"], params["rhs_dilation"]
+    dims = list(zip(size, space, params["padding"], *dilations, strict=True))
     for offset in np.ndindex(*window):
-        pairs = [_overlap(each, *place) for each, place in zip(offset, places, strict=True)]
+        pairs = [_overlap(each, *place) for each, place in zip(offset, dims, strict=True)]
         sources, targets = zip(*pairs, strict=True)
         part = products[(slice(None), *offset)]
         result[(..., *targets)] += part[(..., *sources)]
