@@ -171,7 +171,7 @@ def _nearest(img: flow.Tensor, grid: np.ndarray, fill: Sequence[float] | None) -
     height, width = img.shape[-2:]
     size = np.array([width, height], np.float32)
     pixel = np.rint(((grid + 1) * size - 1) / 2)
-    inside = ((pixel >= 0) & (pixel < size)).all(-1)
+    inside = np.asarray(((pixel >= 0) & (pixel < size)).all(-1))
     x, y = np.where(inside[..., None], pixel, 0).astype(np.int64).reshape(-1, 2).T
     chosen = img.flatten(-2).index_select(-1, constant_like(img, y * width + x))
     color = np.reshape([0] if fill is None else fill, (-1, 1, 1))

@@ -39,7 +39,7 @@ class DType:
         "numpy",
     )
 
-    def __init__(self, name: str, numpy_type: type, category: Category) -> None:
+    def __init__(self, name: str, numpy_type: Any, category: Category) -> None:
         self.name = name
         self.numpy = np.dtype(numpy_type)
         self.category = category

@@ -287,7 +287,7 @@ def _cached(operation: Operation, name: str, function: Callable) -> Callable:
     return executable
 
 
-def _jit_operation(operation: Operation, function: Callable) -> Callable:
+def _jit_operation(operation: Operation, function: Callable) -> Any:
     if isinstance(operation.device, Placement):
         return _jit_on_parts(operation, function)
     return jax.jit(function, **committed_to(operation.device))

@@ -19,7 +19,6 @@ from oneflow_onnx.oneflow2onnx.sizes import (
     Size,
     broadcast_shapes,
     combine,
-    has_size,
     require_static,
     static,
 )
@@ -195,7 +194,7 @@ def _span(given: Dim, start: Dim | Ref, size: Dim, step: int) -> Dim:
     if not isinstance(size, Size):
         return (size - 1) * step + 1 if size else 0
     first = start.number if isinstance(start, Ref) else start
-    if first is not None:
+    if first is not None and not isinstance(first, float):
         rest = combine(given, first, operator.sub)
         if combine(rest, step, lambda one, other: -(-one // other)) == size:
             return rest
@@ -362,7 +361,7 @@ def positions(b: GraphBuilder, size: Dim) -> Ref:
 
 def progression(b: GraphBuilder, count: Dim, start: Dim, step: Dim) -> Ref:
     """`count` numbers from `start` on, each `step` more than the one before, int64."""
-    if not has_size((count, start, step)):
+    if not (isinstance(count, Size) or isinstance(start, Size) or isinstance(step, Size)):
         return b.constant(start + step * np.arange(count, dtype=INT64))
     scaled = b.op("Mul", positions(b, count), b.number(step)) if step != 1 else positions(b, count)
     return scaled if start == 0 else b.op("Add", scaled, b.number(start))

@@ -39,7 +39,7 @@ class TensorBuffer:
         self.sharding = sources[0].sharding if sharding is None else sharding
         self.is_deferred = current_host_inputs() is not None
         self._compute, self._sources = compute, sources
-        self._values: list | None = None if self.is_deferred else self._computed({})
+        self._values: list | None = None if self.is_deferred else self._computed(Values())
 
     def _computed(self, values: Values) -> list:
         return self._compute(*[each.values(values) for each in self._sources])

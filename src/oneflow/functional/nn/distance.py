@@ -67,8 +67,8 @@ def pairwise_distance(
     """
     operands = promote_operands((x1, x2), floating=True)
     if not any(each.ndim for each in operands):
-        single = pairwise_distance(*(each.reshape(1) for each in operands), p, eps, keepdim)
-        return single.reshape(())
+        first, second = (each.reshape(1) for each in operands)
+        return pairwise_distance(first, second, p, eps, keepdim).reshape(())
     return call(d.pairwise_distance, *operands, float(eps), p=float(p), keepdim=bool(keepdim))
 
 

@@ -157,8 +157,10 @@ class MultiTableEmbedding(Module):
         positions = capture.add(lookup.positions_spec, lookup.positions, self).placeholder
         if self.training and is_grad_enabled():
             rows.placeholder.requires_grad_(True)
-            known = capture.after_call.setdefault(self, LookupRecorder(self))
-            known.lookup_records.append((lookup, rows.tensor))
+            recorder = capture.after_call.get(self)
+            if not isinstance(recorder, LookupRecorder):
+                recorder = capture.after_call[self] = LookupRecorder(self)
+            recorder.lookup_records.append((lookup, rows.tensor))
         return functional.embedding(positions, rows.placeholder).to(self.dtype)
 
     def _distinct(

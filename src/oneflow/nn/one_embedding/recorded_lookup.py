@@ -68,9 +68,9 @@ class RecordedLookup:
         """Return the positions for the same call."""
         return _distributed(self._positions, self.positions_spec)
 
-    def record(self, rows: Tensor) -> LookupRecord:
-        """Return what has been read in a call, and take the gradient away from `rows`."""
-        gradients, rows.grad = rows.grad.numpy()[: len(self._keys)], None
+    def record(self, gradient: Tensor) -> LookupRecord:
+        """Return what has been read in a call, with the gradient of the rows."""
+        gradients = gradient.numpy()[: len(self._keys)]
         keys, is_global = self._keys, self.rows_spec.sbp is not None
         if is_global:
             # All processes have all rows; each gives those that belong to it.
@@ -102,9 +102,10 @@ class LookupRecorder:
             That optimizer. Without one the gradients wait for `one_embedding.Optimizer`.
         """
         embedding = self._embedding
-        embedding.lookup_records += [
-            lookup.record(rows) for lookup, rows in self.lookup_records if rows.grad is not None
-        ]
+        for lookup, rows in self.lookup_records:
+            gradient, rows.grad = rows.grad, None
+            if gradient is not None:
+                embedding.lookup_records.append(lookup.record(gradient))
         for each in optimizers:
             groups = each.param_groups
             if any(tensor is embedding.shadow for group in groups for tensor in group["params"]):

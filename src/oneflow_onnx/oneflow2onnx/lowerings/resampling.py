@@ -76,8 +76,9 @@ def _averages(b: GraphBuilder, x: Ref, plans: dict[int, Resampling]) -> Ref:
     """Adaptive averages: a pooling where windows are equal, copies where each has one element."""
     if all(_ratio(plan.target, plan.source) is not None for plan in plans.values()):
         return _resized(b, x, {d: replace(each, kind="nearest") for d, each in plans.items()})
-    factors = {dim: _ratio(plan.source, plan.target) for dim, plan in plans.items()}
-    if None in factors.values() or x.rank < 3 or min(plans) < 2:
+    ratios = {dim: _ratio(plan.source, plan.target) for dim, plan in plans.items()}
+    factors = {dim: ratio for dim, ratio in ratios.items() if ratio is not None}
+    if len(factors) < len(ratios) or x.rank < 3 or min(plans) < 2:
         return _product(b, x, plans)
     shape, kernel = list(x.shape), [1] * (x.rank - 2)
     for dim, plan in plans.items():
