@@ -16,7 +16,7 @@ from typing import Any
 
 from flowvision.models.registry import RegisteredModel, registered_models
 from oneflow.primitives.registry import PRIMITIVES
-from oneflow.runtime.events import SINK, Event, EventKind
+from oneflow.runtime.events import SINK, EventKind, TraceEvent
 from oneflow.tensor.tensor import Tensor
 
 _PARSER = doctest.DocTestParser()
@@ -90,7 +90,7 @@ def primitives_of_example(function: Callable[..., Any]) -> tuple[str, ...]:
     """Run the examples of a function; return the names of the primitives that ran."""
     names: dict[str, None] = {}
 
-    def note(event: Event) -> None:
+    def note(event: TraceEvent) -> None:
         # The gradients that JAX derives are not in the registry.
         if event.kind is EventKind.OPERATOR and event.name in PRIMITIVES:
             names[event.name] = None
