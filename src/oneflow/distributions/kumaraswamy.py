@@ -84,5 +84,5 @@ class Kumaraswamy(InverseTransformSampling):
     def entropy(self) -> Tensor:
         """The entropy in nats."""
         a, b = self.concentration1, self.concentration0
-        slope = (b + 1).digamma() + np.euler_gamma
-        return (1 - 1 / b) + (1 - 1 / a) * slope - (a * b).log()
+        harmonic_number = (b + 1).digamma() + np.euler_gamma
+        return (1 - 1 / b) + (1 - 1 / a) * harmonic_number - (a * b).log()

@@ -47,7 +47,7 @@ class TaskRun:
         inputs: numbers of the values it reads.
         slots: indices of the run-time numbers it reads.
         outputs: numbers of the values it produces.
-        copies: values that are transferred to other placements afterwards.
+        transfers: values that are transferred to other placements afterwards.
         freed: values that nothing needs after it and its transfers.
         checks: its operations with a run-time check, and the lines that called them.
     """
@@ -57,7 +57,7 @@ class TaskRun:
     inputs: list[int]
     slots: list[int]
     outputs: tuple[int, ...]
-    copies: list[Transfer]
+    transfers: list[Transfer]
     freed: list[int]
     checks: list[tuple[Operation, str]]
 
@@ -125,7 +125,7 @@ class PipelineExecutable:
 
     # --- the tasks
 
-    def _copies_of(self, task: int) -> list[Transfer]:
+    def _transfers_of(self, task: int) -> list[Transfer]:
         return [
             each for each in self.partition.transfer_by_result.values() if each.producer == task
         ]
@@ -136,7 +136,7 @@ class PipelineExecutable:
         for slot in self.order:
             reads = [*self.partition.tasks[slot.task].inputs]
             reads += self.partition.tasks[slot.task].outputs
-            for each in self._copies_of(slot.task):
+            for each in self._transfers_of(slot.task):
                 reads += [each.source, each.result]
             last.update(dict.fromkeys(reads, slot.task))
         outputs = {*self.partition.outputs}
@@ -145,9 +145,9 @@ class PipelineExecutable:
     def _run_of(self, index: int) -> TaskRun:
         task = self.partition.tasks[index]
         program, inputs, slots = task_program(self.program, task)
-        copies = self._copies_of(index)
+        transfers = self._transfers_of(index)
         given = len(self.program.inputs)
-        sources = {each.source for each in copies}
+        sources = {each.source for each in transfers}
         freed = [number for number, last in self._last.items() if last == index]
         # Of a variable there must always be the old or the new value, even if a task fails.
         free = {
@@ -161,7 +161,7 @@ class PipelineExecutable:
             runner = runner_for(self._executable(program, task.placement, donated, slots))
         starts = [each.results.start for each in task.instructions]
         checks = [self._lines[start] for start in starts if start in self._lines]
-        return TaskRun(index, runner, inputs, slots, task.outputs, copies, freed, checks)
+        return TaskRun(index, runner, inputs, slots, task.outputs, transfers, freed, checks)
 
     def _executable(
         self, program: Program, placement: Placement, donated: tuple, slots: list[int]
@@ -273,7 +273,7 @@ class PipelineExecutable:
             values.update(zip(run.outputs, results, strict=True))
             if rows_of_task is not None:
                 rows.append((rows_of_task, run.checks, results))
-        for each in run.copies:
+        for each in run.transfers:
             self._transfer(each, values)
         for number in run.freed:
             values.pop(number, None)
@@ -316,7 +316,7 @@ class PipelineExecutable:
         live: dict[Placement, dict[int, int]] = defaultdict(dict)
         sizes: dict[Placement, list[tuple[int, int]]] = {stage: [] for stage in self.stages}
         for index, run in enumerate(self._runs):
-            for number in (*run.outputs, *[each.result for each in run.copies]):
+            for number in (*run.outputs, *[each.result for each in run.transfers]):
                 spec = specs[number]
                 if number >= given and number in self._last:
                     live[spec.device][number] = shard_bytes(spec)

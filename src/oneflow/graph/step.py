@@ -204,13 +204,13 @@ class Step:
 
     def finish(self, optimizers: Sequence[GraphOptimizer]) -> None:
         """Do what follows a call on the host: rows of embeddings, schedules, other steps."""
-        stepped = [
+        updated = [
             id(optimizer)
             for after_call in self._after_call
             for optimizer in after_call([each.optimizer for each in optimizers])
         ]
         for each in optimizers:
-            each.finish(self.optimizer_steps, id(each.optimizer) in stepped)
+            each.finish(self.optimizer_steps, id(each.optimizer) in updated)
 
     def _run_recorded(self, *given: Any) -> tuple[list, Any]:
         """Run the program and record that as an event, until its results are there."""

@@ -77,7 +77,7 @@ register_functions(
 )
 
 
-_SPECIAL_FUNCTIONS = {
+_TRANSCENDENTAL = {
     "exp": np.exp,
     "exp2": np.exp2,
     "log": np.log,
@@ -100,9 +100,9 @@ _SPECIAL_FUNCTIONS = {
 }
 
 
-@rule(*_SPECIAL_FUNCTIONS)
-def _special_function(equation: Any) -> Callable:
-    return _in_double(_SPECIAL_FUNCTIONS[equation.primitive.name], dtype_of(equation.outvars[0]))
+@rule(*_TRANSCENDENTAL)
+def _transcendental(equation: Any) -> Callable:
+    return _in_double(_TRANSCENDENTAL[equation.primitive.name], dtype_of(equation.outvars[0]))
 
 
 def _in_double(function: Callable, dtype: np.dtype) -> Callable:

@@ -103,7 +103,7 @@ def emit(
         for operand in traced.operands:
             if operand not in values:
                 number, kind = trace.numbers[operand]
-                values[operand] = _number(emission, number, _beside(kind, traced))
+                values[operand] = _number(emission, number, _number_type(kind, traced))
         call = Call(
             traced.primitive,
             traced.attributes,
@@ -161,7 +161,7 @@ def _refused(emission: Emission, name: str, kind: TracedValue, reason: str) -> R
     return ref
 
 
-def _beside(kind: TracedValue, traced: TracedCall) -> TracedValue:
+def _number_type(kind: TracedValue, traced: TracedCall) -> TracedValue:
     """The type of a number of `traced`: ONNX takes none of float32 beside half precision."""
     result = traced.results[0][1].dtype
     is_computed = kind.dtype == np.float32 and is_half(result)

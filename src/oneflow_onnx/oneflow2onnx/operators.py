@@ -359,7 +359,7 @@ def positions(b: GraphBuilder, size: Dim) -> Ref:
     return b.op("Range", zero, b.number(size), one, shape=(size,))
 
 
-def progression(b: GraphBuilder, count: Dim, start: Dim, step: Dim) -> Ref:
+def arange(b: GraphBuilder, count: Dim, start: Dim, step: Dim) -> Ref:
     """`count` numbers from `start` on, each `step` more than the one before, int64."""
     if not (isinstance(count, Size) or isinstance(start, Size) or isinstance(step, Size)):
         return b.constant(start + step * np.arange(count, dtype=INT64))

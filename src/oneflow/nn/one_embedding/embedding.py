@@ -160,7 +160,7 @@ class MultiTableEmbedding(Module):
             recorder = capture.after_call.get(self)
             if not isinstance(recorder, LookupRecorder):
                 recorder = capture.after_call[self] = LookupRecorder(self)
-            recorder.lookup_records.append((lookup, rows.tensor))
+            recorder.recorded.append((lookup, rows.tensor))
         return functional.embedding(positions, rows.placeholder).to(self.dtype)
 
     def _distinct(

@@ -85,7 +85,7 @@ class LookupRecorder:
     """The lookups of one embedding in a step; called after each call of the step.
 
     Attributes:
-        lookup_records: with the tensors that get the gradients of their rows.
+        recorded: with the tensors that get the gradients of their rows.
 
     Args:
         embedding: the embedding.
@@ -93,7 +93,7 @@ class LookupRecorder:
 
     def __init__(self, embedding: UpdatedRows) -> None:
         self._embedding = embedding
-        self.lookup_records: list[tuple[RecordedLookup, Tensor]] = []
+        self.recorded: list[tuple[RecordedLookup, Tensor]] = []
 
     def __call__(self, optimizers: Sequence[Optimizer]) -> list[Optimizer]:
         """Let the optimizer that has the parameter of the embedding update rows.
@@ -102,7 +102,7 @@ class LookupRecorder:
             That optimizer. Without one the gradients wait for `one_embedding.Optimizer`.
         """
         embedding = self._embedding
-        for lookup, rows in self.lookup_records:
+        for lookup, rows in self.recorded:
             gradient, rows.grad = rows.grad, None
             if gradient is not None:
                 embedding.lookup_records.append(lookup.record(gradient))

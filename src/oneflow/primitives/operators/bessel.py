@@ -144,14 +144,14 @@ spherical_bessel_j0 = _special("spherical_bessel_j0", _spherical_j0)
 _STEP = 0.3
 _NODES = np.arange(22) * _STEP
 _WEIGHTS = np.where(_NODES == 0, 1, 2) * _STEP * np.exp(-(_NODES**2))
-_SUMS_OF_RECIPROCALS = np.concatenate([[0], np.cumsum(1 / np.arange(1, 16))])
+_HARMONIC_NUMBERS = np.concatenate([[0], np.cumsum(1 / np.arange(1, 16))])
 _FACTORIAL = np.cumprod(np.concatenate([[1.0], np.arange(1.0, 17)]))
 
 
 def _k_near(order: int, x: Any) -> Any:
     """By 10.31.1 and 10.31.2; `x` is at most 2."""
     square, log_term = x * x / 4, jnp.log(x / 2)
-    digamma = _SUMS_OF_RECIPROCALS - np.euler_gamma
+    digamma = _HARMONIC_NUMBERS - np.euler_gamma
     if order == 0:
         terms = 1 / _FACTORIAL[:-1] ** 2
         return _power_series(square, digamma * terms) - log_term * _power_series(square, terms)

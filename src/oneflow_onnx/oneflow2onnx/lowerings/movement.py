@@ -250,7 +250,7 @@ def _diagonal(b: GraphBuilder, call: Call) -> Ref:
     moved = o.transpose(b, x, order)
     offset, columns = call["offset"], moved.shape[-1]
     first = product([-offset, columns]) if offset < 0 else offset
-    places = o.progression(b, call.result.shape[-1], first, combine(columns, 1, operator.add))
+    places = o.arange(b, call.result.shape[-1], first, combine(columns, 1, operator.add))
     flat = o.reshape(b, moved, (*moved.shape[:-2], product(moved.shape[-2:])))
     return o.gather(b, flat, places, flat.rank - 1)
 

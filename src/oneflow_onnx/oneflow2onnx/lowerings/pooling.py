@@ -56,8 +56,8 @@ def _dilations(call: Call) -> dict[str, Any]:
 def _is_whole(call: Call) -> bool:
     """Whether there is one window: all of its dimensions, which are symbolic."""
     sizes = [call.operands[0].shape[dim] for dim in call["dims"]]
-    covered = has_size(sizes) and sizes == list(call["kernel"])
-    return covered and not any(low or high for low, high in call["padding"])
+    is_global = has_size(sizes) and sizes == list(call["kernel"])
+    return is_global and not any(low or high for low, high in call["padding"])
 
 
 @lowering("max_pool")
