@@ -43,12 +43,12 @@ def test_boxes_are_torchvisions(kind: str, options: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("kind", ["uint8", "float"])
-def test_masks_are_torchvisions(kind: str) -> None:
+@pytest.mark.parametrize("top", [15, 5])
+def test_masks_are_torchvisions(kind: str, top: int) -> None:
     image = _image(kind)
-    # Apart, because torchvision's are laid over each other in another way.
     masks = np.zeros((2, 30, 40), bool)
     masks[0, :10, 5:20] = True
-    masks[1, 15:, 8:] = True
+    masks[1, top:, 8:] = True
     found = utils.draw_segmentation_masks(
         flow.tensor(image), flow.tensor(masks), alpha=0.4, colors=COLORS[:2]
     )
@@ -56,6 +56,12 @@ def test_masks_are_torchvisions(kind: str) -> None:
         torch.tensor(image), torch.tensor(masks), alpha=0.4, colors=COLORS[:2]
     )
     np.testing.assert_allclose(found.numpy(), wanted.numpy(), atol=1 if kind == "uint8" else 1e-6)
+
+
+def test_without_masks_the_image_stays() -> None:
+    image = flow.tensor(_image("uint8"))
+    drawn = utils.draw_segmentation_masks(image, flow.zeros(0, 30, 40, dtype=flow.bool), 0.9)
+    np.testing.assert_array_equal(drawn.numpy(), image.numpy())
 
 
 def test_colors_differ_by_default() -> None:

@@ -83,7 +83,7 @@ def draw_segmentation_masks(
 
     Args:
         image: ``[C, H, W]`` with one or three channels, uint8, or floating point numbers in [0, 1].
-        masks: bool ``[N, H, W]`` or ``[H, W]``; later ones cover earlier ones.
+        masks: bool ``[N, H, W]`` or ``[H, W]``; pixels of several are black, as in torchvision.
         alpha: how much of a pixel is the colour, in [0, 1].
         colors: see `draw_bounding_boxes`.
 
@@ -111,10 +111,13 @@ def draw_segmentation_masks(
         )
     max_value = 255 if image.dtype == flow.uint8 else 1
     plain = image.expand(3, -1, -1).float()
+    if not len(layers):
+        return plain.to(image.dtype)
     result = plain
     for layer, color in zip(layers, _colors(colors, len(layers)), strict=True):
         fill_color = flow.tensor(color, dtype=flow.float32, device=image.device) * (max_value / 255)
         result = flow.where(layer, fill_color.reshape(3, 1, 1), result)
+    result = flow.where(layers.sum(0) > 1, 0.0, result)
     return (plain * (1 - alpha) + result * alpha).to(image.dtype)
 
 
