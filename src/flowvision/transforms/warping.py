@@ -10,6 +10,9 @@ import numpy as np
 import oneflow as flow
 from oneflow.data.vision.image import constant_like
 
+# Multiplications from which on PyTorch leaves a product of matrices to its library.
+_SMALL_PRODUCT = 400
+
 
 def inverse_affine_matrix(
     center: Sequence[float],
@@ -88,13 +91,29 @@ def identity_grid(width: int, height: int) -> np.ndarray:
 
 
 def _products(x: np.ndarray, y: np.ndarray, factors: np.ndarray) -> np.ndarray:
-    """Return the points (x, y, 1) of a grid times a matrix, summed in this order.
+    """Return the points (x, y, 1) of a grid times a matrix, rounded as in PyTorch on the CPU.
 
-    A matrix product is free to sum in another one, and the nearest pixel of a point halfway between
-    two is decided by the last bit.
+    The nearest pixel of a point halfway between two is decided by the last bit. PyTorch sums small
+    products one term after the other, and large ones with fused multiply-adds.
     """
     columns, rows = (each[..., None] for each in np.meshgrid(x, y))
-    return columns * factors[0] + rows * factors[1] + factors[2]
+    first = columns * factors[0]
+    if 3 * first.size < _SMALL_PRODUCT:
+        return first + rows * factors[1] + factors[2]
+    return _fused_multiply_add(rows, factors[1], first) + factors[2]
+
+
+def _fused_multiply_add(x: np.ndarray, y: np.ndarray, addend: np.ndarray) -> np.ndarray:
+    """Return ``x * y + addend`` of float32, rounded once."""
+    product = x.astype(np.float64) * y  # exact
+    total = product + addend
+    # A total between two numbers of float64 becomes the one whose last bit is 1, which is never
+    # halfway between two of float32.
+    part = total - product
+    lost = (product - (total - part)) + (addend - part)
+    even = total.view(np.int64) % 2 == 0
+    odd = np.nextafter(total, np.copysign(np.inf, lost))
+    return np.where(even & (lost != 0), odd, total).astype(np.float32)
 
 
 def perspective_coefficients(

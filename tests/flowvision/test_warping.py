@@ -1,0 +1,64 @@
+"""Turned, moved and tilted tensor images, pixel for pixel those of torchvision."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+import oneflow as flow
+from flowvision.transforms import functional as F
+from tests.flowvision import zoo  # noqa: F401 - lets torchvision be imported
+
+torchvision = pytest.importorskip("torchvision")
+TF = torchvision.transforms.functional
+
+# Heights and widths: both even, both odd, one of each; PyTorch multiplies small matrices otherwise.
+SIZES = [(20, 30), (21, 29), (21, 30), (58, 59), (26, 4), (4, 7), (1, 8), (1, 1)]
+
+
+def _pair(height: int, width: int) -> tuple[flow.Tensor, torch.Tensor]:
+    pixels = np.random.default_rng(width).integers(0, 256, (3, height, width), np.uint8)
+    return flow.tensor(pixels), torch.tensor(pixels)
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("angle", [90.0, 180.0, -90.0, 450.0, 33.0])
+@pytest.mark.parametrize("expand", [False, True])
+def test_rotate(size: tuple[int, int], angle: float, expand: bool) -> None:
+    image, other = _pair(*size)
+    found = F.rotate(image, angle, "nearest", expand=expand, fill=[1, 2, 3]).numpy()
+    wanted = TF.rotate(other, angle, expand=expand, fill=[1, 2, 3]).numpy()
+    np.testing.assert_array_equal(found, wanted)
+    if expand and angle % 90 == 0 and (size[0] - size[1]) % 2 == 0:
+        np.testing.assert_array_equal(found, np.rot90(image.numpy(), int(angle // 90), (1, 2)))
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_affine(size: tuple[int, int]) -> None:
+    image, other = _pair(*size)
+    for numbers in ((90.0, [0, 0], 1.0, [0.0, 0.0]), (-20.0, [3, -1], 1.5, [10.0, -5.0])):
+        found, wanted = F.affine(image, *numbers), TF.affine(other, *numbers)
+        np.testing.assert_array_equal(found.numpy(), wanted.numpy())
+
+
+def test_perspective() -> None:
+    corners, moved = [[0, 0], [29, 0], [29, 20], [0, 20]], [[3, 2], [25, 0], [28, 18], [1, 16]]
+    image, other = _pair(21, 30)
+    found = F.perspective(image, corners, moved, "nearest")
+    mode = torchvision.transforms.InterpolationMode.NEAREST
+    wanted = TF.perspective(other, corners, moved, mode)
+    np.testing.assert_array_equal(found.numpy(), wanted.numpy())
+
+
+def test_a_position_between_two_pixels_has_one_nearest() -> None:
+    """It is the same in every call, compiled or not."""
+
+    class Turned(flow.nn.Graph):
+        def build(self, image: flow.Tensor) -> flow.Tensor:
+            return F.rotate(image, 90.0, "nearest", expand=True)
+
+    image, graph = _pair(21, 30)[0], Turned()
+    first = F.rotate(image, 90.0, "nearest", expand=True).numpy()
+    for turned in (graph, graph, lambda x: F.rotate(x, 90.0, "nearest", expand=True)):
+        np.testing.assert_array_equal(turned(image).numpy(), first)
