@@ -182,9 +182,7 @@ def test_wrong_types(make):
 
 def test_pipelines_print_their_options():
     text = repr(transforms.Compose([transforms.ToTensor(), transforms.Normalize([0.5], [0.2])]))
-    assert (
-        text == "Compose(\n    ToTensor()\n    Normalize(mean=[0.5], std=[0.2], inplace=False)\n)"
-    )
+    assert text == "Compose(\n    ToTensor()\n    Normalize(mean=[0.5], std=[0.2])\n)"
 
 
 # --- data sets

@@ -152,28 +152,6 @@ def test_functions(name, arguments, options, kind):
     assert_same(got, getattr(TF, name)(other, *torch_arguments(name, arguments)), name)
 
 
-@pytest.mark.parametrize("turns", [1, 2, 3])
-def test_quarter_turns(turns):
-    """Positions are pixels where height and width are both even or both odd."""
-    image, other = pair_of(PHOTO[:, :, :29])
-    got = F.rotate(image, 90.0 * turns, "nearest", expand=True)
-    np.testing.assert_array_equal(got.numpy(), np.rot90(PHOTO[:, :, :29], turns, (1, 2)))
-    assert_same(got, TF.rotate(other, 90.0 * turns, expand=True), "rotate")
-
-
-def test_a_position_between_two_pixels_has_one_nearest():
-    """It is the same in every call, compiled or not; which one torchvision takes is open."""
-
-    class Turned(flow.nn.Graph):
-        def build(self, image):
-            return F.rotate(image, 90.0, "nearest", expand=True)
-
-    image, graph = flow.from_numpy(PHOTO.copy()), Turned()
-    first = F.rotate(image, 90.0, "nearest", expand=True).numpy()
-    for turned in (graph, graph, lambda x: F.rotate(x, 90.0, "nearest", expand=True)):
-        np.testing.assert_array_equal(turned(image).numpy(), first)
-
-
 # --- conversions
 
 MODES = ("RGB", "L", "1", "P", "RGBA", "LA", "CMYK", "YCbCr", "HSV", "I", "F", "I;16")
@@ -420,12 +398,6 @@ def test_transforms_are_modules():
         transforms.CenterCrop(10), transforms.ConvertImageDtype(flow.float32)
     )
     assert pipeline(flow.from_numpy(PHOTO)).shape == (3, 10, 10)
-    assert repr(transforms.ColorJitter(0.5)).startswith("ColorJitter(brightness=(0.5, 1.5)")
-    ours, theirs = (
-        [t.AutoAugment(fill=3), t.RandomApply([t.ToTensor(), t.CenterCrop(3)], p=0.3)]
-        for t in (transforms, torchvision.transforms)
-    )
-    assert repr(ours) == repr(theirs)
     array = transforms.ToNumpy()(pillow())
     np.testing.assert_array_equal(array, PHOTO)
     chosen = transforms.RandomChoice([transforms.RandomInvert(1.0), lambda x: x], p=[0, 1])

@@ -6,6 +6,7 @@ An operation is known by its name, and by the magnitudes that it may have.
 from __future__ import annotations
 
 import enum
+import inspect
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -138,6 +139,10 @@ class _Augmentation(ImageTransform):
         self.interpolation = interpolation
         self.fill = fill
 
+    def extra_repr(self) -> str:
+        own = [each for each in inspect.signature(type(self)).parameters if each in self.__dict__]
+        return ", ".join(f"{name}={getattr(self, name)}" for name in own)
+
     @staticmethod
     def _size(img: Any) -> tuple[int, int]:
         _, height, width = functional.get_dimensions(img)
@@ -192,8 +197,8 @@ class AutoAugment(_Augmentation):
                 img = self._changed(img, name, space[name][0], level, space[name][1])
         return img
 
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}(policy={self.policy}, fill={self.fill})"
+    def extra_repr(self) -> str:
+        return self.options_repr("policy", "fill")
 
 
 class RandAugment(_Augmentation):

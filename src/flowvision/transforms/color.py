@@ -234,6 +234,9 @@ class RandomPosterize(_RandomChange):
     def _changed(self, img: Any) -> Any:
         return functional.posterize(img, self.bits)
 
+    def extra_repr(self) -> str:
+        return f"bits={self.bits},p={self.p}"
+
 
 class RandomSolarize(_RandomChange):
     """Bright pixels inverted, with a probability.
@@ -256,6 +259,9 @@ class RandomSolarize(_RandomChange):
 
     def _changed(self, img: Any) -> Any:
         return functional.solarize(img, self.threshold)
+
+    def extra_repr(self) -> str:
+        return f"threshold={self.threshold},p={self.p}"
 
 
 class Solarization(RandomSolarize):
@@ -295,6 +301,9 @@ class RandomAdjustSharpness(_RandomChange):
 
     def _changed(self, img: Any) -> Any:
         return functional.adjust_sharpness(img, self.sharpness_factor)
+
+    def extra_repr(self) -> str:
+        return f"sharpness_factor={self.sharpness_factor},p={self.p}"
 
 
 class RandomAutocontrast(_RandomChange):

@@ -15,15 +15,15 @@ from oneflow.data.vision.resize import interpolation_mode
 from oneflow.utils.vision.transforms import ImageTransform, random_numbers
 
 
-def _angles(given: float | Sequence[float], name: str) -> tuple[float, float]:
+def _angles(given: float | Sequence[float], name: str) -> list[float]:
     """Return a range of degrees; one number stands for both directions."""
     if isinstance(given, int | float):
         if given < 0:
             raise ValueError(f"If {name} is a single number, it must be positive.")
-        return -float(given), float(given)
+        return [float(-given), float(given)]
     if len(given) != 2:
         raise ValueError(f"{name} should be a sequence of length 2, got {given!r}")
-    return float(given[0]), float(given[1])
+    return [float(given[0]), float(given[1])]
 
 
 class RandomRotation(ImageTransform):
@@ -72,6 +72,10 @@ class RandomRotation(ImageTransform):
             img, angle, self.interpolation, self.expand, self.center, self.fill
         )
 
+    def extra_repr(self) -> str:
+        center = [] if self.center is None else ["center"]
+        return self.options_repr("degrees", "interpolation", "expand", *center, "fill")
+
 
 class RandomAffine(ImageTransform):
     """The image turned, moved, scaled and sheared at random.
@@ -119,7 +123,7 @@ class RandomAffine(ImageTransform):
         self.translate = translate
         self.scale = scale
         if isinstance(shear, Sequence) and len(shear) == 4:
-            self.shear = (*_angles(shear[:2], "shear"), *_angles(shear[2:], "shear"))
+            self.shear = _angles(shear[:2], "shear") + _angles(shear[2:], "shear")
         else:
             self.shear = None if shear is None else _angles(shear, "shear")
         self.interpolation = interpolation_mode(interpolation if resample is None else resample)
@@ -163,6 +167,12 @@ class RandomAffine(ImageTransform):
             self.degrees, self.translate, self.scale, self.shear, functional.get_image_size(img)
         )
         return functional.affine(img, *params, self.interpolation, self.fill, self.center)
+
+    def extra_repr(self) -> str:
+        names = ("translate", "scale", "shear", "interpolation", "fill", "center")
+        defaults = (None, 0, InterpolationMode.NEAREST)
+        given = (name for name in names if getattr(self, name) not in defaults)
+        return self.options_repr("degrees", *given)
 
 
 class RandomPerspective(ImageTransform):
@@ -219,6 +229,9 @@ class RandomPerspective(ImageTransform):
         start, end = self.get_params(width, height, self.distortion_scale)
         return functional.perspective(img, start, end, self.interpolation, self.fill)
 
+    def extra_repr(self) -> str:
+        return self.options_repr("p")
+
 
 class ElasticTransform(ImageTransform):
     """The image as if seen through moving water: each pixel is displaced by smooth random numbers.
@@ -248,7 +261,7 @@ class ElasticTransform(ImageTransform):
         self.alpha = _two(alpha)
         self.sigma = _two(sigma)
         self.interpolation = interpolation_mode(interpolation)
-        self.fill = fill
+        self.fill = [float(each) for each in ([fill] if isinstance(fill, int | float) else fill)]
 
     @staticmethod
     def get_params(
@@ -271,9 +284,11 @@ class ElasticTransform(ImageTransform):
         displacement = self.get_params(self.alpha, self.sigma, [height, width])
         return functional.elastic_transform(img, displacement, self.interpolation, self.fill)
 
+    def extra_repr(self) -> str:
+        rest = f"interpolation={self.interpolation}, fill={self.fill}"
+        return f"{self.options_repr('alpha', 'sigma')}, {rest}"
 
-def _two(given: float | Sequence[float]) -> tuple[float, float]:
-    if isinstance(given, int | float):
-        return float(given), float(given)
-    first, second = given if len(given) == 2 else (given[0], given[0])
-    return float(first), float(second)
+
+def _two(given: float | Sequence[float]) -> list[float]:
+    numbers = [given] if isinstance(given, int | float) else list(given)
+    return [float(each) for each in (numbers * 2 if len(numbers) == 1 else numbers)]

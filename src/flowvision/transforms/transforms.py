@@ -110,6 +110,10 @@ class LinearTransformation(ImageTransform):
         flat = img.reshape(-1, count) - self.mean_vector
         return flow.matmul(flat, self.transformation_matrix).reshape(*img.shape)
 
+    def extra_repr(self) -> str:
+        matrix, mean = self.transformation_matrix.tolist(), self.mean_vector.tolist()
+        return f"transformation_matrix={matrix}, mean_vector={mean}"
+
 
 class RandomErasing(ImageTransform):
     """A tensor image with a random rectangle overwritten, with a probability.

@@ -86,13 +86,16 @@ class GraphVersion(ModelVersion):
             asyncio.get_running_loop().create_future(),
             None if timeout is None else time.monotonic() + timeout,
         )
-        if timeout is None:
-            return await self._batcher.run(pending)
+        self._batcher.submit(pending)
         try:
+            if timeout is None:
+                return await pending.future
             async with asyncio.timeout(timeout):
-                return await self._batcher.run(pending)
+                return await pending.future
         except TimeoutError:
             raise RequestError(ErrorKind.EXPIRED, f"no answer within {timeout:g} s") from None
+        finally:
+            pending.is_cancelled = pending.future.cancelled()
 
     def generate(self, request: GenerationRequest) -> AsyncGenerator[int]:
         """Refuse: this model gives one answer to a request."""

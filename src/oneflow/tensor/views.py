@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any, Protocol, TypeVar
 from weakref import ref
 
-from oneflow.base.dtype import DType, int64
+from oneflow.base.dtype import int64
 from oneflow.base.spec import TensorSpec
 from oneflow.differentiation.grad_mode import MODE, enable_grad, no_grad
 from oneflow.dispatch.global_call import converted
@@ -246,25 +246,15 @@ def _put_where_seen(base: Value, chain: Chain, new: Value) -> Value:
     layout = StridedLayout(spec.shape, row_major(spec.shape))
     for primitive, numbers, attributes in chain:
         layout = primitive.view_rule.layout(layout, *numbers, **attributes)
-    if any(n > 1 and not step for n, step in zip(layout.shape, layout.strides, strict=True)):
+    repeated = any(n > 1 and not step for n, step in zip(layout.shape, layout.strides, strict=True))
+    if repeated or new.spec.dtype is not spec.dtype:
         raise_overlap()
-    seen = positions_seen(spec, chain, new.spec.dtype)
-    seen, new = (reshape(each, shape=(each.spec.numel,)) for each in (seen, new))
-    flat = reshape(base, shape=(spec.numel,))
-    root = index_put(flat, new, seen, dims=(0,), accumulate=False)
-    return reshape(root, shape=spec.shape)
-
-
-def positions_seen(spec: TensorSpec, chain: Chain, dtype: DType) -> Value:
-    """The position in the flattened base of each element of the view at the end of `chain`.
-
-    Raises:
-        RuntimeError: the view sees elements of the base as others of another dtype, `dtype`.
-    """
-    if dtype is not spec.dtype:
-        raise_overlap()
+    flat = (spec.numel,)
     positions = range_integer(0, 1, size=spec.numel, dtype=int64, device=spec.device)
-    return replay(reshape(positions, shape=spec.shape), chain)
+    seen = replay(reshape(positions, shape=spec.shape), chain)
+    seen, new = (reshape(each, shape=(each.spec.numel,)) for each in (seen, new))
+    root = index_put(reshape(base, shape=flat), new, seen, dims=(0,), accumulate=False)
+    return reshape(root, shape=spec.shape)
 
 
 def mark_stale(value: Value) -> None:
@@ -460,9 +450,9 @@ def _write_to_family(tensor: Handle, family: Family, new: Value, steps: Chain) -
     if not MODE.enabled and root is not new:
         with_history_of(root, family.value)
     family.replace(root)
-    if steps and not tensor._chain:
-        tensor._value, tensor._seen = root, family.version
-    if steps or any(map(overlapping, chain)):
+    if steps:
+        if not tensor._chain:
+            tensor._value, tensor._seen = root, family.version
         return  # A view reads its new content when it is asked for it.
     if root is not new:
         family.storage.track(new)

@@ -80,6 +80,10 @@ class RandomCrop(ImageTransform):
             img = im.pad(img, (missing[1], missing[0]), self.fill, self.padding_mode)
         return im.crop(img, *self.get_params(img, self.size))
 
+    def extra_repr(self) -> str:
+        """Return the options that the repr shows."""
+        return self.options_repr("size", "padding")
+
 
 class RandomResizedCrop(ImageTransform):
     """A random rectangle of random size and form, in a fixed size.
@@ -126,6 +130,12 @@ class RandomResizedCrop(ImageTransform):
         """Return a crop, resized."""
         box = self.get_params(img, self.scale, self.ratio)
         return resized_crop(img, *box, self.size, self.interpolation, self.antialias)
+
+    def extra_repr(self) -> str:
+        """Return the options that the repr shows."""
+        scale, ratio = (tuple(round(x, 4) for x in each) for each in (self.scale, self.ratio))
+        rest = self.options_repr("interpolation", "antialias")
+        return f"{self.options_repr('size')}, scale={scale}, ratio={ratio}, {rest}"
 
 
 class RandomHorizontalFlip(ImageTransform):

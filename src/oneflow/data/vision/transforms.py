@@ -35,12 +35,21 @@ class ImageTransform(Module):
         raise NotImplementedError(f"{type(self).__name__} must define `forward`")
 
     def __repr__(self) -> str:
-        options = (
-            f"{name}={value.value if isinstance(value, InterpolationMode) else value}"
-            for name, value in self.__dict__.items()
-            if not name.startswith("_") and name != "training"
+        return f"{type(self).__name__}({self.extra_repr()})"
+
+    def extra_repr(self) -> str:
+        """Return the options that the repr shows; all attributes unless a class names its own."""
+        return self.options_repr(
+            *(name for name in self.__dict__ if not name.startswith("_") and name != "training")
         )
-        return f"{type(self).__name__}({', '.join(options)})"
+
+    def options_repr(self, *names: str) -> str:
+        """Return the attributes of these names with their values."""
+        values = {name: getattr(self, name) for name in names}
+        return ", ".join(
+            f"{name}={value.value if isinstance(value, InterpolationMode) else value}"
+            for name, value in values.items()
+        )
 
 
 # --- several transforms
@@ -172,6 +181,9 @@ class RandomChoice(RandomTransforms):
         weights = None if self.p is None else np.divide(self.p, sum(self.p))
         return self.transforms[int(random_numbers().choice(len(self.transforms), p=weights))](img)
 
+    def __repr__(self) -> str:
+        return f"{super().__repr__()}(p={self.p})"
+
 
 class Lambda(ImageTransform):
     """A function as a transform.
@@ -194,6 +206,9 @@ class Lambda(ImageTransform):
 
     def forward(self, img: Any) -> Any:
         return self.lambd(img)
+
+    def extra_repr(self) -> str:
+        return ""
 
 
 # --- between images and tensors
@@ -250,6 +265,9 @@ class ToPILImage(ImageTransform):
     def forward(self, img: Any) -> Any:
         return conversion.to_pil_image(img, self.mode)
 
+    def extra_repr(self) -> str:
+        return "" if self.mode is None else super().extra_repr()
+
 
 class ConvertImageDtype(ImageTransform):
     """A tensor image in another dtype, with its numbers scaled.
@@ -269,8 +287,11 @@ class ConvertImageDtype(ImageTransform):
         super().__init__()
         self.dtype = dtype
 
-    def forward(self, img: Tensor) -> Tensor:
-        return conversion.convert_image_dtype(img, self.dtype)
+    def forward(self, image: Tensor) -> Tensor:
+        return conversion.convert_image_dtype(image, self.dtype)
+
+    def extra_repr(self) -> str:
+        return ""
 
 
 class Normalize(ImageTransform):
@@ -294,8 +315,11 @@ class Normalize(ImageTransform):
         self.std = std
         self.inplace = inplace
 
-    def forward(self, img: Tensor) -> Tensor:
-        return conversion.normalize(img, self.mean, self.std, self.inplace)
+    def forward(self, tensor: Tensor) -> Tensor:
+        return conversion.normalize(tensor, self.mean, self.std, self.inplace)
+
+    def extra_repr(self) -> str:
+        return self.options_repr("mean", "std")
 
 
 # --- sizes

@@ -9,6 +9,7 @@ from typing import Any
 from oneflow.base.dtype import Category, bool_
 from oneflow.base.limits import iinfo
 from oneflow.base.shape import broadcast_shapes, wrap_dim
+from oneflow.functional.creation.conversion import without_repeats
 from oneflow.functional.index.gather import check_index_shape, positions_of, same_rank
 from oneflow.functional.registry import function, inplace_form
 from oneflow.primitives.operators import indexing as p, scatter as s
@@ -16,7 +17,7 @@ from oneflow.primitives.operators.elementwise import cast, where
 from oneflow.primitives.operators.shape import broadcast_to
 from oneflow.program.value import Value
 from oneflow.tensor.call import call, wrap
-from oneflow.tensor.indexing import index_put_value, is_overlapping, put_item
+from oneflow.tensor.indexing import index_put_value
 from oneflow.tensor.methods import attach, before_write, write_result
 from oneflow.tensor.operands import as_mask
 from oneflow.tensor.tensor import Tensor
@@ -317,16 +318,9 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
     return _put_slices(input, at, chosen, unwrap(values), accumulate=False, negative=False)
 
 
-@function()
-def index_fill(input: Tensor, dim: int, index: Tensor, value: Any, inplace: bool = False) -> Tensor:
+@function(inplace=True)
+def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     """A copy of `input` with a number (or 0-dim tensor) written at `index` along `dim`.
-
-    Args:
-        input: tensor.
-        dim: dimension along which `index` counts.
-        index: positions.
-        value: the number.
-        inplace: write it into `input`, also where `expand` repeats elements.
 
     Raises:
         IndexError: (at the next read of a value) a position does not exist.
@@ -337,13 +331,6 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any, inplace: bool
         tensor([7., 0., 7.], dtype=oneflow.float32)
     """
     chosen, at = _index_and_dim(input, dim, index, "index_fill")
-    if inplace and is_overlapping(input):
-        number = _number_value(value, input, (), "index_fill")
-        put_item(input, (*[slice(None)] * at, chosen), wrap(number))
-        return input
-    if inplace:
-        filled = index_fill(before_write(input), dim, index, value)
-        return write_result(input, filled, "index_fill_")
     shape = list(input.shape) or [1]
     shape[at] = chosen.numel()
     if isinstance(value, Tensor):
@@ -376,25 +363,11 @@ def _number_value(value: Any, input: Tensor, shape: tuple[int, ...], name: str) 
     return broadcast_to(source, shape=shape)
 
 
-attach("index_fill_", inplace_form(index_fill))
-
-
-@function()
+@function(inplace=True, also=("index_put_",))
 def index_put(
-    input: Tensor,
-    indices: Sequence[Tensor | None],
-    values: Tensor,
-    accumulate: bool = False,
-    inplace: bool = False,
+    input: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False
 ) -> Tensor:
     """A copy of `input` with `values` written (or added) where ``input[indices]`` would read.
-
-    Args:
-        input: tensor.
-        indices: index tensors and masks, None for whole dimensions.
-        values: what is written.
-        accumulate: add it, as often as a position is given.
-        inplace: write into `input`, also where `expand` repeats elements.
 
     Raises:
         RuntimeError: `values` does not broadcast to the selection, or has another dtype.
@@ -406,13 +379,7 @@ def index_put(
         tensor([0., 5., 0.], dtype=oneflow.float32)
     """
     entries = tuple(slice(None) if each is None else each for each in indices)
-    if inplace:
-        put_item(input, entries, values, accumulate)
-        return input
     return wrap(index_put_value(input, entries, values, accumulate))
-
-
-attach("index_put_", inplace_form(index_put, "index_put_"))
 
 
 @function()
@@ -438,11 +405,12 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any, inplace: bool = False) 
     """
     mask = as_mask(mask, "masked_fill only supports boolean masks, but got mask with dtype")
     if inplace:
-        if is_overlapping(input):
-            number = _number_value(value, input, (), "masked_fill")
-            put_item(input, mask.expand(input.shape), wrap(number))
-            return input
-        return write_result(input, masked_fill(before_write(input), mask, value), "masked_fill_")
+        target = without_repeats(input)
+        if target is not input:
+            repeated = [dim for dim, step in enumerate(input.stride()) if step == 0]
+            mask = mask.expand(input.shape).any(repeated, True)
+        write_result(target, masked_fill(before_write(target), mask, value), "masked_fill_")
+        return input
     return wrap(where(unwrap(mask), _number_value(value, input, (), "masked_fill"), unwrap(input)))
 
 
