@@ -52,9 +52,9 @@ NOT_DERIVED = {
         "linear where nothing is missing": "nansum nanmean",
         "parameters are never partial sums": "sgd_update sgdw_update",
         "so in the sample alone, by its numbers": """
-            clip_norm combined_margin cosine_similarity extreme_gradient gru_backward lstm_backward
-            masked_scatter max_pool max_pool_gradient multilabel_margin nll_backward
-            pairwise_distance prod qr random_bernoulli softmax_backward total_norm
+            clip_norm combined_margin cosine_similarity extreme_gradient fractional_max_pool
+            gru_backward lstm_backward masked_scatter max_pool max_pool_gradient multilabel_margin
+            nll_backward pairwise_distance prod qr random_bernoulli softmax_backward total_norm
             update_unless_failed""",
         "an operand of which only the shape is read": """
             overwrite attach_moments positions normalize normalize_gradient
@@ -140,12 +140,13 @@ class Trial:
 
         try:
             shapes = [tuple(each.shape) for each in jax.eval_shape(compute, *operands)]
+            specs = self.operation.out_specs
+            if len(shapes) != len(specs) or not all(map(self._may_be_part, shapes, specs)):
+                return None
+            # Some sizes that are wrong, as for an inverse Fourier transform, JAX only sees here.
+            return jax.jit(compute).lower(*operands).compile(compiler_options=QUICKLY)
         except Exception:
             return None
-        specs = self.operation.out_specs
-        if len(shapes) != len(specs) or not all(map(self._may_be_part, shapes, specs)):
-            return None
-        return jax.jit(compute).lower(*operands).compile(compiler_options=QUICKLY)
 
     @staticmethod
     def _may_be_part(shape: tuple[int, ...], spec: Any) -> bool:
@@ -156,7 +157,10 @@ class Trial:
 
     def hits(self) -> dict[Layouts, tuple[frozenset[Sbp], ...]]:
         """The signatures that hold; none where results tell too little."""
-        telling = [each.dtype.kind in "fc" or np.unique(each).size > 1 for each in self.whole]
+        telling = [
+            np.any(each) if each.dtype.kind in "fc" else np.unique(each).size > 1
+            for each in self.whole
+        ]
         choices = list(map(layouts_of, self.operands, self.operation.is_scalar))
         found = {}
         for layouts in itertools.islice(combinations(choices), COMBINATIONS if all(telling) else 0):

@@ -11,8 +11,8 @@ import functools
 import math
 
 import jax.numpy as jnp
-from jax import lax
 
+from oneflow.primitives.operators import loops
 from oneflow.primitives.registry import primitive
 
 # Bounds the growth of elements, equally by steps of one and of two columns.
@@ -106,7 +106,7 @@ def _factor(a, *, hermitian: bool):
         jnp.zeros(size, jnp.int32),
         jnp.int32(0),
     )
-    _, packed, pivots, info = lax.while_loop(lambda state: state[0] < size, advance, start)
+    _, packed, pivots, info = loops.while_loop(lambda state: state[0] < size, advance, start)
     return jnp.tril(packed), pivots, info
 
 
@@ -147,9 +147,9 @@ def _solve(packed, pivots, b, *, hermitian: bool):
         factors = jnp.conj(column(k)) if hermitian else column(k)
         return swapped(b.at[k].add(-(factors @ b)), k)
 
-    b = lax.fori_loop(0, size, forward, b)
+    b = loops.fori_loop(0, size, forward, b)
     b = _solve_diagonal(packed, is_first, is_second, b, hermitian)
-    return lax.fori_loop(0, size, backward, b)
+    return loops.fori_loop(0, size, backward, b)
 
 
 def _solve_diagonal(packed, is_first, is_second, b, hermitian: bool):
