@@ -7,6 +7,7 @@ import pytest
 import torch
 
 import oneflow as flow
+from tests.oracle import dtype_name
 
 # As PyTorch does: those in sums, powers and remainders are rounded to the tensor's type, others are
 # rounded with the result. 0.999 is 1 in bfloat16, so a running average with it would stand still.
@@ -16,12 +17,14 @@ CALLS = {
     "mul_": lambda lib, x, y: x.clone().mul_(0.999),
     "div": lambda lib, x, y: x / 0.3,
     "floor_divide": lambda lib, x, y: x // 0.3,
+    "floor_divide from the left": lambda lib, x, y: 7 // (x.abs() + 1),
     "add": lambda lib, x, y: x + 0.3,
     "add with alpha": lambda lib, x, y: x.add(y, alpha=0.1),
     "sub": lambda lib, x, y: x - 0.3,
     "rsub": lambda lib, x, y: 0.3 - x,
     "pow": lambda lib, x, y: x.abs() ** 0.3,
     "remainder": lambda lib, x, y: x % 0.3,
+    "remainder from the left": lambda lib, x, y: 7 % x,
     "fmod": lambda lib, x, y: lib.fmod(x, 0.3),
     "lerp": lambda lib, x, y: x.lerp(y, 0.1),
     "addcmul": lambda lib, x, y: x.addcmul(y, y, value=0.3),
@@ -48,11 +51,14 @@ def test_numbers_beside_half_precision(name, dtype):
 
     def outcome(lib):
         x, y = (lib.tensor(each).to(getattr(lib, dtype)) for each in arrays)
-        return CALLS[name](lib, x, y).float().numpy()
+        result = CALLS[name](lib, x, y)
+        return dtype_name(result), result.float().numpy()
 
-    wanted = outcome(torch)
+    wanted_dtype, wanted = outcome(torch)
     for _ in range(4):  # interpreted, and compiled
-        np.testing.assert_array_equal(outcome(flow), wanted)
+        found_dtype, found = outcome(flow)
+        assert found_dtype == wanted_dtype
+        np.testing.assert_array_equal(found, wanted)
 
 
 def test_gradients_of_products_with_numbers():

@@ -37,12 +37,12 @@ def _rest(x, y):
 
 
 def _lower_division(primitive: Primitive, result: Callable) -> None:
-    @primitive.lowering("cpu")
-    def impl(x, y):
+    def compute(x, y):
         if not jnp.issubdtype(x.dtype, jnp.floating) or x.dtype.itemsize > 4:
             return primitive.impl(x, y)
-        a, b = x.astype(jnp.float32), y.astype(jnp.float32)
-        return result(a, b, _rest(a, b)).astype(x.dtype)
+        return result(x, y, _rest(x, y))
+
+    primitive.lowering("cpu")(round_once(compute))
 
 
 _lower_division(e.fmod, lambda x, y, rest: rest)
