@@ -316,6 +316,11 @@ def test_bad_input(case: str) -> None:
         tiny_detector("retinanet").train()(images, targets)
 
 
+def test_targets_without_labels_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"target 0 lacks \['labels'\]"):
+        tiny_detector("retinanet").train()([flow.rand(3, 64, 64)], [{"boxes": flow.zeros(0, 4)}])
+
+
 def test_images_of_integers_are_refused() -> None:
     model = tiny_detector("retinanet").eval()
     with pytest.raises(TypeError, match="divide by 255"):
@@ -324,10 +329,12 @@ def test_images_of_integers_are_refused() -> None:
         model([flow.rand(64, 64)])
 
 
-def test_nothing_found_is_empty() -> None:
-    model = tiny_detector("faster_rcnn").eval()
-    model.roi_heads.score_thresh = 1.0
-    (found,) = model([flow.rand(3, 64, 64)])
+@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("value", [0.5, float("nan")])
+def test_nothing_found_is_empty(name: str, value: float) -> None:
+    model = tiny_detector(name).eval()
+    (model.roi_heads if "rcnn" in name else model).score_thresh = 1.0
+    (found,) = model([flow.full((3, 64, 64), value)])
     assert found["boxes"].shape == (0, 4)
     assert found["labels"].dtype is flow.int64
     assert found["scores"].shape == (0,)

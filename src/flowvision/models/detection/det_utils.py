@@ -114,9 +114,7 @@ class BoxCoder:
             Boxes of shape (n, k, 4).
         """
         every = flow.cat(list(boxes))
-        return self.decode_single(rel_codes.reshape(len(every), -1), every).reshape(
-            len(every), rel_codes.numel() // max(4 * len(every), 1), 4
-        )
+        return self.decode_single(rel_codes, every).reshape(-1, rel_codes.shape[-1] // 4, 4)
 
     def decode_single(self, rel_codes: Tensor, boxes: Tensor) -> Tensor:
         """Return the boxes (n, 4 * k) at offsets (n, 4 * k) from boxes (n, 4)."""

@@ -20,8 +20,9 @@ def check_inputs(
         training: whether losses are to be computed.
 
     Raises:
-        ValueError: if there is no image, if targets are missing, or if boxes have another shape,
-            no area, or coordinates that are not finite; the last two not in an `nn.Graph`.
+        ValueError: if there is no image, if targets or their entries are missing, or if boxes have
+            another shape, no area, or coordinates that are not finite; the last two not in an
+            `nn.Graph`.
     """
     if not len(images):
         raise ValueError("`images` must hold at least one image")
@@ -32,6 +33,9 @@ def check_inputs(
     if len(targets) != len(images):
         raise ValueError(f"there are {len(images)} images, but {len(targets)} targets")
     for number, target in enumerate(targets):
+        missing = [name for name in ("boxes", "labels") if name not in target]
+        if missing:
+            raise ValueError(f"target {number} lacks {missing}, it holds {sorted(target)}")
         boxes, labels = target["boxes"], target["labels"]
         if boxes.ndim != 2 or boxes.shape[1] != 4:
             raise ValueError(
