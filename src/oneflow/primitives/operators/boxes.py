@@ -16,7 +16,10 @@ def _nms(boxes, scores, iou_threshold, keep_n):
         return order, jnp.ones(0, bool)
     left, top, right, low = boxes[order].T
     area = (right - left) * (low - top)
+    zero = jnp.zeros_like(left)
+    threshold = iou_threshold.astype(boxes.dtype)
     positions = jnp.arange(count, dtype=jnp.int32)
+    nothing = jnp.full_like(positions, count)
     most = jnp.where(keep_n < 0, count, keep_n).astype(jnp.int32)
 
     def cond(state):
@@ -25,14 +28,19 @@ def _nms(boxes, scores, iou_threshold, keep_n):
 
     def body(state):
         index, taken, kept = state
-        width = jnp.minimum(right, right[index]) - jnp.maximum(left, left[index])
-        height = jnp.minimum(low, low[index]) - jnp.maximum(top, top[index])
-        common = jnp.maximum(width, 0) * jnp.maximum(height, 0)
-        overlap = common / (area + area[index] - common)
+        # Interpreted, a pass costs by the number of its instructions.
+        own_left, own_top, own_right, own_low, own_area = (
+            lax.dynamic_slice_in_dim(row, index, 1, allow_negative_indices=False)
+            for row in (left, top, right, low, area)
+        )
+        width = jnp.minimum(right, own_right) - jnp.maximum(left, own_left)
+        height = jnp.minimum(low, own_low) - jnp.maximum(top, own_top)
+        common = lax.max(width, zero) * lax.max(height, zero)
+        overlap = common / (area + own_area - common)
         later = positions > index
-        kept = kept & ~(later & (overlap > iou_threshold.astype(boxes.dtype)))
+        kept = kept & ~(later & (overlap > threshold))
         # Only boxes that are kept suppress others, so that the loop goes from one to the next.
-        return jnp.min(jnp.where(kept & later, positions, count)), taken + 1, kept
+        return jnp.min(lax.select(kept & later, positions, nothing)), taken + 1, kept
 
     start = jnp.int32(0), jnp.int32(0), jnp.ones(count, bool)
     end, _, kept = loops.while_loop(cond, body, start)
