@@ -342,6 +342,26 @@ def test_progress_bar_follows_what_arrives() -> None:
     assert "2.00k/2.00k" in shown.getvalue()
 
 
+def test_what_has_been_removed_is_downloaded_again(tmp_path: Path) -> None:
+    (tmp_path / "there.txt").write_text("text")
+
+    class Texts(ImageDataset):
+        resources = (Resource((tmp_path / "there.txt").as_uri(), is_archive=False),)
+
+        def __init__(self, root: Path) -> None:
+            super().__init__(root)
+            self.ensure_files(root, [root / "there.txt"], download=True)
+
+    got = tmp_path / "got"
+    texts = Texts(got)
+    (got / "there.txt").unlink()
+    texts.download()
+    assert (got / "there.txt").read_text() == "text"
+    assert utils.check_md5(
+        got / "there.txt", utils.calculate_md5(got / "there.txt"), chunk_size=4096
+    )
+
+
 def test_google_drive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "there.txt").write_text("text")
     monkeypatch.setattr(utils, "google_drive_url", lambda name: (tmp_path / name).as_uri())

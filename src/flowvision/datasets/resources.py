@@ -109,6 +109,8 @@ class ImageDataset(VisionDataset):
     source: ClassVar[str] = ""
     images: Images = ()
     targets: Sequence[Any] = ()
+    # The folder, the files that must be in it, and where they come from.
+    _wanted: tuple[Path, list[Path], Sequence[Resource]] | None = None
 
     def ensure_files(
         self,
@@ -119,7 +121,18 @@ class ImageDataset(VisionDataset):
     ) -> None:
         """Download what is missing, see the function of this name."""
         chosen = self.resources if resources is None else resources
-        ensure_files(type(self).__name__, folder, list(needed), chosen, download, self.source)
+        self._wanted = folder, list(needed), chosen
+        ensure_files(type(self).__name__, *self._wanted, download, self.source)
+
+    def download(self) -> None:
+        """Download the files again of which any is missing by now.
+
+        Raises:
+            ConnectionError: an address cannot be reached.
+            RuntimeError: the data set cannot be downloaded; says where to get it.
+        """
+        if self._wanted is not None:
+            ensure_files(type(self).__name__, *self._wanted, True, self.source)
 
     def load(self, image: Any) -> Any:
         """Return an entry of `images` as a Pillow image."""

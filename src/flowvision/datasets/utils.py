@@ -41,9 +41,9 @@ def download_file_from_google_drive(
     download_url(google_drive_url(file_id), root, filename or file_id, md5)
 
 
-def check_md5(fpath: str | Path, md5: str) -> bool:
-    """Return whether a file has this MD5."""
-    return calculate_md5(fpath) == md5
+def check_md5(fpath: str | Path, md5: str, **kwargs: Any) -> bool:
+    """Return whether a file has this MD5; further arguments are those of `calculate_md5`."""
+    return calculate_md5(fpath, **kwargs) == md5
 
 
 def gen_bar_updater() -> Callable[[int, int, int], None]:

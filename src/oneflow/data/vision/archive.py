@@ -14,9 +14,9 @@ from urllib.parse import unquote, urlparse
 from oneflow.checkpoint.download import download_url_to_file
 
 
-def calculate_md5(fpath: str | Path) -> str:
-    """Return the MD5 of a file as hexadecimal digits."""
-    with Path(fpath).open("rb") as file:
+def calculate_md5(fpath: str | Path, chunk_size: int = 2**20) -> str:
+    """Return the MD5 of a file as hexadecimal digits; `chunk_size` bytes are buffered."""
+    with Path(fpath).open("rb", buffering=chunk_size) as file:
         return hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
 
 
