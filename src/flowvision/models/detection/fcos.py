@@ -134,6 +134,7 @@ class FCOSHead(nn.Module):
             in_channels, num_anchors, num_classes, num_convs
         )
         self.regression_head = FCOSRegressionHead(in_channels, num_anchors, num_convs)
+        self.box_coder = BoxLinearCoder(normalize_by_size=True)
 
     def forward(self, x: Sequence[Tensor]) -> HeadOutputs:
         distances, centerness = self.regression_head(x)
@@ -142,6 +143,58 @@ class FCOSHead(nn.Module):
             "bbox_regression": distances,
             "bbox_ctrness": centerness,
         }
+
+    def compute_loss(
+        self,
+        targets: Sequence[Mapping[str, Tensor]],
+        head_outputs: HeadOutputs,
+        anchors: Sequence[Tensor],
+        matched_idxs: Sequence[Tensor],
+    ) -> dict[str, Tensor]:
+        """Return the losses of all images, divided by the number of elements with an object.
+
+        Args:
+            targets: with "boxes" and "labels" for each image.
+            head_outputs: what the heads return.
+            anchors: those of each image.
+            matched_idxs: the object of each anchor, negative for none.
+        """
+        parts = []
+        for index, each in enumerate(zip(targets, anchors, matched_idxs, strict=True)):
+            own = {name: values[index] for name, values in head_outputs.items()}
+            parts.append(self._image_losses(own, *each))
+        sums = [flow.stack(each).sum() for each in zip(*parts, strict=True)]
+        count = sums.pop().clamp(min=1)
+        names = ("classification", "bbox_regression", "bbox_ctrness")
+        return {name: total / count for name, total in zip(names, sums, strict=True)}
+
+    def _image_losses(
+        self,
+        outputs: HeadOutputs,
+        target: Mapping[str, Tensor],
+        anchors: Tensor,
+        matches: Tensor,
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Return the three losses, and the number of elements with an object."""
+        found = matches >= 0
+        objects, labels = matched_objects(target, matches, anchors)
+        logits = outputs["cls_logits"]
+        classification = sigmoid_focal_loss(logits, one_hot(labels, logits.shape[1], found)).sum()
+        boxes = self.box_coder.decode_single(outputs["bbox_regression"], anchors)
+        regression = generalized_box_iou_loss(boxes, objects)
+        sides = self.box_coder.encode_single(objects, anchors)
+        centerness = (_balance(sides[:, 0::2]) * _balance(sides[:, 1::2])).sqrt()
+        losses = F.binary_cross_entropy_with_logits(
+            outputs["bbox_ctrness"].squeeze(1),
+            flow.where(found, centerness, 0.0),
+            reduction="none",
+        )
+        return (
+            classification,
+            flow.where(found, regression, 0.0).sum(),
+            flow.where(found, losses, 0.0).sum(),
+            found.float().sum(),
+        )
 
 
 class FCOS(OneStageDetector):
@@ -226,44 +279,12 @@ class FCOS(OneStageDetector):
         anchors: Sequence[Tensor],
         num_anchors_per_level: Sequence[int],
     ) -> dict[str, Tensor]:
-        """Return the losses of all images, divided by the number of elements with an object."""
-        parts = []
-        for index, (target, boxes) in enumerate(zip(targets, anchors, strict=True)):
-            own = {name: values[index] for name, values in head_outputs.items()}
-            matches = self._match(target, boxes, num_anchors_per_level)
-            parts.append(self._image_losses(target, own, boxes, matches))
-        sums = [flow.stack(each).sum() for each in zip(*parts, strict=True)]
-        count = sums.pop().clamp(min=1)
-        names = ("classification", "bbox_regression", "bbox_ctrness")
-        return {name: total / count for name, total in zip(names, sums, strict=True)}
-
-    def _image_losses(
-        self,
-        target: Mapping[str, Tensor],
-        outputs: HeadOutputs,
-        anchors: Tensor,
-        matches: Tensor,
-    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Return the three losses, and the number of elements with an object."""
-        found = matches >= 0
-        objects, labels = matched_objects(target, matches, anchors)
-        logits = outputs["cls_logits"]
-        classification = sigmoid_focal_loss(logits, one_hot(labels, logits.shape[1], found)).sum()
-        boxes = self.box_coder.decode_single(outputs["bbox_regression"], anchors)
-        regression = generalized_box_iou_loss(boxes, objects)
-        sides = self.box_coder.encode_single(objects, anchors)
-        centerness = (_balance(sides[:, 0::2]) * _balance(sides[:, 1::2])).sqrt()
-        losses = F.binary_cross_entropy_with_logits(
-            outputs["bbox_ctrness"].squeeze(1),
-            flow.where(found, centerness, 0.0),
-            reduction="none",
-        )
-        return (
-            classification,
-            flow.where(found, regression, 0.0).sum(),
-            flow.where(found, losses, 0.0).sum(),
-            found.float().sum(),
-        )
+        """Return the head's losses, with anchors that are matched by where their centres are."""
+        matches = [
+            self._match(target, boxes, num_anchors_per_level)
+            for target, boxes in zip(targets, anchors, strict=True)
+        ]
+        return self.head.compute_loss(targets, head_outputs, anchors, matches)
 
     def _match(
         self, target: Mapping[str, Tensor], anchors: Tensor, levels: Sequence[int]

@@ -79,11 +79,40 @@ class OneStageDetector(nn.Module):
         ]
         if self.training:
             return self.losses(targets or (), outputs, anchors, levels)
+        found = self._detections(outputs, anchors, batch.image_sizes, levels)
+        return self.transform.postprocess(found, batch.image_sizes, original_sizes)
+
+    def postprocess_detections(
+        self,
+        head_outputs: Mapping[str, Sequence[Tensor]],
+        anchors: Sequence[Sequence[Tensor]],
+        image_shapes: Sequence[tuple[int, int]],
+    ) -> list[dict[str, Tensor]]:
+        """Return the "boxes", "scores" and "labels" in each image.
+
+        Args:
+            head_outputs: for each name the predictions of each level, (N, anchors, ...).
+            anchors: for each image those of each level, (anchors, 4).
+            image_shapes: height and width of each image.
+        """
+        levels = [len(each) for each in anchors[0]] if len(anchors) else []
+        outputs = {name: flow.cat(list(each), 1) for name, each in head_outputs.items()}
+        return self._detections(
+            outputs, [flow.cat(list(each)) for each in anchors], image_shapes, levels
+        )
+
+    def _detections(
+        self,
+        outputs: HeadOutputs,
+        anchors: Sequence[Tensor],
+        image_shapes: Sequence[tuple[int, int]],
+        levels: Sequence[int],
+    ) -> list[dict[str, Tensor]]:
         found = []
-        for index, (boxes, shape) in enumerate(zip(anchors, batch.image_sizes, strict=True)):
+        for index, (boxes, shape) in enumerate(zip(anchors, image_shapes, strict=True)):
             own = {name: values[index] for name, values in outputs.items()}
             found.append(self.detections(own, boxes, shape, levels))
-        return self.transform.postprocess(found, batch.image_sizes, original_sizes)
+        return found
 
 
 def best_of_levels(

@@ -28,7 +28,11 @@ from flowvision.models.detection.one_stage import (
     one_hot,
     suppress_in_image,
 )
-from flowvision.models.detection.targets import match_quality, matched_objects
+from flowvision.models.detection.targets import (
+    match_quality,
+    matched_labels,
+    matched_objects,
+)
 from flowvision.models.detection.transform import GeneralizedRCNNTransform
 from flowvision.models.registry import register_model
 from oneflow import Tensor, nn
@@ -91,6 +95,29 @@ class RetinaNetClassificationHead(_ConvStack):
         logits = [by_anchor(self.cls_logits(self.conv(each)), self.num_classes) for each in x]
         return flow.cat(logits, 1)
 
+    def compute_loss(
+        self,
+        targets: Sequence[Mapping[str, Tensor]],
+        head_outputs: HeadOutputs,
+        matched_idxs: Sequence[Tensor],
+    ) -> Tensor:
+        """Return the mean of the images' focal losses, each by the number of its matches.
+
+        Args:
+            targets: with "boxes" and "labels" for each image.
+            head_outputs: "cls_logits" (N, anchors, num_classes).
+            matched_idxs: the object of each anchor, or one of `Matcher`'s negative numbers.
+        """
+        losses = []
+        parts = zip(targets, head_outputs["cls_logits"], matched_idxs, strict=True)
+        for target, logits, matches in parts:
+            found = matches >= 0
+            wanted = one_hot(matched_labels(target, matches), logits.shape[1], found)
+            loss = sigmoid_focal_loss(logits, wanted).sum(1)
+            counts = matches != Matcher.BETWEEN_THRESHOLDS
+            losses.append(flow.where(counts, loss, 0.0).sum() / found.sum().clamp(min=1))
+        return flow.stack(losses).mean()
+
 
 class RetinaNetRegressionHead(_ConvStack):
     """From features (N, in_channels, H_i, W_i) to offsets (N, anchors, 4).
@@ -103,10 +130,36 @@ class RetinaNetRegressionHead(_ConvStack):
     def __init__(self, in_channels: int, num_anchors: int) -> None:
         super().__init__(in_channels)
         self.bbox_reg = nn.Conv2d(in_channels, num_anchors * 4, 3, padding=1)
+        self.box_coder = BoxCoder((1.0, 1.0, 1.0, 1.0))
         init_normal_(self)
 
     def forward(self, x: Sequence[Tensor]) -> Tensor:
         return flow.cat([by_anchor(self.bbox_reg(self.conv(each)), 4) for each in x], 1)
+
+    def compute_loss(
+        self,
+        targets: Sequence[Mapping[str, Tensor]],
+        head_outputs: HeadOutputs,
+        anchors: Sequence[Tensor],
+        matched_idxs: Sequence[Tensor],
+    ) -> Tensor:
+        """Return the mean of the images' distances, each by the number of its matches.
+
+        Args:
+            targets: with "boxes" and "labels" for each image.
+            head_outputs: "bbox_regression" (N, anchors, 4).
+            anchors: those of each image.
+            matched_idxs: the object of each anchor, negative for none.
+        """
+        losses = []
+        parts = zip(targets, head_outputs["bbox_regression"], anchors, matched_idxs, strict=True)
+        for target, offsets, boxes, matches in parts:
+            found = matches >= 0
+            objects, _ = matched_objects(target, matches, boxes)
+            wanted = self.box_coder.encode_single(objects, boxes)
+            distance = F.l1_loss(offsets, wanted, reduction="none").sum(1)
+            losses.append(flow.where(found, distance, 0.0).sum() / found.sum().clamp(min=1))
+        return flow.stack(losses).mean()
 
 
 class RetinaNetHead(nn.Module):
@@ -129,6 +182,23 @@ class RetinaNetHead(nn.Module):
         return {
             "cls_logits": self.classification_head(x),
             "bbox_regression": self.regression_head(x),
+        }
+
+    def compute_loss(
+        self,
+        targets: Sequence[Mapping[str, Tensor]],
+        head_outputs: HeadOutputs,
+        anchors: Sequence[Tensor],
+        matched_idxs: Sequence[Tensor],
+    ) -> dict[str, Tensor]:
+        """Return the losses of both heads by name."""
+        return {
+            "classification": self.classification_head.compute_loss(
+                targets, head_outputs, matched_idxs
+            ),
+            "bbox_regression": self.regression_head.compute_loss(
+                targets, head_outputs, anchors, matched_idxs
+            ),
         }
 
 
@@ -214,25 +284,12 @@ class RetinaNet(OneStageDetector):
         head_outputs: HeadOutputs,
         anchors: Sequence[Tensor],
     ) -> dict[str, Tensor]:
-        """Return the mean losses of the images; an image counts by the number of its matches."""
-        classification, regression = [], []
-        for index, (target, boxes) in enumerate(zip(targets, anchors, strict=True)):
-            logits = head_outputs["cls_logits"][index]
-            offsets = head_outputs["bbox_regression"][index]
-            matches = self.proposal_matcher(match_quality(target, boxes))
-            found = matches >= 0
-            count = found.sum().clamp(min=1)
-            objects, labels = matched_objects(target, matches, boxes)
-            loss = sigmoid_focal_loss(logits, one_hot(labels, logits.shape[1], found)).sum(1)
-            counts = matches != Matcher.BETWEEN_THRESHOLDS
-            classification.append(flow.where(counts, loss, 0.0).sum() / count)
-            wanted = self.box_coder.encode_single(objects, boxes)
-            distance = F.l1_loss(offsets, wanted, reduction="none").sum(1)
-            regression.append(flow.where(found, distance, 0.0).sum() / count)
-        return {
-            "classification": flow.stack(classification).mean(),
-            "bbox_regression": flow.stack(regression).mean(),
-        }
+        """Return the head's losses, with anchors that are matched by their overlaps."""
+        matches = [
+            self.proposal_matcher(match_quality(target, boxes))
+            for target, boxes in zip(targets, anchors, strict=True)
+        ]
+        return self.head.compute_loss(targets, head_outputs, anchors, matches)
 
     def detections(
         self, outputs: HeadOutputs, anchors: Tensor, shape: tuple[int, int], levels: Sequence[int]

@@ -230,6 +230,24 @@ class SSD(OneStageDetector):
             "classification": flow.where(found | hard, loss, 0.0).sum() / count,
         }
 
+    def postprocess_detections(
+        self,
+        head_outputs: Mapping[str, Any],
+        image_anchors: Sequence[Any],
+        image_shapes: Sequence[tuple[int, int]],
+    ) -> list[dict[str, Tensor]]:
+        """Return the "boxes", "scores" and "labels" in each image.
+
+        Args:
+            head_outputs: the predictions (N, boxes, ...) for each name.
+            image_anchors: the default boxes of each image, (boxes, 4).
+            image_shapes: height and width of each image.
+        """
+        outputs = {name: [each] for name, each in head_outputs.items()}
+        return super().postprocess_detections(
+            outputs, [[each] for each in image_anchors], image_shapes
+        )
+
     def detections(
         self, outputs: HeadOutputs, anchors: Tensor, shape: tuple[int, int], levels: Sequence[int]
     ) -> dict[str, Tensor]:

@@ -74,7 +74,14 @@ def matched_objects(target: Target, matches: Tensor, anchors: Tensor) -> tuple[T
         matches: the position of the object of each anchor, negative for none.
         anchors: of shape (n, 4).
     """
+    labels = matched_labels(target, matches)
     if not len(target["boxes"]):
-        return anchors, flow.zeros_like(matches)
-    index = matches.clamp(min=0)
-    return target["boxes"][index], target["labels"][index].long().clamp(min=0)
+        return anchors, labels
+    return target["boxes"][matches.clamp(min=0)], labels
+
+
+def matched_labels(target: Target, matches: Tensor) -> Tensor:
+    """Return the label that each anchor matches, see `matched_objects`."""
+    if not len(target["labels"]):
+        return flow.zeros_like(matches)
+    return target["labels"][matches.clamp(min=0)].long().clamp(min=0)
