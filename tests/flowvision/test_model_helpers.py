@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 import torch
 
+import oneflow as flow
+from flowvision import models
 from flowvision.models import helpers
 from oneflow import nn
 from tests.flowvision import zoo as zoo  # makes timm importable
@@ -42,3 +44,32 @@ def test_numbers_as_tuples() -> None:
     assert helpers.to_3tuple(0.5) == (0.5, 0.5, 0.5)
     assert helpers.to_4tuple("ab") == ("ab",) * 4
     assert helpers.make_divisible(20) == 24
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        models.VAN(embed_dims=(8, 8, 8, 8), depths=(1, 1, 1, 1)),
+        models.PoolFormer((1, 1, 1, 1), (8, 8, 8, 8)),
+        models.hrnet_w18_small(),
+    ],
+    ids=["van", "poolformer", "hrnet"],
+)
+def test_last_layers_are_replaced(model: Any) -> None:
+    features = model.get_classifier().in_features
+    model.reset_classifier(5)
+    assert model.get_classifier().out_features == 5
+    model.reset_classifier(0)
+    assert model.eval()(flow.rand(1, 3, 64, 64)).shape == (1, features)
+
+
+def test_arguments_of_classifiers() -> None:
+    small = {"img_size": 32, "embed_dim": 8, "depth": 1, "num_heads": 2}
+    transformer = models.VisionTransformer(**small, distilled=True)
+    assert transformer.no_weight_decay() == {"pos_embed", "cls_token", "dist_token"}
+    with pytest.raises(ValueError, match="global_pool"):
+        transformer.reset_classifier(5, global_pool="max")
+    mixer = models.ConvMixer(8, 1, n_classes=5)
+    assert mixer(flow.rand(2, 3, 14, 14)).shape == (2, 5)
+    levels = models.DLA([1] * 6, [4, 4, 8, 8, 8, 8], return_levels=True)(flow.rand(2, 3, 64, 64))
+    assert [level.shape[1:] for level in levels[-2:]] == [(8, 4, 4), (8, 2, 2)]

@@ -110,5 +110,8 @@ def test_earlier_names_of_arguments() -> None:
     transforms = torchvision.transforms
     turned = transforms.RandomRotation(10, resample=2)
     assert repr(turned) == repr(transforms.RandomRotation(10, interpolation=2))
+    image = torch.rand(1, 5, 6)
+    smooth = transforms.functional.rotate(image, 20.0, resample=2)
+    assert torch.equal(smooth, transforms.functional.rotate(image, 20.0, interpolation=2))
     moved = transforms.RandomAffine(10, resample=3, fillcolor=7)
     assert repr(moved) == repr(transforms.RandomAffine(10, interpolation=3, fill=7))

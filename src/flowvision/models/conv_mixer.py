@@ -34,6 +34,7 @@ class ConvMixer(nn.Sequential):
         patch_size: height and width of the patches.
         num_classes: the number of classes.
         activation: makes an activation.
+        n_classes: another name of `num_classes`.
     """
 
     def __init__(
@@ -44,6 +45,7 @@ class ConvMixer(nn.Sequential):
         patch_size: int = 7,
         num_classes: int = 1000,
         activation: Callable[[], nn.Module] = nn.GELU,
+        n_classes: int | None = None,
     ) -> None:
         def activated(convolution: nn.Module) -> list[nn.Module]:
             return [convolution, activation(), nn.BatchNorm2d(dim)]
@@ -60,7 +62,7 @@ class ConvMixer(nn.Sequential):
             *(block() for _ in range(depth)),
             nn.AdaptiveAvgPool2d((1, 1)),
             nn.Flatten(),
-            nn.Linear(dim, num_classes),
+            nn.Linear(dim, num_classes if n_classes is None else n_classes),
         )
 
 

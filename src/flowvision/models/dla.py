@@ -193,6 +193,15 @@ class DLA(nn.Module):
         num_classes: the number of classes.
         block: makes a block from channels of the input, of the output, and stride.
         residual_root: whether roots add their first child.
+        return_levels: whether the output is a list with the features of each stage,
+            (N, channels[i], H / 2^i, W / 2^i), instead of scores.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from flowvision.models import DLA
+        >>> model = DLA([1] * 6, [4, 4, 8, 8, 8, 8], return_levels=True)
+        >>> [y.shape[2] for y in model(flow.rand(2, 3, 64, 64))]
+        [64, 32, 16, 8, 4, 2]
     """
 
     def __init__(
@@ -202,8 +211,10 @@ class DLA(nn.Module):
         num_classes: int = 1000,
         block: Callable[..., nn.Module] = DlaBasic,
         residual_root: bool = False,
+        return_levels: bool = False,
     ) -> None:
         super().__init__()
+        self.return_levels = return_levels
         tree = functools.partial(Tree, block=block, stride=2, root_residual=residual_root)
         self.base_layer = ConvBnAct(3, channels[0], 7)
         self.level0 = self._convolutions(channels[0], channels[0], levels[0], 1)
@@ -225,10 +236,13 @@ class DLA(nn.Module):
             layers += ConvBnAct(before if first else after, after, 3, stride if first else 1)
         return nn.Sequential(*layers)
 
-    def forward(self, x: Tensor) -> Tensor:
-        x = self.level1(self.level0(self.base_layer(x)))
-        x = self.level5(self.level4(self.level3(self.level2(x))))
-        return flow.flatten(self.fc(self.avgpool(x)), 1)
+    def forward(self, x: Tensor) -> Tensor | list[Tensor]:
+        x = self.base_layer(x)
+        features = []
+        for number in range(6):
+            x = self.get_submodule(f"level{number}")(x)
+            features.append(x)
+        return features if self.return_levels else flow.flatten(self.fc(self.avgpool(x)), 1)
 
 
 _SMALL = (16, 32, 64, 64, 128, 256)

@@ -10,6 +10,7 @@ from typing import Any
 import oneflow as flow
 from flowvision.layers.blocks import ConvBn, ConvBnAct
 from flowvision.layers.weight_init import init_convolutional_
+from flowvision.models.image_classifier import make_head
 from flowvision.models.registry import register_model
 from flowvision.models.resnet import (
     BasicBlock as BasicBlock,
@@ -182,14 +183,27 @@ class HighResolutionNet(nn.Module):
         self.final_layer = ConvBnAct(heads[-1], 2048, 1, bias=True)
         self.global_pool = nn.AdaptiveAvgPool2d((1, 1))
         self.dropout = nn.Dropout(drop_rate)
-        self.classifier = nn.Linear(2048, num_classes)
+        self.classifier: nn.Module = nn.Linear(2048, num_classes)
         init_convolutional_(self)
 
     @staticmethod
     def _stage(modules: int, channels: Sequence[int], depth: int) -> nn.Sequential:
         return nn.Sequential(*(HighResolutionModule(channels, depth) for _ in range(modules)))
 
+    def get_classifier(self) -> nn.Module:
+        """Return the last layer."""
+        return self.classifier
+
+    def reset_classifier(self, num_classes: int) -> None:
+        """Replace the last layer by a fresh one; with 0 classes the output is the features."""
+        self.classifier = make_head(2048, num_classes)
+
     def forward(self, x: Tensor) -> Tensor:
+        x = self.global_pool(self.forward_features(x))
+        return self.classifier(self.dropout(flow.flatten(x, 1)))
+
+    def forward_features(self, x: Tensor) -> Tensor:
+        """Return the features of images, (N, 2048, H / 32, W / 32)."""
         x = nn.functional.relu(self.bn1(self.conv1(x)))
         x = nn.functional.relu(self.bn2(self.conv2(x)))
         branches = self.stage2(self.transition1([self.layer1(x)]))
@@ -201,8 +215,7 @@ class HighResolutionNet(nn.Module):
         x = wider[0]
         for downsample, branch in zip(self.downsamp_modules, wider[1:], strict=True):
             x = branch + downsample(x)
-        x = self.global_pool(self.final_layer(x))
-        return self.classifier(self.dropout(flow.flatten(x, 1)))
+        return self.final_layer(x)
 
 
 @register_model(

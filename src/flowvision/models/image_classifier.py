@@ -1,4 +1,4 @@
-"""The common parts of the transformers and perceptrons for image classification."""
+"""The common parts of networks for image classification with a linear last layer."""
 
 from __future__ import annotations
 
@@ -32,9 +32,24 @@ class ImageClassifier(nn.Module):
         """Return the last layer."""
         return self.head
 
-    def reset_classifier(self, num_classes: int) -> None:
-        """Replace the last layer by a fresh one; with 0 classes the output is the features."""
+    def reset_classifier(self, num_classes: int, global_pool: str = "") -> None:
+        """Replace the last layer by a fresh one; with 0 classes the output is the features.
+
+        Args:
+            num_classes: the number of classes.
+            global_pool: only "", as a model's pooling stays.
+
+        Raises:
+            ValueError: if `global_pool` names another pooling.
+        """
+        if global_pool:
+            raise ValueError(f"`global_pool` cannot be changed, got {global_pool!r}")
         self.head = make_head(self.num_features, num_classes)
+
+    def no_weight_decay(self) -> set[str]:
+        """Return the names of the parameters that optimizers should not let decay."""
+        names = {name for name, _ in self.named_parameters()}
+        return names & {"pos_embed", "cls_token", "dist_token"}
 
     def forward(self, x: Tensor) -> Tensor:
         return self.head(self.forward_features(x))

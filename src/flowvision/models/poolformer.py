@@ -9,6 +9,7 @@ import oneflow as flow
 from flowvision.layers.blocks import ConvMlp
 from flowvision.layers.regularization import DropPath, LayerNorm2d
 from flowvision.layers.regularization.droppath import drop_path_rates
+from flowvision.models.image_classifier import ImageClassifier
 from flowvision.models.registry import register_model
 from oneflow import Tensor, nn
 
@@ -148,7 +149,7 @@ class PoolFormerEmbed(nn.Module):
         return self.proj(x)
 
 
-class PoolFormer(nn.Module):
+class PoolFormer(ImageClassifier):
     """PoolFormer (https://arxiv.org/abs/2111.11418).
 
     Input (N, 3, H, W), at least 32 pixels high and wide; output (N, num_classes).
@@ -200,17 +201,18 @@ class PoolFormer(nn.Module):
             channels = dim
         self.network = nn.ModuleList(network)
         self.norm = norm_layer(channels)
+        self.num_features = channels
         self.head = nn.Linear(channels, num_classes)
         for module in self.modules():
             if isinstance(module, nn.Linear | nn.Conv2d):
                 nn.init.trunc_normal_(module.weight, std=0.02)
                 nn.init.zeros_(module.bias)
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward_features(self, x: Tensor) -> Tensor:
         x = self.patch_embed(x)
         for stage in self.network:
             x = stage(x)
-        return self.head(self.norm(x).mean((2, 3)))
+        return self.norm(x).mean((2, 3))
 
 
 _WIDE = (96, 192, 384, 768)

@@ -9,6 +9,7 @@ import oneflow as flow
 from flowvision.layers.regularization import DropPath, LayerNorm2d
 from flowvision.layers.regularization.droppath import drop_path_rates
 from flowvision.layers.weight_init import init_convolutional_
+from flowvision.models.image_classifier import ImageClassifier
 from flowvision.models.registry import register_model
 from oneflow import Tensor, nn
 
@@ -151,7 +152,7 @@ class VANEmbed(nn.Module):
         return self.norm(self.proj(x))
 
 
-class VAN(nn.Module):
+class VAN(ImageClassifier):
     """Visual attention network (https://arxiv.org/abs/2202.09741).
 
     Input (N, in_chans, H, W); output (N, num_classes).
@@ -192,22 +193,19 @@ class VAN(nn.Module):
             self.add_module(f"block{number}", blocks)
             self.add_module(f"norm{number}", LayerNorm2d(dim, eps=1e-6))
             channels = dim
+        self.num_features = channels
         self.head = nn.Linear(channels, num_classes)
         init_convolutional_(self)
         nn.init.trunc_normal_(self.head.weight, std=0.02)
         nn.init.zeros_(self.head.bias)
 
     def forward_features(self, x: Tensor) -> Tensor:
-        """Return the mean features of each image, (N, embed_dims[-1])."""
         for number in range(1, self.num_stages + 1):
             x = self.get_submodule(f"patch_embed{number}")(x)
             for block in self.get_submodule(f"block{number}").children():
                 x = block(x)
             x = self.get_submodule(f"norm{number}")(x)
         return x.mean((2, 3))
-
-    def forward(self, x: Tensor) -> Tensor:
-        return self.head(self.forward_features(x))
 
 
 @register_model(paper=_PAPER)

@@ -107,8 +107,8 @@ class VisionTransformer(ImageClassifier):
         self.head_dist = make_head(self.num_features, num_classes) if distilled else None
         init_transformer_(self)
 
-    def reset_classifier(self, num_classes: int) -> None:
-        super().reset_classifier(num_classes)
+    def reset_classifier(self, num_classes: int, global_pool: str = "") -> None:
+        super().reset_classifier(num_classes, global_pool)
         if self.head_dist is not None:
             self.head_dist = make_head(self.num_features, num_classes)
 

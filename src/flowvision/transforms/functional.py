@@ -400,6 +400,7 @@ def rotate(
     expand: bool = False,
     center: Sequence[float] | None = None,
     fill: Any = None,
+    resample: Any = None,
 ) -> Any:
     """Return the turned image.
 
@@ -410,6 +411,7 @@ def rotate(
         expand: make the result large enough for all of the image.
         center: the fixed point (x, y), by default the middle; not used with `expand`.
         fill: what comes from outside of the image: a number or one per channel.
+        resample: earlier name of `interpolation`.
 
     Example:
         >>> import oneflow as flow
@@ -418,7 +420,7 @@ def rotate(
         tensor([[[2, 4],
                  [1, 3]]], dtype=oneflow.int64)
     """
-    mode = interpolation_mode(interpolation)
+    mode = interpolation_mode(interpolation if resample is None else resample)
     if _implementation(img) is functional_pil:
         return functional_pil.rotate(img, angle, mode, expand, center, fill)
     middle = _from_middle(center, *get_image_size(img))
