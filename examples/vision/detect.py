@@ -223,7 +223,11 @@ def parse(arguments=None):
     parser.add_argument("--lr", type=float, default=4e-3)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--output", type=Path, default=OUTPUT)
-    return parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
+    for path in options.photos:
+        if not path.is_file():
+            parser.error(f"there is no file {path}")
+    return options
 
 
 def main():

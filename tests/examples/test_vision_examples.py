@@ -42,6 +42,13 @@ def test_help(name):
     assert "--output" in result.stdout
 
 
+@pytest.mark.parametrize("name", ["style.py", "detect.py"])
+def test_a_missing_file_is_named(name, tmp_path):
+    result = run(name, tmp_path / "none.png", tmp_path / "none.png")
+    assert result.returncode == 2
+    assert result.stderr.endswith(f"there is no file {tmp_path / 'none.png'}\n")
+
+
 def test_style_paints_and_writes_everything(photo, tmp_path):
     options = ["--steps", 2, "--size", 32, "--longest", 48, "--weights", "random"]
     result = run("style.py", photo, photo, *options, "--output", tmp_path / "out")

@@ -230,7 +230,7 @@ class SSD(OneStageDetector):
             "classification": flow.where(found | hard, loss, 0.0).sum() / count,
         }
 
-    def postprocess_detections(
+    def postprocess_detections(  # pyright: ignore[reportIncompatibleMethodOverride]
         self,
         head_outputs: Mapping[str, Any],
         image_anchors: Sequence[Any],

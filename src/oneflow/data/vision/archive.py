@@ -15,9 +15,12 @@ from oneflow.checkpoint.download import download_url_to_file
 
 
 def calculate_md5(fpath: str | Path, chunk_size: int = 2**20) -> str:
-    """Return the MD5 of a file as hexadecimal digits; `chunk_size` bytes are buffered."""
-    with Path(fpath).open("rb", buffering=chunk_size) as file:
-        return hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
+    """Return the MD5 of a file, of which `chunk_size` bytes are read at once, as hex digits."""
+    digest = hashlib.md5(usedforsecurity=False)
+    with Path(fpath).open("rb") as file:
+        while chunk := file.read(chunk_size):
+            digest.update(chunk)
+    return digest.hexdigest()
 
 
 def check_integrity(fpath: str | Path, md5: str | None = None) -> bool:

@@ -287,7 +287,7 @@ class ConvertImageDtype(ImageTransform):
         super().__init__()
         self.dtype = dtype
 
-    def forward(self, image: Tensor) -> Tensor:
+    def forward(self, image: Tensor) -> Tensor:  # pyright: ignore[reportIncompatibleMethodOverride]
         return conversion.convert_image_dtype(image, self.dtype)
 
     def extra_repr(self) -> str:
@@ -315,7 +315,7 @@ class Normalize(ImageTransform):
         self.std = std
         self.inplace = inplace
 
-    def forward(self, tensor: Tensor) -> Tensor:
+    def forward(self, tensor: Tensor) -> Tensor:  # pyright: ignore[reportIncompatibleMethodOverride]
         return conversion.normalize(tensor, self.mean, self.std, self.inplace)
 
     def extra_repr(self) -> str:
