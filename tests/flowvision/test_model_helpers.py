@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import math
 from types import ModuleType
 from typing import Any
 
@@ -10,9 +12,12 @@ import torch
 
 import oneflow as flow
 from flowvision import models
-from flowvision.models import helpers
+from flowvision.models import helpers, mlp_mixer
 from oneflow import nn
 from tests.flowvision import zoo as zoo  # makes timm importable
+
+# The package has a function of its name.
+inception = importlib.import_module("flowvision.models.inception_v3")
 
 
 def _model(lib: ModuleType | Any) -> Any:
@@ -73,3 +78,26 @@ def test_arguments_of_classifiers() -> None:
     assert mixer(flow.rand(2, 3, 14, 14)).shape == (2, 5)
     levels = models.DLA([1] * 6, [4, 4, 8, 8, 8, 8], return_levels=True)(flow.rand(2, 3, 64, 64))
     assert [level.shape[1:] for level in levels[-2:]] == [(8, 4, 4), (8, 2, 2)]
+
+
+def test_parts_of_a_mixer_are_chosen() -> None:
+    class Wide(mlp_mixer.Mlp):
+        pass
+
+    small = {"img_size": 32, "patch_size": 16, "num_blocks": 1, "embed_dim": 8}
+    mixer = models.MlpMixer(4, **small, mlp_layer=Wide, nlhb=True, stem_norm=True)
+    assert isinstance(mixer.blocks[0].mlp_tokens, Wide)
+    assert mixer.head.bias.tolist() == pytest.approx([-math.log(4)] * 4)
+    assert isinstance(mixer.stem.norm, nn.LayerNorm)
+    assert mixer(flow.rand(2, 3, 32, 32)).shape == (2, 4)
+
+
+def test_blocks_of_inception_are_chosen() -> None:
+    class Last(inception.InceptionE):
+        pass
+
+    own = [getattr(inception, f"Inception{each}") for each in "ABCD"]
+    blocks = [inception.BasicConv2d, *own, Last, inception.Inception3Aux]
+    model = models.Inception3(5, inception_blocks=blocks, init_weights=False)
+    assert isinstance(model.Mixed_7c, Last)
+    assert set(model.state_dict()) == set(models.Inception3(5, init_weights=False).state_dict())

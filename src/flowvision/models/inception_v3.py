@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import oneflow as flow
@@ -198,6 +199,17 @@ class Inception3Aux(nn.Module):
         return self.fc(flow.flatten(x, 1))
 
 
+_BLOCKS = (
+    BasicConv2d,
+    InceptionA,
+    InceptionB,
+    InceptionC,
+    InceptionD,
+    InceptionE,
+    Inception3Aux,
+)
+
+
 class Inception3(nn.Module):
     """Inception v3 (https://arxiv.org/abs/1512.00567).
 
@@ -209,6 +221,9 @@ class Inception3(nn.Module):
         aux_logits: whether there is an auxiliary classifier.
         transform_input: whether images come normalized as for torchvision's other models, and are
             brought to the normalization that the published weights were trained with.
+        inception_blocks: what makes a convolution, each of the five kinds of blocks and the
+            auxiliary classifier; by default `BasicConv2d`, `InceptionA` to `InceptionE` and
+            `Inception3Aux`.
         init_weights: whether to draw the weights from truncated normal distributions; True if not
             given.
         dropout: the probability with which a feature is dropped before the classifier.
@@ -219,30 +234,32 @@ class Inception3(nn.Module):
         num_classes: int = 1000,
         aux_logits: bool = True,
         transform_input: bool = False,
+        inception_blocks: Sequence[Callable[..., nn.Module]] | None = None,
         init_weights: bool | None = None,
         dropout: float = 0.5,
     ) -> None:
         super().__init__()
+        conv, block_a, block_b, block_c, block_d, block_e, aux = inception_blocks or _BLOCKS
         self.transform = InceptionInputTransform() if transform_input else nn.Identity()
-        self.Conv2d_1a_3x3 = BasicConv2d(3, 32, kernel_size=3, stride=2)
-        self.Conv2d_2a_3x3 = BasicConv2d(32, 32, kernel_size=3)
-        self.Conv2d_2b_3x3 = _square(32, 64, 3)
+        self.Conv2d_1a_3x3 = conv(3, 32, kernel_size=3, stride=2)
+        self.Conv2d_2a_3x3 = conv(32, 32, kernel_size=3)
+        self.Conv2d_2b_3x3 = conv(32, 64, kernel_size=3, padding=1)
         self.maxpool1 = nn.MaxPool2d(3, stride=2)
-        self.Conv2d_3b_1x1 = _square(64, 80, 1)
-        self.Conv2d_4a_3x3 = BasicConv2d(80, 192, kernel_size=3)
+        self.Conv2d_3b_1x1 = conv(64, 80, kernel_size=1)
+        self.Conv2d_4a_3x3 = conv(80, 192, kernel_size=3)
         self.maxpool2 = nn.MaxPool2d(3, stride=2)
-        self.Mixed_5b = InceptionA(192, 32)
-        self.Mixed_5c = InceptionA(256, 64)
-        self.Mixed_5d = InceptionA(288, 64)
-        self.Mixed_6a = InceptionB(288)
-        self.Mixed_6b = InceptionC(768, 128)
-        self.Mixed_6c = InceptionC(768, 160)
-        self.Mixed_6d = InceptionC(768, 160)
-        self.Mixed_6e = InceptionC(768, 192)
-        self.AuxLogits = Inception3Aux(768, num_classes) if aux_logits else None
-        self.Mixed_7a = InceptionD(768)
-        self.Mixed_7b = InceptionE(1280)
-        self.Mixed_7c = InceptionE(2048)
+        self.Mixed_5b = block_a(192, 32)
+        self.Mixed_5c = block_a(256, 64)
+        self.Mixed_5d = block_a(288, 64)
+        self.Mixed_6a = block_b(288)
+        self.Mixed_6b = block_c(768, 128)
+        self.Mixed_6c = block_c(768, 160)
+        self.Mixed_6d = block_c(768, 160)
+        self.Mixed_6e = block_c(768, 192)
+        self.AuxLogits = aux(768, num_classes) if aux_logits else None
+        self.Mixed_7a = block_d(768)
+        self.Mixed_7b = block_e(1280)
+        self.Mixed_7c = block_e(2048)
         self.avgpool = nn.AdaptiveAvgPool2d((1, 1))
         self.dropout = nn.Dropout(dropout)
         self.fc = nn.Linear(2048, num_classes)

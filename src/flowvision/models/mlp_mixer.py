@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -25,6 +26,7 @@ class MixerBlock(nn.Module):
         dim: the length of a token.
         num_patches: the number of tokens.
         mlp_ratio: the hidden features of the two perceptrons, as multiples of `dim`.
+        mlp_layer: makes a perceptron from the features of its input and its hidden features.
         norm_layer: makes a normalisation from `dim`.
         act_layer: makes the activation of a perceptron.
         drop: the probability with which a feature is dropped.
@@ -42,6 +44,7 @@ class MixerBlock(nn.Module):
         dim: int,
         num_patches: int,
         mlp_ratio: tuple[float, float] = (0.5, 4.0),
+        mlp_layer: Callable[..., nn.Module] = Mlp,
         norm_layer: Callable[[int], nn.Module] = layer_norm,
         act_layer: Callable[[], nn.Module] = nn.GELU,
         drop: float = 0.0,
@@ -50,10 +53,10 @@ class MixerBlock(nn.Module):
         super().__init__()
         tokens_dim, channels_dim = (int(ratio * dim) for ratio in mlp_ratio)
         self.norm1 = norm_layer(dim)
-        self.mlp_tokens = Mlp(num_patches, tokens_dim, act_layer=act_layer, drop=drop)
+        self.mlp_tokens = mlp_layer(num_patches, tokens_dim, act_layer=act_layer, drop=drop)
         self.drop_path = DropPath(drop_path)
         self.norm2 = norm_layer(dim)
-        self.mlp_channels = Mlp(dim, channels_dim, act_layer=act_layer, drop=drop)
+        self.mlp_channels = mlp_layer(dim, channels_dim, act_layer=act_layer, drop=drop)
 
     def forward(self, x: Tensor) -> Tensor:
         x = x + self.drop_path(self.mlp_tokens(self.norm1(x).transpose(1, 2)).transpose(1, 2))
@@ -105,6 +108,7 @@ class SpatialGatingBlock(nn.Module):
         dim: the length of a token.
         num_patches: the number of tokens.
         mlp_ratio: the hidden features of the perceptron, as a multiple of `dim`.
+        mlp_layer: makes the perceptron from `dim` and its hidden features.
         norm_layer: makes a normalisation from `dim`.
         act_layer: makes the activation of the perceptron.
         drop: the probability with which a feature is dropped.
@@ -122,6 +126,7 @@ class SpatialGatingBlock(nn.Module):
         dim: int,
         num_patches: int,
         mlp_ratio: float = 4.0,
+        mlp_layer: Callable[..., nn.Module] = GatedMlp,
         norm_layer: Callable[[int], nn.Module] = layer_norm,
         act_layer: Callable[[], nn.Module] = nn.GELU,
         drop: float = 0.0,
@@ -129,7 +134,7 @@ class SpatialGatingBlock(nn.Module):
     ) -> None:
         super().__init__()
         self.norm = norm_layer(dim)
-        self.mlp_channels = GatedMlp(
+        self.mlp_channels = mlp_layer(
             dim,
             int(dim * mlp_ratio),
             act_layer=act_layer,
@@ -156,11 +161,15 @@ class MlpMixer(ImageClassifier):
         embed_dim: the length of a token.
         mlp_ratio: see the block.
         block_layer: `MixerBlock`, or `SpatialGatingBlock` for gMLP.
+        mlp_layer: makes a perceptron of a block, by default the block's own.
         norm_layer: makes a normalisation from `embed_dim`.
         act_layer: makes the activation of a perceptron.
         drop_rate: the probability with which a feature is dropped.
         drop_path_rate: the probability with which a branch of the last block is left out; it grows
             linearly from 0 in the first.
+        nlhb: whether all classes are equally probable at first if each is judged on its own: the
+            head's biases begin at the negative logarithm of their number.
+        stem_norm: whether patches are normalised, too.
 
     Example:
         >>> import oneflow as flow
@@ -180,14 +189,21 @@ class MlpMixer(ImageClassifier):
         embed_dim: int = 512,
         mlp_ratio: float | tuple[float, float] = (0.5, 4.0),
         block_layer: Callable[..., nn.Module] = MixerBlock,
+        mlp_layer: Callable[..., nn.Module] | None = None,
         norm_layer: Callable[[int], nn.Module] = layer_norm,
         act_layer: Callable[[], nn.Module] = nn.GELU,
         drop_rate: float = 0.0,
         drop_path_rate: float = 0.0,
+        nlhb: bool = False,
+        stem_norm: bool = False,
     ) -> None:
         super().__init__()
         self.num_features = embed_dim
-        self.stem = PatchEmbed(img_size, patch_size, in_chans, embed_dim)
+        self.stem = PatchEmbed(
+            img_size, patch_size, in_chans, embed_dim, norm_layer if stem_norm else None
+        )
+        if mlp_layer is not None:
+            block_layer = functools.partial(block_layer, mlp_layer=mlp_layer)
         self.blocks = nn.Sequential(
             *[
                 block_layer(
@@ -204,10 +220,10 @@ class MlpMixer(ImageClassifier):
         )
         self.norm = norm_layer(embed_dim)
         self.head = make_head(embed_dim, num_classes)
-        self.init_weights()
+        self.init_weights(nlhb)
 
-    def init_weights(self) -> None:
-        """Draw all weights afresh; the head begins at zero."""
+    def init_weights(self, nlhb: bool = False) -> None:
+        """Draw all weights afresh; the head begins at zero, or with the biases of `nlhb`."""
         for name, module in self.named_modules():
             if isinstance(module, nn.Conv2d):
                 lecun_normal_(module.weight)
@@ -222,6 +238,8 @@ class MlpMixer(ImageClassifier):
         for module in self.modules():
             if isinstance(module, SpatialGatingUnit):
                 module.init_weights()
+        if nlhb and isinstance(self.head, nn.Linear):
+            nn.init.constant_(self.head.bias, -math.log(self.head.out_features))
 
     def forward_features(self, x: Tensor) -> Tensor:
         return self.norm(self.blocks(self.stem(x))).mean(1)
