@@ -61,6 +61,54 @@ def test_numbers_beside_half_precision(name, dtype):
         np.testing.assert_array_equal(found, wanted)
 
 
+# As PyTorch does on the CPU: of 0-dim tensors, those that come second in products and quotients are
+# not rounded first.
+WITH_0_DIM = {
+    "mul": lambda lib, x, t: x * t,
+    "mul from the left": lambda lib, x, t: t * x,
+    "mul_": lambda lib, x, t: x.clone().mul_(t),
+    "div": lambda lib, x, t: x / t,
+    "div from the left": lambda lib, x, t: t / x,
+    "div_": lambda lib, x, t: x.clone().div_(t),
+    "div and floor": lambda lib, x, t: lib.div(x, t, rounding_mode="floor"),
+    "div and trunc": lambda lib, x, t: lib.div(x, t, rounding_mode="trunc"),
+    "floor_divide": lambda lib, x, t: x // t,
+    "add": lambda lib, x, t: x + t,
+    "sub": lambda lib, x, t: x - t,
+    "remainder": lambda lib, x, t: x % t,
+    "fmod": lambda lib, x, t: lib.fmod(x, t),
+    "pow": lambda lib, x, t: x.abs() ** t,
+    "_foreach_mul": lambda lib, x, t: lib._foreach_mul([x], t)[0],
+}
+
+
+@pytest.mark.parametrize("factor", [("float32", 0.2999), ("float64", 0.2999), ("int64", 3)])
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+@pytest.mark.parametrize("name", WITH_0_DIM)
+def test_0_dim_tensors_beside_half_precision(name, dtype, factor):
+    array = np.random.default_rng(0).standard_normal(1024, dtype=np.float32)
+    kind, number = factor
+
+    def outcome(lib):
+        x = lib.tensor(array).to(getattr(lib, dtype))
+        result = WITH_0_DIM[name](lib, x, lib.tensor(number, dtype=getattr(lib, kind)))
+        assert str(result.dtype).endswith(dtype)
+        return result.float().numpy()
+
+    wanted = outcome(torch)
+    for _ in range(4):  # interpreted, and compiled
+        np.testing.assert_array_equal(outcome(flow), wanted)
+
+
+@pytest.mark.parametrize("lib", [flow, torch])
+def test_gradients_of_products_with_0_dim_tensors(lib):
+    x = lib.ones(3, dtype=lib.bfloat16, requires_grad=True)
+    factor = lib.tensor(0.999, requires_grad=True)
+    (x * factor / factor * factor).sum().backward()
+    assert (x.grad.dtype, factor.grad.dtype) == (lib.bfloat16, lib.float32)
+    assert (x.grad.tolist(), factor.grad.item()) == ([1.0] * 3, 3)
+
+
 def test_gradients_of_products_with_numbers():
     x = flow.ones(3, dtype=flow.bfloat16, requires_grad=True)
     (x * 0.999).sum().backward()

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from oneflow.base.traceback import hide_internal_frames
-from oneflow.functional.elementwise.arithmetic import binary, power, subtract
+from oneflow.functional.elementwise.arithmetic import binary, multiply, power, subtract
 from oneflow.functional.elementwise.division import divide, divide_rounding
 from oneflow.functional.elementwise.logic import bitwise, bitwise_not
 from oneflow.functional.elementwise.unary import abs_, neg, positive
@@ -87,7 +87,7 @@ def _with(compute: Callable[[Primitive, Any, Any], Tensor], primitive: Primitive
 for _name, _compute in (
     ("add", _with(binary, p.add)),
     ("sub", subtract),
-    ("mul", _with(binary, p.mul)),
+    ("mul", multiply),
     ("truediv", divide),
     ("floordiv", _with(divide_rounding, p.floor_divide)),
     ("mod", _with(divide_rounding, p.remainder)),

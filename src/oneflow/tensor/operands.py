@@ -7,7 +7,15 @@ from typing import Any
 import numpy as np
 
 from oneflow.base.device import CPU, Device
-from oneflow.base.dtype import Category, DType, bool_, get_default_dtype
+from oneflow.base.dtype import (
+    Category,
+    DType,
+    bfloat16,
+    bool_,
+    float16,
+    float32,
+    get_default_dtype,
+)
 from oneflow.base.placement import Placement
 from oneflow.primitives.operators.elementwise import cast
 from oneflow.tensor.call import call
@@ -135,6 +143,21 @@ def promote_operands(operands: tuple[Any, ...], floating: bool = False) -> tuple
     if not any(isinstance(operand, Tensor) for operand in operands):
         operands = (import_array(operands[0]), *operands[1:])
     return tuple(cast_to(operand, dtype) for operand in operands)
+
+
+def promote_factor(operand: Any, factor: Any, floating: bool = False) -> tuple[Any, Any]:
+    """The operands of a product or quotient: `promote_operands`, but a 0-dim factor is not rounded.
+
+    Beside a tensor of half precision it has the precision that the result is computed in, as a
+    Python number does.
+    """
+    if isinstance(operand, Tensor) and isinstance(factor, Tensor):
+        spec, other_spec = operand._value.spec, factor._value.spec
+        is_exact = spec.dtype in (float16, bfloat16) and spec.dtype is not other_spec.dtype
+        if is_exact and spec.ndim and not other_spec.ndim and not other_spec.dtype.is_complex:
+            operand, factor = on_one_device((operand, factor))
+            return operand, cast_to(factor, float32)
+    return promote_operands((operand, factor), floating)
 
 
 def _common_device(operands: tuple) -> Device | Placement:

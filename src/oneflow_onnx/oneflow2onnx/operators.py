@@ -367,6 +367,13 @@ def arange(b: GraphBuilder, count: Dim, start: Dim, step: Dim) -> Ref:
     return scaled if start == 0 else b.op("Add", scaled, b.number(start))
 
 
+def rounded_once(b: GraphBuilder, name: str, *operands: Ref, dtype: np.dtype) -> Ref:
+    """The operator `name` in the widest type of its float operands, with a result of `dtype`."""
+    floats = [each.dtype for each in operands if each.is_float]
+    widest = max((dtype, *floats), key=lambda kind: kind.itemsize)
+    return b.cast(b.op(name, *(b.cast(each, widest) for each in operands)), dtype)
+
+
 def matmul(b: GraphBuilder, x: Ref, y: Ref) -> Ref:
     """The product of matrices, leading dimensions broadcast."""
     left, right = x.shape, y.shape

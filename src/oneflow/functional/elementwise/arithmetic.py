@@ -12,6 +12,7 @@ from oneflow.tensor.call import call, call_two
 from oneflow.tensor.methods import attach, before_write, write_result
 from oneflow.tensor.operands import (
     cast_to,
+    promote_factor,
     promote_operands,
     require_one_tensor,
     require_tensor,
@@ -129,6 +130,13 @@ def _add_scaled(x: Any, y: Any, alpha: float) -> Tensor:
     return call(p.add_scaled, x, y, alpha)
 
 
+def multiply(x: Any, y: Any) -> Tensor:
+    """``x * y`` for tensors and numbers."""
+    if isinstance(x, Tensor) and same_dtype(x, y):
+        return call_two(p.mul, x, y)
+    return call(p.mul, *promote_factor(x, y))
+
+
 @function(inplace=True, aliases=("multiply",), also=("_C.mul",))
 def mul(input: Tensor, other: Tensor | float) -> Tensor:
     """``input * other``, broadcast.
@@ -141,7 +149,7 @@ def mul(input: Tensor, other: Tensor | float) -> Tensor:
         >>> flow.mul(flow.tensor([1.0, 2.0]), 3)
         tensor([3., 6.], dtype=oneflow.float32)
     """
-    return binary(p.mul, input, other)
+    return multiply(input, other)
 
 
 @function(method=False)

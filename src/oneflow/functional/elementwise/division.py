@@ -10,7 +10,13 @@ from oneflow.functional.registry import function
 from oneflow.primitives.operators import elementwise as p
 from oneflow.primitives.registry import Primitive
 from oneflow.tensor.call import call
-from oneflow.tensor.operands import promote_operands, require_one_tensor, require_tensor, same_dtype
+from oneflow.tensor.operands import (
+    promote_factor,
+    promote_operands,
+    require_one_tensor,
+    require_tensor,
+    same_dtype,
+)
 from oneflow.tensor.tensor import Tensor
 
 # What integers use when the divisor is a tensor: with a check for 0 when the program runs.
@@ -20,6 +26,7 @@ _CHECKED = {
     p.remainder: p.integer_remainder,
     p.fmod: p.integer_fmod,
 }
+_ROUNDING_MODES = {"floor": p.floor_divide, "trunc": p.trunc_divide}
 
 
 def divide(x: Any, y: Any) -> Tensor:
@@ -30,7 +37,7 @@ def divide(x: Any, y: Any) -> Tensor:
         and same_dtype(x, y)
     ):
         return call(p.div, x, y)
-    return call(p.div, *promote_operands((x, y), floating=True))
+    return call(p.div, *promote_factor(x, y, floating=True))
 
 
 def divide_rounding(primitive: Primitive, x: Any, y: Any) -> Tensor:
@@ -41,7 +48,8 @@ def divide_rounding(primitive: Primitive, x: Any, y: Any) -> Tensor:
         NotImplementedError: the operands are bool or complex.
     """
     if not (isinstance(x, Tensor) and same_dtype(x, y)):
-        x, y = promote_operands((x, y))
+        is_quotient = primitive in _ROUNDING_MODES.values()
+        x, y = promote_factor(x, y) if is_quotient else promote_operands((x, y))
     dtype = computed_dtype(x if isinstance(x, Tensor) else y)
     if dtype.category is Category.FLOAT:
         return call(primitive, x, y)
@@ -52,9 +60,6 @@ def divide_rounding(primitive: Primitive, x: Any, y: Any) -> Tensor:
     if y == 0 and x.numel():
         raise RuntimeError("ZeroDivisionError: integers divided by 0")
     return call(primitive, x, y)
-
-
-_ROUNDING_MODES = {"floor": p.floor_divide, "trunc": p.trunc_divide}
 
 
 @function(inplace=True, aliases=("divide", "true_divide"), also=("_C.div", "div_"))

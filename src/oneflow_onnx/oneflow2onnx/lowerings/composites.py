@@ -16,7 +16,7 @@ _INT8 = np.dtype(np.int8)
 def _mul(b: GraphBuilder, call: Call) -> Ref:
     whole = _rms_norm(b, call) if b.opset >= 23 else None
     whole = whole or _fake_quantization(b, call)
-    return whole or b.op("Mul", *call.operands)
+    return whole or o.rounded_once(b, "Mul", *call.operands, dtype=call.result.dtype)
 
 
 def _rms_norm(b: GraphBuilder, call: Call) -> Ref | None:

@@ -69,8 +69,7 @@ def _div(b: GraphBuilder, call: Call) -> Ref:
     pooled = average_of_quotient(b, call)
     if pooled is not None:
         return pooled
-    x, y = (b.cast(each, call.result.dtype) for each in call.operands)
-    return b.op("Div", x, y)
+    return o.rounded_once(b, "Div", *call.operands, dtype=call.result.dtype)
 
 
 @lowering("cast")
