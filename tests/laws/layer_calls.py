@@ -46,7 +46,7 @@ def _images() -> Iterator[Callable[[], Any]]:
     yield lambda: F.conv2d(floats(*IMAGE), floats(8, 2, 3, 3), groups=2, stride=2)
     yield lambda: F.conv1d(floats(2, 4, 6), floats(4, 1, 3), groups=4)
     yield lambda: F.conv_transpose2d(floats(*IMAGE), floats(4, 6, 3, 3), stride=2)
-    yield lambda: F.conv_transpose2d(floats(*IMAGE), floats(4, 3, 2, 2), groups=2)
+    yield lambda: F.conv_transpose2d(floats(*IMAGE), floats(4, 3, 2, 2), floats(6), groups=2)
     yield lambda: F.max_pool2d(floats(*IMAGE), 2)
     yield lambda: F.max_pool2d(floats(*IMAGE), 2, return_indices=True)
     yield lambda: F.max_unpool2d(*F.max_pool2d(floats(*IMAGE), 2, return_indices=True), 2)
@@ -82,6 +82,10 @@ def _sequences() -> Iterator[Callable[[], Any]]:
     yield lambda: F.scaled_dot_product_attention(
         floats(2, 2, 4, 6), *(floats(2, 2, 6, 6),) * 2, dropout_p=0.5, is_causal=True
     )
+
+
+def _in_half_precision() -> Iterator[Callable[[], Any]]:
+    yield lambda: flow.addmm(floats(6).half(), floats(4, 6).half(), floats(6, 6).half())
 
 
 def gamma_numbers(concentration: flow.Tensor) -> flow.Tensor:
@@ -188,7 +192,7 @@ def _optimizer_steps() -> Iterator[Callable[[], Any]]:
 
 def calls() -> Iterator[Callable[[], Any]]:
     """All of them, each followed by its gradients."""
-    for family in (_images, _norms, _sequences, _random, _others, _special):
+    for family in (_images, _norms, _sequences, _in_half_precision, _random, _others, _special):
         for make in family():
             # Second gradients of whole sequences take long to compile.
             order = 1 if family is _sequences else 2

@@ -290,6 +290,15 @@ def test_float_types(dtype):
     assert_exported(model, flow.randn(2, 2, 5, 5).to(kind), tolerance=tolerance)
 
 
+def test_half_precision_beside_wider_numbers():
+    class Scaled(nn.Module):
+        def forward(self, x, scale):
+            return (x * scale, x / scale, flow.addmm(x, x, x, alpha=0.3))
+
+    x = flow.tensor([[1.0, 2.0], [-3.0, 0.1]]).half()
+    assert_exported(Scaled(), x, flow.tensor(0.9999), tolerance=1e-3)
+
+
 def test_bfloat16_weights_are_stored_as_such():
     model = nn.Sequential(nn.Linear(4, 8), nn.ReLU()).to(flow.bfloat16)
     proto = exported(model, [flow.randn(2, 4).to(flow.bfloat16)])

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from oneflow.base.dtype import Category
+from oneflow.base.dtype import Category, bfloat16, float16, float32
 from oneflow.base.shape import broadcast_shapes
 from oneflow.functional.linalg.einsum import tensordot
-from oneflow.functional.linalg.matmul import require_one_dtype, scaled
-from oneflow.functional.linalg.products import bmm, mm, mv, outer, require_rank
+from oneflow.functional.linalg.matmul import (
+    matmul,
+    require_multipliable,
+    require_one_dtype,
+    scaled,
+)
+from oneflow.functional.linalg.products import outer, require_batches, require_rank
 from oneflow.functional.registry import function
 from oneflow.primitives.operators.elementwise import add, add_scaled
+from oneflow.primitives.operators.matmul import matmul_to_float32
 from oneflow.primitives.operators.shape import overwrite
 from oneflow.tensor.call import call
-from oneflow.tensor.operands import promote_operands
+from oneflow.tensor.operands import cast_to, promote_operands
 from oneflow.tensor.tensor import Tensor
 
 
@@ -39,6 +45,19 @@ def _added(name: str, input: Tensor, product: Tensor, beta: float, alpha: float)
     return call(add_scaled, base, product, int(alpha) if is_integer else alpha)
 
 
+def _added_matmul(
+    name: str, input: Tensor, x: Tensor, y: Tensor, beta: float, alpha: float
+) -> Tensor:
+    """``beta * input + alpha * (x @ y)``; half precision is rounded once."""
+    dtypes = {each._value.spec.dtype for each in (input, x, y)}
+    if dtypes not in ({float16}, {bfloat16}):
+        return _added(name, input, matmul(x, y), beta, alpha)
+    (dtype,) = dtypes
+    require_multipliable(x, y)
+    product = call(matmul_to_float32, x, y)
+    return cast_to(_added(name, cast_to(input, float32), product, beta, alpha), dtype)
+
+
 @function(inplace=True)
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, alpha: float = 1, beta: float = 1) -> Tensor:
     """``beta * input + alpha * (mat1 @ mat2)``.
@@ -59,7 +78,8 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, alpha: float = 1, beta: flo
         [[13.0, 13.0]]
     """
     require_one_dtype("addmm", input, mat2)
-    return _added("addmm", input, mm(mat1, mat2), beta, alpha)
+    require_rank("mm", 2, input=mat1, mat2=mat2)
+    return _added_matmul("addmm", input, mat1, mat2, beta, alpha)
 
 
 @function(inplace=True, also=("addmv_",))
@@ -79,7 +99,9 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, alpha: float = 1, beta: float
         tensor([4., 4.], dtype=oneflow.float32)
     """
     require_one_dtype("addmv", input, mat)
-    return _added("addmv", input, mv(mat, vec), beta, alpha)
+    require_rank("mv", 2, input=mat)
+    require_rank("mv", 1, vec=vec)
+    return _added_matmul("addmv", input, mat, vec, beta, alpha)
 
 
 @function(inplace=True)
@@ -101,7 +123,8 @@ def baddbmm(
         [[[4.0]], [[4.0]]]
     """
     require_one_dtype("baddbmm", input, batch1)
-    return _added("baddbmm", input, bmm(batch1, batch2), beta, alpha)
+    require_batches(batch1, batch2)
+    return _added_matmul("baddbmm", input, batch1, batch2, beta, alpha)
 
 
 @function(inplace=True)

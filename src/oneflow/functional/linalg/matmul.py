@@ -76,6 +76,17 @@ def matmul(
     if transpose_a or transpose_b:
         input = transpose(input, -2, -1) if transpose_a else input
         other = transpose(other, -2, -1) if transpose_b else other
+    require_multipliable(input, other)
+    product = call(p.matmul, input, other)
+    return product if alpha == 1 else scaled(product, alpha)
+
+
+def require_multipliable(input: Tensor, other: Tensor) -> None:
+    """Refuse operands of a matrix product whose shapes do not fit.
+
+    Raises:
+        RuntimeError: they do not.
+    """
     left, right = input._value.spec.shape, other._value.spec.shape
     if not left or not right:
         raise RuntimeError(
@@ -89,8 +100,6 @@ def matmul(
         )
     if len(left) > 2 and len(right) > 2:
         broadcast_shapes(left[:-2], right[:-2])
-    product = call(p.matmul, input, other)
-    return product if alpha == 1 else scaled(product, alpha)
 
 
 def scaled(x: Tensor, factor: float) -> Tensor:

@@ -90,13 +90,22 @@ def bmm(
         >>> flow.bmm(flow.ones(2, 1, 3), flow.ones(2, 3, 1)).tolist()
         [[[3.0]], [[3.0]]]
     """
+    require_batches(a, b)
+    return matmul(a, b, transpose_a, transpose_b, alpha)
+
+
+def require_batches(a: Tensor, b: Tensor) -> None:
+    """Refuse operands that are no batches of as many matrices.
+
+    Raises:
+        RuntimeError: an operand has not 3 dimensions, or the batches differ in size.
+    """
     require_rank("bmm", 3, batch1=a, batch2=b)
     batch, other = a._value.spec.shape[0], b._value.spec.shape[0]
     if batch != other:
         raise RuntimeError(
             f"bmm(): both batches must have one size, got {batch} matrices and {other} matrices"
         )
-    return matmul(a, b, transpose_a, transpose_b, alpha)
 
 
 @function()

@@ -9,8 +9,7 @@ from oneflow.base.sizes import IntOrInts
 from oneflow.functional.nn.spatial import batched, per_dimension, spatial_dims, unbatched
 from oneflow.functional.registry import function
 from oneflow.primitives.operators import conv as p
-from oneflow.primitives.operators.elementwise import add
-from oneflow.primitives.operators.shape import reshape, transpose
+from oneflow.primitives.operators.shape import transpose
 from oneflow.tensor.call import call
 from oneflow.tensor.operands import cast_to
 from oneflow.tensor.tensor import Tensor
@@ -45,13 +44,14 @@ def convolution(
         p.conv,
         input,
         weight,
+        *_bias_operand(input, bias, weight.shape[0]),
         dims=dims,
         stride=stride,
         padding=pairs,
         dilation=dilation,
         groups=groups,
     )
-    return unbatched(_add_bias(output, bias, dims), was_unbatched)
+    return unbatched(output, was_unbatched)
 
 
 def transposed_convolution(
@@ -93,6 +93,7 @@ def transposed_convolution(
         p.conv_input_adjoint,
         input,
         weight,
+        *_bias_operand(input, bias, weight.shape[1] * groups),
         size=size,
         dims=dims,
         stride=stride,
@@ -100,7 +101,7 @@ def transposed_convolution(
         dilation=dilation,
         groups=groups,
     )
-    return unbatched(_add_bias(output, bias, dims), was_unbatched)
+    return unbatched(output, was_unbatched)
 
 
 def _transposed_size(
@@ -152,23 +153,21 @@ def padding_pairs(
     return tuple((number, number) for number in numbers)
 
 
-def _add_bias(output: Tensor, bias: Tensor | None, dims: tuple[int, ...]) -> Tensor:
+def _bias_operand(input: Tensor, bias: Tensor | None, channels: int) -> tuple[Tensor, ...]:
+    """The bias, of `channels` elements, with the dtype of the input; nothing if it is None."""
     if bias is None:
-        return output
-    channels = output.shape[p.channel_dim(dims)]
+        return ()
     if tuple(bias.shape) != (channels,):
         raise RuntimeError(
             f"expected bias of size [{channels}] for {channels} output channels, got "
             f"{list(bias.shape)}"
         )
-    if bias.dtype.category > output.dtype.category:
+    if bias.dtype.category > input.dtype.category:
         raise RuntimeError(
-            f"Input type ({output.dtype}) and bias type ({bias.dtype}) should be the same; convert "
+            f"Input type ({input.dtype}) and bias type ({bias.dtype}) should be the same; convert "
             "one of them"
         )
-    shape = p.activation_shape(dims, 1, channels, (1,) * len(dims))
-    # Under autocast the output is in half precision.
-    return call(add, output, call(reshape, cast_to(bias, output.dtype), shape=shape))
+    return (cast_to(bias, input.dtype),)
 
 
 def _channels_first(weight: Tensor) -> Tensor:

@@ -5,6 +5,7 @@ from oneflow.primitives.lowering import (
     cpu_argmax as cpu_argmax,
     cpu_conv as cpu_conv,
     cpu_elementwise as cpu_elementwise,
+    cpu_matmul as cpu_matmul,
     cpu_pool as cpu_pool,
     cpu_rnn as cpu_rnn,
 )

@@ -27,6 +27,7 @@ from oneflow.primitives.lowering.window_slices import (
 from oneflow.primitives.operators.conv import (
     Pairs,
     Window,
+    add_bias,
     conv,
     conv_input_adjoint,
     conv_weight_adjoint,
@@ -69,26 +70,34 @@ def _product(x, y, over: tuple[tuple[int, ...], tuple[int, ...]], dtype: Any = N
 
 
 @conv.lowering("cpu")
-def _conv(x, weight, *, dims, stride, padding: Pairs, dilation, groups: int):
+def _conv(x, weight, *bias, dims, stride, padding: Pairs, dilation, groups: int):
     window = Window(dims, stride, padding, dilation, groups)
+    dtype = sum_dtype(x.dtype) if bias else x.dtype
+    return add_bias(_convolve(x, weight, window, dtype), bias, dims).astype(x.dtype)
+
+
+def _convolve(x, weight, window: Window, dtype: Any):
+    """The convolution, which is returned in `dtype`: that of `x`, or the one it is summed in."""
     kernel = weight.shape[2:]
+    wider = dtype if dtype != x.dtype else None
     if not _is_last(window):
-        return convolve(x, weight, window)
+        return convolve(x, weight, window, wider)
     last = x.ndim - 1
     if _is_pointwise(kernel, window):
-        return _product(_strided(x, stride), weight.reshape(weight.shape[:2]), ((last,), (1,)))
+        matrix = weight.reshape(weight.shape[:2])
+        return _product(_strided(x, window.stride), matrix, ((last,), (1,)), wider)
     if _is_sum_of_products(x.shape[last], weight.shape[0], kernel, window):
-        return _sum_of_products(x, weight, window)
-    return convolve(x, weight, window)
+        return _sum_of_products(x, weight, window, dtype)
+    return convolve(x, weight, window, wider)
 
 
-def _sum_of_products(x, weight, window: Window):
+def _sum_of_products(x, weight, window: Window, dtype: Any):
     """The convolution with kernels of one input channel each, as a sum over kernel offsets."""
     kind = sum_dtype(x.dtype)
     shifted = _window_slices(weight.shape[2:], window).gather(x, np.zeros((), x.dtype))
     by_offset = _channels_by_offset(weight.astype(kind))
     terms = [part.astype(kind) * by_offset[offset] for offset, part in shifted.items()]
-    return functools.reduce(jnp.add, terms).astype(x.dtype)
+    return functools.reduce(jnp.add, terms).astype(dtype)
 
 
 def _channels_by_offset(weight):
@@ -106,31 +115,41 @@ def _strided(x, stride: tuple[int, ...]):
 
 
 @conv_input_adjoint.lowering("cpu")
-def _conv_input_adjoint(y, weight, *, size, dims, stride, padding: Pairs, dilation, groups: int):
+def _conv_input_adjoint(
+    y, weight, *bias, size, dims, stride, padding: Pairs, dilation, groups: int
+):
     window = Window(dims, stride, padding, dilation, groups)
-    kernel = weight.shape[2:]
+    dtype = sum_dtype(y.dtype) if bias else y.dtype
+    sums = _convolve_input_adjoint(y, weight, size, window, dtype)
+    return add_bias(sums, bias, dims).astype(y.dtype)
+
+
+def _convolve_input_adjoint(y, weight, size: tuple[int, ...], window: Window, dtype: Any):
+    """The transpose of `_convolve` in its input, likewise."""
+    kernel, stride = weight.shape[2:], window.stride
+    wider = dtype if dtype != y.dtype else None
     if not _is_last(window):
-        return convolve_input_adjoint(y, weight, size, window)
+        return convolve_input_adjoint(y, weight, size, window, wider)
     last = y.ndim - 1
     if _is_pointwise(kernel, window):
-        x = _product(y, weight.reshape(weight.shape[:2]), ((last,), (0,)))
+        x = _product(y, weight.reshape(weight.shape[:2]), ((last,), (0,)), wider)
         return _insert_zeros(x, size, stride)
-    channels = weight.shape[1] * groups
+    channels = weight.shape[1] * window.groups
     if _is_depthwise(channels, y.shape[last], kernel, window):
         # In memory, as the gradient in the weight reads it; else each term would compute it anew.
         y = materialize_array(y)
         if max(stride) == 1:
             kernels = lax.rev(weight, tuple(range(2, weight.ndim)))
-            return _sum_of_products(y, kernels, _flip_window(y, kernel, size, window))
+            return _sum_of_products(y, kernels, _flip_window(y, kernel, size, window), dtype)
         wide = y.astype(sum_dtype(y.dtype))
         by_offset = _channels_by_offset(weight.astype(wide.dtype))
         slices = _window_slices(kernel, window)
-        return slices.scatter(lambda offset: wide * by_offset[offset], size).astype(y.dtype)
-    if groups == 1:
+        return slices.scatter(lambda offset: wide * by_offset[offset], size).astype(dtype)
+    if window.groups == 1:
         if _prefer_scatter(y, size, kernel, window):
-            return _scatter_products(y, weight, size, window)
-        return _convolve_with_flip(y, weight, size, window)
-    return convolve_input_adjoint(y, weight, size, window)
+            return _scatter_products(y, weight, size, window).astype(dtype)
+        return _convolve_with_flip(y, weight, size, window, wider)
+    return convolve_input_adjoint(y, weight, size, window, wider)
 
 
 def _prefer_scatter(y, size: tuple[int, ...], kernel: tuple[int, ...], window: Window) -> bool:
@@ -155,10 +174,10 @@ def _scatter_products(y, weight, size: tuple[int, ...], window: Window):
     slices = _window_slices(tuple(kernel), window)
     if math.prod(kernel) <= _MAX_OFFSETS_AT_ONCE:
         leading = (slice(None),) * (y.ndim - 1)
-        return slices.scatter(lambda offset: columns[(*leading, *offset)], size).astype(y.dtype)
+        return slices.scatter(lambda offset: columns[(*leading, *offset)], size)
     for axis in reversed(range(len(kernel))):
         columns = _scatter_along(columns, slices.along(axis), size[axis])
-    return columns.astype(y.dtype)
+    return columns
 
 
 # Kernel offsets that are added up in one go. Each is looked for at every position of the result, so
@@ -191,7 +210,7 @@ def _flip_window(y, kernel: tuple[int, ...], size: tuple[int, ...], window: Wind
     return window._replace(stride=(1,) * len(kernel), padding=tuple(padding))
 
 
-def _convolve_with_flip(y, weight, size: tuple[int, ...], window: Window):
+def _convolve_with_flip(y, weight, size: tuple[int, ...], window: Window, dtype: Any):
     """The gradient in the input: `y` spread by the stride, convolved with the flipped kernel."""
     spatial = tuple(range(2, weight.ndim))
     layout = (0, y.ndim - 1, *window.dims)
@@ -205,6 +224,7 @@ def _convolve_with_flip(y, weight, size: tuple[int, ...], window: Window):
         rhs_dilation=window.dilation,
         # Output channels of the weight are what this convolution sums over.
         dimension_numbers=lax.ConvDimensionNumbers(layout, (1, 0, *spatial), layout),
+        preferred_element_type=dtype,
     )
 
 

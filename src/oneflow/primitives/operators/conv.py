@@ -3,7 +3,8 @@
 The three primitives are the partial derivatives of one trilinear form ``<conv(x, w), g>``, so each
 one's gradient is the other two. Activations are ``[N, C, spatial...]``, or ``[N, spatial..., C]``:
 `dims` says where the spatial dimensions are. Weights are always ``[out, in / groups, spatial...]``.
-`padding` is one ``(low, high)`` pair per spatial dimension.
+`padding` is one ``(low, high)`` pair per spatial dimension. A bias of the result is one of the
+operands, so that half precision can be rounded once.
 """
 
 from __future__ import annotations
@@ -14,8 +15,10 @@ import jax.numpy as jnp
 from jax import lax
 
 from oneflow.primitives.operation import Operation
-from oneflow.primitives.operators.channels_last import dims_rule
+from oneflow.primitives.operators.channels_last import ChannelsLast, dims_rule
 from oneflow.primitives.operators.elementwise import _conjugate
+from oneflow.primitives.operators.reduce import sum_
+from oneflow.primitives.operators.rounding import hidden
 from oneflow.primitives.registry import primitive
 from oneflow.primitives.sharding.axes import Axes, Names
 from oneflow.primitives.symbolic_size import specialized
@@ -44,8 +47,8 @@ def activation_shape(dims: tuple[int, ...], batch: int, channels: int, size: tup
     return (batch, *size, channels) if dims[0] == 1 else (batch, channels, *size)
 
 
-def convolve(x, weight, window: Window):
-    """The convolution as one XLA operation."""
+def convolve(x, weight, window: Window, dtype: Any = None):
+    """The convolution as one XLA operation, returned in `dtype`: the operands' if it is None."""
     layout = (0, channel_dim(window.dims), *window.dims)
     kernel = tuple(range(weight.ndim))
     return lax.conv_general_dilated(
@@ -56,10 +59,11 @@ def convolve(x, weight, window: Window):
         rhs_dilation=window.dilation,
         dimension_numbers=lax.ConvDimensionNumbers(layout, kernel, layout),
         feature_group_count=window.groups,
+        preferred_element_type=dtype,
     )
 
 
-def convolve_input_adjoint(y, weight, size: tuple[int, ...], window: Window):
+def convolve_input_adjoint(y, weight, size: tuple[int, ...], window: Window, dtype: Any = None):
     """The transpose of `convolve` in its input, whose spatial sizes are `size`.
 
     Written out, because JAX transposes neither integers nor for symbolic sizes.
@@ -86,6 +90,7 @@ def convolve_input_adjoint(y, weight, size: tuple[int, ...], window: Window):
         # Output channels of the weight are what this convolution sums over.
         dimension_numbers=lax.ConvDimensionNumbers(layout, (1, 0, *spatial), layout),
         feature_group_count=groups,
+        preferred_element_type=dtype,
     )
 
 
@@ -113,13 +118,25 @@ def convolve_weight_adjoint(x, y, kernel: tuple[int, ...], window: Window):
     )
 
 
-def _conv(x, weight, *, dims, stride, padding: Pairs, dilation, groups: int):
-    return convolve(x, weight, Window(dims, stride, padding, dilation, groups))
+def add_bias(activation, bias: tuple, dims: tuple[int, ...]):
+    """`activation` plus one number per channel, in its type, if there is a `bias`."""
+    if not bias:
+        return activation
+    (vector,) = bias
+    shape = activation_shape(dims, 1, vector.shape[0], (1,) * len(dims))
+    return hidden(activation + vector.astype(activation.dtype).reshape(shape))
 
 
-def _conv_input_adjoint(y, weight, *, size, dims, stride, padding: Pairs, dilation, groups: int):
+def _conv(x, weight, *bias, dims, stride, padding: Pairs, dilation, groups: int):
     window = Window(dims, stride, padding, dilation, groups)
-    return convolve_input_adjoint(y, weight, size, window)
+    return add_bias(convolve(x, weight, window), bias, dims)
+
+
+def _conv_input_adjoint(
+    y, weight, *bias, size, dims, stride, padding: Pairs, dilation, groups: int
+):
+    window = Window(dims, stride, padding, dilation, groups)
+    return add_bias(convolve_input_adjoint(y, weight, size, window), bias, dims)
 
 
 def _conv_weight_adjoint(x, y, *, kernel, dims, stride, padding: Pairs, dilation, groups: int):
@@ -129,7 +146,8 @@ def _conv_weight_adjoint(x, y, *, kernel, dims, stride, padding: Pairs, dilation
 def _axes(operation: Operation, *tags: str) -> Axes:
     """Names per operand and result: ``"i"`` the input, ``"o"`` the output, ``"w"`` the weight.
 
-    Groups may be split, but not the channels within one if there are several.
+    The third operand, if there is one, is a bias of the result. Groups may be split, but not the
+    channels within one if there are several.
     """
     dims, grouped = operation.attributes["dims"], operation.attributes["groups"] > 1
     names: list[Names] = []
@@ -140,10 +158,20 @@ def _axes(operation: Operation, *tags: str) -> Axes:
         else:
             given[0], given[channel_dim(dims)] = "n", "group" if grouped else tag
         names.append(tuple(given))
-    return Axes((names[0], names[1]), (names[2],), {"groups": "group"} if grouped else {})
+    biased = len(operation.in_specs) > 2
+    bias: tuple[Names, ...] = (("group" if grouped else tags[2],),) if biased else ()
+    return Axes(
+        (names[0], names[1], *bias),
+        (names[2],),
+        {"groups": "group"} if grouped else {},
+        biases=(2,) if biased else (),
+    )
 
 
-_activation_rule = dims_rule((True, False), (True,), preferred=True)
+def _activation_rule(operation: Operation) -> ChannelsLast | None:
+    moved = (True, False, False)[: len(operation.in_specs)]
+    return dims_rule(moved, (True,), preferred=True)(operation)
+
 
 conv = primitive(
     "conv",
@@ -152,7 +180,7 @@ conv = primitive(
     kind=Kind.CONVOLUTION,
     fusion=Fusion(reads_memory=True),
     channels_last=_activation_rule,
-    linear=("x", "weight"),
+    linear=("x *bias", "weight *bias"),
     precision=Precision.HALF,
 )
 conv_input_adjoint = primitive(
@@ -162,7 +190,7 @@ conv_input_adjoint = primitive(
     kind=Kind.CONVOLUTION,
     fusion=Fusion(reads_memory=True),
     channels_last=_activation_rule,
-    linear=("y", "weight"),
+    linear=("y *bias", "weight *bias"),
 )
 conv_weight_adjoint = primitive(
     "conv_weight_adjoint",
@@ -198,11 +226,16 @@ def _writable(operation: Operation) -> str:
     return "x" if any(low != high for low, high in pads) else ""
 
 
+def _sum_per_channel(g, dims: tuple[int, ...]):
+    return sum_(g, dims=(0, *dims))
+
+
 conv.gradient(
     x=lambda g, weight, x_spec, all_attributes: _to_input(g, weight, x_spec, all_attributes),
     weight=lambda g, x, weight_spec, all_attributes: _to_weight(
         _conjugate(x), g, weight_spec, all_attributes
     ),
+    bias=_sum_per_channel,
     writable=_writable,
 )
 conv_input_adjoint.gradient(
@@ -210,6 +243,7 @@ conv_input_adjoint.gradient(
     weight=lambda g, y, weight_spec, all_attributes: _to_weight(
         g, _conjugate(y), weight_spec, all_attributes
     ),
+    bias=_sum_per_channel,
 )
 conv_weight_adjoint.gradient(
     x=lambda g, y, x_spec, all_attributes: _to_input(

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax.numpy as jnp
 from jax import lax
 
 from oneflow.primitives.operation import Operation
-from oneflow.primitives.operators.elementwise import _conjugate
+from oneflow.primitives.operators.elementwise import _conjugate, cast
 from oneflow.primitives.operators.reduce import sum_
 from oneflow.primitives.operators.shape import reshape, transpose
 from oneflow.primitives.registry import primitive
 from oneflow.primitives.sharding.axes import Axes, notation
 from oneflow.primitives.traits import Precision
 
+# Products are returned in `dtype`, in which they are also summed: the operands' if it is None.
 
-def _matmul(x, y):
+
+def _matmul(x, y, dtype: Any = None):
     """``[..., m, k] @ [..., k, n]`` with broadcast leading dimensions.
 
     Integer types accumulate in their own type.
     """
-    return jnp.matmul(x, y)
+    return jnp.matmul(x, y, preferred_element_type=dtype)
 
 
 def _matmul_axes(operation):
@@ -34,7 +38,12 @@ def _matmul_axes(operation):
 
 
 matmul = primitive(
-    "matmul", _matmul, axes=_matmul_axes, linear=("x", "y"), precision=Precision.HALF
+    "matmul",
+    _matmul,
+    operands="x y",
+    axes=_matmul_axes,
+    linear=("x", "y"),
+    precision=Precision.HALF,
 )
 
 
@@ -84,8 +93,25 @@ def _writable(operation: Operation) -> str:
 
 matmul.gradient(x=_matmul_x_gradient, y=_matmul_y_gradient, writable=_writable)
 
+# Of operands in half precision, for sums that are rounded at their end.
+matmul_to_float32 = primitive(
+    "matmul_to_float32",
+    lambda x, y: _matmul(x, y, jnp.float32),
+    axes=_matmul_axes,
+    linear=("x", "y"),
+)
+matmul_to_float32.gradient(
+    x=lambda g, y, x_spec, y_spec: _matmul_x_gradient(
+        cast(g, dtype=x_spec.dtype), y, x_spec, y_spec
+    ),
+    y=lambda g, x, x_spec, y_spec: _matmul_y_gradient(
+        cast(g, dtype=y_spec.dtype), x, x_spec, y_spec
+    ),
+    writable=_writable,
+)
 
-def _linear_no_bias(x, weight):
+
+def _linear_no_bias(x, weight, dtype: Any = None):
     """``x[..., k] @ weight[n, k].T``."""
     if x.dtype != weight.dtype:
         raise TypeError(f"input and weight must have one dtype, got {x.dtype} and {weight.dtype}")
@@ -94,17 +120,18 @@ def _linear_no_bias(x, weight):
             f"input of shape {x.shape} does not fit a weight of shape {weight.shape}: their last "
             "dimensions must be equal"
         )
-    return lax.dot_general(x, weight, (((x.ndim - 1,), (1,)), ((), ())))
+    over = (((x.ndim - 1,), (1,)), ((), ()))
+    return lax.dot_general(x, weight, over, preferred_element_type=dtype)
 
 
-def _linear(x, weight, bias):
-    return _linear_no_bias(x, weight) + bias
+def _linear(x, weight, bias, dtype: Any = None):
+    return _linear_no_bias(x, weight, dtype) + bias
 
 
-def _outer_rows(y, x):
+def _outer_rows(y, x, dtype: Any = None):
     """The sum over rows of ``y[..., n] x[..., k]``, as ``[n, k]``."""
     rows = tuple(range(x.ndim - 1))
-    return lax.dot_general(y, x, ((rows, rows), ((), ())))
+    return lax.dot_general(y, x, ((rows, rows), ((), ())), preferred_element_type=dtype)
 
 
 def _sum_rows(g):
@@ -114,6 +141,7 @@ def _sum_rows(g):
 linear = primitive(
     "linear",
     _linear,
+    operands="x weight bias",
     axes="... k, n k, +n -> ... n",
     linear=("x bias", "weight bias"),
     precision=Precision.HALF,
@@ -121,11 +149,18 @@ linear = primitive(
 linear_no_bias = primitive(
     "linear_no_bias",
     _linear_no_bias,
+    operands="x weight",
     axes="... k, n k -> ... n",
     linear=("x", "weight"),
     precision=Precision.HALF,
 )
-outer_rows = primitive("outer_rows", _outer_rows, axes="... n, ... k -> n k", linear=("y", "x"))
+outer_rows = primitive(
+    "outer_rows",
+    _outer_rows,
+    operands="y x",
+    axes="... n, ... k -> n k",
+    linear=("y", "x"),
+)
 
 linear.gradient(
     x=lambda g, weight: matmul(g, _conjugate(weight)),

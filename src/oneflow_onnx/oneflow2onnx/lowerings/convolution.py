@@ -11,14 +11,9 @@ from oneflow_onnx.oneflow2onnx.reference import Ref
 from oneflow_onnx.oneflow2onnx.sizes import combine, require_static
 
 
-@lowering("conv")
+@lowering("conv", "conv_input_adjoint")
 def _conv(b: GraphBuilder, call: Call) -> Ref:
-    return _written(b, call, None)
-
-
-@lowering("conv_input_adjoint")
-def _conv_transpose(b: GraphBuilder, call: Call) -> Ref:
-    return _written(b, call, None)
+    return _written(b, call, *call.operands[2:])
 
 
 def bias_added(b: GraphBuilder, call: Call) -> Ref | None:
@@ -27,7 +22,9 @@ def bias_added(b: GraphBuilder, call: Call) -> Ref | None:
         for kind in ("conv", "conv_input_adjoint"):
             made = call.made_by(x, kind)
             bias = None if made is None else channel_vector(call, other, x.rank)
-            if made is not None and bias is not None and bias.shape == (x.shape[1],):
+            if made is None or bias is None or len(made.operands) > 2:
+                continue
+            if bias.shape == (x.shape[1],):
                 return _written(b, made, bias)
     return None
 
@@ -41,8 +38,8 @@ def channel_vector(call: Call, x: Ref, rank: int) -> Ref | None:
     return made.operands[0] if all(dim == 1 for dim in others) else None
 
 
-def _written(b: GraphBuilder, call: Call, bias: Ref | None) -> Ref:
-    x, weight = call.operands
+def _written(b: GraphBuilder, call: Call, bias: Ref | None = None) -> Ref:
+    x, weight = call.operands[:2]
     if call["dims"] != tuple(range(2, x.rank)):
         raise Unsupported("convolutions of channels-last tensors")
     kernel = require_static(weight.shape[2:], "the kernel of a convolution")

@@ -25,6 +25,11 @@ def _matmul(b: GraphBuilder, call: Call) -> Ref:
     return o.matmul(b, x, y)
 
 
+@lowering("matmul_to_float32")
+def _matmul_to_float32(b: GraphBuilder, call: Call) -> Ref:
+    return b.cast(o.matmul(b, *call.operands), np.dtype(np.float32))
+
+
 @lowering("linear", "linear_no_bias")
 def _linear(b: GraphBuilder, call: Call) -> Ref:
     x, weight, *bias = call.operands
