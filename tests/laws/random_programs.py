@@ -82,6 +82,13 @@ def _write_part(lib: ModuleType, x: Any, y: Any, dim: int, start: int, length: i
     return x
 
 
+def _product(lib: ModuleType, x: Any, y: Any) -> Any:
+    # PyTorch looks at the dtypes of batches of matrices only if they have elements.
+    if x.dtype != y.dtype:
+        raise TypeError(f"a product of {x.dtype} and {y.dtype}")
+    return x @ y
+
+
 def _permuted(random: np.random.Generator, x: Any) -> tuple[tuple[int, ...]]:
     return (tuple(int(each) for each in random.permutation(x.ndim)),)
 
@@ -92,7 +99,7 @@ OPERATORS = {
     "mul": Operator(2, _nothing, lambda lib, x, y: x * y),
     "maximum": Operator(2, _nothing, lambda lib, x, y: lib.maximum(x, y)),
     "div": Operator(2, _nothing, lambda lib, x, y: x / (y.double().abs() + 1)),
-    "matmul": Operator(2, _nothing, lambda lib, x, y: x @ y),
+    "matmul": Operator(2, _nothing, _product),
     "where": Operator(2, _nothing, lambda lib, x, y: lib.where(x.double() > _THRESHOLD, x, y)),
     "cat": Operator(2, _dim, lambda lib, x, y, dim: lib.cat([x, y], dim)),
     "number": Operator(1, _number, lambda lib, x, a: x * a + 1),

@@ -90,7 +90,10 @@ class Entry:
         torch_dtype = getattr(torch, dtype)
         with_gradient = torch_dtype in self.info.supported_backward_dtypes("cpu")
         torch.manual_seed(0)
-        samples = list(self.info.sample_inputs("cpu", torch_dtype, requires_grad=with_gradient))
+        with warnings.catch_warnings():
+            # Of functions out of use by which the database makes its samples.
+            warnings.simplefilter("ignore")
+            samples = list(self.info.sample_inputs("cpu", torch_dtype, requires_grad=with_gradient))
         limit = _MOST_SAMPLES.get(dtype, _MOST_SAMPLES_OF_OTHERS)
         for index in range(0, len(samples), -(-len(samples) // limit) or 1):
             yield from _sample_outcomes(self, index, samples[index])
