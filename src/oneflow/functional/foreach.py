@@ -38,7 +38,7 @@ def _norm(x: Tensor, ord: Any = 2, dtype: Any = None) -> Tensor:
     return vector_norm(x, ord, dtype=dtype)
 
 
-def _powsum(x: Tensor, ord: Any = 2, dtype: Any = None) -> Tensor:
+def _power_sum(x: Tensor, ord: Any = 2, dtype: Any = None) -> Tensor:
     wide = x if dtype is None else x.to(dtype)
     return (wide.abs() ** ord).sum()
 
@@ -121,7 +121,7 @@ def _functions() -> dict[str, Callable]:
     both |= {name: _method(method) for name, method in _LIMITS.items()}
     both |= {"addcdiv": _addcdiv, "addcmul": _addcmul}
     new = both | {name: _method(name) for name in _NEW.split()}
-    new |= {"norm": _norm, "powsum": _powsum}
+    new |= {"norm": _norm, "powsum": _power_sum}
     found = {f"_foreach_{name}": _foreach(f"_foreach_{name}", each) for name, each in new.items()}
     for name, each in both.items():
         found[f"_foreach_{name}_"] = _foreach_inplace(f"_foreach_{name}_", each)

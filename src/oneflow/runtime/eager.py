@@ -363,7 +363,7 @@ def _prepare(recorder: Recorder) -> Launch:
     del live_values
     if not positions and not recorder.checked:
         return Launch(positions)
-    if is_planning() or _has_nothing_to_run(recorder.device):
+    if is_planning() or not _is_addressable(recorder.device):
         return Launch(positions)
     cached, donated = _lookup(recorder, positions)
     executable = None
@@ -373,9 +373,9 @@ def _prepare(recorder: Recorder) -> Launch:
     return Launch(positions, cached.program, executable, invalid)
 
 
-def _has_nothing_to_run(device: Device | Placement) -> bool:
-    """Return whether this process has nothing to run there."""
-    return device.is_meta if isinstance(device, Device) else not device.includes_this_process
+def _is_addressable(device: Device | Placement) -> bool:
+    """Return whether this process runs programs there."""
+    return not device.is_meta if isinstance(device, Device) else device.includes_this_process
 
 
 class MetaArray:
