@@ -76,7 +76,7 @@ class ResidentMemory:
         limit: bytes from which on the caches are cleared.
     """
 
-    limit = 3 * 2**29
+    limit = 2**30
 
     @staticmethod
     def bytes() -> int:
@@ -95,7 +95,7 @@ class ResidentMemory:
             gc.collect()
             trim_heap()
             # What is left is needed.
-            cls.limit = max(cls.limit, cls.bytes() * 5 // 4)
+            cls.limit = max(cls.limit, cls.bytes() * 9 // 8)
 
 
 class FileScheduling(LoadGroupScheduling):
@@ -122,7 +122,7 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture(autouse=True)
 def _bounded_memory() -> Iterator[None]:
-    """No test leaves more than 1.5 GB to the next one."""
+    """No test leaves more than 1 GB to the next one, which may take 1.3 GB more."""
     yield
     ResidentMemory.bound()
 
