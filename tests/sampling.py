@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import random
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple, TypeVar
 
 import pytest
 
 T = TypeVar("T")
+# Why a case is skipped.
+NOT_CHOSEN = "not in the sample; run with --exhaustive"
 
 
 class Sample(NamedTuple):
@@ -23,7 +25,24 @@ class Sample(NamedTuple):
     def take(self, case: str, one_in: int) -> None:
         """Skip the test of `case` unless it belongs to the sample, one case in `one_in`."""
         if self.seed is not None and zlib.crc32(f"{self.seed} {case}".encode()) % one_in:
-            pytest.skip("not in the sample; run with --exhaustive")
+            pytest.skip(NOT_CHOSEN)
+
+    def rotation(self, cases: Iterable[T], count: int = 1) -> list[T]:
+        """Return the `count` of the cases whose turn it is.
+
+        Every day has as many, and each comes again after `len(cases) / count` days, rounded up: for
+        cases of which each takes seconds.
+        """
+        cases = list(cases)
+        if self.seed is None or len(cases) <= count:
+            return cases
+        first = self.seed * count % len(cases)
+        return (cases + cases)[first : first + count]
+
+    def take_turns(self, cases: Iterable[T], case: T, count: int = 1) -> None:
+        """Skip the test of `case` unless it is in the `rotation`."""
+        if case not in self.rotation(cases, count):
+            pytest.skip(NOT_CHOSEN)
 
     def choose(self, cases: Sequence[T], count: int, owner: str) -> Sequence[T]:
         """Return `count` of the cases that `owner` has, or all of them if they are fewer."""

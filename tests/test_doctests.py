@@ -37,7 +37,8 @@ _FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS | doctest.IGNORE_EXCEPT
 
 
 @pytest.mark.parametrize("name", sorted(DOCUMENTED))
-def test_example(name, tmp_path, monkeypatch):
+def test_example(name, tmp_path, monkeypatch, sample):
+    sample.take(name, one_in=2)
     if write_files := WRITERS.get(name.rpartition(".")[2]):  # the data set lies in `data`
         (tmp_path / "data").mkdir()
         write_files(tmp_path / "data")

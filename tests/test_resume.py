@@ -13,6 +13,8 @@ import oneflow as flow
 
 ROOT = Path(__file__).resolve().parents[1]
 STEPS = 9  # one epoch and a half
+# After how many steps one stops, and how many workers read for it; one of them each day.
+RUNS = ((4, 0), (6, 0), (7, 2))
 
 
 def train(folder, steps, workers, *checkpoint):
@@ -58,8 +60,9 @@ def uninterrupted(tmp_path_factory):
 
 @pytest.mark.multiprocess
 @pytest.mark.xdist_group("resumed_runs")
-@pytest.mark.parametrize(("stop", "workers"), [(4, 0), (6, 0), (7, 2)])
-def test_a_resumed_run_equals_an_uninterrupted_one(tmp_path, uninterrupted, stop, workers):
+@pytest.mark.parametrize(("stop", "workers"), RUNS)
+def test_a_resumed_run_equals_an_uninterrupted_one(tmp_path, uninterrupted, stop, workers, sample):
+    sample.take_turns(RUNS, (stop, workers))
     whole, losses = uninterrupted(workers)
     _, before = train(tmp_path / "first", stop, workers)
     resumed, after = train(tmp_path / "second", STEPS, workers, tmp_path / "first" / "checkpoint")

@@ -93,7 +93,8 @@ def mark() -> str:
 
 
 @pytest.mark.parametrize(("what", "code", "words"), FAULTS, ids=[fault[0] for fault in FAULTS])
-def test_a_process_at_fault(what, code, words, mark):
+def test_a_process_at_fault(what, code, words, mark, sample):
+    sample.take_turns(FAULTS, (what, code, words), 5)
     limits = {"ONEFLOW_HANG_TIMEOUT": "2"} if what == "sleeps" else {}
     outcome = launch("fault.py", what, "1", mark, **limits)
     assert outcome.code == code, outcome.error

@@ -68,7 +68,8 @@ MANAGERS["with_secret"] = (with_secret, 2, (0, 0))
 
 
 @pytest.mark.parametrize("manager", MANAGERS)
-def test_processes_of(manager):
+def test_processes_of(manager, sample):
+    sample.take_turns(MANAGERS, manager, 2)
     told, machines, local_ranks = MANAGERS[manager]
     port = free_port()
     processes = [

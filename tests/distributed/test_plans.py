@@ -3,6 +3,7 @@
 One process runs all ranks here, but for `DistributedDataParallel`.
 """
 
+import itertools
 import json
 
 import numpy as np
@@ -36,7 +37,7 @@ def assert_losses_are_right(kind, graph, inputs):
 @pytest.mark.parametrize("plan", ONE_PLACEMENT)
 @pytest.mark.parametrize("kind", MODELS)
 def test_losses_on_one_placement(kind, plan, sample):
-    sample.take(f"losses of {kind} {plan}", one_in=3)
+    sample.take_turns(itertools.product(MODELS, ONE_PLACEMENT), (kind, plan), 5)
     placement, strategy, zero = ONE_PLACEMENT[plan]
     model, optimizer, inputs = seeded(kind)
     sbp = plans.lay(kind, model, placement, strategy)
@@ -68,7 +69,7 @@ class Pipeline(plans.Training):
 
 @pytest.mark.parametrize("kind", MODELS)
 def test_losses_of_a_pipeline(kind, sample):
-    sample.take(f"losses of a pipeline of {kind}", one_in=2)
+    sample.take_turns(MODELS, kind)
     second, late = SECOND_STAGE[kind]
     model, optimizer, inputs = seeded(kind)
     model.to_global(FIRST, B)

@@ -13,7 +13,7 @@ import pytest
 import oneflow as flow
 from oneflow.base.dtype import ALL_DTYPES
 from tests.distributed.launching import ProgramsOutcome, finish, launch_in_sequence
-from tests.sampling import Sample
+from tests.sampling import NOT_CHOSEN, Sample
 
 pytestmark = [pytest.mark.multiprocess, pytest.mark.xdist_group("processes")]
 
@@ -44,15 +44,32 @@ PROGRAMS = {
         "tutorials/parallel_strategies.py",
     ),
 }
+RUNS = [(processes, name) for processes, names in PROGRAMS.items() for name in names]
+TUTORIALS = [run for run in RUNS if run[1].startswith("tutorials/")]
+DAILY_TUTORIALS = 3
 # Conversions each day, and of those that are possible.
 DAILY_CONVERSIONS, CONVERSIONS = 10, 60
+DAILY_DTYPES = 4
+
+
+def todays_runs(sample: Sample) -> list[tuple[int, str]]:
+    """Return the numbers of processes and the programs that they run today.
+
+    A program for several numbers of processes runs with another one each day.
+    """
+    runs = sample.rotation(TUTORIALS, DAILY_TUTORIALS)
+    others = [run for run in RUNS if run not in TUTORIALS]
+    for program in {name for _, name in others}:
+        runs += sample.rotation(run for run in others if run[1] == program)
+    return [run for run in RUNS if run in runs]
 
 
 def arguments(program: str, processes: int, sample: Sample, folder: Path) -> list[str]:
     """Return the arguments of a program."""
     match program:
-        case "collectives.py" if processes > 2:  # two processes try every dtype
-            return [each.name for each in sample.choose(ALL_DTYPES, 4, "collectives of three")]
+        case "collectives.py":
+            dtypes = sample.choose(ALL_DTYPES, DAILY_DTYPES, f"collectives of {processes}")
+            return [each.name for each in dtypes]
         case "conversions.py":
             count = CONVERSIONS if sample.seed is None else DAILY_CONVERSIONS
             return [str((sample.seed or 0) * CONVERSIONS), str(count)]
@@ -79,7 +96,9 @@ def run_programs(sample, folder, tmp_path_factory) -> Callable[[int], ProgramsOu
     @functools.cache
     def run(processes: int) -> ProgramsOutcome:
         programs = [
-            [name, *arguments(name, processes, sample, folder)] for name in PROGRAMS[processes]
+            [name, *arguments(name, processes, sample, folder)]
+            for number, name in todays_runs(sample)
+            if number == processes
         ]
         records = tmp_path_factory.mktemp("records")
         return launch_in_sequence(records, programs, processes)
@@ -87,18 +106,19 @@ def run_programs(sample, folder, tmp_path_factory) -> Callable[[int], ProgramsOu
     return run
 
 
-@pytest.mark.parametrize(
-    ("processes", "program"),
-    [(processes, name) for processes, names in PROGRAMS.items() for name in names],
-)
-def test_program(run_programs, processes, program):
+@pytest.mark.parametrize(("processes", "program"), RUNS)
+def test_program(run_programs, processes, program, sample):
+    if (processes, program) not in todays_runs(sample):
+        pytest.skip(NOT_CHOSEN)
     printed = run_programs(processes).assert_succeeded(program)
     assert program.startswith("tutorials/") or not any(printed)
 
 
 @pytest.mark.parametrize("processes", PROGRAMS)
-def test_nothing_else_is_printed(run_programs, processes):
+def test_nothing_else_is_printed(run_programs, processes, sample):
     """Gloo would say who is connected."""
+    if processes not in dict(todays_runs(sample)):
+        pytest.skip(NOT_CHOSEN)
     assert run_programs(processes).output == ""
 
 

@@ -46,6 +46,7 @@ LEARNING = sorted(
 # Pages whose programs other tests run.
 ELSEWHERE = {"add_an_operator", "job_functions", "onnx_export", "onnx_import"}
 COMMANDS = ("how_to/debug_a_hang", "tutorials/two_processes")
+PAGES_TO_LEARN_FROM = [each for each in LEARNING if each not in COMMANDS]
 _BLOCK = re.compile(r"```(python|sh)\n(.*?)```(?:\n+```text\n(.*?)```)?", re.DOTALL)
 
 
@@ -122,8 +123,9 @@ def place_files(page: str, folder: Path) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:.*is compiled again")  # a graph for several sizes
-@pytest.mark.parametrize("page", [each for each in LEARNING if each not in COMMANDS])
-def test_page_to_learn_from(page, folder):
+@pytest.mark.parametrize("page", PAGES_TO_LEARN_FROM)
+def test_page_to_learn_from(page, folder, sample):
+    sample.take_turns(PAGES_TO_LEARN_FROM, page, 8)
     place_files(page, folder)
     names: dict[str, Any] = {}
     run_page(page, names)

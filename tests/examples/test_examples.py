@@ -17,6 +17,8 @@ from oneflow.primitives.registry import PRIMITIVES, primitive
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
+# What takes seconds to run; one of them each day.
+SLOW = ("legacy/lenet.py", "plans.py")
 
 
 def load(name):
@@ -53,7 +55,8 @@ def test_a_name_is_registered_once(swish):
         primitive("sloped_swish", lambda x: x)
 
 
-def test_a_job_function_trains_lenet_and_a_module_takes_its_variables(tmp_path):
+def test_a_job_function_trains_lenet_and_a_module_takes_its_variables(tmp_path, sample):
+    sample.take_turns(SLOW, "legacy/lenet.py")
     command = [sys.executable, str(EXAMPLES / "legacy" / "lenet.py"), "--epochs", "2"]
     command += ["--output", str(tmp_path / "snapshot")]
     run = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
@@ -131,7 +134,8 @@ def test_the_readme_lists_every_example():
 
 
 @pytest.mark.slow
-def test_plans_train(monkeypatch):
+def test_plans_train(sample):
+    sample.take_turns(SLOW, "plans.py")
     command = [sys.executable, str(EXAMPLES / "plans.py"), "--steps", "2", "--batch", "8"]
     run = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
     assert re.findall(r"^(\w+): [\d.]+ -> [\d.]+$", run.stdout, re.MULTILINE) == [

@@ -145,7 +145,7 @@ TWINS: dict[str, tuple[Callable[[], nn.Module], Callable[[], torch.nn.Module], A
 
 @pytest.mark.parametrize("name", TWINS)
 def test_equals_twin(name: str, sample: Sample) -> None:
-    sample.take(name, one_in=3)
+    sample.take_turns(TWINS, name, 2)
     build, build_twin, renaming = TWINS[name]
     model, reference = build(), build_twin()
     if renaming is None:
@@ -289,7 +289,8 @@ REFERENCES: dict[str, tuple[Callable[[], nn.Module], Callable[..., torch.Tensor]
 
 
 @pytest.mark.parametrize("name", REFERENCES)
-def test_equals_reference(name: str) -> None:
+def test_equals_reference(name: str, sample: Sample) -> None:
+    sample.take_turns(REFERENCES, name, 2)
     build, reference, size = REFERENCES[name]
     model = build().double()
     random = np.random.default_rng(0)

@@ -116,7 +116,7 @@ def _twins() -> list[str]:
 @pytest.mark.parametrize("name", [name for name in _twins() if name in REPRESENTATIVES])
 def test_representative_equals_twin(name: str, sample: Sample) -> None:
     if name != "resnet18":
-        sample.take(name, one_in=9)
+        sample.take(name, one_in=16)
     _check_twin(name, REPRESENTATIVES[name])
 
 

@@ -29,7 +29,7 @@ HAND = [("data", 0), ("data", 2), ("tensor", 0), ("2d", 0)]
     ("model", "placement"), [("mlp", GRID), ("gpt", GRID), ("wide_deep", LINE)]
 )
 def test_losses_are_those_of_data_parallelism(model, placement, sample):
-    sample.take(f"losses of {model}", one_in=3)
+    sample.take_turns(SMALL, model)
     # Sums run in another order: float32, a few steps.
     losses = []
     for strategy in ("data", "free"):
@@ -48,7 +48,7 @@ CASES = [
 
 @pytest.mark.parametrize(("model", "mesh", "type"), CASES)
 def test_no_worse_than_plans_by_hand(model, mesh, type, sample):
-    sample.take(f"plans by hand of {model} {mesh} {type}", one_in=2)
+    sample.take_turns(CASES, (model, mesh, type), 3)
 
     def seconds(strategy, zero, automatic):
         with planning():

@@ -116,9 +116,13 @@ LAYOUTS = {
 }
 
 
+# What takes seconds to compile; two of them each day.
+SLOW = ("scaler", "activations", "together", "checkpointing")
+
+
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_a_pipeline_trains_as_one_device_does(layout, sample):
-    sample.take(layout, one_in=3)
+    sample.take_turns(LAYOUTS, layout)
     placements, sbp = LAYOUTS[layout]
     # Micro batches of split rows have other rows: the same in all, but other dropout.
     dropout = 0.2 if sbp == (B,) else 0.0
@@ -146,7 +150,9 @@ def test_what_spans_stages(options, settings):
     np.testing.assert_allclose(found, expected, rtol=2e-5)
 
 
-def test_a_scaler_that_skips_steps():
+def test_a_scaler_that_skips_steps(sample):
+    sample.take_turns(SLOW, "scaler", 2)
+
     def scaler():
         return flow.amp.GradScaler(init_scale=2.0**126, growth_interval=2)
 
@@ -166,7 +172,9 @@ def test_micro_batches_share_programs_and_each_stage_holds_few_of_them():
     assert len(pipeline._executables) <= 3 * 5
 
 
-def test_activations_kept_do_not_grow_with_the_number_of_micro_batches():
+def test_activations_kept_do_not_grow_with_the_number_of_micro_batches(sample):
+    sample.take_turns(SLOW, "activations", 2)
+
     def most(batches):
         _, _, graph = pipelined(*LAYOUTS["three devices"], batches)
         kept = pipeline_of(graph).live_bytes()
@@ -178,7 +186,8 @@ def test_activations_kept_do_not_grow_with_the_number_of_micro_batches():
     assert all(later <= 5 * earlier for earlier, later in zip(few, many, strict=True))
 
 
-def test_pipeline_data_and_tensor_parallelism_together():
+def test_pipeline_data_and_tensor_parallelism_together(sample):
+    sample.take_turns(SLOW, "together", 2)
     expected, _ = one_device(4, dropout=0.0)
     grids = places([[0, 1], [2, 3]], [[4, 5], [6, 7]], [[0, 1], [2, 3]])
     net = Net(dropout=0.0)
@@ -257,7 +266,8 @@ def test_there_and_back():
     np.testing.assert_array_equal(there.numpy(), [1, 3, 5])
 
 
-def test_checkpointing_in_a_stage_and_zero_in_all():
+def test_checkpointing_in_a_stage_and_zero_in_all(sample):
+    sample.take_turns(SLOW, "checkpointing", 2)
     expected, _ = one_device(2, dropout=0.0)
     net = Net(dropout=0.0)
     placements = places([0, 1], [2, 3], [4, 5])

@@ -47,6 +47,10 @@ OPTIMIZERS = {
 }
 
 
+# What takes seconds to train; two of them each day.
+LARGE = ("convolutions", "the demo", "a ResNet-18", "an LSTM", "a GPT", "wide and deep")
+
+
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
 def test_every_optimizer_steps_as_in_eager_mode(optimizer):
     model = nn.Sequential(nn.Linear(4, 3), nn.Tanh(), nn.Linear(3, 2))
@@ -68,7 +72,8 @@ def test_fifty_steps_of_a_perceptron_with_a_schedule(dtype, tolerance):
     assert len(graph._steps) == 1
 
 
-def test_fifty_steps_of_a_convolutional_network():
+def test_fifty_steps_of_a_convolutional_network(sample):
+    sample.take_turns(LARGE, "convolutions", 2)
     model = nn.Sequential(
         nn.Conv2d(1, 4, 3, bias=False), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(),
         nn.Linear(36, 3),
@@ -78,7 +83,8 @@ def test_fifty_steps_of_a_convolutional_network():
     )
 
 
-def test_fifty_steps_of_the_demo(monkeypatch):
+def test_fifty_steps_of_the_demo(monkeypatch, sample):
+    sample.take_turns(LARGE, "the demo", 2)
     monkeypatch.syspath_prepend(Path(__file__).parents[2] / "examples")
     model = importlib.import_module("mnist").Net()
 
@@ -122,7 +128,7 @@ def resnet18(width: int, classes: int) -> nn.Module:
 
 
 def test_fifty_steps_of_a_resnet18(sample):
-    sample.take("fifty steps of a ResNet-18", one_in=3)
+    sample.take_turns(LARGE, "a ResNet-18", 2)
 
     def loss_of(module, images, labels):
         return F.cross_entropy(module(images), labels)
@@ -147,11 +153,13 @@ class Recurrent(nn.Module):
         return self.out(self.lstm(x.transpose(0, 1))[0][-1])
 
 
-def test_fifty_steps_of_an_lstm():
+def test_fifty_steps_of_an_lstm(sample):
+    sample.take_turns(LARGE, "an LSTM", 2)
     assert_same_training(Recurrent(), squares, batches([5, 3], [2]), OPTIMIZERS["Adam"])
 
 
-def test_fifty_steps_of_a_gpt():
+def test_fifty_steps_of_a_gpt(sample):
+    sample.take_turns(LARGE, "a GPT", 2)
     model = gpt.make_model(flow, vocabulary=17, width=16, heads=2, layers=1, context=8, dropout=0.1)
 
     def loss_of(module, tokens, following):
@@ -176,7 +184,9 @@ class WideDeep(nn.Module):
         return wide + self.mlp(flow.cat([*columns, dense], dim=1))
 
 
-def test_fifty_steps_of_wide_and_deep():
+def test_fifty_steps_of_wide_and_deep(sample):
+    sample.take_turns(LARGE, "wide and deep", 2)
+
     def loss_of(module, categories, dense, clicks):
         return F.binary_cross_entropy_with_logits(module(categories, dense), clicks)
 

@@ -45,6 +45,7 @@ WITHOUT_AXES = {
 
 # Primitives tested by one executable: compiling is what takes the time, small ones above all.
 AT_ONCE = 16
+DAILY_GROUPS = 2
 
 
 def declared():
@@ -201,7 +202,7 @@ def wholes_and_parts(cases):
 def test_split_equals_whole(recorded, names, sample):
     missing = [name for name in names if name not in recorded]
     assert not missing, "no sample can be split; add one to tests/samples or layer_calls"
-    sample.take(names[0], one_in=8)
+    sample.take_turns(groups(), names, DAILY_GROUPS)
     cases = [case for name in names for case in recorded[name]]
     problems = []
     for (_, instruction, axes, _), (whole, parts) in zip(

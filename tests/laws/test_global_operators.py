@@ -161,7 +161,7 @@ def problems_of(row: Operator, exhaustive: bool) -> Iterator[str]:
 def test_global_tensors_give_what_local_ones_give(
     row: Operator, sample: Sample, exhaustive: bool
 ) -> None:
-    sample.take(f"global {row.name}", one_in=90)
+    sample.take(f"global {row.name}", one_in=150)
     with eager_mode("cold"):
         problems = list(problems_of(row, exhaustive))
     if problems:

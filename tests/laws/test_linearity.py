@@ -48,6 +48,7 @@ NOT_DECLARED = {
 MAX_CASES = 3
 # Primitives tested by one executable: compiling is what takes the time, small ones above all.
 AT_ONCE = 16
+DAILY_GROUPS = 2
 # Results of the rows of one set: f(a), f(b), f(a + b).
 ROWS = 3
 # With which sets that are searched for are tried once more.
@@ -247,7 +248,7 @@ def explained(name):
 
 @pytest.mark.parametrize("names", GROUPS, ids=lambda names: f"{names[0]}-{names[-1]}")
 def test_linearity(recorded, names, sample):
-    sample.take(names[0], one_in=8)
+    sample.take_turns(GROUPS, names, DAILY_GROUPS)
     cases = [case for name in names for case in recorded.get(name, ())]
     problems, searched = verdicts(cases)
     for (name, operands), found in searched.items():

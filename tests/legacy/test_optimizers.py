@@ -138,7 +138,8 @@ def test_lars():
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_job_trains_as_a_module_does(name):
+def test_a_job_trains_as_a_module_does(name, sample):
+    sample.take_turns(CASES, name, 3)
     ours, twin = CASES[name]
     losses = _losses_of_job(ours())
     np.testing.assert_allclose(losses, _losses_of_module(twin), rtol=1e-4)

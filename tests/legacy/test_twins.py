@@ -44,8 +44,7 @@ def load_example(monkeypatch):
 
 @pytest.mark.parametrize("name", SIZES)
 def test_losses_are_those_of_today(name, load_example, sample):
-    if name == "resnet50":
-        sample.take(f"job function {name}", one_in=3)
+    sample.take_turns(SIZES, name)
     example = load_example(name)
     losses = np.array(example.train(example.Size(**SIZES[name]), steps=20))
     np.testing.assert_allclose(losses[:, 0], losses[:, 1], rtol=1e-4)

@@ -47,7 +47,7 @@ def initial_states(module):
 
 @each_case
 def test_layers_from_given_states(kind, options, sample):
-    sample.take(f"given states {kind} {options}", one_in=3)
+    sample.take(f"given states {kind} {options}", one_in=6)
     mine, theirs = layer_twins(kind, options)
     assert repr(mine) == repr(theirs)
     assert list(mine.state_dict()) == list(theirs.state_dict())
@@ -68,7 +68,7 @@ def test_layers_from_given_states(kind, options, sample):
 
 @each_case
 def test_packed_sequences(kind, options, sample):
-    sample.take(f"packed {kind} {options}", one_in=3)
+    sample.take(f"packed {kind} {options}", one_in=6)
     mine, theirs = layer_twins(kind, options)
     x, y = both(sequence(options))
     lengths = [2, 5, 3]

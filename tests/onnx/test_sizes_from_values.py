@@ -174,7 +174,7 @@ DETECTORS = {
 
 @pytest.mark.parametrize("name", DETECTORS)
 def test_detectors(name, sample):
-    sample.take(f"exported detector {name}", one_in=3)
+    sample.take_turns(DETECTORS, name)
     size, options = DETECTORS[name]
     make = getattr(detection, name)
     with eager_mode("cold"):
@@ -224,7 +224,7 @@ SEGMENTATION = (
 
 @pytest.mark.parametrize("name", SEGMENTATION)
 def test_segmentation(name, sample):
-    sample.take(f"exported segmentation {name}", one_in=3)
+    sample.take_turns(SEGMENTATION, name)
     with eager_mode("cold"):
         make = getattr(segmentation, name)
         model = make(pretrained_backbone=False, num_classes=4).eval()
