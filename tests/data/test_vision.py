@@ -267,6 +267,13 @@ def test_image_folders(tmp_path):
     np.testing.assert_array_equal(np.asarray(image), PIXELS)
     chosen = datasets.ImageFolder(tmp_path, is_valid_file=lambda path: path.endswith("1.png"))
     assert len(chosen) == 2
+
+    class Last(datasets.ImageFolder):
+        @staticmethod
+        def make_dataset(*arguments):
+            return datasets.ImageFolder.make_dataset(*arguments)[-1:]
+
+    assert Last(tmp_path).samples == data.samples[-1:]
     named = datasets.DatasetFolder(tmp_path, lambda path: path, (".png",))
     assert named[0][0].endswith("1.png")
     with pytest.raises(FileNotFoundError, match="no valid file"):
@@ -351,6 +358,9 @@ def test_archives_are_downloaded_checked_and_unpacked(tmp_path, monkeypatch):
     monkeypatch.setattr(datasets.CIFAR100, "tgz_md5", md5)
     data = datasets.CIFAR100(tmp_path / "data", download=True, source_url=source)
     assert data.targets == [3, 1]
+    (data.root / "cifar-100-python" / "train").unlink()
+    data.download()
+    assert (data.root / "cifar-100-python" / "train").exists()
     (tmp_path / "site" / "cifar.tar.gz").unlink()
     assert len(datasets.CIFAR100(tmp_path / "data", False, download=True, source_url=source)) == 2
 
@@ -404,6 +414,13 @@ def test_pascal_voc(tmp_path):
     _, about = datasets.VOCDetection(tmp_path, "2007")[0]
     assert about["annotation"]["size"]["width"] == "9"
     assert about["annotation"]["object"] == [{"name": "chair"}]
+
+    class Tags(datasets.VOCDetection):
+        @staticmethod
+        def parse_voc_xml(node):
+            return node.tag
+
+    assert Tags(tmp_path, "2007")[0][1] == "annotation"
     image, mask = datasets.VOCSegmentation(tmp_path, "2007", transforms=lambda a, b: (b, a))[0]
     classes = next(tmp_path.rglob("SegmentationClass/000005.png"))
     np.testing.assert_array_equal(np.asarray(image), np.asarray(Image.open(classes)))

@@ -80,6 +80,15 @@ def test_arguments_of_classifiers() -> None:
     assert [level.shape[1:] for level in levels[-2:]] == [(8, 4, 4), (8, 2, 2)]
 
 
+@pytest.mark.parametrize("make", [models.rexnetv1_1_0, models.mobilevit_xx_small])
+def test_features_are_extracted(make: Any) -> None:
+    model = make(num_classes=3).eval()
+    features = model.extract_features(flow.rand(1, 3, 64, 64))
+    assert features.shape[0] == 1
+    assert features.ndim == 4
+    assert features.shape[1] in {each.shape[1] for each in model.parameters() if each.ndim > 1}
+
+
 def test_parts_of_a_mixer_are_chosen() -> None:
     class Wide(mlp_mixer.Mlp):
         pass

@@ -369,10 +369,14 @@ class MobileViT(nn.Module):
                 nn.init.kaiming_normal_(module.weight, mode="fan_out")
         init_transformer_(self)
 
-    def forward(self, x: Tensor) -> Tensor:
+    def extract_features(self, x: Tensor) -> Tensor:
+        """Return the features of images, (N, channels, H / 32, W / 32)."""
         x = self.layer_2(self.layer_1(self.conv_1(x)))
         x = self.layer_5(self.layer_4(self.layer_3(x)))
-        return self.classifier(self.conv_1x1_exp(x))
+        return self.conv_1x1_exp(x)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.classifier(self.extract_features(x))
 
 
 @register_model(paper=_PAPER, image_size=256)

@@ -201,8 +201,12 @@ class RexNetV1(nn.Module):
         )
         init_convolutional_(self)
 
+    def extract_features(self, x: Tensor) -> Tensor:
+        """Return the mean features of images, (N, channels, 1, 1)."""
+        return self.features(x)
+
     def forward(self, x: Tensor) -> Tensor:
-        return flow.flatten(self.output(self.features(x)), 1)
+        return flow.flatten(self.output(self.extract_features(x)), 1)
 
 
 @register_model(paper=_PAPER)

@@ -175,7 +175,12 @@ class VOCDetection(_VOC):
         return [str(path) for path in self._targets_of]
 
     def _read(self, path: Path) -> Any:
-        return parse_voc_xml(ElementTree.parse(path).getroot())
+        return self.parse_voc_xml(ElementTree.parse(path).getroot())
+
+    @staticmethod
+    def parse_voc_xml(node: ElementTree.Element) -> dict[str, Any]:
+        """Return an element as a dictionary; a subclass may read others."""
+        return parse_voc_xml(node)
 
 
 def parse_voc_xml(node: ElementTree.Element) -> dict[str, Any]:

@@ -63,18 +63,31 @@ class CIFAR10(VisionDataset):
     ) -> None:
         super().__init__(root, transform=transform, target_transform=target_transform)
         self.train = train
-        folder = self.root / self._folder
-        files = [folder / name for name in (*self._files[train], self._meta)]
-        url = source_url or self.url
-        if download and not all(file.exists() for file in files):
-            download_and_extract_archive(url, self.root, md5=self.tgz_md5)
-        require_files(files, type(self).__name__, f"get it with download=True, or from {url}")
+        self.url = source_url or self.url
+        files = self._needed()
+        if download:
+            self.download()
+        require_files(files, type(self).__name__, f"get it with download=True, or from {self.url}")
         batches = [self._read(file) for file in files[:-1]]
         self.data = np.concatenate([array for array, _ in batches])
         self.targets: list[int] = [label for _, labels in batches for label in labels]
         with load_errors(files[-1], "it is damaged"):
             self.classes: list[str] = list(read_numpy_pickle(files[-1])[self._names])
         self.class_to_idx = {name: index for index, name in enumerate(self.classes)}
+
+    def _needed(self) -> list[Path]:
+        names = (*self._files[self.train], self._meta)
+        return [self.root / self._folder / name for name in names]
+
+    def download(self) -> None:
+        """Download and unpack the archive, unless its files are there.
+
+        Raises:
+            ConnectionError: it cannot be downloaded.
+            RuntimeError: its content has another MD5.
+        """
+        if not all(file.exists() for file in self._needed()):
+            download_and_extract_archive(self.url, self.root, md5=self.tgz_md5)
 
     def _read(self, file: Path) -> tuple[np.ndarray, list[int]]:
         """Pixels and class numbers in a file."""

@@ -310,10 +310,13 @@ class DatasetFolder(VisionDataset):
         self.loader = loader
         self.extensions = extensions
         self.classes, self.class_to_idx = self.find_classes(self.root)
-        self.samples = make_dataset(
+        self.samples = self.make_dataset(
             self.root, self.class_to_idx, extensions, is_valid_file, allow_empty
         )
         self.targets = [target for _, target in self.samples]
+
+    # Path and class number of each file; a subclass may choose others.
+    make_dataset = staticmethod(make_dataset)
 
     def find_classes(self, directory: str | Path) -> tuple[list[str], dict[str, int]]:
         """Return the names of the classes and the number of each; a subclass may choose others."""
