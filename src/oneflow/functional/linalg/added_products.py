@@ -7,7 +7,7 @@ from oneflow.base.shape import broadcast_shapes
 from oneflow.functional.linalg.einsum import tensordot
 from oneflow.functional.linalg.matmul import (
     matmul,
-    require_multipliable,
+    require_matmul_operands,
     require_one_dtype,
     scaled,
 )
@@ -53,7 +53,7 @@ def _added_matmul(
     if dtypes not in ({float16}, {bfloat16}):
         return _added(name, input, matmul(x, y), beta, alpha)
     (dtype,) = dtypes
-    require_multipliable(x, y)
+    require_matmul_operands(x, y)
     product = call(matmul_to_float32, x, y)
     return cast_to(_added(name, cast_to(input, float32), product, beta, alpha), dtype)
 

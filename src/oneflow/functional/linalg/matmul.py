@@ -76,12 +76,12 @@ def matmul(
     if transpose_a or transpose_b:
         input = transpose(input, -2, -1) if transpose_a else input
         other = transpose(other, -2, -1) if transpose_b else other
-    require_multipliable(input, other)
+    require_matmul_operands(input, other)
     product = call(p.matmul, input, other)
     return product if alpha == 1 else scaled(product, alpha)
 
 
-def require_multipliable(input: Tensor, other: Tensor) -> None:
+def require_matmul_operands(input: Tensor, other: Tensor) -> None:
     """Refuse operands of a matrix product whose shapes do not fit.
 
     Raises:

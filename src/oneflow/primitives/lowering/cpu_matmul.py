@@ -17,7 +17,7 @@ from oneflow.primitives.operators.rounding import hidden, is_half
 from oneflow.primitives.registry import Primitive
 
 
-def _rounded_once(primitive: Primitive) -> Callable:
+def _round_once(primitive: Primitive) -> Callable:
     """The implementation of `primitive`, with half precision rounded at its end."""
 
     @primitive.lowering("cpu")
@@ -31,4 +31,4 @@ def _rounded_once(primitive: Primitive) -> Callable:
 
 
 for _each in (p.matmul, p.linear, p.linear_no_bias, p.outer_rows):
-    _rounded_once(_each)
+    _round_once(_each)

@@ -29,14 +29,14 @@ def _nms(boxes, scores, iou_threshold, keep_n):
     def body(state):
         index, taken, kept = state
         # Interpreted, a pass costs by the number of its instructions.
-        own_left, own_top, own_right, own_low, own_area = (
+        kept_left, kept_top, kept_right, kept_low, kept_area = (
             lax.dynamic_slice_in_dim(row, index, 1, allow_negative_indices=False)
             for row in (left, top, right, low, area)
         )
-        width = jnp.minimum(right, own_right) - jnp.maximum(left, own_left)
-        height = jnp.minimum(low, own_low) - jnp.maximum(top, own_top)
+        width = jnp.minimum(right, kept_right) - jnp.maximum(left, kept_left)
+        height = jnp.minimum(low, kept_low) - jnp.maximum(top, kept_top)
         common = lax.max(width, zero) * lax.max(height, zero)
-        overlap = common / (area + own_area - common)
+        overlap = common / (area + kept_area - common)
         later = positions > index
         kept = kept & ~(later & (overlap > threshold))
         # Only boxes that are kept suppress others, so that the loop goes from one to the next.
