@@ -144,6 +144,17 @@ def test_filling_an_expanded_tensor_is_seen_at_all_places() -> None:
     assert x.grad.tolist() == [[0.0], [2.0]]
 
 
+def test_a_tensor_copied_to_itself_stays_as_it_is() -> None:
+    for lib in (flow, torch):
+        x = lib.ones(2, requires_grad=True)
+        repeated = (x * 2).sum().expand(3)
+        assert repeated.copy_(repeated).tolist() == [4, 4, 4]
+        y = x * 2
+        assert y.copy_(y) is y
+        y.sum().backward()
+        assert x.grad.tolist() == [2, 2]
+
+
 def test_writing_to_an_expanded_tensor_raises() -> None:
     for lib in (flow, torch):
         x = lib.zeros(1, 3)

@@ -294,7 +294,10 @@ def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
         >>> flow.zeros(2).copy_(flow.tensor([1, 2]))
         tensor([1., 2.], dtype=oneflow.float32)
     """
-    if self.requires_grad and self.is_leaf and not getattr(other, "requires_grad", False):
+    is_parameter = self.requires_grad and self.is_leaf
+    if other is self and not is_parameter:
+        return self  # nothing changes, even where elements share a place
+    if is_parameter and not getattr(other, "requires_grad", False):
         with no_grad():
             return _write_copy(self, other)
     return _write_copy(self, other)
