@@ -34,7 +34,7 @@ from benchmarks.rivals import measure
 from benchmarks.workloads import Workload
 
 RIVALS = ("graph", "openvino", "onnxruntime", "jax.jit")
-BY_HAND = {"resnet50", "mobilenet_v2"}
+BY_HAND = {"resnet50", "mobilenet_v2", "bert_base"}
 # Shape of the input, and steps of a round.
 NETWORKS = {
     "resnet50": ((1, 3, 224, 224), 5),
