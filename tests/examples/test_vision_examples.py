@@ -58,7 +58,7 @@ def test_style_paints_and_writes_everything(photo, tmp_path):
     assert size(tmp_path / "out" / "painted.png") == (48, 24)
 
 
-def test_style_keeps_what_it_learned_before_ctrl_c(capsys):
+def test_style_keeps_what_it_learned_before_ctrl_c(photo, capsys):
     specification = importlib.util.spec_from_file_location("style", EXAMPLES / "style.py")
     style = importlib.util.module_from_spec(specification)
     specification.loader.exec_module(style)
@@ -71,7 +71,7 @@ def test_style_keeps_what_it_learned_before_ctrl_c(capsys):
         return [pictures, pictures]
 
     picture = 255 * flow.rand(1, 3, 20, 20)
-    options = style.parse(["photo", "picture", "--size", "20", "--batch", "1"])
+    options = style.parse([str(photo), str(photo), "--size", "20", "--batch", "1"])
     model = style.fast_neural_style()
     losses = style.train(model, interrupted_in_the_third_step, picture, picture, options)
     assert len(losses) == 2

@@ -44,7 +44,7 @@ def convolution(
         p.conv,
         input,
         weight,
-        *_bias_operand(input, bias, weight.shape[0]),
+        *_bias_operand(input, weight, bias, weight.shape[0]),
         dims=dims,
         stride=stride,
         padding=pairs,
@@ -93,7 +93,7 @@ def transposed_convolution(
         p.conv_input_adjoint,
         input,
         weight,
-        *_bias_operand(input, bias, weight.shape[1] * groups),
+        *_bias_operand(input, weight, bias, weight.shape[1] * groups),
         size=size,
         dims=dims,
         stride=stride,
@@ -153,7 +153,9 @@ def padding_pairs(
     return tuple((number, number) for number in numbers)
 
 
-def _bias_operand(input: Tensor, bias: Tensor | None, channels: int) -> tuple[Tensor, ...]:
+def _bias_operand(
+    input: Tensor, weight: Tensor, bias: Tensor | None, channels: int
+) -> tuple[Tensor, ...]:
     """The bias, of `channels` elements, with the dtype of the input; nothing if it is None."""
     if bias is None:
         return ()
@@ -162,7 +164,8 @@ def _bias_operand(input: Tensor, bias: Tensor | None, channels: int) -> tuple[Te
             f"expected bias of size [{channels}] for {channels} output channels, got "
             f"{list(bias.shape)}"
         )
-    if bias.dtype.category > input.dtype.category:
+    # A weight of another dtype than the input is refused with its shape when it is multiplied.
+    if weight.dtype == input.dtype and bias.dtype.category > input.dtype.category:
         raise RuntimeError(
             f"Input type ({input.dtype}) and bias type ({bias.dtype}) should be the same; convert "
             "one of them"
