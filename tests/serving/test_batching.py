@@ -178,17 +178,23 @@ def test_short_requests_that_arrive_together_run_together():
     async def answers():
         batcher = Batcher("m", Graph(), BatchingOptions(), Statistics())
         bucket = Bucket(((1,),), dict.fromkeys((1, 2)), {1: 1e-4, 2: 1e-4})
-        futures = [asyncio.get_running_loop().create_future() for _ in range(3)]
-        for index in (0, 1):
-            batcher.submit(PendingRequest(bucket, 1, [x_of(index, columns=1)], futures[index]))
-        found = await asyncio.gather(*futures[:2])
-        batcher.submit(PendingRequest(bucket, 1, [x_of(2, columns=1)], futures[2]))
-        found.append(await futures[2])
+
+        def answer(index):
+            future = asyncio.get_running_loop().create_future()
+            rows = [x_of(index, columns=1)]
+            return asyncio.ensure_future(batcher.run(PendingRequest(bucket, 1, rows, future)))
+
+        found = await asyncio.gather(answer(0), answer(1))
+        cancelled = answer(9)
+        await asyncio.sleep(0)  # it waits for others
+        cancelled.cancel()
+        found.append(await answer(2))
+        found.append(await answer(3))
         await batcher.close()
         return [rows.item() for (rows,) in found]
 
-    assert asyncio.run(answers()) == [0, 1, 2]
-    assert sizes == [2, 1]
+    assert asyncio.run(answers()) == [0, 1, 2, 3]
+    assert sizes == [2, 1, 1]
 
 
 def test_each_of_several_instances_runs(tmp_path, gate):

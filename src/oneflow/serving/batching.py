@@ -114,8 +114,23 @@ class Batcher:
         """The number of requests in the queue."""
         return len(self._queue)
 
-    def submit(self, request: PendingRequest) -> None:
-        """Let a request join the queue.
+    async def run(self, request: PendingRequest) -> list[np.ndarray]:
+        """Let a request join the queue, and return its outputs.
+
+        Raises:
+            RequestError: the queue is full, or takes no more; or what the run raises.
+        """
+        try:
+            if self._submit(request):
+                await asyncio.sleep(0)  # those that have arrived at the same time join the queue
+                self._run_inline()
+            return await request.future
+        except asyncio.CancelledError:
+            request.is_cancelled = True
+            raise
+
+    def _submit(self, request: PendingRequest) -> bool:
+        """Let a request join the queue; True if this thread may run it soon.
 
         Raises:
             RequestError: the queue is full, or takes no more.
@@ -129,11 +144,10 @@ class Batcher:
                     f"{len(self._queue)} requests are waiting, no more may; try again later",
                 )
             self._queue.append(request)
-            if self._is_inline():
-                # Requests that have arrived at the same time join the queue before.
-                self._loop.call_soon(self._run_inline)
-            else:
+            is_inline = self._is_inline()
+            if not is_inline:
                 self._changed.notify()
+            return is_inline
 
     async def close(self) -> None:
         """End the threads after the requests that are in the queue."""

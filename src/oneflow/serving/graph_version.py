@@ -86,16 +86,13 @@ class GraphVersion(ModelVersion):
             asyncio.get_running_loop().create_future(),
             None if timeout is None else time.monotonic() + timeout,
         )
-        self._batcher.submit(pending)
+        if timeout is None:
+            return await self._batcher.run(pending)
         try:
-            if timeout is None:
-                return await pending.future
             async with asyncio.timeout(timeout):
-                return await pending.future
+                return await self._batcher.run(pending)
         except TimeoutError:
             raise RequestError(ErrorKind.EXPIRED, f"no answer within {timeout:g} s") from None
-        finally:
-            pending.is_cancelled = pending.future.cancelled()
 
     def generate(self, request: GenerationRequest) -> AsyncGenerator[int]:
         """Refuse: this model gives one answer to a request."""
