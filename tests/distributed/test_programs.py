@@ -117,7 +117,7 @@ def test_program(run_programs, processes, program, sample):
 @pytest.mark.parametrize("processes", PROGRAMS)
 def test_nothing_else_is_printed(run_programs, processes, sample):
     """Gloo would say who is connected."""
-    if processes not in dict(todays_runs(sample)):
+    if processes not in {number for number, _ in todays_runs(sample)}:
         pytest.skip(NOT_CHOSEN)
     assert run_programs(processes).output == ""
 

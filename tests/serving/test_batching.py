@@ -182,7 +182,7 @@ def test_short_requests_that_arrive_together_run_together():
         def answer(index):
             future = asyncio.get_running_loop().create_future()
             rows = [x_of(index, columns=1)]
-            return asyncio.ensure_future(batcher.run(PendingRequest(bucket, 1, rows, future)))
+            return asyncio.ensure_future(batcher.infer(PendingRequest(bucket, 1, rows, future)))
 
         found = await asyncio.gather(answer(0), answer(1))
         cancelled = answer(9)

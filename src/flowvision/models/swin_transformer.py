@@ -259,8 +259,8 @@ class BasicLayer(Stage):
             )
             for index in range(depth)
         ]
-        downsampling = downsample and downsample(input_resolution, dim, norm_layer)
-        super().__init__(blocks, downsampling, use_checkpoint)
+        last = downsample and downsample(input_resolution, dim, norm_layer)
+        super().__init__(blocks, last, use_checkpoint)
 
 
 class SwinTransformer(ImageClassifier):

@@ -110,10 +110,10 @@ def _fused_multiply_add(x: np.ndarray, y: np.ndarray, addend: np.ndarray) -> np.
     # A total between two numbers of float64 becomes the one whose last bit is 1, which is never
     # halfway between two of float32.
     part = total - product
-    lost = (product - (total - part)) + (addend - part)
+    error = (product - (total - part)) + (addend - part)
     even = total.view(np.int64) % 2 == 0
-    odd = np.nextafter(total, np.copysign(np.inf, lost))
-    return np.where(even & (lost != 0), odd, total).astype(np.float32)
+    odd = np.nextafter(total, np.copysign(np.inf, error))
+    return np.where(even & (error != 0), odd, total).astype(np.float32)
 
 
 def perspective_coefficients(

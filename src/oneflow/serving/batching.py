@@ -114,7 +114,7 @@ class Batcher:
         """The number of requests in the queue."""
         return len(self._queue)
 
-    async def run(self, request: PendingRequest) -> list[np.ndarray]:
+    async def infer(self, request: PendingRequest) -> list[np.ndarray]:
         """Let a request join the queue, and return its outputs.
 
         Raises:

@@ -87,10 +87,10 @@ class GraphVersion(ModelVersion):
             None if timeout is None else time.monotonic() + timeout,
         )
         if timeout is None:
-            return await self._batcher.run(pending)
+            return await self._batcher.infer(pending)
         try:
             async with asyncio.timeout(timeout):
-                return await self._batcher.run(pending)
+                return await self._batcher.infer(pending)
         except TimeoutError:
             raise RequestError(ErrorKind.EXPIRED, f"no answer within {timeout:g} s") from None
 

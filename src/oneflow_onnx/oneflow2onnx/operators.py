@@ -370,8 +370,8 @@ def arange(b: GraphBuilder, count: Dim, start: Dim, step: Dim) -> Ref:
 def rounded_once(b: GraphBuilder, name: str, *operands: Ref, dtype: np.dtype) -> Ref:
     """The operator `name` in the widest type of its float operands, with a result of `dtype`."""
     floats = [each.dtype for each in operands if each.is_float]
-    widest = max((dtype, *floats), key=lambda kind: kind.itemsize)
-    return b.cast(b.op(name, *(b.cast(each, widest) for each in operands)), dtype)
+    common_dtype = max((dtype, *floats), key=lambda kind: kind.itemsize)
+    return b.cast(b.op(name, *(b.cast(each, common_dtype) for each in operands)), dtype)
 
 
 def matmul(b: GraphBuilder, x: Ref, y: Ref) -> Ref:

@@ -19,6 +19,7 @@ from flowvision.models.detection.one_stage import (
     OneStageDetector,
     best_of_levels,
     by_anchor,
+    image_outputs,
     one_hot,
     suppress_in_image,
 )
@@ -161,8 +162,7 @@ class FCOSHead(nn.Module):
         """
         parts = []
         for index, each in enumerate(zip(targets, anchors, matched_idxs, strict=True)):
-            own = {name: values[index] for name, values in head_outputs.items()}
-            parts.append(self._image_losses(own, *each))
+            parts.append(self._image_losses(image_outputs(head_outputs, index), *each))
         sums = [flow.stack(each).sum() for each in zip(*parts, strict=True)]
         count = sums.pop().clamp(min=1)
         names = ("classification", "bbox_regression", "bbox_ctrness")

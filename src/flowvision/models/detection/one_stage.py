@@ -110,9 +110,13 @@ class OneStageDetector(nn.Module):
     ) -> list[dict[str, Tensor]]:
         found = []
         for index, (boxes, shape) in enumerate(zip(anchors, image_shapes, strict=True)):
-            own = {name: values[index] for name, values in outputs.items()}
-            found.append(self.detections(own, boxes, shape, levels))
+            found.append(self.detections(image_outputs(outputs, index), boxes, shape, levels))
         return found
+
+
+def image_outputs(outputs: HeadOutputs, index: int) -> dict[str, Tensor]:
+    """Return the predictions for the image at `index` of a batch."""
+    return {name: values[index] for name, values in outputs.items()}
 
 
 def best_of_levels(

@@ -30,8 +30,8 @@ from flowvision.models.detection.one_stage import (
 )
 from flowvision.models.detection.targets import (
     match_quality,
+    matched_boxes,
     matched_labels,
-    matched_objects,
 )
 from flowvision.models.detection.transform import GeneralizedRCNNTransform
 from flowvision.models.registry import register_model
@@ -155,7 +155,7 @@ class RetinaNetRegressionHead(_ConvStack):
         parts = zip(targets, head_outputs["bbox_regression"], anchors, matched_idxs, strict=True)
         for target, offsets, boxes, matches in parts:
             found = matches >= 0
-            objects, _ = matched_objects(target, matches, boxes)
+            objects = matched_boxes(target, matches, boxes)
             wanted = self.box_coder.encode_single(objects, boxes)
             distance = F.l1_loss(offsets, wanted, reduction="none").sum(1)
             losses.append(flow.where(found, distance, 0.0).sum() / found.sum().clamp(min=1))

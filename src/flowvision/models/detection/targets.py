@@ -74,10 +74,12 @@ def matched_objects(target: Target, matches: Tensor, anchors: Tensor) -> tuple[T
         matches: the position of the object of each anchor, negative for none.
         anchors: of shape (n, 4).
     """
-    labels = matched_labels(target, matches)
-    if not len(target["boxes"]):
-        return anchors, labels
-    return target["boxes"][matches.clamp(min=0)], labels
+    return matched_boxes(target, matches, anchors), matched_labels(target, matches)
+
+
+def matched_boxes(target: Target, matches: Tensor, anchors: Tensor) -> Tensor:
+    """Return the box that each anchor matches, see `matched_objects`."""
+    return target["boxes"][matches.clamp(min=0)] if len(target["boxes"]) else anchors
 
 
 def matched_labels(target: Target, matches: Tensor) -> Tensor:
