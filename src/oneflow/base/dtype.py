@@ -95,6 +95,7 @@ ALL_DTYPES = (
     complex64,
     complex128,
 )
+HALF_DTYPES = (float16, bfloat16)
 _BY_NAME = {dtype.name: dtype for dtype in ALL_DTYPES}
 _BY_NUMPY = {dtype.numpy: dtype for dtype in ALL_DTYPES}
 _REAL_OF = {complex64: float32, complex128: float64}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from oneflow.base.dtype import DType, bfloat16, float16
+from oneflow.base.dtype import HALF_DTYPES, DType, float16
 from oneflow.graph.auto_parallel import AutoParallelOptions
 from oneflow.graph.engines import ENGINES, Engine
 
@@ -150,7 +150,7 @@ class GraphConfig:
             mode: on or off.
             dtype: `oneflow.float16` or `oneflow.bfloat16`.
         """
-        if dtype not in (float16, bfloat16):
+        if dtype not in HALF_DTYPES:
             raise ValueError(f"`dtype` must be oneflow.float16 or oneflow.bfloat16, got {dtype}")
         self._set("amp", dtype if _flag("mode", mode) else None)
 

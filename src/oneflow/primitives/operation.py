@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from oneflow.base.device import Device, xla_device
-from oneflow.base.dtype import DType, bfloat16, dtype_named, float16, float32, from_numpy_dtype
+from oneflow.base.dtype import HALF_DTYPES, DType, dtype_named, float32, from_numpy_dtype
 from oneflow.base.placement import Placement, Sharding
 from oneflow.base.planning import is_planning
 from oneflow.base.sbp import NdSbp, nd_sbp_of
@@ -204,7 +204,7 @@ def _scalar_dtype(primitive: Primitive, position: int, specs: list[TensorSpec]) 
     if scalar != COMPUTED:
         return dtype_named(scalar)
     dtype = _highest_dtype(specs)
-    return float32 if dtype in (float16, bfloat16) else dtype
+    return float32 if dtype in HALF_DTYPES else dtype
 
 
 def _device_of(primitive: Primitive, attributes: dict, in_specs: tuple, is_scalar: tuple) -> Any:

@@ -8,11 +8,10 @@ import numpy as np
 
 from oneflow.base.device import CPU, Device
 from oneflow.base.dtype import (
+    HALF_DTYPES,
     Category,
     DType,
-    bfloat16,
     bool_,
-    float16,
     float32,
     get_default_dtype,
 )
@@ -153,7 +152,7 @@ def promote_factor(operand: Any, factor: Any, floating: bool = False) -> tuple[A
     """
     if isinstance(operand, Tensor) and isinstance(factor, Tensor):
         spec, other_spec = operand._value.spec, factor._value.spec
-        is_exact = spec.dtype in (float16, bfloat16) and spec.dtype is not other_spec.dtype
+        is_exact = spec.dtype in HALF_DTYPES and spec.dtype is not other_spec.dtype
         if is_exact and spec.ndim and not other_spec.ndim and not other_spec.dtype.is_complex:
             operand, factor = on_one_device((operand, factor))
             return operand, cast_to(factor, float32)

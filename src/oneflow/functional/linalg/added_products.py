@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from oneflow.base.dtype import Category, bfloat16, float16, float32
+from oneflow.base.dtype import HALF_DTYPES, Category, float32
 from oneflow.base.shape import broadcast_shapes
 from oneflow.functional.linalg.einsum import tensordot
 from oneflow.functional.linalg.matmul import (
@@ -17,7 +17,7 @@ from oneflow.primitives.operators.elementwise import add, add_scaled
 from oneflow.primitives.operators.matmul import matmul_to_float32
 from oneflow.primitives.operators.shape import overwrite
 from oneflow.tensor.call import call
-from oneflow.tensor.operands import cast_to, promote_operands
+from oneflow.tensor.operands import cast_to, promote_operands, same_dtype
 from oneflow.tensor.tensor import Tensor
 
 
@@ -49,10 +49,9 @@ def _added_matmul(
     name: str, input: Tensor, x: Tensor, y: Tensor, beta: float, alpha: float
 ) -> Tensor:
     """``beta * input + alpha * (x @ y)``; half precision is rounded once."""
-    dtypes = {each._value.spec.dtype for each in (input, x, y)}
-    if dtypes not in ({float16}, {bfloat16}):
+    dtype = input._value.spec.dtype
+    if dtype not in HALF_DTYPES or not (same_dtype(input, x) and same_dtype(x, y)):
         return _added(name, input, matmul(x, y), beta, alpha)
-    (dtype,) = dtypes
     require_matmul_operands(x, y)
     product = call(matmul_to_float32, x, y)
     return cast_to(_added(name, cast_to(input, float32), product, beta, alpha), dtype)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from oneflow.base.dtype import Category, bfloat16, float16, float32
+from oneflow.base.dtype import HALF_DTYPES, Category, float32
 from oneflow.functional import return_types
 from oneflow.functional.creation.factory_functions import eye
 from oneflow.functional.linalg.decompositions import cholesky
@@ -275,7 +275,7 @@ def matrix_exp(input: Tensor) -> Tensor:
     """
     require_tensor(input, "linalg.matrix_exp")
     dtype = input._value.spec.dtype
-    wide = cast_to(input, float32) if dtype in (float16, bfloat16) else input
+    wide = cast_to(input, float32) if dtype in HALF_DTYPES else input
     require_matrices("linalg.matrix_exp", wide, square=True)
     result = call(p.matrix_exp, wide)
     return result if wide is input else cast_to(result, dtype)

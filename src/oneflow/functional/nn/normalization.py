@@ -6,7 +6,7 @@ import math
 import operator
 from typing import Any
 
-from oneflow.base.dtype import DType, bfloat16, float16, float32
+from oneflow.base.dtype import HALF_DTYPES, DType, float32
 from oneflow.differentiation.grad_mode import no_grad
 from oneflow.functional.registry import function
 from oneflow.primitives.operators import elementwise as e, norm as p
@@ -327,7 +327,7 @@ def rms_norm(
         tensor([0.7500, 1.0000, 1.2500, 0.0000], dtype=oneflow.float32)
     """
     dims = _normalized_dims(input, normalized_shape, weight)
-    wide = float32 if input.dtype in (float16, bfloat16) else input.dtype
+    wide = float32 if input.dtype in HALF_DTYPES else input.dtype
     x = _cast(input, wide)
     eps = p.machine_epsilon(wide) if eps is None else eps
     power = call(mean_over, call(e.square, x), dims=dims, keepdim=True)
