@@ -1,4 +1,4 @@
-"""What ONNX has no word for: which initializers are buffers.
+"""The initializers that are buffers, for which ONNX has no word.
 
 To ONNX parameters, buffers and tables are all initializers. Models that OneFlow exports, or has
 another framework export, name those that are no parameters among their metadata.

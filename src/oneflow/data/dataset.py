@@ -19,7 +19,7 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class Samples(Protocol[T_co]):
-    """What has samples by number: a data set, a list, a range."""
+    """Anything that has samples by number: a data set, a list, a range."""
 
     def __getitem__(self, index: Any, /) -> T_co:
         """Return a sample."""

@@ -95,7 +95,7 @@ group = GroupMember
 
 
 class _State:
-    """Whether `init_process_group` was called last, or `destroy_process_group`."""
+    """The last call of the two: `init_process_group` or `destroy_process_group`."""
 
     initialized: bool | None = None
 

@@ -8,7 +8,7 @@ from oneflow.base.dtype import DType
 
 
 class ReduceOp(enum.Enum):
-    """How a collective operation combines the tensors of the processes.
+    """The way a collective operation combines the tensors of the processes.
 
     Means are of floating and complex numbers, the smallest and largest of real ones, and the
     bitwise operations of integers and booleans.

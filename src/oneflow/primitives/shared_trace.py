@@ -60,7 +60,7 @@ class SharedTrace:
         return Traced(self._source, values)
 
     def serves(self, other: SharedTrace) -> bool:
-        """Whether another trace would, for the sizes that it was made with, have been this one."""
+        """Return True if another trace, for its own sizes, would have been this one."""
         return self._environment.evaluate(other._environment.given) is not None
 
 

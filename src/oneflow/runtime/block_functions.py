@@ -31,7 +31,7 @@ _MAX_FUNCTIONS = 256
 
 
 class BlockFunction:
-    """What a primitive computes for a block of elements.
+    """The function that computes a primitive for a block of elements.
 
     Attributes:
         executable: takes the position of the first element and a block of each operand; None while

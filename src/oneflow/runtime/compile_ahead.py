@@ -29,7 +29,7 @@ _MAX_IDLE_SECONDS = 2.0
 
 
 class NumpyTime:
-    """What NumPy has taken for something that could be compiled.
+    """The time NumPy has taken for something that could be compiled.
 
     Attributes:
         seconds: it has taken.

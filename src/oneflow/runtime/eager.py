@@ -94,7 +94,7 @@ class Settings:
 
     @property
     def background(self) -> bool:
-        """Whether programs compile on a background thread."""
+        """Return True if programs compile on a background thread."""
         return COMPILER.is_enabled
 
     @background.setter

@@ -19,7 +19,7 @@ TOKEN, POSITION, COUNT, LOGITS = "token", "position", "count", "logits"
 
 
 class ProgramSize(NamedTuple):
-    """What tells programs of a graph apart.
+    """The sizes that tell programs of a graph apart.
 
     Attributes:
         places: the number of sequences.

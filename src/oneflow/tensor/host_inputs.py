@@ -17,7 +17,7 @@ from oneflow.tensor.views import unwrap
 
 
 class Values(dict[int, list]):
-    """What each buffer on the host holds during a call of the step, by its identity.
+    """The value of each buffer on the host during a call of the step, by its identity.
 
     Attributes:
         inputs: tensors of the call, by the number of the step's input: its arguments, and what has

@@ -190,7 +190,7 @@ def slice_(
 
 
 def _span(given: Dim, start: Dim | Ref, size: Dim, step: int) -> Dim:
-    """How far `size` elements, every `step`-th, reach; a symbolic number of them to the end."""
+    """The extent of `size` elements, every `step`-th; a symbolic number of them reach the end."""
     if not isinstance(size, Size):
         return (size - 1) * step + 1 if size else 0
     first = start.number if isinstance(start, Ref) else start

@@ -119,7 +119,7 @@ def _check_dimensions(tensor: onnx.TensorProto) -> None:
 
 
 def _sizes_of_data(tensor: onnx.TensorProto) -> tuple[int, int]:
-    """How many bytes or numbers the shape asks for, and how many are stored."""
+    """The number of bytes or numbers the shape asks for, and the number stored."""
     count, kind = math.prod(tensor.dims), ir.DataType(tensor.data_type)
     bits = 8 if kind == ir.DataType.STRING else kind.bitwidth
     if tensor.HasField("raw_data"):

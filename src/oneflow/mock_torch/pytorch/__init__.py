@@ -1,4 +1,4 @@
-"""What PyTorch has and `oneflow` has not, or means otherwise, at PyTorch's paths.
+"""Names that PyTorch has and `oneflow` has not, or means otherwise, at PyTorch's paths.
 
 A name of ``torch.x.y`` is looked for in ``x/y`` of this folder first, then in ``oneflow.x.y``.
 Libraries import much of PyTorch's compiler without using it: its names here say that nothing is

@@ -1,4 +1,4 @@
-"""What ``torch.hub`` has beside `oneflow.hub`."""
+"""Names that ``torch.hub`` has beside `oneflow.hub`."""
 
 import re
 from pathlib import Path

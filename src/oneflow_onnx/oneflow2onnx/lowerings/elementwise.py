@@ -198,7 +198,7 @@ def _remainder(b: GraphBuilder, call: Call) -> Ref:
 
 
 def _is_rounded_up(b: GraphBuilder, rest: Ref, y: Ref) -> Ref:
-    """Where division towards 0, which leaves `rest`, is above division rounded down."""
+    """Return where division towards 0, which leaves `rest`, is above division rounded down."""
     zero, truth = b.constant(0, y.dtype), np.dtype(bool)
     negative = [b.op("Less", each, zero, dtype=truth) for each in (rest, y)]
     differ = b.op("Xor", *negative, dtype=truth)

@@ -54,7 +54,7 @@ def _dilations(call: Call) -> dict[str, Any]:
 
 
 def _is_whole(call: Call) -> bool:
-    """Whether there is one window: all of its dimensions, which are symbolic."""
+    """Return True if there is one window: all of its dimensions, which are symbolic."""
     sizes = [call.operands[0].shape[dim] for dim in call["dims"]]
     is_global = has_size(sizes) and sizes == list(call["kernel"])
     return is_global and not any(low or high for low, high in call["padding"])

@@ -87,7 +87,7 @@ def _averages(b: GraphBuilder, x: Ref, plans: dict[int, Resampling]) -> Ref:
 
 
 def _ratio(one: Dim, other: Dim) -> int | None:
-    """How many times a size is another one; None if it is no whole number, or not always one."""
+    """The integer ratio of one size to another; None if it is no integer, or varies."""
     ratio = combine(one, other, lambda x, y: x // y if y and x % y == 0 else 0)
     return ratio if isinstance(ratio, int) and ratio else None
 

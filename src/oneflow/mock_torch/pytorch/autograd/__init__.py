@@ -1,1 +1,1 @@
-"""What ``torch.autograd`` has beside `oneflow.autograd`."""
+"""Names that ``torch.autograd`` has beside `oneflow.autograd`."""

@@ -1,4 +1,4 @@
-"""What ``torch.cuda`` has beside `oneflow.cuda`."""
+"""Names that ``torch.cuda`` has beside `oneflow.cuda`."""
 
 from oneflow.mock_torch.pytorch.cuda.graphs import (
     CUDAGraph as CUDAGraph,

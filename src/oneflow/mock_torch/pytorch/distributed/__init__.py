@@ -1,4 +1,4 @@
-"""What ``torch.distributed`` has beside `oneflow.distributed`."""
+"""Names that ``torch.distributed`` has beside `oneflow.distributed`."""
 
 from oneflow.mock_torch.pytorch.distributed.device_mesh import (
     DeviceMesh as DeviceMesh,

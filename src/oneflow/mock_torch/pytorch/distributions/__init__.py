@@ -1,1 +1,1 @@
-"""What ``torch.distributions`` has beside `oneflow.distributions`."""
+"""Names that ``torch.distributions`` has beside `oneflow.distributions`."""

@@ -1,4 +1,4 @@
-"""What ``torch.distributions.utils`` has beside `oneflow.distributions.utils`."""
+"""Names that ``torch.distributions.utils`` has beside `oneflow.distributions.utils`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``torch.jit`` has beside `oneflow.jit`."""
+"""Names that ``torch.jit`` has beside `oneflow.jit`."""
 
 from oneflow.mock_torch.pytorch.jit.script_modules import (
     RecursiveScriptModule as RecursiveScriptModule,

@@ -1,4 +1,4 @@
-"""What ``torch.jit`` has beside `oneflow.jit`."""
+"""Names that ``torch.jit`` has beside `oneflow.jit`."""
 
 from __future__ import annotations
 

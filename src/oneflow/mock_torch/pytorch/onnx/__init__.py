@@ -1,4 +1,4 @@
-"""What ``torch.onnx`` has beside `oneflow.onnx`."""
+"""Names that ``torch.onnx`` has beside `oneflow.onnx`."""
 
 from oneflow.mock_torch.pytorch.onnx.symbolic_registry import (
     TensorProtoDataType as TensorProtoDataType,

@@ -1,4 +1,4 @@
-"""What ``torch.onnx`` has beside `oneflow.onnx`."""
+"""Names that ``torch.onnx`` has beside `oneflow.onnx`."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What ``torch.utils`` has beside `oneflow.utils`."""
+"""Names that ``torch.utils`` has beside `oneflow.utils`."""

@@ -21,7 +21,7 @@ KeyPath = tuple[KeyEntry, ...]
 
 @dataclasses.dataclass(frozen=True)
 class NodeDef:
-    """How containers of one type are flattened and made.
+    """The functions that flatten and make containers of one type.
 
     Attributes:
         type: the type.

@@ -1,4 +1,4 @@
-"""What ``torch.utils.checkpoint`` has beside `oneflow.utils.checkpoint`."""
+"""Names that ``torch.utils.checkpoint`` has beside `oneflow.utils.checkpoint`."""
 
 from __future__ import annotations
 

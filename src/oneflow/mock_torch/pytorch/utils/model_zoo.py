@@ -1,4 +1,4 @@
-"""What ``torch.utils.model_zoo`` has beside `oneflow.utils.model_zoo`."""
+"""Names that ``torch.utils.model_zoo`` has beside `oneflow.utils.model_zoo`."""
 
 from tqdm import tqdm
 

@@ -6,7 +6,7 @@ from oneflow.mock_torch.pytorch.distributed.fsdp import FullyShardedDataParallel
 
 
 class ShardingStrategy(enum.Enum):
-    """How much of a module PyTorch shards; `nn.Graph` has ZeRO in three stages."""
+    """The part of a module that PyTorch shards; `nn.Graph` has ZeRO in three stages."""
 
     FULL_SHARD = 1
     SHARD_GRAD_OP = 2
@@ -15,7 +15,7 @@ class ShardingStrategy(enum.Enum):
 
 
 class StateDictType(enum.Enum):
-    """How much of a sharded module's state a process saves."""
+    """The part of a sharded module's state that a process saves."""
 
     FULL_STATE_DICT = 1
     LOCAL_STATE_DICT = 2

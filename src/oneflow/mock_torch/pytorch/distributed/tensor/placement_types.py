@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 
 class Placement:
-    """What a tensor is along one dimension of a mesh."""
+    """The placement of a tensor along one dimension of a mesh."""
 
     def is_shard(self, dim: int | None = None) -> bool:
         """Return whether it is split, along `dim` if that is given."""

@@ -1,1 +1,1 @@
-"""What ``torch.nn.attention`` has beside `oneflow.nn.attention`."""
+"""Names that ``torch.nn.attention`` has beside `oneflow.nn.attention`."""

@@ -1,4 +1,4 @@
-"""What ``torch.nn.modules`` has beside `oneflow.nn.modules`."""
+"""Names that ``torch.nn.modules`` has beside `oneflow.nn.modules`."""
 
 from oneflow.nn import Module
 
