@@ -135,7 +135,7 @@ class OneflowImporter(MetaPathFinder, Loader):
 
 
 class PyTorchDistribution(Distribution):
-    """The metadata that `importlib.metadata` finds for PyTorch while ``import torch`` finds `oneflow`."""
+    """PyTorch's metadata for `importlib.metadata`, while ``import torch`` finds `oneflow`."""
 
     def read_text(self, filename: str) -> str | None:
         """Return one of the texts that describe an installed distribution; None for others."""
