@@ -14,7 +14,8 @@ import torch
 import oneflow as flow
 from oneflow.program.evaluate import evaluate
 from oneflow.program.ir import program_from_key
-from oneflow.runtime.eager import SETTINGS, current, flush_all
+from oneflow.runtime.eager import current, flush_all
+from oneflow.runtime.eager_settings import SETTINGS
 from oneflow.tensor import Tensor
 from oneflow.tensor.transfer import import_array
 from oneflow.tensor.views import unwrap

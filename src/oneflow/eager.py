@@ -4,7 +4,7 @@ from oneflow.functional.recording import record as record, synchronize as synchr
 from oneflow.program.printer import format_program as format_program
 from oneflow.runtime.cache_misses import explain_last_miss as explain_last_miss
 from oneflow.runtime.counters import EagerStatistics as EagerStatistics, statistics as statistics
-from oneflow.runtime.eager import SETTINGS as settings
+from oneflow.runtime.eager_settings import SETTINGS as settings
 
 __all__ = [
     "EagerStatistics",

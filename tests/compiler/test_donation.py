@@ -4,7 +4,8 @@ import re
 
 import oneflow as flow
 from oneflow.compiler.donation import plan_donation
-from oneflow.runtime import eager
+from oneflow.runtime.eager_settings import SETTINGS
+from oneflow.runtime.program_cache import PROGRAMS
 
 
 def trained_program():
@@ -16,7 +17,7 @@ def trained_program():
         optimizer.zero_grad()
         layer(rows).square().mean().backward()
         optimizer.step()
-    return next(reversed(eager._programs.values())).executable
+    return next(reversed(PROGRAMS.values())).executable
 
 
 def test_updates_are_in_place():
@@ -42,7 +43,7 @@ def test_results_come_back_in_the_programs_order():
 
 def test_values_do_not_depend_on_donation():
     def run(mode: str) -> list:
-        eager.SETTINGS.mode = mode
+        SETTINGS.mode = mode
         flow.manual_seed(0)
         layer = flow.nn.Linear(8, 8)
         optimizer = flow.optim.SGD(layer.parameters(), lr=0.1, momentum=0.9)
@@ -52,10 +53,10 @@ def test_values_do_not_depend_on_donation():
             optimizer.step()
         return [*layer.parameters(), layer.weight.grad, layer.bias.grad]
 
-    before = eager.SETTINGS.mode
+    before = SETTINGS.mode
     try:
         for mine, theirs in zip(run("deferred"), run("immediate"), strict=True):
             # Cold programs add in another order than compiled ones.
             assert flow.allclose(mine, theirs, rtol=1e-4, atol=1e-6)
     finally:
-        eager.SETTINGS.mode = before
+        SETTINGS.mode = before

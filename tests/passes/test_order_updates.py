@@ -3,7 +3,7 @@
 import oneflow as flow
 from oneflow.passes.order_updates import order_updates
 from oneflow.program.verifier import verify
-from oneflow.runtime import eager
+from oneflow.runtime.program_cache import PROGRAMS
 
 
 def hot_step(width: int):
@@ -17,7 +17,7 @@ def hot_step(width: int):
         optimizer.step()
     steps = [
         each
-        for each in eager._programs.values()
+        for each in PROGRAMS.values()
         if "sgd_update" in names(each.program)
         and any(spec.shape == (width, width) for spec in each.program.inputs)
     ]

@@ -10,7 +10,7 @@ import pytest
 import oneflow as flow
 from oneflow.runtime import block_functions
 from oneflow.runtime.cold import COLD
-from oneflow.runtime.eager import SETTINGS
+from oneflow.runtime.eager_settings import SETTINGS
 from tests.sampling import Sample
 
 DRAWS: dict[str, Callable[[int], flow.Tensor]] = {

@@ -10,7 +10,7 @@ import oneflow as flow
 from oneflow.primitives.operators.philox import philox
 from oneflow.primitives.operators.random import random_bits
 from oneflow.runtime.counters import STATISTICS
-from oneflow.runtime.eager import SETTINGS
+from oneflow.runtime.eager_settings import SETTINGS
 
 # Counter, key and result of Philox 4x32-10 as published with Random123.
 KNOWN_ANSWERS = [

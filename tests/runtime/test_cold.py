@@ -13,7 +13,7 @@ from oneflow.nn import functional as F
 from oneflow.primitives.operation import Operation
 from oneflow.runtime import compile_pool
 from oneflow.runtime.cold import COLD
-from oneflow.runtime.eager import SETTINGS
+from oneflow.runtime.eager_settings import SETTINGS
 from oneflow.tensor.views import unwrap
 from tests.oracle import eager_mode
 

@@ -14,7 +14,7 @@ from oneflow.primitives.operation import Operation
 from oneflow.runtime import block_functions, cold, compile_ahead
 from oneflow.runtime.background import BackgroundCompiler
 from oneflow.runtime.block_functions import BlockFunction
-from oneflow.runtime.eager import SETTINGS
+from oneflow.runtime.eager_settings import SETTINGS
 
 # Operators that are computed in blocks, and one that is not.
 CALLS: dict[str, Callable[[flow.Tensor], flow.Tensor]] = {

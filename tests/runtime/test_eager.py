@@ -11,7 +11,7 @@ import pytest
 import oneflow as flow
 from oneflow.program.evaluate import evaluate
 from oneflow.program.recorder import Recorder
-from oneflow.runtime.eager import SETTINGS
+from oneflow.runtime.eager_settings import SETTINGS
 from oneflow.tensor.views import unwrap
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import oneflow as flow
-from oneflow.runtime.eager import SETTINGS
+from oneflow.runtime.eager_settings import SETTINGS
 from tests.runtime.interruptions import contents
 
 nn = flow.nn

@@ -11,7 +11,7 @@ import pytest
 
 import oneflow as flow
 from oneflow.base.no_interrupt import compiled_without_interrupt
-from oneflow.runtime.eager import SETTINGS
+from oneflow.runtime.eager_settings import SETTINGS
 from tests.runtime.interruptions import (
     assert_before_or_after,
     contents,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import oneflow as flow
-from oneflow.runtime.eager import SETTINGS
+from oneflow.runtime.eager_settings import SETTINGS
 from tests.runtime.interruptions import contents
 
 # Rows of 64 floats: four terabytes.

@@ -22,7 +22,8 @@ from oneflow.primitives.registry import BIND, Primitive
 from oneflow.primitives.traits import Kind
 from oneflow.program.captured_number import CapturedNumber
 from oneflow.program.value import INFERENCE, Value
-from oneflow.runtime.eager import SETTINGS, current, recorder_for, reference_counts
+from oneflow.runtime.eager import current, recorder_for, reference_counts
+from oneflow.runtime.eager_settings import SETTINGS
 
 _operations: dict[tuple[Any, ...], Operation] = {}
 _NUMBERS = (bool, int, float, CapturedNumber)

@@ -12,7 +12,8 @@ from typing import Any, Self
 
 from oneflow.profiler.averages import EventList, TimedEvent, averages, timed
 from oneflow.profiler.schedule import ProfilerAction
-from oneflow.runtime.eager import SETTINGS, flush_all
+from oneflow.runtime.eager import flush_all
+from oneflow.runtime.eager_settings import SETTINGS
 from oneflow.runtime.events import SINK, TraceEvent
 
 

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 
 from oneflow.base.environment import EAGER
-from oneflow.runtime.eager import SETTINGS
+from oneflow.runtime.eager_settings import SETTINGS
 
 _XLA_FLAG = "--xla_gpu_deterministic_ops=true"
 

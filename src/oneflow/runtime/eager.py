@@ -19,7 +19,6 @@ import jax
 import numpy as np
 from jax.errors import JaxRuntimeError
 
-from oneflow.base import cluster, environment
 from oneflow.base.device import Device
 from oneflow.base.errors import OutOfMemoryError
 from oneflow.base.placement import Placement
@@ -31,12 +30,13 @@ from oneflow.program.ir import Program, number_of, program_from_key
 from oneflow.program.recorder import Recorder
 from oneflow.program.value import Value
 from oneflow.runtime import checks
-from oneflow.runtime.background import COMPILER
 from oneflow.runtime.cache_misses import ProgramKey, record_miss
 from oneflow.runtime.cold import FailedResult, run_cold
 from oneflow.runtime.counters import STATISTICS, compiling
+from oneflow.runtime.eager_settings import SETTINGS
 from oneflow.runtime.events import SINK, EventKind, span
-from oneflow.runtime.program_cache import CachedProgram, ProgramCache
+from oneflow.runtime.hot import is_collective, note_cold_run, warm_up
+from oneflow.runtime.program_cache import PROGRAMS, CachedProgram
 from oneflow.runtime.restore import restore_replaced
 from oneflow.tuning.linux import FREE_LISTS
 from oneflow.tuning.settings import Setting, is_on
@@ -51,81 +51,6 @@ def reference_counts(objects: list[Any]) -> list[int]:
 
 # The count of an array that only the recorder's list holds; it differs between Python versions.
 _NO_OTHER_REFERENCE = reference_counts([object()])[0]
-
-
-_settings_lock = threading.RLock()
-
-
-class Settings:
-    """Settings of the virtual machine.
-
-    Read from the environment at import, changeable at run time.
-
-    Attributes:
-        by_operator: run even hot programs operator by operator, as a profiler wants it.
-
-    Example:
-        >>> import oneflow as flow
-        >>> flow.eager.settings.mode
-        'deferred'
-    """
-
-    def __init__(self) -> None:
-        self._inference = 0  # threads in inference mode
-        self.mode = environment.EAGER.read()
-        self.by_operator = False
-        self.hot_after = int(environment.EAGER_HOT_AFTER.read())
-        self.background = environment.EAGER_BACKGROUND.read() == "1"
-        self.explain = environment.EAGER_EXPLAIN.read() == "1"
-
-    @property
-    def mode(self) -> str:
-        """`deferred`, `compiled` or `immediate`, see `oneflow.base.environment.EAGER`."""
-        return self._mode
-
-    @mode.setter
-    def mode(self, mode: str) -> None:
-        if mode not in ("deferred", "compiled", "immediate"):
-            raise ValueError(
-                f"{environment.EAGER.name}={mode!r}: expected `deferred`, `compiled` or `immediate`"
-            )
-        self._mode = mode
-        self.limit = 1 if mode == "immediate" else int(environment.EAGER_TRACE_LIMIT.read())
-
-    @property
-    def background(self) -> bool:
-        """Return True if programs compile on a background thread."""
-        return COMPILER.is_enabled
-
-    @background.setter
-    def background(self, background: bool) -> None:
-        COMPILER.is_enabled = background
-
-    @property
-    def limit(self) -> int:
-        """Recorded values after which a recorder is flushed."""
-        return self._limit
-
-    @limit.setter
-    def limit(self, limit: int) -> None:
-        self._limit = limit
-        self._update()
-
-    def count_inference(self, change: int) -> None:
-        """Note that threads have entered inference mode, or left it (negative)."""
-        with _settings_lock:
-            self._inference += change
-            self._update()
-
-    def _update(self) -> None:
-        # Recorded values after which dispatch has more to do than to record.
-        self.slow_path_at = 0 if self._inference else self._limit
-
-
-SETTINGS = Settings()
-
-
-_programs = ProgramCache()
 
 
 class ThreadState(threading.local):
@@ -208,14 +133,14 @@ class Launch:
 
     Attributes:
         positions: the outputs that it returns.
-        program: the program; None where there is nothing to run.
+        cached: the program's cache entry; None where there is nothing to run.
         executable: the program as a whole; None if it runs cold.
         invalid: the outputs that are wrong if a run-time check has failed.
         box: where the executable leaves what XLA returns, see `Executable`.
     """
 
     positions: list[int]
-    program: Program | None = None
+    cached: CachedProgram | None = None
     executable: Executable | None = None
     invalid: tuple[int, ...] = ()
     box: list[Any] = field(default_factory=list)
@@ -272,13 +197,13 @@ def _run(recorder: Recorder) -> tuple[dict[int, Any], Any, BaseException | None]
     if recorder.launch is None:
         recorder.launch = prepared
     launch = recorder.launch
-    positions, program, executable = launch.positions, launch.program, launch.executable
-    if program is None:
+    positions, cached, executable = launch.positions, launch.cached, launch.executable
+    if cached is None:
         return {position: MetaArray() for position in positions}, None, None
     error: BaseException | None = None
     if executable is not None:
         try:
-            _run_executable(recorder, program, executable)
+            _run_executable(recorder, cached.program, executable)
         except BaseException as failure:
             if not launch.box and not isinstance(failure, Exception):
                 raise
@@ -288,7 +213,7 @@ def _run(recorder: Recorder) -> tuple[dict[int, Any], Any, BaseException | None]
             outputs, rows = executable.sorted_results(launch.box[0])
             return dict(zip(positions, outputs, strict=True)), rows, error
     STATISTICS.cold_runs += 1
-    outputs, rows = run_cold(program, recorder.arrays, recorder.scalars)
+    outputs, rows = _run_cold(recorder, cached)
     failures = [each.error for each in outputs if type(each) is FailedResult]
     if failures:
         error = failures[0]
@@ -297,6 +222,13 @@ def _run(recorder: Recorder) -> tuple[dict[int, Any], Any, BaseException | None]
         error = None
     pairs = zip(positions, outputs, strict=True)
     return {p: array for p, array in pairs if type(array) is not FailedResult}, rows, error
+
+
+def _run_cold(recorder: Recorder, cached: CachedProgram) -> tuple[list[Any], Any]:
+    before = STATISTICS.cold_seconds
+    results = run_cold(cached.program, recorder.arrays, recorder.scalars)
+    note_cold_run(cached, recorder.device, STATISTICS.cold_seconds - before)
+    return results
 
 
 def _run_executable(recorder: Recorder, program: Program, executable: Executable) -> None:
@@ -367,10 +299,10 @@ def _prepare(recorder: Recorder) -> Launch:
         return Launch(positions)
     cached, donated = _lookup(recorder, positions)
     executable = None
-    if not SETTINGS.by_operator or _is_collective(recorder.device):
-        executable = cached.executable or _warm_up(cached, donated, recorder.device)
+    if not SETTINGS.by_operator or is_collective(recorder.device):
+        executable = cached.executable or warm_up(cached, donated, recorder.device)
     invalid = tuple([positions[slot] for slot in cached.invalid])
-    return Launch(positions, cached.program, executable, invalid)
+    return Launch(positions, cached, executable, invalid)
 
 
 def _is_addressable(device: Device | Placement) -> bool:
@@ -400,7 +332,7 @@ class MetaArray:
 def _lookup(recorder: Recorder, positions: list[int]) -> tuple[CachedProgram, tuple[int, ...]]:
     """The cache entry of a recorder's program, and the inputs that it donates."""
     key_parts = key, live, donated, updates = _key(recorder, positions)
-    cached = _programs.find(key_parts)
+    cached = PROGRAMS.find(key_parts)
     if cached is not None and len(cached.program.inputs) == len(recorder.arrays):
         return cached, donated
     if recorder.drop_unused_leaves():
@@ -411,7 +343,7 @@ def _lookup(recorder: Recorder, positions: list[int]) -> tuple[CachedProgram, tu
     numbers = [number_of(each, program) for each in updates]
     context = PassContext(writes=list(zip(numbers[::2], numbers[1::2], strict=True)))
     program = run_passes(program, PassGroup.PROGRAM, context=context)
-    return _programs.add(key_parts, program), donated
+    return PROGRAMS.add(key_parts, program), donated
 
 
 def _key(recorder: Recorder, positions: list[int]) -> tuple[tuple, ...]:
@@ -419,82 +351,3 @@ def _key(recorder: Recorder, positions: list[int]) -> tuple[tuple, ...]:
     counts = reference_counts(recorder.arrays)
     donated = tuple([i for i, count in enumerate(counts) if count == _NO_OTHER_REFERENCE])
     return tuple(recorder.key), tuple(positions), donated, tuple(recorder.updates)
-
-
-def _warm_up(
-    cached: CachedProgram, donated: tuple[int, ...], device: Device | Placement
-) -> Executable | None:
-    """Count one more run of a program without executable; compile it when it is hot."""
-    cached.seen += 1
-    if SETTINGS.mode == "immediate":
-        return None
-    if SETTINGS.mode == "deferred" and cached.seen <= SETTINGS.hot_after:
-        return None
-    if cached.queued:
-        return None
-    if SETTINGS.background and SETTINGS.mode == "deferred" and not _is_collective(device):
-        cached.queued = True
-        COMPILER.submit(lambda: _precompile(cached, donated, device), priority=lambda: cached.seen)
-    else:
-        _compile(cached, donated, device)
-    return cached.executable
-
-
-def _is_collective(device: Device | Placement) -> bool:
-    """Return whether other processes run the same program, and must make it hot in the same step.
-
-    What they exchange as a whole program does not match what they exchange op by op.
-    """
-    return isinstance(device, Placement) and cluster.is_multiprocess()
-
-
-def _compile(cached: CachedProgram, donated: tuple[int, ...], device: Device | Placement) -> None:
-    """Make a program hot. If that fails it keeps running op by op."""
-    executable = _executable(cached, donated, device)
-    if executable is not None:
-        _set_executable(cached, executable)
-
-
-def _precompile(
-    cached: CachedProgram, donated: tuple[int, ...], device: Device | Placement
-) -> None:
-    """Make a program hot while it still runs op by op; its next run takes no longer than others."""
-    executable = _executable(cached, donated, device)
-    if executable is not None:
-        executable.warm_up()
-        _set_executable(cached, executable)
-
-
-def _executable(
-    cached: CachedProgram, donated: tuple[int, ...], device: Device | Placement
-) -> Executable | None:
-    """The compiled program; None if it cannot be compiled."""
-    program = run_passes(cached.program, PassGroup.EXECUTABLE)
-    try:
-        with span(EventKind.COMPILATION, "compile a program"), compiling():
-            return Executable(program, donated, device).compile()
-    except OutOfMemoryError:
-        cached.queued = False  # the instruction that needs so much will say so
-    except JaxRuntimeError as error:
-        cached.queued = True  # not again
-        logger.warning("a program keeps running op by op; compiling it failed: %s", error)
-    return None
-
-
-def _set_executable(cached: CachedProgram, executable: Executable) -> None:
-    cached.set_executable(executable)
-    STATISTICS.program_compiles += 1
-    _release_cold(cached.program)
-
-
-def _release_cold(program: Program) -> None:
-    """Release the executables of a program's instructions when it has become hot.
-
-    XLA keeps working memory with each: two megabytes, more for a convolution. Those that another
-    cold program uses stay.
-    """
-    if is_on(Setting.COLD_EXECUTABLES) and any(
-        each.operation.executable is not None for each in program.instructions
-    ):
-        EXECUTABLES.evict(_programs.operations_only_in(program))
-        FREE_LISTS.trim()
