@@ -1,4 +1,4 @@
-"""The rows of `docs/differences.md` about OneFlow 0.9, each by an example."""
+"""Rows of `docs/differences.md`, each by an example."""
 
 from __future__ import annotations
 
@@ -111,6 +111,29 @@ def test_global_tensors():
     assert (x + np.ones(2, np.float32)).tolist() == [2, 2]
     flags = flow.tensor([True, False]).to_global(PLACE["placement"], flow.sbp.partial_sum)
     assert flags.to_global(sbp=flow.sbp.broadcast).tolist() == [True, False]
+
+
+def test_operands_of_meshgrid_on_several_ranks():
+    place = flow.placement("cpu", [0, 1])
+    rows = flow.arange(2, placement=place, sbp=flow.sbp.split(0))
+    columns = flow.arange(3, placement=place, sbp=flow.sbp.broadcast)
+    expected = torch.meshgrid(torch.arange(2), torch.arange(3), indexing="ij")
+    for ours, theirs in zip(flow.meshgrid(rows, columns), expected, strict=True):
+        assert ours.tolist() == theirs.tolist()
+
+
+def test_divergence_from_a_negative_probability_is_0():
+    target = flow.tensor([-0.9, 0.5])
+    assert nn.KLDivLoss(reduction="none")(flow.zeros(2), target)[0].item() == 0
+
+
+def test_a_bias_of_another_precision_is_converted():
+    x, weight, bias = flow.ones(1, 1, 2), flow.ones(1, 1, 1), flow.tensor([0.5], dtype=flow.float64)
+    result = nn.functional.conv1d(x, weight, bias)
+    assert result.tolist() == [[[1.5, 1.5]]]
+    assert result.dtype is flow.float32
+    with pytest.raises(RuntimeError, match="bias type"):
+        nn.functional.conv1d(x.int(), weight.int(), bias)
 
 
 def test_like_another_tensor_on_a_placement():

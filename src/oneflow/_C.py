@@ -241,8 +241,11 @@ from oneflow.functional.elementwise.unary import (
 )
 from oneflow.functional.fourier.short_time import stft as stft
 from oneflow.functional.fourier.windows import hann_window as hann_window
-from oneflow.functional.global_tensors.conversion import to_consistent as to_consistent
-from oneflow.functional.global_tensors.trees import to_global as to_global, to_local as to_local
+from oneflow.functional.global_tensors.conversion import (
+    to_consistent as to_consistent,
+    to_global as to_global,
+    to_local as to_local,
+)
 from oneflow.functional.index.gather import (
     batch_gather as batch_gather,
     gather as dim_gather,
@@ -278,7 +281,7 @@ from oneflow.functional.legacy.nn import (
 )
 from oneflow.functional.linalg.added_products import baddbmm as baddbmm
 from oneflow.functional.linalg.einsum import einsum as einsum
-from oneflow.functional.linalg.inverse import cross as linalg_cross, inv as inv
+from oneflow.functional.linalg.inverse import inv as inv
 from oneflow.functional.linalg.matmul import matmul as matmul
 from oneflow.functional.linalg.norms import (
     matrix_norm as matrix_norm,
@@ -287,6 +290,7 @@ from oneflow.functional.linalg.norms import (
 )
 from oneflow.functional.linalg.products import (
     bmm as batch_matmul,
+    cross as linalg_cross,
     dot as dot,
     mm as mm,
     mv as matrix_vector_product,

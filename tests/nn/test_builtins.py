@@ -345,3 +345,80 @@ def test_aliases_are_the_functions_themselves():
     assert x.contiguous_() is x
     assert x.is_contiguous()
     assert _C.contiguous_(x).tolist() == [[1, 1]] * 3
+
+
+SIX = np.array([[0.5, -1.0, 2.0], [1.5, 2.5, -0.5]], np.float32)
+CPU, BROADCAST = flow.placement("cpu", [0]), flow.sbp.broadcast
+# Calls with upstream's names, or order, of arguments, each with the same in other words.
+CALLS_OF_UPSTREAM = {
+    "expand": (
+        lambda x: _C.expand(x=x, shape=(2, 2, 3)),
+        lambda x: x.expand(2, 2, 3),
+    ),
+    "contiguous_": (lambda x: _C.contiguous_(input=x.T), lambda x: x.T.contiguous_()),
+    "fill_": (lambda x: _C.fill_(in_=x, value=3.0), lambda x: x.fill_(3.0)),
+    "pin_memory": (lambda x: _C.pin_memory(input=x), lambda x: x),
+    "bernoulli_": (lambda x: _C.bernoulli_(input=x, p=1.0), flow.ones_like),
+    "exponential_": (lambda x: _C.exponential_(x=x, lambd=1e30) // 1, flow.zeros_like),
+    "uniform_": (lambda x: _C.uniform_(x=x, from_=2.0, to=2.0), lambda x: x * 0 + 2),
+    "unfold_tensor": (
+        lambda x: _C.unfold_tensor(x=x, dimension=1, size=2, step=1),
+        lambda x: x.unfold(1, 2, 1),
+    ),
+    "global_arange": (
+        lambda x: _C.global_arange(1, 6, step=2, placement=CPU, sbp=[BROADCAST]),
+        lambda x: flow.tensor([1, 3, 5]),
+    ),
+    "to_global": (
+        lambda x: _C.to_global(x.to_global(CPU, BROADCAST), CPU, [BROADCAST], [], True, False),
+        lambda x: x,
+    ),
+    "to_local": (lambda x: _C.to_local(x.to_global(CPU, BROADCAST), False), lambda x: x),
+    "linalg_cross": (
+        lambda x: _C.linalg_cross(x.T, x.T.exp()),
+        lambda x: flow.linalg.cross(x.T, x.T.exp(), dim=0),
+    ),
+    "margin_ranking_loss": (
+        lambda x: _C.margin_ranking_loss(
+            input_1=x, input_2=-x, target=x, margin=0.1, reduction="sum"
+        ),
+        lambda x: F.margin_ranking_loss(x, -x, x, 0.1, "sum"),
+    ),
+    "norm": (lambda x: _C.norm(x, ord=1), lambda x: x.abs().sum()),
+    "group_norm": (
+        lambda x: _C.group_norm(
+            x[None], num_groups=3, data_format="channels_last", activation="silu"
+        ),
+        lambda x: F.silu(F.group_norm(x.T[None], 3)).mT,
+    ),
+    "unique with a dtype": (
+        lambda x: _C.unique(x.int(), True, flow.int32),
+        lambda x: x.int().unique(),
+    ),
+    "unique with inverse and dtype": (
+        lambda x: _C.unique(x.int(), True, True, False, flow.int32)[1],
+        lambda x: x.int().unique(return_inverse=True, dtype=flow.int32)[1],
+    ),
+}
+
+
+@pytest.mark.parametrize("call", CALLS_OF_UPSTREAM)
+def test_arguments_of_upstream(call):
+    given, otherwise = CALLS_OF_UPSTREAM[call]
+    result, expected = (each(flow.tensor(SIX)) for each in (given, otherwise))
+    assert result.dtype is expected.dtype
+    np.testing.assert_allclose(result.numpy(), expected.numpy(), rtol=1e-6)
+
+
+def test_writes_of_upstream():
+    x, rows = flow.zeros(3), flow.tensor([[1]])
+    assert _C.tensor_scatter_nd_update(x, rows, flow.ones(1), inplace=True) is x
+    assert x.tolist() == [0, 1, 0]
+    assert _C.trunc_divide(x.mul_(-7), 2, inplace=True) is x
+    assert x.tolist() == [0, -3, 0]
+
+
+@pytest.mark.parametrize("options", [{"data_format": "NHWC"}, {"activation": "relu"}], ids=str)
+def test_other_layouts_and_activations_of_groups_are_refused(options):
+    with pytest.raises(ValueError, match="group_norm"):
+        _C.group_norm(flow.ones(1, 2), **options)

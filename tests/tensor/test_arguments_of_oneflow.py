@@ -102,6 +102,13 @@ def test_limits_in_decimal():
     assert flow.finfo(flow.float32).resolution == 1e-6
 
 
+def test_the_dtype_of_unique_where_oneflow_has_it():
+    x = flow.tensor([3, 1, 3])
+    values, counts = flow.unique(x, True, False, True, flow.int32)
+    assert (values.tolist(), counts.tolist(), counts.dtype) == ([1, 3], [1, 2], flow.int32)
+    assert x.unique(True, flow.int32).tolist() == [1, 3]
+
+
 def test_deepcopy_of_a_computed_tensor_is_a_leaf():
     x = flow.ones(2, requires_grad=True)
     y = x * 2

@@ -49,3 +49,7 @@ def keyword_aliases(**names: str) -> Callable[[_Function], _Function]:
         return wrapper
 
     return accept
+
+
+# Of in-place methods that are functions, too: names of the tensor in PyTorch and OneFlow.
+self_by_name = keyword_aliases(input="self", x="self", in_="self")

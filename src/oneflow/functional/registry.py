@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from oneflow.base.keyword_aliases import rename_keywords
-from oneflow.base.parameters import parameters_of
+from oneflow.base.parameters import Parameters, parameters_of
 from oneflow.base.traceback import hide_internal_frames
 from oneflow.tensor.call import wrap
-from oneflow.tensor.methods import attach, attach_inplace, write_result
+from oneflow.tensor.methods import attach, attach_inplace, castable_value, write_result
 from oneflow.tensor.tensor import Tensor
-from oneflow.tensor.views import unwrap
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -156,6 +156,7 @@ def _accept_keyword_aliases(body: Callable, extra: Mapping[str, str], inplace: b
     writes_back = inplace and "inplace" not in parameter_names
     first = parameter_names[0]
     defaults = body.__defaults__ or ()
+    dtype_place = _place_of_dtype(parameters, defaults)
 
     @functools.wraps(body)
     def public(*args: Any, **kwargs: Any) -> Any:
@@ -166,6 +167,8 @@ def _accept_keyword_aliases(body: Callable, extra: Mapping[str, str], inplace: b
             if not takes_name:
                 kwargs.pop("name", None)
             rename_keywords(kwargs, rename, public.__name__)
+            if isinstance(out, Tensor) and len(args) <= dtype_place and not kwargs.get("dtype"):
+                kwargs["dtype"] = out.dtype
             if writes_back and kwargs.pop("inplace", False):
                 out = args[0] if args else kwargs[first]
             if variadic in kwargs:  # `size=(2, 3)` for `*size`
@@ -183,6 +186,20 @@ def _accept_keyword_aliases(body: Callable, extra: Mapping[str, str], inplace: b
     if inplace:
         setattr(public, "__signature__", _public_signature(body))  # noqa: B010
     return public
+
+
+def _place_of_dtype(parameters: Parameters, defaults: tuple) -> float:
+    """The number of arguments before `dtype`, which `out=` says if it is left out.
+
+    It is infinite for a keyword, and -1 if the function chooses no dtype by itself.
+    """
+    if "dtype" in parameters.keyword_only:
+        return math.inf if parameters.keyword_only["dtype"] is None else -1
+    if "dtype" not in parameters.positional:
+        return -1
+    place = parameters.positional.index("dtype")
+    from_end = place - len(parameters.positional)
+    return place if len(defaults) >= -from_end and defaults[from_end] is None else -1
 
 
 def _by_position(
@@ -225,6 +242,6 @@ def put_out(out: Any, result: Any, name: str) -> Any:
     if not isinstance(out, Tensor):
         raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")
     if out.shape != result.shape:
-        out.data = wrap(unwrap(result))
+        out.data = wrap(castable_value(result, out.dtype, name))
         return out
     return write_result(out, result, name)

@@ -40,8 +40,8 @@ class CompiledGraph:
         return self._name
 
     @classmethod
-    def trace(cls, function: Callable[..., Any]) -> CompiledGraph:
-        """A graph with `function` as its `build`: the quick way to run a function as a graph.
+    def trace(cls, func: Callable[..., Any]) -> CompiledGraph:
+        """A graph with `func` as its `build`: the quick way to run a function as a graph.
 
         Tensors that the function takes from outside are constants; for training, or to save the
         graph with its weights, write a class.
@@ -54,13 +54,13 @@ class CompiledGraph:
             >>> double(flow.tensor([1.0, 2.0]))
             tensor([2., 4.], dtype=oneflow.float32)
         """
-        if not callable(function):
-            raise TypeError(f"`trace` takes a function, got {type(function).__name__}")
+        if not callable(func):
+            raise TypeError(f"`trace` takes a function, got {type(func).__name__}")
 
         def build(self: CompiledGraph, *args: Any, **kwargs: Any) -> Any:
-            return function(*args, **kwargs)
+            return func(*args, **kwargs)
 
-        return type(getattr(function, "__name__", "Traced"), (cls,), {"build": build})()
+        return type(getattr(func, "__name__", "Traced"), (cls,), {"build": build})()
 
     @staticmethod
     def with_dynamic_input_shape(size: int = 10) -> Callable[[AnyGraph], AnyGraph]:

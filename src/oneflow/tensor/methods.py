@@ -7,8 +7,10 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from oneflow.base.dtype import DType
 from oneflow.differentiation.grad_mode import MODE
 from oneflow.primitives.operators.elementwise import cast
+from oneflow.program.value import Value
 from oneflow.tensor.call import wrap
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.views import unwrap, with_history_of, write
@@ -57,17 +59,26 @@ def write_result(target: Tensor, result: Tensor, name: str) -> Tensor:
         RuntimeError: its shape differs from the target's, or its dtype is of a higher category.
     """
     have, want = result._value.spec, target._value.spec
+    if have is want:
+        return write(target, unwrap(result))
+    if have.shape != want.shape:
+        raise RuntimeError(
+            f"output with shape {list(want.shape)} doesn't match the broadcast shape "
+            f"{list(have.shape)} in `{name}`"
+        )
+    return write(target, castable_value(result, want.dtype, name))
+
+
+def castable_value(result: Tensor, dtype: DType, name: str) -> Value:
+    """The value of a result as `dtype`.
+
+    Raises:
+        RuntimeError: the dtype of the result is of a higher category.
+    """
+    if result.dtype.category > dtype.category:
+        raise RuntimeError(
+            f"result type {result.dtype.name} can't be cast to the desired output type "
+            f"{dtype.name} in `{name}`"
+        )
     value = unwrap(result)
-    if have is not want:
-        if have.shape != want.shape:
-            raise RuntimeError(
-                f"output with shape {list(want.shape)} doesn't match the broadcast shape "
-                f"{list(have.shape)} in `{name}`"
-            )
-        if have.dtype.category > want.dtype.category:
-            raise RuntimeError(
-                f"result type {have.dtype.name} can't be cast to the desired output type "
-                f"{want.dtype.name} in `{name}`"
-            )
-        value = cast(value, dtype=want.dtype)
-    return write(target, value)
+    return value if result.dtype is dtype else cast(value, dtype=dtype)

@@ -9,11 +9,13 @@ import numpy as np
 
 from oneflow.base import dtype as dt
 from oneflow.base.dtype import DType
+from oneflow.base.keyword_aliases import keyword_aliases
 from oneflow.data.readers.tensor_buffer import TensorBuffer, dense
 from oneflow.tensor.batch_sharding import BatchSharding
 from oneflow.tensor.tensor import Tensor
 
 
+@keyword_aliases(input="x")
 def tensor_to_tensor_buffer(x: Tensor, instance_dims: int, name: str | None = None) -> TensorBuffer:
     """Return each sample of a tensor as a value on the host.
 

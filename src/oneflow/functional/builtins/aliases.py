@@ -30,7 +30,7 @@ randn_like randperm reciprocal relu repeat repeat_interleave roc_auc_score roi_a
 row_stack rsqrt scatter scatter_add searchsorted select selu sigmoid sign silu sin sin_ sinh
 smooth_l1_loss softplus softshrink softsign sort split sqrt square squeeze stack std stft swapaxes
 swapdims t tan tanh tensor tensor_scatter_nd_update tensor_split threshold tile to to_consistent
-to_global to_local topk tril triplet_margin_loss triu triu_ trunc unbind unfold uniform_ unique
+topk tril triplet_margin_loss triu triu_ trunc unbind unfold uniform_ unique
 unsqueeze var vector_norm view vsplit vstack where
 """
 _ALIASES = {
@@ -43,7 +43,7 @@ _ALIASES = {
     "embedding": "embedding",
     "gelu_with_approximate": "nn.functional.gelu",
     "kl_div_loss": "nn.functional.kl_div",
-    "linalg_cross": "linalg.cross",
+    "linalg_cross": "cross",
     "matrix_vector_product": "mv",
     "reduce_all": "all",
     "reduce_any": "any",
@@ -55,6 +55,8 @@ _ALIASES = {
     "reduce_sum": "sum",
     "rint": "round",
 }
+# Methods beside public functions of their names, which take trees of tensors or do something else.
+_METHODS = {"to_global": "to_global", "to_local": "to_local", "unfold_tensor": "unfold"}
 
 
 def register_builtins() -> None:
@@ -67,7 +69,8 @@ def register_builtins() -> None:
         register_public(f"_C.{name}", _function_named(name))
     for name, path in _ALIASES.items():
         register_public(f"_C.{name}", FUNCTIONS[path])
-    register_public("_C.unfold_tensor", vars(Tensor)["unfold"])
+    for name, method in _METHODS.items():
+        register_public(f"_C.{name}", vars(Tensor)[method])
 
 
 def _function_named(name: str) -> Callable:

@@ -256,7 +256,7 @@ def arg_sort(in_: Tensor, direction: str) -> Tensor:
     return argsort(in_, -1, direction == "DESCENDING")
 
 
-@function(method=False, namespace="_C")
+@function(method=False, namespace="_C", inplace=True)
 def trunc_divide(input: Tensor, other: Any) -> Tensor:
     """The quotient without its fraction.
 
@@ -349,11 +349,21 @@ def global_empty(shape: Any, *, dtype: DType, placement: Any, sbp: Any) -> Tenso
 
 
 @function(method=False, namespace="_C", aliases=("consistent_arange",))
-def global_arange(*limits: Any, dtype: DType | None = None, placement: Any, sbp: Any) -> Tensor:
+def global_arange(
+    start: Any = None,
+    end: Any = None,
+    step: Any = 1,
+    *,
+    dtype: DType | None = None,
+    placement: Any,
+    sbp: Any,
+) -> Tensor:
     """A global tensor of numbers from a start to an end, which is left out.
 
     Args:
-        limits: start, end and step; or the end alone.
+        start: first number; a single positional argument is `end`.
+        end: bound.
+        step: distance, not zero.
         dtype: of the result.
         placement: of the result.
         sbp: of the result.
@@ -364,4 +374,4 @@ def global_arange(*limits: Any, dtype: DType | None = None, placement: Any, sbp:
         >>> flow._C.global_arange(1, 4, placement=cpu, sbp=flow.sbp.broadcast).tolist()
         [1, 2, 3]
     """
-    return arange(*limits, dtype=dtype, placement=placement, sbp=sbp)
+    return arange(start, end, step, dtype=dtype, placement=placement, sbp=sbp)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from oneflow.functional.elementwise.activation import relu
+from oneflow.functional.elementwise.activation import relu, silu
 from oneflow.functional.nn.adaptive_pooling import adaptive_maximum
 from oneflow.functional.nn.normalization import (
     batch_norm,
@@ -71,8 +71,23 @@ def group_norm(
     affine: bool = True,
     num_groups: int = 1,
     epsilon: float = 1e-5,
+    data_format: str = "channels_first",
+    activation: str = "none",
 ) -> Tensor:
     """Normalise over groups of channels; `gamma` and `beta` count with `affine` alone.
+
+    Args:
+        x: tensor of at least two dimensions.
+        gamma: factor of each channel, or None.
+        beta: what is added to each channel, or None.
+        affine: whether the two count.
+        num_groups: divides the number of channels.
+        epsilon: added to variances.
+        data_format: ``"channels_first"`` or ``"channels_last"``.
+        activation: ``"none"`` or ``"silu"``, of the result.
+
+    Raises:
+        ValueError: another format or activation.
 
     Example:
         >>> import oneflow as flow
@@ -80,8 +95,13 @@ def group_norm(
         >>> flow._C.group_norm(x, None, None, False, 2, 1e-5)
         tensor([[-1.0000,  1.0000,  0.0000,  0.0000]], dtype=oneflow.float32)
     """
+    if data_format not in ("channels_first", "channels_last") or activation not in ("none", "silu"):
+        raise ValueError(f"group_norm(): no {data_format=} with {activation=}")
+    channels = 1 if data_format == "channels_first" else -1
     weights = (gamma, beta) if affine else (None, None)
-    return normalize_groups(x, num_groups, *weights, epsilon)
+    result = normalize_groups(movedim(x, channels, 1), num_groups, *weights, epsilon)
+    result = movedim(result, 1, channels)
+    return silu(result) if activation == "silu" else result
 
 
 @function(method=False, namespace="_C")

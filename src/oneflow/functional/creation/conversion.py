@@ -8,6 +8,7 @@ from typing import Any, overload
 from oneflow.base import dtype as dt
 from oneflow.base.device import CPU, Device
 from oneflow.base.dtype import DType
+from oneflow.base.keyword_aliases import self_by_name
 from oneflow.base.placement import Placement, Sharding, parse_device
 from oneflow.base.shape import broadcast_shapes
 from oneflow.differentiation.grad_mode import no_grad
@@ -267,6 +268,7 @@ for _method in (cpu, cuda, type_as):
 attach("type", type_)
 
 
+@self_by_name
 def contiguous_(self: Tensor) -> Tensor:
     """Store the elements of this tensor row by row, in memory of its own if they are not.
 
@@ -317,6 +319,7 @@ def _write_copy(self: Tensor, other: Any) -> Tensor:
     return write(self, keep_history(unwrap(self), clone_primitive(unwrap(source))))
 
 
+@self_by_name
 def fill_(self: Tensor, value: Any) -> Tensor:
     """Write one number (or 0-dim tensor) everywhere.
 
@@ -380,6 +383,7 @@ def zero_(self: Tensor) -> Tensor:
     return self
 
 
+@self_by_name
 def pin_memory(self: Tensor) -> Tensor:
     """This tensor: XLA keeps transfer memory of its own.
 

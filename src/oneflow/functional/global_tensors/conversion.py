@@ -76,7 +76,6 @@ def to_global(
     input: Tensor,
     placement: Placement | None = None,
     sbp: SbpLike | None = None,
-    *,
     grad_sbp: SbpLike | None = None,
     check_meta: bool = True,
     copy: bool = False,
@@ -88,7 +87,8 @@ def to_global(
             alone gives the same part for each rank. On a global tensor the values stay the same.
         placement: of the result; for a global `input` its own if left out.
         sbp: of the result; for a global `input` its own if left out.
-        grad_sbp: SBP of the gradient of `input`, for a global `input`.
+        grad_sbp: SBP of the gradient of `input`, for a global `input`; None or nothing in a
+            list: that of `input`.
         check_meta: whether ranks compare the shapes and dtypes of their parts.
         copy: return a copy even where nothing changes.
 
@@ -166,7 +166,9 @@ def global_to_global(
         spec.sbp if sbp is None else sbp,
         input.ndim,
     )
-    gradient = None if grad_sbp is None else nd_sbp_of(grad_sbp, spec.device.ndim, input.ndim)
+    gradient = (
+        None if grad_sbp in (None, [], ()) else nd_sbp_of(grad_sbp, spec.device.ndim, input.ndim)
+    )
     if target == Sharding(spec.device, spec.sbp) and gradient is None:
         return clone(input) if copy else input
     value = unwrap(input)
@@ -179,7 +181,7 @@ def global_to_global(
 
 
 @function(namespace=None)
-def to_local(input: Tensor, *, copy: bool = False) -> Tensor:
+def to_local(input: Tensor, copy: bool = False) -> Tensor:
     """This rank's part of a global tensor; gradients flow back.
 
     Args:

@@ -254,7 +254,7 @@ def scatter_nd(index: Tensor, update: Tensor, shape: Any) -> Tensor:
     return _put_nd(into, index, update, accumulate=True, name="scatter_nd")
 
 
-@function(method=False)
+@function(method=False, inplace=True)
 def tensor_scatter_nd_update(tensor: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
     """A copy of `tensor` with `updates` written at n-dimensional positions.
 

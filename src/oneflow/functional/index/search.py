@@ -247,9 +247,9 @@ def _results(parts: list[np.ndarray], input: Tensor) -> Any:
 def unique(
     input: Tensor,
     sorted: bool = True,
-    return_inverse: Literal[False] = False,
+    return_inverse: DType | Literal[False] = False,
     return_counts: Literal[False] = False,
-    dim: int | None = None,
+    dim: int | DType | None = None,
     *,
     dtype: DType = int64,
 ) -> Tensor: ...
@@ -259,9 +259,9 @@ def unique(input: Tensor, *args: Any, **options: Any) -> tuple[Tensor, ...]: ...
 def unique(
     input: Tensor,
     sorted: bool = True,
-    return_inverse: bool = False,
+    return_inverse: bool | DType = False,
     return_counts: bool = False,
-    dim: int | None = None,
+    dim: int | DType | None = None,
     *,
     dtype: DType = int64,
 ) -> Any:
@@ -283,6 +283,11 @@ def unique(
         >>> flow.unique(flow.tensor([3, 1, 3]), return_counts=True)
         (tensor([1, 3], dtype=oneflow.int64), tensor([1, 2], dtype=oneflow.int64))
     """
+    # OneFlow's order has the dtype in the place of `dim`, or of both flags before it.
+    if isinstance(return_inverse, DType):
+        return_inverse, dtype = False, return_inverse
+    if isinstance(dim, DType):
+        dim, dtype = None, dim
     array = input.numpy()
     values, first, inverse, counts = np.unique(array, True, True, True, dim, equal_nan=False)
     if not sorted:

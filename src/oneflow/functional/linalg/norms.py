@@ -213,7 +213,7 @@ def norm(
     return vector_norm(input, ord, dims, keepdim, dtype=dtype)
 
 
-@function()
+@function(keyword_aliases={"ord": "p"})
 def norm_(
     input: Tensor,
     p: Order | None = None,

@@ -15,7 +15,12 @@ from oneflow.tensor.operands import promote_operands
 from oneflow.tensor.tensor import Tensor
 
 
-@function(method=False, namespace="nn.functional", also=("margin_ranking_loss",))
+@function(
+    method=False,
+    namespace="nn.functional",
+    also=("margin_ranking_loss",),
+    keyword_aliases={"input_1": "input1", "input_2": "input2"},
+)
 def margin_ranking_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: str = "mean"
 ) -> Tensor:

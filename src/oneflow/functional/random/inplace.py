@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from oneflow.base.keyword_aliases import keyword_aliases, self_by_name
 from oneflow.primitives.operators import random as rng, sampling
 from oneflow.primitives.operators.elementwise import exp
 from oneflow.primitives.registry import Primitive
@@ -19,8 +20,9 @@ _DIGITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
 
 
 def _method(body: Callable) -> Callable:
-    attach(body.__name__, body)
-    return body
+    method = self_by_name(body)
+    attach(body.__name__, method)
+    return method
 
 
 def _draw_like(
@@ -39,6 +41,7 @@ def _need_floating(tensor: Tensor, name: str, complex_too: bool = False) -> None
 
 
 @_method
+@keyword_aliases(from_="from")
 def uniform_(
     self: Tensor, a: float = 0.0, b: float = 1.0, *, generator: Generator | None = None, **ends: Any
 ) -> Tensor:

@@ -383,7 +383,7 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     return view(input, (*shape[:at], *wanted, *shape[at + 1 :]))
 
 
-@function(keyword_aliases={"size": "sizes", "expand_size": "sizes"})
+@function(keyword_aliases={"size": "sizes", "expand_size": "sizes", "shape": "sizes"})
 def expand(input: Tensor, sizes: Any, *more: int) -> Tensor:
     """View with dimensions of size 1 repeated, and new ones in front; -1 keeps a size.
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from oneflow.base import dtype as dt
 from oneflow.base.dtype import Category
+from oneflow.base.keyword_aliases import self_by_name
 from oneflow.base.shape import wrap_dim
 from oneflow.differentiation.grad_mode import MODE, enable_grad
 from oneflow.functional.creation.options import sizes_of
@@ -119,6 +120,7 @@ def diagonal(x: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor
     return call_view(strided.diagonal, x, offset=offset, dim1=first, dim2=second)
 
 
+@self_by_name
 def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
     """View of all windows of `size` elements, `step` apart, along `dimension`.
 
