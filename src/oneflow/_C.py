@@ -253,9 +253,9 @@ from oneflow.functional.index.gather import (
     index_select as index_select,
     tensor_scatter_nd_update as tensor_scatter_nd_update,
 )
+from oneflow.functional.index.masked import masked_fill as masked_fill
 from oneflow.functional.index.scatter import (
     index_add as index_add,
-    masked_fill as masked_fill,
     scatter as scatter,
     scatter_add as scatter_add,
 )

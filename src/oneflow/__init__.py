@@ -706,14 +706,16 @@ from oneflow.functional.index.gather import (
     tensor_scatter_nd_add as tensor_scatter_nd_add,
     tensor_scatter_nd_update as tensor_scatter_nd_update,
 )
+from oneflow.functional.index.masked import (
+    masked_fill as masked_fill,
+    masked_scatter as masked_scatter,
+)
 from oneflow.functional.index.scatter import (
     index_add as index_add,
     index_copy as index_copy,
     index_fill as index_fill,
     index_put as index_put,
     index_reduce as index_reduce,
-    masked_fill as masked_fill,
-    masked_scatter as masked_scatter,
     put as put,
     scatter as scatter,
     scatter_add as scatter_add,

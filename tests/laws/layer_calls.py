@@ -19,6 +19,7 @@ from oneflow.primitives.operators.gradient_clipping import total_norm
 from oneflow.primitives.operators.lamb import LAMBNumbers, lamb_direction, lamb_step
 from oneflow.primitives.operators.materialize import materialize, optimization_barrier
 from oneflow.primitives.operators.norm import attach_moments
+from oneflow.primitives.operators.strided import keep_last
 from oneflow.tensor import Tensor, call
 from oneflow.tensor.transfer import import_array
 from tests.optim.table import OWN_ROWS, ROWS
@@ -159,6 +160,7 @@ def _others() -> Iterator[Callable[[], Any]]:
     yield lambda: call(lamb_step, floats(*dims), floats(*dims), floats(), floats(), numbers)
     yield lambda: call(materialize, floats(4, 6))
     yield lambda: call(barrier, 1, floats(4, 6), floats(2))
+    yield lambda: call(keep_last, floats(4, 2, 3), strides=(None, 1, 1))
     yield lambda: call(optimization_barrier, floats(4, 6), floats(2))
     yield lambda: call(update_unless_failed, floats(4, 6), floats(4, 6), checks=1)
 

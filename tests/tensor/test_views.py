@@ -237,38 +237,6 @@ def test_data_can_be_exchanged() -> None:
         assert w.grad.tolist() == [12, 14]
 
 
-# Writes to a part of a view whose elements overlap in the base.
-OVERLAPPING: dict[str, Callable[[Any, Any], Any]] = {
-    "a window": lambda x, w: x.unfold(1, 2, 1)[:, 0].mul_(w),
-    "an element of a window": lambda x, w: x.unfold(1, 2, 1)[1, 0, 1].add_(w),
-    "assignment to a window": lambda x, w: x.unfold(1, 2, 1).__setitem__((0, 1), w),
-    "windows of a view": lambda x, w: x.t().unfold(0, 2, 1)[0].transpose(0, 1)[1:].mul_(w),
-    "strides": lambda x, w: x.as_strided((3, 3), (1, 1))[1, 1:].mul_(w),
-    "a copy of expanded rows": lambda x, w: x.expand(4, 2, 3)[2, 1].mul_(w),
-}
-
-
-@pytest.mark.parametrize("name", OVERLAPPING)
-def test_writing_to_a_part_of_an_overlapping_view(name: str) -> None:
-    results = []
-    for lib in (flow, torch):
-        w = lib.tensor(BASE, requires_grad=True)
-        factor = lib.tensor(3.0, requires_grad=True)
-        x = w * 2
-        OVERLAPPING[name](x, factor)
-        (x * x).sum().backward()
-        results.append((x.tolist(), w.grad.tolist(), factor.grad.tolist()))
-    assert results[0] == results[1]
-
-
-def test_writing_to_a_part_of_several_copies_raises() -> None:
-    for lib in (flow, torch):
-        with pytest.raises(RuntimeError, match="single memory location"):
-            lib.zeros(3).expand(2, 3)[:, :1].add_(1)
-        with pytest.raises(RuntimeError, match="single memory location"):
-            lib.zeros(3).as_strided((2, 3), (0, 1)).add_(1)
-
-
 def test_exchanged_data_of_a_result_keeps_its_history() -> None:
     for lib in (flow, torch):
         w = lib.ones(2, requires_grad=True)

@@ -8,6 +8,8 @@ from __future__ import annotations
 import functools
 from typing import Any, NamedTuple
 
+import numpy as np
+
 
 class StridedLayout(NamedTuple):
     """The positions of a tensor's elements in its storage.
@@ -82,3 +84,29 @@ def _runs(shape: tuple[int, ...], strides: tuple[int, ...]) -> list[tuple[int, i
         else:
             runs.append((size, stride))
     return runs
+
+
+def last_at_place(shape: tuple[int, ...], strides: tuple[int, ...]) -> np.ndarray:
+    """The mask of the elements after which, row by row, no other comes at the same place."""
+    places = np.zeros(shape, np.int64)
+    for along, stride in zip(np.ogrid[tuple(map(slice, shape))], strides, strict=True):
+        places += along * stride
+    backwards = places.reshape(-1)[::-1]
+    is_last = np.zeros(backwards.size, bool)
+    is_last[np.unique(backwards, return_index=True)[1]] = True
+    return is_last[::-1].reshape(shape)
+
+
+@functools.lru_cache(maxsize=1 << 12)
+def has_repeats(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
+    """Return whether two elements are at the same place."""
+    if 0 in shape:
+        return False
+    reach = 0
+    for stride, size in sorted(zip(strides, shape, strict=True)):
+        if size == 1:
+            continue
+        if stride <= reach:
+            return not last_at_place(shape, strides).all()
+        reach += stride * (size - 1)
+    return False

@@ -19,10 +19,18 @@ from oneflow.primitives.operators import indexing as p, shape as views
 from oneflow.primitives.operators.elementwise import add, cast, where
 from oneflow.program.value import Value
 from oneflow.tensor.call import apply_view_step, call_view, wrap
+from oneflow.tensor.chains import (
+    Chain,
+    ViewStep,
+    overlapping,
+    positions_seen,
+    replay,
+    scatter_back,
+)
 from oneflow.tensor.positions import positions_of_nonzero
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import filled_value, import_array, on_device
-from oneflow.tensor.views import Chain, ViewStep, keep_history, replay, scatter_back, unwrap, write
+from oneflow.tensor.views import check_writable, join_storage, keep_history, share, unwrap, write
 
 _NO_DIMENSIONS = (
     "invalid index of a 0-dim tensor. Use `tensor.item()` in Python to convert a 0-dim tensor to a "
@@ -312,9 +320,53 @@ def set_item(self: Tensor, key: Any, value: Any) -> None:
         IndexError: a position that does not exist (for index tensors at the next read of a value).
         RuntimeError: `value` does not broadcast to the selected part.
     """
-    parsed_index = parse(self, key)
-    view = replay(unwrap(self), parsed_index.steps)
-    write(self, _written(view, parsed_index.indices, value, False), parsed_index.steps)
+    put_item(self, key, value)
+
+
+def put_item(tensor: Tensor, index: Any, value: Any, accumulate: bool = False) -> None:
+    """``tensor[index] = value``, or ``+=`` at every position, however often it is given."""
+    parsed_index = parse(tensor, index)
+    steps, indices = parsed_index.steps, parsed_index.indices
+    if indices and is_overlapping(tensor, steps):
+        _put_in_memory(tensor, steps, indices, value, accumulate)
+    else:
+        view = replay(unwrap(tensor), steps)
+        write(tensor, _written(view, indices, value, accumulate), steps)
+
+
+def is_overlapping(tensor: Tensor, steps: Chain = ()) -> bool:
+    """Return True if several elements of the view of `tensor` may be one in memory."""
+    family = tensor._family
+    before = () if family is None else family.prefix
+    return any(map(overlapping, (*before, *tensor._chain, *steps)))
+
+
+def _put_in_memory(
+    tensor: Tensor, steps: Chain, indices: list[tuple[int, Tensor]], value: Any, accumulate: bool
+) -> None:
+    """Write to the memory of a view whose elements overlap.
+
+    Writing to the view and then back would let elements that stayed as they were win over those
+    written in another place.
+    """
+    check_writable(tensor, unwrap(tensor))
+    family = share(tensor)
+    spec = family.storage.value.spec
+    chain = (*family.prefix, *tensor._chain, *steps)
+    places = positions_seen(spec, chain, tensor.dtype)
+    memory = join_storage(tensor, (views.reshape, (), {"shape": (spec.numel,)}), wrap)
+    old = unwrap(memory)
+    source = _source(value, old, exact=True)
+    if _is_choice(indices, source, accumulate):
+        named = filled_value(False, old.spec.shape, dt.bool_, spec.device)
+        mask = views.broadcast_to(_aligned_mask(indices, places.spec.ndim), shape=places.spec.shape)
+        named = p.index_put(named, mask, places, dims=(0,), accumulate=True)
+        write(memory, where(named, views.reshape(source, shape=()), old))
+        return
+    dims, positions = _index_values(indices)
+    named = p.index(places, *positions, dims=dims)
+    source = _broadcast_source(source, named.spec.shape)
+    write(memory, p.index_put(old, source, named, dims=(0,), accumulate=accumulate))
 
 
 def index_put_value(tensor: Tensor, index: Any, value: Any, accumulate: bool = False) -> Value:
@@ -332,21 +384,26 @@ def _written(view: Value, indices: list[tuple[int, Tensor]], value: Any, accumul
     if not indices:
         expanded = _broadcast_source(source, spec.shape)
         return add(view, expanded) if accumulate else keep_history(view, expanded)
-    if (
-        not accumulate
-        and len(indices) == 1
-        and indices[0][1].dtype is dt.bool_
-        and source.spec.numel == 1
-    ):
-        dim, mask = indices[0]
-        trailing = spec.ndim - dim - mask.ndim
-        condition = views.reshape(unwrap(mask), shape=(*mask.shape, *(1,) * trailing))
-        return where(condition, views.reshape(source, shape=()), view)
+    if _is_choice(indices, source, accumulate):
+        return where(_aligned_mask(indices, spec.ndim), views.reshape(source, shape=()), view)
     dims, positions = _index_values(indices)
     shape = _indexed_shape(spec.shape, dims, positions)
     return p.index_put(
         view, _broadcast_source(source, shape), *positions, dims=dims, accumulate=accumulate
     )
+
+
+def _is_choice(indices: list[tuple[int, Tensor]], source: Value, accumulate: bool) -> bool:
+    """Return True if one value is assigned by one mask, which then need not be read."""
+    is_mask = len(indices) == 1 and indices[0][1].dtype is dt.bool_
+    return is_mask and source.spec.numel == 1 and not accumulate
+
+
+def _aligned_mask(indices: list[tuple[int, Tensor]], ndim: int) -> Value:
+    """The only index, a mask, with dimensions behind its own so that it broadcasts."""
+    dim, mask = indices[0]
+    trailing = ndim - dim - mask.ndim
+    return views.reshape(unwrap(mask), shape=(*mask.shape, *(1,) * trailing))
 
 
 def _source(value: Any, view: Value, exact: bool) -> Value:

@@ -16,23 +16,14 @@ from functools import partial
 from typing import Any, Protocol, TypeVar
 from weakref import ref
 
-from oneflow.base.dtype import int64
 from oneflow.base.spec import TensorSpec
 from oneflow.differentiation.grad_mode import MODE, enable_grad, no_grad
 from oneflow.dispatch.global_call import converted
-from oneflow.primitives.operators.creation import range_integer
-from oneflow.primitives.operators.elementwise import add, mul
-from oneflow.primitives.operators.indexing import index_put
-from oneflow.primitives.operators.shape import overwrite, raise_overlap, reshape, slice_update
-from oneflow.primitives.registry import Primitive
-from oneflow.primitives.strides import StridedLayout, row_major
+from oneflow.primitives.operators.shape import overwrite
+from oneflow.primitives.strides import StridedLayout
 from oneflow.program.value import INFERENCE, Value
 from oneflow.runtime.checks import require_valid
-
-ViewStep = tuple[Primitive, tuple, dict[str, Any]]
-Chain = tuple[ViewStep, ...]
-# What `ViewRule.box` gives.
-Box = dict[int, tuple[Any, int | None, int]]
+from oneflow.tensor.chains import Chain, ViewStep, overlapping, replay, scatter_back
 
 
 class Handle(Protocol):
@@ -169,94 +160,6 @@ class Family:
         self.value, self.version = root, storage.version
 
 
-def replay(value: Value, chain: Chain) -> Value:
-    """The view at the end of `chain`."""
-    for primitive, numbers, attributes in chain:
-        value = primitive(value, *numbers, **attributes)
-    return value
-
-
-def scatter_back(root: Value, chain: Chain, new: Value) -> Value:
-    """Return the root after `new` was written into the view at the end of `chain`."""
-    if not chain:
-        return new
-    if chain[1:] and overlapping(chain[0]):
-        return _put_where_seen(root, chain, new)
-    boxes = _leading_boxes(chain)
-    count = len(boxes) or 1
-    if len(chain) > count:
-        new = scatter_back(replay(root, chain[:count]), chain[count:], new)
-    if count > 1:
-        return _write_box(root, boxes, new)
-    primitive, numbers, attributes = chain[0]
-    return primitive.view_rule.write(root, new, *numbers, **attributes)
-
-
-def _leading_boxes(chain: Chain) -> list[Box]:
-    """The boxes that the first steps of `chain` select, up to one that is more than that."""
-    boxes: list[Box] = []
-    for primitive, numbers, attributes in chain:
-        box = primitive.view_rule.box
-        if box is None:
-            break
-        boxes.append(box(*numbers, **attributes))
-    return boxes
-
-
-def _write_box(root: Value, boxes: list[Box], new: Value) -> Value:
-    """`root` with `new` in the last of `boxes`, each of which is within the one before it."""
-    shape = root.spec.shape
-    kept = list(range(len(shape)))
-    slices: dict[int, tuple[Any, int, int]] = {}
-    for box in boxes:
-        for dim, (start, size, step) in box.items():
-            first, _, stride = slices.get(kept[dim], (0, 0, 1))
-            position = _position(first, stride, start)
-            slices[kept[dim]] = position, 1 if size is None else size, stride * step
-        kept = [at for dim, at in enumerate(kept) if dim not in box or box[dim][1] is not None]
-    starts, _, steps = zip(*slices.values(), strict=True)
-    sizes = tuple([slices[dim][1] if dim in slices else size for dim, size in enumerate(shape)])
-    values = new if new.spec.shape == sizes else reshape(new, shape=sizes)
-    return slice_update(root, values, *starts, dims=tuple(slices), steps=steps)
-
-
-def _position(first: int, stride: int, index: Any) -> Any:
-    """The position of element `index`, a number or value, of those from `first` on."""
-    if type(index) is Value:
-        return add(mul(index, stride), first)
-    return first + stride * index
-
-
-def overlapping(step: ViewStep) -> bool:
-    """Return True if a view made by `step` may show an element of its base several times."""
-    return step[0].view_rule.has_overlap
-
-
-def _put_where_seen(base: Value, chain: Chain, new: Value) -> Value:
-    """`base` with `new` in the elements that the view at the end of `chain` shows.
-
-    Where elements of a view overlap, writing back step by step would let those that stayed as they
-    were win over those written.
-
-    Raises:
-        RuntimeError: the view has the same element several times along a dimension, or it sees the
-            elements as others of another dtype.
-    """
-    spec = base.spec
-    layout = StridedLayout(spec.shape, row_major(spec.shape))
-    for primitive, numbers, attributes in chain:
-        layout = primitive.view_rule.layout(layout, *numbers, **attributes)
-    repeated = any(n > 1 and not step for n, step in zip(layout.shape, layout.strides, strict=True))
-    if repeated or new.spec.dtype is not spec.dtype:
-        raise_overlap()
-    flat = (spec.numel,)
-    positions = range_integer(0, 1, size=spec.numel, dtype=int64, device=spec.device)
-    seen = replay(reshape(positions, shape=spec.shape), chain)
-    seen, new = (reshape(each, shape=(each.spec.numel,)) for each in (seen, new))
-    root = index_put(reshape(base, shape=flat), new, seen, dims=(0,), accumulate=False)
-    return reshape(root, shape=spec.shape)
-
-
 def mark_stale(value: Value) -> None:
     """Note that `value` was overwritten, for autograd's check of saved tensors."""
     value.stale = True
@@ -318,13 +221,15 @@ def join_storage(tensor: Handle, step: ViewStep, wrap: Callable[[Value], T]) -> 
     """A view of the whole storage of `tensor`, made by `step`, whatever part of it `tensor` is.
 
     Raises:
-        RuntimeError: `tensor` is a detached part of the storage and requires grad.
+        RuntimeError: `tensor` is a detached part of the storage and requires grad, while gradients
+            are recorded.
     """
     family = share(tensor)
     if family.prefix:
-        if tensor.requires_grad:
+        if tensor.requires_grad and MODE.enabled:
             raise RuntimeError(
-                "as_strided: gradients of a detached part of a tensor are not tracked"
+                "gradients of a detached part of a tensor are not tracked through the memory of "
+                "the whole"
             )
         family = Family(family.storage, family.storage.value.alias(), (), family.quiet)
     base = wrap(family.current())
@@ -383,13 +288,7 @@ def write(tensor: T, new: Value, steps: Chain = ()) -> T:
             expanded tensor; or `new` has another shape or dtype.
     """
     old, family = unwrap(tensor), tensor._family
-    if old.stale is INFERENCE and not MODE.inference:
-        raise RuntimeError(
-            "Inplace update to inference tensor outside InferenceMode is not allowed. You can make "
-            "a clone to get a normal tensor before doing inplace update."
-        )
-    if MODE.enabled:
-        _check_leaf(tensor, old)
+    check_writable(tensor, old)
     if steps and family is None:
         new, steps = scatter_back(old, steps, new), ()
     if not steps:
@@ -450,9 +349,9 @@ def _write_to_family(tensor: Handle, family: Family, new: Value, steps: Chain) -
     if not MODE.enabled and root is not new:
         with_history_of(root, family.value)
     family.replace(root)
-    if steps:
-        if not tensor._chain:
-            tensor._value, tensor._seen = root, family.version
+    if steps and not tensor._chain:
+        tensor._value, tensor._seen = root, family.version
+    if steps or any(map(overlapping, chain)):
         return  # A view reads its new content when it is asked for it.
     if root is not new:
         family.storage.track(new)
@@ -465,6 +364,21 @@ def keep_history(old: Value, new: Value) -> Value:
     If `old` requires grad so does the result, and passes it zeros.
     """
     return overwrite(old, new) if old.node is not None and MODE.enabled else new
+
+
+def check_writable(tensor: Handle, old: Value) -> None:
+    """Check that autograd allows to write to `tensor`, of which `old` is the current value.
+
+    Raises:
+        RuntimeError: it does not.
+    """
+    if old.stale is INFERENCE and not MODE.inference:
+        raise RuntimeError(
+            "Inplace update to inference tensor outside InferenceMode is not allowed. You can make "
+            "a clone to get a normal tensor before doing inplace update."
+        )
+    if MODE.enabled:
+        _check_leaf(tensor, old)
 
 
 def _check_leaf(tensor: Handle, old: Value) -> None:

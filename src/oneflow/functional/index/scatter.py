@@ -9,15 +9,15 @@ from typing import Any
 from oneflow.base.dtype import Category, bool_
 from oneflow.base.limits import iinfo
 from oneflow.base.shape import broadcast_shapes, wrap_dim
-from oneflow.functional.creation.conversion import without_repeats
 from oneflow.functional.index.gather import check_index_shape, positions_of, same_rank
+from oneflow.functional.index.masked import masked_fill, number_value
 from oneflow.functional.registry import function, inplace_form
 from oneflow.primitives.operators import indexing as p, scatter as s
 from oneflow.primitives.operators.elementwise import cast, where
 from oneflow.primitives.operators.shape import broadcast_to
 from oneflow.program.value import Value
 from oneflow.tensor.call import call, wrap
-from oneflow.tensor.indexing import index_put_value
+from oneflow.tensor.indexing import index_put_value, is_overlapping, put_item
 from oneflow.tensor.methods import attach, before_write, write_result
 from oneflow.tensor.operands import as_mask
 from oneflow.tensor.tensor import Tensor
@@ -318,9 +318,16 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
     return _put_slices(input, at, chosen, unwrap(values), accumulate=False, negative=False)
 
 
-@function(inplace=True)
-def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
+@function()
+def index_fill(input: Tensor, dim: int, index: Tensor, value: Any, inplace: bool = False) -> Tensor:
     """A copy of `input` with a number (or 0-dim tensor) written at `index` along `dim`.
+
+    Args:
+        input: tensor.
+        dim: dimension along which `index` counts.
+        index: positions.
+        value: the number.
+        inplace: write it into `input`.
 
     Raises:
         IndexError: (at the next read of a value) a position does not exist.
@@ -330,44 +337,48 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
         >>> flow.zeros(3).index_fill(0, flow.tensor([0, 2]), 7)
         tensor([7., 0., 7.], dtype=oneflow.float32)
     """
+    if inplace and is_overlapping(input):
+        return masked_fill(input, _filled(input, dim, index), value, inplace=True)
+    if inplace:
+        filled = index_fill(before_write(input), dim, index, value)
+        return write_result(input, filled, "index_fill_")
+    if isinstance(value, Tensor):
+        # In the gradient of `value` an element counts once, however often `index` names it.
+        filled = unwrap(_filled(input, dim, index))
+        filled_source = number_value(value, input, input._value.spec.shape, "index_fill")
+        return wrap(where(filled, filled_source, unwrap(input)))
     chosen, at = _index_and_dim(input, dim, index, "index_fill")
     shape = list(input.shape) or [1]
     shape[at] = chosen.numel()
-    if isinstance(value, Tensor):
-        # In the gradient of `value` an element counts once, however often `index` names it.
-        none = wrap(filled_value(False, input._value.spec.shape, bool_, input.device))
-        filled = unwrap(index_fill(none, dim, index, True))
-        filled_source = _number_value(value, input, input._value.spec.shape, "index_fill")
-        return wrap(where(filled, filled_source, unwrap(input)))
-    values = _number_value(value, input, tuple(shape), "index_fill")
+    values = number_value(value, input, tuple(shape), "index_fill")
     return _put_slices(input, at, chosen, values, accumulate=False, negative=True)
 
 
-def _number_value(value: Any, input: Tensor, shape: tuple[int, ...], name: str) -> Value:
-    """A number or 0-dim tensor as a value of `shape` with the dtype of `input`."""
-    spec = input._value.spec
-    if not isinstance(value, Tensor):
-        return filled_value(value, shape, spec.dtype, spec.device)
-    if value.ndim:
-        raise RuntimeError(
-            f"{name}() only supports a 0-dimensional value tensor, but got tensor with "
-            f"{value.ndim} dimension(s)."
-        )
-    if value.dtype.is_complex and not spec.dtype.is_complex:
-        raise RuntimeError(
-            f"{name}(): value cannot be converted to type {spec.dtype} without overflow: it is "
-            "complex"
-        )
-    source = unwrap(value.to(spec.device))
-    source = source if source.spec.dtype is spec.dtype else cast(source, dtype=spec.dtype)
-    return broadcast_to(source, shape=shape)
+def _filled(input: Tensor, dim: int, index: Tensor) -> Tensor:
+    """The mask of what `index_fill` replaces."""
+    none = wrap(filled_value(False, input._value.spec.shape, bool_, input.device))
+    return index_fill(none, dim, index, True)
 
 
-@function(inplace=True, also=("index_put_",))
+attach("index_fill_", inplace_form(index_fill))
+
+
+@function()
 def index_put(
-    input: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False
+    input: Tensor,
+    indices: Sequence[Tensor | None],
+    values: Tensor,
+    accumulate: bool = False,
+    inplace: bool = False,
 ) -> Tensor:
     """A copy of `input` with `values` written (or added) where ``input[indices]`` would read.
+
+    Args:
+        input: tensor.
+        indices: index tensors and masks, None for whole dimensions.
+        values: what is written.
+        accumulate: add it, as often as a position is given.
+        inplace: write into `input`.
 
     Raises:
         RuntimeError: `values` does not broadcast to the selection, or has another dtype.
@@ -379,66 +390,13 @@ def index_put(
         tensor([0., 5., 0.], dtype=oneflow.float32)
     """
     entries = tuple(slice(None) if each is None else each for each in indices)
+    if inplace:
+        put_item(input, entries, values, accumulate)
+        return input
     return wrap(index_put_value(input, entries, values, accumulate))
 
 
-@function()
-def masked_fill(input: Tensor, mask: Tensor, value: Any, inplace: bool = False) -> Tensor:
-    """A copy of `input` with a number (or 0-dim tensor) where `mask` is true.
-
-    Args:
-        input: tensor.
-        mask: bool or integer tensor; the shapes broadcast.
-        value: the number.
-        inplace: write it into `input`; an element that `expand` repeats is overwritten if `mask` is
-            true for one of its places.
-
-    Raises:
-        RuntimeError: the mask is neither bool nor integer, or the value is a tensor with
-            dimensions.
-
-    Example:
-        >>> import oneflow as flow
-        >>> x = flow.tensor([1.0, -2.0])
-        >>> x.masked_fill(x < 0, 0)
-        tensor([1., 0.], dtype=oneflow.float32)
-    """
-    mask = as_mask(mask, "masked_fill only supports boolean masks, but got mask with dtype")
-    if inplace:
-        target = without_repeats(input)
-        if target is not input:
-            repeated = [dim for dim, step in enumerate(input.stride()) if step == 0]
-            mask = mask.expand(input.shape).any(repeated, True)
-        write_result(target, masked_fill(before_write(target), mask, value), "masked_fill_")
-        return input
-    return wrap(where(unwrap(mask), _number_value(value, input, (), "masked_fill"), unwrap(input)))
-
-
-attach("masked_fill_", inplace_form(masked_fill, "masked_fill_"))
-
-
-@function(inplace=True)
-def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
-    """A copy of `input` with the elements of `source`, in order, where `mask` is true.
-
-    Raises:
-        RuntimeError: dtypes differ, the mask is neither bool nor integer, or (at the next read of a
-            value) `source` is too short.
-
-    Example:
-        >>> import oneflow as flow
-        >>> mask = flow.tensor([True, False, True])
-        >>> flow.zeros(3).masked_scatter(mask, flow.tensor([1.0, 2.0]))
-        tensor([1., 0., 2.], dtype=oneflow.float32)
-    """
-    mask = as_mask(mask, "masked_scatter_ only supports boolean masks, but got")
-    if source.dtype is not input.dtype:
-        raise RuntimeError(
-            f"masked_scatter: expected self and source to have same dtypes but got {input.dtype!r} "
-            f"and {source.dtype!r}"
-        )
-    shape = broadcast_shapes(input.shape, mask.shape)
-    return call(s.masked_scatter, input.expand(shape), mask.expand(shape), source)
+attach("index_put_", inplace_form(index_put, "index_put_"))
 
 
 @function(inplace=True)

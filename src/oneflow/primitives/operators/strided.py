@@ -11,7 +11,7 @@ from oneflow.primitives.operation import Operation
 from oneflow.primitives.operators.shape import raise_overlap, zeros_of
 from oneflow.primitives.registry import primitive
 from oneflow.primitives.sharding.axes import Axes
-from oneflow.primitives.strides import StridedLayout
+from oneflow.primitives.strides import StridedLayout, has_repeats, last_at_place
 from oneflow.primitives.traits import ViewRule
 
 # --- diagonal: dimensions dim1 and dim2 become one at the end
@@ -78,6 +78,32 @@ diagonal_update.gradient(
     values=lambda g, offset, dim1, dim2: diagonal(g, offset=offset, dim1=dim1, dim2=dim2),
 )
 
+# --- views in which several elements may be at one place: the last one written is what is there
+
+
+def _keep_last(x, *, strides: tuple[int | None, ...]):
+    """`x`, and 0 where a later element is at the same place.
+
+    Elements that differ along a dimension without stride are at different places.
+    """
+    dims = [dim for dim, stride in enumerate(strides) if stride is not None]
+    is_last = last_at_place(
+        tuple(x.shape[dim] for dim in dims),
+        tuple(stride for stride in strides if stride is not None),
+    )
+    shape = [size if dim in dims else 1 for dim, size in enumerate(x.shape)]
+    return jnp.where(is_last.reshape(shape), x, jnp.zeros((), x.dtype))
+
+
+def _keep_last_axes(operation: Operation) -> Axes:
+    strides = operation.attributes["strides"]
+    names = tuple(f"d{dim}" if stride is None else None for dim, stride in enumerate(strides))
+    return Axes((names,), (names,))
+
+
+keep_last = primitive("keep_last", _keep_last, axes=_keep_last_axes, linear=("x",))
+keep_last.gradient(x=lambda g, strides: keep_last(g, strides=strides))
+
 # --- sliding windows: `dim` counts windows, a new last dimension runs within a window
 
 
@@ -97,9 +123,13 @@ def _unfold(x, *, dim: int, size: int, step: int):
 def _unfold_update(x, values, *, dim: int, size: int, step: int, accumulate: bool):
     """`x` with windows written, or added, where `unfold` reads them."""
     positions = _window_positions(x.shape[dim], size, step)
-    target = jnp.moveaxis(x, dim, 0).at[positions]
-    windows = jnp.moveaxis(values, (dim, -1), (0, 1))
-    return jnp.moveaxis(target.add(windows) if accumulate else target.set(windows), 0, dim)
+    target, windows = jnp.moveaxis(x, dim, 0), jnp.moveaxis(values, (dim, -1), (0, 1))
+    if accumulate:
+        written = target.at[positions].add(windows)
+    else:
+        is_last = last_at_place(positions.shape, (step, 1))
+        written = target.at[positions[is_last]].set(windows[is_last], unique_indices=True)
+    return jnp.moveaxis(written, 0, dim)
 
 
 def _layout_unfold(layout, dim, size, step):
@@ -145,7 +175,12 @@ def _unfold_update_gradient(g, values_spec, dim, size, step, accumulate, wanted)
     base = g
     if wanted[0] and not accumulate:
         base = unfold_update(g, zeros_of(values_spec), **where, accumulate=False)
-    return [base if wanted[0] else None, unfold(g, **where) if wanted[1] else None]
+    values = unfold(g, **where) if wanted[1] else None
+    if values is not None and not accumulate and step < size:
+        strides = [None] * g.spec.ndim
+        strides[dim] = step
+        values = keep_last(values, strides=(*strides, 1))
+    return [base if wanted[0] else None, values]
 
 
 unfold.gradient(
@@ -174,8 +209,12 @@ def _as_strided_update(
     x, values, *, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, accumulate: bool
 ):
     """`x` with `values` written, or added, where `as_strided` reads."""
-    target = x.reshape(-1).at[_flat_positions(shape, strides, offset)]
-    return (target.add(values) if accumulate else target.set(values)).reshape(x.shape)
+    flat, positions = x.reshape(-1), _flat_positions(shape, strides, offset)
+    if accumulate:
+        return flat.at[positions].add(values).reshape(x.shape)
+    is_last = last_at_place(shape, strides)
+    written = flat.at[positions[is_last]].set(values[is_last], unique_indices=True)
+    return written.reshape(x.shape)
 
 
 def _write_strided(base, new, shape, strides, offset):
@@ -206,7 +245,10 @@ def _as_strided_update_gradient(g, values_spec, shape, strides, offset, accumula
     base = g
     if wanted[0] and not accumulate:
         base = as_strided_update(g, zeros_of(values_spec), **where, accumulate=False)
-    return [base if wanted[0] else None, as_strided(g, **where) if wanted[1] else None]
+    values = as_strided(g, **where) if wanted[1] else None
+    if values is not None and not accumulate and has_repeats(shape, strides):
+        values = keep_last(values, strides=strides)
+    return [base if wanted[0] else None, values]
 
 
 as_strided.gradient(

@@ -1,0 +1,147 @@
+"""Chains of views: followed from a root to what it shows, and back with what was written there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from oneflow.base.dtype import DType, int64
+from oneflow.base.spec import TensorSpec
+from oneflow.primitives.operators.creation import range_integer, zeros
+from oneflow.primitives.operators.elementwise import add, eq, maximum, mul, sub, where
+from oneflow.primitives.operators.indexing import index_put
+from oneflow.primitives.operators.scatter import gather, scatter_amax
+from oneflow.primitives.operators.shape import raise_overlap, reshape, slice_update
+from oneflow.primitives.registry import Primitive
+from oneflow.primitives.strides import StridedLayout, has_repeats, row_major
+from oneflow.program.value import Value
+
+ViewStep = tuple[Primitive, tuple, dict[str, Any]]
+Chain = tuple[ViewStep, ...]
+# What `ViewRule.box` gives.
+Box = dict[int, tuple[Any, int | None, int]]
+
+
+def replay(value: Value, chain: Chain) -> Value:
+    """The view at the end of `chain`."""
+    for primitive, numbers, attributes in chain:
+        value = primitive(value, *numbers, **attributes)
+    return value
+
+
+def scatter_back(root: Value, chain: Chain, new: Value) -> Value:
+    """Return the root after `new` was written into the view at the end of `chain`."""
+    if not chain:
+        return new
+    if chain[1:] and overlapping(chain[0]):
+        return _put_where_seen(root, chain, new)
+    boxes = _leading_boxes(chain)
+    count = len(boxes) or 1
+    if len(chain) > count:
+        new = scatter_back(replay(root, chain[:count]), chain[count:], new)
+    if count > 1:
+        return _write_box(root, boxes, new)
+    primitive, numbers, attributes = chain[0]
+    return primitive.view_rule.write(root, new, *numbers, **attributes)
+
+
+def _leading_boxes(chain: Chain) -> list[Box]:
+    """The boxes that the first steps of `chain` select, up to one that is more than that."""
+    boxes: list[Box] = []
+    for primitive, numbers, attributes in chain:
+        box = primitive.view_rule.box
+        if box is None:
+            break
+        boxes.append(box(*numbers, **attributes))
+    return boxes
+
+
+def _write_box(root: Value, boxes: list[Box], new: Value) -> Value:
+    """`root` with `new` in the last of `boxes`, each of which is within the one before it."""
+    shape = root.spec.shape
+    kept = list(range(len(shape)))
+    slices: dict[int, tuple[Any, int, int]] = {}
+    for box in boxes:
+        for dim, (start, size, step) in box.items():
+            first, _, stride = slices.get(kept[dim], (0, 0, 1))
+            position = _position(first, stride, start)
+            slices[kept[dim]] = position, 1 if size is None else size, stride * step
+        kept = [at for dim, at in enumerate(kept) if dim not in box or box[dim][1] is not None]
+    starts, _, steps = zip(*slices.values(), strict=True)
+    sizes = tuple([slices[dim][1] if dim in slices else size for dim, size in enumerate(shape)])
+    values = new if new.spec.shape == sizes else reshape(new, shape=sizes)
+    return slice_update(root, values, *starts, dims=tuple(slices), steps=steps)
+
+
+def _position(first: int, stride: int, index: Any) -> Any:
+    """The position of element `index`, a number or value, of those from `first` on."""
+    if type(index) is Value:
+        return add(mul(index, stride), first)
+    return first + stride * index
+
+
+def overlapping(step: ViewStep) -> bool:
+    """Return True if a view made by `step` may show an element of its base several times."""
+    return step[0].view_rule.has_overlap
+
+
+def _put_where_seen(base: Value, chain: Chain, new: Value) -> Value:
+    """`base` with `new` in the elements that the view at the end of `chain` shows.
+
+    Where elements of a view overlap, writing back step by step would let those that stayed as they
+    were win over those written.
+
+    Raises:
+        RuntimeError: the view has the same element several times along a dimension, or it sees the
+            elements as others of another dtype.
+    """
+    spec = base.spec
+    layout = _layout_within(spec.shape, chain)
+    if layout is not None and any(
+        n > 1 and not step for n, step in zip(layout.shape, layout.strides, strict=True)
+    ):
+        raise_overlap()
+    seen = positions_seen(spec, chain, new.spec.dtype)
+    seen, new = (reshape(each, shape=(each.spec.numel,)) for each in (seen, new))
+    flat = reshape(base, shape=(spec.numel,))
+    if layout is None or has_repeats(layout.shape, layout.strides):
+        root = _put_last(flat, new, seen)
+    else:
+        root = index_put(flat, new, seen, dims=(0,), accumulate=False)
+    return reshape(root, shape=spec.shape)
+
+
+def _layout_within(shape: tuple[int, ...], chain: Chain) -> StridedLayout | None:
+    """The layout of the view at the end of `chain` in a base that is stored row by row.
+
+    None if no strides describe it: PyTorch makes it a view because the base is not stored so.
+    """
+    layout = StridedLayout(shape, row_major(shape))
+    for primitive, numbers, attributes in chain:
+        layout = primitive.view_rule.layout(layout, *numbers, **attributes)
+        if layout.strides is None:
+            return None
+    return layout
+
+
+def _put_last(base: Value, new: Value, positions: Value) -> Value:
+    """`base` with `new` at `positions`, all of one dimension; the last element at a place counts.
+
+    Only that one gets the gradient of the place.
+    """
+    nothing = {"shape": base.spec.shape, "dtype": int64, "device": base.spec.device}
+    order = range_integer(1, 1, size=new.spec.numel, dtype=int64, device=new.spec.device)
+    last = scatter_amax(zeros(**nothing), order, positions, dim=0)
+    chosen = gather(new, maximum(sub(last, 1), 0), dim=0)
+    return where(eq(last, 0), base, chosen)
+
+
+def positions_seen(spec: TensorSpec, chain: Chain, dtype: DType) -> Value:
+    """The position in the flattened base of each element of the view at the end of `chain`.
+
+    Raises:
+        RuntimeError: the view sees elements of the base as others of another dtype, `dtype`.
+    """
+    if dtype is not spec.dtype:
+        raise_overlap()
+    positions = range_integer(0, 1, size=spec.numel, dtype=int64, device=spec.device)
+    return replay(reshape(positions, shape=spec.shape), chain)
