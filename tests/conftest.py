@@ -28,6 +28,7 @@ if sys.dont_write_bytecode:
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.environ["PYTHONPYCACHEPREFIX"] = str(Path(__file__).parents[1] / ".pytest_cache/bytecode")
 import oneflow as flow
+from oneflow.compiler.executable_cache import EXECUTABLES
 from oneflow.passes.pipeline import PASS_CALLBACKS
 from oneflow.program.ir import Program
 from oneflow.program.verifier import verify_structure
@@ -89,8 +90,9 @@ class ResidentMemory:
 
     @classmethod
     def bound(cls) -> None:
-        """Clear JAX's caches if there is too much in them."""
+        """Clear JAX's caches, and release our executables, if there is too much in them."""
         if cls.bytes() > cls.limit:
+            EXECUTABLES.evict(list(EXECUTABLES))
             jax.clear_caches()
             gc.collect()
             trim_heap()

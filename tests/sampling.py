@@ -24,8 +24,12 @@ class Sample(NamedTuple):
 
     def take(self, case: str, one_in: int) -> None:
         """Skip the test of `case` unless it belongs to the sample, one case in `one_in`."""
-        if self.seed is not None and zlib.crc32(f"{self.seed} {case}".encode()) % one_in:
+        if not self.includes(case, one_in):
             pytest.skip(NOT_CHOSEN)
+
+    def includes(self, case: str, one_in: int) -> bool:
+        """Return True if `case` belongs to the sample, one case in `one_in`."""
+        return self.seed is None or zlib.crc32(f"{self.seed} {case}".encode()) % one_in == 0
 
     def rotation(self, cases: Iterable[T], count: int = 1) -> list[T]:
         """Return the `count` of the cases whose turn it is.

@@ -53,35 +53,48 @@ def samples(name: str) -> list[np.ndarray]:
     return [each.astype(np.float32) for each in (*arrays, random.uniform(0, 0.1, bias))]
 
 
+def all_operands(library, dtype: str) -> dict:
+    """The operands of all cases."""
+    return {name: operands(library, samples(name), dtype) for name in CASES}
+
+
+def all_applied(library, given: dict) -> dict:
+    """The results of all cases."""
+    return {name: applied(name, library, *given[name], CASES[name][-1]) for name in CASES}
+
+
+class AllApplied(flow.nn.Graph):
+    """All cases in one graph."""
+
+    def build(self, given: dict) -> dict:
+        return all_applied(flow, given)
+
+
+@pytest.mark.parametrize("mode", ["cold", "graph"])
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
-@pytest.mark.parametrize("name", CASES)
-def test_a_bias_is_added_before_rounding(name, dtype):
-    class Applied(flow.nn.Graph):
-        def build(self, *tensors):
-            return applied(name, flow, *tensors, CASES[name][-1])
-
-    arrays = samples(name)
-    wanted = applied(name, torch, *operands(torch, arrays, dtype), CASES[name][-1]).float().numpy()
-    mine = operands(flow, arrays, dtype)
-    results = [applied(name, flow, *mine, CASES[name][-1]) for _ in range(4)]
-    for result in (*results, Applied()(*mine)):  # interpreted and compiled
+def test_a_bias_is_added_before_rounding(dtype, mode):
+    wanted = all_applied(torch, all_operands(torch, dtype))
+    mine = all_operands(flow, dtype)
+    results = AllApplied()(mine) if mode == "graph" else all_applied(flow, mine)
+    for name, result in results.items():
         assert str(result.dtype) == f"oneflow.{dtype}"
-        np.testing.assert_array_equal(result.float().numpy(), wanted)
+        np.testing.assert_array_equal(result.float().numpy(), wanted[name].float().numpy(), name)
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_gradients_beside_a_bias(name):
-    arrays = samples(name)
-
+def test_gradients_beside_a_bias():
     def gradients(library, dtype):
-        tensors = operands(library, arrays, dtype, requires_grad=True)
-        (applied(name, library, *tensors, CASES[name][-1]).float() * 0.25).sum().backward()
-        return [each.grad for each in tensors]
+        found = {}
+        for name in CASES:
+            tensors = operands(library, samples(name), dtype, requires_grad=True)
+            (applied(name, library, *tensors, CASES[name][-1]).float() * 0.25).sum().backward()
+            found |= {(name, place): each.grad for place, each in enumerate(tensors)}
+        return found
 
     exact = gradients(torch, "float64")
-    for got, expected in zip(gradients(flow, "bfloat16"), exact, strict=True):
+    for key, got in gradients(flow, "bfloat16").items():
         assert got.dtype is flow.bfloat16
-        np.testing.assert_allclose(got.float().numpy(), expected.numpy(), 2.0**-7)
+        expected = exact[key].numpy()
+        np.testing.assert_allclose(got.float().numpy(), expected, 2.0**-7, err_msg=str(key))
 
 
 def test_a_bias_under_autocast_is_added_before_rounding():

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import oneflow as flow
-from tests.oracle import dtype_name
+from tests.oracle import dtype_name, eager_mode
 
 # As PyTorch does: those in sums, powers and remainders are rounded to the tensor's type, others are
 # rounded with the result. 0.999 is 1 in bfloat16, so a running average with it would stand still.
@@ -42,23 +42,35 @@ CALLS = {
 }
 
 
-@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
-@pytest.mark.parametrize("name", CALLS)
-def test_numbers_beside_half_precision(name, dtype):
+in_each_mode = pytest.mark.parametrize("mode", ["cold", "compiled"])
+of_each_dtype = pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+
+
+def require_pytorchs_results(outcomes, mode):
+    """Compare all results of a library's calls, which are one program."""
+    wanted = outcomes(torch)
+    with eager_mode(mode):
+        found = outcomes(flow)
+        flow.eager.synchronize()
+    assert {name: dtype_name(each) for name, each in found.items()} == {
+        name: dtype_name(each) for name, each in wanted.items()
+    }
+    for name, each in found.items():
+        np.testing.assert_array_equal(each.float().numpy(), wanted[name].float().numpy(), name)
+
+
+@in_each_mode
+@of_each_dtype
+def test_numbers_beside_half_precision(dtype, mode):
     random = np.random.default_rng(0)
     # Whole vectors: PyTorch rounds what is left of one twice.
     arrays = [random.standard_normal(1024, dtype=np.float32) for _ in range(2)]
 
-    def outcome(lib):
+    def outcomes(lib):
         x, y = (lib.tensor(each).to(getattr(lib, dtype)) for each in arrays)
-        result = CALLS[name](lib, x, y)
-        return dtype_name(result), result.float().numpy()
+        return {name: call(lib, x, y) for name, call in CALLS.items()}
 
-    wanted_dtype, wanted = outcome(torch)
-    for _ in range(4):  # interpreted, and compiled
-        found_dtype, found = outcome(flow)
-        assert found_dtype == wanted_dtype
-        np.testing.assert_array_equal(found, wanted)
+    require_pytorchs_results(outcomes, mode)
 
 
 # As PyTorch does on the CPU: of 0-dim tensors, those that come second in products and quotients are
@@ -82,22 +94,19 @@ WITH_0_DIM = {
 }
 
 
+@in_each_mode
 @pytest.mark.parametrize("factor", [("float32", 0.2999), ("float64", 0.2999), ("int64", 3)])
-@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
-@pytest.mark.parametrize("name", WITH_0_DIM)
-def test_0_dim_tensors_beside_half_precision(name, dtype, factor):
+@of_each_dtype
+def test_0_dim_tensors_beside_half_precision(dtype, factor, mode):
     array = np.random.default_rng(0).standard_normal(1024, dtype=np.float32)
     kind, number = factor
 
-    def outcome(lib):
+    def outcomes(lib):
         x = lib.tensor(array).to(getattr(lib, dtype))
-        result = WITH_0_DIM[name](lib, x, lib.tensor(number, dtype=getattr(lib, kind)))
-        assert str(result.dtype).endswith(dtype)
-        return result.float().numpy()
+        factor = lib.tensor(number, dtype=getattr(lib, kind))
+        return {name: call(lib, x, factor) for name, call in WITH_0_DIM.items()}
 
-    wanted = outcome(torch)
-    for _ in range(4):  # interpreted, and compiled
-        np.testing.assert_array_equal(outcome(flow), wanted)
+    require_pytorchs_results(outcomes, mode)
 
 
 @pytest.mark.parametrize("lib", [flow, torch])
