@@ -26,20 +26,17 @@ def outcome_of(program: str) -> Outcome:
 @pytest.mark.parametrize(
     ("program", "row"), [(program, row) for program in JOBS for row in rows_in(program)]
 )
-def test_row(program, row, sample):
-    sample.take_turns(JOBS, program)
+def test_row(program, row):
     outcome = outcome_of(program)
     assert outcome.output.count(f"{row} holds\n") == JOBS[program], outcome.error
 
 
-def test_s000_16_every_process_says_who_it_is(sample):
-    sample.take_turns(JOBS, "rows_of_two.py")
+def test_s000_16_every_process_says_who_it_is():
     lines = outcome_of("rows_of_two.py").output.splitlines()
     assert {"rank 0 of 2", "rank 1 of 2"} <= set(lines)
 
 
-def test_s000_24_the_page_on_strategies_runs(tmp_path, sample):
-    sample.take("the page on strategies", one_in=2)
+def test_s000_24_the_page_on_strategies_runs(tmp_path):
     page = (ROOT / "docs" / "distributed.md").read_text()
     for title in ("Data parallelism", "Tensor parallelism", "Pipelines"):
         assert f"\n## {title}\n" in page
