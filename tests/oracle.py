@@ -220,6 +220,13 @@ def with_gradients(
 ) -> tuple[list, list[list | None]]:
     """Outputs of a case and its gradients up to `order`, one list per order; nothing is read."""
     arguments = library.arguments(case, dtype, seed, with_grad=True)
+    return differentiated(library, row, arguments, seed, order)
+
+
+def differentiated(
+    library: Library, row: Operator, arguments: Arguments, seed: str, order: int
+) -> tuple[list, list[list | None]]:
+    """Outputs of a call and its gradients up to `order`, one list per order; nothing is read."""
     outputs = [
         y
         for y in flat_tensors(library.function(row)(*arguments.args, **arguments.kwargs))

@@ -29,6 +29,7 @@ from tests.sampling import Sample
 pytestmark = of_recorded_programs
 
 _MAX_OPERATIONS = 6  # of a primitive
+NO_SAMPLE = "no sample records it"
 # Primitives of which every shape, or nearly every one, is traced; by the reason.
 NOT_SHARED = {
     name: reason
@@ -135,7 +136,7 @@ def test_traces_for_other_sizes_compute_the_same(
     sample.take(name, one_in=12)
     recorded = operations().get(name)
     if recorded is None:
-        pytest.skip("no sample records it")
+        pytest.skip(NO_SAMPLE)
     traces: list[None] = []
 
     def counted(*arguments: Any) -> Any:
@@ -166,7 +167,10 @@ def loops_of(jaxpr: Any) -> list[str]:
 @pytest.mark.parametrize("name", sorted(PRIMITIVES))
 def test_traces_without_jit_are_those_with_it(name: str, sample: Sample) -> None:
     sample.take(name, one_in=12)
-    for operation in operations().get(name, ())[:_MAX_OPERATIONS]:
+    recorded = operations().get(name)
+    if recorded is None:
+        pytest.skip(NO_SAMPLE)
+    for operation in recorded[:_MAX_OPERATIONS]:
         function = functools.partial(
             operation.primitive.implementation("cpu"), **operation.attributes
         )

@@ -62,6 +62,7 @@ OPERATORS = [
     Operator(
         F + "glu",
         cases=[case(tensor(2, 4)), case(tensor(4, 3), dim=0), case(tensor(4, 2), -2)],
+        large=case(tensor(5, 262)),
         dtypes=FLOATS,
         errors=[case(tensor(2, 3)), case(tensor()), case(tensor(2, 4), 2)],
     ),

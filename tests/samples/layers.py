@@ -116,7 +116,7 @@ OPERATORS = [
         F + "fold",
         cases=[
             case(tensor(2, 8, 12), (4, 5), 2),
-            case(tensor(2, 12, 6), (4, 4), (2, 3), dilation=(1, 2), padding=1, stride=2),
+            case(tensor(2, 12, 3), (4, 4), (2, 3), dilation=(1, 2), padding=1, stride=2),
             case(tensor(8, 12), (4, 5), 2),
         ],
         dtypes=DOUBLE,

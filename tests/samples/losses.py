@@ -252,6 +252,12 @@ OPERATORS = [
                 tensor(dtype="int64", values=2),
             ),
         ],
+        large=case(
+            tensor(31, 2, 131, low=-3.0, high=0.0),
+            tensor(2, 5, dtype="int64", values=[[1, 130, 2, 2, 3], [7, 9, 7, 1, 0]]),
+            (31, 17),
+            (5, 4),
+        ),
         dtypes=DOUBLE,
         errors=[
             case(EMISSIONS, WORDS, (6, 4), (3, 2)),

@@ -40,6 +40,7 @@ OPERATORS = [
             case(IMAGES, (3, 2, 3)),
             case(tensor(0, 3), (3,), WEIGHT, BIAS),
         ],
+        large=case(tensor(9, 131), (131,), tensor(131, low=0.5), tensor(131)),
         dtypes=(*DOUBLE, "bfloat16", "float16"),
         errors=[case(ROWS, (4,)), case(ROWS, (3,), tensor(4))],
         tolerance=10,
@@ -51,6 +52,7 @@ OPERATORS = [
             case(FOUR, 4),
             case(tensor(2, 4, 2, 3), 1, tensor(4), None, 1e-2),
         ],
+        large=case(tensor(3, 6, 131), 2, tensor(6), tensor(6)),
         dtypes=DOUBLE,
         errors=[case(FOUR, 3)],
         tolerance=10,
@@ -70,6 +72,7 @@ OPERATORS = [
     Operator(
         F + "rms_norm",
         cases=[case(ROWS, (3,), WEIGHT), case(IMAGES, (2, 3)), case(ROWS, (3,), WEIGHT, 1e-2)],
+        large=case(tensor(9, 131), (131,), tensor(131, low=0.5)),
         dtypes=DOUBLE,
         errors=[case(ROWS, (4,))],
         tolerance=10,

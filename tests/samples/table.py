@@ -143,6 +143,7 @@ class Operator:
         values: compare values; False for uninitialised memory.
         vary_numbers: a changed Python float compiles nothing new.
         variants: also try the method and the in-place form called like the operator.
+        large: a call on large tensors, where numbers among the arguments keep `grown` from one.
     """
 
     name: str
@@ -158,6 +159,7 @@ class Operator:
     values: bool = True
     vary_numbers: bool = True
     variants: bool = True
+    large: Case | None = None
 
     @property
     def gradient_dtypes(self) -> Sequence[str]:
@@ -175,13 +177,17 @@ _LONG = 131
 _MANY = 1031
 
 
-def grown(call: Case) -> Case | None:
-    """The call on large tensors: above every vector width, and no multiple of it.
+def grown(row: Operator) -> Case | None:
+    """A call on large tensors: above every vector width, and no multiple of it.
 
-    Equal sizes stay equal, so that tensors still broadcast and agree: the one that is last in the
-    largest tensor becomes a large odd number, others but 0 and 1 a small one. None if no tensor can
-    grow. Whether it is a valid call, only calling it tells.
+    The row's own, or its first case with other sizes. Equal ones stay equal, so that tensors still
+    broadcast and agree: the one that is last in the largest tensor becomes a large odd number,
+    others but 0 and 1 a small one. None if no tensor can grow. Whether it is a valid call, only
+    calling it tells.
     """
+    if row.large is not None:
+        return row.large
+    call = row.cases[0]
     shapes = [each.shape for each in _samples((*call.args, *call.kwargs.values()))]
     largest = max(shapes, key=math.prod, default=())
     last = next((size for size in reversed(largest) if size > 1), None)
@@ -211,7 +217,9 @@ def _grown(value: Any, sizes: Mapping[int, int]) -> Any:
     if not isinstance(value, TensorSample):
         return value
     shape = tuple(sizes.get(size, size) for size in value.shape)
-    values = value.values if value.values is None else np.resize(np.asarray(value.values), shape)
+    values = value.values
+    if values is not None:
+        values = np.resize(np.asarray(values), shape).tolist()
     return replace(value, shape=shape, values=values)
 
 

@@ -178,11 +178,15 @@ def cuda(self: Tensor, device: Device | str | int | None = None) -> Tensor:
 def type_as(self: Tensor, target: Tensor) -> Tensor:
     """This tensor with the dtype and device of `target`.
 
+    If one of them is global, only the dtype is that of `target`.
+
     Example:
         >>> import oneflow as flow
         >>> flow.ones(2).type_as(flow.zeros(1, dtype=flow.int32))
         tensor([1, 1], dtype=oneflow.int32)
     """
+    if self.is_global or target.is_global:
+        return self.to(dtype=target.dtype)
     return self.to(target)
 
 
