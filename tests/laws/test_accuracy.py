@@ -283,6 +283,22 @@ def test_whole_numbers_divide_and_convert_as_in_pytorch(mode: str, size: int) ->
             np.testing.assert_array_equal(mine.numpy(), theirs.numpy())
 
 
+# What no integer is, and what some are too small for; in halves of 16 bits also infinite.
+UNFIT = (np.nan, np.inf, -np.inf, 3e9, -3e9, 1e20, -1e20, 70000.0, 300.7, -300.7, -0.5, 200.0)
+
+
+@pytest.mark.parametrize("source", ["float16", "bfloat16", "float32", "float64"])
+@in_each_run
+def test_floats_that_an_integer_type_cannot_hold(mode: str, size: int, source: str) -> None:
+    with eager_mode(mode):
+        for start in range(0, len(UNFIT), SMALL):
+            floats = np.resize(np.roll(UNFIT, -start), size)
+            x, y = (lib.tensor(floats, dtype=getattr(lib, source)) for lib in (flow, torch))
+            for target in ("int8", "uint8", "int16", "int32", "int64", "bool"):
+                mine, theirs = x.to(getattr(flow, target)), y.to(getattr(torch, target))
+                np.testing.assert_array_equal(mine.numpy(), theirs.numpy(), target)
+
+
 # --- functions of one number
 
 

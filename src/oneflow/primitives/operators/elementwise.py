@@ -19,7 +19,7 @@ from jax import lax
 
 from oneflow.base.dtype import DType
 from oneflow.primitives.operators import exponential
-from oneflow.primitives.operators.rounding import quotient, round_once
+from oneflow.primitives.operators.rounding import quotient, round_once, truncated
 from oneflow.primitives.registry import COMPUTED, Primitive, primitive
 from oneflow.primitives.sharding.linearity import converted
 from oneflow.primitives.traits import Precision
@@ -87,8 +87,11 @@ def step(name: str, impl: Callable, operands: str = "x") -> Primitive:
 def _cast(x, *, dtype: DType):
     if jnp.issubdtype(x.dtype, jnp.complexfloating) and not dtype.is_complex:
         x = x != 0 if dtype.numpy.kind == "b" else x.real
-    if dtype.numpy.kind in "iu" and dtype.itemsize < 4 and jnp.issubdtype(x.dtype, jnp.floating):
-        x = x.astype(jnp.int32)  # What does not fit wraps around, as in PyTorch.
+    if jnp.issubdtype(x.dtype, jnp.floating) and dtype.numpy.kind in "iu":
+        if dtype.itemsize < 4:
+            x = truncated(x, jnp.int32)  # What does not fit wraps around, as in PyTorch.
+        elif dtype.numpy.kind == "i":
+            return truncated(x, dtype.numpy)
     return x.astype(dtype.numpy)
 
 

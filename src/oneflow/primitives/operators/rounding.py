@@ -64,3 +64,14 @@ def round_once(impl: Callable) -> Callable:
 def is_half(dtype: Any) -> bool:
     """Return True for floats of 16 bits."""
     return dtype.itemsize == 2 and jnp.issubdtype(dtype, jnp.floating)
+
+
+def truncated(x: Any, dtype: Any) -> Any:
+    """Floats as signed integers; NaN and what does not fit is the smallest of them.
+
+    So it is in NumPy and PyTorch where processors of x86 compute it.
+    """
+    x = x.astype(jnp.float32) if is_half(x.dtype) else x
+    limits = jnp.iinfo(dtype)
+    # What is too small becomes the smallest without a question.
+    return jnp.where(x < 2.0 ** (limits.bits - 1), x.astype(dtype), limits.min)
