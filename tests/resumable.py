@@ -2,8 +2,8 @@
 
     python -m tests.resumable FOLDER STEPS WORKERS [CHECKPOINT]
 
-It trains up to step STEPS, from the beginning or from CHECKPOINT, and writes `checkpoint` and
-`losses` into FOLDER.
+It trains from the beginning or from CHECKPOINT, and writes `checkpoint` with the number of the step
+into FOLDER behind each of STEPS, such as `4,9`, and `losses` behind the last.
 """
 
 import random
@@ -70,8 +70,8 @@ class Training:
         random.setstate(python)
         np.random.set_state(numpy)
 
-    def run(self, last):
-        """Train up to step `last`; returns the losses."""
+    def run(self, folder, steps):
+        """Train up to the last of the steps, with a checkpoint behind each; return the losses."""
         losses = []
         criterion = nn.CrossEntropyLoss()
         while True:
@@ -83,7 +83,9 @@ class Training:
                 self.scheduler.step()
                 losses.append(loss.item())
                 self.step += 1
-                if self.step == last:
+                if self.step in steps:
+                    flow.save(self.state_dict(), folder / f"checkpoint{self.step}")
+                if self.step == steps[-1]:
                     return losses
 
 
@@ -92,8 +94,7 @@ def main(folder, steps, workers, checkpoint=None):
     training = Training(int(workers))
     if checkpoint is not None:
         training.load_state_dict(flow.load(checkpoint))
-    losses = training.run(int(steps))
-    flow.save(training.state_dict(), Path(folder) / "checkpoint")
+    losses = training.run(Path(folder), [int(step) for step in steps.split(",")])
     flow.save(losses, Path(folder) / "losses")
 
 

@@ -1,4 +1,4 @@
-"""A run that is stopped and resumed in another process equals one that is not, to the last bit."""
+"""A run that is resumed in another process equals one that goes on, to the last bit."""
 
 import functools
 import os
@@ -13,14 +13,15 @@ import oneflow as flow
 
 ROOT = Path(__file__).resolve().parents[1]
 STEPS = 9  # one epoch and a half
-# After how many steps one stops, and how many workers read for it; one of them each day.
+# After how many steps one goes on from, and how many workers read for it; one of them each day.
 RUNS = ((4, 0), (6, 0), (7, 2))
 
 
 def train(folder, steps, workers, *checkpoint):
-    """Run the program in a process of its own; returns its final state and its losses."""
+    """Run the program in a process of its own; return its folder, and its losses."""
     folder.mkdir()
-    arguments = [str(folder), str(steps), str(workers), *map(str, checkpoint)]
+    texts = ",".join(map(str, steps)), str(workers)
+    arguments = [str(folder), *texts, *map(str, checkpoint)]
     result = subprocess.run(
         [sys.executable, "-m", "tests.resumable", *arguments],
         cwd=ROOT,
@@ -31,7 +32,7 @@ def train(folder, steps, workers, *checkpoint):
         check=False,
     )
     assert result.returncode == 0, result.stderr
-    return flow.load(folder / "checkpoint"), flow.load(folder / "losses")
+    return folder, flow.load(folder / "losses")
 
 
 def assert_same_bits(one, other, path=""):
@@ -52,10 +53,17 @@ def assert_same_bits(one, other, path=""):
 
 @pytest.fixture(scope="module")
 def uninterrupted(tmp_path_factory):
-    """A function from a number of workers to what a run that is not stopped leaves, made once."""
-    return functools.cache(
-        lambda workers: train(tmp_path_factory.mktemp("runs") / "whole", STEPS, workers)
-    )
+    """A function from a number of workers to what a run to the end leaves, made once.
+
+    It writes checkpoints on its way.
+    """
+
+    @functools.cache
+    def run(workers):
+        stops = [stop for stop, number in RUNS if number == workers]
+        return train(tmp_path_factory.mktemp("runs") / "whole", [*stops, STEPS], workers)
+
+    return run
 
 
 @pytest.mark.multiprocess
@@ -64,10 +72,9 @@ def uninterrupted(tmp_path_factory):
 def test_a_resumed_run_equals_an_uninterrupted_one(tmp_path, uninterrupted, stop, workers, sample):
     sample.take_turns(RUNS, (stop, workers))
     whole, losses = uninterrupted(workers)
-    _, before = train(tmp_path / "first", stop, workers)
-    resumed, after = train(tmp_path / "second", STEPS, workers, tmp_path / "first" / "checkpoint")
-    assert before + after == losses
-    assert_same_bits(resumed, whole)
+    resumed, after = train(tmp_path / "resumed", [STEPS], workers, whole / f"checkpoint{stop}")
+    assert after == losses[stop:]
+    assert_same_bits(*(flow.load(each / f"checkpoint{STEPS}") for each in (resumed, whole)))
 
 
 def test_deterministic_algorithms_can_be_switched():

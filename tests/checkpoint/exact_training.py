@@ -55,7 +55,11 @@ class Training:
         return [tensor.numpy() for tensor in tensors]
 
 
-def assert_same_bits(one, other):
-    assert len(one.numbers()) == len(other.numbers()) == 8
-    for mine, theirs in zip(one.numbers(), other.numbers(), strict=True):
+def assert_equal(numbers, expected):
+    assert len(numbers) == len(expected) == 8
+    for mine, theirs in zip(numbers, expected, strict=True):
         np.testing.assert_array_equal(mine, theirs)
+
+
+def assert_same_bits(one, other):
+    assert_equal(one.numbers(), other.numbers())

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import oneflow as flow
@@ -20,11 +21,17 @@ LINE = flow.placement("cpu", [6, 2, 4])
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
-    """A folder with a checkpoint of three ranks, and one that a rank was writing when it died."""
+    """A folder with a checkpoint of three ranks, and with one over which a rank died writing.
+
+    Beside them lies what two steps of training must lead to.
+    """
     path = tmp_path_factory.mktemp("checkpoints")
     for name in ("check", "of_three", "of_two", "killed"):
         (path / name).mkdir()
-    flow.save(Training(LINE, (S(0),)).step().state_dict(), path / "of_three" / "saved")
+    np.savez(path / "two_steps.npz", *Training().step().step().numbers())
+    state = Training(LINE, (S(0),)).step().state_dict()
+    for name in ("of_three", "killed"):
+        flow.save(state, path / name / "saved")
     outcome = launch("checkpoints.py", "end_while_saving", str(path / "killed"))
     assert "rank 1 was killed by SIGKILL" in outcome.error
     assert_one_step_is_saved(path / "killed")

@@ -49,8 +49,9 @@ def messages(channel: Channel, count: int) -> list:
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
 def test_world_sizes_that_differ_abort_all_ranks(order):
     coordinator, address = started(2)
-    # The coordinator admits them in this order.
-    for channel, inbox in [joined(address, rank, (2, 3)[rank]) for rank in order]:
+    # The coordinator admits them in this order, and tells rank 0 when the other one has gone.
+    admitted = {rank: joined(address, rank, (2, 3)[rank]) for rank in order}
+    for channel, inbox in (admitted[1], admitted[0]):
         (message,) = inbox or messages(channel, 1)
         assert "rank 1 was started as one of 3 processes" in message["abort"]
         channel.close()

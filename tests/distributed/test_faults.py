@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -14,14 +14,16 @@ from tests.distributed.launching import (
     PATIENCE,
     PROGRAMS,
     environment,
+    finish,
     free_port,
     launch,
+    start,
 )
 
 pytestmark = [
     pytest.mark.multiprocess,
     pytest.mark.xdist_group("processes"),
-    pytest.mark.usefixtures("late_job"),
+    pytest.mark.usefixtures("late_job", "deadlocked_job"),
 ]
 
 # What it does; the exit code of the launcher; what the message says of rank 1.
@@ -92,9 +94,17 @@ def mark() -> str:
     return uuid.uuid4().hex
 
 
+@pytest.fixture(scope="module")
+def deadlocked_job() -> Iterator[subprocess.Popen[str]]:
+    """A job whose deadlock is observed, for 5 s, beside the tests before the one that reads it."""
+    with start("fault.py", "deadlock", "0", "deadlocked", processes=3) as job:
+        yield job
+        job.kill()
+
+
 @pytest.mark.parametrize(("what", "code", "words"), FAULTS, ids=[fault[0] for fault in FAULTS])
 def test_a_process_at_fault(what, code, words, mark, sample):
-    sample.take_turns(FAULTS, (what, code, words), 5)
+    sample.take_turns(FAULTS, (what, code, words), 3)
     limits = {"ONEFLOW_HANG_TIMEOUT": "2"} if what == "sleeps" else {}
     outcome = launch("fault.py", what, "1", mark, **limits)
     assert outcome.code == code, outcome.error
@@ -120,18 +130,22 @@ def test_rank_0_exits():
     assert "rank 0 exited with code 3" in outcome.error
 
 
-def test_ranks_that_wait_for_each_other(mark):
-    outcome = launch("fault.py", "deadlock", "0", mark, processes=3)
+def test_ranks_that_wait_for_each_other(deadlocked_job):
+    outcome = finish(deadlocked_job)
     assert outcome.code == 1, outcome.error
     message = outcome.error[outcome.error.index("oneflow.distributed.launch: ") :]
     assert "deadlock: the ranks wait for each other in different collective operations" in message
     for one, other in ((0, 1), (1, 2), (2, 0)):
         assert f"rank {one} waits for rank {other} in conversion of float32[2]" in message
-    assert not processes_with(mark)
+    assert not processes_with("deadlocked")
 
 
-@pytest.mark.parametrize("what", ["late", "forks"])
-def test_what_is_no_fault(what):
+NO_FAULTS = ("late", "forks")
+
+
+@pytest.mark.parametrize("what", NO_FAULTS)
+def test_what_is_no_fault(what, sample):
+    sample.take_turns(NO_FAULTS, what)
     outcome = launch("fault.py", what, "0", ONEFLOW_HANG_TIMEOUT="2")
     assert outcome.code == 0, outcome.error
     assert sorted(outcome.output.split("\n")) == ["", "done 0", "done 1"]

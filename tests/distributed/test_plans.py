@@ -37,7 +37,7 @@ def assert_losses_are_right(kind, graph, inputs):
 @pytest.mark.parametrize("plan", ONE_PLACEMENT)
 @pytest.mark.parametrize("kind", MODELS)
 def test_losses_on_one_placement(kind, plan, sample):
-    sample.take_turns(itertools.product(MODELS, ONE_PLACEMENT), (kind, plan), 5)
+    sample.take_turns(itertools.product(MODELS, ONE_PLACEMENT), (kind, plan), 3)
     placement, strategy, zero = ONE_PLACEMENT[plan]
     model, optimizer, inputs = seeded(kind)
     sbp = plans.lay(kind, model, placement, strategy)

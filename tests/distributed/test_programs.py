@@ -48,8 +48,10 @@ RUNS = [(processes, name) for processes, names in PROGRAMS.items() for name in n
 TUTORIALS = [run for run in RUNS if run[1].startswith("tutorials/")]
 DAILY_TUTORIALS = 3
 # Conversions each day, and of those that are possible.
-DAILY_CONVERSIONS, CONVERSIONS = 10, 60
-DAILY_DTYPES = 4
+DAILY_CONVERSIONS, CONVERSIONS = 6, 60
+DAILY_DTYPES = 2
+# One of each kind.
+REDUCED_DTYPES = ("float32", "int64", "bool", "bfloat16")
 
 
 def todays_runs(sample: Sample) -> list[tuple[int, str]]:
@@ -70,6 +72,9 @@ def arguments(program: str, processes: int, sample: Sample, folder: Path) -> lis
         case "collectives.py":
             dtypes = sample.choose(ALL_DTYPES, DAILY_DTYPES, f"collectives of {processes}")
             return [each.name for each in dtypes]
+        case "process_groups.py":
+            owner = f"reductions of {processes}"
+            return list(sample.choose(REDUCED_DTYPES, DAILY_DTYPES, owner))
         case "conversions.py":
             count = CONVERSIONS if sample.seed is None else DAILY_CONVERSIONS
             return [str((sample.seed or 0) * CONVERSIONS), str(count)]

@@ -69,7 +69,7 @@ def made(source, library):
 NETWORKS = {
     "s000_05 a small network": (lambda library: made(SMALL, library), 32),
     "s000_06 ResNet-50": (lambda library: resnet50.make(library), 64),
-    "s000_07 AlexNet": (lambda library: made(ALEXNET, library), 224),
+    "s000_07 AlexNet": (lambda library: made(ALEXNET, library), 96),
 }
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import oneflow as flow
 from oneflow import nn
 
-VOCABULARY, LENGTH, WIDTH, HEADS = 31, 24, 16, 2
+VOCABULARY, LENGTH, WIDTH, HEADS, LAYERS = 31, 24, 16, 2, 1
 
 
 class Attention(nn.Module):
@@ -42,14 +42,14 @@ class Attention(nn.Module):
 
 
 class Gpt(nn.Module):
-    """A decoder of two layers."""
+    """A decoder of `LAYERS` layers."""
 
     def __init__(self):
         super().__init__()
         self.tokens = nn.Embedding(VOCABULARY, WIDTH)
         self.positions = nn.Embedding(LENGTH, WIDTH)
-        self.attention = nn.ModuleList([Attention() for _ in range(2)])
-        self.feed = nn.ModuleList([nn.Linear(WIDTH, WIDTH) for _ in range(2)])
+        self.attention = nn.ModuleList([Attention() for _ in range(LAYERS)])
+        self.feed = nn.ModuleList([nn.Linear(WIDTH, WIDTH) for _ in range(LAYERS)])
         self.head = nn.Linear(WIDTH, VOCABULARY)
 
     def forward(self, tokens):
@@ -110,7 +110,7 @@ class Saved(NamedTuple):
             sizes = [(places, 0) for places in self.places]
             for places, chunk in [*sizes, *itertools.product(self.prompts, self.chunks)]:
                 shape = (places, length, HEADS, WIDTH // HEADS)
-                cache = [(flow.zeros(*shape), flow.zeros(*shape)) for _ in range(2)]
+                cache = [(flow.zeros(*shape), flow.zeros(*shape)) for _ in range(LAYERS)]
                 zeros = flow.zeros(places, dtype=flow.int64)
                 if chunk:
                     graph(flow.zeros(places, chunk, dtype=flow.int64), zeros, cache, zeros + 1)

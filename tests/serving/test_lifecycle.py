@@ -36,7 +36,7 @@ def value(server, model="m"):
 
 def publish(folder, target, **options):
     """Save a graph beside the repository, then move it in at once."""
-    save_affine(folder, **options)
+    save_affine(folder, sizes=(1, 2), **options)
     target.parent.mkdir(parents=True, exist_ok=True)
     folder.rename(target)
 
@@ -68,15 +68,15 @@ def test_newer_versions_replace_older_ones_and_broken_ones_do_not(tmp_path):
 
 
 def test_a_graph_that_is_saved_again_is_loaded_again(tmp_path):
-    save_affine(tmp_path / "m", scale=1.0)
+    save_affine(tmp_path / "m", scale=1.0, sizes=(1,))
     with serving(tmp_path / "m") as server:
         assert value(server) == 2
-        save_affine(tmp_path / "m", scale=5.0)
+        save_affine(tmp_path / "m", scale=5.0, sizes=(1,))
         wait_until(lambda: value(server) == 6)
 
 
 def test_models_come_and_go(tmp_path):
-    save_affine(tmp_path / "a")
+    save_affine(tmp_path / "a", sizes=(1,))
     with serving(tmp_path) as server:
         publish(tmp_path / ".b", tmp_path / "b")
         wait_until(lambda: ("b", "1", "READY") in index_of(server))
@@ -97,7 +97,7 @@ def test_models_come_and_go(tmp_path):
 )
 def test_version_policies(tmp_path, policy, expected):
     for number in (1, 2, 3):
-        save_affine(tmp_path / "m" / str(number), scale=number, sizes=(1, 2))
+        save_affine(tmp_path / "m" / str(number), scale=number, sizes=(1,))
     (tmp_path / "m" / "config.pbtxt").write_text(policy)
     with serving(tmp_path) as server:
         assert server.get("/v2/models/m")["versions"] == list(map(str, expected))
@@ -141,7 +141,7 @@ def test_reloads_under_load_lose_nothing(tmp_path):
 
 
 def test_a_stopped_server_answers_what_it_has(tmp_path, monkeypatch):
-    save_affine(tmp_path / "m")
+    save_affine(tmp_path / "m", sizes=(1,))
     entered, gate = threading.Event(), threading.Event()
     run = ModelGraph.run
 

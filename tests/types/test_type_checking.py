@@ -17,7 +17,13 @@ pytestmark = pytest.mark.xdist_group("types")
 HERE = Path(__file__).parent
 PACKAGE = Path(oneflow.__file__).parent
 # Every expression in `training.py` must have a type without `Any` in it.
-FLAGS = ("--strict", "--disallow-any-expr", "--follow-imports=silent", "--no-error-summary")
+FLAGS = (
+    "--config-file=mypy.ini",
+    "--strict",
+    "--disallow-any-expr",
+    "--follow-imports=silent",
+    "--no-error-summary",
+)
 
 
 @pytest.fixture(scope="module")

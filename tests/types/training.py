@@ -20,7 +20,7 @@ class Options:
     hidden: int = 32
     classes: int = 10
     rate: float = 1e-3
-    epochs: int = 2
+    epochs: int = 1
 
 
 class Attention(nn.Module):
@@ -139,7 +139,7 @@ def spread(x: flow.Tensor) -> flow.Tensor:
 def main() -> None:
     """Train, and write what was learnt."""
     options = Options()
-    images, labels = flow.randn(64, 1, 16, 16), flow.randint(0, 10, (64,))
+    images, labels = flow.randn(16, 1, 16, 16), flow.randint(0, 10, (16,))
     net = Net(options)
     loader = DataLoader(TensorDataset(images, labels), batch_size=8, shuffle=True)
     losses = train(net, loader, options)

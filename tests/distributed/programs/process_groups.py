@@ -1,8 +1,12 @@
-"""PyTorch's names of `flow.distributed`, for two or more processes; each checks what it got."""
+"""PyTorch's names of `flow.distributed`, for two or more processes; each checks what it got.
+
+Takes the names of the dtypes to reduce.
+"""
 
 import datetime
 import functools
 import operator
+import sys
 import warnings
 
 import numpy as np
@@ -10,6 +14,7 @@ import pytest
 
 import oneflow as flow
 import oneflow.distributed as dist
+from oneflow.base.dtype import dtype_named
 from oneflow.nn.parallel import DistributedDataParallel
 
 rank, size = dist.get_rank(), dist.get_world_size()
@@ -48,7 +53,7 @@ def numbers(of, dtype):
 
 
 def check_reductions():
-    for dtype in (flow.float32, flow.int64, flow.bool, flow.bfloat16):
+    for dtype in map(dtype_named, sys.argv[1:]):
         for op, combine in REDUCTIONS.items():
             if dtype.is_floating_point and op.name.startswith("B"):
                 continue
