@@ -218,17 +218,21 @@ def saved_and_loaded(obj, folder):
 # --- going on
 
 
-def test_training_goes_on_under_another_layout_to_the_last_bit(tmp_path):
+OTHER_LAYOUTS = [(LINE, (B,)), (GRID, (S(0), B)), (None, None)]
+
+
+@pytest.mark.parametrize(("placement", "sbp"), OTHER_LAYOUTS)
+def test_training_goes_on_under_another_layout_to_the_last_bit(tmp_path, placement, sbp, sample):
+    sample.take_turns(OTHER_LAYOUTS, (placement, sbp))
     whole = Training().step().step()
     first = Training(PAIR, S(0)).step()
     flow.save(first.state_dict(), tmp_path / "checkpoint")
-    for placement, sbp in ((LINE, (B,)), (GRID, (S(0), B)), (None, None)):
-        second = Training(placement, sbp)
-        second.load_state_dict(flow.load(tmp_path / "checkpoint"))
-        states = [state["momentum_buffer"] for state in second.optimizer.state.values()]
-        if placement is not None:
-            assert {(each.placement, each.sbp) for each in states} == {(placement, sbp)}
-        assert_same_bits(second.step(), whole)
+    second = Training(placement, sbp)
+    second.load_state_dict(flow.load(tmp_path / "checkpoint"))
+    states = [state["momentum_buffer"] for state in second.optimizer.state.values()]
+    if placement is not None:
+        assert {(each.placement, each.sbp) for each in states} == {(placement, sbp)}
+    assert_same_bits(second.step(), whole)
 
 
 @pytest.mark.parametrize("stage", [0, 1, 3])

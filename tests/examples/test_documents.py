@@ -139,8 +139,9 @@ def test_page_to_learn_from(page, folder, sample):
 
 @pytest.mark.multiprocess
 @pytest.mark.parametrize("page", COMMANDS)
-def test_commands(page, folder):
+def test_commands(page, folder, sample):
     """Each program is written to the file that its first line names, and run by a command."""
+    sample.take_turns(COMMANDS, page)
     for block in blocks(page):
         if block.language == "python":
             name = re.match(r"# (\w+\.py)\n", block.code)[1]
