@@ -39,63 +39,66 @@ def constant(warmup=None):
     return flow.optimizer.PiecewiseConstantScheduler([], [0.1], warmup)
 
 
+# What describes an optimizer, and the optimizer; three of them each day.
+CASES = [
+    ({"naive_conf": {}}, lambda: flow.optimizer.SGD(constant(), momentum=0)),
+    ({"momentum_conf": {"beta": 0.5}}, lambda: flow.optimizer.SGD(constant(), momentum=0.5)),
+    (
+        {
+            "momentum_conf": {},
+            "weight_decay_conf": {"weight_decay_rate": 0.1, "excludes": {"pattern": ["bias"]}},
+        },
+        lambda: flow.optimizer.SGDW(
+            constant(), momentum=0.9, weight_decay=0.1, weight_decay_excludes=["bias"]
+        ),
+    ),
+    (
+        {
+            "adam_conf": {"beta1": 0.8, "epsilon": 1e-6},
+            "clip_conf": {"clip_by_global_norm": {"clip_norm": 0.5}},
+        },
+        lambda: flow.optimizer.Adam(constant(), beta1=0.8, epsilon=1e-6, grad_clipping=0.5),
+    ),
+    (
+        {"adam_conf": {}, "weight_decay_conf": {"weight_decay_rate": 0.1}},
+        lambda: flow.optimizer.AdamW(constant(), weight_decay=0.1),
+    ),
+    ({"lamb_conf": {}}, lambda: flow.optimizer.LAMB(constant())),
+    (
+        {
+            "rmsprop_conf": {"decay_rate": 0.9},
+            "learning_rate_decay": {"cosine_conf": {"decay_batches": 4, "alpha": 0.1}},
+        },
+        lambda: flow.optimizer.RMSProp(flow.optimizer.CosineScheduler(0.1, 4, 0.1), decay_rate=0.9),
+    ),
+    (
+        {
+            "naive_conf": {},
+            "warmup_conf": {"linear_conf": {"warmup_batches": 3, "start_multiplier": 0.5}},
+        },
+        lambda: flow.optimizer.SGD(constant(warmup.linear(3, 0.5)), momentum=0),
+    ),
+    (
+        {
+            "naive_conf": {},
+            "learning_rate_decay": {
+                "piecewise_constant_conf": {"boundaries": [2], "values": [0.2, 0.02]}
+            },
+        },
+        lambda: flow.optimizer.SGD(
+            flow.optimizer.PiecewiseConstantScheduler([2], [0.2, 0.02]), momentum=0
+        ),
+    ),
+]
+
+
 @pytest.mark.parametrize(
     ("conf", "optimizer"),
-    [
-        ({"naive_conf": {}}, lambda: flow.optimizer.SGD(constant(), momentum=0)),
-        ({"momentum_conf": {"beta": 0.5}}, lambda: flow.optimizer.SGD(constant(), momentum=0.5)),
-        (
-            {
-                "momentum_conf": {},
-                "weight_decay_conf": {"weight_decay_rate": 0.1, "excludes": {"pattern": ["bias"]}},
-            },
-            lambda: flow.optimizer.SGDW(
-                constant(), momentum=0.9, weight_decay=0.1, weight_decay_excludes=["bias"]
-            ),
-        ),
-        (
-            {
-                "adam_conf": {"beta1": 0.8, "epsilon": 1e-6},
-                "clip_conf": {"clip_by_global_norm": {"clip_norm": 0.5}},
-            },
-            lambda: flow.optimizer.Adam(constant(), beta1=0.8, epsilon=1e-6, grad_clipping=0.5),
-        ),
-        (
-            {"adam_conf": {}, "weight_decay_conf": {"weight_decay_rate": 0.1}},
-            lambda: flow.optimizer.AdamW(constant(), weight_decay=0.1),
-        ),
-        ({"lamb_conf": {}}, lambda: flow.optimizer.LAMB(constant())),
-        (
-            {
-                "rmsprop_conf": {"decay_rate": 0.9},
-                "learning_rate_decay": {"cosine_conf": {"decay_batches": 4, "alpha": 0.1}},
-            },
-            lambda: flow.optimizer.RMSProp(
-                flow.optimizer.CosineScheduler(0.1, 4, 0.1), decay_rate=0.9
-            ),
-        ),
-        (
-            {
-                "naive_conf": {},
-                "warmup_conf": {"linear_conf": {"warmup_batches": 3, "start_multiplier": 0.5}},
-            },
-            lambda: flow.optimizer.SGD(constant(warmup.linear(3, 0.5)), momentum=0),
-        ),
-        (
-            {
-                "naive_conf": {},
-                "learning_rate_decay": {
-                    "piecewise_constant_conf": {"boundaries": [2], "values": [0.2, 0.02]}
-                },
-            },
-            lambda: flow.optimizer.SGD(
-                flow.optimizer.PiecewiseConstantScheduler([2], [0.2, 0.02]), momentum=0
-            ),
-        ),
-    ],
+    CASES,
     ids=lambda each: "-".join(each) if isinstance(each, dict) else "",
 )
-def test_a_description_means_an_optimizer(conf, optimizer):
+def test_a_description_means_an_optimizer(conf, optimizer, sample):
+    sample.take_turns(CASES, (conf, optimizer), 3)
     config = flow.FunctionConfig()
     # A learning rate makes a job train.
     config.train.primary_lr(1)

@@ -56,8 +56,8 @@ def python_calls(function):
 
 
 def test_s001_01_training_is_faster_than_in_eager_mode():
-    eager = wide_deep.build(flow, batch=8, fields=26, rows=20, width=4)
-    graph = wide_deep.build(flow, 8, 26, 20, 4, make_step=graph_step)
+    eager = wide_deep.build(flow, batch=8, fields=8, rows=20, width=4)
+    graph = wide_deep.build(flow, 8, 8, 20, 4, make_step=graph_step)
     for step in (eager, graph):
         for _ in range(4):
             step().numpy()

@@ -129,7 +129,7 @@ def ocr_file(name):
     return Path(str(package.locate_file(f"rapidocr_onnxruntime/models/{name}.onnx")))
 
 
-def line_of_text(text, width=320):
+def line_of_text(text, width=192):
     """A line of text as the recognition network takes it."""
     image = Image.new("RGB", (width, 48), "white")
     ImageDraw.Draw(image).text((10, 8), text, "black", ImageFont.load_default(28))
@@ -149,14 +149,14 @@ def as_read(scores, path):
 def test_text_is_read():
     path = ocr_file("ch_PP-OCRv4_rec_infer")
     module = from_onnx(path)
-    for text in ("Hello OneFlow 2026", "Trained network"):
+    for text in ("OneFlow 2026", "network"):
         assert as_read(module(flow.tensor(line_of_text(text))).numpy(), path) == text
 
 
 @pytest.mark.parametrize("name", ["ch_PP-OCRv4_det_infer", "ch_ppocr_mobile_v2.0_cls_infer"])
 def test_detection_and_direction_of_text(name):
     path = ocr_file(name)
-    x = np.concatenate([line_of_text("OneFlow", 192)] * 2, 2)[:, :, :64]
+    x = np.concatenate([line_of_text("OneFlow")] * 2, 2)[:, :, :64]
     session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
     (wanted,) = session.run(None, {"x": x})
     output = from_onnx(path)(flow.tensor(x)).numpy()
@@ -168,5 +168,5 @@ def test_a_trained_network_in_a_graph(exhaustive):
     if not exhaustive:
         pytest.skip("compiles for ten seconds; run with --exhaustive")
     path = ocr_file("ch_PP-OCRv4_rec_infer")
-    scores = Inference(from_onnx(path))(flow.tensor(line_of_text("Graph of 1 program")))
+    scores = Inference(from_onnx(path))(flow.tensor(line_of_text("Graph of 1 program", 320)))
     assert as_read(scores.numpy(), path) == "Graph of 1 program"

@@ -1,9 +1,12 @@
 """Rows on pipelines. One process runs all ranks here."""
 
+import contextlib
+import io
 import subprocess
 import sys
 
 import numpy as np
+import pytest
 
 import oneflow as flow
 from tests.distributed.launching import ROOT, environment
@@ -44,34 +47,37 @@ def data():
     return flow.randn(8, 6), flow.randint(0, 4, (8,))
 
 
-def pipeline(batches=4):
+@pytest.fixture(scope="module")
+def pipeline():
+    """The losses of three steps in two stages with four micro batches, and what is printed."""
     net = Net()
     net.stage0.to_consistent(placement=FIRST, sbp=B)
     net.stage1.to_consistent(placement=SECOND, sbp=B)
     x, y = data()
-    return Training(net, batches, stages=True), x.to_global(FIRST, B), y.to_global(SECOND, B)
+    x, y = x.to_global(FIRST, B), y.to_global(SECOND, B)
+    graph = Training(net, 4, stages=True)
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        graph.debug(1)
+        losses = [graph(x, y).numpy() for _ in range(3)]
+    return losses, printed.getvalue()
 
 
-def test_s000_21_two_stages_and_four_micro_batches():
-    graph, x, y = pipeline()
+def test_s000_21_two_stages_and_four_micro_batches(pipeline):
+    losses, _ = pipeline
     plain = Training(Net(), 4)
-    for _ in range(3):
-        np.testing.assert_allclose(graph(x, y).numpy(), plain(*data()).numpy(), rtol=1e-4)
+    for each in losses:
+        np.testing.assert_allclose(each, plain(*data()).numpy(), rtol=1e-4)
 
 
-def test_s000_22_micro_batches_are_made_of_the_full_batch():
-    graph, x, y = pipeline()
-    losses = graph(x, y)
+def test_s000_22_micro_batches_are_made_of_the_full_batch(pipeline):
+    (first, *_), _ = pipeline
     whole = Training(Net(), 1)(*data())
-    assert losses.shape == (4,)
-    np.testing.assert_allclose(losses.numpy().mean(), whole.numpy(), rtol=1e-5)
+    assert first.shape == (4,)
+    np.testing.assert_allclose(first.mean(), whole.numpy(), rtol=1e-5)
 
 
-def test_s000_23_buffers_between_stages_need_no_code(capsys):
-    graph, x, y = pipeline()
-    graph.debug(1)
-    graph(x, y)
-    printed = capsys.readouterr().out
+def test_s000_23_buffers_between_stages_need_no_code(pipeline):
+    _, printed = pipeline
     assert "(STAGE:0:" in printed
     assert "keeps activations of 2 micro batch(es)" in printed
     assert "(STAGE:1:" in printed
