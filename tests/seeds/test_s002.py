@@ -297,24 +297,29 @@ def test_s002_28_synchronous_result():
     assert isinstance(job(np.zeros(2, np.float32)), np.ndarray)
 
 
-@pytest.mark.parametrize("count", [2, 4])
-def test_s002_29_consistent_view_computes_what_one_device_does(count):
-    images, labels = _images()
-    sequences = []
-    for devices in (1, count):
-        flow.clear_default_session()
-        flow.manual_seed(0)
-        flow.config.gpu_device_num(devices)
-        config = flow.FunctionConfig()
-        config.default_logical_view(flow.scope.consistent_view())
-        sequences.append(_losses(_train_job(config=config), 5, images, labels))
-    np.testing.assert_allclose(sequences[1], sequences[0], rtol=1e-4, atol=1e-5)
-
-
-def test_s002_30_mirrored_view():
-    images, labels = _images()
+def _losses_in_consistent_view(devices):
+    """The losses of five steps on some devices."""
+    flow.clear_default_session()
     flow.manual_seed(0)
-    expected = _losses(_train_job(), 5, images, labels)
+    flow.config.gpu_device_num(devices)
+    config = flow.FunctionConfig()
+    config.default_logical_view(flow.scope.consistent_view())
+    return _losses(_train_job(config=config), 5, *_images())
+
+
+@pytest.fixture(scope="module")
+def losses_of_one_device():
+    return _losses_in_consistent_view(1)
+
+
+@pytest.mark.parametrize("count", [2, 4])
+def test_s002_29_consistent_view_computes_what_one_device_does(count, losses_of_one_device):
+    losses = _losses_in_consistent_view(count)
+    np.testing.assert_allclose(losses, losses_of_one_device, rtol=1e-4, atol=1e-5)
+
+
+def test_s002_30_mirrored_view(losses_of_one_device):
+    images, labels = _images()
     flow.clear_default_session()
     flow.manual_seed(0)
     flow.config.gpu_device_num(2)
@@ -335,7 +340,7 @@ def test_s002_30_mirrored_view():
     losses = [job([images[:half], images[half:]], [labels[:half], labels[half:]]) for _ in range(5)]
     assert {len(each) for each in losses} == {2}
     means = [np.mean(each) for each in losses]
-    np.testing.assert_allclose(means, expected, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(means, losses_of_one_device, rtol=1e-4, atol=1e-5)
     with pytest.raises(ValueError, match="a list of 2 arrays"):
         job([images[:half]], [labels[:half]])
 
