@@ -111,7 +111,13 @@ def test_gradient_check_finds_a_wrong_gradient():
     x = flow.tensor([0.5, 2.0], dtype=flow.float64, requires_grad=True)
     with pytest.raises(RuntimeError, match="differs from the difference quotient"):
         flow.autograd.gradcheck(Wrong.apply, x)
-    assert not flow.autograd.gradcheck(Wrong.apply, x, raise_exception=False)
+    assert not flow.autograd.gradcheck(Wrong.apply, x, raise_exception=False, fast_mode=True)
+
+
+def test_gradient_checks_refuse_what_pytorch_does_not_know():
+    x = flow.ones(1, dtype=flow.float64, requires_grad=True)
+    with pytest.raises(TypeError, match="fats_mode"):
+        flow.autograd.gradcheck(flow.exp, x, fats_mode=True)
 
 
 def test_gradient_of_an_angle_at_the_origin():

@@ -58,6 +58,8 @@ def test_state_dict_is_downloaded_once(server, tmp_path: Path) -> None:
             model_dir=tmp_path / "cache",
             check_hash=True,
             progress=False,
+            delete_file=False,
+            weights_only=True,
         )
         assert state["weight"].sum().item() == 499500
     assert handler.ranges == [None]

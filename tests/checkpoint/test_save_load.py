@@ -311,3 +311,9 @@ def test_wrong_arguments(tmp_path):
     with pytest.raises(ValueError, match="only ranks 0 to 7"):
         flow.save(1, tmp_path / "file", consistent_dst_rank=-1)
     assert flow.load(tmp_path / "file", global_src_rank=0) == 1
+
+
+def test_arguments_of_pytorch(tmp_path):
+    flow.save(obj=[1, flow.ones(2)], f=tmp_path / "file", pickle_protocol=4)
+    number, tensor = flow.load(f=tmp_path / "file", weights_only=True, pickle_module=None)
+    assert (number, tensor.tolist()) == (1, [1, 1])

@@ -33,10 +33,10 @@ def names_for(lib: ModuleType) -> dict[str, Any]:
     }
 
 
-def calls() -> dict[str, list[str]]:
-    """The calls of each family."""
+def calls(file: str = "bad_calls.txt") -> dict[str, list[str]]:
+    """The calls of each family in a file of this folder."""
     found: dict[str, list[str]] = {}
-    for line in Path(__file__).with_suffix(".txt").read_text(encoding="utf-8").splitlines():
+    for line in Path(__file__).with_name(file).read_text(encoding="utf-8").splitlines():
         if line.startswith("# "):
             found[line[2:]] = []
         else:

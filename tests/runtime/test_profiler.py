@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 import oneflow as flow
 from oneflow.profiler import (
@@ -187,6 +188,15 @@ def test_schedules_say_which_steps_are_recorded(tmp_path: Path) -> None:
     assert len(list(tmp_path.glob("*.pt.trace.json.gz"))) == 2
     with pytest.raises(ValueError, match="active"):
         schedule(wait=0, warmup=0, active=0)
+
+
+@pytest.mark.parametrize("repeat", [0, 2])
+@pytest.mark.parametrize("skip_first_wait", [0, 1])
+def test_schedules_are_pytorchs(repeat: int, skip_first_wait: int) -> None:
+    numbers = {"wait": 3, "warmup": 1, "active": 2, "skip_first": 2, "repeat": repeat}
+    ours = schedule(**numbers, skip_first_wait=skip_first_wait)
+    theirs = torch.profiler.schedule(**numbers, skip_first_wait=skip_first_wait)
+    assert [ours(n).name for n in range(20)] == [theirs(n).name for n in range(20)]
 
 
 def test_only_one_profile_is_made_at_a_time() -> None:

@@ -83,6 +83,9 @@ def checkpoint(
     *args: Any,
     use_reentrant: bool | None = None,
     preserve_rng_state: bool = True,
+    determinism_check: str = "default",
+    debug: bool = False,
+    early_stop: bool = True,
     **kwargs: Any,
 ) -> Any:
     """Call `function` without keeping what it saves for backward; backward runs it again.
@@ -92,6 +95,9 @@ def checkpoint(
         args: its arguments.
         use_reentrant: accepted for PyTorch's sake.
         preserve_rng_state: draw the same random numbers from the default generator again.
+        determinism_check: accepted for PyTorch's sake, as are the next two.
+        debug: accepted.
+        early_stop: accepted.
         kwargs: its keyword arguments.
 
     Returns:

@@ -75,6 +75,19 @@ def _difference(
     return None
 
 
+# PyTorch's switches of further checks, and of a check of some directions alone.
+_SWITCHES = {
+    "check_backward_ad",
+    "check_batched_forward_grad",
+    "check_batched_grad",
+    "check_forward_ad",
+    "check_grad_dtypes",
+    "check_undefined_grad",
+    "fast_mode",
+    "masked",
+}
+
+
 def gradcheck(
     func: Callable[..., Any],
     inputs: Any,
@@ -84,6 +97,7 @@ def gradcheck(
     rtol: float = 1e-3,
     raise_exception: bool = True,
     nondet_tol: float = 0.0,
+    **options: bool,
 ) -> bool:
     """Compare the gradients of a function with difference quotients.
 
@@ -95,12 +109,15 @@ def gradcheck(
         rtol: relative tolerance.
         raise_exception: raise instead of returning False.
         nondet_tol: how much a second backward pass may give other gradients.
+        options: PyTorch's other switches, such as `fast_mode`, accepted: whole gradients are
+            compared in any case.
 
     Returns:
         Whether they agree.
 
     Raises:
         GradcheckError: they do not, and `raise_exception` is set.
+        TypeError: PyTorch has no such switch.
 
     Example:
         >>> import oneflow as flow
@@ -108,6 +125,8 @@ def gradcheck(
         >>> flow.autograd.gradcheck(lambda x: x * x * x, x)
         True
     """
+    if unknown := options.keys() - _SWITCHES:
+        raise TypeError(f"gradcheck() got an unexpected keyword argument '{min(unknown)}'")
     as_tuple = tuple(inputs) if isinstance(inputs, tuple | list) else (inputs,)
     wrong = _difference(func, as_tuple, eps, atol, rtol, nondet_tol)
     if wrong is not None and raise_exception:

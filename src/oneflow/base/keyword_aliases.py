@@ -27,6 +27,24 @@ def rename_keywords(keywords: dict[str, Any], names: Mapping[str, str], function
         keywords[target] = keywords.pop(name)
 
 
+def legacy_reduction(
+    size_average: bool | None, reduce: bool | None, reduction: str = "mean"
+) -> str:
+    """PyTorch's two old switches as a `reduction`, where they are given."""
+    if size_average is None and reduce is None:
+        return reduction
+    if reduce is False:
+        return "none"
+    return "sum" if size_average is False else "mean"
+
+
+def rename_switches(keywords: dict[str, Any]) -> None:
+    """Replace PyTorch's old arguments of losses, `size_average` and `reduce`, by `reduction`."""
+    size_average, reduce = keywords.pop("size_average", None), keywords.pop("reduce", None)
+    if size_average is not None or reduce is not None:
+        keywords["reduction"] = legacy_reduction(size_average, reduce)
+
+
 def keyword_aliases(**names: str) -> Callable[[_Function], _Function]:
     """Decorator: the function takes arguments by further names, each with the declared one.
 

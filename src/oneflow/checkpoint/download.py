@@ -76,6 +76,9 @@ def load_state_dict_from_url(
     progress: bool = True,
     check_hash: bool = False,
     file_name: str | None = None,
+    delete_file: bool = True,
+    *,
+    weights_only: bool = True,
 ) -> Any:
     """Load the weights at `url`, downloading them unless they are in the cache.
 
@@ -87,6 +90,8 @@ def load_state_dict_from_url(
         check_hash: whether to compare the file's SHA-256 with the digits at the end of its name, as
             in `resnet18-f37072fd.pth`.
         file_name: the name to keep it under; by default that of the address.
+        delete_file: accepted, as in flowvision: nothing is kept beside the file itself.
+        weights_only: accepted, as in PyTorch: nothing in a file is executed in any case.
 
     Returns:
         What the file holds.

@@ -12,6 +12,7 @@ from typing import Any, BinaryIO, NamedTuple
 from oneflow.base import cluster
 from oneflow.base.device import CPU
 from oneflow.base.hook import Hook
+from oneflow.base.keyword_aliases import keyword_aliases
 from oneflow.checkpoint import manifest, oneflow_folder, sharded, tensor_file, torch_file
 from oneflow.checkpoint.collective_io import propagate_errors, runs_rank
 from oneflow.checkpoint.load_errors import load_errors
@@ -35,12 +36,15 @@ class ProgramStore(NamedTuple):
 PROGRAM_STORE: Hook[ProgramStore] = Hook("PROGRAM_STORE", "oneflow.graph.graph")
 
 
+@keyword_aliases(f="path")
 def save(
     obj: Any,
     path: str | os.PathLike[str] | BinaryIO,
     global_dst_rank: int | None = None,
     *,
     consistent_dst_rank: int | None = None,
+    pickle_module: Any = None,
+    pickle_protocol: int | None = None,
 ) -> None:
     """Save tensors inside dicts, lists, tuples and sets, with numbers and text beside them.
 
@@ -63,6 +67,8 @@ def save(
         global_dst_rank: save a file with whole tensors, which this rank writes alone; all processes
             call this together.
         consistent_dst_rank: another name of `global_dst_rank`.
+        pickle_module: accepted; nothing is pickled.
+        pickle_protocol: accepted; nothing is pickled.
 
     Raises:
         TypeError: something in `obj` is code, an object of a class, or else not plain data; names
@@ -105,6 +111,7 @@ def save(
             tensor_file.write(target, arrays, metadata)
 
 
+@keyword_aliases(f="path")
 def load(
     path: str | os.PathLike[str] | BinaryIO,
     global_src_rank: int | None = None,
@@ -114,6 +121,7 @@ def load(
     consistent_src_rank: int | None = None,
     weights_only: bool = True,
     mmap: bool | None = None,
+    pickle_module: Any = None,
 ) -> Any:
     """Load what `save` stored, graphs too; safetensors and PyTorch files; old OneFlow folders.
 
@@ -135,6 +143,7 @@ def load(
         consistent_src_rank: another name of `global_src_rank`.
         weights_only: accepted; loading never does more.
         mmap: accepted; large files are always mapped.
+        pickle_module: accepted; pickles are read without it.
 
     Returns:
         The object; for a plain safetensors file a dict of tensors.

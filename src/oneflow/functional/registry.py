@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from oneflow.base.keyword_aliases import rename_keywords
+from oneflow.base.keyword_aliases import rename_keywords, rename_switches
 from oneflow.base.parameters import Parameters, parameters_of
 from oneflow.base.traceback import hide_internal_frames
 from oneflow.tensor.call import wrap
@@ -36,6 +36,15 @@ _KEYWORD_ALIASES: tuple[tuple[str, ...], ...] = (
     ("min", "a_min"),
     ("max", "a_max"),
 )
+# Keywords that functions do not declare, with their defaults and annotations.
+_ADDED_KEYWORDS = {
+    "out": (None, "Tensor | None"),
+    "inplace": (False, "bool"),
+    "layout": (None, "Any"),
+    "pin_memory": (False, "bool"),
+}
+# PyTorch's of functions that make tensors; they change nothing.
+_CREATION_OPTIONS = ("layout", "pin_memory")
 # The aliases of an argument by each of them.
 _ALIASES_OF = {name: aliases for aliases in _KEYWORD_ALIASES for name in aliases}
 
@@ -142,7 +151,7 @@ def _rename_map(parameter_names: Sequence[str], extra: Mapping[str, str]) -> dic
 
 
 def _accept_keyword_aliases(body: Callable, extra: Mapping[str, str], inplace: bool) -> Callable:
-    """`body` accepting the other aliases of its arguments' names, `out=` and `inplace=`.
+    """`body` accepting other names of its arguments, and arguments that it does not declare.
 
     OneFlow 0.x let programs name each operator; `name=` is accepted and changes nothing. Free when
     called without keywords.
@@ -152,11 +161,14 @@ def _accept_keyword_aliases(body: Callable, extra: Mapping[str, str], inplace: b
     parameter_names = parameters.names
     rename = _rename_map(parameter_names, extra)
     takes_out = "out" in parameter_names
-    takes_name = "name" in parameter_names
     writes_back = inplace and "inplace" not in parameter_names
     first = parameter_names[0]
     defaults = body.__defaults__ or ()
     dtype_place = _place_of_dtype(parameters, defaults)
+    takes_switches = "reduction" in parameter_names and "size_average" not in parameter_names
+    creates = {"device", "requires_grad"}.issubset(parameter_names)
+    options = [each for each in _CREATION_OPTIONS if creates and each not in parameter_names]
+    ignored = options if "name" in parameter_names else [*options, "name"]
 
     @functools.wraps(body)
     def public(*args: Any, **kwargs: Any) -> Any:
@@ -164,8 +176,10 @@ def _accept_keyword_aliases(body: Callable, extra: Mapping[str, str], inplace: b
             if not kwargs:
                 return body(*args)
             out = None if takes_out else kwargs.pop("out", None)
-            if not takes_name:
-                kwargs.pop("name", None)
+            for each in ignored:
+                kwargs.pop(each, None)
+            if takes_switches:
+                rename_switches(kwargs)
             rename_keywords(kwargs, rename, public.__name__)
             if isinstance(out, Tensor) and len(args) <= dtype_place and not kwargs.get("dtype"):
                 kwargs["dtype"] = out.dtype
@@ -173,18 +187,17 @@ def _accept_keyword_aliases(body: Callable, extra: Mapping[str, str], inplace: b
                 out = args[0] if args else kwargs[first]
             if variadic in kwargs:  # `size=(2, 3)` for `*size`
                 values = kwargs.pop(variadic)
-                before = _by_position(
-                    public.__name__, parameters.positional, defaults, args, kwargs
-                )
-                args = (*before, values)
+                before = parameters.positional
+                args = (*_by_position(public.__name__, before, defaults, args, kwargs), values)
             result = body(*args, **kwargs)
             return result if out is None else put_out(out, result, public.__name__)
         except Exception as error:
             hide_internal_frames(error)
             raise
 
-    if inplace:
-        setattr(public, "__signature__", _public_signature(body))  # noqa: B010
+    if inplace or options:
+        added = ["out", "inplace"] if inplace else options
+        setattr(public, "__signature__", _public_signature(body, added))  # noqa: B010
     return public
 
 
@@ -218,19 +231,18 @@ def _by_position(
     return args
 
 
-def _public_signature(body: Callable) -> inspect.Signature:
-    """The signature of `body`, with the keywords that `_accept_keyword_aliases` adds."""
+def _public_signature(body: Callable, names: Sequence[str]) -> inspect.Signature:
+    """The signature of `body`, with keywords that `_accept_keyword_aliases` adds."""
     signature = inspect.signature(body)
-    keyword = inspect.Parameter.KEYWORD_ONLY
-    added = [
-        each
-        for each in (
-            inspect.Parameter("out", keyword, default=None, annotation="Tensor | None"),
-            inspect.Parameter("inplace", keyword, default=False, annotation="bool"),
-        )
-        if each.name not in signature.parameters
-    ]
-    return signature.replace(parameters=[*signature.parameters.values(), *added])
+    declared = [*signature.parameters.values()]
+    added = []
+    for name in names:
+        default, annotation = _ADDED_KEYWORDS[name]
+        if name not in signature.parameters:
+            keyword = inspect.Parameter.KEYWORD_ONLY
+            added.append(inspect.Parameter(name, keyword, default=default, annotation=annotation))
+    last = len(declared) - (declared[-1].kind is inspect.Parameter.VAR_KEYWORD)
+    return signature.replace(parameters=[*declared[:last], *added, *declared[last:]])
 
 
 def put_out(out: Any, result: Any, name: str) -> Any:

@@ -33,7 +33,13 @@ class ProfilerAction(enum.Enum):
 
 
 def schedule(
-    *, wait: int, warmup: int, active: int, repeat: int = 0, skip_first: int = 0
+    *,
+    wait: int,
+    warmup: int,
+    active: int,
+    repeat: int = 0,
+    skip_first: int = 0,
+    skip_first_wait: int = 0,
 ) -> Callable[[int], ProfilerAction]:
     """Make a schedule for `profile`, in cycles of steps.
 
@@ -43,6 +49,7 @@ def schedule(
         active: steps after them that are recorded.
         repeat: number of cycles; 0 goes on for ever.
         skip_first: steps before the first cycle.
+        skip_first_wait: whether the first cycle begins with its warmup.
 
     Returns:
         A function from the number of a step to what is done in it.
@@ -63,7 +70,8 @@ def schedule(
         )
 
     def action(step: int) -> ProfilerAction:
-        cycle, place = divmod(step - skip_first, wait + warmup + active)
+        moved = step - skip_first + (wait if skip_first_wait else 0)
+        cycle, place = divmod(moved, wait + warmup + active)
         if step < skip_first or (repeat and cycle >= repeat) or place < wait:
             return ProfilerAction.NONE
         if place < wait + warmup:

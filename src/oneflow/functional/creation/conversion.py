@@ -8,7 +8,7 @@ from typing import Any, overload
 from oneflow.base import dtype as dt
 from oneflow.base.device import CPU, Device
 from oneflow.base.dtype import DType
-from oneflow.base.keyword_aliases import self_by_name
+from oneflow.base.keyword_aliases import keyword_aliases, self_by_name
 from oneflow.base.placement import Placement, Sharding, parse_device
 from oneflow.base.shape import broadcast_shapes
 from oneflow.differentiation.grad_mode import no_grad
@@ -149,8 +149,8 @@ def _positional_destination(args: tuple) -> dict[str, Any]:
     return known
 
 
-def cpu(self: Tensor) -> Tensor:
-    """This tensor on the CPU.
+def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
+    """This tensor on the CPU; `memory_format` changes nothing.
 
     Example:
         >>> import oneflow as flow
@@ -160,8 +160,19 @@ def cpu(self: Tensor) -> Tensor:
     return self.to(CPU)
 
 
-def cuda(self: Tensor, device: Device | str | int | None = None) -> Tensor:
+def cuda(
+    self: Tensor,
+    device: Device | str | int | None = None,
+    non_blocking: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
     """This tensor on a CUDA device: the given one, or the current one.
+
+    Args:
+        self: a tensor.
+        device: default the current one.
+        non_blocking: accepted: nothing waits for a transfer before its values are needed.
+        memory_format: accepted.
 
     Raises:
         RuntimeError: there is none.
@@ -175,6 +186,7 @@ def cuda(self: Tensor, device: Device | str | int | None = None) -> Tensor:
     return self.to(Device("cuda") if device is None else parse_device(device))
 
 
+@keyword_aliases(other="target")
 def type_as(self: Tensor, target: Tensor) -> Tensor:
     """This tensor with the dtype and device of `target`.
 

@@ -33,6 +33,8 @@ def make_window(
     placement: Placement | None = None,
     sbp: SbpLike | None = None,
     requires_grad: bool = False,
+    layout: Any = None,
+    pin_memory: bool = False,
 ) -> Tensor:
     """Make the window of a formula.
 
@@ -46,6 +48,8 @@ def make_window(
         placement: makes a global tensor there.
         sbp: SBP of a global tensor.
         requires_grad: ask for its gradient.
+        layout: accepted for PyTorch's sake.
+        pin_memory: accepted for PyTorch's sake.
 
     Raises:
         RuntimeError: a negative length, or no float type.

@@ -12,6 +12,9 @@ from oneflow.tensor.call import call
 from oneflow.tensor.methods import write_result
 from oneflow.tensor.tensor import Tensor
 
+# PyTorch's name of the argument in the functions at its top level.
+_TRAIN = {"train": "training"}
+
 
 def _check_probability(p: float) -> None:
     if not 0 <= p <= 1:
@@ -27,7 +30,9 @@ def _finish(input: Tensor, result: Tensor, inplace: bool, name: str) -> Tensor:
     return write_result(input, result, name) if inplace else result
 
 
-@function(namespace="nn.functional", method=False, also=("_C.dropout", "dropout"))
+@function(
+    namespace="nn.functional", method=False, also=("_C.dropout", "dropout"), keyword_aliases=_TRAIN
+)
 def dropout(
     input: Tensor,
     p: float = 0.5,
@@ -142,7 +147,7 @@ def dropout3d(
     return _drop_channels(input, p, training, inplace, generator, batched=input.ndim != 4)
 
 
-@function(method=False, keyword_aliases={"train": "training"})
+@function(method=False, keyword_aliases=_TRAIN)
 def feature_dropout(
     input: Tensor,
     p: float = 0.5,
@@ -188,7 +193,7 @@ def _alpha_dropout(
     return _finish(input, result, inplace, "alpha_dropout")
 
 
-@function(namespace="nn.functional", method=False, also=("alpha_dropout",))
+@function(namespace="nn.functional", method=False, also=("alpha_dropout",), keyword_aliases=_TRAIN)
 def alpha_dropout(
     input: Tensor,
     p: float = 0.5,
@@ -206,7 +211,9 @@ def alpha_dropout(
     return _alpha_dropout(input, p, training, inplace, generator, per_channel=False)
 
 
-@function(namespace="nn.functional", method=False, also=("feature_alpha_dropout",))
+@function(
+    namespace="nn.functional", method=False, also=("feature_alpha_dropout",), keyword_aliases=_TRAIN
+)
 def feature_alpha_dropout(
     input: Tensor,
     p: float = 0.5,

@@ -33,6 +33,15 @@ def _weighted(losses: Tensor, weight: Tensor | None) -> Tensor:
     return losses if weight is None else binary(p.mul, losses, weight)
 
 
+def _weighted_reduction(losses: Tensor, weight: Tensor | None, reduction: str) -> Tensor:
+    """The losses, their sum, or their mean with these weights."""
+    if weight is None:
+        return reduced(losses, reduction)
+    check_reduction(reduction)
+    total = reduced(_weighted(losses, weight), "sum" if reduction == "mean" else reduction)
+    return binary(p.div, total, reduced(weight, "sum")) if reduction == "mean" else total
+
+
 @function(method=False, namespace="nn.functional")
 def mse_loss(
     input: Tensor, target: Tensor, reduction: str = "mean", weight: Tensor | None = None
@@ -56,22 +65,20 @@ def mse_loss(
             f'"mse_loss" not implemented for {input.dtype!r} and {target.dtype!r}: compare '
             "`flow.view_as_real` of both"
         )
-    squares = call(p.square, binary(p.sub, input, target))
-    if weight is None:
-        return reduced(squares, reduction)
-    check_reduction(reduction)
-    total = reduced(_weighted(squares, weight), "sum" if reduction == "mean" else reduction)
-    return binary(p.div, total, reduced(weight, "sum")) if reduction == "mean" else total
+    return _weighted_reduction(call(p.square, binary(p.sub, input, target)), weight, reduction)
 
 
 @function(method=False, namespace="nn.functional")
-def l1_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
+def l1_loss(
+    input: Tensor, target: Tensor, reduction: str = "mean", weight: Tensor | None = None
+) -> Tensor:
     """Absolute differences.
 
     Args:
         input: any shape.
         target: same shape.
         reduction: ``"none"``, ``"mean"`` or ``"sum"``.
+        weight: factor of each element; the mean then divides by the sum of the weights.
 
     Example:
         >>> import oneflow as flow
@@ -79,7 +86,7 @@ def l1_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
         tensor(1., dtype=oneflow.float32)
     """
     _warn_broadcast(input, target)
-    return reduced(call(p.abs_, binary(p.sub, input, target)), reduction)
+    return _weighted_reduction(call(p.abs_, binary(p.sub, input, target)), weight, reduction)
 
 
 @function(

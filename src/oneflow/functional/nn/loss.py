@@ -37,17 +37,6 @@ def reduced(losses: Tensor, reduction: Any) -> Tensor:
     return call(mean if reduction == "mean" else sum_, losses, dims=tuple(range(losses.ndim)))
 
 
-def legacy_reduction(
-    size_average: bool | None, reduce: bool | None, reduction: str = "mean"
-) -> str:
-    """PyTorch's two old switches as a `reduction`, where they are given."""
-    if size_average is None and reduce is None:
-        return reduction
-    if reduce is False:
-        return "none"
-    return "sum" if size_average is False else "mean"
-
-
 def _checked_labels(input: Tensor, target: Tensor) -> Tensor:
     """Return the labels in the shape that fits the logits.
 

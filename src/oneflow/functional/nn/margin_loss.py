@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from oneflow.base.keyword_aliases import legacy_reduction
 from oneflow.base.shape import broadcast_shapes
 from oneflow.functional.elementwise.arithmetic import binary
 from oneflow.functional.nn.distance import pairwise_distance
-from oneflow.functional.nn.loss import check_reduction, legacy_reduction, reduced
+from oneflow.functional.nn.loss import check_reduction, reduced
 from oneflow.functional.registry import function
 from oneflow.primitives.operators import elementwise as p, loss as losses
 from oneflow.tensor.call import call

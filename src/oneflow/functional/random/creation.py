@@ -194,6 +194,8 @@ def _limits(low: Any, high: Any, size: Any, name: str) -> tuple[int, int, Any]:
         low, high, size = 0, low, high
     elif high is None:
         low, high = 0, low
+    elif low is None:
+        low = 0
     low, high = operator.index(low), operator.index(high)
     if low >= high:
         raise RuntimeError(
@@ -205,7 +207,7 @@ def _limits(low: Any, high: Any, size: Any, name: str) -> tuple[int, int, Any]:
 
 @function(method=False, also=("_C.randint",))
 def randint(
-    low: int,
+    low: int | None = None,
     high: Any = None,
     size: Any = None,
     *,

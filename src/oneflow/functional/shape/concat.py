@@ -17,6 +17,9 @@ from oneflow.tensor.promotion import result_type
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.views import join, unwrap
 
+# PyTorch's names of numbers of parts and of the places between them.
+_SPLITS = {"sections": "indices_or_sections", "indices": "indices_or_sections"}
+
 
 def _sequence(tensors: Any, name: str) -> list[Tensor]:
     """The tensors to put together.
@@ -212,7 +215,7 @@ def chunk(x: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     return split(x, -(-total // chunks), at)
 
 
-@function()
+@function(keyword_aliases=_SPLITS)
 def tensor_split(
     input: Tensor, indices_or_sections: int | Sequence[int], dim: int = 0
 ) -> tuple[Tensor, ...]:
@@ -263,7 +266,7 @@ def _split_at(name: str, input: Tensor, indices_or_sections: Any, dim: int) -> t
     return tensor_split(input, indices_or_sections, dim)
 
 
-@function()
+@function(keyword_aliases=_SPLITS)
 def hsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
     """Parts along dimension 1 (dimension 0 of 1-dim tensors).
 
@@ -282,7 +285,7 @@ def hsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Ten
     return _split_at("hsplit", input, indices_or_sections, min(1, input.ndim - 1))
 
 
-@function()
+@function(keyword_aliases=_SPLITS)
 def vsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
     """Parts along dimension 0.
 
@@ -301,7 +304,7 @@ def vsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Ten
     return _split_at("vsplit", input, indices_or_sections, 0)
 
 
-@function()
+@function(keyword_aliases=_SPLITS)
 def dsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
     """Parts along dimension 2.
 

@@ -261,15 +261,23 @@ class SyncBatchNorm(_BatchNorm):
             raise ValueError(f"expected at least 2D input (got {input.ndim}D input)")
 
     @classmethod
-    def convert_sync_batchnorm(cls, module: Module) -> Module:
+    def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:
         """`module` with every batch norm in it made a `SyncBatchNorm` with the same state.
 
         Args:
             module: the module to convert.
+            process_group: None; statistics span all processes.
 
         Returns:
             The same module, or a new layer if it is a batch norm itself.
+
+        Raises:
+            NotImplementedError: a group is given.
         """
+        if process_group is not None:
+            raise NotImplementedError(
+                "statistics of a SyncBatchNorm span all processes; leave out `process_group`"
+            )
         converted = module
         if isinstance(module, _BatchNorm) and not isinstance(module, cls):
             converted = cls(

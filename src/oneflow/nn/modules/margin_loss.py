@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from oneflow.base.keyword_aliases import legacy_reduction
 from oneflow.functional.nn import margin_loss as functional
-from oneflow.functional.nn.loss import legacy_reduction
 from oneflow.module.module import Module
 from oneflow.nn.modules.distance import PairwiseDistance
 from oneflow.nn.modules.loss import _Loss, _WeightedLoss

@@ -6,8 +6,8 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from oneflow.base.keyword_aliases import rename_switches
 from oneflow.base.parameters import parameters_of
-from oneflow.functional.nn.loss import legacy_reduction
 
 # What PyTorch's old order puts `size_average` before, where it is not `reduce`.
 _AFTER_SIZE_AVERAGE = ("ignore_index", "eps")
@@ -32,9 +32,7 @@ def accept_old_reduction(init: Callable[..., Any]) -> Callable[..., Any]:
         if len(args) > first and (args[first] is None or isinstance(args[first], bool)):
             kwargs.update(zip(old_names, args, strict=False))
             args = ()
-        size_average, reduce = kwargs.pop("size_average", None), kwargs.pop("reduce", None)
-        if size_average is not None or reduce is not None:
-            kwargs["reduction"] = legacy_reduction(size_average, reduce)
+        rename_switches(kwargs)
         init(self, *args, **kwargs)
 
     return accept

@@ -252,6 +252,7 @@ def jacrev(
     *,
     has_aux: bool = False,
     chunk_size: int | None = None,
+    randomness: str = "error",
 ) -> Callable[..., Any]:
     """Return the Jacobian of a function as a function of the same arguments.
 
@@ -260,6 +261,7 @@ def jacrev(
         argnums: by which arguments to differentiate: tensors, or structures of tensors.
         has_aux: return ``(jacobian, aux)``.
         chunk_size: accepted; there is a backward pass for each element anyway.
+        randomness: accepted; `func` is called once.
 
     Returns:
         A function; its result has the form of the value, and in place of each tensor the form of
