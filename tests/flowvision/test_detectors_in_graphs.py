@@ -47,7 +47,7 @@ def _talkative(kind: str) -> flow.nn.Module:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_detections_are_filled_up(kind: str, sample: Sample) -> None:
-    sample.take(kind, one_in=3)
+    sample.take(kind, one_in=6)
     model = _talkative(kind).eval()
     images = [flow.rand(3, 64, 80).double(), flow.rand(3, 72, 64).double()]
     with flow.no_grad():
@@ -85,7 +85,7 @@ def _take_few(model: flow.nn.Module) -> None:
     [*((kind, False) for kind in KINDS), ("faster_rcnn", True), ("mask_rcnn", True)],
 )
 def test_a_step_of_training_is_that_of_eager_mode(kind: str, few: bool, sample: Sample) -> None:
-    sample.take((kind, few), one_in=4)
+    sample.take((kind, few), one_in=8)
     image, models = flow.rand(3, 64, 80).double(), []
     for _ in range(2):
         flow.manual_seed(3)
@@ -112,7 +112,7 @@ def test_a_step_of_training_is_that_of_eager_mode(kind: str, few: bool, sample: 
 
 @pytest.mark.parametrize("kind", ["faster_rcnn", "mask_rcnn"])
 def test_an_image_without_objects_trains_in_a_graph(kind: str, sample: Sample) -> None:
-    sample.take(kind, one_in=3)
+    sample.take(kind, one_in=6)
     model = _talkative(kind).train()
     graph = _Training(model, flow.optim.SGD(model.parameters(), lr=1e-3))
     image = flow.rand(3, 64, 80).double()

@@ -151,7 +151,7 @@ def test_what_spans_stages(options, settings):
 
 
 def test_a_scaler_that_skips_steps(sample):
-    sample.take_turns(SLOW, "scaler", 2)
+    sample.take_turns(SLOW, "scaler")
 
     def scaler():
         return flow.amp.GradScaler(init_scale=2.0**126, growth_interval=2)
@@ -173,7 +173,7 @@ def test_micro_batches_share_programs_and_each_stage_holds_few_of_them():
 
 
 def test_activations_kept_do_not_grow_with_the_number_of_micro_batches(sample):
-    sample.take_turns(SLOW, "activations", 2)
+    sample.take_turns(SLOW, "activations")
 
     def most(batches):
         _, _, graph = pipelined(*LAYOUTS["three devices"], batches)
@@ -187,7 +187,7 @@ def test_activations_kept_do_not_grow_with_the_number_of_micro_batches(sample):
 
 
 def test_pipeline_data_and_tensor_parallelism_together(sample):
-    sample.take_turns(SLOW, "together", 2)
+    sample.take_turns(SLOW, "together")
     expected, _ = one_device(4, dropout=0.0)
     grids = places([[0, 1], [2, 3]], [[4, 5], [6, 7]], [[0, 1], [2, 3]])
     net = Net(dropout=0.0)
@@ -267,7 +267,7 @@ def test_there_and_back():
 
 
 def test_checkpointing_in_a_stage_and_zero_in_all(sample):
-    sample.take_turns(SLOW, "checkpointing", 2)
+    sample.take_turns(SLOW, "checkpointing")
     expected, _ = one_device(2, dropout=0.0)
     net = Net(dropout=0.0)
     placements = places([0, 1], [2, 3], [4, 5])

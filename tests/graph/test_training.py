@@ -72,8 +72,9 @@ def test_fifty_steps_of_a_perceptron_with_a_schedule(dtype, tolerance):
     assert len(graph._steps) == 1
 
 
+@pytest.mark.usefixtures("hot_twin")
 def test_fifty_steps_of_a_convolutional_network(sample):
-    sample.take_turns(LARGE, "convolutions", 2)
+    sample.take_turns(LARGE, "convolutions")
     model = nn.Sequential(
         nn.Conv2d(1, 4, 3, bias=False), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(),
         nn.Linear(36, 3),
@@ -83,8 +84,9 @@ def test_fifty_steps_of_a_convolutional_network(sample):
     )
 
 
+@pytest.mark.usefixtures("hot_twin")
 def test_fifty_steps_of_the_demo(monkeypatch, sample):
-    sample.take_turns(LARGE, "the demo", 2)
+    sample.take_turns(LARGE, "the demo")
     monkeypatch.syspath_prepend(Path(__file__).parents[2] / "examples")
     model = importlib.import_module("mnist").Net()
 
@@ -127,8 +129,9 @@ def resnet18(width: int, classes: int) -> nn.Module:
     return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(before, classes))
 
 
+@pytest.mark.usefixtures("hot_twin")
 def test_fifty_steps_of_a_resnet18(sample):
-    sample.take_turns(LARGE, "a ResNet-18", 2)
+    sample.take_turns(LARGE, "a ResNet-18")
 
     def loss_of(module, images, labels):
         return F.cross_entropy(module(images), labels)
@@ -153,13 +156,15 @@ class Recurrent(nn.Module):
         return self.out(self.lstm(x.transpose(0, 1))[0][-1])
 
 
+@pytest.mark.usefixtures("hot_twin")
 def test_fifty_steps_of_an_lstm(sample):
-    sample.take_turns(LARGE, "an LSTM", 2)
+    sample.take_turns(LARGE, "an LSTM")
     assert_same_training(Recurrent(), squares, batches([5, 3], [2]), OPTIMIZERS["Adam"])
 
 
+@pytest.mark.usefixtures("hot_twin")
 def test_fifty_steps_of_a_gpt(sample):
-    sample.take_turns(LARGE, "a GPT", 2)
+    sample.take_turns(LARGE, "a GPT")
     model = gpt.make_model(flow, vocabulary=17, width=16, heads=2, layers=1, context=8, dropout=0.1)
 
     def loss_of(module, tokens, following):
@@ -184,8 +189,9 @@ class WideDeep(nn.Module):
         return wide + self.mlp(flow.cat([*columns, dense], dim=1))
 
 
+@pytest.mark.usefixtures("hot_twin")
 def test_fifty_steps_of_wide_and_deep(sample):
-    sample.take_turns(LARGE, "wide and deep", 2)
+    sample.take_turns(LARGE, "wide and deep")
 
     def loss_of(module, categories, dense, clicks):
         return F.binary_cross_entropy_with_logits(module(categories, dense), clicks)
