@@ -77,26 +77,6 @@ def test_a_program_runs_on_until_it_is_compiled_and_then_hot(compiler_at_gate) -
     np.testing.assert_allclose(losses, [again() for _ in losses], rtol=1e-5)
 
 
-def test_a_program_that_runs_for_long_is_compiled_when_it_comes_back(monkeypatch) -> None:
-    monkeypatch.setattr(SETTINGS, "hot_after", 2)
-    statistics = flow.eager.statistics()
-
-    def sightings_until_compiled(size: int) -> int:
-        x = flow.ones(size)
-        flow.eager.synchronize()
-        statistics.reset()
-        for count in range(1, 9):
-            (x * 2 + 1).numpy()
-            COMPILER.wait()
-            if statistics.program_compiles:
-                return count
-        return 0
-
-    assert sightings_until_compiled(83) == 3
-    monkeypatch.setattr("oneflow.runtime.hot._LONG_RUN_SECONDS", 0.0)
-    assert sightings_until_compiled(89) == 2
-
-
 def test_small_programs_too_are_compiled_on_the_other_thread(monkeypatch) -> None:
     threads, compile_now = [], Executable.compile
 

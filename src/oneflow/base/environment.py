@@ -30,8 +30,7 @@ EAGER = EnvironmentVariable(
 EAGER_HOT_AFTER = EnvironmentVariable(
     "ONEFLOW_EAGER_HOT_AFTER",
     "2",
-    "Number of times that a program runs op by op before it is compiled as a whole; runs longer"
-    " than a second count twice.",
+    "Number of times that a program runs op by op before it is compiled as a whole.",
 )
 EAGER_COLD = EnvironmentVariable(
     "ONEFLOW_EAGER_COLD",

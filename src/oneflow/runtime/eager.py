@@ -35,7 +35,7 @@ from oneflow.runtime.cold import FailedResult, run_cold
 from oneflow.runtime.counters import STATISTICS, compiling
 from oneflow.runtime.eager_settings import SETTINGS
 from oneflow.runtime.events import SINK, EventKind, span
-from oneflow.runtime.hot import is_collective, note_cold_run, warm_up
+from oneflow.runtime.hot import is_collective, warm_up
 from oneflow.runtime.program_cache import PROGRAMS, CachedProgram
 from oneflow.runtime.restore import restore_replaced
 from oneflow.tuning.linux import FREE_LISTS
@@ -213,7 +213,7 @@ def _run(recorder: Recorder) -> tuple[dict[int, Any], Any, BaseException | None]
             outputs, rows = executable.sorted_results(launch.box[0])
             return dict(zip(positions, outputs, strict=True)), rows, error
     STATISTICS.cold_runs += 1
-    outputs, rows = _run_cold(recorder, cached)
+    outputs, rows = run_cold(cached.program, recorder.arrays, recorder.scalars)
     failures = [each.error for each in outputs if type(each) is FailedResult]
     if failures:
         error = failures[0]
@@ -222,13 +222,6 @@ def _run(recorder: Recorder) -> tuple[dict[int, Any], Any, BaseException | None]
         error = None
     pairs = zip(positions, outputs, strict=True)
     return {p: array for p, array in pairs if type(array) is not FailedResult}, rows, error
-
-
-def _run_cold(recorder: Recorder, cached: CachedProgram) -> tuple[list[Any], Any]:
-    before = STATISTICS.cold_seconds
-    results = run_cold(cached.program, recorder.arrays, recorder.scalars)
-    note_cold_run(cached, recorder.device, STATISTICS.cold_seconds - before)
-    return results
 
 
 def _run_executable(recorder: Recorder, program: Program, executable: Executable) -> None:

@@ -24,19 +24,6 @@ from oneflow.tuning.settings import Setting, is_on
 
 logger = logging.getLogger("oneflow.eager")
 
-# A cold run that takes longer counts twice: what comes back once is worth compiling then.
-_LONG_RUN_SECONDS = 1.0
-
-
-def note_cold_run(cached: CachedProgram, device: Device | Placement, seconds: float) -> None:
-    """Note that a program has run cold for so long.
-
-    Only where it compiles in the background: programs that are compiled in the midst of a run
-    become hot after the same number of runs in all processes, on machines of any speed.
-    """
-    if seconds > _LONG_RUN_SECONDS and _compiles_in_background(device):
-        cached.seen += 1
-
 
 def warm_up(
     cached: CachedProgram, donated: tuple[int, ...], device: Device | Placement
@@ -49,16 +36,12 @@ def warm_up(
         return None
     if cached.queued:
         return None
-    if _compiles_in_background(device):
+    if SETTINGS.background and SETTINGS.mode == "deferred" and not is_collective(device):
         cached.queued = True
         COMPILER.submit(lambda: _precompile(cached, donated, device), priority=lambda: cached.seen)
     else:
         _compile(cached, donated, device)
     return cached.executable
-
-
-def _compiles_in_background(device: Device | Placement) -> bool:
-    return SETTINGS.background and SETTINGS.mode == "deferred" and not is_collective(device)
 
 
 def is_collective(device: Device | Placement) -> bool:

@@ -24,7 +24,7 @@ class CachedProgram:
     Attributes:
         program: the program.
         invalid: indices of the outputs that are wrong if a run-time check has failed.
-        seen: how often it was wanted without an executable; long runs count twice, see `hot`.
+        seen: how often it was wanted without an executable.
         executable: the program as a whole, once it is hot.
         queued: it waits for the background compiler, or cannot be compiled.
     """
