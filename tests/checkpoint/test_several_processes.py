@@ -23,12 +23,14 @@ LINE = flow.placement("cpu", [6, 2, 4])
 def folder(tmp_path_factory) -> Path:
     """A folder with a checkpoint of three ranks, and with one over which a rank died writing.
 
-    Beside them lies what two steps of training must lead to.
+    Beside them lies what one step and two steps of training must lead to.
     """
     path = tmp_path_factory.mktemp("checkpoints")
     for name in ("check", "of_three", "of_two", "killed"):
         (path / name).mkdir()
-    np.savez(path / "two_steps.npz", *Training().step().step().numbers())
+    whole = Training()
+    for count in (1, 2):
+        np.savez(path / f"steps{count}.npz", *whole.step().numbers())
     state = Training(LINE, (S(0),)).step().state_dict()
     for name in ("of_three", "killed"):
         flow.save(state, path / name / "saved")
@@ -41,7 +43,7 @@ def folder(tmp_path_factory) -> Path:
 @pytest.fixture(scope="module")
 def two_processes(folder) -> ProgramsOutcome:
     """What two processes do, one thing after the other."""
-    deeds = {"check": "check", "of_three": "load", "of_two": "save", "killed": "save"}
+    deeds = {"check": "check", "of_three": "go_on", "of_two": "save", "killed": "save"}
     programs = [["checkpoints.py", deed, str(folder / name)] for name, deed in deeds.items()]
     return launch_in_sequence(folder, programs)
 
@@ -56,10 +58,11 @@ def test_two_processes(two_processes):
 
 
 def test_fewer_ranks_go_on_from_more(two_processes):
-    two_processes.assert_succeeded("checkpoints.py", "load")
+    two_processes.assert_succeeded("checkpoints.py", "go_on")
 
 
 def test_more_ranks_go_on_from_fewer(two_processes, folder):
+    """Three ranks of this process train on, and three processes load the same numbers."""
     two_processes.assert_succeeded("checkpoints.py", "save", str(folder / "of_two"))
     assert_one_step_is_saved(folder / "of_two")
     assert_succeeds("checkpoints.py", "load", str(folder / "of_two"), processes=3)

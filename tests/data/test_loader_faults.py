@@ -226,21 +226,26 @@ def test_workers_that_cannot_start(dataset, options, error, message):
         list(DataLoader(dataset, num_workers=1, **options))
 
 
-def test_ctrl_c_and_leaving_early_end_cleanly(tmp_path):
-    for ending in ("signal.raise_signal(signal.SIGINT)", "sys.exit(3)"):
-        result = run(
-            f"""
-            import signal, sys
-            from oneflow.utils.data import DataLoader
-            from tests.data.samples import Squares
-            # Where tests run in the background, the signal is ignored from the start.
-            signal.signal(signal.SIGINT, signal.default_int_handler)
-            loader = DataLoader(Squares(100), num_workers=2, persistent_workers=True)
-            for batch in loader:
-                {ending}
-            """,
-            tmp_path,
-        )
-        assert result.returncode == (3 if "exit" in ending else -signal.SIGINT)
-        errors = [line for line in result.stderr.splitlines() if "Error" in line]
-        assert errors == [], result.stderr
+# How a script ends within an epoch, and its exit code.
+ENDINGS = (("signal.raise_signal(signal.SIGINT)", -signal.SIGINT), ("sys.exit(3)", 3))
+
+
+@pytest.mark.parametrize(("ending", "code"), ENDINGS, ids=["interrupted", "exits"])
+def test_ctrl_c_and_leaving_early_end_cleanly(tmp_path, ending, code, sample):
+    sample.take_turns(ENDINGS, (ending, code))
+    result = run(
+        f"""
+        import signal, sys
+        from oneflow.utils.data import DataLoader
+        from tests.data.samples import Squares
+        # Where tests run in the background, the signal is ignored from the start.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        loader = DataLoader(Squares(100), num_workers=2, persistent_workers=True)
+        for batch in loader:
+            {ending}
+        """,
+        tmp_path,
+    )
+    assert result.returncode == code
+    errors = [line for line in result.stderr.splitlines() if "Error" in line]
+    assert errors == [], result.stderr

@@ -95,10 +95,14 @@ def mark() -> str:
 
 
 @pytest.fixture(scope="module")
-def deadlocked_job() -> Iterator[subprocess.Popen[str]]:
-    """A job whose deadlock is observed, for 5 s, beside the tests before the one that reads it."""
-    with start("fault.py", "deadlock", "0", "deadlocked", processes=3) as job:
-        yield job
+def deadlocked_job() -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """A job whose deadlock is observed, for 5 s, beside the tests before the one that reads it.
+
+    And an argument that no other process has.
+    """
+    mark = uuid.uuid4().hex
+    with start("fault.py", "deadlock", "0", mark, processes=3) as job:
+        yield job, mark
         job.kill()
 
 
@@ -131,13 +135,14 @@ def test_rank_0_exits():
 
 
 def test_ranks_that_wait_for_each_other(deadlocked_job):
-    outcome = finish(deadlocked_job)
+    job, mark = deadlocked_job
+    outcome = finish(job)
     assert outcome.code == 1, outcome.error
     message = outcome.error[outcome.error.index("oneflow.distributed.launch: ") :]
     assert "deadlock: the ranks wait for each other in different collective operations" in message
     for one, other in ((0, 1), (1, 2), (2, 0)):
         assert f"rank {one} waits for rank {other} in conversion of float32[2]" in message
-    assert not processes_with("deadlocked")
+    assert not processes_with(mark)
 
 
 NO_FAULTS = ("late", "forks")

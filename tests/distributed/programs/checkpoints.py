@@ -93,9 +93,9 @@ def check_faults(folder):
         assert "rank 0 could not complete" in raised(RuntimeError, lambda: flow.save([x], own))
 
 
-def assert_two_steps(folder, training):
-    """Compare with two steps of one process, which lie beside the folder."""
-    with np.load(folder.parent / "two_steps.npz") as expected:
+def assert_steps(count, folder, training):
+    """Compare with some steps of one process, which lie beside the folder."""
+    with np.load(folder.parent / f"steps{count}.npz") as expected:
         assert_equal(training.numbers(), [*expected.values()])
 
 
@@ -104,7 +104,7 @@ def check_training(folder):
     flow.save(first.state_dict(), folder / "training")
     for sbp in (B, S(0)):
         second = Training(ALL, (sbp,)).load_state_dict(flow.load(folder / "training"))
-        assert_two_steps(folder, second.step())
+        assert_steps(2, folder, second.step())
 
 
 def save(folder):
@@ -112,13 +112,19 @@ def save(folder):
 
 
 def load(folder):
-    """Go on from what other ranks have saved, maybe more of them than there are here."""
+    """Load what other ranks have saved, maybe more or fewer of them than there are here."""
     training = Training(ALL, S(0)).load_state_dict(flow.load(folder / "saved"))
-    assert_two_steps(folder, training.step())
+    assert_steps(1, folder, training)
     twin = nn.Linear(4, 6).double()
     state = flow.load(folder / "saved")["model"]
     twin.load_state_dict({"weight": state["0.weight"], "bias": state["0.bias"]})
     assert twin.weight.is_local
+    return training
+
+
+def go_on(folder):
+    """Load, and train a step."""
+    assert_steps(2, folder, load(folder).step())
 
 
 def end_while_saving(folder):
@@ -134,7 +140,7 @@ def check(folder):
     check_training(folder)
 
 
-DEEDS = {each.__name__: each for each in (check, save, load, end_while_saving)}
+DEEDS = {each.__name__: each for each in (check, save, load, go_on, end_while_saving)}
 
 if __name__ == "__main__":
     DEEDS[sys.argv[1]](Path(sys.argv[2]))
