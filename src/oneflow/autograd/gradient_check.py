@@ -75,8 +75,8 @@ def _difference(
     return None
 
 
-# PyTorch's switches of further checks, and of a check of some directions alone.
-_SWITCHES = {
+# PyTorch's options of further checks, and of a check of some directions alone.
+_OPTIONS = {
     "check_backward_ad",
     "check_batched_forward_grad",
     "check_batched_grad",
@@ -109,7 +109,7 @@ def gradcheck(
         rtol: relative tolerance.
         raise_exception: raise instead of returning False.
         nondet_tol: how much a second backward pass may give other gradients.
-        options: PyTorch's other switches, such as `fast_mode`, accepted: whole gradients are
+        options: PyTorch's other options, such as `fast_mode`, accepted: whole gradients are
             compared in any case.
 
     Returns:
@@ -125,7 +125,7 @@ def gradcheck(
         >>> flow.autograd.gradcheck(lambda x: x * x * x, x)
         True
     """
-    if unknown := options.keys() - _SWITCHES:
+    if unknown := options.keys() - _OPTIONS:
         raise TypeError(f"gradcheck() got an unexpected keyword argument '{min(unknown)}'")
     as_tuple = tuple(inputs) if isinstance(inputs, tuple | list) else (inputs,)
     wrong = _difference(func, as_tuple, eps, atol, rtol, nondet_tol)

@@ -38,7 +38,7 @@ def legacy_reduction(
     return "sum" if size_average is False else "mean"
 
 
-def rename_switches(keywords: dict[str, Any]) -> None:
+def rename_reduction(keywords: dict[str, Any]) -> None:
     """Replace PyTorch's old arguments of losses, `size_average` and `reduce`, by `reduction`."""
     size_average, reduce = keywords.pop("size_average", None), keywords.pop("reduce", None)
     if size_average is not None or reduce is not None:

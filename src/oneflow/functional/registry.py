@@ -13,11 +13,11 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from oneflow.base.keyword_aliases import rename_keywords, rename_switches
+from oneflow.base.keyword_aliases import rename_keywords, rename_reduction
 from oneflow.base.parameters import Parameters, parameters_of
 from oneflow.base.traceback import hide_internal_frames
 from oneflow.tensor.call import wrap
-from oneflow.tensor.methods import attach, attach_inplace, castable_value, write_result
+from oneflow.tensor.methods import attach, attach_inplace, cast_value, write_result
 from oneflow.tensor.tensor import Tensor
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -165,9 +165,9 @@ def _accept_keyword_aliases(body: Callable, extra: Mapping[str, str], inplace: b
     first = parameter_names[0]
     defaults = body.__defaults__ or ()
     dtype_place = _place_of_dtype(parameters, defaults)
-    takes_switches = "reduction" in parameter_names and "size_average" not in parameter_names
-    creates = {"device", "requires_grad"}.issubset(parameter_names)
-    options = [each for each in _CREATION_OPTIONS if creates and each not in parameter_names]
+    takes_reduction = "reduction" in parameter_names and "size_average" not in parameter_names
+    is_creation = {"device", "requires_grad"}.issubset(parameter_names)
+    options = [each for each in _CREATION_OPTIONS if is_creation and each not in parameter_names]
     ignored = options if "name" in parameter_names else [*options, "name"]
 
     @functools.wraps(body)
@@ -178,8 +178,8 @@ def _accept_keyword_aliases(body: Callable, extra: Mapping[str, str], inplace: b
             out = None if takes_out else kwargs.pop("out", None)
             for each in ignored:
                 kwargs.pop(each, None)
-            if takes_switches:
-                rename_switches(kwargs)
+            if takes_reduction:
+                rename_reduction(kwargs)
             rename_keywords(kwargs, rename, public.__name__)
             if isinstance(out, Tensor) and len(args) <= dtype_place and not kwargs.get("dtype"):
                 kwargs["dtype"] = out.dtype
@@ -234,15 +234,15 @@ def _by_position(
 def _public_signature(body: Callable, names: Sequence[str]) -> inspect.Signature:
     """The signature of `body`, with keywords that `_accept_keyword_aliases` adds."""
     signature = inspect.signature(body)
-    declared = [*signature.parameters.values()]
+    parameters = [*signature.parameters.values()]
     added = []
     for name in names:
         default, annotation = _ADDED_KEYWORDS[name]
         if name not in signature.parameters:
             keyword = inspect.Parameter.KEYWORD_ONLY
             added.append(inspect.Parameter(name, keyword, default=default, annotation=annotation))
-    last = len(declared) - (declared[-1].kind is inspect.Parameter.VAR_KEYWORD)
-    return signature.replace(parameters=[*declared[:last], *added, *declared[last:]])
+    last = len(parameters) - (parameters[-1].kind is inspect.Parameter.VAR_KEYWORD)
+    return signature.replace(parameters=[*parameters[:last], *added, *parameters[last:]])
 
 
 def put_out(out: Any, result: Any, name: str) -> Any:
@@ -254,6 +254,6 @@ def put_out(out: Any, result: Any, name: str) -> Any:
     if not isinstance(out, Tensor):
         raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")
     if out.shape != result.shape:
-        out.data = wrap(castable_value(result, out.dtype, name))
+        out.data = wrap(cast_value(result, out.dtype, name))
         return out
     return write_result(out, result, name)

@@ -102,11 +102,11 @@ def has_repeats(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
     """Return whether two elements are at the same place."""
     if 0 in shape:
         return False
-    reach = 0
+    end = 0
     for stride, size in sorted(zip(strides, shape, strict=True)):
         if size == 1:
             continue
-        if stride <= reach:
+        if stride <= end:
             return not last_at_place(shape, strides).all()
-        reach += stride * (size - 1)
+        end += stride * (size - 1)
     return False

@@ -6,8 +6,8 @@ from typing import Any
 
 from oneflow.dispatch.call import bind
 from oneflow.primitives.registry import Primitive
-from oneflow.tensor.chains import ViewStep
 from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.view_chain import ViewStep
 from oneflow.tensor.views import join, unwrap
 
 _new = Tensor.__new__

@@ -19,7 +19,10 @@ from oneflow.primitives.operators import indexing as p, shape as views
 from oneflow.primitives.operators.elementwise import add, cast, where
 from oneflow.program.value import Value
 from oneflow.tensor.call import apply_view_step, call_view, wrap
-from oneflow.tensor.chains import (
+from oneflow.tensor.positions import positions_of_nonzero
+from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.transfer import filled_value, import_array, on_device
+from oneflow.tensor.view_chain import (
     Chain,
     ViewStep,
     overlapping,
@@ -27,9 +30,6 @@ from oneflow.tensor.chains import (
     replay,
     scatter_back,
 )
-from oneflow.tensor.positions import positions_of_nonzero
-from oneflow.tensor.tensor import Tensor
-from oneflow.tensor.transfer import filled_value, import_array, on_device
 from oneflow.tensor.views import check_writable, join_storage, keep_history, share, unwrap, write
 
 _NO_DIMENSIONS = (

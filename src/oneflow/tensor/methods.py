@@ -66,10 +66,10 @@ def write_result(target: Tensor, result: Tensor, name: str) -> Tensor:
             f"output with shape {list(want.shape)} doesn't match the broadcast shape "
             f"{list(have.shape)} in `{name}`"
         )
-    return write(target, castable_value(result, want.dtype, name))
+    return write(target, cast_value(result, want.dtype, name))
 
 
-def castable_value(result: Tensor, dtype: DType, name: str) -> Value:
+def cast_value(result: Tensor, dtype: DType, name: str) -> Value:
     """The value of a result as `dtype`.
 
     Raises:

@@ -23,7 +23,7 @@ from oneflow.primitives.operators.shape import overwrite
 from oneflow.primitives.strides import StridedLayout
 from oneflow.program.value import INFERENCE, Value
 from oneflow.runtime.checks import require_valid
-from oneflow.tensor.chains import Chain, ViewStep, overlapping, replay, scatter_back
+from oneflow.tensor.view_chain import Chain, ViewStep, overlapping, replay, scatter_back
 
 
 class Handle(Protocol):

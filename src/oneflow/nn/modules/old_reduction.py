@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from oneflow.base.keyword_aliases import rename_switches
+from oneflow.base.keyword_aliases import rename_reduction
 from oneflow.base.parameters import parameters_of
 
 # What PyTorch's old order puts `size_average` before, where it is not `reduce`.
@@ -32,7 +32,7 @@ def accept_old_reduction(init: Callable[..., Any]) -> Callable[..., Any]:
         if len(args) > first and (args[first] is None or isinstance(args[first], bool)):
             kwargs.update(zip(old_names, args, strict=False))
             args = ()
-        rename_switches(kwargs)
+        rename_reduction(kwargs)
         init(self, *args, **kwargs)
 
     return accept
