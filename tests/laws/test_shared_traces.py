@@ -42,7 +42,7 @@ NOT_SHARED = {
             roi_align roi_align_backward searchsorted unbind unfold unfold_update""",
         "JAX wants numbers: for padding, paths of contractions, bounds of indices": """
             affine_grid embedding_bag grid_sample median median_of_all""",
-        "the relation of rows to columns decides a factor, and which of them is turned": "muon_update",
+        "rows and columns decide a factor, and which of them is turned": "muon_update",
         "JAX wants numbers from version 0.11 on": "ndtri",
     }.items()
     for name in names.split()
