@@ -130,6 +130,14 @@ def _bounded_memory() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
+def _in_the_sample(request: pytest.FixtureRequest, sample: Sample) -> None:
+    """Skip a case marked with `one_in` on days on which others have their turn."""
+    marker = request.node.get_closest_marker("one_in")
+    if marker is not None:
+        sample.take(request.node.nodeid, *marker.args)
+
+
+@pytest.fixture(autouse=True)
 def _fixed_seeds() -> None:
     """Every test starts from the same random state."""
     np.random.seed(0)

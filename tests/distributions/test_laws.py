@@ -7,6 +7,8 @@ import torch
 import oneflow as flow
 from tests.distributions.cases import PARAMETERS, assert_close, make, parameters, values
 
+pytestmark = pytest.mark.one_in(2)
+
 # Parameters without gradients: numbers of trials and of rows, and what PyTorch computes in float32.
 _COUNTS = ("total_count", "dim")
 

@@ -17,6 +17,8 @@ from flowvision.layers.blocks import (
 from flowvision.ops._utils import convert_boxes_to_roi_format, split_normalization_params
 from tests.flowvision.torchvision_operators import torchvision
 
+pytestmark = pytest.mark.one_in(2)
+
 _RANDOM = np.random.default_rng(11)
 
 

@@ -22,9 +22,15 @@ from tests.oracle import eager_mode
 SMALL, LARGE = 3, 1031
 FLOATS = (np.float32, np.float64)
 
-in_each_mode = pytest.mark.parametrize("mode", ["cold", "compiled"])
+in_turn = pytest.mark.one_in(3)
+in_each_mode = pytest.mark.parametrize("mode", ["cold", pytest.param("compiled", marks=in_turn)])
 in_each_run = pytest.mark.parametrize(
-    ("mode", "size"), [("cold", LARGE), ("compiled", SMALL), ("compiled", LARGE)]
+    ("mode", "size"),
+    [
+        ("cold", LARGE),
+        pytest.param("compiled", SMALL, marks=in_turn),
+        pytest.param("compiled", LARGE, marks=in_turn),
+    ],
 )
 of_each_float = pytest.mark.parametrize("dtype", FLOATS)
 

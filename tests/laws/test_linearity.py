@@ -48,7 +48,7 @@ NOT_DECLARED = {
 MAX_CASES = 3
 # Primitives tested by one executable: compiling is what takes the time, small ones above all.
 AT_ONCE = 16
-DAILY_GROUPS = 2
+DAILY_GROUPS = 1
 # Results of the rows of one set: f(a), f(b), f(a + b).
 ROWS = 3
 # With which sets that are searched for are tried once more.

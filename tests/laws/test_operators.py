@@ -133,6 +133,7 @@ def test_result_is_torchs(row: Operator, exhaustive: bool) -> None:
     _report(problems)
 
 
+@pytest.mark.one_in(2)
 @every_operator
 def test_gradients_are_torchs(row: Operator, sample: Sample, exhaustive: bool) -> None:
     problems = []
@@ -247,6 +248,7 @@ _NOT_AT_SPECIAL_NUMBERS = ("nn.functional.gelu", "polygamma", "Tensor.polygamma"
 _SPECIAL_NUMBERS = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, 0.5, -2.5]
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     "row",
     [

@@ -16,6 +16,8 @@ from oneflow.primitives.operators.conv import (
 from oneflow.primitives.tracing import arrays_of, make_jaxpr
 from tests.oracle import array_difference
 
+pytestmark = pytest.mark.one_in(2)
+
 CHANNELS = 4
 # Spatial sizes, kernel, stride, padding, dilation.
 WINDOWS = {

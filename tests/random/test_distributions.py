@@ -8,6 +8,8 @@ import torch
 
 import oneflow as flow
 
+pytestmark = pytest.mark.one_in(2)
+
 COUNT = 20_000
 # The distance that a right sample exceeds once in about a million runs.
 LIMIT = 2.7 / math.sqrt(COUNT)
