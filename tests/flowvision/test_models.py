@@ -60,6 +60,8 @@ SHORTENED: dict[str, dict[str, int]] = {
     "MLP-Mixer": {"num_blocks": 2},
     "ViT": {"depth": 2},
 }
+# Twins in double precision, with gradients, take about 40 bytes for each.
+MAX_DAILY_PARAMETERS = 40_000_000
 FAMILY_SIZES = {model_facts()[name]["family"]: size for name, size in REPRESENTATIVES.items()}
 
 
@@ -114,7 +116,9 @@ def _twins() -> list[str]:
 
 
 @pytest.mark.parametrize("name", [name for name in _twins() if name in REPRESENTATIVES])
-def test_representative_equals_twin(name: str, sample: Sample) -> None:
+def test_representative_equals_twin(name: str, sample: Sample, exhaustive: bool) -> None:
+    if not exhaustive and int(model_facts()[name]["parameters"]) > MAX_DAILY_PARAMETERS:
+        pytest.skip("takes three gigabytes and more; run with --exhaustive")
     if name != "resnet18":
         sample.take(name, one_in=16)
     _check_twin(name, REPRESENTATIVES[name])

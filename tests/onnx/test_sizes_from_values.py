@@ -223,8 +223,10 @@ SEGMENTATION = (
 
 
 @pytest.mark.parametrize("name", SEGMENTATION)
-def test_segmentation(name, sample):
-    sample.take_turns(SEGMENTATION, name)
+def test_segmentation(name, sample, exhaustive):
+    if name == "fcn_resnet50_coco" and not exhaustive:
+        pytest.skip("takes a gigabyte; run with --exhaustive")
+    sample.take_turns(SEGMENTATION[:2], name)
     with eager_mode("cold"):
         make = getattr(segmentation, name)
         model = make(pretrained_backbone=False, num_classes=4).eval()
