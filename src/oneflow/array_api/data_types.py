@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from oneflow.base import limits
-from oneflow.base.dtype import Category, DType, dtype_named, real_dtype
+from oneflow.base.dtype import DType, dtype_named, real_dtype
 from oneflow.functional.shape.stack import broadcast_tensors
 from oneflow.tensor import promotion
 from oneflow.tensor.tensor import Tensor

@@ -14,7 +14,7 @@ import contextlib
 import math
 import secrets
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 

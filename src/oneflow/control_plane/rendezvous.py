@@ -18,7 +18,6 @@ from jax.experimental import multihost_utils
 from oneflow.base import cluster, environment
 from oneflow.base.cluster import Membership
 from oneflow.base.device import (
-    PREPARE_PROCESS,
     number_devices,
     platform_devices,
     set_cpu_devices,

@@ -7,7 +7,6 @@ from typing import Any
 
 from oneflow.base import dtype as dt
 from oneflow.base.dtype import DType
-from oneflow.base.placement import Placement
 from oneflow.legacy.model_update_conf import optimizer_of
 from oneflow.legacy.optimizers import JobOptimizer
 from oneflow.legacy.scope import PlacementScope, View, consistent_view

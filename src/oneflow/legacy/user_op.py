@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from oneflow import nn as _nn  # registers its functions
+from oneflow import nn as _nn  # noqa: F401 - registers its functions
 from oneflow.functional.registry import FUNCTIONS
 from oneflow.tensor.tensor import Tensor
 

@@ -8,7 +8,7 @@ instruction, or a few.
 from __future__ import annotations
 
 import functools
-from collections import OrderedDict, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, NamedTuple, TypeVar, cast
 

@@ -12,8 +12,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from oneflow.base.device import Device, xla_device
-from oneflow.base.dtype import HALF_DTYPES, DType, dtype_named, float32, from_numpy_dtype
+from oneflow.base.device import xla_device
+from oneflow.base.dtype import HALF_DTYPES, DType, dtype_named, float32
 from oneflow.base.placement import Placement, Sharding
 from oneflow.base.planning import is_planning
 from oneflow.base.sbp import NdSbp, nd_sbp_of
@@ -24,7 +24,6 @@ from oneflow.primitives.shard_index import ShardIndex
 from oneflow.primitives.shard_shapes import traced_offsets
 from oneflow.primitives.shared_trace import trace_at_any_sizes
 from oneflow.primitives.tracing import Traced
-from oneflow.primitives.traits import Kind
 
 _ALL_OPERANDS = "all_operands"
 

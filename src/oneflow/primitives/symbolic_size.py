@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 from jax import core, lax
-from jax.interpreters import mlir
 
 _Binary = Callable[[int, int], Any]
 

@@ -23,7 +23,6 @@ from oneflow.base.device import Device
 from oneflow.base.errors import OutOfMemoryError
 from oneflow.base.placement import Placement
 from oneflow.base.planning import is_planning
-from oneflow.compiler.executable_cache import EXECUTABLES
 from oneflow.compiler.lower import Executable
 from oneflow.passes.pipeline import PassContext, PassGroup, run_passes
 from oneflow.program.ir import Program, number_of, program_from_key
@@ -32,14 +31,12 @@ from oneflow.program.value import Value
 from oneflow.runtime import checks
 from oneflow.runtime.cache_misses import ProgramKey, record_miss
 from oneflow.runtime.cold import FailedResult, run_cold
-from oneflow.runtime.counters import STATISTICS, compiling
+from oneflow.runtime.counters import STATISTICS
 from oneflow.runtime.eager_settings import SETTINGS
 from oneflow.runtime.events import SINK, EventKind, span
 from oneflow.runtime.hot import is_collective, warm_up
 from oneflow.runtime.program_cache import PROGRAMS, CachedProgram
 from oneflow.runtime.restore import restore_replaced
-from oneflow.tuning.linux import FREE_LISTS
-from oneflow.tuning.settings import Setting, is_on
 
 logger = logging.getLogger("oneflow.eager")
 

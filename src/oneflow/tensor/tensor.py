@@ -18,7 +18,6 @@ from oneflow.base.device import Device
 from oneflow.base.dtype import DType
 from oneflow.base.sbp import BROADCAST, PARTIAL_SUM, NdSbp
 from oneflow.base.shape import Size
-from oneflow.base.spec import TensorSpec
 from oneflow.differentiation.grad_mode import MODE
 from oneflow.differentiation.hooks import UNWRAP, WRAP, HookHandle
 from oneflow.differentiation.node import AccumulateGrad, Node

@@ -17,7 +17,6 @@ import numpy as np
 
 from oneflow.data.readers.protobuf import (
     LENGTH,
-    VARINT,
     DecodeError,
     decode_varint,
     encode_field,

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
-from oneflow.base.dtype import DType
 from oneflow.data.randomness import random_numbers
-from oneflow.data.vision import conversion, image as im
+from oneflow.data.vision import image as im
 from oneflow.data.vision.random_box import random_box
 from oneflow.data.vision.resize import (
     InterpolationMode,
     interpolation_mode,
-    resize,
     resized_crop,
 )
 from oneflow.data.vision.transforms import ImageTransform
-from oneflow.module.module import Module
-from oneflow.tensor.tensor import Tensor
 
 
 class RandomCrop(ImageTransform):

@@ -10,12 +10,10 @@ import numpy as np
 from oneflow.base.dtype import DType
 from oneflow.data.randomness import random_numbers
 from oneflow.data.vision import conversion, image as im
-from oneflow.data.vision.random_box import random_box
 from oneflow.data.vision.resize import (
     InterpolationMode,
     interpolation_mode,
     resize,
-    resized_crop,
 )
 from oneflow.module.module import Module
 from oneflow.tensor.tensor import Tensor

@@ -7,8 +7,7 @@ from typing import Any
 
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType
-from oneflow.functional.creation.factory_functions import arange, empty, full, zeros
-from oneflow.functional.elementwise.clamp import where
+from oneflow.functional.creation.factory_functions import arange, empty, full
 from oneflow.functional.elementwise.division import div
 from oneflow.functional.index.gather import index_select, scatter_nd
 from oneflow.functional.index.scatter import index_add

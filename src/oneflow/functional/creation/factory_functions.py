@@ -26,9 +26,6 @@ from oneflow.functional.creation.options import (
 )
 from oneflow.functional.registry import function
 from oneflow.primitives.operators import creation as p
-from oneflow.primitives.operators.elementwise import cast
-from oneflow.primitives.operators.shape import broadcast_to
-from oneflow.program.value import Value
 from oneflow.tensor.call import wrap
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import filled_value

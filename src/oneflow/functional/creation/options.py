@@ -5,9 +5,8 @@ from __future__ import annotations
 import operator
 import threading
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
 
-from oneflow.base.device import Device
 from oneflow.base.dtype import DType, bool_, complex128, float64, int64
 from oneflow.base.placement import Placement, Sharding, parse_device
 from oneflow.base.sbp import nd_sbp_of

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from oneflow.base.dtype import Category, get_default_dtype, int64
 from oneflow.functional.registry import function
 from oneflow.primitives.operators import elementwise as p

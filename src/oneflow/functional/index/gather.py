@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from oneflow.base.dtype import int32, int64
 from oneflow.base.shape import broadcast_shapes, wrap_dim
 from oneflow.functional.registry import function
@@ -16,7 +14,6 @@ from oneflow.tensor.call import call, wrap
 from oneflow.tensor.operands import as_mask
 from oneflow.tensor.positions import positions_of_nonzero
 from oneflow.tensor.tensor import Tensor
-from oneflow.tensor.transfer import import_array
 from oneflow.tensor.views import unwrap
 
 

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from typing import Any
 
 from oneflow.base.dtype import Category, bool_
 from oneflow.base.limits import iinfo
-from oneflow.base.shape import broadcast_shapes, wrap_dim
+from oneflow.base.shape import wrap_dim
 from oneflow.functional.index.gather import check_index_shape, positions_of, same_rank
 from oneflow.functional.index.masked import masked_fill, number_value
 from oneflow.functional.registry import function, inplace_form
 from oneflow.primitives.operators import indexing as p, scatter as s
-from oneflow.primitives.operators.elementwise import cast, where
-from oneflow.primitives.operators.shape import broadcast_to
+from oneflow.primitives.operators.elementwise import where
 from oneflow.program.value import Value
 from oneflow.tensor.call import call, wrap
 from oneflow.tensor.indexing import index_put_value, is_overlapping, put_item
 from oneflow.tensor.methods import attach, before_write, write_result
-from oneflow.tensor.operands import as_mask
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import filled_value
 from oneflow.tensor.views import unwrap

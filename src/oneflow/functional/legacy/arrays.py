@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from oneflow.base.dtype import DType
 from oneflow.functional.builtins import arrays
 from oneflow.functional.creation import factory_functions
-from oneflow.functional.index import scatter
 from oneflow.functional.registry import function, register_public
 from oneflow.functional.shape import rearrange, reshape, stack
 from oneflow.tensor.tensor import Tensor

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from oneflow.base.sizes import IntOrInts
 from oneflow.functional.linalg.matmul import matmul
 from oneflow.functional.nn.spatial import per_dimension

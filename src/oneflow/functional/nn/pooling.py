@@ -12,7 +12,6 @@ from oneflow.functional.registry import function
 from oneflow.primitives.operators import elementwise as e, pool as p
 from oneflow.primitives.operators.creation import ones
 from oneflow.tensor.call import call, wrap
-from oneflow.tensor.operands import promote_operands
 from oneflow.tensor.tensor import Tensor
 
 

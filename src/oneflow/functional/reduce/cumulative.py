@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from oneflow.base.dtype import Category, DType
 from oneflow.base.shape import wrap_dim
 from oneflow.functional import return_types

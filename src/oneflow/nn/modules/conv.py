@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType

@@ -7,8 +7,6 @@ Inference", 2018).
 
 from __future__ import annotations
 
-from typing import Any
-
 from oneflow.base.dtype import int64
 from oneflow.base.sizes import IntOrInts
 from oneflow.functional.creation.factory_functions import zeros

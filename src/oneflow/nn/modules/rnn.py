@@ -10,7 +10,7 @@ from oneflow.base.device import Device
 from oneflow.base.dtype import DType
 from oneflow.functional.nn.rnn import GATE_COUNT, States, Weights, run_layers, zero_states
 from oneflow.module.module import Module
-from oneflow.module.parameter import Parameter, new_parameter
+from oneflow.module.parameter import new_parameter
 from oneflow.nn import init
 from oneflow.nn.packed import PackedSequence, gathered, to_padded
 from oneflow.tensor.tensor import Tensor

@@ -10,7 +10,6 @@ offset; and a convolution that is depthwise, or of a single channel, is a sum of
 from __future__ import annotations
 
 import functools
-import itertools
 import math
 from typing import Any
 

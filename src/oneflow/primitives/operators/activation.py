@@ -23,7 +23,6 @@ from oneflow.primitives.operators.elementwise import (
     zeros_like,
 )
 from oneflow.primitives.operators.rounding import quotient
-from oneflow.primitives.registry import primitive
 from oneflow.primitives.traits import Precision
 
 

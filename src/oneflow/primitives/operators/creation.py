@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import jax.numpy as jnp
-from jax import lax
 
 from oneflow.base.dtype import DType
 from oneflow.primitives.operation import Operation

@@ -18,7 +18,7 @@ from oneflow.primitives.operators.rounding import quotient
 from oneflow.primitives.operators.shape import broadcast_to, kept_shape, reshape
 from oneflow.primitives.registry import Primitive, primitive
 from oneflow.primitives.shard_index import ShardIndex, global_index
-from oneflow.primitives.sharding.axes import Axes, Names, free_dims, reduced_axes, sum_to_axes
+from oneflow.primitives.sharding.axes import Axes, free_dims, reduced_axes, sum_to_axes
 from oneflow.primitives.sharding.linearity import converted
 from oneflow.primitives.traits import Composition, Positional, Precision
 

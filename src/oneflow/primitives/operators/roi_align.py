@@ -12,7 +12,6 @@ Shapes: x is ``[n, c, h, w]``, rois ``[r, 5]`` (number of the image, x1, y1, x2,
 from __future__ import annotations
 
 import jax.numpy as jnp
-from jax import lax
 
 from oneflow.primitives.operators import loops
 from oneflow.primitives.operators.indexing import out_of_range

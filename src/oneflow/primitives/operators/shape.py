@@ -5,8 +5,7 @@ Views say how they are written through.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NoReturn, cast
+from typing import NoReturn, cast
 
 import jax.numpy as jnp
 from jax import lax
