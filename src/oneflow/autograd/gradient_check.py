@@ -117,7 +117,7 @@ def gradcheck(
 
     Raises:
         GradcheckError: they do not, and `raise_exception` is set.
-        TypeError: PyTorch has no such switch.
+        TypeError: PyTorch has no such option.
 
     Example:
         >>> import oneflow as flow

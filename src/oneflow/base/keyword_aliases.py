@@ -30,7 +30,7 @@ def rename_keywords(keywords: dict[str, Any], names: Mapping[str, str], function
 def legacy_reduction(
     size_average: bool | None, reduce: bool | None, reduction: str = "mean"
 ) -> str:
-    """PyTorch's two old switches as a `reduction`, where they are given."""
+    """PyTorch's deprecated arguments as a `reduction`, where they are given."""
     if size_average is None and reduce is None:
         return reduction
     if reduce is False:
@@ -39,7 +39,7 @@ def legacy_reduction(
 
 
 def rename_reduction(keywords: dict[str, Any]) -> None:
-    """Replace PyTorch's old arguments of losses, `size_average` and `reduce`, by `reduction`."""
+    """Replace PyTorch's deprecated `size_average` and `reduce` of losses by `reduction`."""
     size_average, reduce = keywords.pop("size_average", None), keywords.pop("reduce", None)
     if size_average is not None or reduce is not None:
         keywords["reduction"] = legacy_reduction(size_average, reduce)
@@ -69,5 +69,5 @@ def keyword_aliases(**names: str) -> Callable[[_Function], _Function]:
     return accept
 
 
-# Of in-place methods that are functions, too: names of the tensor in PyTorch and OneFlow.
+# For methods that are functions, too: PyTorch's and OneFlow's names of the tensor.
 self_by_name = keyword_aliases(input="self", x="self", in_="self")

@@ -95,7 +95,7 @@ group = GroupMember
 
 
 class _State:
-    """The last call of the two: `init_process_group` or `destroy_process_group`."""
+    """The state that `init_process_group` and `destroy_process_group` leave."""
 
     initialized: bool | None = None
 

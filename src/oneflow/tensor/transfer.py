@@ -68,7 +68,7 @@ def value_from_dlpack(exporter: Any) -> Value:
     return Value(spec_of(tuple(array.shape), from_numpy_dtype(array.dtype), device), array)
 
 
-# What does not fit is infinite, or as a conversion of tensors has it, and no reason to warn.
+# Numbers that do not fit the dtype become what `Tensor.to` makes of them, without NumPy's warning.
 @np.errstate(over="ignore", invalid="ignore")
 def numpy_from_data(data: Any, dtype: DType | None) -> np.ndarray:
     """Nested lists, numbers or an array as a NumPy array; Python floats get the default dtype.

@@ -97,10 +97,10 @@ def group_norm(
     """
     if data_format not in ("channels_first", "channels_last") or activation not in ("none", "silu"):
         raise ValueError(f"group_norm(): no {data_format=} with {activation=}")
-    channels = 1 if data_format == "channels_first" else -1
+    is_last = data_format == "channels_last"
     weights = (gamma, beta) if affine else (None, None)
-    result = normalize_groups(movedim(x, channels, 1), num_groups, *weights, epsilon)
-    result = movedim(result, 1, channels)
+    result = normalize_groups(movedim(x, -1, 1) if is_last else x, num_groups, *weights, epsilon)
+    result = movedim(result, 1, -1) if is_last else result
     return silu(result) if activation == "silu" else result
 
 

@@ -17,7 +17,7 @@ from oneflow.tensor.promotion import result_type
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.views import join, unwrap
 
-# PyTorch's names of numbers of parts and of the places between them.
+# PyTorch names the number of parts and the positions of splits apart.
 _SPLITS = {"sections": "indices_or_sections", "indices": "indices_or_sections"}
 
 

@@ -67,11 +67,11 @@ def is_half(dtype: Any) -> bool:
 
 
 def truncated(x: Any, dtype: Any) -> Any:
-    """Floats as signed integers; NaN and what does not fit is the smallest of them.
+    """Floats as signed integers; NaN and what does not fit become the smallest integer.
 
-    So it is in NumPy and PyTorch where processors of x86 compute it.
+    NumPy and PyTorch give the same on x86.
     """
     x = x.astype(jnp.float32) if is_half(x.dtype) else x
     limits = jnp.iinfo(dtype)
-    # What is too small becomes the smallest without a question.
+    # The conversion itself makes what is too small the smallest.
     return jnp.where(x < 2.0 ** (limits.bits - 1), x.astype(dtype), limits.min)
