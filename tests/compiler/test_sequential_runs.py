@@ -127,7 +127,7 @@ def test_saved_programs_take_turns_too(trims, limit):
     value, executable = graph_and_step(x)
     trims.clear()
     saved = ImportedProgram(
-        to_bytes(executable), None, [unwrap(x).spec], (0, 0), [None], has_convolution=False
+        to_bytes(executable), CPU, [unwrap(x).spec], (0, 0), [None], has_convolution=False
     )
     (total,) = saved([unwrap(x).array], [], [])
     assert float(total) == pytest.approx(value)

@@ -10,12 +10,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+import oneflow as flow
 from oneflow.runtime.counters import STATISTICS
 from oneflow.tensor import Tensor
+from oneflow.tensor.transfer import import_array
+from tests.devices import ACCELERATOR, OTHER_DEVICE
 from tests.laws.known_differences import first_other_gradient, has_other_values
 from tests.oracle import (
     FLOW,
     TORCH,
+    Library,
     array_difference,
     difference,
     dtype_name,
@@ -55,6 +59,14 @@ every_operator = pytest.mark.parametrize(
 )
 
 
+# Their results are there wherever new tensors are.
+ON_THE_CPU = ("LongTensor", "from_numpy")
+# OneFlow with tensors on another device than the first.
+ON_OTHER_DEVICE = Library(
+    flow, lambda array: import_array(array, None, OTHER_DEVICE), FLOW.gradients
+)
+
+
 # Reasons why a law cannot be checked for a row of the operator table.
 NO_VALUES = "its values cannot be compared"
 # Of a line in the list of known differences.
@@ -87,15 +99,17 @@ def _outcome(library: Any, row: Operator, case: Case, dtype: str) -> tuple[Any, 
     arguments = library.arguments(case, dtype, _seed(row, case))
     try:
         result = library.function(row)(*arguments.args, **arguments.kwargs)
-        for tensor in flat_tensors(result) if library is FLOW else ():
+        for tensor in flat_tensors(result) if library is not TORCH else ():
             tensor.numpy()
     except Exception as error:
         return None, error
     return result, None
 
 
-def _problem(row: Operator, case: Case, dtype: str, must_raise: bool = False) -> str | None:
-    mine, my_error = _outcome(FLOW, row, case, dtype)
+def _problem(
+    row: Operator, case: Case, dtype: str, must_raise: bool = False, library: Library = FLOW
+) -> str | None:
+    mine, my_error = _outcome(library, row, case, dtype)
     theirs, their_error = _outcome(TORCH, row, case, dtype)
     if their_error is None:
         if my_error is not None:
@@ -157,7 +171,12 @@ def test_gradients_are_torchs(row: Operator, sample: Sample, exhaustive: bool) -
 
 
 def _gradient_problem(
-    row: Operator, case: Case, dtype: str, order: int, slack: float = 1.0
+    row: Operator,
+    case: Case,
+    dtype: str,
+    order: int,
+    slack: float = 1.0,
+    library: Library = FLOW,
 ) -> str | None:
     _, error = _outcome(TORCH, row, case, dtype)
     if error is not None:
@@ -167,8 +186,9 @@ def _gradient_problem(
     except RuntimeError as missing:
         if not re.search("not implemented|invalid gradient", str(missing)):
             raise
-        return _gradient_problem(row, case, dtype, order - 1, slack) if order > 1 else None
-    my_outputs, mine = with_gradients(FLOW, row, case, dtype, _seed(row, case), order)
+        below = order - 1
+        return _gradient_problem(row, case, dtype, below, slack, library) if below else None
+    my_outputs, mine = with_gradients(library, row, case, dtype, _seed(row, case), order)
     if len(my_outputs) != len(their_outputs):
         return f"{len(my_outputs)} outputs require grad, torch's {len(their_outputs)}"
     if not their_outputs:
@@ -179,6 +199,26 @@ def _gradient_problem(
         if problem:
             return f"order {level}, {problem}"
     return None
+
+
+@every_operator
+def test_another_device_gives_the_same(row: Operator, sample: Sample) -> None:
+    """Results and gradients, of tensors there and of what creates some there."""
+    if ACCELERATOR is None:
+        sample.take(row.name, one_in=16)
+    case, dtype = row.cases[0], row.dtypes[0]
+    with flow.device(OTHER_DEVICE):
+        problem = _problem(row, case, dtype, library=ON_OTHER_DEVICE)
+        if has_other_values(row, case, dtype):
+            problem = None
+        results = flat_tensors(_outcome(ON_OTHER_DEVICE, row, case, dtype)[0])
+        elsewhere = {each.device for each in results} - {OTHER_DEVICE}
+        if elsewhere and row.name not in ON_THE_CPU:
+            problem = f"results are on {elsewhere}"
+        for kind in row.gradient_dtypes[:1] if problem is None else ():
+            if first_other_gradient(row, case, kind) is None:
+                problem = _gradient_problem(row, case, kind, 1, library=ON_OTHER_DEVICE)
+    assert problem is None, f"{row.name}{case} in {dtype}: {problem}"
 
 
 @every_operator

@@ -287,12 +287,6 @@ def xla_device(device: Device) -> Any:
     )
 
 
-def preferred_device() -> Device:
-    """The device that XLA prefers: a GPU or TPU if there is one."""
-    PREPARE_PROCESS.value()
-    return device_from_xla(jax.devices()[0])
-
-
 def device_from_xla(xla: Any) -> Device:
     """The device whose XLA device is `xla`, one of this process."""
     type = next(name for name in DEVICE_TYPES if xla in platform_devices(name))

@@ -13,14 +13,14 @@ import jax
 import numpy as np
 from jax import export
 
-from oneflow.base.device import preferred_device
+from oneflow.base.device import DEVICE_TYPES, Device
 from oneflow.base.no_interrupt import run_without_interrupt
 from oneflow.base.placement import Placement
 from oneflow.base.spec import TensorSpec
 from oneflow.compiler.loaded_executable import LoadedExecutable, check_largest_array
 from oneflow.compiler.lower import Executable, wrap_integer
 from oneflow.compiler.options import compiler_options
-from oneflow.compiler.sharding import abstract_array, shardings
+from oneflow.compiler.sharding import abstract_array, committed_to, shardings
 from oneflow.tuning.linux import FREE_LISTS
 
 # The native functions that saved programs may call: decompositions of matrices, and shardings of
@@ -65,7 +65,9 @@ def to_bytes(executable: Executable) -> bytes:
         return outputs if rows is None else [*outputs, rows]
 
     exported = run_without_interrupt(
-        lambda: export.export(jax.jit(portable))(*executable.abstract_inputs())
+        lambda: export.export(jax.jit(portable), platforms=[_platform(executable.device)])(
+            *executable.abstract_inputs()
+        )
     )
     _check_calls(exported.mlir_module())
     try:
@@ -81,7 +83,7 @@ class ImportedProgram:
 
     Args:
         content: the bytes.
-        placement: where it runs, of as many devices as it was saved for; None for one device.
+        device: where it runs; a placement has as many devices as it was saved for.
         inputs: what its arrays are.
         counts: the numbers of floats and integers that it takes.
         outputs: what it returns; None for the table of run-time checks.
@@ -95,7 +97,7 @@ class ImportedProgram:
     def __init__(
         self,
         content: bytes,
-        placement: Placement | None,
+        device: Device | Placement,
         inputs: Sequence[TensorSpec],
         counts: tuple[int, int],
         outputs: Sequence[TensorSpec | None],
@@ -104,23 +106,24 @@ class ImportedProgram:
         self._exported, text = _deserialize(content)
         _check_calls(text)
         _check_arrays(self._exported, inputs, counts, outputs)
-        self._device = placement or preferred_device()
+        self._device = device
+        is_global = isinstance(device, Placement)
         # On a placement the text has whole arrays, which no device holds.
-        self._largest = 0 if placement is not None else _largest_array(text)
-        platform = export.default_export_platform()
-        if platform not in self._exported.platforms:
+        self._largest = 0 if is_global else _largest_array(text)
+        if _platform(device) not in self._exported.platforms:
             raise RuntimeError(
-                f"the program was saved for {', '.join(self._exported.platforms)}, and this "
-                f"machine runs on {platform}"
+                f"the program was saved for {', '.join(self._exported.platforms)}, and is to run "
+                f"on `{device}`"
             )
-        self._waits = placement is not None and placement.type == "cpu"
+        self._waits = is_global and device.type == "cpu"
         self._donated: tuple[int, ...] = ()
         self._options: dict[str, Any] = {
-            "compiler_options": compiler_options(platform, has_convolution)
+            "compiler_options": compiler_options(device.type, has_convolution),
+            **committed_to(device),
         }
-        if placement is not None:
+        if isinstance(device, Placement):
             given = [*inputs, *[None] * sum(map(bool, counts))]
-            sharded = shardings(given, outputs, placement)
+            sharded = shardings(given, outputs, device)
             self._options["in_shardings"], self._options["out_shardings"] = sharded
 
     def donate(self, inputs: Sequence[int]) -> None:
@@ -159,6 +162,11 @@ class ImportedProgram:
         outputs = list(box[0])
         # As in `Executable`: programs of several devices of one CPU share its threads.
         return jax.block_until_ready(outputs) if self._waits else outputs
+
+
+def _platform(device: Device | Placement) -> str:
+    """The name of a device's platform in JAX."""
+    return DEVICE_TYPES[device.type].platform
 
 
 def _largest_array(text: str) -> int:

@@ -232,7 +232,7 @@ class SavedStep:
         outputs += [None] * bool(data["checks"])
         program = ImportedProgram(
             content,
-            device if isinstance(device, Placement) else None,
+            device,
             inputs,
             (len(data["floats"]), len(data["integers"])),
             outputs,
