@@ -5,6 +5,7 @@
     python benchmarks/graph.py --inference       # the models alone, without training
     python benchmarks/graph.py --overhead        # cost of a call with 160 parameters
     python benchmarks/graph.py mlp gpt --without-compile
+    python benchmarks/graph.py --device cuda --mixed  # on a GPU, under autocast to bfloat16
 
 Rivals are `torch.compile` of the same source, PyTorch and OneFlow in eager mode, and, where there
 is one, a hand-written and donated `jax.jit` step. Every figure is the median over the rounds; in a
@@ -15,6 +16,7 @@ without training are read every time.
 from __future__ import annotations
 
 import argparse
+import functools
 import statistics
 import sys
 import time
@@ -26,7 +28,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks.rivals import inference_step, measure, training_step
-from benchmarks.workloads import WORKLOADS
+from benchmarks.workloads import ACCELERATOR_WORKLOADS, WORKLOADS
 from oneflow.tensor.views import unwrap
 
 RIVALS = ("graph", "oneflow", "torch", "torch.compile", "jax.jit")
@@ -99,13 +101,16 @@ def main() -> None:
     parser.add_argument("--inference", action="store_true", help="the models alone")
     parser.add_argument("--overhead", action="store_true", help="only the cost of a call")
     parser.add_argument("--without-compile", action="store_true", help="leave out torch.compile")
+    parser.add_argument("--device", default="cpu", help="training steps on such a device, as cuda")
+    parser.add_argument("--mixed", action="store_true", help="training under bfloat16 autocast")
     options = parser.parse_args()
     if options.overhead:
         of_graph, of_bare = call_overhead()
         ratio = of_graph / of_bare
         print(f"call of a graph {of_graph:.0f} us, bare {of_bare:.0f} us, ratio {ratio:.2f}")
         return
-    known = {workload.name: workload for workload in WORKLOADS if workload.name != "chain"}
+    workloads = WORKLOADS if options.device == "cpu" else ACCELERATOR_WORKLOADS
+    known = {workload.name: workload for workload in workloads if workload.name != "chain"}
     unknown = [name for name in options.names if name not in known]
     if unknown:
         parser.error(f"unknown workload {unknown[0]!r}; known: {', '.join(known)}")
@@ -114,8 +119,10 @@ def main() -> None:
     ]
     heads = ("graph ms", "oneflow eager ms", "torch eager ms", "torch.compile ms", "jax.jit ms")
     ratios = ("/ torch.compile", "/ torch eager", "/ jax.jit")
-    build = inference_step if options.inference else training_step
-    rivals = [name for name in RIVALS if name != "torch.compile" or not options.without_compile]
+    steps = functools.partial(training_step, device=options.device, mixed=options.mixed)
+    build = inference_step if options.inference else steps
+    left_out = ["torch.compile"] * options.without_compile + ["jax.jit"] * options.mixed
+    rivals = [name for name in RIVALS if name not in left_out]
     what = "inference" if options.inference else "training step"
     print(f"| {what} | {' | '.join(heads + ratios)} |")
     print(f"|{'---|' * 9}", flush=True)

@@ -24,6 +24,7 @@ from benchmarks.models.training import (
     eager_step,
     graph_inference,
     graph_step,
+    in_bfloat16,
 )
 from benchmarks.workloads import Workload, read, seconds_per_step
 
@@ -46,16 +47,31 @@ RIVALS = {
 }
 
 
-def training_step(workload: Workload, name: str) -> Callable:
-    """The rival's training step."""
+def training_step(
+    workload: Workload, name: str, device: str = "cpu", mixed: bool = False
+) -> Callable:
+    """The rival's training step.
+
+    Args:
+        workload: the step.
+        name: the rival; `jax.jit` runs on JAX's default device and in float32.
+        device: the type of the device.
+        mixed: losses are computed under `autocast` to bfloat16.
+    """
     if name == "jax.jit":
         return workload.build("jax_steps")
     library = importlib.import_module(RIVALS[name].library)
     library.manual_seed(0)
+    if device != "cpu":
+        # As JAX and OneFlow do by default: products of float32 as TensorFloat-32.
+        library.set_float32_matmul_precision("high")
     # Not all models take another way to run them; those are measured in eager mode only.
     way = RIVALS[name].training
-    options = {} if way is eager_step else {"make_step": way}
-    return workload.build("models", library, **options)
+    options = {} if way is eager_step and not mixed else {"make_step": way}
+    if mixed:
+        options["make_step"] = lambda training: way(in_bfloat16(training, library, device))
+    with library.device(device):
+        return workload.build("models", library, **options)
 
 
 def inference_step(workload: Workload, name: str) -> Callable:

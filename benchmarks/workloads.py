@@ -61,6 +61,27 @@ WORKLOADS = (
     Workload("resnet50", 1, 7, has_jax=True, slow=True),
     Workload("mobilenet_v2", 1, 9, has_jax=True, slow=True),
 )
+# Sizes that keep an accelerator busy.
+ACCELERATOR_WORKLOADS = (
+    WORKLOADS[0],
+    Workload("lenet", 20, 7),
+    Workload("gpt", 10, 7, has_jax=True),
+    Workload(
+        "gpt2",
+        3,
+        7,
+        has_jax=True,
+        model="gpt",
+        options={
+            "context": 512,
+            "vocabulary": 50304,
+            "width": 768,
+            "heads": 12,
+            "layers": 12,
+        },
+    ),
+    Workload("resnet50", 3, 7, has_jax=True, options={"batch": 64}),
+)
 
 
 def read(result) -> float:

@@ -71,16 +71,16 @@ def make_model(torch, vocabulary=512, width=256, heads=4, layers=4, context=128,
             self.head = nn.Linear(width, vocabulary, bias=False)
 
         def forward(self, tokens):
-            places = torch.arange(tokens.shape[1])
+            places = torch.arange(tokens.shape[1], device=tokens.device)
             x = self.dropout(self.tokens(tokens) + self.positions(places))
             return self.head(self.norm(self.blocks(x)))
 
     return GPT()
 
 
-def build(torch, batch=8, context=128, vocabulary=512, make_step=eager_step):
-    """A training step; see `mlp.build`."""
-    model = make_model(torch, vocabulary=vocabulary, context=context)
+def build(torch, batch=8, context=128, vocabulary=512, make_step=eager_step, **sizes):
+    """A training step; see `mlp.build`. Further sizes are those of `make_model`."""
+    model = make_model(torch, vocabulary=vocabulary, context=context, **sizes)
     optimizer = torch.optim.AdamW(model.parameters(), lr=3e-4, weight_decay=0.1)
     tokens = torch.randint(0, vocabulary, (batch, context))
     targets = torch.randint(0, vocabulary, (batch, context))

@@ -1,6 +1,6 @@
 """A training step as parts, and the ways to run it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 
@@ -19,6 +19,16 @@ class Training:
     loss_of: Any
     optimizer: Any
     inputs: tuple
+
+
+def in_bfloat16(training, torch, device):
+    """The training with its loss computed under ``autocast(device, bfloat16)``."""
+
+    def loss_of(model, *inputs):
+        with torch.autocast(device, dtype=torch.bfloat16):
+            return training.loss_of(model, *inputs)
+
+    return replace(training, loss_of=loss_of)
 
 
 def eager_step(training):

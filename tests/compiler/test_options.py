@@ -4,7 +4,7 @@ import pytest
 
 import oneflow as flow
 from oneflow.compiler import options
-from oneflow.compiler.options import compiler_options
+from oneflow.compiler.options import compiler_options, operation_options
 
 
 @pytest.fixture(autouse=True)
@@ -21,6 +21,11 @@ def test_options_that_this_xla_does_not_know_are_left_out(monkeypatch):
     monkeypatch.setattr(options, "_CONV_OPTIONS", unknown)
     assert compiler_options("cpu", has_convolution=True) == known
     assert set(options._CONV_OPTIONS["cpu"]) >= set(known)
+
+
+def test_single_operations_are_not_tuned_on_the_gpu():
+    assert operation_options("cuda") == {"xla_gpu_autotune_level": "0"}
+    assert operation_options("cpu") == {}
 
 
 class Applied(flow.nn.Graph):

@@ -23,7 +23,7 @@ from oneflow.compiler.checked_updates import CheckedUpdates
 from oneflow.compiler.donation import plan_donation
 from oneflow.compiler.executable_cache import EXECUTABLES, OPERATION_BYTES
 from oneflow.compiler.loaded_executable import LoadedExecutable, check_largest_array
-from oneflow.compiler.options import compiler_options
+from oneflow.compiler.options import compiler_options, operation_options
 from oneflow.compiler.sharding import abstract_array, committed_to, shard_mapped
 from oneflow.primitives import lowering as lowering  # registers them
 from oneflow.primitives.cost.operation_cost import shard_bytes
@@ -290,7 +290,9 @@ def _cached(operation: Operation, name: str, function: Callable) -> Callable:
 def _jit_operation(operation: Operation, function: Callable) -> Any:
     if isinstance(operation.device, Placement):
         return _jit_on_parts(operation, function)
-    return jax.jit(function, **committed_to(operation.device))
+    device = operation.device
+    options = operation_options(device.type)
+    return jax.jit(function, compiler_options=options, **committed_to(device))
 
 
 def _jit_on_parts(operation: Operation, function: Callable) -> Callable:
@@ -304,7 +306,10 @@ def _jit_on_parts(operation: Operation, function: Callable) -> Callable:
         return [results] if operation.single else list(results)
 
     outputs = [None] if is_check else list(operation.out_specs)
-    run = jax.jit(shard_mapped(rows, list(operation.in_specs), outputs, operation.device))
+    run = jax.jit(
+        shard_mapped(rows, list(operation.in_specs), outputs, operation.device),
+        compiler_options=operation_options(operation.device.type),
+    )
 
     def waiting(*operands: Any) -> Any:
         results = jax.block_until_ready(run(*operands))

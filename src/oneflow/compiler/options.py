@@ -1,4 +1,4 @@
-"""XLA's compiler options for whole programs whose code is faster than with its defaults.
+"""XLA's compiler options, where its defaults are slow: for whole programs and single operations.
 
 The options choose the order of instructions or the library that computes one, never the rounding
 of numbers.
@@ -27,6 +27,15 @@ _CONV_OPTIONS = {
         ),
     }
 }
+# Compiler options of single operations, by platform.
+_OPERATION_OPTIONS = {
+    "cuda": {
+        # XLA tries several kernels of a product or a convolution, on the GPU, one after the other:
+        # the first training step of a LeNet took 20 s with that, and 4 s with the kernel that is
+        # its first choice. Whole programs, which run often, are compiled with it.
+        "xla_gpu_autotune_level": "0",
+    }
+}
 
 
 @functools.cache
@@ -38,6 +47,17 @@ def compiler_options(platform: str, has_convolution: bool = False) -> dict[str, 
         has_convolution: the program contains a convolution.
     """
     options = dict(_CONV_OPTIONS.get(platform, {})) if has_convolution else {}
+    return {name: value for name, value in options.items() if _is_known(name, value)}
+
+
+@functools.cache
+def operation_options(platform: str) -> dict[str, str]:
+    """The options for compiling a single operation, as far as this version of XLA has them.
+
+    Args:
+        platform: the platform that it is compiled for.
+    """
+    options = _OPERATION_OPTIONS.get(platform, {})
     return {name: value for name, value in options.items() if _is_known(name, value)}
 
 
