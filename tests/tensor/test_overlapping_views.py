@@ -13,7 +13,11 @@ import oneflow as flow
 from oneflow.autograd import gradcheck, gradgradcheck
 from tests.oracle import eager_mode
 
-pytestmark = pytest.mark.filterwarnings("ignore:Use of .* on expanded tensors:UserWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:Use of .* on expanded tensors:UserWarning",
+    "ignore:The reduce argument of torch.scatter:UserWarning",
+    "ignore:index_reduce.. is in beta:UserWarning",
+)
 
 
 @pytest.fixture(params=["cold", pytest.param("compiled", marks=pytest.mark.one_in(5))])
@@ -87,6 +91,74 @@ def test_indexed_writes_to_an_overlapping_view(name: str) -> None:
     for lib in (flow, torch):
         x = lib.tensor(BASE)
         INDEXED[name](x, lib.tensor(7.0))
+        results.append(x.tolist())
+    assert results[0] == results[1]
+
+
+# Others write to the elements, or slices, that they name; `w` has shape (2, 2).
+NAMED: dict[str, Callable[[Any, Any], Any]] = {
+    "scatter_": lambda v, w: v.scatter_(0, _of(v, [[1], [0]]), w),
+    "scatter_ of a number": lambda v, w: v.scatter_(1, _of(v, [[0], [1]]), 9.0),
+    "scatter_ that adds": lambda v, w: v.scatter_(1, _of(v, [[0, 0]]), w, reduce="add"),
+    "scatter_add_": lambda v, w: v.scatter_add_(1, _of(v, [[0, 0], [1, 0]]), w),
+    "scatter_reduce_": lambda v, w: v.scatter_reduce_(1, _of(v, [[0, 0], [1, 0]]), w, "prod"),
+    "scatter_reduce_ anew": lambda v, w: v.scatter_reduce_(
+        1, _of(v, [[1, 1], [1, 0]]), w, "amax", include_self=False
+    ),
+    "index_add_": lambda v, w: v.index_add_(1, _of(v, [1, 0]), w, alpha=2),
+    "index_copy_": lambda v, w: v.index_copy_(1, _of(v, [1]), w[:, :1]),
+    "index_reduce_": lambda v, w: v.index_reduce_(0, _of(v, [1, 0]), w, "prod"),
+    "put_": lambda v, w: v.put_(_of(v, [1, -1]), w[0]),
+    "put_ that adds": lambda v, w: v.put_(_of(v, [1, 1]), w[0], accumulate=True),
+    "by keyword": lambda v, w: v.index_add_(dim=1, index=_of(v, [1, 0]), source=w),
+    "tril_": lambda v, w: v.tril_(),
+    "triu_": lambda v, w: v.triu_(-1),
+}
+SQUARES: dict[str, Callable[[Any], Any]] = {
+    "windows": lambda x: x[0].unfold(0, 2, 1),
+    "windows of a part": lambda x: x[1:].unfold(1, 2, 1)[0],
+    "strides": lambda x: x.as_strided((2, 2), (1, 1), 2),
+}
+
+
+@in_both_modes
+@pytest.mark.one_in(2)
+@pytest.mark.parametrize("view", SQUARES)
+@pytest.mark.parametrize("name", NAMED)
+def test_writes_at_positions_of_an_overlapping_view(name: str, view: str) -> None:
+    results = []
+    for lib in (flow, torch):
+        x, w = lib.tensor(BASE), lib.tensor([[5.0, 6.0], [7.0, 8.0]])
+        square = SQUARES[view](x)
+        assert NAMED[name](square, w) is square
+        results.append((x.tolist(), square.tolist()))
+    assert results[0] == results[1]
+
+
+@in_both_modes
+@pytest.mark.one_in(4)
+@pytest.mark.parametrize("name", NAMED)
+def test_gradients_of_writes_at_positions_of_an_overlapping_view(name: str) -> None:
+    def written(x: Any, w: Any) -> Any:
+        x = x * 1
+        NAMED[name](SQUARES["windows"](x), w)
+        return x * x
+
+    x = (flow.tensor(BASE, dtype=flow.float64) + 1).requires_grad_()
+    w = flow.tensor([[5.0, 6.0], [7.0, 8.0]], dtype=flow.float64, requires_grad=True)
+    assert gradcheck(written, (x, w))
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_writes_at_positions_of_copies(name: str) -> None:
+    results = []
+    for lib in (flow, torch):
+        x, w = lib.tensor([1.0, 2.0]), lib.tensor([[5.0, 6.0], [7.0, 8.0]])
+        if name.startswith("tri"):
+            NAMED[name](x.expand(2, 2), w)
+        else:
+            with pytest.raises(RuntimeError, match="single memory location"):
+                NAMED[name](x.expand(2, 2), w)
         results.append(x.tolist())
     assert results[0] == results[1]
 
@@ -210,11 +282,13 @@ def test_writes_to_overlapping_views_in_graphs() -> None:
 
 
 @pytest.mark.one_in(4)
-@pytest.mark.parametrize("name", [*INDEXED, *WHOLE])
+@pytest.mark.parametrize("name", [*INDEXED, *NAMED, *WHOLE])
 def test_writes_to_overlapping_views_of_global_tensors(name: str) -> None:
     def write(x: flow.Tensor) -> None:
         if name in WHOLE:
             WHOLE[name](x).mul_(2)
+        elif name in NAMED:
+            NAMED[name](SQUARES["windows"](x), _of(x, [[5.0, 6.0], [7.0, 8.0]]))
         else:
             INDEXED[name](x, _of(x, 7.0))
 

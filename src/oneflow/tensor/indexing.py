@@ -25,6 +25,7 @@ from oneflow.tensor.transfer import filled_value, import_array, on_device
 from oneflow.tensor.view_chain import (
     Chain,
     ViewStep,
+    layout_without_copies,
     overlapping,
     positions_seen,
     replay,
@@ -349,16 +350,11 @@ def _put_in_memory(
     Writing to the view and then back would let elements that stayed as they were win over those
     written in another place.
     """
-    check_writable(tensor, unwrap(tensor))
-    family = share(tensor)
-    spec = family.storage.value.spec
-    chain = (*family.prefix, *tensor._chain, *steps)
-    places = positions_seen(spec, chain, tensor.dtype)
-    memory = join_storage(tensor, (views.reshape, (), {"shape": (spec.numel,)}), wrap)
+    memory, places = memory_of(tensor, steps)
     old = unwrap(memory)
     source = _source(value, old, exact=True)
     if _is_choice(indices, source, accumulate):
-        named = filled_value(False, old.spec.shape, dt.bool_, spec.device)
+        named = filled_value(False, old.spec.shape, dt.bool_, old.spec.device)
         mask = views.broadcast_to(_aligned_mask(indices, places.spec.ndim), shape=places.spec.shape)
         named = p.index_put(named, mask, places, dims=(0,), accumulate=True)
         write(memory, where(named, views.reshape(source, shape=()), old))
@@ -367,6 +363,23 @@ def _put_in_memory(
     named = p.index(places, *positions, dims=dims)
     source = _broadcast_source(source, named.spec.shape)
     write(memory, p.index_put(old, source, named, dims=(0,), accumulate=accumulate))
+
+
+def memory_of(tensor: Tensor, steps: Chain = (), copies: bool = True) -> tuple[Tensor, Value]:
+    """The flat memory of a view of `tensor`, and the place there of each element of the view.
+
+    Raises:
+        RuntimeError: autograd does not allow to write to `tensor`; or a dimension shows one element
+            several times and not `copies`.
+    """
+    check_writable(tensor, unwrap(tensor))
+    family = share(tensor)
+    spec = family.storage.value.spec
+    chain = (*family.prefix, *tensor._chain, *steps)
+    if not copies:
+        layout_without_copies(spec.shape, chain)
+    places = positions_seen(spec, chain, tensor.dtype)
+    return join_storage(tensor, (views.reshape, (), {"shape": (spec.numel,)}), wrap), places
 
 
 def index_put_value(tensor: Tensor, index: Any, value: Any, accumulate: bool = False) -> Value:

@@ -95,11 +95,7 @@ def _put_where_seen(base: Value, chain: Chain, new: Value) -> Value:
             elements as others of another dtype.
     """
     spec = base.spec
-    layout = _layout_within(spec.shape, chain)
-    if layout is not None and any(
-        n > 1 and not step for n, step in zip(layout.shape, layout.strides, strict=True)
-    ):
-        raise_overlap()
+    layout = layout_without_copies(spec.shape, chain)
     seen = positions_seen(spec, chain, new.spec.dtype)
     seen, new = (reshape(each, shape=(each.spec.numel,)) for each in (seen, new))
     flat = reshape(base, shape=(spec.numel,))
@@ -108,6 +104,20 @@ def _put_where_seen(base: Value, chain: Chain, new: Value) -> Value:
     else:
         root = index_put(flat, new, seen, dims=(0,), accumulate=False)
     return reshape(root, shape=spec.shape)
+
+
+def layout_without_copies(shape: tuple[int, ...], chain: Chain) -> StridedLayout | None:
+    """The layout of the view at the end of `chain`; None if no strides describe it.
+
+    Raises:
+        RuntimeError: a dimension shows one element several times.
+    """
+    layout = _layout_within(shape, chain)
+    if layout is not None and any(
+        n > 1 and not step for n, step in zip(layout.shape, layout.strides, strict=True)
+    ):
+        raise_overlap()
+    return layout
 
 
 def _layout_within(shape: tuple[int, ...], chain: Chain) -> StridedLayout | None:

@@ -9,6 +9,7 @@ from oneflow.base.dtype import Category, bool_
 from oneflow.base.limits import iinfo
 from oneflow.base.shape import wrap_dim
 from oneflow.functional.index.gather import check_index_shape, positions_of, same_rank
+from oneflow.functional.index.in_place import write_along, write_at
 from oneflow.functional.index.masked import masked_fill, number_value
 from oneflow.functional.registry import function, inplace_form
 from oneflow.primitives.operators import indexing as p, scatter as s
@@ -55,7 +56,7 @@ def _scatter(
     return call(primitive, input, _as_source(source, input, index.shape), index, dim=at)
 
 
-@function(inplace=True)
+@function()
 def scatter(
     input: Tensor,
     dim: int,
@@ -64,6 +65,7 @@ def scatter(
     *,
     value: float | None = None,
     reduce: str | None = None,
+    inplace: bool = False,
 ) -> Tensor:
     """A copy of `input` with `src` written at positions `index` along `dim`.
 
@@ -75,6 +77,7 @@ def scatter(
         src: tensor of the same dtype, or number.
         value: number, another name for `src`.
         reduce: ``"add"`` or ``"multiply"`` with what is there, in place of overwriting.
+        inplace: write into `input`.
 
     Raises:
         RuntimeError: shapes or dtypes do not fit, or (at the next read of a value) a position does
@@ -88,6 +91,8 @@ def scatter(
     source = value if src is None else src
     if source is None:
         raise TypeError("scatter() missing 1 required argument: 'src'")
+    if inplace:
+        return write_along(scatter, input, dim, index, source, reduce=reduce)
     if not reduce:
         return _scatter(s.scatter, "scatter", input, dim, index, source)
     chosen = {"add": s.scatter_add, "multiply": s.scatter_multiply}.get(reduce)
@@ -96,8 +101,13 @@ def scatter(
     return _scatter(chosen, "scatter", input, dim, index, source)
 
 
-@function(inplace=True)
-def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+attach("scatter_", inplace_form(scatter))
+
+
+@function()
+def scatter_add(
+    input: Tensor, dim: int, index: Tensor, src: Tensor, inplace: bool = False
+) -> Tensor:
     """A copy of `input` with `src` added at positions `index` along `dim`.
 
     Example:
@@ -105,7 +115,12 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
         >>> flow.zeros(2).scatter_add(0, flow.tensor([1, 1]), flow.tensor([5.0, 6.0]))
         tensor([ 0., 11.], dtype=oneflow.float32)
     """
+    if inplace:
+        return write_along(scatter_add, input, dim, index, src)
     return _scatter(s.scatter_add, "scatter_add", input, dim, index, src)
+
+
+attach("scatter_add_", inplace_form(scatter_add))
 
 
 _REDUCTIONS = {
@@ -119,9 +134,16 @@ _REDUCTIONS = {
 _IDENTITY = {"sum": 0, "prod": 1, "mean": 0}
 
 
-@function(inplace=True)
+@function()
 def scatter_reduce(
-    input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
+    input: Tensor,
+    dim: int,
+    index: Tensor,
+    src: Tensor,
+    reduce: str,
+    *,
+    include_self: bool = True,
+    inplace: bool = False,
 ) -> Tensor:
     """A copy of `input` with `src` reduced into positions `index` along `dim`.
 
@@ -133,6 +155,7 @@ def scatter_reduce(
         reduce: ``"sum"``, ``"prod"``, ``"mean"``, ``"amax"`` or ``"amin"``.
         include_self: what is in `input` takes part; otherwise it is replaced where something is
             written.
+        inplace: write into `input`.
 
     Raises:
         RuntimeError: there is no such reduction, or shapes do not fit.
@@ -146,6 +169,10 @@ def scatter_reduce(
     primitive = _REDUCTIONS.get(reduce)
     if primitive is None:
         raise RuntimeError(f"reduce argument must be one of {sorted(_REDUCTIONS)}, got {reduce!r}")
+    if inplace:
+        return write_along(
+            scatter_reduce, input, dim, index, src, reduce=reduce, include_self=include_self
+        )
     start = input
     if not include_self:
         # Where something is written, start from what changes nothing under the reduction.
@@ -162,6 +189,9 @@ def scatter_reduce(
     if input.dtype.is_floating_point or input.dtype.is_complex:
         return result / count
     return result.div(count, rounding_mode="floor")
+
+
+attach("scatter_reduce_", inplace_form(scatter_reduce))
 
 
 def _extreme(input: Tensor, lowest: bool) -> float:
@@ -181,7 +211,7 @@ def _index_and_dim(input: Tensor, dim: int, index: Tensor, name: str) -> tuple[T
     return index.reshape(-1), wrap_dim(dim, input.ndim)
 
 
-@function(inplace=True)
+@function()
 def index_reduce(
     input: Tensor,
     dim: int,
@@ -190,6 +220,7 @@ def index_reduce(
     reduce: str,
     *,
     include_self: bool = True,
+    inplace: bool = False,
 ) -> Tensor:
     """A copy of `input` with slices of `source` reduced into the slices `index` along `dim`.
 
@@ -201,6 +232,7 @@ def index_reduce(
         reduce: ``"prod"``, ``"mean"``, ``"amax"`` or ``"amin"``.
         include_self: what is in `input` takes part; otherwise it is replaced where something is
             written.
+        inplace: write into `input`.
 
     Raises:
         RuntimeError: there is no such reduction, or shapes do not fit.
@@ -217,6 +249,9 @@ def index_reduce(
         raise RuntimeError(
             f"{name}(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}."
         )
+    if inplace:
+        options = {"reduce": reduce, "include_self": include_self}
+        return write_along(index_reduce, input, dim, index, source, slices=True, **options)
     flat, at = _index_and_dim(input, dim, index, name)
     if not input.ndim:
         one, given = input.reshape(-1), source.reshape(-1)
@@ -230,6 +265,9 @@ def index_reduce(
     shape = [-1 if d == at else 1 for d in range(input.ndim)]
     positions = flat.long().reshape(shape).expand(source.shape)
     return scatter_reduce(input, at, positions, source, reduce, include_self=include_self)
+
+
+attach("index_reduce_", inplace_form(index_reduce))
 
 
 def _put_slices(
@@ -267,8 +305,15 @@ def _check_slices(input: Tensor, dim: int, index: Tensor, source: Tensor, name: 
         )
 
 
-@function(inplace=True, also=("index_add_",))
-def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, alpha: float = 1) -> Tensor:
+@function()
+def index_add(
+    input: Tensor,
+    dim: int,
+    index: Tensor,
+    source: Tensor,
+    alpha: float = 1,
+    inplace: bool = False,
+) -> Tensor:
     """A copy of `input` with slices of `source`, times `alpha`, added at `index` along `dim`.
 
     Of integers, the fraction of `alpha` is dropped.
@@ -282,6 +327,8 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, alpha: flo
         >>> flow.zeros(2).index_add(0, flow.tensor([1, 1]), flow.ones(2), alpha=3)
         tensor([0., 6.], dtype=oneflow.float32)
     """
+    if inplace:
+        return write_along(index_add, input, dim, index, source, slices=True, alpha=alpha)
     chosen, at = _index_and_dim(input, dim, index, "index_add")
     _check_slices(input, at, chosen, source, "index_add")
     is_integral = source.dtype.category < Category.FLOAT
@@ -291,8 +338,13 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, alpha: flo
     return _put_slices(input, at, chosen, unwrap(scaled), accumulate=True, negative=False)
 
 
-@function(inplace=True)
-def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
+attach("index_add_", inplace_form(index_add, "index_add_"))
+
+
+@function()
+def index_copy(
+    input: Tensor, dim: int, index: Tensor, source: Tensor, inplace: bool = False
+) -> Tensor:
     """A copy of `input` with slices of `source` written at `index` along `dim`.
 
     Raises:
@@ -304,6 +356,8 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
         >>> flow.zeros(3).index_copy(0, flow.tensor([2, 0]), flow.tensor([1.0, 2.0]))
         tensor([2., 0., 1.], dtype=oneflow.float32)
     """
+    if inplace:
+        return write_along(index_copy, input, dim, index, source, slices=True)
     chosen, at = _index_and_dim(input, dim, index, "index_copy")
     if source.ndim == input.ndim > 0 and source.shape[at] != chosen.numel():
         raise IndexError(
@@ -313,6 +367,9 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
     _check_slices(input, at, chosen, source, "index_copy")
     values = source if source.ndim else source.reshape(1)
     return _put_slices(input, at, chosen, unwrap(values), accumulate=False, negative=False)
+
+
+attach("index_copy_", inplace_form(index_copy))
 
 
 @function()
@@ -396,8 +453,14 @@ def index_put(
 attach("index_put_", inplace_form(index_put, "index_put_"))
 
 
-@function(inplace=True)
-def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
+@function()
+def put(
+    input: Tensor,
+    index: Tensor,
+    source: Tensor,
+    accumulate: bool = False,
+    inplace: bool = False,
+) -> Tensor:
     """A copy of `input` with `source` written (or added) at positions of the flattened tensor.
 
     Raises:
@@ -410,6 +473,8 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
         >>> flow.zeros(2, 2).put(flow.tensor([3, 0]), flow.tensor([5.0, 6.0])).tolist()
         [[6.0, 0.0], [0.0, 5.0]]
     """
+    if inplace:
+        return write_at(put, input, index, source, accumulate=accumulate)
     if index.numel() != source.numel():
         raise IndexError(
             f"put_(): Expected source and index to have the same number of elements, but got "
@@ -419,3 +484,6 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
         input.reshape(-1), (index.reshape(-1),), source.reshape(-1), accumulate=accumulate
     )
     return flat.reshape(input.shape)
+
+
+attach("put_", inplace_form(put))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from oneflow.base.dtype import bool_, int64
 from oneflow.base.shape import wrap_dim, wrap_dims
 from oneflow.base.spec import require_size
 from oneflow.functional.creation.options import sizes_of
-from oneflow.functional.registry import function
+from oneflow.functional.registry import function, inplace_form
 from oneflow.functional.shape.reshape import transpose
 from oneflow.functional.shape.strided_views import diagonal as diagonal_view
 from oneflow.primitives.operators import rearrange, shape as p
@@ -20,7 +20,8 @@ from oneflow.primitives.operators.creation import zeros
 from oneflow.primitives.operators.indexing import index as index_primitive
 from oneflow.primitives.operators.strided import diagonal_update
 from oneflow.tensor.call import call, wrap
-from oneflow.tensor.methods import attach
+from oneflow.tensor.indexing import is_overlapping, put_item
+from oneflow.tensor.methods import attach, before_write, write_result
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import import_array
 from oneflow.tensor.views import unwrap
@@ -253,8 +254,8 @@ def _repeated_places(counts: np.ndarray) -> np.ndarray:
     return np.repeat(np.arange(len(counts)), counts)
 
 
-@function(inplace=True)
-def tril(x: Tensor, diagonal: int = 0) -> Tensor:
+@function()
+def tril(x: Tensor, diagonal: int = 0, inplace: bool = False) -> Tensor:
     """The lower triangle of the last two dimensions, up to `diagonal`; zeros elsewhere.
 
     Raises:
@@ -267,11 +268,16 @@ def tril(x: Tensor, diagonal: int = 0) -> Tensor:
     """
     if x.ndim < 2:
         raise RuntimeError("tril: input tensor must have at least 2 dimensions")
+    if inplace:
+        return _keep_triangle(tril, x, operator.index(diagonal))
     return call(rearrange.tril, x, operator.index(diagonal))
 
 
-@function(inplace=True)
-def triu(x: Tensor, diagonal: int = 0) -> Tensor:
+attach("tril_", inplace_form(tril))
+
+
+@function()
+def triu(x: Tensor, diagonal: int = 0, inplace: bool = False) -> Tensor:
     """The upper triangle of the last two dimensions, from `diagonal`; zeros elsewhere.
 
     Raises:
@@ -284,7 +290,21 @@ def triu(x: Tensor, diagonal: int = 0) -> Tensor:
     """
     if x.ndim < 2:
         raise RuntimeError("triu: input tensor must have at least 2 dimensions")
+    if inplace:
+        return _keep_triangle(triu, x, operator.index(diagonal))
     return call(rearrange.triu, x, operator.index(diagonal))
+
+
+attach("triu_", inplace_form(triu))
+
+
+def _keep_triangle(triangle: Callable[..., Tensor], x: Tensor, diagonal: int) -> Tensor:
+    """Write zeros to the other triangle of `x`, also where its elements share memory."""
+    if is_overlapping(x):
+        kept = triangle(x.new_ones(x.shape, dtype=bool_), diagonal)
+        put_item(x, ~kept, 0)
+        return x
+    return write_result(x, triangle(before_write(x), diagonal), f"{triangle.__name__}_")
 
 
 @function()
