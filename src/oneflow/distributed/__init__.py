@@ -47,7 +47,9 @@ from oneflow.distributed.objects import (
     all_gather_object as all_gather_object,
     broadcast_object_list as broadcast_object_list,
     gather_object as gather_object,
+    recv_object_list as recv_object_list,
     scatter_object_list as scatter_object_list,
+    send_object_list as send_object_list,
 )
 from oneflow.distributed.ranks import (
     get_local_rank as get_local_rank,

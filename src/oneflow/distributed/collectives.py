@@ -18,7 +18,14 @@ from oneflow.differentiation.grad_mode import no_grad
 from oneflow.distributed import spmd_collectives as spmd
 from oneflow.distributed.buckets import make_buckets, run_on_buckets, values_of
 from oneflow.distributed.device_group import run_on_values
-from oneflow.distributed.groups import ProcessGroup, group_index, group_ranks, is_outside
+from oneflow.distributed.groups import (
+    ProcessGroup,
+    group_index,
+    group_ranks,
+    is_outside,
+    rank_in_job,
+    rank_or_first,
+)
 from oneflow.distributed.reduce_op import ReduceOp
 from oneflow.distributed.work import Work, work_of
 from oneflow.program.value import Value
@@ -60,10 +67,11 @@ def all_reduce(
 
 def reduce(
     tensor: Tensor,
-    dst: int,
+    dst: int | None = None,
     op: ReduceOp = _SUM,
     group: ProcessGroup | None = None,
     async_op: bool = False,
+    group_dst: int | None = None,
 ) -> Work | None:
     """Sum the tensors of all processes; process `dst` gets the sum in `tensor`.
 
@@ -73,6 +81,7 @@ def reduce(
         op: another reduction than the sum.
         group: the processes that call this, by default all.
         async_op: return a handle to wait for.
+        group_dst: its index in the group, in place of `dst`.
 
     Example:
         >>> import oneflow as flow
@@ -80,7 +89,7 @@ def reduce(
     """
     if is_outside(group):
         return None
-    group_index("dst", dst, group_ranks(group))
+    dst = rank_in_job("dst", dst, group_dst, group)
     targets = [tensor] if cluster.rank() == dst else []
     return _run_into(targets, spmd.all_reduce, [tensor], group, async_op, **_reduction(op, tensor))
 
@@ -238,9 +247,10 @@ def all_to_all(
 
 def broadcast(
     tensor: Tensor,
-    src: int,
+    src: int | None = None,
     group: ProcessGroup | None = None,
     async_op: bool = False,
+    group_src: int | None = None,
 ) -> Work | None:
     """Copy the tensor of process `src` to all processes, into `tensor`.
 
@@ -249,6 +259,7 @@ def broadcast(
         src: the rank in the job of the process that has the numbers.
         group: the processes that call this, by default all.
         async_op: return a handle to wait for.
+        group_src: its index in the group, in place of `src`.
 
     Example:
         >>> import oneflow as flow
@@ -259,6 +270,7 @@ def broadcast(
     """
     if is_outside(group):
         return None
+    src = rank_in_job("src", src, group_src, group)
     source = group_index("src", src, group_ranks(group))
     return _run_into([tensor], spmd.broadcast, [tensor], group, async_op, source=source)
 
@@ -276,18 +288,20 @@ def broadcast_tensors(tensors: Sequence[Tensor], src: int, ranks: tuple[int, ...
 def scatter(
     tensor: Tensor,
     scatter_list: Sequence[Tensor] | None = None,
-    src: int = 0,
+    src: int | None = None,
     group: ProcessGroup | None = None,
     async_op: bool = False,
+    group_src: int | None = None,
 ) -> Work | None:
     """Send tensor `i` of the list of process `src` to process `i`, into `tensor`.
 
     Args:
         tensor: is written.
         scatter_list: one tensor per process; only process `src` passes it.
-        src: the rank in the job of the process whose list is sent.
+        src: the rank in the job of the process whose list is sent, by default 0.
         group: the processes that call this, by default all.
         async_op: return a handle to wait for.
+        group_src: its index in the group, in place of `src`.
 
     Raises:
         ValueError: process `src` passes no list.
@@ -303,6 +317,7 @@ def scatter(
     if is_outside(group):
         return None
     ranks = group_ranks(group)
+    src = rank_or_first("src", src, group_src, group)
     source = group_index("src", src, ranks)
     parts: Sequence[Tensor] = [tensor] * len(ranks)
     if cluster.rank() == src:
@@ -316,18 +331,20 @@ def scatter(
 def gather(
     tensor: Tensor,
     gather_list: Sequence[Tensor] | None = None,
-    dst: int = 0,
+    dst: int | None = None,
     group: ProcessGroup | None = None,
     async_op: bool = False,
+    group_dst: int | None = None,
 ) -> Work | None:
     """Gather the tensors of all processes on process `dst`.
 
     Args:
         tensor: the tensor of this process.
         gather_list: one tensor per process, which are written; only process `dst` passes it.
-        dst: the rank in the job of the process that gets them.
+        dst: the rank in the job of the process that gets them, by default 0.
         group: the processes that call this, by default all.
         async_op: return a handle to wait for.
+        group_dst: its index in the group, in place of `dst`.
 
     Raises:
         ValueError: process `dst` passes no list.
@@ -339,7 +356,7 @@ def gather(
     """
     if is_outside(group):
         return None
-    group_index("dst", dst, group_ranks(group))
+    dst = rank_or_first("dst", dst, group_dst, group)
     targets: Sequence[Tensor] = []
     if cluster.rank() == dst:
         if gather_list is None:

@@ -141,6 +141,30 @@ def group_index(name: str, rank: int, ranks: Sequence[int]) -> int:
     raise ValueError(f"`{name}`={rank} is not a rank of the group, which has {list(ranks)}")
 
 
+def rank_in_job(
+    name: str, rank: int | None, group_rank: int | None, group: ProcessGroup | None
+) -> int:
+    """Return the rank in the job of a process of `group`: `rank`, or that of `group_rank` in it.
+
+    Raises:
+        ValueError: both are given or neither, or it is not in the group; `name` is the argument.
+    """
+    if (rank is None) == (group_rank is None):
+        raise ValueError(f"give either `{name}` or `group_{name}`, got {rank} and {group_rank}")
+    if rank is None:
+        return get_global_rank(group, group_rank)
+    group_index(name, rank, group_ranks(group))
+    return rank
+
+
+def rank_or_first(
+    name: str, rank: int | None, group_rank: int | None, group: ProcessGroup | None
+) -> int:
+    """Return `rank_in_job`; rank 0 of the job if none is given."""
+    first = 0 if rank is None and group_rank is None else rank
+    return rank_in_job(name, first, group_rank, group)
+
+
 # --- the job
 
 
@@ -383,7 +407,7 @@ def get_group_rank(group: ProcessGroup, global_rank: int) -> int:
     return group_index("global_rank", global_rank, group_ranks(group))
 
 
-def get_global_rank(group: ProcessGroup, group_rank: int) -> int:
+def get_global_rank(group: ProcessGroup | None, group_rank: int) -> int:
     """Return the rank in the job of a process of a group.
 
     Raises:

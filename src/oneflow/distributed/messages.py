@@ -16,7 +16,7 @@ import numpy as np
 from oneflow.base import cluster
 from oneflow.differentiation.grad_mode import no_grad
 from oneflow.distributed.collectives import check_tensor
-from oneflow.distributed.groups import ProcessGroup, group_index, group_ranks, is_outside
+from oneflow.distributed.groups import ProcessGroup, group_ranks, is_outside, rank_in_job
 from oneflow.distributed.message_channel import Address, SendHandle, message_channel
 from oneflow.distributed.work import Work
 from oneflow.runtime.eager import read_array
@@ -25,7 +25,13 @@ from oneflow.tensor.transfer import value_from_numpy
 from oneflow.tensor.views import unwrap, write
 
 
-def isend(tensor: Tensor, dst: int, group: ProcessGroup | None = None, tag: int = 0) -> Work | None:
+def isend(
+    tensor: Tensor,
+    dst: int | None = None,
+    group: ProcessGroup | None = None,
+    tag: int = 0,
+    group_dst: int | None = None,
+) -> Work | None:
     """Start to send a tensor to process `dst`, which calls `recv` or `irecv` at any time.
 
     Args:
@@ -33,6 +39,7 @@ def isend(tensor: Tensor, dst: int, group: ProcessGroup | None = None, tag: int 
         dst: the rank in the job of the receiver.
         group: the group of both, by default all processes.
         tag: a number that tells messages apart.
+        group_dst: its index in the group, in place of `dst`.
 
     Returns:
         A handle; None outside of the group.
@@ -52,13 +59,17 @@ def isend(tensor: Tensor, dst: int, group: ProcessGroup | None = None, tag: int 
     """
     if is_outside(group):
         return None
-    address = _address(tensor, "dst", dst, group, tag)
+    dst, address = _peer("dst", dst, group_dst, group), _address(tensor, group, tag)
     handle = message_channel().send(dst, address, np.asarray(read_array(unwrap(tensor))))
     return Work(functools.partial(_await_send, handle, dst), handle.done.is_set)
 
 
 def irecv(
-    tensor: Tensor, src: int | None = None, group: ProcessGroup | None = None, tag: int = 0
+    tensor: Tensor,
+    src: int | None = None,
+    group: ProcessGroup | None = None,
+    tag: int = 0,
+    group_src: int | None = None,
 ) -> Work | None:
     """Return a handle whose `wait` receives a tensor from process `src`.
 
@@ -67,6 +78,7 @@ def irecv(
         src: the rank in the job of the sender; by default any process of the group.
         group: the group of both, by default all processes.
         tag: a number that tells messages apart.
+        group_src: its index in the group, in place of `src`.
 
     Returns:
         The handle; None outside of the group.
@@ -83,7 +95,7 @@ def irecv(
     """
     if is_outside(group):
         return None
-    sources, address = _sources(src, group), _address(tensor, "src", src, group, tag)
+    sources, address = _sources(src, group_src, group), _address(tensor, group, tag)
 
     def finish(timeout: datetime.timedelta | None) -> None:
         _recv(tensor, sources, address, group, timeout)
@@ -92,7 +104,13 @@ def irecv(
     return Work(finish, functools.partial(channel.has_message, sources, address))
 
 
-def send(tensor: Tensor, dst: int, group: ProcessGroup | None = None, tag: int = 0) -> None:
+def send(
+    tensor: Tensor,
+    dst: int | None = None,
+    group: ProcessGroup | None = None,
+    tag: int = 0,
+    group_dst: int | None = None,
+) -> None:
     """Send a tensor to process `dst`, and return when it may be written to.
 
     Args:
@@ -100,6 +118,7 @@ def send(tensor: Tensor, dst: int, group: ProcessGroup | None = None, tag: int =
         dst: the rank in the job of the receiver.
         group: the group of both, by default all processes.
         tag: a number that tells messages apart.
+        group_dst: its index in the group, in place of `dst`.
 
     Example:
         >>> import oneflow as flow
@@ -109,13 +128,17 @@ def send(tensor: Tensor, dst: int, group: ProcessGroup | None = None, tag: int =
         ...     elif flow.env.get_rank() == 1:
         ...         sender = flow.distributed.recv(flow.zeros(2))
     """
-    work = isend(tensor, dst, group, tag)
+    work = isend(tensor, dst, group, tag, group_dst)
     if work is not None:
         work.wait()
 
 
 def recv(
-    tensor: Tensor, src: int | None = None, group: ProcessGroup | None = None, tag: int = 0
+    tensor: Tensor,
+    src: int | None = None,
+    group: ProcessGroup | None = None,
+    tag: int = 0,
+    group_src: int | None = None,
 ) -> int:
     """Receive a tensor from process `src` into `tensor`.
 
@@ -124,6 +147,7 @@ def recv(
         src: the rank in the job of the sender; by default any process of the group.
         group: the group of both, by default all processes.
         tag: a number that tells messages apart.
+        group_src: its index in the group, in place of `src`.
 
     Returns:
         The rank of the sender; -1 outside of the group.
@@ -141,8 +165,8 @@ def recv(
     """
     if is_outside(group):
         return -1
-    address = _address(tensor, "src", src, group, tag)
-    return _recv(tensor, _sources(src, group), address, group, None)
+    address = _address(tensor, group, tag)
+    return _recv(tensor, _sources(src, group_src, group), address, group, None)
 
 
 class P2POp:
@@ -154,9 +178,10 @@ class P2POp:
         peer: the rank in the job of the other process.
         group: the group of both, by default all processes.
         tag: a number that tells messages apart.
+        group_peer: its index in the group, in place of `peer`.
 
     Raises:
-        ValueError: another `op`.
+        ValueError: another `op`, or a `peer` that is not in the group.
 
     Example:
         >>> import oneflow as flow
@@ -168,13 +193,16 @@ class P2POp:
         self,
         op: Callable[..., Work | None],
         tensor: Tensor,
-        peer: int,
+        peer: int | None = None,
         group: ProcessGroup | None = None,
         tag: int = 0,
+        group_peer: int | None = None,
     ) -> None:
         if op not in (isend, irecv):
             raise ValueError(f"`op` must be `isend` or `irecv`, got {op!r}")
         check_tensor(tensor)
+        if peer is None or group_peer is not None:
+            peer = rank_in_job("peer", peer, group_peer, group)
         self.op, self.tensor, self.peer, self.group, self.tag = op, tensor, peer, group, tag
 
 
@@ -203,21 +231,24 @@ def batch_isend_irecv(p2p_op_list: Sequence[P2POp]) -> list[Work]:
     return [each for each in works if each is not None]
 
 
-def _address(
-    tensor: Any, name: str, peer: int | None, group: ProcessGroup | None, tag: int
-) -> Address:
-    """Check the arguments of a message, and return what tells it apart from others."""
+def _address(tensor: Any, group: ProcessGroup | None, tag: int) -> Address:
+    """Check the tensor of a message, and return what tells the message apart from others."""
     check_tensor(tensor)
-    ranks = group_ranks(group)
-    if peer is not None:
-        group_index(name, peer, ranks)
+    return group_ranks(group), tag
+
+
+def _peer(name: str, rank: int | None, group_rank: int | None, group: ProcessGroup | None) -> int:
+    """The rank in the job of another process of the group."""
+    peer = rank_in_job(name, rank, group_rank, group)
     if peer == cluster.rank():
         raise ValueError(f"`{name}`={peer} must be another rank than this process")
-    return ranks, tag
+    return peer
 
 
-def _sources(src: int | None, group: ProcessGroup | None) -> tuple[int, ...]:
-    return group_ranks(group) if src is None else (src,)
+def _sources(src: int | None, group_src: int | None, group: ProcessGroup | None) -> tuple[int, ...]:
+    if src is None and group_src is None:
+        return group_ranks(group)
+    return (_peer("src", src, group_src, group),)
 
 
 def _seconds(group: ProcessGroup | None, timeout: datetime.timedelta | None) -> float:

@@ -14,7 +14,15 @@ import numpy as np
 from oneflow.base import cluster
 from oneflow.distributed import spmd_collectives as spmd
 from oneflow.distributed.device_group import group_of_ranks, run_collective
-from oneflow.distributed.groups import ProcessGroup, group_index, group_ranks, is_outside
+from oneflow.distributed.groups import (
+    ProcessGroup,
+    group_index,
+    group_ranks,
+    is_outside,
+    rank_or_first,
+)
+from oneflow.distributed.messages import recv, send
+from oneflow.tensor.transfer import import_array
 
 
 def all_gather_object(object_list: list[Any], obj: Any, group: ProcessGroup | None = None) -> None:
@@ -45,16 +53,18 @@ def all_gather_object(object_list: list[Any], obj: Any, group: ProcessGroup | No
 def gather_object(
     obj: Any,
     object_gather_list: list[Any] | None = None,
-    dst: int = 0,
+    dst: int | None = None,
     group: ProcessGroup | None = None,
+    group_dst: int | None = None,
 ) -> None:
     """Gather the objects of all processes on process `dst`.
 
     Args:
         obj: the object of this process.
         object_gather_list: one element per process, which are replaced; only `dst` passes it.
-        dst: the rank in the job of the process that gets them.
+        dst: the rank in the job of the process that gets them, by default 0.
         group: see `all_gather_object`.
+        group_dst: its index in the group, in place of `dst`.
 
     Raises:
         ValueError: process `dst` passes no list, or one of another length.
@@ -67,7 +77,7 @@ def gather_object(
     if is_outside(group):
         return
     ranks = group_ranks(group)
-    group_index("dst", dst, ranks)
+    dst = rank_or_first("dst", dst, group_dst, group)
     gathered = _all_gather(pickle.dumps(obj), ranks)
     if cluster.rank() == dst:
         if object_gather_list is None:
@@ -78,17 +88,19 @@ def gather_object(
 
 def broadcast_object_list(
     object_list: list[Any],
-    src: int = 0,
+    src: int | None = None,
     group: ProcessGroup | None = None,
     device: Any = None,
+    group_src: int | None = None,
 ) -> None:
     """Copy the objects of process `src` to all processes, into `object_list`.
 
     Args:
         object_list: elements that are replaced on the other processes; of one length on all.
-        src: the rank in the job of the process that has them.
+        src: the rank in the job of the process that has them, by default 0.
         group: see `all_gather_object`.
         device: accepted for PyTorch's sake.
+        group_src: its index in the group, in place of `src`.
 
     Example:
         >>> import oneflow as flow
@@ -99,6 +111,7 @@ def broadcast_object_list(
     """
     if is_outside(group):
         return
+    src = rank_or_first("src", src, group_src, group)
     content = _broadcast(pickle.dumps(object_list), src, group_ranks(group))
     if cluster.rank() != src:
         received = pickle.loads(content)
@@ -109,16 +122,18 @@ def broadcast_object_list(
 def scatter_object_list(
     scatter_object_output_list: list[Any],
     scatter_object_input_list: Sequence[Any] | None = None,
-    src: int = 0,
+    src: int | None = None,
     group: ProcessGroup | None = None,
+    group_src: int | None = None,
 ) -> None:
     """Send object `i` of process `src` to process `i` of the group.
 
     Args:
         scatter_object_output_list: its first element is replaced.
         scatter_object_input_list: one object per process; only process `src` passes it.
-        src: the rank in the job of the process that has them.
+        src: the rank in the job of the process that has them, by default 0.
         group: see `all_gather_object`.
+        group_src: its index in the group, in place of `src`.
 
     Raises:
         ValueError: process `src` passes no list, or the output list is empty.
@@ -135,6 +150,7 @@ def scatter_object_list(
     ranks = group_ranks(group)
     if not scatter_object_output_list:
         raise ValueError("`scatter_object_output_list` must have an element to replace")
+    src = rank_or_first("src", src, group_src, group)
     parts: list[bytes] = []
     if cluster.rank() == src:
         if scatter_object_input_list is None:
@@ -146,6 +162,83 @@ def scatter_object_list(
     pickled = pickle.loads(_broadcast(pickle.dumps(parts), src, ranks))
     local = pickled[ranks.index(cluster.rank())]
     scatter_object_output_list[0] = pickle.loads(local)
+
+
+def send_object_list(
+    object_list: list[Any],
+    dst: int | None = None,
+    group: ProcessGroup | None = None,
+    device: Any = None,
+    group_dst: int | None = None,
+    use_batch: bool = False,
+) -> None:
+    """Send objects to process `dst`, which calls `recv_object_list`.
+
+    Args:
+        object_list: what is sent.
+        dst: the rank in the job of the receiver.
+        group: the group of both, by default all processes.
+        device: accepted for PyTorch's sake.
+        group_dst: its index in the group, in place of `dst`.
+        use_batch: accepted for PyTorch's sake.
+
+    Example:
+        >>> import oneflow as flow
+        >>> if flow.env.get_world_size() > 1:
+        ...     if flow.env.get_rank() == 0:
+        ...         flow.distributed.send_object_list(["a", 1], dst=1)
+        ...     elif flow.env.get_rank() == 1:
+        ...         names = [None, None]
+        ...         sender = flow.distributed.recv_object_list(names, src=0)
+    """
+    content = pickle.dumps(object_list)
+    for each in (np.array([len(content)]), np.frombuffer(content, np.uint8)):
+        send(import_array(each), dst, group, group_dst=group_dst)
+
+
+def recv_object_list(
+    object_list: list[Any],
+    src: int | None = None,
+    group: ProcessGroup | None = None,
+    device: Any = None,
+    group_src: int | None = None,
+    use_batch: bool = False,
+) -> int:
+    """Receive the objects that process `src` sends by `send_object_list`, into `object_list`.
+
+    Args:
+        object_list: elements that are replaced, as many as are sent.
+        src: the rank in the job of the sender; by default any process of the group.
+        group: the group of both, by default all processes.
+        device: accepted for PyTorch's sake.
+        group_src: its index in the group, in place of `src`.
+        use_batch: accepted for PyTorch's sake.
+
+    Returns:
+        The rank of the sender; -1 outside of the group.
+
+    Raises:
+        ValueError: the list has another length than what was sent.
+
+    Example:
+        >>> import oneflow as flow
+        >>> if flow.env.get_world_size() > 1:
+        ...     if flow.env.get_rank() == 0:
+        ...         flow.distributed.send_object_list(["a", 1], dst=1)
+        ...     elif flow.env.get_rank() == 1:
+        ...         names = [None, None]
+        ...         sender = flow.distributed.recv_object_list(names, src=0)
+    """
+    length = import_array(np.zeros(1, np.int64))
+    source = recv(length, src, group, group_src=group_src)
+    if source < 0:
+        return source
+    content = import_array(np.zeros(length.item(), np.uint8))
+    recv(content, source, group)
+    received = pickle.loads(content.numpy().tobytes())
+    _check_length("object_list", object_list, received)
+    object_list[:] = received
+    return source
 
 
 def _check_length(name: str, objects: Sequence[Any], like: Sequence[Any]) -> None:

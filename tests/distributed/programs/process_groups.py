@@ -128,6 +128,47 @@ def check_groups():
     expect_error(ValueError, "differ", dist.new_group, [0, 0])
 
 
+def check_indices_in_a_group():
+    """`group_src`, `group_dst` and `group_peer` count within the group, from its first rank."""
+    first, last = size - 2, size - 1
+    group = dist.new_group([first, last])
+    if rank < first:
+        return
+    x = flow.tensor([1.0 + rank])
+    dist.broadcast(x, group=group, group_src=1)
+    assert x.item() == size
+    dist.reduce(x, group=group, group_dst=0)
+    assert x.item() == (2 * size if rank == first else size)
+    own, parts = flow.zeros(1), [flow.full((1,), 3.0), flow.full((1,), 4.0)]
+    dist.scatter(own, parts if rank == last else None, group=group, group_src=1)
+    assert own.item() == 3 + rank - first
+    dist.gather(own + 2, parts if rank == last else None, group=group, group_dst=1)
+    assert [each.item() for each in parts] == ([5, 6] if rank == last else [3, 4])
+    found = [None, None] if rank == last else None
+    dist.gather_object(rank, found, group=group, group_dst=1)
+    assert found == ([first, last] if rank == last else None)
+    objects = [rank]
+    dist.broadcast_object_list(objects, group=group, group_src=1)
+    assert objects == [last]
+    dist.scatter_object_list(objects, ["a", "b"], group=group, group_src=1)
+    assert objects == ["ab"[rank - first]]
+    if rank == first:
+        dist.send(flow.ones(1), group=group, group_dst=1)
+        dist.isend(flow.ones(1), group=group, group_dst=1).wait()
+        assert dist.P2POp(dist.isend, x, group=group, group_peer=1).peer == last
+        dist.send_object_list([{"a": 1}, "b"], group=group, group_dst=1)
+    else:
+        assert dist.recv(own, group=group, group_src=0) == first
+        assert own.item() == 1
+        assert dist.irecv(own, group=group, group_src=0).wait()
+        objects = [None, None]
+        assert dist.recv_object_list(objects, group=group, group_src=0) == first
+        assert objects == [{"a": 1}, "b"]
+    expect_error(ValueError, "either", dist.broadcast, x, 0, group, group_src=0)
+    expect_error(ValueError, "either", dist.broadcast, x)
+    expect_error(ValueError, "has 2 processes", dist.broadcast, x, group=group, group_src=2)
+
+
 def check_messages_cross_each_other():
     """Both sides may send first, receive first, or ask in another order."""
     if rank > 1:
