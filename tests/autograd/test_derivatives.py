@@ -1,6 +1,7 @@
 """Jacobians, Hessians, their products with vectors, and gradient checks."""
 
 import pytest
+import torch
 
 import oneflow as flow
 from tests.autograd.both import agree
@@ -51,6 +52,54 @@ def test_strict_jacobian_refuses_independence():
 
     with pytest.raises(RuntimeError, match="independent of input 1"):
         case(flow)
+
+
+# Functions, and which derivatives `strict` refuses: all, or with `create_graph` alone.
+STRICT = {
+    "linear": lambda lib, x: x * 2,
+    "the sum": lambda lib, x: x.sum(),
+    "the sum of squares": lambda lib, x: (x * x).sum(),
+    "cubes": lambda lib, x: (x**3).sum(),
+    "one output depends": lambda lib, x: (x * x, lib.ones(2)),
+    "nothing depends": lambda lib, x: lib.ones(2),
+}
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+@pytest.mark.parametrize("api", ["jacobian", "hessian", "vjp", "jvp", "vhp", "hvp"])
+@pytest.mark.parametrize("name", STRICT)
+def test_what_strict_refuses(name, api, create_graph):
+    outcomes = []
+    for lib in (flow, torch):
+        x = lib.tensor([1.0, -2.0])
+        result = STRICT[name](lib, x)
+        ones = [
+            lib.ones(each.shape) for each in (result if isinstance(result, tuple) else [result])
+        ]
+        v = {
+            "jacobian": (),
+            "hessian": (),
+            "vjp": (tuple(ones) if isinstance(result, tuple) else ones[0],),
+        }.get(api, (lib.ones(2),))
+        derive = getattr(lib.autograd.functional, api)
+        try:
+            found = derive(
+                lambda x, lib=lib: STRICT[name](lib, x),
+                x,
+                *v,
+                strict=True,
+                create_graph=create_graph,
+            )
+            outcomes.append([each.tolist() for each in flatten(found)])
+        except RuntimeError:
+            outcomes.append("refused")
+    assert outcomes[0] == outcomes[1]
+
+
+def flatten(results):
+    return (
+        [x for each in results for x in flatten(each)] if isinstance(results, tuple) else [results]
+    )
 
 
 def test_hessian():

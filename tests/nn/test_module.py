@@ -424,6 +424,9 @@ def test_empty_parameters_on_a_device():
     net = flow.nn.Linear(2, 1).to_empty(device="cpu")
     assert net.weight.shape == (1, 2)
     assert net.weight.requires_grad
+    nested = flow.nn.Sequential(flow.nn.Linear(2, 1)).to(flow.float64)
+    nested[0].weight.data.fill_(5.0)
+    assert nested.to_empty(device="cpu", recurse=False)[0].weight.tolist() == [[5, 5]]
 
 
 def test_apply_visits_children_first():

@@ -105,7 +105,11 @@ OPERATORS = [
     _row("linalg.inv_ex", [case(_S), case(_BATCH, check_errors=True)], errors=_BAD),
     _row(
         "linalg.solve_ex",
-        [case(_S, tensor(3)), case(_S, _M, left=False)],
+        [
+            case(_S, tensor(3)),
+            case(_S, _M, left=False),
+            case(_S, tensor(3), check_errors=True),
+        ],
         errors=[case(_SINGULAR, tensor(2), check_errors=True)],
     ),
     _row(

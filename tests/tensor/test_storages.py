@@ -24,6 +24,21 @@ def test_views_and_detached_tensors_share_memory():
     assert len({x.storage(), x[0].storage(), other.storage()}) == 2
 
 
+def test_tensors_set_to_the_same_elements():
+    others = {
+        "itself": lambda x: x,
+        "a view of all": lambda x: x[:],
+        "detached": lambda x: x.detach(),
+        "a part": lambda x: x[:2],
+        "another shape": lambda x: x.view(2, 2),
+        "transposed": lambda x: x.view(2, 2).t(),
+        "a copy": lambda x: x.clone(),
+    }
+    for name, other in others.items():
+        ours, theirs = flow.ones(4), torch.ones(4)
+        assert ours.is_set_to(other(ours)) == theirs.is_set_to(other(theirs)), name
+
+
 def test_addresses_are_of_the_values():
     x = flow.arange(6, dtype=flow.int32).reshape(2, 3) * 2
     for tensor, expected in ((x, [0, 2, 4, 6, 8, 10]), (x[1], [6, 8, 10])):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from oneflow.base.spec import TensorSpec
 from oneflow.differentiation.grad_mode import enable_grad
 from oneflow.differentiation.saved import packed, packing, unpacked
 from oneflow.dispatch.operand_casts import CASTS, casting
@@ -23,18 +24,26 @@ class _Segment:
     the same ones in the same order.
     """
 
-    def __init__(self, function: Callable, args: tuple, kwargs: dict, keep_random: bool) -> None:
+    def __init__(
+        self,
+        function: Callable,
+        args: tuple,
+        kwargs: dict,
+        keep_random: bool,
+        check: bool,
+    ) -> None:
         self._function, self._kwargs = function, kwargs
         # Values, unlike tensors, do not change: the function sees its inputs as they were.
         self._args = [packed(unwrap(each)) if isinstance(each, Tensor) else each for each in args]
         self._random = default_generator.position if keep_random else None
         self._casts = CASTS.functions
-        self._count = 0
+        self._check = check
+        self._saved: list[TensorSpec] = []
         self._recomputed: dict[int, Value] = {}
 
     def pack(self, value: Value) -> int:
-        self._count += 1
-        return self._count - 1
+        self._saved.append(value.spec)
+        return len(self._saved) - 1
 
     def unpack(self, packed: int, grads: Sequence[Value | None]) -> Value:
         if packed not in self._recomputed:
@@ -57,11 +66,18 @@ class _Segment:
             packing(collector),
         ):
             self._function(*args, **self._kwargs)
-        if len(collector.values) != self._count:
+        if len(collector.values) != len(self._saved):
             raise RuntimeError(
-                f"checkpoint: the function saved {self._count} tensors for backward, and "
+                f"checkpoint: the function saved {len(self._saved)} tensors for backward, and "
                 f"{len(collector.values)} when it ran again; it must do the same both times"
             )
+        for position, (spec, value) in enumerate(zip(self._saved, collector.values, strict=True)):
+            if self._check and value.spec is not spec:
+                raise RuntimeError(
+                    f"checkpoint: tensor {position} that the function saved for backward was "
+                    f"{spec!r}, and is {value.spec!r} when it ran again; it must do the same both "
+                    "times"
+                )
         self._recomputed = dict(enumerate(collector.values))
 
 
@@ -95,13 +111,17 @@ def checkpoint(
         args: its arguments.
         use_reentrant: accepted for PyTorch's sake.
         preserve_rng_state: draw the same random numbers from the default generator again.
-        determinism_check: accepted for PyTorch's sake, as are the next two.
-        debug: accepted.
-        early_stop: accepted.
+        determinism_check: ``"default"`` checks that shapes and dtypes are the same again,
+            ``"none"`` does not.
+        debug: accepted for PyTorch's sake.
+        early_stop: accepted for PyTorch's sake.
         kwargs: its keyword arguments.
 
     Returns:
         What `function` returns.
+
+    Raises:
+        ValueError: there is no such `determinism_check`.
 
     Example:
         >>> import oneflow as flow
@@ -111,7 +131,12 @@ def checkpoint(
         >>> x.grad
         tensor([27.], dtype=oneflow.float32)
     """
-    with packing(_Segment(function, args, kwargs, preserve_rng_state)):
+    if determinism_check not in ("default", "none"):
+        raise ValueError(
+            f"determinism_check should be one of 'default' and 'none', but got {determinism_check}"
+        )
+    check = determinism_check == "default"
+    with packing(_Segment(function, args, kwargs, preserve_rng_state, check)):
         return function(*args, **kwargs)
 
 

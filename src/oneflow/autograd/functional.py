@@ -54,16 +54,26 @@ def _finished(results: Sequence[Tensor], create_graph: bool) -> tuple[Tensor, ..
 
 
 def _filled(
-    grads: Sequence[Tensor | None], like: Sequence[Tensor], strict: bool, what: str
+    grads: Sequence[Tensor | None],
+    like: Sequence[Tensor],
+    keep: bool,
+    strict: bool,
+    what: str,
 ) -> tuple[Tensor, ...]:
     """Zeros for missing gradients.
 
     Raises:
-        RuntimeError: one is missing and `strict` forbids that.
+        RuntimeError: `strict` forbids that one is missing, or depends on nothing if results are to
+            be differentiable.
     """
-    if strict and any(each is None for each in grads):
-        position = next(index for index, each in enumerate(grads) if each is None)
-        raise RuntimeError(f"{what} is independent of input {position}, which `strict` forbids.")
+    for position, each in enumerate(grads if strict else ()):
+        if each is None:
+            raise RuntimeError(f"{what} is independent of input {position}, as `strict` forbids.")
+        if keep and not each.requires_grad:
+            raise RuntimeError(
+                f"The derivative of the user function by input {position} is constant, as `strict` "
+                "forbids with `create_graph`."
+            )
     return tuple(
         call(zeros_like, reference.detach()) if each is None else each
         for each, reference in zip(grads, like, strict=True)
@@ -116,7 +126,8 @@ def jacobian(
         func: takes tensors, returns one tensor or a tuple.
         inputs: where to differentiate, one tensor or a tuple.
         create_graph: make the result differentiable.
-        strict: an output that does not depend on an input is an error, not zeros.
+        strict: an output that does not depend on an input is an error, not zeros; so is, with
+            `create_graph`, a derivative that depends on none.
         vectorize: accepted for PyTorch's sake.
         strategy: accepted for PyTorch's sake.
 
@@ -151,7 +162,7 @@ def _jacobian_of(
         row: Sequence[Tensor | None] = [None] * len(points)
         if flat.requires_grad:
             row = grad(flat[index], points, None, True, keep, allow_unused=True)
-        rows.append(_filled(row, points, strict, "An output of the user function"))
+        rows.append(_filled(row, points, keep, strict, "An output of the user function"))
     blocks = []
     for position, point in enumerate(points):
         shape = (*output.shape, *point.shape)
@@ -178,7 +189,8 @@ def hessian(
         func: takes tensors, returns a tensor of one element.
         inputs: where to differentiate, one tensor or a tuple.
         create_graph: make the result differentiable.
-        strict: a derivative that does not depend on an input is an error, not zeros.
+        strict: a derivative that does not depend on an input is an error, not zeros; so is, with
+            `create_graph`, a second derivative that depends on none.
         vectorize: accepted for PyTorch's sake.
         outer_jacobian_strategy: accepted for PyTorch's sake.
 
@@ -232,7 +244,8 @@ def vjp(
         inputs: where to differentiate, one tensor or a tuple.
         v: the vector, in the form of the results; may be left out for a single element.
         create_graph: make the result differentiable.
-        strict: a result that does not depend on an input is an error, not zeros.
+        strict: a result that does not depend on an input is an error, not zeros; so is, with
+            `create_graph`, a derivative that depends on none.
 
     Returns:
         The function's results, and the product in the form of `inputs`.
@@ -261,11 +274,16 @@ def _product(
     strict: bool,
 ) -> tuple[Tensor, ...]:
     """Gradients of `outputs`, weighted by `vector`, with zeros where nothing depends."""
+    for position, each in enumerate(outputs if strict else ()):
+        if not each.requires_grad:
+            raise RuntimeError(
+                f"Output {position} of the user function depends on no input, as `strict` forbids."
+            )
     used = [pair for pair in zip(outputs, vector, strict=True) if pair[0].requires_grad]
     found: Sequence[Tensor | None] = [None] * len(points)
     if used:
         found = grad([each for each, _ in used], points, [w for _, w in used], None, keep, True)
-    return _filled(found, points, strict, "The result of the user function")
+    return _filled(found, points, keep, strict, "The result of the user function")
 
 
 def jvp(
@@ -282,7 +300,8 @@ def jvp(
         inputs: where to differentiate, one tensor or a tuple.
         v: the vector, in the form of `inputs`; may be left out for a single element.
         create_graph: make the result differentiable.
-        strict: a result that does not depend on an input is an error, not zeros.
+        strict: a result that does not depend on an input is an error, not zeros; so is, with
+            `create_graph`, a derivative that depends on none.
 
     Returns:
         The function's results, and the product in their form.
@@ -320,7 +339,8 @@ def vhp(
         inputs: where to differentiate, one tensor or a tuple.
         v: the vector, in the form of `inputs`; may be left out for a single element.
         create_graph: make the result differentiable.
-        strict: a derivative that does not depend on an input is an error, not zeros.
+        strict: a derivative that does not depend on an input is an error, not zeros; so is, with
+            `create_graph`, a second derivative that depends on none.
 
     Returns:
         The function's result, and the product in the form of `inputs`.

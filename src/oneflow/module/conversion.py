@@ -23,12 +23,12 @@ class ConversionMixin:
     _buffers: dict[str, Any]
     _forward_pre_hooks: Any
 
-    def _apply(self, fn: Callable[[Tensor], Tensor]) -> Self:
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
         """Replace every parameter's data, every gradient and every buffer by ``fn`` of it.
 
         And weights that a hook derives from parameters, see `oneflow.nn.utils.weight_norm`.
         """
-        for child in self.children():
+        for child in self.children() if recurse else ():
             child._apply(fn)
         for parameter in self._parameters.values():
             if parameter is not None:
@@ -130,13 +130,16 @@ class ConversionMixin:
         return self.to(Device("cuda", device) if isinstance(device, int | None) else device)
 
     def to_empty(self, *, device: Device | str, recurse: bool = True) -> Self:
-        """Give parameters and buffers new memory on `device` without copying values."""
+        """Give parameters and buffers new memory on `device` without copying values.
+
+        Those of submodules, too, if `recurse` is set.
+        """
         target = Device(device)
 
         def fresh(tensor: Tensor) -> Tensor:
             return wrap(zeros(shape=tuple(tensor.shape), dtype=tensor.dtype, device=target))
 
-        return self._apply(fresh)
+        return self._apply(fresh, recurse)
 
 
 def _convert(parameter: Parameter, fn: Callable[[Tensor], Tensor]) -> None:

@@ -145,6 +145,17 @@ def solve(input: Tensor, other: Tensor, *, left: bool = True) -> Tensor:
         >>> flow.linalg.solve(flow.tensor([[2.0, 0.0], [0.0, 4.0]]), flow.tensor([2.0, 2.0]))
         tensor([1.0000, 0.5000], dtype=oneflow.float32)
     """
+    message = "linalg.solve: The solver failed because the input matrix is singular."
+    return solution_and_info(input, other, left, message)[0]
+
+
+def solution_and_info(
+    input: Tensor, other: Tensor, left: bool, message: str | None
+) -> tuple[Tensor, Tensor]:
+    """The solution of `solve`, and which pivot of each matrix is 0, or 0.
+
+    It is checked if there is a `message` for singular matrices.
+    """
     require_matrices("linalg.solve", input, square=True)
     vector = isinstance(other, Tensor) and (
         other.ndim == 1 or (other.ndim == input.ndim - 1 and other.shape == input.shape[:-1])
@@ -152,10 +163,10 @@ def solve(input: Tensor, other: Tensor, *, left: bool = True) -> Tensor:
     right = other.unsqueeze(-1) if vector else other
     a, b = _equation("linalg.solve", input, right, left)
     solution, info = call(matrices.solve, a, b)
-    message = "linalg.solve: The solver failed because the input matrix is singular."
-    solution = call(matrices.check_info, solution, info, message=message)
+    if message is not None:
+        solution = call(matrices.check_info, solution, info, message=message)
     solution = solution if left else solution.mT
-    return solution.squeeze(-1) if vector else solution
+    return solution.squeeze(-1) if vector else solution, info
 
 
 def _equation(name: str, a: Tensor, b: Tensor, left: bool) -> tuple[Tensor, Tensor]:

@@ -8,7 +8,13 @@ from oneflow.base.dtype import HALF_DTYPES, Category, float32
 from oneflow.functional import return_types
 from oneflow.functional.creation.factory_functions import eye
 from oneflow.functional.linalg.decompositions import cholesky
-from oneflow.functional.linalg.inverse import inv, require_matrices, solve, solve_triangular
+from oneflow.functional.linalg.inverse import (
+    inv,
+    require_matrices,
+    solution_and_info,
+    solve,
+    solve_triangular,
+)
 from oneflow.functional.linalg.matmul import matmul
 from oneflow.functional.registry import function
 from oneflow.functional.shape.concat import cat
@@ -232,9 +238,9 @@ def solve_ex(
         >>> flow.linalg.solve_ex(flow.tensor([[2.0]]), flow.tensor([4.0])).result
         tensor([2.], dtype=oneflow.float32)
     """
-    require_matrices("linalg.solve", input, square=True)
-    info = call(p.lu, input)[2]
-    return return_types.linalg_solve_ex(solve(input, other, left=left), info)
+    message = "linalg.solve_ex: The solver failed because the input matrix is singular."
+    solved = solution_and_info(input, other, left, message if check_errors else None)
+    return return_types.linalg_solve_ex(*solved)
 
 
 @function(method=False, namespace="linalg", keyword_aliases=_A)

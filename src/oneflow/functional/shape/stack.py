@@ -182,8 +182,9 @@ def tril_indices(
     *,
     dtype: DType | None = None,
     device: Device | str | None = None,
+    layout: Any = None,
 ) -> Tensor:
-    """Row and column numbers of the lower triangle of a matrix.
+    """Row and column numbers of the lower triangle of a matrix; `layout` is accepted.
 
     Example:
         >>> import oneflow as flow
@@ -201,8 +202,9 @@ def triu_indices(
     *,
     dtype: DType | None = None,
     device: Device | str | None = None,
+    layout: Any = None,
 ) -> Tensor:
-    """Row and column numbers of the upper triangle of a matrix.
+    """Row and column numbers of the upper triangle of a matrix; `layout` is accepted.
 
     Example:
         >>> import oneflow as flow

@@ -137,6 +137,23 @@ def data_ptr(self: Tensor) -> int:
     return UntypedStorage(self).data_ptr() + storage_offset_of(self) * self.dtype.itemsize
 
 
+def is_set_to(self: Tensor, tensor: Tensor) -> bool:
+    """Return True if the elements of both tensors are the same memory, in the same shape.
+
+    Example:
+        >>> import oneflow as flow
+        >>> x = flow.ones(4)
+        >>> x.is_set_to(x[:]), x.is_set_to(x[:2]), x.is_set_to(x.clone())
+        (True, False, False)
+    """
+    if self is tensor:
+        return True
+    return share(self).storage is share(tensor).storage and (
+        (self.shape, self.stride(), storage_offset_of(self))
+        == (tensor.shape, tensor.stride(), storage_offset_of(tensor))
+    )
+
+
 def resize_(self: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
     """Give the tensor another shape: the elements from its first one on, in their order in memory.
 
@@ -186,5 +203,5 @@ def resize_as_(self: Tensor, the_template: Tensor, memory_format: Any = None) ->
 
 register_public("resize_as_", resize_as_)
 attach("const_data_ptr", data_ptr)
-for _method in (untyped_storage, storage, data_ptr, resize_, resize_as_):
+for _method in (untyped_storage, storage, data_ptr, is_set_to, resize_, resize_as_):
     attach(_method.__name__, _method)
