@@ -17,6 +17,7 @@ NAMES = [
     ("oneflow.nn.modules.fake_quantization", "FakeQuantization", nn.FakeQuantization),
     ("oneflow.nn.modules.math_ops", "add", flow.add),
     ("oneflow.nn.modules.where", "where", flow.where),
+    ("oneflow.nn.modules", "Conv2d", nn.Conv2d),
     ("oneflow.nn.modules.instancenorm", "InstanceNorm2d", nn.InstanceNorm2d),
     ("oneflow.nn.modules.interpolate", "interpolate", nn.functional.interpolate),
     ("oneflow.nn.optimizer.adamw", "AdamW", flow.optim.AdamW),

@@ -11,6 +11,7 @@ from oneflow.nn.utils.transforms import (
     jacrev as jacfwd,
     jacrev as jacrev,
     jvp as jvp,
+    linearize as linearize,
     vjp as vjp,
     vmap as vmap,
 )
@@ -23,6 +24,7 @@ __all__ = [
     "jacfwd",
     "jacrev",
     "jvp",
+    "linearize",
     "stack_module_state",
     "vjp",
     "vmap",

@@ -138,3 +138,11 @@ def test_models_run_as_an_ensemble(lib):
 def test_models_that_make_no_ensemble(models):
     calls = [lambda lib=lib: lib.func.stack_module_state(models(lib)) for lib in LIBRARIES]
     assert raised_by(calls[0]) is raised_by(calls[1]) is RuntimeError
+
+
+def test_linearized_functions_give_the_changes_of_jvp():
+    x, directions = tensor(flow, 3), [tensor(flow, 3, seed=seed) for seed in (1, 2)]
+    value, change = flow.func.linearize(curve, x)
+    assert value.tolist() == curve(x).tolist()
+    for direction in directions:
+        assert change(direction).tolist() == flow.func.jvp(curve, (x,), (direction,))[1].tolist()

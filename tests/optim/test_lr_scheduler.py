@@ -199,6 +199,48 @@ def test_state_dict_round_trip(optimizer, make, tmp_path):
         assert twin_optimizer.param_groups[0]["lr"] == optimizer.param_groups[0]["lr"]
 
 
+SHARED = {
+    "step": lambda lib, o: lib.StepLR(o, 3, 0.5),
+    "cosine": lambda lib, o: lib.CosineAnnealingLR(o, 7),
+    "restarts": lambda lib, o: lib.CosineAnnealingWarmRestarts(o, 3, 2),
+    "function": lambda lib, o: lib.LambdaLR(o, lambda step: 0.9**step),
+    "one cycle": lambda lib, o: lib.OneCycleLR(o, 0.5, 20),
+    "cyclic": lambda lib, o: lib.CyclicLR(o, 0.1, 0.5, 3),
+    "chain": lambda lib, o: lib.ChainedScheduler(
+        [lib.ConstantLR(o, 0.5, 6), lib.ExponentialLR(o, 0.9)]
+    ),
+    "plateau": lambda lib, o: lib.ReduceLROnPlateau(o, factor=0.5, patience=2),
+}
+
+
+@pytest.mark.parametrize("name", SHARED)
+def test_state_dicts_of_pytorch(name):
+    numbers = (1.0,) if name == "plateau" else ()
+    parameter = torch.nn.Parameter(torch.ones(1))
+    optimizer = torch.optim.SGD([parameter], lr=1.0, momentum=0.9)
+    scheduler = SHARED[name](torch.optim.lr_scheduler, optimizer)
+    optimizer.step()
+    for _ in range(4):
+        scheduler.step(*numbers)
+    ours = flow.optim.SGD([flow.ones(1, requires_grad=True)], lr=1.0, momentum=0.9)
+    twin = SHARED[name](schedulers, ours)
+    ours.load_state_dict({"state": {}, "param_groups": optimizer.state_dict()["param_groups"]})
+    twin.load_state_dict(scheduler.state_dict())
+    for _ in range(5):
+        scheduler.step(*numbers)
+        twin.step(*numbers)
+        expected = optimizer.param_groups[0]
+        assert ours.param_groups[0]["lr"] == pytest.approx(expected["lr"])
+        assert ours.param_groups[0]["momentum"] == pytest.approx(expected["momentum"])
+
+
+def test_stepping_to_a_given_epoch(optimizer):
+    scheduler = schedulers.StepLR(optimizer, 3, 0.5)
+    scheduler.step(6)
+    assert scheduler.get_last_lr() == [0.25]
+    assert scheduler.last_epoch == 6
+
+
 def test_a_schedule_in_the_form_of_torch(optimizer):
     class Halving(schedulers.LRScheduler):
         def get_lr(self):

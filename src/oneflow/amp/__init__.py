@@ -5,6 +5,7 @@ from oneflow.amp.autocast import (
     autocast_decorator as autocast_decorator,
     custom_bwd as custom_bwd,
     custom_fwd as custom_fwd,
+    is_autocast_available as is_autocast_available,
 )
 from oneflow.amp.grad_scaler import (
     GradScaler as GradScaler,
@@ -18,4 +19,5 @@ __all__ = [
     "autocast_decorator",
     "custom_bwd",
     "custom_fwd",
+    "is_autocast_available",
 ]

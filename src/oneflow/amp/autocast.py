@@ -176,6 +176,17 @@ def is_autocast_enabled(device_type: str = "cuda") -> bool:
     return device_type not in TYPES_WITHOUT_ARRAYS and _known_type(device_type) in casting_targets()
 
 
+def is_autocast_available(device_type: str) -> bool:
+    """Return whether there is mixed precision for a type of devices.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.amp.is_autocast_available("cpu"), flow.amp.is_autocast_available("meta")
+        (True, False)
+    """
+    return device_type not in TYPES_WITHOUT_ARRAYS and bool(_known_type(device_type))
+
+
 def set_autocast_enabled(*arguments: Any) -> None:
     """Turn mixed precision on or off until it is set again.
 

@@ -54,6 +54,18 @@ def lazy_getattr(
     return import_name
 
 
+def getattr_of_classes(package: str, owner: str) -> Callable[[str], Any]:
+    """Return the function `__getattr__` of a package that has the classes of `owner`, too."""
+
+    def class_of_owner(name: str) -> Any:
+        value = vars(sys.modules[owner]).get(name)
+        if isinstance(value, type):
+            return value
+        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+
+    return class_of_owner
+
+
 def lazy_dir(package: str, names: Iterable[str]) -> Callable[[], list[str]]:
     """Return the function `__dir__` of a package: what is public, lazy names too."""
 

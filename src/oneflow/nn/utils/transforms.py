@@ -246,6 +246,29 @@ def jvp(
     return (*found, variables.finished(result[1])) if has_aux else found
 
 
+def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
+    """Call a function, and return its value and the function of changes that `jvp` computes.
+
+    Args:
+        func: returns a tensor or a structure of tensors.
+        primals: the arguments: tensors, or structures of tensors.
+
+    Returns:
+        The value, and a function that takes changes of the arguments.
+
+    Example:
+        >>> import oneflow as flow
+        >>> value, change = flow.func.linearize(lambda x: x * x, flow.tensor(3.0))
+        >>> change(flow.tensor(1.0))
+        tensor(6., dtype=oneflow.float32)
+    """
+
+    def change(*tangents: Any) -> Any:
+        return jvp(func, primals, tangents)[1]
+
+    return func(*primals), change
+
+
 def jacrev(
     func: Callable[..., Any],
     argnums: Argnums = 0,

@@ -37,8 +37,13 @@ class _CombinedLR(LRScheduler):
         return {**super().state_dict(), "schedulers": inner}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        super().load_state_dict({n: v for n, v in state_dict.items() if n != "schedulers"})
-        for scheduler, state in zip(self.schedulers, state_dict["schedulers"], strict=True):
+        own = dict(state_dict)
+        if "_schedulers" in own:  # PyTorch's; its chains do not count steps
+            own["schedulers"] = own.pop("_schedulers")
+            own.setdefault("last_epoch", own["schedulers"][0]["last_epoch"])
+        inner = own.pop("schedulers")
+        super().load_state_dict(own)
+        for scheduler, state in zip(self.schedulers, inner, strict=True):
             scheduler.load_state_dict(state)
 
 

@@ -38,8 +38,8 @@ class _MomentumLR(LRScheduler):
         else:
             group["momentum"] = momentum
 
-    def step(self) -> None:
-        super().step()
+    def step(self, epoch: int | None = None) -> None:
+        super().step(epoch)
         if self.cycle_momentum:
             momentum_of_groups = self.momentum_at(self.last_step)
             groups = self.optimizer.param_groups

@@ -77,6 +77,11 @@ class ReduceLROnPlateau(LRScheduler):
         """True while the scheduler waits after a change."""
         return self.cooldown_counter > 0
 
+    @property
+    def num_bad_epochs(self) -> int:
+        """PyTorch's name of `num_bad_steps`."""
+        return self.num_bad_steps
+
     def is_better(self, a: float, best: float) -> bool:
         """Return True if `a` improves on `best`."""
         sign = 1 if self.mode == "max" else -1

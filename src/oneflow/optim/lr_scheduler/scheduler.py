@@ -15,6 +15,9 @@ from oneflow.base.parameters import parameters_of
 from oneflow.optim.optimizer import Optimizer
 from oneflow.runtime.eager import is_capturing
 
+# PyTorch's names of what a `state_dict` holds.
+_PYTORCH_NAMES = {"last_epoch": "last_step", "num_bad_epochs": "num_bad_steps"}
+
 
 def _checked(step: Callable) -> Callable:
     """`step`, which raises inside `build` of a graph."""
@@ -105,6 +108,8 @@ class LRScheduler:
         self.optimizer = optimizer
         self.base_lrs = [group["initial_lr"] for group in optimizer.param_groups]
         self.last_step = last_step
+        # Calls of `step`: libraries for PyTorch count those that they leave out, too.
+        self._step_count = 0
         self.verbose = verbose
         self._last_lr = [group["lr"] for group in optimizer.param_groups]
 
@@ -138,9 +143,10 @@ class LRScheduler:
         return list(self._last_lr)
 
     @_checked
-    def step(self) -> None:
-        """Go on by one step; call it after `optimizer.step()`."""
-        self.last_step += 1
+    def step(self, epoch: int | None = None) -> None:
+        """Go on by one step, or to step `epoch`; call it after `optimizer.step()`."""
+        self._step_count += 1
+        self.last_step = self.last_step + 1 if epoch is None else epoch
         self.update_lrs(self.lrs_at(self.base_lrs, self.last_step))
 
     def update_lrs(self, lrs: list[float]) -> None:
@@ -163,8 +169,9 @@ class LRScheduler:
         return {n: v for n, v in self.__dict__.items() if n not in self._not_saved}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go on from a `state_dict`."""
-        self.__dict__.update(state_dict)
+        """Go on from a `state_dict`, which may be one of PyTorch's."""
+        for name, value in state_dict.items():
+            setattr(self, _PYTORCH_NAMES.get(name, name), value)
 
 
 def _accept_last_epoch(init: Callable) -> Callable:
