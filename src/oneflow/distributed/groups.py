@@ -149,10 +149,10 @@ def rank_in_job(
     Raises:
         ValueError: both are given or neither, or it is not in the group; `name` is the argument.
     """
-    if (rank is None) == (group_rank is None):
-        raise ValueError(f"give either `{name}` or `group_{name}`, got {rank} and {group_rank}")
-    if rank is None:
+    if rank is None and group_rank is not None:
         return get_global_rank(group, group_rank)
+    if rank is None or group_rank is not None:
+        raise ValueError(f"give either `{name}` or `group_{name}`, got {rank} and {group_rank}")
     group_index(name, rank, group_ranks(group))
     return rank
 

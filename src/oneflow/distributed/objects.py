@@ -233,7 +233,7 @@ def recv_object_list(
     source = recv(length, src, group, group_src=group_src)
     if source < 0:
         return source
-    content = import_array(np.zeros(length.item(), np.uint8))
+    content = import_array(np.zeros(int(length.item()), np.uint8))
     recv(content, source, group)
     received = pickle.loads(content.numpy().tobytes())
     _check_length("object_list", object_list, received)

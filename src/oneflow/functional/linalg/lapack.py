@@ -239,8 +239,8 @@ def solve_ex(
         tensor([2.], dtype=oneflow.float32)
     """
     message = "linalg.solve_ex: The solver failed because the input matrix is singular."
-    solved = solution_and_info(input, other, left, message if check_errors else None)
-    return return_types.linalg_solve_ex(*solved)
+    result = solution_and_info(input, other, left, message if check_errors else None)
+    return return_types.linalg_solve_ex(*result)
 
 
 @function(method=False, namespace="linalg", keyword_aliases=_A)

@@ -37,14 +37,14 @@ class _CombinedLR(LRScheduler):
         return {**super().state_dict(), "schedulers": inner}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        own = dict(state_dict)
-        if "_schedulers" in own:  # PyTorch's; its chains do not count steps
-            own["schedulers"] = own.pop("_schedulers")
-            own.setdefault("last_epoch", own["schedulers"][0]["last_epoch"])
-        inner = own.pop("schedulers")
-        super().load_state_dict(own)
-        for scheduler, state in zip(self.schedulers, inner, strict=True):
-            scheduler.load_state_dict(state)
+        state = dict(state_dict)
+        if "_schedulers" in state:  # PyTorch's; its chains do not count steps
+            state["schedulers"] = state.pop("_schedulers")
+            state.setdefault("last_epoch", state["schedulers"][0]["last_epoch"])
+        inner = state.pop("schedulers")
+        super().load_state_dict(state)
+        for scheduler, each in zip(self.schedulers, inner, strict=True):
+            scheduler.load_state_dict(each)
 
 
 class ChainedScheduler(_CombinedLR):
