@@ -46,6 +46,10 @@ triton: $(STAMPS)-triton  ## Run the tests of serving under the genuine Triton s
 opdb: $(STAMPS)-test  ## Compare everything with PyTorch's operator database (minutes; OPDB_ARGS="add": some)
 	$(BIN)/python -m tests.opdb $(OPDB_ARGS)
 
+.PHONY: accelerator
+accelerator: $(STAMPS)-test  ## Run what programs and operators do on this machine's GPU or TPU (minutes)
+	XLA_PYTHON_CLIENT_PREALLOCATE=false $(BIN)/python -m pytest tests/runtime/test_another_device.py tests/laws/test_operators.py -k another_device $(PYTEST_ARGS)
+
 .PHONY: exhaustive
 exhaustive: $(STAMPS)-test  ## Run the tests with every sample of every law (hours)
 	$(BIN)/python -m pytest --exhaustive $(if $(ROOM),tests/$(ROOM)) $(PYTEST_ARGS)

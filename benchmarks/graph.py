@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import argparse
 import functools
+import os
 import statistics
 import sys
 import time
@@ -109,7 +110,11 @@ def main() -> None:
         ratio = of_graph / of_bare
         print(f"call of a graph {of_graph:.0f} us, bare {of_bare:.0f} us, ratio {ratio:.2f}")
         return
-    workloads = WORKLOADS if options.device == "cpu" else ACCELERATOR_WORKLOADS
+    workloads = WORKLOADS
+    if options.device != "cpu":
+        workloads = ACCELERATOR_WORKLOADS
+        # The rivals share the accelerator.
+        os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
     known = {workload.name: workload for workload in workloads if workload.name != "chain"}
     unknown = [name for name in options.names if name not in known]
     if unknown:
