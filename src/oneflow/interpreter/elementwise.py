@@ -67,6 +67,8 @@ register_functions(
         "is_finite": np.isfinite,
         "sqrt": np.sqrt,
         "square": np.square,
+        # Releases of JAX after 0.10 differentiate tanh, asin and the like with it.
+        "one_minus_square": lambda x: (1 + x) * (1 - x),
         "nextafter": np.nextafter,
         "real": np.real,
         "imag": np.imag,
@@ -81,6 +83,7 @@ _TRANSCENDENTAL = {
     "exp": np.exp,
     "exp2": np.exp2,
     "log": np.log,
+    "log2": np.log2,
     "expm1": np.expm1,
     "log1p": _log1p,
     "sin": np.sin,

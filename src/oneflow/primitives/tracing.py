@@ -194,6 +194,9 @@ def make_jaxpr(
         with context or contextlib.nullcontext(), jax.disable_jit():
             avals = [core.ShapedArray(each.shape, each.dtype) for each in operands]
             jaxpr, results, consts = trace_to_jaxpr_dynamic(flat, avals)
+            if hasattr(jaxpr, "with_consts"):
+                # Releases of JAX after 0.10, whose jaxprs hold their constants.
+                jaxpr = jaxpr.with_consts(consts)
         return ClosedJaxpr(jaxpr, consts), results[0] if flat.is_single else tuple(results)
 
     before = time.perf_counter()
