@@ -62,22 +62,18 @@ def has_formula(p, q):
     return True
 
 
-PAIRS = [
-    (p, q)
-    for p in ARGUMENTS
-    for q in ARGUMENTS
-    if has_formula(made(torch, p), reversed_batch(made(torch, q)))
-]
-
-
-@pytest.mark.parametrize("pair", PAIRS, ids="-".join)
-def test_divergence(pair, sample):
-    sample.take(f"divergence of {pair}", one_in=2)
-    found = [
-        lib.distributions.kl_divergence(made(lib, pair[0]), reversed_batch(made(lib, pair[1])))
-        for lib in (flow, torch)
-    ]
-    assert_close(*found)
+@pytest.mark.parametrize("p", ARGUMENTS)
+def test_divergences(p, sample):
+    # Found here: PyTorch imports much more of itself for them.
+    others = [q for q in ARGUMENTS if has_formula(made(torch, p), reversed_batch(made(torch, q)))]
+    assert p in others
+    for q in others:
+        if q == p or sample.includes(f"divergence of {p} from {q}", one_in=2):
+            found = [
+                lib.distributions.kl_divergence(made(lib, p), reversed_batch(made(lib, q)))
+                for lib in (flow, torch)
+            ]
+            assert_close(*found)
 
 
 def test_all_formulas_of_pytorch_are_there():
