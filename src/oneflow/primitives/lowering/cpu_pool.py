@@ -37,11 +37,15 @@ def _max_pool_gradient(y, x, out, *, dims, kernel, stride, padding, dilation):
     # As wide as the elements compared, or XLA's loop is not vectorised.
     int_dtype = jnp.int32 if x.dtype.itemsize <= 4 else jnp.int64
     number = {offset: int_dtype(index) for index, offset in enumerate(parts)}
-    # The first offset equal to the maximum gets the gradient: later ones are overwritten.
-    chosen = jnp.full(out.shape, -1, int_dtype)
-    for offset in reversed(list(parts)):
-        hit = (parts[offset] == out) | ((parts[offset] != parts[offset]) & (out != out))
-        chosen = jnp.where(hit, number[offset], chosen)
+    # The first maximum gets the gradient. It is found again: `out` may be that of an `x` which XLA
+    # has computed a second time, and rounded otherwise.
+    first, *others = parts
+    largest, chosen = parts[first], jnp.full(out.shape, number[first])
+    for offset in others:
+        part = parts[offset]
+        is_larger = (part > largest) | ((part != part) & (largest == largest))
+        largest = jnp.where(is_larger, part, largest)
+        chosen = jnp.where(is_larger, number[offset], chosen)
     size = tuple(x.shape[dim] for dim in dims)
     if windows.tile(size):
         return _tiled_choice(chosen, y, windows).reshape(x.shape)
