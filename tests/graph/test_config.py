@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import re
 
 import numpy as np
 import pytest
@@ -406,8 +407,7 @@ def test_updates_casts_and_additions_are_fused():
     hlo = only_step(graph).executable.hlo()
     entry = hlo[hlo.index("ENTRY") :]
     assert "fusion" in entry
-    for name in ("sqrt(", "divide(", "subtract("):
-        assert f" {name}" not in entry
+    assert not re.search(r"\[[\d,]+\]\S* (sqrt|divide|subtract)\(", entry)  # of arrays
 
     graph = graph_of(lambda x: flow.mul(1, flow.cast(x, flow.int8)))
     graph.config.allow_fuse_cast_scale(True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -53,7 +54,8 @@ def test_a_saved_graph_runs_where_the_class_is_unknown(tmp_path):
         f"np.save({str(tmp_path / 'y.npy')!r}, result['scores'].numpy())\n"
     )
     command = [sys.executable, "-c", script]
-    subprocess.run(command, check=True, env={"PYTHONPATH": str(SOURCE), "HOME": str(tmp_path)})
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE), "HOME": str(tmp_path)}
+    subprocess.run(command, check=True, env=environment)
     np.testing.assert_array_equal(np.load(tmp_path / "y.npy"), expected)
     loaded = flow.load(tmp_path / "two")
     assert set(loaded.state_dict()) == {
