@@ -55,6 +55,31 @@ def test_lazy_modules_are_attributes(name):
     assert name in dir(flow)
 
 
+def test_paths_of_pytorch_are_attributes():
+    paths = [
+        "amp.autocast_mode",
+        "autograd.profiler.record_function",
+        "cuda.nvtx",
+        "distributed.distributed_c10d",
+        "nn.modules.Conv2d",
+        "nn.modules.instancenorm",
+        "nn.parallel.distributed",
+        "nn.parameter.Parameter",
+        "nn.utils.clip_grad",
+        "serialization",
+        "utils.dlpack",
+    ]
+    code = f"""
+        import functools, json, oneflow
+        found = [functools.reduce(getattr, path.split("."), oneflow) for path in {paths}]
+        print(json.dumps([each.__name__ for each in found]))
+    """
+    names = printed_by(textwrap.dedent(code))
+    assert [each.rpartition(".")[2] for each in names] == [
+        path.rpartition(".")[2] for path in paths
+    ]
+
+
 def test_layers_in_a_file_are_imported(tmp_path):
     """A program that names none of them loads them, and functions of theirs."""
     path = tmp_path / "model"

@@ -336,6 +336,13 @@ def test_complex_parts_are_views() -> None:
         x.imag[0] = 9
         lib.view_as_real(x)[1, 1] = 5
         assert x.tolist() == [2 + 9j, 6 + 5j]
+        x.imag, x.real = lib.tensor([7, 8]), 3.0
+        assert x.tolist() == [3 + 7j, 3 + 8j]
+        y = lib.ones(2)
+        y.real = lib.zeros(2)
+        assert y.tolist() == [0, 0]
+        with pytest.raises(RuntimeError, match="non-complex"):
+            y.imag = lib.zeros(2)
 
 
 def test_bytes_of_another_type_are_views() -> None:

@@ -1,5 +1,7 @@
 """Automatic mixed precision."""
 
+from typing import TYPE_CHECKING
+
 from oneflow.amp.autocast import (
     autocast as autocast,
     autocast_decorator as autocast_decorator,
@@ -11,6 +13,10 @@ from oneflow.amp.grad_scaler import (
     GradScaler as GradScaler,
     StaticGradScaler as StaticGradScaler,
 )
+from oneflow.base.lazy_import import lazy_getattr as _lazy_getattr
+
+if not TYPE_CHECKING:  # for a type checker it would give every name a meaning
+    __getattr__ = _lazy_getattr(__name__)
 
 __all__ = [
     "GradScaler",

@@ -1,5 +1,7 @@
 """Automatic differentiation of tensors; that of values is in `oneflow.differentiation`."""
 
+from typing import TYPE_CHECKING
+
 from oneflow.autograd import (
     function as function,
     functional as functional,
@@ -18,6 +20,7 @@ from oneflow.autograd.functional import (
 from oneflow.autograd.gradient_check import gradcheck as gradcheck, gradgradcheck as gradgradcheck
 from oneflow.autograd.gradients import backward as backward, grad as grad
 from oneflow.autograd.variable import Variable as Variable
+from oneflow.base.lazy_import import lazy_getattr as _lazy_getattr
 from oneflow.differentiation.anomaly import (
     detect_anomaly as detect_anomaly,
     set_detect_anomaly as set_detect_anomaly,
@@ -29,5 +32,8 @@ from oneflow.differentiation.grad_mode import (
     no_grad as no_grad,
     set_grad_enabled as set_grad_enabled,
 )
+
+if not TYPE_CHECKING:  # for a type checker it would give every name a meaning
+    __getattr__ = _lazy_getattr(__name__)
 
 grad_enable = enable_grad

@@ -63,6 +63,11 @@ _NAMESPACES = {
 }
 
 
+def is_import_path(name: str) -> bool:
+    """Return True if a module of that name holds no code, and leads to public names."""
+    return name in _NAMESPACES
+
+
 class PathFinder(MetaPathFinder, Loader):
     """Makes the modules of the table when they are imported."""
 

@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
+from oneflow.base.import_paths import is_import_path
+
 NO_NAMES: Mapping[str, str] = MappingProxyType({})
 
 
@@ -21,8 +23,11 @@ def lazy_getattr(
     names: Mapping[str, str] = NO_NAMES,
     unsupported: str | None = None,
     prefixes: Mapping[str, str] = NO_NAMES,
+    classes_of: str | None = None,
 ) -> Callable[[str], Any]:
     """Return the function `__getattr__` of a package.
+
+    Import paths below it that hold no code are attributes, too.
 
     Args:
         package: its name.
@@ -32,6 +37,7 @@ def lazy_getattr(
         unsupported: the module with a mapping `UNSUPPORTED`, from names that the package will not
             have to what stands for them.
         prefixes: beginnings of names, each with the module that has all of those names.
+        classes_of: another package, whose classes are names of this one, too.
     """
 
     def import_name(name: str) -> Any:
@@ -45,6 +51,11 @@ def lazy_getattr(
         for prefix, module in prefixes.items():
             if name.startswith(prefix):
                 return getattr(importlib.import_module(module), name)
+        if is_import_path(f"{package}.{name}"):
+            return importlib.import_module(f"{package}.{name}")
+        value = None if classes_of is None else vars(sys.modules[classes_of]).get(name)
+        if isinstance(value, type):
+            return value
         message = f"module {package!r} has no attribute {name!r}"
         if unsupported is not None and not name.startswith("_"):
             hint = importlib.import_module(unsupported).UNSUPPORTED.get(name)
@@ -52,18 +63,6 @@ def lazy_getattr(
         raise AttributeError(message)
 
     return import_name
-
-
-def getattr_of_classes(package: str, owner: str) -> Callable[[str], Any]:
-    """Return the function `__getattr__` of a package that has the classes of `owner`, too."""
-
-    def class_of_owner(name: str) -> Any:
-        value = vars(sys.modules[owner]).get(name)
-        if isinstance(value, type):
-            return value
-        raise AttributeError(f"module {package!r} has no attribute {name!r}")
-
-    return class_of_owner
 
 
 def lazy_dir(package: str, names: Iterable[str]) -> Callable[[], list[str]]:

@@ -1,6 +1,9 @@
 """CUDA devices: what is there, and asking them to wait."""
 
+from typing import TYPE_CHECKING
+
 from oneflow.base.errors import OutOfMemoryError as OutOfMemoryError
+from oneflow.base.lazy_import import lazy_getattr as _lazy_getattr
 from oneflow.cuda import amp as amp
 from oneflow.cuda.devices import (
     DeviceProperties as DeviceProperties,
@@ -43,6 +46,9 @@ from oneflow.functional.creation.constructors import (
     CudaIntTensor as IntTensor,
     CudaLongTensor as LongTensor,
 )
+
+if not TYPE_CHECKING:  # for a type checker it would give every name a meaning
+    __getattr__ = _lazy_getattr(__name__)
 
 __all__ = [
     "BoolTensor",

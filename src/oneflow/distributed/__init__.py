@@ -1,5 +1,8 @@
 """Training in several processes: groups, collective operations and messages, by PyTorch's names."""
 
+from typing import TYPE_CHECKING
+
+from oneflow.base.lazy_import import lazy_getattr as _lazy_getattr
 from oneflow.distributed.collectives import (
     all_gather as all_gather,
     all_gather_into_tensor as all_gather_into_tensor,
@@ -58,3 +61,6 @@ from oneflow.distributed.ranks import (
 from oneflow.distributed.reduce_op import ReduceOp as ReduceOp
 from oneflow.distributed.uneven import all_to_all_single as all_to_all_single
 from oneflow.distributed.work import Work as Work
+
+if not TYPE_CHECKING:  # for a type checker it would give every name a meaning
+    __getattr__ = _lazy_getattr(__name__)

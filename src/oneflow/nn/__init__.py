@@ -15,10 +15,13 @@ if TYPE_CHECKING:
     from oneflow.graph.graph import Graph as Graph
     from oneflow.nn import (
         attention as attention,
+        common_types as common_types,
         graph as graph,
         image as image,
         optimizer as optimizer,
         parallel as parallel,
+        parameter as parameter,
+        qat as qat,
         utils as utils,
     )
     from oneflow.nn.modules.dataset import (
@@ -39,7 +42,17 @@ if TYPE_CHECKING:
     from oneflow.nn.modules.onerec import OneRecReader as OneRecReader
 
 # Most programs do without these.
-__lazy_modules__ = ("attention", "graph", "image", "optimizer", "parallel", "utils")
+__lazy_modules__ = (
+    "attention",
+    "common_types",
+    "graph",
+    "image",
+    "optimizer",
+    "parallel",
+    "parameter",
+    "qat",
+    "utils",
+)
 __lazy_names__ = {
     "CropMirrorNormalize": "oneflow.nn.modules.image",
     "COCOReader": "oneflow.nn.modules.dataset",

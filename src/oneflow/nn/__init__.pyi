@@ -14,7 +14,7 @@ from oneflow.module.module import Module as Module
 from oneflow.module.parameter import Parameter as Parameter
 from oneflow.nn import functional as functional, init as init
 from oneflow.graph.graph import Graph as Graph
-from oneflow.nn import attention as attention, graph as graph, image as image, optimizer as optimizer, parallel as parallel, utils as utils
+from oneflow.nn import attention as attention, common_types as common_types, graph as graph, image as image, optimizer as optimizer, parallel as parallel, parameter as parameter, qat as qat, utils as utils
 from oneflow.nn.modules.dataset import COCOReader as COCOReader, CoinFlip as CoinFlip, GPTIndexedBinDataReader as GPTIndexedBinDataReader, OFRecordBytesDecoder as OFRecordBytesDecoder, OFRecordImageDecoder as OFRecordImageDecoder, OFRecordImageDecoderRandomCrop as OFRecordImageDecoderRandomCrop, OFRecordImageGpuDecoderRandomCropResize as OFRecordImageGpuDecoderRandomCropResize, OFRecordRawDecoder as OFRecordRawDecoder, OfrecordRawDecoder as OfrecordRawDecoder, OFRecordReader as OFRecordReader, OfrecordReader as OfrecordReader, RawReader as RawReader
 from oneflow.nn.modules.image import CropMirrorNormalize as CropMirrorNormalize
 from oneflow.nn.modules.onerec import OneRecReader as OneRecReader

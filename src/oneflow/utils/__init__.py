@@ -1,5 +1,8 @@
 """Utilities around training."""
 
+from typing import TYPE_CHECKING
+
+from oneflow.base.lazy_import import lazy_getattr as _lazy_getattr
 from oneflow.utils import (
     checkpoint as checkpoint,
     data as data,
@@ -10,3 +13,6 @@ from oneflow.utils import (
     vision as vision,
 )
 from oneflow.utils.tensor import from_torch as from_torch, to_torch as to_torch
+
+if not TYPE_CHECKING:  # for a type checker it would give every name a meaning
+    __getattr__ = _lazy_getattr(__name__)

@@ -22,6 +22,7 @@ from oneflow.functional.shape.reshape import squeeze, t, transpose, unsqueeze
 from oneflow.primitives.operators import shape as p, strided
 from oneflow.primitives.operators.elementwise import conj
 from oneflow.tensor.call import call, call_view, wrap
+from oneflow.tensor.indexing import set_item
 from oneflow.tensor.methods import attach
 from oneflow.tensor.strides import storage_offset_of, strided_layout
 from oneflow.tensor.tensor import Tensor
@@ -298,8 +299,17 @@ def conjugate_transpose(self: Tensor) -> Tensor:
     return adjoint(self) if self.ndim else self
 
 
-attach("real", property(real))
-attach("imag", property(imag))
+def _set_part(part: Callable[[Tensor], Tensor]) -> Callable[[Tensor, Any], None]:
+    """The setter of a property for `part`, which is a view."""
+
+    def write(self: Tensor, value: Any) -> None:
+        set_item(part(self), ..., value)
+
+    return write
+
+
+attach("real", property(real, _set_part(real)))
+attach("imag", property(imag, _set_part(imag)))
 attach("H", property(conjugate_transpose))
 attach("mH", property(adjoint))
 

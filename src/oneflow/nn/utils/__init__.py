@@ -1,5 +1,8 @@
 """Utilities for modules and their parameters."""
 
+from typing import TYPE_CHECKING
+
+from oneflow.base.lazy_import import lazy_getattr as _lazy_getattr
 from oneflow.nn.utils import (
     parametrizations as parametrizations,
     parametrize as parametrize,
@@ -32,3 +35,6 @@ from oneflow.optim.gradient_clipping import (
     clip_grads_with_norm_ as clip_grads_with_norm_,
     get_total_norm as get_total_norm,
 )
+
+if not TYPE_CHECKING:  # for a type checker it would give every name a meaning
+    __getattr__ = _lazy_getattr(__name__)
