@@ -461,6 +461,7 @@ from oneflow.functional.creation.conversion import (
     fill as fill,
     fill_ as fill_,
     to as to,
+    typename as typename,
     zero_ as zero_,
 )
 from oneflow.functional.creation.factory_functions import (
@@ -1252,8 +1253,8 @@ __all__ = [
     "threshold_", "tile", "to", "to_consistent", "to_dlpack", "to_global", "to_local", "topk",
     "trace", "transpose", "transpose_copy", "trapezoid", "trapz", "triangular_solve", "tril",
     "tril_indices", "triplet_margin_loss", "triu", "triu_indices", "true_divide", "trunc", "trunc_",
-    "uint8", "uint16", "uint32", "uint64", "unbind", "unbind_copy", "unflatten", "unfold_copy",
-    "unique", "unique_consecutive", "unravel_index", "unsafe_chunk", "unsafe_split",
+    "typename", "uint8", "uint16", "uint32", "uint64", "unbind", "unbind_copy", "unflatten",
+    "unfold_copy", "unique", "unique_consecutive", "unravel_index", "unsafe_chunk", "unsafe_split",
     "unsafe_split_with_sizes", "unsorted_batch_segment_sum", "unsorted_segment_sum",
     "unsorted_segment_sum_like", "unsqueeze", "unsqueeze_copy", "use_deterministic_algorithms",
     "vander", "var", "var_mean", "vdot", "view", "view_as_complex", "view_as_real", "view_copy",

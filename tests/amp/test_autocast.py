@@ -193,6 +193,10 @@ def test_a_scaler_unscales_once_and_saves_its_state():
     assert other.get_scale() == 16.0
     getters = (other.get_growth_factor, other.get_backoff_factor, other.get_growth_interval)
     assert [get() for get in getters] == [2.0, 0.5, 2000]
+    other.set_growth_factor(3.0)
+    other.set_backoff_factor(0.25)
+    other.set_growth_interval(5)
+    assert [get() for get in getters] == [3.0, 0.25, 5]
 
 
 def test_a_static_scaler_keeps_its_scale():

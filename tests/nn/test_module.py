@@ -429,6 +429,20 @@ def test_empty_parameters_on_a_device():
     assert nested.to_empty(device="cpu", recurse=False)[0].weight.tolist() == [[5, 5]]
 
 
+def test_a_submodule_is_replaced_by_its_path():
+    for lib in LIBRARIES:
+        net = lib.nn.Sequential(lib.nn.Sequential(lib.nn.ReLU()), lib.nn.ReLU())
+        net.set_submodule("0.0", lib.nn.Tanh())
+        net.set_submodule("1", lib.nn.ELU(), strict=True)
+        assert isinstance(net[0][0], lib.nn.Tanh)
+        assert isinstance(net[1], lib.nn.ELU)
+        net.set_submodule("0.new", lib.nn.GELU())
+        assert isinstance(net[0].new, lib.nn.GELU)
+        for path in ("0.1", "5.0"):
+            with pytest.raises(AttributeError):
+                net.set_submodule(path, lib.nn.ReLU(), strict=True)
+
+
 def test_apply_visits_children_first():
     orders = [
         (order := [], network(lib).apply(lambda m, order=order: order.append(type(m).__name__)))[0]

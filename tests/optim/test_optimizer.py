@@ -192,6 +192,27 @@ def test_hooks_run_around_the_step():
     assert seen == [("before", 1.0), ("after", 0.8), ("after", 0.6)]
 
 
+def test_hooks_on_states():
+    results = []
+    for lib in (flow, torch):
+        seen = []
+        optimizer = lib.optim.SGD([lib.ones(1, requires_grad=True)], lr=0.5)
+        optimizer.register_state_dict_pre_hook(lambda _, seen=seen: seen.append("saves"))
+        optimizer.register_state_dict_post_hook(lambda _, state: {**state, "epoch": 1})
+        first = optimizer.register_state_dict_post_hook(
+            lambda _, state, seen=seen: seen.append("epoch" in state), prepend=True
+        )
+        optimizer.register_load_state_dict_pre_hook(
+            lambda _, state: {**state, "param_groups": [{**state["param_groups"][0], "lr": 2.0}]}
+        )
+        optimizer.register_load_state_dict_post_hook(lambda _, seen=seen: seen.append("loaded"))
+        state = optimizer.state_dict()
+        first.remove()
+        optimizer.load_state_dict(state)
+        results.append((seen, state["epoch"], optimizer.param_groups[0]["lr"]))
+    assert results[0] == results[1] == (["saves", False, "loaded"], 1, 2.0)
+
+
 def test_an_optimizer_of_ones_own_is_flushed_and_has_hooks():
     class Scaled(flow.optim.Optimizer):
         def __init__(self, params, lr):

@@ -253,3 +253,23 @@ def test_what_does_not_fit_is_refused(misuse):
     for lib in (torch, flow):
         with pytest.raises(RuntimeError):
             misuse(lib)
+
+
+def test_names_of_types() -> None:
+    for make in (lambda lib: lib.ones(1), lambda lib: lib.ones(1).long(), lambda lib: 3, str):
+        ours, theirs = flow.typename(make(flow)), torch.typename(make(torch))
+        assert ours.replace("oneflow", "torch") == theirs
+    for name in ("float32", "float64", "bfloat16", "complex64", "int64"):
+        ours, theirs = getattr(flow, name), getattr(torch, name)
+        assert ours.to_real().name == str(theirs.to_real()).removeprefix("torch.")
+        if name == "int64":
+            with pytest.raises(RuntimeError):
+                ours.to_complex()
+        else:
+            assert ours.to_complex().name == str(theirs.to_complex()).removeprefix("torch.")
+
+
+def test_kinds_of_tensors_that_do_not_exist() -> None:
+    for name in ("is_nested", "is_sparse", "is_sparse_csr", "is_mkldnn", "is_quantized"):
+        assert getattr(flow.ones(1), name) is getattr(torch.ones(1), name) is False
+    assert flow.ones(1).is_shared() is torch.ones(1).is_shared() is False

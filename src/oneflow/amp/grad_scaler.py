@@ -245,6 +245,18 @@ class GradScaler(StaticGradScaler):
         """The number of good steps in a row after which the scale grows."""
         return self.growth_interval
 
+    def set_growth_factor(self, new_factor: float) -> None:
+        """Let the scale grow by another factor."""
+        self.growth_factor = new_factor
+
+    def set_backoff_factor(self, new_factor: float) -> None:
+        """Let the scale shrink by another factor."""
+        self.backoff_factor = new_factor
+
+    def set_growth_interval(self, new_interval: int) -> None:
+        """Let the scale grow after another number of good steps in a row."""
+        self.growth_interval = new_interval
+
     def state_dict(self) -> dict[str, Any]:
         """The scale, the settings, and the number of good steps since it last changed."""
         good = self._first_count if self._good_steps is None else self._good_steps.item()

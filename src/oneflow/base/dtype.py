@@ -53,6 +53,20 @@ class DType:
         """The size of an element, OneFlow's name for `itemsize`."""
         return self.itemsize
 
+    def to_real(self) -> DType:
+        """The real type with this one's precision."""
+        return real_dtype(self)
+
+    def to_complex(self) -> DType:
+        """The complex type with this one's precision.
+
+        Raises:
+            RuntimeError: it is one of integers.
+        """
+        if self.category < Category.FLOAT:
+            raise RuntimeError(f"there is no complex type for {self!r}")
+        return complex_dtype(self)
+
     def __repr__(self) -> str:
         return f"oneflow.{self.name}"
 

@@ -12,10 +12,17 @@ from oneflow.cuda.devices import (
     get_device_capability as get_device_capability,
     get_device_name as get_device_name,
     get_device_properties as get_device_properties,
+    get_rng_state as get_rng_state,
+    get_rng_state_all as get_rng_state_all,
+    init as init,
     is_available as is_available,
+    is_bf16_supported as is_bf16_supported,
+    is_initialized as is_initialized,
     manual_seed as manual_seed,
     manual_seed as manual_seed_all,
     set_device as set_device,
+    set_rng_state as set_rng_state,
+    set_rng_state_all as set_rng_state_all,
     synchronize as synchronize,
 )
 from oneflow.cuda.memory import (
@@ -46,6 +53,7 @@ from oneflow.functional.creation.constructors import (
     CudaIntTensor as IntTensor,
     CudaLongTensor as LongTensor,
 )
+from oneflow.random.generator import initial_seed as initial_seed, seed as seed, seed as seed_all
 
 if not TYPE_CHECKING:  # for a type checker it would give every name a meaning
     __getattr__ = _lazy_getattr(__name__)
@@ -70,7 +78,13 @@ __all__ = [
     "get_device_capability",
     "get_device_name",
     "get_device_properties",
+    "get_rng_state",
+    "get_rng_state_all",
+    "init",
+    "initial_seed",
     "is_available",
+    "is_bf16_supported",
+    "is_initialized",
     "manual_seed",
     "manual_seed_all",
     "max_memory_allocated",
@@ -81,7 +95,11 @@ __all__ = [
     "memory_stats",
     "memory_summary",
     "reset_peak_memory_stats",
+    "seed",
+    "seed_all",
     "set_device",
+    "set_rng_state",
+    "set_rng_state_all",
     "stream",
     "synchronize",
 ]

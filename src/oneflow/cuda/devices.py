@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from oneflow.base.device import (
@@ -12,9 +13,14 @@ from oneflow.base.device import (
     select,
     xla_device,
 )
-from oneflow.random.generator import manual_seed as seed_generator
+from oneflow.random.generator import (
+    get_rng_state as default_rng_state,
+    manual_seed as seed_generator,
+    set_rng_state as set_default_rng_state,
+)
 from oneflow.runtime.eager import flush_all
 from oneflow.runtime.memory import memory_statistics, wait_for
+from oneflow.tensor.tensor import Tensor
 
 
 @dataclass(frozen=True)
@@ -157,3 +163,77 @@ def manual_seed(seed: int) -> None:
         7
     """
     seed_generator(seed)
+
+
+def init() -> None:
+    """Return at once: devices are ready when they are needed.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.cuda.init()
+    """
+
+
+def is_initialized() -> bool:
+    """Return whether there are CUDA devices: they need no preparation.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.cuda.is_initialized() == flow.cuda.is_available()
+        True
+    """
+    return is_available()
+
+
+def is_bf16_supported(including_emulation: bool = True) -> bool:
+    """Return whether there are CUDA devices; without `including_emulation`, of Ampere or newer.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.cuda.is_bf16_supported() == flow.cuda.is_available()
+        True
+    """
+    return is_available() and (including_emulation or get_device_capability()[0] >= 8)
+
+
+def get_rng_state(device: Device | str | int = "cuda") -> Tensor:
+    """State of the default generator, which all devices share.
+
+    Example:
+        >>> import oneflow as flow
+        >>> bool((flow.cuda.get_rng_state() == flow.get_rng_state()).all())
+        True
+    """
+    return default_rng_state()
+
+
+def get_rng_state_all() -> list[Tensor]:
+    """The states of all CUDA devices: that of the default generator for each.
+
+    Example:
+        >>> import oneflow as flow
+        >>> len(flow.cuda.get_rng_state_all()) == flow.cuda.device_count()
+        True
+    """
+    return [get_rng_state() for _ in range(device_count())]
+
+
+def set_rng_state(new_state: Tensor, device: Device | str | int = "cuda") -> None:
+    """Put the default generator, which all devices share, into a state.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.cuda.set_rng_state(flow.cuda.get_rng_state())
+    """
+    set_default_rng_state(new_state)
+
+
+def set_rng_state_all(new_states: Iterable[Tensor]) -> None:
+    """Put the default generator into the last of some states, if there is one.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.cuda.set_rng_state_all(flow.cuda.get_rng_state_all())
+    """
+    for state in new_states:
+        set_rng_state(state)

@@ -330,6 +330,19 @@ class Module(HooksMixin, ConversionMixin):
                 raise AttributeError(f"`{name}` is not an nn.Module")
         return module
 
+    def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
+        """Put `module` in the place of the one called `target`; `strict` demands that there is one.
+
+        Raises AttributeError if it, or a module on the way, does not exist.
+        """
+        if not target:
+            raise ValueError("Cannot set the submodule without a target name!")
+        path, _, name = target.rpartition(".")
+        parent = self.get_submodule(path)
+        if strict:
+            parent.get_submodule(name)
+        parent.add_module(name, module)
+
     def _get_member(self, target: str, kind: str, registry: str) -> Any:
         path, _, name = target.rpartition(".")
         module = self.get_submodule(path)

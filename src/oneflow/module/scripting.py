@@ -128,3 +128,27 @@ def annotate(the_type: Any, the_value: Scripted) -> Scripted:
         [1, 2]
     """
     return the_value
+
+
+def freeze(mod: Scripted, preserved_attrs: Any = None, optimize_numerics: bool = True) -> Scripted:
+    """Return a module as it is; the other arguments change nothing.
+
+    Example:
+        >>> import oneflow as flow
+        >>> layer = flow.nn.ReLU()
+        >>> flow.jit.freeze(layer) is layer
+        True
+    """
+    return mod
+
+
+def optimize_for_inference(mod: Scripted, other_methods: Any = None) -> Scripted:
+    """Return a module as it is; `other_methods` changes nothing.
+
+    Example:
+        >>> import oneflow as flow
+        >>> layer = flow.nn.ReLU()
+        >>> flow.jit.optimize_for_inference(layer) is layer
+        True
+    """
+    return mod

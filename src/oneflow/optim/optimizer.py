@@ -21,7 +21,6 @@ from oneflow.base.placement import Sharding
 from oneflow.base.sbp import NdSbp
 from oneflow.base.spec import TensorSpec
 from oneflow.differentiation.grad_mode import MODE
-from oneflow.differentiation.hooks import HookHandle
 from oneflow.optim.build_check import check_not_in_build
 from oneflow.optim.closure import evaluate_closure
 from oneflow.optim.gradient_clipping import clip_grad_norm_
@@ -34,6 +33,7 @@ from oneflow.optim.groups import (
     states_of_parameters,
     with_scaled_lr,
 )
+from oneflow.optim.hooks import OptimizerHooks
 from oneflow.optim.oneflow_layout import from_oneflow_layout
 from oneflow.optim.step_counter import StepCounter
 from oneflow.primitives.operators.optimizer import pack_numbers
@@ -75,7 +75,7 @@ def accept_common_keywords(init: F) -> F:
     return cast("F", accept)
 
 
-class Optimizer:
+class Optimizer(OptimizerHooks):
     """Base class of all optimizers.
 
     Args:
@@ -123,7 +123,7 @@ class Optimizer:
         self.defaults = options
         self.state: defaultdict[Any, dict[str, Any]] = defaultdict(dict)
         self.param_groups: list[dict[str, Any]] = []
-        self._hooks: dict[str, list[Callable]] = {"pre": [], "post": []}
+        super().__init__()
         for group in as_groups(parameters):
             self.add_param_group(group)
 
@@ -290,7 +290,7 @@ class Optimizer:
     @property
     def steps_by_update(self) -> bool:
         """Return True if `step` is the shared walk over the groups, without hooks."""
-        return type(self).step is Optimizer.step and not any(self._hooks.values())
+        return type(self).step is Optimizer.step and not (self._hooks["pre"] or self._hooks["post"])
 
     def _complete_state(self, parameter: Tensor, group: dict[str, Any]) -> dict[str, Any]:
         """The state of one parameter with everything in it that `_initial_state` names.
@@ -379,24 +379,6 @@ class Optimizer:
                 maximum, norm_type = (group[name] for name in CLIPPING)
                 clip_grad_norm_(group["params"], maximum, norm_type, error_if_nonfinite)
 
-    # --- hooks
-
-    def register_step_pre_hook(self, hook: Callable[..., Any]) -> Any:
-        """Call ``hook(optimizer, args, kwargs)`` before each step; it may return new ones.
-
-        Returns:
-            A handle whose `remove()` takes the hook away.
-        """
-        return HookHandle(self._hooks["pre"], hook)
-
-    def register_step_post_hook(self, hook: Callable[..., Any]) -> Any:
-        """Call ``hook(optimizer, args, kwargs)`` after each step.
-
-        Returns:
-            A handle whose `remove()` takes the hook away.
-        """
-        return HookHandle(self._hooks["post"], hook)
-
     # --- saving
 
     def state_dict(self) -> dict[str, Any]:
@@ -404,6 +386,7 @@ class Optimizer:
 
         It is PyTorch's ``{"state": {number: {...}}, "param_groups": [{"params": [...], ...}]}``.
         """
+        self._call_hooks("state_dict_pre")
         numbers: dict[int, int] = {}
         groups = []
         for group in self.param_groups:
@@ -415,7 +398,7 @@ class Optimizer:
             numbers[id(key)] if isinstance(key, Tensor) else key: copied_state(kept)
             for key, kept in self.state.items()
         }
-        return {"state": state, "param_groups": groups}
+        return self._replaced_by_hooks("state_dict_post", {"state": state, "param_groups": groups})
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Go on from a `state_dict`, one of PyTorch's or OneFlow's included; it is copied.
@@ -426,7 +409,8 @@ class Optimizer:
         Raises:
             ValueError: the groups differ in number or size from this optimizer's.
         """
-        state_dict = from_oneflow_layout(state_dict)
+        given_state = self._replaced_by_hooks("load_state_dict_pre", dict(state_dict))
+        state_dict = from_oneflow_layout(given_state)
         saved = state_dict["param_groups"]
         if len(saved) != len(self.param_groups):
             raise ValueError(
@@ -450,6 +434,7 @@ class Optimizer:
             self.state[key if owner is None else owner] = kept
         for group, given in zip(self.param_groups, saved, strict=True):
             group.update({n: given[n] for n in given if n not in ("params", "param_names")})
+        self._call_hooks("load_state_dict_post")
 
     def _convert_state(self, name: str, value: Any, owner: Tensor) -> Any:
         """One saved state as it is kept for `owner`; counts are Python numbers."""

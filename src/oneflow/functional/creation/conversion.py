@@ -249,6 +249,22 @@ def type_(self: Tensor, dtype: DType | type | str | None = None, non_blocking: b
     return cast(self, TENSOR_TYPES[name])
 
 
+@function(method=False)
+def typename(obj: Any) -> str:
+    """The name of an object's type: of a tensor that of `Tensor.type`, of others with the module.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.typename(flow.ones(2)), flow.typename(3)
+        ('oneflow.FloatTensor', 'int')
+    """
+    if isinstance(obj, Tensor):
+        return type_(obj)
+    kind = obj if isinstance(obj, type) else type(obj)
+    prefix = "" if kind.__module__ == "builtins" else f"{kind.__module__}."
+    return prefix + kind.__qualname__
+
+
 def _converter(name: str, dtype: DType) -> Callable[..., Tensor]:
     def convert(self: Tensor, memory_format: Any = None) -> Tensor:
         return cast(self, dtype)

@@ -320,6 +320,28 @@ def is_quantized(self: Tensor) -> bool:
     return False
 
 
+def is_nested(self: Tensor) -> bool:
+    """False: there are no nested tensors, nor those that it is asked for by the other names.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.ones(2).is_nested
+        False
+    """
+    return False
+
+
+def is_shared(self: Tensor) -> bool:
+    """Return False: processes get copies of each other's tensors.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.ones(2).is_shared()
+        False
+    """
+    return False
+
+
 def is_meta(self: Tensor) -> bool:
     """True on the device ``meta``, where tensors have no values.
 
@@ -405,8 +427,12 @@ for _property in (
     layout,
     is_sparse,
     is_quantized,
+    is_nested,
     is_meta,
     is_mps,
     is_xpu,
 ):
     attach(_property.__name__, property(_property))
+attach("is_sparse_csr", property(is_nested))
+attach("is_mkldnn", property(is_nested))
+attach("is_shared", is_shared)
