@@ -146,3 +146,11 @@ def test_linearized_functions_give_the_changes_of_jvp():
     assert value.tolist() == curve(x).tolist()
     for direction in directions:
         assert change(direction).tolist() == flow.func.jvp(curve, (x,), (direction,))[1].tolist()
+
+
+def test_strict_changes_need_a_value_that_depends():
+    for lib in (flow, torch):
+        x = lib.ones(2)
+        assert lib.func.jvp(lambda x, lib=lib: lib.ones(1), (x,), (x,))[1].tolist() == [0]
+        with pytest.raises(RuntimeError):
+            lib.func.jvp(lambda x, lib=lib: lib.ones(1), (x,), (x,), strict=True)

@@ -310,9 +310,9 @@ class Module(HooksMixin, ConversionMixin):
                 inner = f"{prefix}.{name}" if prefix else name
                 yield from module.named_modules(memo, inner, remove_duplicate)
 
-    def modules(self) -> Iterator[Module]:
+    def modules(self, remove_duplicate: bool = True) -> Iterator[Module]:
         """This module and all below it, shared ones once."""
-        for _, module in self.named_modules():
+        for _, module in self.named_modules(remove_duplicate=remove_duplicate):
             yield module
 
     def get_submodule(self, target: str) -> Module:

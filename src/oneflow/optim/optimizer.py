@@ -16,6 +16,7 @@ import numpy as np
 
 from oneflow.base.device import Device
 from oneflow.base.dtype import Category
+from oneflow.base.keyword_aliases import keyword_aliases
 from oneflow.base.parameters import parameters_of
 from oneflow.base.placement import Sharding
 from oneflow.base.sbp import NdSbp
@@ -119,6 +120,7 @@ class Optimizer(OptimizerHooks):
     # What is counted per parameter, and from where.
     _counts: ClassVar[dict[str, float]] = {"step": 0}
 
+    @keyword_aliases(params="parameters", defaults="options")
     def __init__(self, parameters: Any, options: dict[str, Any]) -> None:
         self.defaults = options
         self.state: defaultdict[Any, dict[str, Any]] = defaultdict(dict)

@@ -55,8 +55,9 @@ class profile:
         record_shapes: keep the shapes of operands.
         record_bandwidth_for_cuda: accepted; tables show no bandwidths.
         by_operator: whether to run hot programs operator by operator.
-        profile_memory, with_stack, with_flops, with_modules, experimental_config, acc_events:
-            accepted as in PyTorch; profiles have times and shapes.
+        profile_memory, with_stack, with_flops, with_modules, experimental_config, acc_events,
+            execution_trace_observer, custom_trace_id_callback, use_cuda: accepted as in PyTorch;
+            profiles have times and shapes.
 
     Raises:
         RuntimeError: another profile is being made.
@@ -84,6 +85,9 @@ class profile:
         with_modules: bool = False,
         experimental_config: Any = None,
         acc_events: bool = False,
+        execution_trace_observer: Any = None,
+        custom_trace_id_callback: Any = None,
+        use_cuda: bool | None = None,
     ) -> None:
         self.activities = set(ProfilerActivity if activities is None else activities)
         self.record_shapes = record_shapes

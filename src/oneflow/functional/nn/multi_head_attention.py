@@ -249,6 +249,8 @@ def multi_head_attention_forward(
     q_proj_weight: Tensor | None = None,
     k_proj_weight: Tensor | None = None,
     v_proj_weight: Tensor | None = None,
+    static_k: Tensor | None = None,
+    static_v: Tensor | None = None,
     average_attn_weights: bool = True,
     is_causal: bool = False,
 ) -> tuple[Tensor, Tensor | None]:
@@ -276,11 +278,16 @@ def multi_head_attention_forward(
         q_proj_weight: projects the query.
         k_proj_weight: projects the key.
         v_proj_weight: projects the value.
+        static_k: must be None.
+        static_v: must be None.
         average_attn_weights: give the weights' mean over the heads.
         is_causal: `attn_mask` is the causal one.
 
     Returns:
         The result and the weights, or None in their place.
+
+    Raises:
+        NotImplementedError: `static_k` or `static_v` is given.
 
     Example:
         >>> import oneflow as flow
@@ -292,6 +299,10 @@ def multi_head_attention_forward(
         >>> y.shape
         oneflow.Size([4, 1, 8])
     """
+    if static_k is not None or static_v is not None:
+        raise NotImplementedError(
+            "projected keys and values are not taken; `scaled_dot_product_attention` takes them"
+        )
     _require_size(query, embed_dim_to_check, num_heads)
     separate = (q_proj_weight, k_proj_weight, v_proj_weight) if use_separate_proj_weight else ()
     packed = None if use_separate_proj_weight else in_proj_weight

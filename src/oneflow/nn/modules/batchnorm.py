@@ -244,6 +244,13 @@ class FusedBatchNorm3d(BatchNorm3d):
         return _add_relu(super().forward(input), addend)
 
 
+def _require_all_processes(process_group: Any) -> None:
+    if process_group is not None:
+        raise NotImplementedError(
+            "statistics of a SyncBatchNorm span all processes; leave out `process_group`"
+        )
+
+
 class SyncBatchNorm(_BatchNorm):
     """`BatchNorm2d` for any number of dimensions whose statistics span all processes.
 
@@ -255,6 +262,20 @@ class SyncBatchNorm(_BatchNorm):
         >>> flow.nn.SyncBatchNorm(3)(flow.randn(2, 3, 4)).shape
         oneflow.Size([2, 3, 4])
     """
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-05,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        process_group: None = None,
+        device: Device | str | None = None,
+        dtype: DType | None = None,
+    ) -> None:
+        _require_all_processes(process_group)
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype)
 
     def _check_ndim(self, input: Tensor) -> None:
         if input.ndim < 2:
@@ -274,10 +295,7 @@ class SyncBatchNorm(_BatchNorm):
         Raises:
             NotImplementedError: a group is given.
         """
-        if process_group is not None:
-            raise NotImplementedError(
-                "statistics of a SyncBatchNorm span all processes; leave out `process_group`"
-            )
+        _require_all_processes(process_group)
         converted = module
         if isinstance(module, _BatchNorm) and not isinstance(module, cls):
             converted = cls(

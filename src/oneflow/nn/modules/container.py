@@ -102,10 +102,10 @@ class Sequential(Module):
             self.append(module)
         return self
 
-    def pop(self, index: int | slice) -> Any:
+    def pop(self, key: int | slice) -> Any:
         """Remove and return a module."""
-        module = self[index]
-        del self[index]
+        module = self[key]
+        del self[key]
         return module
 
     def _replace(self, modules: list[Module]) -> None:
@@ -192,10 +192,10 @@ class ModuleList(Module):
             self.append(module)
         return self
 
-    def pop(self, index: int | slice) -> Any:
+    def pop(self, key: int | slice) -> Any:
         """Remove and return a module."""
-        module = self[index]
-        del self[index]
+        module = self[key]
+        del self[key]
         return module
 
     def __repr__(self) -> str:

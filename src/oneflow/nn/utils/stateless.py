@@ -6,11 +6,13 @@ import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from oneflow.base.keyword_aliases import keyword_aliases
 from oneflow.functional.shape.concat import stack
 from oneflow.module.module import Module
 from oneflow.tensor.tensor import Tensor
 
 
+@keyword_aliases(parameters_and_buffers="parameter_and_buffer_dicts")
 def functional_call(
     module: Module,
     parameter_and_buffer_dicts: Mapping[str, Tensor] | Sequence[Mapping[str, Tensor]],

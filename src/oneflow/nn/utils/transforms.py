@@ -204,6 +204,7 @@ def jvp(
     primals: tuple[Any, ...],
     tangents: tuple[Any, ...],
     *,
+    strict: bool = False,
     has_aux: bool = False,
 ) -> tuple[Any, ...]:
     """Call a function, and return its value and how it changes if the arguments change.
@@ -214,6 +215,7 @@ def jvp(
         func: returns a tensor or a structure of tensors, or with `has_aux` that and something else.
         primals: the arguments: tensors, or structures of tensors.
         tangents: their changes, in the same form.
+        strict: a value that depends on no argument is an error; its change is 0 otherwise.
         has_aux: return something else, too.
 
     Returns:
@@ -231,6 +233,10 @@ def jvp(
         outputs, structure = _flat(result[0] if has_aux else result, "func.jvp")
         changes = []
         for output in outputs:
+            if strict and not output.requires_grad:
+                raise RuntimeError(
+                    "func.jvp: a value of the function depends on no argument, as `strict` forbids"
+                )
             weight = output.detach() * 0
             weight.requires_grad_()
             found = variables.gradients(output, weight)
