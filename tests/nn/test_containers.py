@@ -133,3 +133,20 @@ def test_parameter_containers_print_their_entries():
 def test_misuse_raises_as_in_pytorch(misuse):
     with pytest.raises(raised_by(lambda: misuse(torch.nn))):
         misuse(flow.nn)
+
+
+def test_keywords_of_pytorch():
+    for lib in (flow, torch):
+        nn = lib.nn
+        relu = nn.ReLU()
+        assert len(list(nn.Sequential(relu, relu).modules(remove_duplicate=False))) == 3
+        assert nn.ModuleList([relu]).pop(key=0) is nn.Sequential(relu).pop(key=0) is relu
+        assert nn.SyncBatchNorm(3, process_group=None).num_features == 3
+        found = nn.utils.stateless.functional_call(
+            nn.Linear(1, 1, bias=False),
+            parameters_and_buffers={"weight": lib.ones(1, 1)},
+            args=(lib.ones(1),),
+        )
+        assert found.item() == 1
+    with pytest.raises(NotImplementedError, match="span all processes"):
+        flow.nn.SyncBatchNorm(3, process_group=flow.distributed.new_group([0]))

@@ -429,23 +429,6 @@ def test_empty_parameters_on_a_device():
     assert nested.to_empty(device="cpu", recurse=False)[0].weight.tolist() == [[5, 5]]
 
 
-def test_keywords_of_pytorch():
-    for lib in LIBRARIES:
-        nn = lib.nn
-        relu = nn.ReLU()
-        assert len(list(nn.Sequential(relu, relu).modules(remove_duplicate=False))) == 3
-        assert nn.ModuleList([relu]).pop(key=0) is nn.Sequential(relu).pop(key=0) is relu
-        assert nn.SyncBatchNorm(3, process_group=None).num_features == 3
-        found = nn.utils.stateless.functional_call(
-            nn.Linear(1, 1, bias=False),
-            parameters_and_buffers={"weight": lib.ones(1, 1)},
-            args=(lib.ones(1),),
-        )
-        assert found.item() == 1
-    with pytest.raises(NotImplementedError, match="span all processes"):
-        flow.nn.SyncBatchNorm(3, process_group=flow.distributed.new_group([0]))
-
-
 def test_a_submodule_is_replaced_by_its_path():
     for lib in LIBRARIES:
         net = lib.nn.Sequential(lib.nn.Sequential(lib.nn.ReLU()), lib.nn.ReLU())

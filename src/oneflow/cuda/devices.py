@@ -185,15 +185,15 @@ def is_initialized() -> bool:
     return is_available()
 
 
-def is_bf16_supported(including_emulation: bool = True) -> bool:
-    """Return whether there are CUDA devices; without `including_emulation`, of Ampere or newer.
+def is_bf16_supported() -> bool:
+    """Return whether there are CUDA devices: XLA computes in bfloat16 on all of them.
 
     Example:
         >>> import oneflow as flow
         >>> flow.cuda.is_bf16_supported() == flow.cuda.is_available()
         True
     """
-    return is_available() and (including_emulation or get_device_capability()[0] >= 8)
+    return is_available()
 
 
 def get_rng_state(device: Device | str | int = "cuda") -> Tensor:
