@@ -299,7 +299,7 @@ def multi_head_attention_forward(
         >>> y.shape
         oneflow.Size([4, 1, 8])
     """
-    _refuse_projected(static_k, static_v)
+    _check_no_static(static_k, static_v)
     _require_size(query, embed_dim_to_check, num_heads)
     separate = (q_proj_weight, k_proj_weight, v_proj_weight) if use_separate_proj_weight else ()
     packed = None if use_separate_proj_weight else in_proj_weight
@@ -324,7 +324,7 @@ def multi_head_attention_forward(
     return run(query, key, value, parameters, options, key_padding_mask, attn_mask)
 
 
-def _refuse_projected(*tensors: Tensor | None) -> None:
+def _check_no_static(*tensors: Tensor | None) -> None:
     if tensors != (None, None):
         raise NotImplementedError(
             "projected keys and values are not taken; `scaled_dot_product_attention` takes them"
