@@ -21,6 +21,8 @@ os.environ["ONEFLOW_CPU_DEVICES"] = "8"
 # Programs become hot after the same number of runs every time; `tests/runtime/test_background.py`
 # tests the thread that compiles them elsewhere.
 os.environ["ONEFLOW_EAGER_BACKGROUND"] = "0"
+# Blocks that a process reserves while it compiles so much leave holes: 0.1 GB in a minute of tests.
+os.environ.setdefault("ONEFLOW_TUNING_OFF", "free_lists")
 # Failures of tests show where they come from.
 os.environ.setdefault("ONEFLOW_TRACEBACKS", "full")
 if sys.dont_write_bytecode:

@@ -15,6 +15,12 @@ from tests.data.scripts import run
 BLOCK, BLOCKS = 5_000, 20_000
 
 
+@pytest.fixture(autouse=True)
+def _everything_is_on(monkeypatch):
+    """As for users; other tests do without some of it."""
+    monkeypatch.delenv("ONEFLOW_TUNING_OFF", raising=False)
+
+
 @pytest.fixture
 def scattered():
     """Ten thousand free blocks with used ones in between."""
