@@ -5,6 +5,7 @@ accelerator is its proof of life.
 """
 
 import copy
+import itertools
 import pickle
 
 import numpy as np
@@ -82,10 +83,20 @@ def losses_on(device, way, optimizer="AdamW", amp=None):
     return losses, [parameter.detach().cpu().numpy() for parameter in model.parameters()]
 
 
-@pytest.mark.parametrize("optimizer", ["SGD", "AdamW", "LAMB"])
-@pytest.mark.parametrize("way", ["eager", "graph"])
-def test_training_goes_as_on_the_first_device(way, optimizer):
-    expected, parameters = losses_on(flow.device("cpu"), "eager", optimizer)
+def expected_losses(optimizer="AdamW"):
+    """What `losses_on` the first device gives, interpreted."""
+    with eager_mode("cold"):
+        return losses_on(flow.device("cpu"), "eager", optimizer)
+
+
+WAYS = list(itertools.product(("eager", "graph"), ("SGD", "AdamW", "LAMB")))
+
+
+@pytest.mark.parametrize(("way", "optimizer"), WAYS)
+def test_training_goes_as_on_the_first_device(way, optimizer, sample):
+    if ACCELERATOR is None:
+        sample.take_turns(WAYS, (way, optimizer))
+    expected, parameters = expected_losses(optimizer)
     losses, trained = losses_on(OTHER_DEVICE, way, optimizer)
     np.testing.assert_allclose(losses, expected, rtol=1e-3)
     if optimizer == "SGD":  # the others turn rounding into steps
@@ -93,11 +104,15 @@ def test_training_goes_as_on_the_first_device(way, optimizer):
             np.testing.assert_allclose(mine, theirs, rtol=1e-2, atol=1e-3)
 
 
-@pytest.mark.parametrize("dtype", [flow.bfloat16, flow.float16], ids=["bfloat16", "float16"])
-@pytest.mark.parametrize("way", ["eager", "graph"])
-def test_mixed_precision_trains(way, dtype):
-    expected, _ = losses_on(flow.device("cpu"), "eager")
-    losses, _ = losses_on(OTHER_DEVICE, way, amp=dtype)
+MIXED = list(itertools.product(("eager", "graph"), ("bfloat16", "float16")))
+
+
+@pytest.mark.parametrize(("way", "dtype"), MIXED)
+def test_mixed_precision_trains(way, dtype, sample):
+    if ACCELERATOR is None:
+        sample.take_turns(MIXED, (way, dtype))
+    expected, _ = expected_losses()
+    losses, _ = losses_on(OTHER_DEVICE, way, amp=getattr(flow, dtype))
     np.testing.assert_allclose(losses, expected, rtol=0.1)
 
 
