@@ -13,6 +13,8 @@ CALLS = """\
 Linear(3,4)
 Linear(3,4,bias=False)
 Bilinear(2,3,4)
+Softplus()
+Hardtanh()
 Conv1d(3,4,3)
 Conv2d(3,4,3,padding=1,stride=2,dilation=2,groups=1)
 Conv2d(4,4,3,groups=2,bias=False,padding_mode="reflect")

@@ -329,7 +329,7 @@ class Softplus(Module):
         tensor([0.6931], dtype=oneflow.float32)
     """
 
-    def __init__(self, beta: float = 1, threshold: float = 20) -> None:
+    def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
         super().__init__()
         self.beta = beta
         self.threshold = threshold

@@ -74,8 +74,8 @@ class Hardtanh(Module):
 
     def __init__(
         self,
-        min_val: float = -1,
-        max_val: float = 1,
+        min_val: float = -1.0,
+        max_val: float = 1.0,
         inplace: bool = False,
         min_value: float | None = None,
         max_value: float | None = None,
