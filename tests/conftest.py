@@ -70,26 +70,24 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=datetime.datetime.now(datetime.UTC).date().toordinal(),
         help="which of the laws' cases run without --exhaustive; another one each day by default",
     )
+    parser.addoption(
+        "--fast-compilation",
+        action="store_true",
+        help="let XLA leave most optimizations out: sooner done, but not what users run",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Set XLA's flags before it reads them, for the processes that tests start as well."""
-    if compiles_fast(config):
+    if config.getoption("--fast-compilation"):
         os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {FAST_COMPILATION}".strip()
-
-
-def compiles_fast(config: pytest.Config) -> bool:
-    """Return True if XLA leaves most optimizations out, as on nine days of ten."""
-    is_turn = config.getoption("--sample-seed") % 10 == 0
-    return not (is_turn or config.getoption("--exhaustive"))
 
 
 def pytest_report_header(config: pytest.Config) -> str:
     """Say how to run the same sample again."""
     if config.getoption("--exhaustive"):
         return "sample: everything"
-    code = "without XLA's optimizations" if compiles_fast(config) else "as for users"
-    return f"sample: --sample-seed={config.getoption('--sample-seed')}, compiled {code}"
+    return f"sample: --sample-seed={config.getoption('--sample-seed')}"
 
 
 class ResidentMemory:
@@ -177,7 +175,7 @@ def exhaustive(request: pytest.FixtureRequest) -> bool:
 @pytest.fixture(scope="session")
 def rounding(request: pytest.FixtureRequest) -> float:
     """The relative difference of a result of two programs: none where XLA optimizes both."""
-    return 3e-7 if compiles_fast(request.config) else 0.0
+    return 3e-7 if request.config.getoption("--fast-compilation") else 0.0
 
 
 @pytest.fixture(scope="session")
