@@ -194,11 +194,9 @@ def _integer_power(x, y):
 def _pow(x, y):
     if jnp.issubdtype(x.dtype, jnp.signedinteger):
         return _integer_power(x, y)
-    power = x**y
-    if not jnp.issubdtype(power.dtype, jnp.complexfloating):
-        return power
-    # XLA computes it by the logarithm, which 0 does not have.
-    return jnp.where((x == 0) & (jnp.real(y) > 0), 0, power)
+    if not jnp.issubdtype(jnp.result_type(x, y), jnp.complexfloating):
+        return x**y
+    return exponential.complex_power(x, y)
 
 
 def _pow_x_gradient(g, x, y):

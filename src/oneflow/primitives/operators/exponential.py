@@ -110,3 +110,20 @@ def cosh(x):
     """The hyperbolic cosine."""
     half_exp = hidden(jnp.exp(jnp.abs(x) * 0.5))
     return half_exp * (0.5 * half_exp) + quotient(quotient(0.5, half_exp), half_exp)
+
+
+def complex_power(x: Any, y: Any) -> Any:
+    """Return ``x ** y``, of which at least one is complex.
+
+    XLA multiplies a power of the magnitude by an exponential, of which one may be infinite though
+    the product is not. And it takes the logarithm, which 0 does not have.
+    """
+    real, imag = jnp.real(y), jnp.imag(y)
+    scale, angle = jnp.log(jnp.abs(x)), jnp.angle(x)
+    exponent = real * scale - imag * angle
+    power = x**y
+    product = jnp.exp(lax.complex(exponent, real * angle + imag * scale))
+    is_infinite = jnp.isfinite(exponent) & ~jnp.isfinite(power)
+    power = jnp.where(is_infinite, product.astype(power.dtype), power)
+    lowest = math.log(jnp.finfo(exponent.dtype).smallest_subnormal)
+    return jnp.where((exponent < lowest) | ((x == 0) & (real > 0)), 0, power)

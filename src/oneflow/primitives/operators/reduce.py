@@ -162,7 +162,7 @@ nanmean = primitive(
 )
 prod = primitive(
     "prod",
-    lambda x, *, dims, keepdim=False: jnp.prod(x, axis=dims, keepdims=keepdim),
+    lambda x, *, dims, keepdim=False: jnp.prod(x, axis=dims, keepdims=keepdim, dtype=x.dtype),
     axes=reduced_axes(is_sum=False),
     precision=Precision.FULL,
 )
