@@ -18,7 +18,7 @@ def test_equal_devices_are_one_object():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("abacus",), "unknown device type `abacus`"),
+        (("abacus",), "Expected one of cpu, cuda, tpu device type .*: abacus"),
         (("cpu:x",), "invalid device string `cpu:x`"),
         (("cuda:1", 2), "device index given twice"),
         (("cpu", -1), "must not be negative"),

@@ -79,7 +79,8 @@ class Device:
         name, _, ordinal = str(type).partition(":")
         if name not in DEVICE_TYPES and name not in TYPES_WITHOUT_ARRAYS:
             raise RuntimeError(
-                f"unknown device type `{type}`; expected one of {', '.join(DEVICE_TYPES)}"
+                f"Expected one of {', '.join(DEVICE_TYPES)} device type at start of device string: "
+                f"{name}"
             )
         if ordinal and index is not None:
             raise RuntimeError(f"device index given twice: in `{type}` and as index={index}")

@@ -12,6 +12,7 @@ from oneflow.base.dtype import (
     Category,
     DType,
     bool_,
+    complex128,
     float32,
     get_default_dtype,
 )
@@ -135,8 +136,18 @@ def promote_operands(operands: tuple[Any, ...], floating: bool = False) -> tuple
     if _is_promoted(operands, floating):
         return operands
     device = _common_device(operands)
-    operands = on_one_device(tuple(as_operand(operand, device) for operand in operands))
-    dtype = result_type(*operands)
+    # Complex numbers become arrays too, but only after they have counted as numbers.
+    plain = [
+        complex(each) if isinstance(each, complex) else as_operand(each, device)
+        for each in operands
+    ]
+    dtype = result_type(*plain)
+    operands = on_one_device(
+        tuple(
+            import_array(each, complex128, device) if isinstance(each, complex) else each
+            for each in plain
+        )
+    )
     if floating and dtype.category < Category.FLOAT:
         dtype = get_default_dtype()
     if not any(isinstance(operand, Tensor) for operand in operands):

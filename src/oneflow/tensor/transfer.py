@@ -91,6 +91,8 @@ def numpy_from_data(data: Any, dtype: DType | None) -> np.ndarray:
             f"could not make a tensor of {_short_repr(data)}: lists must be nested like a grid, "
             f"those of one depth equally long ({error})"
         ) from None
+    if array.dtype.kind in "Ouf" and type(_first_leaf(plain)) is int:
+        array = _large_integers(array, plain, inferred)
     _require_numbers(array, data)
     if inferred is not None:
         return _cast_numbers(array, inferred) if inferred is dtype else array.astype(inferred.numpy)
@@ -121,10 +123,30 @@ def _leaf_dtypes(data: Any) -> Iterator[DType]:
         yield result_type(data)
 
 
+def _large_integers(array: np.ndarray, plain: Any, dtype: DType | None) -> np.ndarray:
+    """Python's integers beyond int64, of which NumPy made floats or objects.
+
+    Raises:
+        ValueError: they are for int64 or a smaller type.
+        RuntimeError: they are for uint64, which does not hold them either.
+    """
+    if array.dtype.kind == "f" and not (array.size and np.abs(array).max() >= 2.0**63):
+        return array
+    exact = np.asarray(plain, object)
+    if not all(isinstance(each, int) for each in exact.flat):
+        is_real = all(isinstance(each, int | float) for each in exact.flat)
+        return exact.astype(np.float64) if is_real else array
+    if dtype is None or (dtype.category is Category.INTEGER and dtype.name != "uint64"):
+        raise ValueError(f"a number in {_short_repr(plain)} is too large for int64")
+    if dtype.name != "uint64":
+        return exact.astype(np.float64)
+    if not 0 <= exact.min() <= exact.max() < 2**64:
+        raise RuntimeError("value cannot be converted to type uint64 without overflow")
+    return exact.astype(np.uint64)
+
+
 def _require_numbers(array: np.ndarray, data: Any) -> None:
     """Refuse what NumPy made of contents that tensors cannot hold."""
-    if type(_first_leaf(data)) is int and array.dtype.kind in "Ou":
-        raise ValueError(f"a number in {_short_repr(data)} is too large for int64")
     if array.dtype.kind == "O":
         raise RuntimeError(
             f"could not infer the dtype of {_short_repr(data)}: it must hold numbers"

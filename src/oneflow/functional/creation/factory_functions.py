@@ -14,6 +14,7 @@ from oneflow.base.dtype import (
     float64,
     get_default_dtype,
     int64,
+    real_dtype,
 )
 from oneflow.base.placement import Placement
 from oneflow.base.sbp import SbpLike
@@ -26,6 +27,7 @@ from oneflow.functional.creation.options import (
 )
 from oneflow.functional.registry import function
 from oneflow.primitives.operators import creation as p
+from oneflow.primitives.operators.complex import complex_ as complex_of
 from oneflow.tensor.call import wrap
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import filled_value
@@ -380,7 +382,7 @@ def linspace(
     A whole `dtype` cuts off the fractions of `start` and `end`, then those of the numbers.
 
     Raises:
-        RuntimeError: `steps` is negative.
+        RuntimeError: `steps` is negative, or `dtype` is not complex and `start` or `end` is.
 
     Example:
         >>> import oneflow as flow
@@ -388,6 +390,16 @@ def linspace(
         tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000], dtype=oneflow.float32)
     """
     start, end, steps = plain_number(start), plain_number(end), plain_number(steps)
+    if isinstance(start, complex) or isinstance(end, complex):
+        first, last = complex(start), complex(end)
+        dtype = checked_dtype(dtype, number_dtype(first))
+        if not dtype.is_complex:
+            raise RuntimeError(f"linspace(): complex numbers do not fit into {dtype!r}")
+        parts = (
+            linspace(a, b, steps, real_dtype(dtype), device, placement, sbp)
+            for a, b in ((first.real, last.real), (first.imag, last.imag))
+        )
+        return with_grad(wrap(complex_of(*map(unwrap, parts))), requires_grad)
     dtype = checked_dtype(dtype, get_default_dtype())
     if not isinstance(steps, int):
         raise TypeError(f"linspace(): argument 'steps' must be int, not {type(steps).__name__}")

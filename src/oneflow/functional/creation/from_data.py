@@ -171,16 +171,16 @@ def frombuffer(
 def from_dlpack(
     obj: Any, *, device: Device | str | None = None, copy: bool | None = None
 ) -> Tensor:
-    """A tensor with a copy of what another library's array holds.
+    """A tensor with a copy of what another library's array holds; one of `oneflow` is shared.
 
     Args:
         obj: object with `__dlpack__`, such as a NumPy array or a PyTorch tensor.
         device: default that of `obj`.
-        copy: False refuses the copy.
+        copy: True for memory of its own, False to refuse what needs that, None for either.
 
     Raises:
         BufferError: the array cannot be given away as it is, such as a conjugate or negative view
-            of PyTorch, or `copy` is False.
+            of PyTorch, or `copy` is False and it must be copied.
 
     Example:
         >>> import numpy as np
@@ -188,6 +188,11 @@ def from_dlpack(
         >>> flow.from_dlpack(np.array([1.0]))
         tensor([1.], dtype=oneflow.float64)
     """
+    if isinstance(obj, Tensor):
+        try:
+            return asarray(obj.detach(), None, device, copy)
+        except ValueError as error:
+            raise BufferError(str(error)) from None
     if copy is False:
         raise BufferError("from_dlpack(): other libraries' arrays are copied, but `copy` is False")
     # Of such a view PyTorch gives away the memory, where the numbers have the other sign.
@@ -202,23 +207,33 @@ def from_dlpack(
 
 
 @function(method="__dlpack__")
-def to_dlpack(tensor: Tensor, *, max_version: tuple[int, int] | None = None, **options: Any) -> Any:
+def to_dlpack(
+    tensor: Tensor,
+    *,
+    stream: Any = None,
+    max_version: tuple[int, int] | None = None,
+    dl_device: tuple[int, int] | None = None,
+    copy: bool | None = None,
+) -> Any:
     """The values as a DLPack capsule, for other libraries' `from_dlpack`.
 
     Args:
         tensor: what to give away.
+        stream: of the other library, on which it waits for the values.
         max_version: the highest version of the protocol that the other library knows.
-        **options: `stream`, `dl_device` and `copy` of the protocol.
+        dl_device: the device's type and number by the protocol, default the tensor's own.
+        copy: True for memory of its own, False to refuse what needs that, None for either.
 
     Example:
         >>> import oneflow as flow
         >>> type(flow.to_dlpack(flow.tensor([1, 2]))).__name__
         'PyCapsule'
     """
-    if max_version is not None and max_version >= (1, 0):
-        options["max_version"] = max_version
     # Without a version it is a capsule of those before versions were written into it.
-    return read_array(unwrap(tensor)).__dlpack__(**options)
+    known = max_version if max_version is not None and max_version >= (1, 0) else None
+    return read_array(unwrap(tensor)).__dlpack__(
+        stream=stream, max_version=known, dl_device=dl_device, copy=copy
+    )
 
 
 attach("__dlpack_device__", lambda self: read_array(unwrap(self)).__dlpack_device__())

@@ -6,8 +6,7 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
-from oneflow.base.device import CPU
-from oneflow.base.dtype import DType, bool_, float32, int32, int64
+from oneflow.base.dtype import DType, bool_, float32, int32, int64, uint64
 from oneflow.base.shape import wrap_dim
 from oneflow.base.spec import require_size
 from oneflow.functional import return_types
@@ -164,6 +163,14 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> ret
     return return_types.kthvalue(values, indices)
 
 
+def _number_like(tensor: Tensor | None, number: Any) -> Tensor:
+    """A number as an array to compare with `tensor`, if there is one."""
+    if tensor is None:
+        return import_array(number)
+    is_unsigned = tensor.dtype is uint64 and isinstance(number, int) and number >= 0
+    return import_array(number, uint64 if is_unsigned else None, tensor.device)
+
+
 @function(keyword_aliases={"input": "values", "self": "values"})
 def searchsorted(
     sorted_sequence: Tensor,
@@ -199,9 +206,7 @@ def searchsorted(
         )
     if side == "left" and right:
         raise RuntimeError("searchsorted(): side and right can't be set to opposites")
-    wanted = (
-        values if isinstance(values, Tensor) else import_array(values, None, sorted_sequence.device)
-    )
+    wanted = values if isinstance(values, Tensor) else _number_like(sorted_sequence, values)
     sequence = sorted_sequence
     if sorter is not None:
         sequence = sequence.gather(-1, sorter)
@@ -427,10 +432,8 @@ def isin(
         tensor([False,  True, False], dtype=oneflow.bool)
     """
     given = (elements, test_elements)
-    device = next((each.device for each in given if isinstance(each, Tensor)), CPU)
-    pair = [
-        each if isinstance(each, Tensor) else import_array(each, None, device) for each in given
-    ]
+    tensor = next((each for each in given if isinstance(each, Tensor)), None)
+    pair = [each if isinstance(each, Tensor) else _number_like(tensor, each) for each in given]
     common = promote_types(pair[0].dtype, pair[1].dtype)
     found = call(p.isin, cast_to(pair[0], common), cast_to(pair[1], common))
     return found.logical_not() if invert else found

@@ -251,7 +251,9 @@ def repeat_interleave(
 def _repeated_places(counts: np.ndarray) -> np.ndarray:
     """The index of each count, repeated that many times."""
     require_size("repeat_interleave", (int(counts.sum(dtype=np.float64)),), int64)
-    return np.repeat(np.arange(len(counts)), counts)
+    # NumPy takes no uint64.
+    times = counts.astype(np.int64) if counts.dtype.kind == "u" else counts
+    return np.repeat(np.arange(len(counts)), times)
 
 
 @function()
