@@ -92,12 +92,12 @@ def _assert_alike(mine: Any, theirs: Any) -> None:
         np.testing.assert_array_equal(np.signbit(found[zeros]), np.signbit(expected[zeros]))
 
 
-def _both(function: Any) -> None:
-    """Compare what `function` gives in the two namespaces."""
+def _both(function: Any, namespace: Any = xp) -> None:
+    """Compare what `function` gives in `namespace` and in the strict one."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         theirs = function(strict)
-        mine = function(xp)
+        mine = function(namespace)
     _assert_alike(mine, theirs)
 
 

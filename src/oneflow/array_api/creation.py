@@ -8,7 +8,6 @@ import numpy as np
 
 from oneflow.base.dtype import DType, get_default_dtype
 from oneflow.functional.creation import factory_functions as make, from_data
-from oneflow.functional.elementwise.complex import complex_
 from oneflow.functional.shape import rearrange, stack
 from oneflow.tensor.tensor import Tensor
 
@@ -47,11 +46,6 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> T
         >>> flow.array_api.from_dlpack(np.arange(3))
         tensor([0, 1, 2], dtype=oneflow.int64)
     """
-    if isinstance(x, Tensor):
-        try:
-            return asarray(x, device=device, copy=copy)
-        except ValueError as error:
-            raise BufferError(str(error)) from None
     return from_data.from_dlpack(x, device=device, copy=copy)
 
 
@@ -170,14 +164,6 @@ def linspace(
         >>> flow.array_api.linspace(0, 1, 4, endpoint=False)
         tensor([0.0000, 0.2500, 0.5000, 0.7500], dtype=oneflow.float32)
     """
-    if isinstance(start, complex) or isinstance(stop, complex):
-        first, last = complex(start), complex(stop)
-        parts = [
-            linspace(a, b, num, device=device, endpoint=endpoint)
-            for a, b in ((first.real, last.real), (first.imag, last.imag))
-        ]
-        numbers = complex_(*parts)
-        return numbers if dtype is None else numbers.to(dtype)
     count = num if endpoint else num + 1
     return make.linspace(start, stop, count, dtype=dtype, device=device)[:num]
 

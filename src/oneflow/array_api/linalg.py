@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from oneflow.array_api.promotion import promoted
-from oneflow.array_api.reductions import sum as sum_of
+from oneflow.array_api.reductions import reduction, sum as sum_of
 from oneflow.base.dtype import DType
 from oneflow.functional.elementwise.complex import conj
 from oneflow.functional.linalg import (
@@ -222,4 +222,5 @@ def vector_norm(
         >>> flow.array_api.linalg.vector_norm(flow.tensor([[3.0, 4.0]]), axis=1)
         tensor([5.], dtype=oneflow.float32)
     """
+    x, axis, keepdims = reduction(x, axis, keepdims)
     return norms.vector_norm(x, ord, axis, keepdims)

@@ -15,6 +15,9 @@ from oneflow.tensor.tensor import Tensor
 def result_type(*arrays_and_dtypes: Tensor | DType | complex) -> DType:
     """Return the dtype that an operation on these arrays, dtypes and numbers has.
 
+    Raises:
+        ValueError: there is no array or dtype among them.
+
     Example:
         >>> import oneflow as flow
         >>> xp = flow.array_api
@@ -28,7 +31,7 @@ def result_type(*arrays_and_dtypes: Tensor | DType | complex) -> DType:
     ]
     numbers = [each for each in arrays_and_dtypes if not isinstance(each, Tensor | DType)]
     if not dtypes:
-        return promotion.result_type(*numbers)
+        raise ValueError(f"result_type(): expected an array or a dtype, got {numbers}")
     # A number takes the dtype that it takes beside any array with dimensions.
     dtype = functools.reduce(promotion.promote_types, dtypes)
     return promotion.result_type(zeros(1, dtype=dtype), *numbers) if numbers else dtype

@@ -12,6 +12,11 @@ from oneflow.tensor.tensor import Tensor
 Axes = int | tuple[int, ...] | None
 
 
+def reduction(x: Tensor, axis: Axes, keepdims: bool) -> tuple[Tensor, Axes, bool]:
+    """An array and the axes to reduce; ``()`` means none here, and all in PyTorch's functions."""
+    return (x[..., None], -1, False) if axis == () else (x, axis, keepdims)
+
+
 def all(x: Tensor, /, *, axis: Axes = None, keepdims: bool = False) -> Tensor:
     """Return True where every element is not 0.
 
@@ -64,7 +69,7 @@ def count_nonzero(x: Tensor, /, *, axis: Axes = None, keepdims: bool = False) ->
         >>> flow.array_api.count_nonzero(flow.tensor([0, 4, 5]))
         tensor(2, dtype=oneflow.int64)
     """
-    return sums.sum_(x != 0, axis, keepdims)
+    return sums.sum_(*reduction(x != 0, axis, keepdims))
 
 
 def max(x: Tensor, /, *, axis: Axes = None, keepdims: bool = False) -> Tensor:
@@ -75,7 +80,7 @@ def max(x: Tensor, /, *, axis: Axes = None, keepdims: bool = False) -> Tensor:
         >>> flow.array_api.max(flow.tensor([[2, 1], [0, 5]]), axis=0)
         tensor([2, 5], dtype=oneflow.int64)
     """
-    return minmax.amax(x, axis, keepdims)
+    return minmax.amax(*reduction(x, axis, keepdims))
 
 
 def min(x: Tensor, /, *, axis: Axes = None, keepdims: bool = False) -> Tensor:
@@ -86,7 +91,7 @@ def min(x: Tensor, /, *, axis: Axes = None, keepdims: bool = False) -> Tensor:
         >>> flow.array_api.min(flow.tensor([[2, 1], [0, 5]]), axis=0, keepdims=True)
         tensor([[0, 1]], dtype=oneflow.int64)
     """
-    return minmax.amin(x, axis, keepdims)
+    return minmax.amin(*reduction(x, axis, keepdims))
 
 
 def mean(x: Tensor, /, *, axis: Axes = None, keepdims: bool = False) -> Tensor:
@@ -124,6 +129,7 @@ def std(
         >>> flow.array_api.std(flow.tensor([1.0, 3.0]))
         tensor(1., dtype=oneflow.float32)
     """
+    x, axis, keepdims = reduction(x, axis, keepdims)
     return statistics.std(x, axis, keepdim=keepdims, correction=correction)
 
 
@@ -137,6 +143,7 @@ def var(
         >>> flow.array_api.var(flow.tensor([1.0, 3.0]), correction=1)
         tensor(2., dtype=oneflow.float32)
     """
+    x, axis, keepdims = reduction(x, axis, keepdims)
     return statistics.var(x, axis, keepdim=keepdims, correction=correction)
 
 

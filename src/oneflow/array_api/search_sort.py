@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from oneflow.array_api.promotion import promoted
+from oneflow.base.dtype import int64
 from oneflow.functional.elementwise import clamp
 from oneflow.functional.index import gather, search
 from oneflow.functional.reduce.cumulative import cumsum
+from oneflow.tensor.operands import cast_to
 from oneflow.tensor.tensor import Tensor
 
 
@@ -88,7 +90,7 @@ def take(x: Tensor, indices: Tensor, /, *, axis: int | None = None) -> Tensor:
     if axis is None and x.ndim != 1:
         raise ValueError(f"take(): name an `axis` of {tuple(x.shape)}")
     at = 0 if axis is None else axis
-    places = indices.reshape(-1)
+    places = cast_to(indices.reshape(-1), int64)
     taken = gather.index_select(x, at, places.where(places >= 0, places + x.shape[at]))
     at %= x.ndim
     return taken.reshape((*x.shape[:at], *indices.shape, *x.shape[at + 1 :]))
@@ -104,7 +106,8 @@ def take_along_axis(x: Tensor, indices: Tensor, /, *, axis: int = -1) -> Tensor:
         tensor([[1, 3],
                 [2, 4]], dtype=oneflow.int64)
     """
-    return gather.take_along_dim(x, indices, axis)
+    places = cast_to(indices, int64)
+    return gather.take_along_dim(x, places.where(places >= 0, places + x.shape[axis]), axis)
 
 
 def where(condition: Tensor, x1: Tensor | complex, x2: Tensor | complex, /) -> Tensor:
