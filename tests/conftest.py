@@ -6,6 +6,7 @@ import datetime
 import gc
 import os
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -78,9 +79,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Set XLA's flags before it reads them, for the processes that tests start as well."""
+    """Keep the order of files, and set XLA's flags, which the processes that tests start read."""
+    config.option.loadscopereorder = False
     if config.getoption("--fast-compilation"):
         os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {FAST_COMPILATION}".strip()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put files with large tests first, while the processes are small; then those with most."""
+    counts = Counter(item.path for item in items)
+    large = {item.path for item in items if item.get_closest_marker("large")}
+    items.sort(key=lambda item: (item.path not in large, -counts[item.path]))
 
 
 def pytest_report_header(config: pytest.Config) -> str:

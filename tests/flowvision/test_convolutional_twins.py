@@ -288,6 +288,7 @@ REFERENCES: dict[str, tuple[Callable[[], nn.Module], Callable[..., torch.Tensor]
 }
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("name", REFERENCES)
 def test_equals_reference(name: str, sample: Sample) -> None:
     sample.take_turns(REFERENCES, name, 2)

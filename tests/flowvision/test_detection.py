@@ -181,6 +181,7 @@ def _by_label(found: dict[str, Any]) -> dict[str, np.ndarray]:
     return {name: values[order] for name, values in arrays.items()}
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("name", _DETECTORS)
 def test_equals_torchvision(name: str, sample: Sample) -> None:
     sample.take(name, one_in=4)

@@ -43,6 +43,7 @@ def load_example(monkeypatch):
     return load
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("name", SIZES)
 def test_losses_are_those_of_today(name, load_example, sample):
     sample.take_turns(SIZES, name)

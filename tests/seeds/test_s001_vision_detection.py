@@ -37,6 +37,7 @@ def test_s001_77_ssd():
     assert {"boxes", "labels", "scores"} <= set(found)
 
 
+@pytest.mark.large
 def test_s001_78_ssdlite():
     check_detector("ssdlite320_mobilenet_v3_large", {"bbox_regression", "classification"})
 

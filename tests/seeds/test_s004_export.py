@@ -316,6 +316,7 @@ def small(name: str, size: int):
     return model.eval(), images
 
 
+@pytest.mark.large
 @pytest.mark.parametrize(
     ("name", "size"),
     [
