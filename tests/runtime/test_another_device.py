@@ -1,7 +1,6 @@
 """Programs on another device than the first: an accelerator, or the second device made of a CPU.
 
-`pytest tests/runtime/test_another_device.py tests/laws -k "device"` on a machine with an
-accelerator is its proof of life.
+`make accelerator` runs these, and the law of all operators, on a machine with a GPU or a TPU.
 """
 
 import copy

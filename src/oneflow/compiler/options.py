@@ -7,6 +7,7 @@ of numbers.
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 
 import jax
 
@@ -47,7 +48,7 @@ def compiler_options(platform: str, has_convolution: bool = False) -> dict[str, 
         has_convolution: the program contains a convolution.
     """
     options = dict(_CONV_OPTIONS.get(platform, {})) if has_convolution else {}
-    return {name: value for name, value in options.items() if _is_known(name, value)}
+    return _known(options)
 
 
 @functools.cache
@@ -57,7 +58,11 @@ def operation_options(platform: str) -> dict[str, str]:
     Args:
         platform: the platform that it is compiled for.
     """
-    options = _OPERATION_OPTIONS.get(platform, {})
+    return _known(_OPERATION_OPTIONS.get(platform, {}))
+
+
+def _known(options: Mapping[str, str]) -> dict[str, str]:
+    """The options that this version of XLA has."""
     return {name: value for name, value in options.items() if _is_known(name, value)}
 
 

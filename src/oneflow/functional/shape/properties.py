@@ -321,7 +321,7 @@ def is_quantized(self: Tensor) -> bool:
 
 
 def is_nested(self: Tensor) -> bool:
-    """False: there are no nested tensors, nor those that it is asked for by the other names.
+    """False: tensors are dense and strided; also `is_sparse_csr` and `is_mkldnn`.
 
     Example:
         >>> import oneflow as flow

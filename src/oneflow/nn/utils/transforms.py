@@ -215,7 +215,7 @@ def jvp(
         func: returns a tensor or a structure of tensors, or with `has_aux` that and something else.
         primals: the arguments: tensors, or structures of tensors.
         tangents: their changes, in the same form.
-        strict: a value that depends on no argument is an error; its change is 0 otherwise.
+        strict: a value that depends on no argument is an error; its tangent is 0 otherwise.
         has_aux: return something else, too.
 
     Returns:
@@ -253,26 +253,26 @@ def jvp(
 
 
 def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
-    """Call a function, and return its value and the function of changes that `jvp` computes.
+    """Return the value of a function, and its Jacobian-vector product there as a function.
 
     Args:
         func: returns a tensor or a structure of tensors.
         primals: the arguments: tensors, or structures of tensors.
 
     Returns:
-        The value, and a function that takes changes of the arguments.
+        The value, and a function that takes one tangent for each argument.
 
     Example:
         >>> import oneflow as flow
-        >>> value, change = flow.func.linearize(lambda x: x * x, flow.tensor(3.0))
-        >>> change(flow.tensor(1.0))
+        >>> value, f_jvp = flow.func.linearize(lambda x: x * x, flow.tensor(3.0))
+        >>> f_jvp(flow.tensor(1.0))
         tensor(6., dtype=oneflow.float32)
     """
 
-    def change(*tangents: Any) -> Any:
+    def f_jvp(*tangents: Any) -> Any:
         return jvp(func, primals, tangents)[1]
 
-    return func(*primals), change
+    return func(*primals), f_jvp
 
 
 def jacrev(
