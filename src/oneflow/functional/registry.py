@@ -154,11 +154,12 @@ def _accept_keyword_aliases(body: Callable, extra: Mapping[str, str], inplace: b
     """`body` accepting other names of its arguments, and arguments that it does not declare.
 
     OneFlow 0.x let programs name each operator; `name=` is accepted and changes nothing. Free when
-    called without keywords.
+    called without keywords, or with declared ones only.
     """
     parameters = parameters_of(body)
     variadic = parameters.variadic
     parameter_names = parameters.names
+    declared = frozenset(parameter_names) - {variadic}
     rename = _rename_map(parameter_names, extra)
     takes_out = "out" in parameter_names
     writes_back = inplace and "inplace" not in parameter_names
@@ -173,8 +174,8 @@ def _accept_keyword_aliases(body: Callable, extra: Mapping[str, str], inplace: b
     @functools.wraps(body)
     def public(*args: Any, **kwargs: Any) -> Any:
         try:
-            if not kwargs:
-                return body(*args)
+            if declared.issuperset(kwargs):
+                return body(*args, **kwargs)
             out = None if takes_out else kwargs.pop("out", None)
             for each in ignored:
                 kwargs.pop(each, None)

@@ -30,7 +30,8 @@ def require_tensor(x: Tensor, name: str) -> None:
     Raises:
         TypeError: names the function and the type given.
     """
-    require_tensors(name, x)
+    if not isinstance(x, Tensor):
+        require_tensors(name, x)
 
 
 def require_tensors(name: str, *operands: Any) -> None:

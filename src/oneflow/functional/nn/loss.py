@@ -62,7 +62,7 @@ def _checked_labels(input: Tensor, target: Tensor) -> Tensor:
     else:
         matches = bool(labels) and logits[0] == labels[0]
         expected = (logits[0], *logits[2:])
-        if labels[:1] == logits[:1] and _without_ones(labels) == _without_ones(expected):
+        if matches and labels != expected and _without_ones(labels) == _without_ones(expected):
             return target.reshape(expected)
     if not matches:
         raise ValueError(
