@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -14,6 +15,7 @@ import pytest
 
 import oneflow as flow
 from oneflow.compiler.lower import Executable
+from oneflow.runtime import eager, hot
 from oneflow.runtime.background import COMPILER, BackgroundCompiler
 from oneflow.runtime.eager_settings import SETTINGS
 
@@ -75,6 +77,79 @@ def test_a_program_runs_on_until_it_is_compiled_and_then_hot(compiler_at_gate) -
     SETTINGS.background = False
     again = training_step(19)
     np.testing.assert_allclose(losses, [again() for _ in losses], rtol=1e-5)
+
+
+@pytest.fixture
+def long_runs(monkeypatch) -> None:
+    """Every cold run takes so long that its program is a long one."""
+    run_cold = eager.run_cold
+
+    def run_slowly(*arguments):
+        time.sleep(0.05)
+        return run_cold(*arguments)
+
+    monkeypatch.setattr(eager, "run_cold", run_slowly)
+    monkeypatch.setattr(hot, "_LONG_RUN", 0.05)
+
+
+@pytest.mark.usefixtures("long_runs")
+def test_a_long_program_runs_alone_before_it_is_compiled() -> None:
+    x, statistics = flow.ones(41), flow.eager.statistics()
+    x.numpy()
+    for _ in range(hot._LONG_HOT_AFTER):
+        assert (x * 2.0).tolist() == [2.0] * 41
+    assert not COMPILER.is_compiling
+    assert statistics.program_compiles == 0
+    assert (x * 2.0).tolist() == [2.0] * 41
+    COMPILER.wait()
+    assert statistics.program_compiles == 1
+
+
+@pytest.mark.usefixtures("long_runs")
+def test_a_long_program_waits_for_its_compilation(monkeypatch) -> None:
+    x, statistics, precompile = flow.ones(43), flow.eager.statistics(), hot._precompile
+    begun = threading.Event()
+
+    def precompile_late(*arguments) -> None:
+        begun.wait()
+        precompile(*arguments)
+
+    monkeypatch.setattr(hot, "_precompile", precompile_late)
+    x.numpy()
+    for _ in range(hot._LONG_HOT_AFTER + 1):
+        (x * 2.0).numpy()
+    assert statistics.program_compiles == 0
+    cold_runs = statistics.cold_runs
+    begun.set()
+    assert (x * 2.0).tolist() == [2.0] * 43
+    assert statistics.cold_runs == cold_runs
+    assert statistics.waiting_seconds > 0
+
+
+@pytest.mark.usefixtures("long_runs")
+def test_a_long_program_runs_on_if_it_takes_too_long_to_compile(compiler_at_gate) -> None:
+    x, statistics = flow.ones(47), flow.eager.statistics()
+    for _ in range(hot._LONG_HOT_AFTER + 4):
+        assert (x * 2.0).tolist() == [2.0] * 47
+    assert COMPILER.is_compiling
+    assert statistics.hot_runs == 0
+    assert statistics.waiting_seconds > 0
+
+
+@pytest.mark.usefixtures("long_runs", "interruptible")
+def test_ctrl_c_while_a_long_program_waits(compiler_at_gate) -> None:
+    x = flow.ones(53)
+    x.numpy()
+    for _ in range(hot._LONG_HOT_AFTER + 1):
+        (x * 2.0).numpy()
+    y = x * 2.0
+    timer = threading.Timer(0.1, os.kill, [os.getpid(), signal.SIGINT])
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        y.numpy()
+    timer.join()
+    compiler_at_gate.set()
+    assert y.tolist() == [2.0] * 53
 
 
 def test_small_programs_too_are_compiled_on_the_other_thread(monkeypatch) -> None:

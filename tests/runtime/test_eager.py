@@ -41,6 +41,22 @@ def test_nothing_runs_before_a_value_is_read():
     assert flow.eager.statistics().flushes == {"read": 1}
 
 
+def test_initial_values_are_no_part_of_the_first_step():
+    model = flow.nn.Linear(5, 3)
+    optimizer = flow.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+    x = flow.randn(2, 5)
+
+    def step():
+        optimizer.zero_grad()
+        model(x).sum().backward()
+        optimizer.step()
+
+    step()
+    flow.eager.statistics().reset()
+    step()
+    assert flow.eager.statistics().new_programs == 0
+
+
 def test_a_changed_number_compiles_nothing():
     weight = flow.ones(4)
 

@@ -40,7 +40,7 @@ from oneflow.optim.step_counter import StepCounter
 from oneflow.primitives.operators.optimizer import pack_numbers
 from oneflow.primitives.registry import Primitive
 from oneflow.program.value import Value
-from oneflow.runtime.eager import flush_all, note_undo
+from oneflow.runtime.eager import flush_all, is_capturing, note_undo
 from oneflow.tensor.call import wrap
 from oneflow.tensor.tensor import Tensor, zero_grad
 from oneflow.tensor.transfer import device_put, value_from_numpy
@@ -128,6 +128,7 @@ class Optimizer(OptimizerHooks):
         super().__init__()
         for group in as_groups(parameters):
             self.add_param_group(group)
+        _run_recorded()
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -352,6 +353,8 @@ class Optimizer(OptimizerHooks):
         """
         if self.step_counter is None:
             check_not_in_build(type(self).__name__, self.param_groups)
+        if "_counts_before" not in vars(self):  # the first step is still to come
+            _run_recorded()
         for group in self.param_groups:
             for parameter in group["params"]:
                 zero_grad(parameter, set_to_none)
@@ -456,6 +459,15 @@ class Optimizer(OptimizerHooks):
     def support_sparse(self) -> bool:
         """True if it can update only the rows that were looked up."""
         return False
+
+
+def _run_recorded() -> None:
+    """Run what was recorded before the first step, most often initial values and data.
+
+    Without them the first step is the same program as the others, which so is hot a step earlier.
+    """
+    if not is_capturing():
+        flush_all("step")
 
 
 def _complete(step: Callable) -> Callable:

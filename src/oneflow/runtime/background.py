@@ -21,10 +21,12 @@ class Compilation(NamedTuple):
     Attributes:
         run: compiles it.
         priority: how much it matters now.
+        ended: set when it has been compiled, or will not be.
     """
 
     run: Callable[[], None]
     priority: Callable[[], float]
+    ended: threading.Event
 
 
 class BackgroundCompiler:
@@ -49,17 +51,25 @@ class BackgroundCompiler:
         """True if something is being compiled, or waits for it."""
         return not self._idle.is_set()
 
-    def submit(self, run: Callable[[], None], priority: Callable[[], float] = lambda: 0.0) -> None:
-        """Run `run` soon; before others if its `priority` is greater by then."""
+    def submit(
+        self, run: Callable[[], None], priority: Callable[[], float] = lambda: 0.0
+    ) -> threading.Event:
+        """Run `run` soon; before others if its `priority` is greater by then.
+
+        Returns:
+            What is set when it has ended.
+        """
+        compilation = Compilation(run, priority, threading.Event())
         with self._lock:
             self._idle.clear()
-            self._waiting.append(Compilation(run, priority))
+            self._waiting.append(compilation)
             if self._thread is None:
                 name = f"{THREAD_PREFIX.read()}oneflow-compiler"
                 self._thread = threading.Thread(target=self._work, name=name, daemon=True)
                 self._thread.start()
                 atexit.register(self.close)
         self._submitted.put(True)
+        return compilation.ended
 
     def _work(self) -> None:
         while self._submitted.get():
@@ -84,6 +94,8 @@ class BackgroundCompiler:
     def close(self) -> None:
         """Drop queued work and let the running compilation end, so that the process can exit."""
         with self._lock:
+            for each in self._waiting:
+                each.ended.set()
             self._waiting.clear()
         self._submitted.put(False)
         if self._thread is not None:
@@ -97,6 +109,8 @@ def _compile(compilation: Compilation) -> None:
         Exception
     ) as error:  # the cold path goes on, and meets the same error if it is a real one
         logger.warning("a hot program keeps running op by op; compiling it failed: %s", error)
+    finally:
+        compilation.ended.set()
 
 
 COMPILER = BackgroundCompiler()

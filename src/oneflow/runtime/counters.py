@@ -27,7 +27,7 @@ class EagerStatistics:
         new_programs: program keys seen for the first time.
         compile_seconds: that compiling took, on any thread.
         cold_seconds: that programs ran op by op, with what they compiled and traced meanwhile.
-        waiting_seconds: that reads waited for values under way.
+        waiting_seconds: that reads waited for values under way, and long programs to be compiled.
 
     Example:
         >>> import oneflow as flow

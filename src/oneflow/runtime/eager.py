@@ -210,7 +210,9 @@ def _run(recorder: Recorder) -> tuple[dict[int, Any], Any, BaseException | None]
             outputs, rows = executable.sorted_results(launch.box[0])
             return dict(zip(positions, outputs, strict=True)), rows, error
     STATISTICS.cold_runs += 1
+    started = time.perf_counter()
     outputs, rows = run_cold(cached.program, recorder.arrays, recorder.scalars)
+    cached.cold_seconds += time.perf_counter() - started
     failures = [each.error for each in outputs if type(each) is FailedResult]
     if failures:
         error = failures[0]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import logging
+import time
 
 from jax.errors import JaxRuntimeError
 
 from oneflow.base import cluster
-from oneflow.base.device import Device
+from oneflow.base.device import CPU, Device
 from oneflow.base.errors import OutOfMemoryError
 from oneflow.base.placement import Placement
 from oneflow.compiler.executable_cache import EXECUTABLES
@@ -23,25 +24,55 @@ from oneflow.tuning.linux import FREE_LISTS
 from oneflow.tuning.settings import Setting, is_on
 
 logger = logging.getLogger("oneflow.eager")
+# Seconds that a cold run takes on average from which on a program is a long one, and the number of
+# those runs before it is compiled.
+_LONG_RUN = 0.5
+_LONG_HOT_AFTER = 4
 
 
 def warm_up(
     cached: CachedProgram, donated: tuple[int, ...], device: Device | Placement
 ) -> Executable | None:
-    """Count one more run of a program without executable; compile it when it is hot."""
+    """Count one more run of a program without executable; compile it when it is hot.
+
+    A cold run of a long program and its compilation both take all cores of a CPU: beside each other
+    each takes twice as long. So its first runs are alone, and later ones wait for the compiler.
+    """
+    is_long = device is CPU and cached.cold_seconds > cached.seen * _LONG_RUN
     cached.seen += 1
     if SETTINGS.mode == "immediate":
         return None
-    if SETTINGS.mode == "deferred" and cached.seen <= SETTINGS.hot_after:
+    hot_after = max(SETTINGS.hot_after, _LONG_HOT_AFTER) if is_long else SETTINGS.hot_after
+    if SETTINGS.mode == "deferred" and cached.seen <= hot_after:
         return None
     if cached.queued:
-        return None
-    if SETTINGS.background and SETTINGS.mode == "deferred" and not is_collective(device):
+        if is_long:
+            _wait(cached)
+    elif SETTINGS.background and SETTINGS.mode == "deferred" and not is_collective(device):
         cached.queued = True
-        COMPILER.submit(lambda: _precompile(cached, donated, device), priority=lambda: cached.seen)
+        cached.compiled = COMPILER.submit(
+            lambda: _precompile(cached, donated, device), priority=lambda: cached.seen
+        )
     else:
         _compile(cached, donated, device)
     return cached.executable
+
+
+def _wait(cached: CachedProgram) -> None:
+    """Wait for the background compiler; in all at most twice as long as cold runs have taken.
+
+    So what compiles for minutes does not keep a program from running.
+    """
+    budget = 2 * cached.cold_seconds - cached.waited_seconds
+    if cached.compiled is None or budget <= 0:
+        return
+    started = time.perf_counter()
+    try:
+        cached.compiled.wait(budget)
+    finally:
+        waited = time.perf_counter() - started
+        cached.waited_seconds += waited
+        STATISTICS.waiting_seconds += waited
 
 
 def is_collective(device: Device | Placement) -> bool:

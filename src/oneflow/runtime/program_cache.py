@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import OrderedDict
 from typing import Any
 
@@ -27,9 +28,21 @@ class CachedProgram:
         seen: how often it was wanted without an executable.
         executable: the program as a whole, once it is hot.
         queued: it waits for the background compiler, or cannot be compiled.
+        compiled: set when the background compiler has ended with it; None before it was queued.
+        cold_seconds: that its cold runs have taken.
+        waited_seconds: that runs have waited for the background compiler.
     """
 
-    __slots__ = ("executable", "invalid", "program", "queued", "seen")
+    __slots__ = (
+        "cold_seconds",
+        "compiled",
+        "executable",
+        "invalid",
+        "program",
+        "queued",
+        "seen",
+        "waited_seconds",
+    )
 
     def __init__(self, program: Program) -> None:
         self.program = program
@@ -37,6 +50,8 @@ class CachedProgram:
         self.seen = 0
         self.executable: Executable | None = None
         self.queued = False
+        self.compiled: threading.Event | None = None
+        self.cold_seconds = self.waited_seconds = 0.0
 
     def set_executable(self, executable: Executable) -> None:
         """Have an executable, until others need its entry."""
