@@ -31,6 +31,7 @@ if sys.dont_write_bytecode:
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.environ["PYTHONPYCACHEPREFIX"] = str(Path(__file__).parents[1] / ".pytest_cache/bytecode")
 import oneflow as flow
+from oneflow.compiler import lower
 from oneflow.compiler.executable_cache import EXECUTABLES
 from oneflow.passes.pipeline import PASS_CALLBACKS
 from oneflow.program.ir import Program
@@ -38,13 +39,10 @@ from oneflow.program.verifier import verify_structure
 from oneflow.tuning.linux import trim_heap
 from tests.sampling import Sample
 
-# Most programs of tests run once. A training step of a small network compiles in an eighth of the
-# time, with level 0 alone in half.
-FAST_COMPILATION = (
-    "--xla_backend_optimization_level=0"
-    " --xla_backend_extra_options=xla_cpu_disable_new_fusion_emitters"
-    " --xla_cpu_parallel_codegen_split_count=1"
-)
+# Most programs of tests run once. A training step of a small network compiles in half of the time.
+FAST_COMPILATION = {"xla_backend_optimization_level": 0, "xla_cpu_parallel_codegen_split_count": 1}
+# With this, which is for all programs of a process, in an eighth of the time.
+PROCESS_FLAGS = "--xla_backend_extra_options=xla_cpu_disable_new_fusion_emitters"
 # Tests run in parallel processes; one thread each is the fair share, and sums repeat exactly.
 torch.set_num_threads(1)
 
@@ -78,11 +76,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+def with_fast_compilation(flags: str) -> str:
+    """Return a value of ``XLA_FLAGS`` with those that leave optimizations out."""
+    return " ".join([flags, PROCESS_FLAGS, *(f"--{k}={v}" for k, v in FAST_COMPILATION.items())])
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Keep the order of files, and set XLA's flags, which the processes that tests start read."""
     config.option.loadscopereorder = False
     if config.getoption("--fast-compilation"):
-        os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {FAST_COMPILATION}".strip()
+        os.environ["XLA_FLAGS"] = with_fast_compilation(os.environ.get("XLA_FLAGS", ""))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -181,10 +184,34 @@ def exhaustive(request: pytest.FixtureRequest) -> bool:
     return request.config.getoption("--exhaustive")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
+def fast_compilation(exhaustive: bool) -> Iterator[None]:
+    """XLA leaves most optimizations out, here and in processes that tests start.
+
+    For files with large programs that run once, and whose subject is not what XLA makes of them.
+    With ``--exhaustive`` they are compiled as for users.
+    """
+    if exhaustive:
+        yield
+        return
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XLA_FLAGS", with_fast_compilation(os.environ.get("XLA_FLAGS", "")))
+        for choose in (lower.compiler_options, lower.operation_options):
+
+            def choose_fast(*arguments: Any, choose: Any = choose) -> dict[str, Any]:
+                return {**choose(*arguments), **FAST_COMPILATION}
+
+            patch.setattr(lower, choose.__name__, choose_fast)
+        EXECUTABLES.evict(list(EXECUTABLES))
+        yield
+    EXECUTABLES.evict(list(EXECUTABLES))
+
+
+@pytest.fixture
 def rounding(request: pytest.FixtureRequest) -> float:
     """The relative difference of a result of two programs: none where XLA optimizes both."""
-    return 3e-7 if request.config.getoption("--fast-compilation") else 0.0
+    is_fast = "fast_compilation" in request.fixturenames
+    return 3e-7 if is_fast or request.config.getoption("--fast-compilation") else 0.0
 
 
 @pytest.fixture(scope="session")

@@ -14,7 +14,11 @@ from tests.distributed.launching import (
     launch_in_sequence,
 )
 
-pytestmark = [pytest.mark.multiprocess, pytest.mark.xdist_group("processes")]
+pytestmark = [
+    pytest.mark.multiprocess,
+    pytest.mark.xdist_group("processes"),
+    pytest.mark.usefixtures("fast_compilation"),
+]
 S = flow.sbp.split
 LINE = flow.placement("cpu", [6, 2, 4])
 

@@ -15,7 +15,11 @@ from oneflow.base.dtype import ALL_DTYPES
 from tests.distributed.launching import ProgramsOutcome, finish, launch_in_sequence
 from tests.sampling import NOT_CHOSEN, Sample
 
-pytestmark = [pytest.mark.multiprocess, pytest.mark.xdist_group("processes")]
+pytestmark = [
+    pytest.mark.multiprocess,
+    pytest.mark.xdist_group("processes"),
+    pytest.mark.usefixtures("fast_compilation"),
+]
 
 # `ddp_linear_regression` is run by `rows_of_two.py`.
 PROGRAMS = {

@@ -134,6 +134,7 @@ def test_the_readme_lists_every_example():
 
 
 @pytest.mark.slow
+@pytest.mark.one_in(2)
 def test_plans_train(sample):
     sample.take_turns(SLOW, "plans.py")
     command = [sys.executable, str(EXAMPLES / "plans.py"), "--steps", "2", "--batch", "8"]

@@ -63,6 +63,7 @@ def free_ports():
 
 @pytest.mark.multiprocess
 @pytest.mark.slow
+@pytest.mark.one_in(2)
 def test_the_commands_lead_to_answers(tmp_path, monkeypatch):
     """The commands as they stand but for the ports, with a network that `make demo` might make."""
     shutil.copytree(

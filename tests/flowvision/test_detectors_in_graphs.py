@@ -11,6 +11,8 @@ from flowvision.models.detection import pad_targets
 from tests.flowvision.detectors import KINDS, tiny_detector
 from tests.sampling import Sample
 
+pytestmark = pytest.mark.usefixtures("fast_compilation")
+
 _BOXES, _LABELS = flow.tensor([[10.0, 10, 50, 40], [5.0, 20, 30, 60]]), flow.tensor([1, 2])
 
 

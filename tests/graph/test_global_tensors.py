@@ -8,6 +8,8 @@ import pytest
 import oneflow as flow
 from tests.graph.helpers import TrainGraph
 
+pytestmark = pytest.mark.usefixtures("fast_compilation")
+
 S, B = flow.sbp.split, flow.sbp.broadcast
 PAIR = flow.placement("cpu", [0, 1])
 GRID = flow.placement("cpu", [[0, 1], [2, 3]])

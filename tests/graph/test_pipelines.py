@@ -10,6 +10,8 @@ import oneflow as flow
 from oneflow.passes.partition import BACKWARD, FORWARD
 from tests.runtime.interruptions import delays, run_interrupted
 
+pytestmark = pytest.mark.usefixtures("fast_compilation")
+
 S, B = flow.sbp.split, flow.sbp.broadcast
 
 

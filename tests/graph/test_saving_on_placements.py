@@ -13,6 +13,8 @@ from oneflow import nn
 from tests.distributed.launching import assert_succeeds
 from tests.graph.helpers import graph_of
 
+pytestmark = pytest.mark.usefixtures("fast_compilation")
+
 SOURCE = Path(flow.__file__).parents[1]
 S, B = flow.sbp.split, flow.sbp.broadcast
 PAIR = flow.placement("cpu", [0, 1])

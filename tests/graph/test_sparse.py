@@ -11,6 +11,8 @@ import oneflow as flow
 from oneflow import nn
 from tests.graph.helpers import TrainGraph
 
+pytestmark = pytest.mark.usefixtures("fast_compilation")
+
 
 class Lookups(nn.Module):
     """A table that is looked up twice, and a layer."""

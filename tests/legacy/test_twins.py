@@ -13,6 +13,8 @@ import oneflow as flow
 import oneflow.typing as tp
 from tests.oracle import eager_mode
 
+pytestmark = pytest.mark.usefixtures("fast_compilation")
+
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "legacy"
 SIZES = {
     "resnet50": {"blocks": (1, 1, 1, 1), "classes": 10, "image": 32, "batch": 4},
