@@ -40,7 +40,7 @@ from oneflow.optim.step_counter import StepCounter
 from oneflow.primitives.operators.optimizer import pack_numbers
 from oneflow.primitives.registry import Primitive
 from oneflow.program.value import Value
-from oneflow.runtime.eager import flush_all, is_capturing, note_undo
+from oneflow.runtime.eager import flush_all, flush_devices, is_capturing, note_undo
 from oneflow.tensor.call import wrap
 from oneflow.tensor.tensor import Tensor, zero_grad
 from oneflow.tensor.transfer import device_put, value_from_numpy
@@ -467,7 +467,7 @@ def _run_recorded() -> None:
     Without them the first step is the same program as the others, which so is hot a step earlier.
     """
     if not is_capturing():
-        flush_all("step")
+        flush_devices("step")
 
 
 def _complete(step: Callable) -> Callable:

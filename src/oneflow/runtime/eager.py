@@ -91,6 +91,16 @@ def flush_all(reason: str) -> None:
     checks.raise_failed(wait=False)
 
 
+def flush_devices(reason: str) -> None:
+    """Run what this thread has recorded on single devices.
+
+    Programs of placements go on: all processes must end them at the same operator.
+    """
+    for device, recorder in list(current.recorders.items()):
+        if isinstance(device, Device) and not recorder.closed:
+            recorder.flush(reason)
+
+
 def is_capturing() -> bool:
     """Return True if this thread records a graph, and nothing it records runs."""
     # Of a list, not of a generator: one call, not one for each.
