@@ -159,7 +159,7 @@ def _accept_keyword_aliases(body: Callable, extra: Mapping[str, str], inplace: b
     parameters = parameters_of(body)
     variadic = parameters.variadic
     parameter_names = parameters.names
-    declared = frozenset(parameter_names) - {variadic}
+    keywords = frozenset(parameter_names) - {variadic}
     rename = _rename_map(parameter_names, extra)
     takes_out = "out" in parameter_names
     writes_back = inplace and "inplace" not in parameter_names
@@ -174,7 +174,7 @@ def _accept_keyword_aliases(body: Callable, extra: Mapping[str, str], inplace: b
     @functools.wraps(body)
     def public(*args: Any, **kwargs: Any) -> Any:
         try:
-            if declared.issuperset(kwargs):
+            if keywords.issuperset(kwargs):
                 return body(*args, **kwargs)
             out = None if takes_out else kwargs.pop("out", None)
             for each in ignored:

@@ -21,12 +21,12 @@ class Compilation(NamedTuple):
     Attributes:
         run: compiles it.
         priority: how much it matters now.
-        ended: set when it has been compiled, or will not be.
+        done: set when it has been compiled, or will not be.
     """
 
     run: Callable[[], None]
     priority: Callable[[], float]
-    ended: threading.Event
+    done: threading.Event
 
 
 class BackgroundCompiler:
@@ -69,7 +69,7 @@ class BackgroundCompiler:
                 self._thread.start()
                 atexit.register(self.close)
         self._submitted.put(True)
-        return compilation.ended
+        return compilation.done
 
     def _work(self) -> None:
         while self._submitted.get():
@@ -95,7 +95,7 @@ class BackgroundCompiler:
         """Drop queued work and let the running compilation end, so that the process can exit."""
         with self._lock:
             for each in self._waiting:
-                each.ended.set()
+                each.done.set()
             self._waiting.clear()
         self._submitted.put(False)
         if self._thread is not None:
@@ -110,7 +110,7 @@ def _compile(compilation: Compilation) -> None:
     ) as error:  # the cold path goes on, and meets the same error if it is a real one
         logger.warning("a hot program keeps running op by op; compiling it failed: %s", error)
     finally:
-        compilation.ended.set()
+        compilation.done.set()
 
 
 COMPILER = BackgroundCompiler()

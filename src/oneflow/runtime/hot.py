@@ -70,9 +70,9 @@ def _wait(cached: CachedProgram) -> None:
     try:
         cached.compiled.wait(budget)
     finally:
-        waited = time.perf_counter() - started
-        cached.waited_seconds += waited
-        STATISTICS.waiting_seconds += waited
+        seconds = time.perf_counter() - started
+        cached.waited_seconds += seconds
+        STATISTICS.waiting_seconds += seconds
 
 
 def is_collective(device: Device | Placement) -> bool:
