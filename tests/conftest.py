@@ -207,11 +207,10 @@ def fast_compilation(exhaustive: bool) -> Iterator[None]:
     EXECUTABLES.evict(list(EXECUTABLES))
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def rounding(request: pytest.FixtureRequest) -> float:
     """The relative difference of a result of two programs: none where XLA optimizes both."""
-    is_fast = "fast_compilation" in request.fixturenames
-    return 3e-7 if is_fast or request.config.getoption("--fast-compilation") else 0.0
+    return 3e-7 if request.config.getoption("--fast-compilation") else 0.0
 
 
 @pytest.fixture(scope="session")
