@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import gc
+import math
 import os
 import sys
 from collections import Counter
@@ -11,7 +12,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import jax
 import numpy as np
 import pytest
 import torch
@@ -31,18 +31,15 @@ if sys.dont_write_bytecode:
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.environ["PYTHONPYCACHEPREFIX"] = str(Path(__file__).parents[1] / ".pytest_cache/bytecode")
 import oneflow as flow
-from oneflow.compiler import lower
-from oneflow.compiler.executable_cache import EXECUTABLES
 from oneflow.passes.pipeline import PASS_CALLBACKS
 from oneflow.program.ir import Program
 from oneflow.program.verifier import verify_structure
 from oneflow.tuning.linux import trim_heap
+from tests.compilation import Compilation, is_optimized, release_compiled
 from tests.sampling import Sample
 
-# Most programs of tests run once. A training step of a small network compiles in half of the time.
-FAST_COMPILATION = {"xla_backend_optimization_level": 0, "xla_cpu_parallel_codegen_split_count": 1}
-# With this, which is for all programs of a process, in an eighth of the time.
-PROCESS_FLAGS = "--xla_backend_extra_options=xla_cpu_disable_new_fusion_emitters"
+# A full collection takes half a second, of thousands of modules, tests and traces that stay.
+gc.set_threshold(20_000, 20, 10)
 # Tests run in parallel processes; one thread each is the fair share, and sums repeat exactly.
 torch.set_num_threads(1)
 
@@ -69,30 +66,36 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=datetime.datetime.now(datetime.UTC).date().toordinal(),
         help="which of the laws' cases run without --exhaustive; another one each day by default",
     )
-    parser.addoption(
-        "--fast-compilation",
-        action="store_true",
-        help="let XLA leave most optimizations out: sooner done, but not what users run",
-    )
-
-
-def with_fast_compilation(flags: str) -> str:
-    """Return a value of ``XLA_FLAGS`` with those that leave optimizations out."""
-    return " ".join([flags, PROCESS_FLAGS, *(f"--{k}={v}" for k, v in FAST_COMPILATION.items())])
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Keep the order of files, and set XLA's flags, which the processes that tests start read."""
+    """Keep the order of files."""
     config.option.loadscopereorder = False
-    if config.getoption("--fast-compilation"):
-        os.environ["XLA_FLAGS"] = with_fast_compilation(os.environ.get("XLA_FLAGS", ""))
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put files with large tests first, while the processes are small; then those with most."""
-    counts = Counter(item.path for item in items)
-    large = {item.path for item in items if item.get_closest_marker("large")}
-    items.sort(key=lambda item: (item.path not in large, -counts[item.path]))
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what is not in today's sample, and order the files of the rest.
+
+    First those with large tests, while the processes are small. Of both kinds, first those whose
+    programs XLA optimizes: the others use none of these. Then those with most tests.
+    """
+    sample = sample_of(config)
+    chosen = [item for item in items if _is_chosen(item, sample)]
+    config.hook.pytest_deselected(items=[item for item in items if not _is_chosen(item, sample)])
+    counts = Counter(item.path for item in chosen)
+    large = {item.path for item in chosen if item.get_closest_marker("large")}
+    optimized = {path for path in counts if is_optimized(path, sample)}
+
+    def rank(item: pytest.Item) -> tuple[bool, bool, int]:
+        return item.path not in large, item.path not in optimized, -counts[item.path]
+
+    items[:] = sorted(chosen, key=rank)
+
+
+def _is_chosen(item: pytest.Item, sample: Sample) -> bool:
+    """Return True unless markers `one_in` leave a case to other days."""
+    one_in = math.prod(marker.args[0] for marker in item.iter_markers("one_in"))
+    return sample.includes(f"{item.location[0]}::{item.name}", one_in)
 
 
 def pytest_report_header(config: pytest.Config) -> str:
@@ -109,7 +112,7 @@ class ResidentMemory:
         limit: bytes from which on the caches are cleared.
     """
 
-    MIN_LIMIT = 2**30
+    MIN_LIMIT = 5 * 2**28
     limit = MIN_LIMIT
 
     @staticmethod
@@ -125,12 +128,13 @@ class ResidentMemory:
     def bound(cls) -> None:
         """Clear JAX's caches, and release our executables, if there is too much in them."""
         if cls.bytes() > cls.limit:
-            EXECUTABLES.evict(list(EXECUTABLES))
-            jax.clear_caches()
+            release_compiled()
             gc.collect()
+            # What is left now stays for long; automatic collections need not go through it.
+            gc.freeze()
             trim_heap()
             # What is left is needed, at least now: a fixture may hold a large model.
-            cls.limit = max(cls.MIN_LIMIT, cls.bytes() * 9 // 8)
+            cls.limit = max(cls.MIN_LIMIT, cls.bytes() * 5 // 4)
 
 
 class FileScheduling(LoadGroupScheduling):
@@ -163,18 +167,10 @@ def _bounded_memory() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def _in_the_sample(request: pytest.FixtureRequest, sample: Sample) -> None:
-    """Skip a case marked with `one_in` on days on which others have their turn."""
-    marker = request.node.get_closest_marker("one_in")
-    if marker is not None:
-        sample.take(request.node.nodeid, *marker.args)
-
-
-@pytest.fixture(autouse=True)
 def _fixed_seeds() -> None:
     """Every test starts from the same random state."""
     np.random.seed(0)
-    torch.manual_seed(0)
+    torch.default_generator.manual_seed(0)  # there are no other devices, which take longer
     flow.manual_seed(0)
 
 
@@ -184,36 +180,24 @@ def exhaustive(request: pytest.FixtureRequest) -> bool:
     return request.config.getoption("--exhaustive")
 
 
-@pytest.fixture(scope="module")
-def fast_compilation(exhaustive: bool) -> Iterator[None]:
-    """XLA leaves most optimizations out, here and in processes that tests start.
-
-    For files with large programs that run once, and whose subject is not what XLA makes of them.
-    With ``--exhaustive`` they are compiled as for users.
-    """
-    if exhaustive:
-        yield
-        return
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XLA_FLAGS", with_fast_compilation(os.environ.get("XLA_FLAGS", "")))
-        for choose in (lower.compiler_options, lower.operation_options):
-
-            def choose_fast(*arguments: Any, choose: Any = choose) -> dict[str, Any]:
-                return {**choose(*arguments), **FAST_COMPILATION}
-
-            patch.setattr(lower, choose.__name__, choose_fast)
-        EXECUTABLES.evict(list(EXECUTABLES))
-        yield
-    EXECUTABLES.evict(list(EXECUTABLES))
+@pytest.fixture(scope="module", autouse=True)
+def _compilation(request: pytest.FixtureRequest, sample: Sample) -> None:
+    """XLA compiles as for users, or sooner."""
+    Compilation.choose(is_optimized(request.path, sample))
 
 
-@pytest.fixture(scope="session")
-def rounding(request: pytest.FixtureRequest) -> float:
+@pytest.fixture
+def rounding() -> float:
     """The relative difference of a result of two programs: none where XLA optimizes both."""
-    return 3e-7 if request.config.getoption("--fast-compilation") else 0.0
+    return 0.0 if Compilation.is_optimized else 3e-7
 
 
 @pytest.fixture(scope="session")
-def sample(request: pytest.FixtureRequest, exhaustive: bool) -> Sample:
+def sample(request: pytest.FixtureRequest) -> Sample:
     """The cases of today's sample."""
-    return Sample(None if exhaustive else request.config.getoption("--sample-seed"))
+    return sample_of(request.config)
+
+
+def sample_of(config: pytest.Config) -> Sample:
+    """The cases of today's sample; with ``--exhaustive`` all."""
+    return Sample(None if config.getoption("--exhaustive") else config.getoption("--sample-seed"))

@@ -2,6 +2,7 @@
 
 import doctest
 import inspect
+import tempfile
 
 import pytest
 
@@ -36,13 +37,22 @@ DOCUMENTED = documented()
 _FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _temporary_folders(tmp_path_factory):
+    """Examples make theirs where pytest removes them."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tempfile, "tempdir", str(tmp_path_factory.mktemp("examples")))
+        yield
+
+
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", sorted(DOCUMENTED))
-def test_example(name, tmp_path, monkeypatch, sample):
-    sample.take(name, one_in=2)
+def test_example(name, tmp_path_factory, monkeypatch):
     if write_files := WRITERS.get(name.rpartition(".")[2]):  # the data set lies in `data`
-        (tmp_path / "data").mkdir()
-        write_files(tmp_path / "data")
-        monkeypatch.chdir(tmp_path)
+        folder = tmp_path_factory.mktemp("data_set")
+        (folder / "data").mkdir()
+        write_files(folder / "data")
+        monkeypatch.chdir(folder)
     if name.startswith("oneflow.legacy."):
         oneflow.clear_default_session()  # which the jobs of other examples belong to
     test = doctest.DocTestParser().get_doctest(DOCUMENTED[name], {}, name, None, 0)

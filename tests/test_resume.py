@@ -11,8 +11,6 @@ import pytest
 
 import oneflow as flow
 
-pytestmark = pytest.mark.usefixtures("fast_compilation")
-
 ROOT = Path(__file__).resolve().parents[1]
 STEPS = 9  # one epoch and a half
 # After how many steps one goes on from, and how many workers read for it; one of them each day.

@@ -14,8 +14,6 @@ from oneflow import nn
 from oneflow.checkpoint import sharded, tensor_file
 from tests.checkpoint.exact_training import Training, assert_same_bits
 
-pytestmark = pytest.mark.usefixtures("fast_compilation")
-
 S, B, P = flow.sbp.split, flow.sbp.broadcast, flow.sbp.partial_sum
 PAIR = flow.placement("cpu", [0, 1])
 LINE = flow.placement("cpu", [6, 2, 4])

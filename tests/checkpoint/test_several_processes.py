@@ -17,7 +17,6 @@ from tests.distributed.launching import (
 pytestmark = [
     pytest.mark.multiprocess,
     pytest.mark.xdist_group("processes"),
-    pytest.mark.usefixtures("fast_compilation"),
 ]
 S = flow.sbp.split
 LINE = flow.placement("cpu", [6, 2, 4])

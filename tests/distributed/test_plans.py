@@ -13,8 +13,6 @@ from examples import plans
 from tests.distributed.launching import assert_succeeds
 from tests.distributed.training_runs import MODELS, STEPS, TOLERANCE, one_device_losses, seeded
 
-pytestmark = pytest.mark.usefixtures("fast_compilation")
-
 B, S = flow.sbp.broadcast, flow.sbp.split
 LINE = flow.placement("cpu", [0, 1, 2, 3])
 GRID = flow.placement("cpu", [[0, 1], [2, 3]])

@@ -18,7 +18,7 @@ from tests.sampling import NOT_CHOSEN, Sample
 pytestmark = [
     pytest.mark.multiprocess,
     pytest.mark.xdist_group("processes"),
-    pytest.mark.usefixtures("fast_compilation"),
+    pytest.mark.usefixtures("late_job"),  # which sleeps beside all tests
 ]
 
 # `ddp_linear_regression` is run by `rows_of_two.py`.
@@ -50,7 +50,8 @@ PROGRAMS = {
 }
 RUNS = [(processes, name) for processes, names in PROGRAMS.items() for name in names]
 TUTORIALS = [run for run in RUNS if run[1].startswith("tutorials/")]
-DAILY_TUTORIALS = 3
+CHECKS = sorted({name for _, name in RUNS if not name.startswith("tutorials/")})
+DAILY_TUTORIALS, DAILY_CHECKS = 3, 7
 # Conversions each day, and of those that are possible.
 DAILY_CONVERSIONS, CONVERSIONS = 6, 60
 DAILY_DTYPES = 2
@@ -61,12 +62,11 @@ REDUCED_DTYPES = ("float32", "int64", "bool", "bfloat16")
 def todays_runs(sample: Sample) -> list[tuple[int, str]]:
     """Return the numbers of processes and the programs that they run today.
 
-    A program for several numbers of processes runs with another one each day.
+    A program for several numbers of processes runs with another one each time.
     """
     runs = sample.rotation(TUTORIALS, DAILY_TUTORIALS)
-    others = [run for run in RUNS if run not in TUTORIALS]
-    for program in {name for _, name in others}:
-        runs += sample.rotation(run for run in others if run[1] == program)
+    for program in sample.rotation(CHECKS, DAILY_CHECKS):
+        runs += sample.rotation(run for run in RUNS if run[1] == program)
     return [run for run in RUNS if run in runs]
 
 
@@ -131,7 +131,9 @@ def test_nothing_else_is_printed(run_programs, processes, sample):
     assert run_programs(processes).output == ""
 
 
-def test_one_process_takes_the_embeddings_that_two_have_saved(run_programs, folder):
+def test_one_process_takes_the_embeddings_that_two_have_saved(run_programs, folder, sample):
+    if (2, "embeddings.py") not in todays_runs(sample):
+        pytest.skip(NOT_CHOSEN)
     run_programs(2).assert_succeeded("embeddings.py")
     one = flow.one_embedding
     table = one.make_table_options(one.make_constant_initializer(0))

@@ -64,12 +64,12 @@ def test_cdf(both, name):
 
 
 # PyTorch draws another matrix of the Wishart distribution where rounding made one singular.
+@pytest.mark.one_in(2)
 @pytest.mark.filterwarnings("ignore:Singular sample detected")
-def test_samples(both, sample):
+def test_samples(both):
     ours, theirs, _ = both
     if isinstance(ours, flow.distributions.LKJCholesky):
         pytest.skip("PyTorch's draws have other moments than its density")
-    sample.take(f"samples of {ours}", one_in=2)
     count = 4000
     drawn = ours.sample((count,))
     assert not drawn.requires_grad
@@ -86,9 +86,9 @@ def test_samples(both, sample):
     assert tuple(ours.sample_n(2).shape) == (2, *whole)
 
 
-def test_expanded(both, sample):
+@pytest.mark.one_in(3)
+def test_expanded(both):
     ours, theirs, value = both
-    sample.take(f"expanded {ours}", one_in=3)
     shape = (5, *theirs.batch_shape)
     made = ours.expand(shape), theirs.expand(shape)
     assert_close(made[0].log_prob(value[0]), made[1].log_prob(value[1]))

@@ -30,11 +30,11 @@ def gradients(result, leaves):
     return [each.grad for each in leaves]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("key", PARAMETERS)
-def test_gradients_of_densities(key, sample):
+def test_gradients_of_densities(key):
     if key == "GeneralizedPareto exponential":
         pytest.skip("PyTorch's gradient of a concentration of 0 is 0")
-    sample.take(f"gradients of densities of {key}", one_in=3)
     found = []
     for lib in (flow, torch):
         made, leaves = with_gradients(lib, key)
@@ -154,10 +154,10 @@ ELEMENTWISE = [
 ]  # fmt: skip
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("key", ELEMENTWISE)
-def test_graphs(key, sample):
+def test_graphs(key):
     """A graph gives what eager mode gives, and draws anew in each call."""
-    sample.take(f"graph of {key}", one_in=3)
 
     class Step(flow.nn.Graph):
         def build(self, value):
@@ -173,10 +173,10 @@ def test_graphs(key, sample):
     assert not np.array_equal(drawn.numpy(), step(value)[1].numpy())
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("key", ELEMENTWISE)
-def test_global_tensors(key, sample):
+def test_global_tensors(key):
     """Parameters that are split over devices give split densities and the draws of one device."""
-    sample.take(f"global {key}", one_in=3)
     placement = flow.placement("cpu", [0, 1])
 
     def spread(numbers):

@@ -125,7 +125,7 @@ def place_files(page: str, folder: Path) -> None:
 @pytest.mark.filterwarnings("ignore:.*is compiled again")  # a graph for several sizes
 @pytest.mark.parametrize("page", PAGES_TO_LEARN_FROM)
 def test_page_to_learn_from(page, folder, sample):
-    sample.take_turns(PAGES_TO_LEARN_FROM, page, 8)
+    sample.take_turns(PAGES_TO_LEARN_FROM, page, 6)
     place_files(page, folder)
     names: dict[str, Any] = {}
     run_page(page, names)

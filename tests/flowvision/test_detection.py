@@ -17,7 +17,6 @@ from flowvision.models.detection.anchor_utils import AnchorGenerator, DefaultBox
 from flowvision.models.detection.backbone_utils import resnet_fpn_backbone
 from tests.flowvision.detectors import KINDS, TinyBackbone, tiny_detector
 from tests.flowvision.torchvision_operators import torchvision
-from tests.sampling import Sample
 
 reference = torchvision.models.detection
 # Large enough that random sampling takes all: then losses can be compared.
@@ -181,10 +180,10 @@ def _by_label(found: dict[str, Any]) -> dict[str, np.ndarray]:
     return {name: values[order] for name, values in arrays.items()}
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.large
 @pytest.mark.parametrize("name", _DETECTORS)
-def test_equals_torchvision(name: str, sample: Sample) -> None:
-    sample.take(name, one_in=4)
+def test_equals_torchvision(name: str) -> None:
     ours, theirs = _pair(_DETECTORS[name])
     _check_detections(ours, theirs)
     _check_losses(ours, theirs, _targets())
@@ -274,9 +273,9 @@ def test_an_image_without_objects_has_finite_losses_and_gradients(name: str) -> 
         assert each.grad is None or np.isfinite(each.grad.numpy()).all()
 
 
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", KINDS)
-def test_training_lowers_the_losses(name: str, sample: Sample) -> None:
-    sample.take(f"training {name}", one_in=6)
+def test_training_lowers_the_losses(name: str) -> None:
     flow.manual_seed(0)
     model = tiny_detector(name).train()
     image = flow.rand(3, 64, 64)

@@ -11,8 +11,6 @@ from flowvision.models.detection import pad_targets
 from tests.flowvision.detectors import KINDS, tiny_detector
 from tests.sampling import Sample
 
-pytestmark = pytest.mark.usefixtures("fast_compilation")
-
 _BOXES, _LABELS = flow.tensor([[10.0, 10, 50, 40], [5.0, 20, 30, 60]]), flow.tensor([1, 2])
 
 
@@ -47,9 +45,9 @@ def _talkative(kind: str) -> flow.nn.Module:
     return model.double()  # in which hardly two scores are equal
 
 
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("kind", KINDS)
-def test_detections_are_filled_up(kind: str, sample: Sample) -> None:
-    sample.take(kind, one_in=6)
+def test_detections_are_filled_up(kind: str) -> None:
     model = _talkative(kind).eval()
     images = [flow.rand(3, 64, 80).double(), flow.rand(3, 72, 64).double()]
     with flow.no_grad():
@@ -82,12 +80,12 @@ def _take_few(model: flow.nn.Module) -> None:
     model.rpn.fg_bg_sampler.batch_size_per_image = 20
 
 
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize(
     ("kind", "few"),
     [*((kind, False) for kind in KINDS), ("faster_rcnn", True), ("mask_rcnn", True)],
 )
-def test_a_step_of_training_is_that_of_eager_mode(kind: str, few: bool, sample: Sample) -> None:
-    sample.take((kind, few), one_in=8)
+def test_a_step_of_training_is_that_of_eager_mode(kind: str, few: bool) -> None:
     image, models = flow.rand(3, 64, 80).double(), []
     for _ in range(2):
         flow.manual_seed(3)
@@ -112,9 +110,9 @@ def test_a_step_of_training_is_that_of_eager_mode(kind: str, few: bool, sample: 
         np.testing.assert_allclose(after[name].numpy(), each.numpy(), 0, atol, err_msg=name)
 
 
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("kind", ["faster_rcnn", "mask_rcnn"])
-def test_an_image_without_objects_trains_in_a_graph(kind: str, sample: Sample) -> None:
-    sample.take(kind, one_in=6)
+def test_an_image_without_objects_trains_in_a_graph(kind: str) -> None:
     model = _talkative(kind).train()
     graph = _Training(model, flow.optim.SGD(model.parameters(), lr=1e-3))
     image = flow.rand(3, 64, 80).double()

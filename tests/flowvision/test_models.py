@@ -69,9 +69,9 @@ def _family(name: str) -> list[str]:
     return [each for each, row in model_facts().items() if row["family"] == name]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("family", FAMILIES)
-def test_names_and_shapes(family: str, sample: Sample) -> None:
-    sample.take(f"names and shapes of {family}", one_in=2)
+def test_names_and_shapes(family: str) -> None:
     for name in _family(family):
         options = {"pretrained_backbone": False} if _has_backbone(name) else {}
         with planning():  # nothing is allocated
@@ -150,10 +150,10 @@ def _check_twin(name: str, size: int, **options: int) -> None:
     assert_equal_to_twin(model, reference, images)
 
 
+@pytest.mark.one_in(18)
 @pytest.mark.parametrize("name", [name for name in _twins() if name in REPRESENTATIVES])
-def test_training_step_equals_twin(name: str, sample: Sample) -> None:
+def test_training_step_equals_twin(name: str) -> None:
     """Batches are normalized by their own statistics; only what is drawn at random is left out."""
-    sample.take(f"training {name}", one_in=18)
     size = REPRESENTATIVES[name]
     reference, images = twin(name), torch.randn(4, 3, size, size)
     calibrate(reference, images)

@@ -10,7 +10,6 @@ import torch
 
 from flowvision import models
 from tests.flowvision.zoo import assert_equal_to_twin, timm_module
-from tests.sampling import Sample
 
 # A regular expression in timm's names, and what stands for it in ours.
 Renaming = dict[str, str]
@@ -80,9 +79,9 @@ TWINS: dict[str, tuple[str, Renaming, dict[str, Any]]] = {
 }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", TWINS)
-def test_equals_twin(name: str, sample: Sample) -> None:
-    sample.take(name, one_in=3)
+def test_equals_twin(name: str) -> None:
     timm_name, renaming, options = TWINS[name]
 
     def rename(parameter: str) -> str:

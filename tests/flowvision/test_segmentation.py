@@ -47,6 +47,7 @@ _LARGE = [
 ]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", [*_SMALL, *_LARGE])
 def test_equals_torchvision(name: str, exhaustive: bool) -> None:
     if name in _LARGE and not exhaustive:

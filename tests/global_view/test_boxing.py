@@ -12,8 +12,6 @@ from oneflow.primitives.sharding.boxing_path import boxing_path
 from oneflow.runtime.shards import local_shard
 from oneflow.tensor.views import unwrap
 
-pytestmark = pytest.mark.usefixtures("fast_compilation")
-
 S, B, P = flow.sbp.split, flow.sbp.broadcast, flow.sbp.partial_sum
 SIGNATURES = (S(0), S(1), B, P)
 LINE = flow.placement("cpu", [0, 1, 2, 3])

@@ -99,10 +99,10 @@ OF_ONE_DIMENSION = {
 CONVERSIONS = {"to_global", "to_consistent", "local_to_global", "global_to_global"}
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", CREATION)
 @pytest.mark.parametrize("sbp", [(S(0), S(1)), (S(-1), B), (B, P), (S(0), S(0))], ids=str)
-def test_creation_is_the_same_however_it_lies(name, sbp, sample, rounding):
-    sample.take(f"creation of {name} {sbp}", one_in=2)
+def test_creation_is_the_same_however_it_lies(name, sbp, rounding):
     make = CREATION[name]
     flow.manual_seed(1)
     local = make()

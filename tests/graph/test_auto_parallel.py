@@ -13,8 +13,6 @@ from oneflow.plan import plan_graph, planning
 from oneflow.program.verifier import verify
 from tests.graph.helpers import TrainGraph
 
-pytestmark = pytest.mark.usefixtures("fast_compilation")
-
 B, P = flow.sbp.broadcast, flow.sbp.partial_sum
 S = flow.sbp.split
 LINE = flow.placement("cpu", range(4))

@@ -8,8 +8,6 @@ import pytest
 import oneflow as flow
 from tests.graph.helpers import TrainGraph
 
-pytestmark = pytest.mark.usefixtures("fast_compilation")
-
 S, B = flow.sbp.split, flow.sbp.broadcast
 PAIR = flow.placement("cpu", [0, 1])
 GRID = flow.placement("cpu", [[0, 1], [2, 3]])
@@ -69,9 +67,9 @@ PLANS = {
 }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("plan", PLANS)
-def test_parallel_training_equals_one_device(plan, sample):
-    sample.take(plan, one_in=2)
+def test_parallel_training_equals_one_device(plan):
     placement, rows, weights = PLANS[plan]
     x, y = data()
     expected = losses_of(make_net(), x, y)

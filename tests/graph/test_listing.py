@@ -13,8 +13,6 @@ from oneflow import nn
 from oneflow.base import cluster
 from tests.graph.helpers import TrainGraph, graph_of
 
-pytestmark = pytest.mark.usefixtures("fast_compilation")
-
 
 def make_graph(model=None):
     """A training graph with everything that has a state."""

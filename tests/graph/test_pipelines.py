@@ -10,8 +10,6 @@ import oneflow as flow
 from oneflow.passes.partition import BACKWARD, FORWARD
 from tests.runtime.interruptions import delays, run_interrupted
 
-pytestmark = pytest.mark.usefixtures("fast_compilation")
-
 S, B = flow.sbp.split, flow.sbp.broadcast
 
 

@@ -13,8 +13,6 @@ from oneflow.nn import functional as F
 from oneflow.tensor.views import unwrap
 from tests.graph.helpers import TrainGraph, graph_of
 
-pytestmark = pytest.mark.usefixtures("fast_compilation")
-
 
 def test_parameters_changed_outside_are_seen():
     model = nn.Linear(2, 1, bias=False)

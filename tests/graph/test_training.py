@@ -17,8 +17,6 @@ from oneflow.graph import step
 from oneflow.nn import functional as F
 from tests.graph.helpers import TrainGraph, assert_same_training, train_eagerly
 
-pytestmark = pytest.mark.usefixtures("fast_compilation")
-
 STEPS = 50
 
 

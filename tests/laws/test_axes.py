@@ -45,7 +45,7 @@ WITHOUT_AXES = {
 
 # Primitives tested by one executable: compiling is what takes the time, small ones above all.
 AT_ONCE = 16
-DAILY_GROUPS = 2
+DAILY_GROUPS = 1
 
 
 def declared():

@@ -66,7 +66,7 @@ NOT_DERIVED = {
 }
 # Primitives searched together; one of them without `--exhaustive`.
 AT_ONCE = 16
-DAILY_GROUPS = 4
+DAILY_GROUPS = 2
 # Recorded calls in which a signature must hold, and combinations of operands that are tried.
 CALLS, COMBINATIONS = 2, 300
 

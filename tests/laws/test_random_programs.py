@@ -14,7 +14,6 @@ import oneflow as flow
 from oneflow import nn
 from tests.laws.random_programs import Program, gradients, leaves_of, random_program
 from tests.oracle import difference, dtype_name, eager_mode, gradient_difference
-from tests.sampling import Sample
 
 PROGRAMS = 1000
 # Programs of one test.
@@ -69,9 +68,9 @@ def problems_of(program: Program) -> list[str]:
     return [f"{kind}: {problem}" for kind, problem in found.items() if problem]
 
 
+@pytest.mark.one_in(100)
 @pytest.mark.parametrize("first", range(0, PROGRAMS, AT_ONCE))
-def test_random_programs_give_what_pytorch_gives(first: int, sample: Sample) -> None:
-    sample.take(f"random programs {first}", 100)
+def test_random_programs_give_what_pytorch_gives(first: int) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for seed in range(first, first + AT_ONCE):

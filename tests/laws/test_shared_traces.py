@@ -24,7 +24,6 @@ from oneflow.primitives.registry import PRIMITIVES
 from oneflow.primitives.shared_trace import trace_at_any_sizes
 from oneflow.primitives.tracing import Traced, TracedJaxpr, make_jaxpr, sub_jaxprs, trace
 from tests.laws.recording import of_recorded_programs, recorded_programs
-from tests.sampling import Sample
 
 pytestmark = of_recorded_programs
 
@@ -130,11 +129,11 @@ def taken_up(operation: Operation, function: Callable, traces: list[None]) -> in
     return count
 
 
+@pytest.mark.one_in(24)
 @pytest.mark.parametrize("name", sorted(PRIMITIVES))
 def test_traces_for_other_sizes_compute_the_same(
-    name: str, sample: Sample, monkeypatch: pytest.MonkeyPatch
+    name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sample.take(name, one_in=12)
     recorded = operations().get(name)
     if recorded is None:
         pytest.skip(NO_SAMPLE)
@@ -165,9 +164,9 @@ def loops_of(jaxpr: Any) -> list[str]:
     return found
 
 
+@pytest.mark.one_in(24)
 @pytest.mark.parametrize("name", sorted(PRIMITIVES))
-def test_traces_without_jit_are_those_with_it(name: str, sample: Sample) -> None:
-    sample.take(name, one_in=12)
+def test_traces_without_jit_are_those_with_it(name: str) -> None:
     recorded = operations().get(name)
     if recorded is None:
         pytest.skip(NO_SAMPLE)

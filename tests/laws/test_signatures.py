@@ -54,7 +54,7 @@ MESHES = PAIR, SQUARE, *_ = [
 ]
 # Primitives tested together, and operations run by one executable: compiling takes the time.
 AT_ONCE, OPERATIONS_AT_ONCE = 48, 100
-DAILY_GROUPS = 2
+DAILY_GROUPS = 1
 
 NAMES = sorted(n for n, each in PRIMITIVES.items() if not each.impl.__module__.startswith("tests"))
 GROUPS = [NAMES[start : start + AT_ONCE] for start in range(0, len(NAMES), AT_ONCE)]

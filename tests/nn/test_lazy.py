@@ -36,9 +36,9 @@ LAZY = [
 ]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("kind", "args", "options", "shape"), LAZY)
-def test_they_become_the_layers_of_the_first_input(kind, args, options, shape, sample):
-    sample.take(f"lazy {kind} {options}", one_in=3)
+def test_they_become_the_layers_of_the_first_input(kind, args, options, shape):
     mine, theirs = (getattr(lib.nn, kind)(*args, **options).double() for lib in (flow, torch))
     assert mine.has_uninitialized_params() == theirs.has_uninitialized_params()
     x, y = both(random_array(*shape))
@@ -53,9 +53,9 @@ def test_they_become_the_layers_of_the_first_input(kind, args, options, shape, s
     assert all(each.dtype is flow.float64 for each in mine.parameters())
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("kind", "args", "options", "shape"), LAZY[:11])
-def test_they_become_the_layers_of_a_state_dict(kind, args, options, shape, sample):
-    sample.take(f"state of lazy {kind} {options}", one_in=3)
+def test_they_become_the_layers_of_a_state_dict(kind, args, options, shape):
     first, second = (getattr(flow.nn, kind)(*args, **options) for _ in range(2))
     x = flow.tensor(random_array(*shape), dtype=flow.float32)
     expected = first(x)

@@ -41,9 +41,9 @@ OPTIMIZERS = {
 }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", OPTIMIZERS)
-def test_rows_are_updated_as_dense_parameters(tmp_path, sample, name):
-    sample.take(name, one_in=3)
+def test_rows_are_updated_as_dense_parameters(tmp_path, name):
     size_factor, make = OPTIMIZERS[name]
     embedding = _embedding(tmp_path, size_factor)
     ids = np.array([10**15, 3, -7, 40, 5])

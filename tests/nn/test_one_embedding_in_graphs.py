@@ -7,8 +7,6 @@ import pytest
 
 import oneflow as flow
 
-pytestmark = pytest.mark.usefixtures("fast_compilation")
-
 one = flow.one_embedding
 UNIFORM = one.make_uniform_initializer(-1.0, 1.0)
 

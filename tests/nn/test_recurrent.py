@@ -45,9 +45,9 @@ def initial_states(module):
     return tuple(tuple(each) for each in zip(*pairs, strict=True))
 
 
+@pytest.mark.one_in(6)
 @each_case
-def test_layers_from_given_states(kind, options, sample):
-    sample.take(f"given states {kind} {options}", one_in=6)
+def test_layers_from_given_states(kind, options):
     mine, theirs = layer_twins(kind, options)
     assert repr(mine) == repr(theirs)
     assert list(mine.state_dict()) == list(theirs.state_dict())
@@ -66,9 +66,9 @@ def test_layers_from_given_states(kind, options, sample):
     assert_same_parameter_gradients(mine, theirs)
 
 
+@pytest.mark.one_in(6)
 @each_case
-def test_packed_sequences(kind, options, sample):
-    sample.take(f"packed {kind} {options}", one_in=6)
+def test_packed_sequences(kind, options):
     mine, theirs = layer_twins(kind, options)
     x, y = both(sequence(options))
     lengths = [2, 5, 3]

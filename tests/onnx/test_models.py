@@ -13,7 +13,6 @@ from oneflow.nn import functional as F
 from tests.flowvision.zoo import model_facts
 from tests.onnx.runtime import assert_exported, assert_round_trip, operators_of
 from tests.oracle import eager_mode
-from tests.sampling import Sample
 
 BATCH = {0: {0: "batch"}}
 
@@ -223,13 +222,13 @@ def redraw_constants(model: nn.Module) -> None:
             parameter.data.copy_(flow.tensor(noise.astype(np.float32)))
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", smallest_of_each_family())
-def test_classification_model(name: str, exhaustive: bool, sample: Sample) -> None:
+def test_classification_model(name: str, exhaustive: bool) -> None:
     family = model_facts()[name]["family"]
     size = flowvision.models.registry.find_model(name).image_size
     if not exhaustive and family not in SMALL:
         pytest.skip("large; run with --exhaustive")
-    sample.take(name, one_in=2)
     with eager_mode("cold"):
         model = getattr(flowvision.models, name)(num_classes=10).eval()
         redraw_constants(model)

@@ -79,10 +79,10 @@ def failure_of(case):
     return None
 
 
+@pytest.mark.one_in(10)
 @pytest.mark.xdist_group("onnx_node_cases")
 @pytest.mark.parametrize("shard", range(SHARDS))
-def test_node_cases(shard, sample):
-    sample.take(f"onnx node cases {shard}", 6)
+def test_node_cases(shard):
     cases = [c for c in node_cases() if zlib.crc32(c.name.encode()) % SHARDS == shard]
     assert len(cases) > 20
     with warnings.catch_warnings():
@@ -100,10 +100,10 @@ def test_expected_failures_are_cases():
     assert EXPECTED_FAILURES.keys() <= {case.name for case in node_cases()}
 
 
+@pytest.mark.one_in(9)
 @pytest.mark.parametrize("name", sorted(path.stem for path in LIGHT.glob("*.onnx")))
-def test_networks(name, sample):
+def test_networks(name):
     """Compiled: in eager mode, what BLAS rounds differently from class to class decides one."""
-    sample.take(name, one_in=9)
     model = onnx.load(LIGHT / f"{name}.onnx")
     weights = {each.name for each in model.graph.initializer}
     (given,) = [each for each in model.graph.input if each.name not in weights]

@@ -11,7 +11,7 @@ import pytest
 
 from tests.sampling import Sample
 
-PARTS, DAILY_PARTS = 100, 2
+PARTS, DAILY_PARTS = 100, 1
 
 
 # One process imports the database.

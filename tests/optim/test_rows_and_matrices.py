@@ -69,6 +69,7 @@ def test_adafactor_of_other_shapes(shape):
     np.testing.assert_allclose(*weights, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", ["Muon", "Adafactor", "SparseAdam", "ASGD"])
 @pytest.mark.parametrize("sbp", [flow.sbp.split(0), flow.sbp.split(1), flow.sbp.broadcast])
 def test_steps_of_global_parameters_are_those_of_local_ones(name, sbp):

@@ -7,8 +7,6 @@ import oneflow as flow
 from examples import plans
 from oneflow.plan import plan_graph, planning
 
-pytestmark = pytest.mark.usefixtures("fast_compilation")
-
 S, B, P = flow.sbp.split, flow.sbp.broadcast, flow.sbp.partial_sum
 
 

@@ -9,8 +9,6 @@ import oneflow as flow
 from oneflow.runtime.eager_settings import SETTINGS
 from tests.runtime.interruptions import contents
 
-pytestmark = pytest.mark.usefixtures("fast_compilation")
-
 nn = flow.nn
 
 GOOD, BAD = list(range(8)), [*range(7), 70]

@@ -22,10 +22,7 @@ from tests.runtime.interruptions import (
 nn = flow.nn
 
 # Python cannot raise what a handler raises during a garbage collection.
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-    pytest.mark.usefixtures("fast_compilation"),
-]
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 
 
 class Training:

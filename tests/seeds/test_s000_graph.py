@@ -5,13 +5,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 import oneflow as flow
 from oneflow import nn
 from tests.graph.helpers import graph_of
-
-pytestmark = pytest.mark.usefixtures("fast_compilation")
 
 ROOT = Path(__file__).parents[2]
 

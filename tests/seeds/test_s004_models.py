@@ -105,9 +105,9 @@ NETWORKS = {
 SIZES = {"s004_P101": 224, "s004_P102": 224}
 
 
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize("row", NETWORKS)
-def test_networks_of_pytorch(row, sample):
-    sample.take(f"imported network {row}", 8)
+def test_networks_of_pytorch(row):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         size = SIZES.get(row, 96)

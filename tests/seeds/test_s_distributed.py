@@ -10,7 +10,6 @@ from tests.distributed.launching import PROGRAMS, ROOT, Outcome, launch
 pytestmark = [
     pytest.mark.multiprocess,
     pytest.mark.xdist_group("processes"),
-    pytest.mark.usefixtures("fast_compilation"),
 ]
 
 JOBS = {"rows_of_two.py": 2, "rows_of_four.py": 4}

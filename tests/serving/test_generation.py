@@ -23,10 +23,7 @@ from tests.serving.decoder_model import LENGTH, VOCABULARY, Gpt, Saved
 from tests.serving.helpers import Affine, save, serving, wait_until
 
 # One process sets up what they share.
-pytestmark = [
-    pytest.mark.xdist_group("serving_generation"),
-    pytest.mark.usefixtures("fast_compilation"),
-]
+pytestmark = pytest.mark.xdist_group("serving_generation")
 
 CONFIG = """
 model_transaction_policy {{ decoupled: true }}
