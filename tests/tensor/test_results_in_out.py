@@ -57,6 +57,12 @@ def test_as_in_pytorch(name, dtype, shape):
         assert got[2] == pytest.approx(expected[2])
 
 
+def test_norms_of_complex_numbers_are_real():
+    out = flow.zeros(4)
+    assert flow.linalg.norm(flow.full((4, 9), 3 + 4j), dim=1, out=out) is out
+    assert out.tolist() == [15.0] * 4
+
+
 def test_a_step_that_is_0_in_the_dtype_of_out_is_refused():
     with pytest.raises(ValueError, match="step"):
         flow.arange(0, 64, 0.5, out=flow.ones(0, dtype=flow.int64))

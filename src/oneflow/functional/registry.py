@@ -13,6 +13,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
+from oneflow.base.dtype import DType
 from oneflow.base.keyword_aliases import rename_keywords, rename_reduction
 from oneflow.base.parameters import Parameters, parameters_of
 from oneflow.base.traceback import hide_internal_frames
@@ -183,7 +184,7 @@ def _accept_keyword_aliases(body: Callable, extra: Mapping[str, str], inplace: b
                 rename_reduction(kwargs)
             rename_keywords(kwargs, rename, public.__name__)
             if isinstance(out, Tensor) and len(args) <= dtype_place and not kwargs.get("dtype"):
-                kwargs["dtype"] = out.dtype
+                kwargs["dtype"] = _dtype_of_out(out, args[0] if args else kwargs.get(first))
             if writes_back and kwargs.pop("inplace", False):
                 out = args[0] if args else kwargs[first]
             if variadic in kwargs:  # `size=(2, 3)` for `*size`
@@ -214,6 +215,12 @@ def _place_of_dtype(parameters: Parameters, defaults: tuple) -> float:
     place = parameters.positional.index("dtype")
     from_end = place - len(parameters.positional)
     return place if len(defaults) >= -from_end and defaults[from_end] is None else -1
+
+
+def _dtype_of_out(out: Tensor, x: Any) -> DType | None:
+    """The dtype that `out=` says; none if it is real and `x` complex, as for norms."""
+    is_norm = isinstance(x, Tensor) and x.dtype.is_complex and not out.dtype.is_complex
+    return None if is_norm else out.dtype
 
 
 def _by_position(

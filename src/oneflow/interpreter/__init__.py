@@ -10,6 +10,7 @@ from oneflow.interpreter import (
     elementwise as elementwise,
     fourier as fourier,
     indexing as indexing,
+    linalg as linalg,
     products as products,
     random_bits as random_bits,
     reductions as reductions,

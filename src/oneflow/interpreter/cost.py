@@ -80,6 +80,19 @@ _NS_PER_ELEMENT = {
 _OTHERS = 1.0
 # Floating point operations per second of products, and of those of integers, without BLAS.
 _PRODUCTS, _INTEGER_PRODUCTS = 2e10, 5e8
+# Floating point operations of decompositions, in cubes of the smaller size, and per second; and
+# nanoseconds for each matrix of a batch.
+_DECOMPOSITIONS = {
+    "cholesky": 1 / 3,
+    "eigh": 9.0,
+    "geqrf": 2.0,
+    "householder_product": 2.0,
+    "lu": 1.0,
+    "qr": 4.0,
+    "svd": 20.0,
+    "triangular_solve": 1.0,
+}
+_DECOMPOSED, _MATRIX = 5e9, 1e4
 # Nanoseconds per element of the windows of a convolution, which are copied next to each other.
 _WINDOW = 2.0
 
@@ -145,6 +158,10 @@ def _element_seconds(equation: Equation) -> float:
         flops = _flops(equation)
         copied = flops // (2 * max(shapes[1][features], 1))
         return flops / _product_rate(equation) + 1e-9 * _WINDOW * copied
+    if name in _DECOMPOSITIONS:
+        *batch, rows, columns = shapes[0]
+        flops = _DECOMPOSITIONS[name] * rows * columns * min(rows, columns)
+        return math.prod(batch) * (flops / _DECOMPOSED + 1e-9 * _MATRIX)
     size = max(map(math.prod, shapes))
     if name.startswith("reduce_window"):
         size *= math.prod(equation.params["window_dimensions"])

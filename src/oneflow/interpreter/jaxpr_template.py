@@ -9,7 +9,7 @@ import numpy as np
 
 from oneflow.interpreter.rules import RULES, UnsupportedEquation, dtype_of
 from oneflow.primitives.symbolic_size import SymbolicSize, shape_at
-from oneflow.primitives.tracing import CALLS
+from oneflow.primitives.tracing import CALLS, LINEAR_SOLVE, linear_solver
 
 # Primitives whose results are their operands.
 IDENTITY_NAMES = frozenset(
@@ -141,6 +141,8 @@ class JaxprTemplate:
             return sources
         if name in CALLS and CALLS[name] in params:
             return self._inline(params[CALLS[name]], sources)
+        if name == LINEAR_SOLVE:
+            return self._inline(*linear_solver(params, sources))
         if name not in RULES:
             raise UnsupportedEquation(f"`{name}` of JAX has no rule")
         if name in _HIGHER_ORDER:

@@ -26,6 +26,8 @@ CALLS = {
     "custom_vjp_call_jaxpr": "fun_jaxpr",
     "custom_lin": "call_jaxpr",
 }
+# The primitive that says how a system of equations is solved, and how its derivatives are.
+LINEAR_SOLVE = "custom_linear_solve"
 # Scatters by name, in the spelling of every release of JAX, with how they combine elements.
 SCATTER_REDUCTIONS: dict[str, str | None] = {
     "scatter": None,
@@ -36,7 +38,7 @@ SCATTER_REDUCTIONS: dict[str, str | None] = {
     },
 }
 # Beginnings of the names of those whose result depends on several elements, were there several.
-_ACROSS = ("reduce_", "arg", "cum", "sort", "random", "rng", "threefry", "custom_linear_solve")
+_ACROSS = ("reduce_", "arg", "cum", "sort", "random", "rng", "threefry", LINEAR_SOLVE)
 
 
 class ClosedJaxpr(NamedTuple):
@@ -265,6 +267,19 @@ def scan_counts(params: Mapping[str, Any]) -> tuple[int, int]:
         return params["num_consts"], params["num_carry"]
     constants, carried, _ = params["ft_in"].unpack()
     return len(constants), len(carried)
+
+
+def linear_solver(params: Mapping[str, Any], operands: Sequence[Any]) -> tuple[Any, list[Any]]:
+    """Return the jaxpr that an equation of `LINEAR_SOLVE` runs, and those of its operands it takes.
+
+    Args:
+        params: of the equation.
+        operands: constants of the matrix, its transpose and of both solvers, then the right sides.
+    """
+    counts = params["const_lengths"]
+    start = counts.matvec + counts.vecmat
+    constants = operands[start : start + counts.solve]
+    return params["jaxprs"].solve, [*constants, *operands[sum(counts) :]]
 
 
 def arrays_of(closed: Any) -> Iterator[Any]:
