@@ -88,10 +88,10 @@ def _with_workspace(routine: Callable) -> Callable[..., list[np.ndarray]]:
 
 @rule("lu")
 def _lu(equation: Any) -> Callable:
-    factorize = _routine("getrf", _lapack_dtype(equation))
+    decompose = _routine("getrf", _lapack_dtype(equation))
 
     def compute(a: np.ndarray) -> Sequence[np.ndarray]:
-        packed, pivots, _ = factorize(a)
+        packed, pivots, _ = decompose(a)
         return packed, pivots, _permutation(pivots, len(a))
 
     return _of_matrices(equation, compute)
@@ -113,10 +113,10 @@ def _permutation(pivots: np.ndarray, size: int) -> np.ndarray:
 
 @rule("cholesky")
 def _cholesky(equation: Any) -> Callable:
-    factorize = _routine("potrf", _lapack_dtype(equation))
+    decompose = _routine("potrf", _lapack_dtype(equation))
 
     def compute(a: np.ndarray) -> Sequence[np.ndarray]:
-        factor, info = factorize(a, lower=1, clean=0)
+        factor, info = decompose(a, lower=1, clean=0)
         return _or_nan([factor], info)
 
     return _of_matrices(equation, compute)
