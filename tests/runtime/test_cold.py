@@ -55,7 +55,7 @@ def test_ever_new_shapes_compile_nothing() -> None:
 def test_heavy_operations_and_those_without_a_rule_are_compiled() -> None:
     # Of a size that no other test of this process has compiled.
     matrix = flow.ones(23, 23) + 4 * flow.eye(23)
-    assert flow.linalg.cholesky(matrix)[0, 0].item() == pytest.approx(5**0.5)
+    assert flow.linalg.eigvals(matrix).abs().max().item() == pytest.approx(27)
     assert flow.eager.statistics().operation_compiles == 1
     x = flow.ones(2048, 301)
     assert (x @ x.T)[5, 5].item() == 301
@@ -63,11 +63,10 @@ def test_heavy_operations_and_those_without_a_rule_are_compiled() -> None:
 
 
 def test_compiled_operations_take_interpreted_numbers_without_dimensions() -> None:
-    matrix = flow.eye(3, requires_grad=True)
     with eager_mode("cold"):
-        volume = flow.logdet(matrix)
-        (gradient,) = flow.autograd.grad([volume], [matrix], [flow.tensor(0.5)])
-        np.testing.assert_allclose(gradient.numpy(), np.eye(3) / 2)
+        x = flow.tensor([0.25, 0.75]).sum()
+        assert flow.polygamma(1, x).item() == pytest.approx(np.pi**2 / 6)
+    assert flow.eager.statistics().operation_compiles == 1
 
 
 def test_without_the_interpreter_everything_is_compiled(monkeypatch) -> None:

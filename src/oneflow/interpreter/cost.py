@@ -80,8 +80,8 @@ _NS_PER_ELEMENT = {
 _OTHERS = 1.0
 # Floating point operations per second of products, and of those of integers, without BLAS.
 _PRODUCTS, _INTEGER_PRODUCTS = 2e10, 5e8
-# Floating point operations of decompositions, in cubes of the smaller size, and per second; and
-# nanoseconds for each matrix of a batch.
+# Floating point operations of decompositions, in products of both sizes of a matrix and the smaller
+# one, and per second; and nanoseconds for each matrix of a batch.
 _DECOMPOSITIONS = {
     "cholesky": 1 / 3,
     "eigh": 9.0,

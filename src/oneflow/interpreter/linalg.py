@@ -189,8 +189,7 @@ def _qr(equation: Any) -> Callable:
 def _svd(equation: Any) -> Callable:
     dtype, params = _lapack_dtype(equation), equation.params
     decompose, workspace = _routine("gesdd", dtype), _routine("gesdd_lwork", dtype)
-    algorithm = params.get("algorithm")
-    if params.get("subset_by_index") is not None or algorithm not in (None, 0):
+    if params.get("subset_by_index") is not None or params.get("algorithm") is not None:
         raise UnsupportedEquation("some of the singular values, or another algorithm")
     options = {
         "compute_uv": int(params["compute_uv"]),
