@@ -91,7 +91,6 @@ _EXTRA_OPTIONS = _field(
     3, _field(3, _field(500, _field(1, _EXTRA_OPTION.encode()) + _field(2, b"")))
 )
 
-
 _get_compile_options = compiler.get_compile_options
 
 

@@ -80,8 +80,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     programs XLA optimizes: the others use none of these. Then those with most tests.
     """
     sample = sample_of(config)
-    chosen = [item for item in items if _is_chosen(item, sample)]
-    config.hook.pytest_deselected(items=[item for item in items if not _is_chosen(item, sample)])
+    chosen: list[pytest.Item] = []
+    others: list[pytest.Item] = []
+    for item in items:
+        (chosen if _is_chosen(item, sample) else others).append(item)
+    config.hook.pytest_deselected(items=others)
     counts = Counter(item.path for item in chosen)
     large = {item.path for item in chosen if item.get_closest_marker("large")}
     optimized = {path for path in counts if is_optimized(path, sample)}
@@ -161,7 +164,7 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture(autouse=True)
 def _bounded_memory() -> Iterator[None]:
-    """No test leaves more than 1 GB to the next one, which may take 1.3 GB more."""
+    """No test leaves more than `ResidentMemory.limit` to the next one."""
     yield
     ResidentMemory.bound()
 

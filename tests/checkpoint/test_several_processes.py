@@ -14,10 +14,7 @@ from tests.distributed.launching import (
     launch_in_sequence,
 )
 
-pytestmark = [
-    pytest.mark.multiprocess,
-    pytest.mark.xdist_group("processes"),
-]
+pytestmark = [pytest.mark.multiprocess, pytest.mark.xdist_group("processes")]
 S = flow.sbp.split
 LINE = flow.placement("cpu", [6, 2, 4])
 

@@ -20,7 +20,7 @@ pytestmark = of_recorded_programs
 WITHOUT_RULE = {
     name: reason
     for reason, names in {
-        "XLA's vectors come in pairs of real ones": "eig",
+        "LAPACK gives complex vectors of real matrices as pairs of real ones": "eig",
         "comes with a decomposition": "empty2",
         "SciPy's values are others at poles, infinities and large orders": "polygamma zeta",
         "is part of the gradient of maxima of large windows": "select_and_scatter_add",

@@ -7,10 +7,7 @@ import pytest
 
 from tests.distributed.launching import PROGRAMS, ROOT, Outcome, launch
 
-pytestmark = [
-    pytest.mark.multiprocess,
-    pytest.mark.xdist_group("processes"),
-]
+pytestmark = [pytest.mark.multiprocess, pytest.mark.xdist_group("processes")]
 
 JOBS = {"rows_of_two.py": 2, "rows_of_four.py": 4}
 

@@ -125,7 +125,7 @@ def _cholesky(a):
     return lower, jnp.any(jnp.isnan(lower), (-2, -1)).astype(jnp.int32)
 
 
-def _decompose(a, **options):
+def _svd_or_nan(a, **options):
     """The singular value decomposition; NaN for matrices with NaN or infinities.
 
     LAPACK's `gesdd` does not return from some with infinities.
@@ -135,12 +135,12 @@ def _decompose(a, **options):
 
 
 def _svd_vectors(a):
-    return tuple(_decompose(a, full_matrices=False))
+    return tuple(_svd_or_nan(a, full_matrices=False))
 
 
 @jax.custom_jvp
 def _full_svd(a):
-    return tuple(_decompose(a, full_matrices=True))
+    return tuple(_svd_or_nan(a, full_matrices=True))
 
 
 @_full_svd.defjvp
@@ -178,7 +178,7 @@ from_lower.gradient(a=lambda g: mul(add(g, adjoint(g)), 0.5))
 cholesky = primitive("cholesky", _cholesky, axes=_MATRICES)
 qr = primitive("qr", lambda a, *, mode: tuple(jnp.linalg.qr(a, mode=mode)), axes=_MATRICES)
 svd = primitive("svd", _svd, axes=_MATRICES)
-svdvals = primitive("svdvals", lambda a: _decompose(a, compute_uv=False), axes=_MATRICES)
+svdvals = primitive("svdvals", lambda a: _svd_or_nan(a, compute_uv=False), axes=_MATRICES)
 eigh = primitive(
     "eigh", lambda a: tuple(jnp.linalg.eigh(a, symmetrize_input=False)), axes=_MATRICES
 )
@@ -202,7 +202,7 @@ def _pinv(a, atol, rtol, *, hermitian: bool):
         values, right = jnp.linalg.eigh(a, symmetrize_input=False)
         left, sizes = right, jnp.abs(values)
     else:
-        left, values, out_h = _decompose(a, full_matrices=False)
+        left, values, out_h = _svd_or_nan(a, full_matrices=False)
         right, sizes = _adjoint(out_h), values
     kept = _above(sizes, atol, rtol)
     inverted = jnp.where(kept, 1 / jnp.where(kept, values, 1), 0)
@@ -223,7 +223,7 @@ def _matrix_rank(a, atol, rtol, *, hermitian: bool):
     if hermitian:
         values = jnp.abs(jnp.linalg.eigh(a, symmetrize_input=False)[0])
     else:
-        values = _decompose(a, compute_uv=False)
+        values = _svd_or_nan(a, compute_uv=False)
     return jnp.sum(_above(values, atol, rtol), -1, dtype=jnp.int64)
 
 
