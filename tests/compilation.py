@@ -34,7 +34,7 @@ OPTIMIZED = (
     "random/",
 )
 # One in so many of the other files is, each day.
-OPTIMIZED_ONE_IN = 8
+OPTIMIZED_ONE_IN = 16
 
 # Without the options a training step of a small network takes twice as long to compile, and without
 # the extra option again twice as long.

@@ -148,6 +148,7 @@ PICKLES = {
 }  # fmt: skip
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", PICKLES)
 def test_pickles(tmp_path, name):
     pickled, match = PICKLES[name]

@@ -45,7 +45,7 @@ def run(command: str, folder: Path) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 def test_steps(copy: Path) -> None:
     steps = STEP.findall(PAGE.read_text(encoding="utf-8"))
     assert [language for language, _ in steps] == ["python", "python", "sh", "python", "sh"]

@@ -99,7 +99,8 @@ def run_page(page: str, names: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_page(page, folder):
+def test_page(page, folder, sample):
+    sample.take_turns(PAGES, page, 7)
     # What fragments take for granted.
     model = flow.nn.Linear(4, 2)
     optimizer = flow.optim.Adam(model.parameters())
@@ -125,7 +126,7 @@ def place_files(page: str, folder: Path) -> None:
 @pytest.mark.filterwarnings("ignore:.*is compiled again")  # a graph for several sizes
 @pytest.mark.parametrize("page", PAGES_TO_LEARN_FROM)
 def test_page_to_learn_from(page, folder, sample):
-    sample.take_turns(PAGES_TO_LEARN_FROM, page, 6)
+    sample.take_turns(PAGES_TO_LEARN_FROM, page, 4)
     place_files(page, folder)
     names: dict[str, Any] = {}
     run_page(page, names)

@@ -69,7 +69,7 @@ def _family(name: str) -> list[str]:
     return [each for each, row in model_facts().items() if row["family"] == name]
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("family", FAMILIES)
 def test_names_and_shapes(family: str) -> None:
     for name in _family(family):

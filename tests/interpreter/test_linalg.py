@@ -65,7 +65,7 @@ def samples(shape, dtype):
         yield a.astype(dtype)
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize(("named", "shape"), CASES)
 def test_results_are_those_of_xla(named, shape, dtype):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -49,14 +49,21 @@ _VECTORISED = (
 _LARGE = 5
 SECOND_GRADIENT_CASES = 1
 
-# The laws of one operator run in one process, which compiles it once.
-every_operator = pytest.mark.parametrize(
-    "row",
-    [
+
+def operators_that(belong: Callable[[str, Operator], bool]) -> pytest.MarkDecorator:
+    """Run a test for the operators, given with their families, that belong to it.
+
+    The laws of one operator run in one process, which compiles it once.
+    """
+    rows = [
         pytest.param(row, id=f"{family}-{row.name}", marks=pytest.mark.xdist_group(row.name))
         for family, row in ROWS
-    ],
-)
+        if belong(family, row)
+    ]
+    return pytest.mark.parametrize("row", rows)
+
+
+every_operator = operators_that(lambda family, row: True)
 
 
 # Their results are there wherever new tensors are.
@@ -201,11 +208,10 @@ def _gradient_problem(
     return None
 
 
+@pytest.mark.one_in(16 if ACCELERATOR is None else 1)
 @every_operator
-def test_another_device_gives_the_same(row: Operator, sample: Sample) -> None:
+def test_another_device_gives_the_same(row: Operator) -> None:
     """Results and gradients, of tensors there and of what creates some there."""
-    if ACCELERATOR is None:
-        sample.take(row.name, one_in=16)
     case, dtype = row.cases[0], row.dtypes[0]
     with flow.device(OTHER_DEVICE):
         problem = _problem(row, case, dtype, library=ON_OTHER_DEVICE)
@@ -221,7 +227,7 @@ def test_another_device_gives_the_same(row: Operator, sample: Sample) -> None:
     assert problem is None, f"{row.name}{case} in {dtype}: {problem}"
 
 
-@pytest.mark.one_in(32)
+@pytest.mark.one_in(48)
 @every_operator
 def test_one_program_gives_one_answer(row: Operator) -> None:
     """Op by op, as one executable, and without a compiler, a program gives the same values."""
@@ -254,15 +260,8 @@ def _forward_and_backward(row: Operator, case: Case, dtype: str) -> list[Tensor]
     return flat_tensors(FLOW.function(row)(*arguments.args, **arguments.kwargs))
 
 
-@pytest.mark.one_in(8)
-@pytest.mark.parametrize(
-    "row",
-    [
-        pytest.param(row, id=row.name, marks=pytest.mark.xdist_group(row.name))
-        for family, row in ROWS
-        if family in _VECTORISED
-    ],
-)
+@pytest.mark.one_in(12)
+@operators_that(lambda family, row: family in _VECTORISED)
 def test_large_tensors_are_torchs_as_one_executable(row: Operator) -> None:
     """What users get once a program is hot, at sizes at which all of its code is vectorised."""
     case, dtype = grown(row), row.dtypes[0]
@@ -289,13 +288,10 @@ _SPECIAL_NUMBERS = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, 0.5, -2.5]
 
 
 @pytest.mark.one_in(4)
-@pytest.mark.parametrize(
-    "row",
-    [
-        pytest.param(row, id=row.name, marks=pytest.mark.xdist_group(row.name))
-        for family, row in ROWS
-        if family in ("activations", "unary") and row.name not in _NOT_AT_SPECIAL_NUMBERS
-    ],
+@operators_that(
+    lambda family, row: (
+        family in ("activations", "unary") and row.name not in _NOT_AT_SPECIAL_NUMBERS
+    )
 )
 def test_special_numbers_are_torchs_as_one_executable(row: Operator) -> None:
     tensors = [each for each in row.cases[0].args if type(each) is TensorSample]
@@ -339,12 +335,14 @@ def _vary(value: Any) -> Any:
     return value * 1.0625 if type(value) is float and np.isfinite(value) else value
 
 
-@every_operator
+def _is_method(family: str, row: Operator) -> bool:
+    return row.variants and hasattr(Tensor, row.name) and type(row.cases[0].args[0]) is TensorSample
+
+
+@operators_that(_is_method)
 def test_variants_agree(row: Operator) -> None:
     """The method is the function; the in-place form gives its values, in the tensor itself."""
     name, case = row.name, row.cases[0]
-    if not row.variants or not hasattr(Tensor, name) or type(case.args[0]) is not TensorSample:
-        pytest.skip("no tensor method")
     with eager_mode("cold"):
         for dtype in row.dtypes[:2]:
             for each in (name, f"{name}_"):

@@ -49,7 +49,7 @@ def test_losses_are_those_of_today(name, load_example, sample):
     sample.take_turns(SIZES, name)
     example = load_example(name)
     with eager_mode("cold"):  # the twin's step is not compiled as a whole too
-        losses = np.array(example.train(example.Size(**SIZES[name]), steps=8))
+        losses = np.array(example.train(example.Size(**SIZES[name]), steps=4))
     np.testing.assert_allclose(losses[:, 0], losses[:, 1], rtol=1e-4)
     assert losses[-1, 0] < losses[0, 0]
 

@@ -79,7 +79,7 @@ def failure_of(case):
     return None
 
 
-@pytest.mark.one_in(10)
+@pytest.mark.one_in(20)
 @pytest.mark.xdist_group("onnx_node_cases")
 @pytest.mark.parametrize("shard", range(SHARDS))
 def test_node_cases(shard):

@@ -123,7 +123,7 @@ def test_operators_in_later_opsets(opset: int, sample: Sample) -> None:
         if row.name in INCOMPARABLE or not row.cases:
             continue
         try:
-            sample.take(f"{family} {row.name} {opset}", one_in=6)
+            sample.take(f"{family} {row.name} {opset}", one_in=12)
         except pytest.skip.Exception:
             continue
         try:

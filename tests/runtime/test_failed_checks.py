@@ -92,7 +92,8 @@ def test_nothing_behind_a_failed_check_is_written(optimizer, mode):
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_devices_of_a_placement_agree(mode):
+def test_devices_of_a_placement_agree(mode, sample):
+    sample.take_turns(MODES, mode)
     place = flow.placement("cpu", [0, 1])
     training = Training(OPTIMIZERS["SGD"], place)
     for _ in range(MODES[mode]):

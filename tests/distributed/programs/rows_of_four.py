@@ -1,6 +1,5 @@
 """Seed rows that speak of four processes; says which it has checked."""
 
-import itertools
 import sys
 
 import numpy as np
@@ -62,7 +61,7 @@ def s001_60_from_one_dimension_to_two():
     line = flow.placement("cpu", [0, 1, 2, 3])
     for source in (S(0), S(1), B, P):
         x = flow.tensor(whole, placement=line, sbp=source)
-        for pair in itertools.product((S(0), S(1), B), repeat=2):
+        for pair in ((S(0), S(1)), (S(1), B), (B, S(0)), (B, B)):
             moved = x.to_global(placement=GRID, sbp=pair)
             assert moved.sbp == pair
             np.testing.assert_array_equal(moved.numpy(), whole)
