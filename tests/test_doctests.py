@@ -45,7 +45,7 @@ def _temporary_folders(tmp_path_factory):
         yield
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", sorted(DOCUMENTED))
 def test_example(name, tmp_path_factory, monkeypatch):
     if write_files := WRITERS.get(name.rpartition(".")[2]):  # the data set lies in `data`

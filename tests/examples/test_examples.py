@@ -57,11 +57,11 @@ def test_a_name_is_registered_once(swish):
 
 def test_a_job_function_trains_lenet_and_a_module_takes_its_variables(tmp_path, sample):
     sample.take_turns(SLOW, "legacy/lenet.py")
-    command = [sys.executable, str(EXAMPLES / "legacy" / "lenet.py"), "--epochs", "2"]
+    command = [sys.executable, str(EXAMPLES / "legacy" / "lenet.py"), "--epochs", "1"]
     command += ["--output", str(tmp_path / "snapshot")]
     run = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
     accuracy = re.search(r"held-out accuracy: ([\d.]+)%", run.stdout)
-    assert float(accuracy[1]) > 80
+    assert float(accuracy[1]) > 70
     assert "the module agrees on 100.0% of them" in run.stdout
     assert (tmp_path / "snapshot" / "snapshot_done").exists()
 

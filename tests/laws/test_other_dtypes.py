@@ -79,6 +79,7 @@ def test_other_dtypes_are_refused_or_give_torchs_results(row: Operator) -> None:
         pytest.fail("\n".join(problems), pytrace=False)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     "row",
     [
