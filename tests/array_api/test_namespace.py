@@ -131,6 +131,7 @@ def test_function_of_two_arrays(name: str, kind: str) -> None:
     _both(lambda ns: getattr(ns, name)(second[1].item(), ns.asarray(second[1:2].astype(x.dtype))))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("call", CALLS)
 def test_call(call: str) -> None:
     code = compile(call, "<call>", "eval")

@@ -291,7 +291,7 @@ REFERENCES: dict[str, tuple[Callable[[], nn.Module], Callable[..., torch.Tensor]
 @pytest.mark.large
 @pytest.mark.parametrize("name", REFERENCES)
 def test_equals_reference(name: str, sample: Sample) -> None:
-    sample.take_turns(REFERENCES, name, 2)
+    sample.take_turns(REFERENCES, name)
     build, reference, size = REFERENCES[name]
     model = build().double()
     random = np.random.default_rng(0)

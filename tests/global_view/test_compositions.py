@@ -63,7 +63,7 @@ def results_of(function, leaves, tensors):
 
 @pytest.mark.parametrize("name", CALLS)
 def test_values_and_gradients(name, sample):
-    sample.take_turns(CALLS, name, len(CALLS) // 2)
+    sample.take_turns(CALLS, name, len(CALLS) // 4)
     function, shapes = CALLS[name]
     leaves = [made(*shape).requires_grad_() for shape in shapes]
     expected = results_of(function, leaves, leaves)

@@ -74,6 +74,7 @@ class AllApplied(flow.nn.Graph):
         return all_applied(flow, given)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("mode", ["cold", "graph"])
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
 def test_a_bias_is_added_before_rounding(dtype, mode):

@@ -120,6 +120,7 @@ def is_retained_with(name, value):
     return process.stdout.strip() == "True"
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("name", "value"),
     [
