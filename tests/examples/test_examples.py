@@ -55,6 +55,7 @@ def test_a_name_is_registered_once(swish):
         primitive("sloped_swish", lambda x: x)
 
 
+@pytest.mark.one_in(2)
 def test_a_job_function_trains_lenet_and_a_module_takes_its_variables(tmp_path, sample):
     sample.take_turns(SLOW, "legacy/lenet.py")
     command = [sys.executable, str(EXAMPLES / "legacy" / "lenet.py"), "--epochs", "1"]

@@ -115,10 +115,14 @@ def _twins() -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("name", [name for name in _twins() if name in REPRESENTATIVES])
-def test_representative_equals_twin(name: str, sample: Sample, exhaustive: bool) -> None:
+def _skip_large(name: str, exhaustive: bool) -> None:
     if not exhaustive and int(model_facts()[name]["parameters"]) > MAX_DAILY_PARAMETERS:
         pytest.skip("takes three gigabytes and more; run with --exhaustive")
+
+
+@pytest.mark.parametrize("name", [name for name in _twins() if name in REPRESENTATIVES])
+def test_representative_equals_twin(name: str, sample: Sample, exhaustive: bool) -> None:
+    _skip_large(name, exhaustive)
     if name != "resnet18":
         sample.take(name, one_in=16)
     _check_twin(name, REPRESENTATIVES[name])
@@ -152,8 +156,9 @@ def _check_twin(name: str, size: int, **options: int) -> None:
 
 @pytest.mark.one_in(18)
 @pytest.mark.parametrize("name", [name for name in _twins() if name in REPRESENTATIVES])
-def test_training_step_equals_twin(name: str) -> None:
+def test_training_step_equals_twin(name: str, exhaustive: bool) -> None:
     """Batches are normalized by their own statistics; only what is drawn at random is left out."""
+    _skip_large(name, exhaustive)
     size = REPRESENTATIVES[name]
     reference, images = twin(name), torch.randn(4, 3, size, size)
     calibrate(reference, images)

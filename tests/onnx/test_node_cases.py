@@ -100,6 +100,7 @@ def test_expected_failures_are_cases():
     assert EXPECTED_FAILURES.keys() <= {case.name for case in node_cases()}
 
 
+@pytest.mark.large
 @pytest.mark.one_in(9)
 @pytest.mark.parametrize("name", sorted(path.stem for path in LIGHT.glob("*.onnx")))
 def test_networks(name):
