@@ -120,6 +120,7 @@ def _skip_large(name: str, exhaustive: bool) -> None:
         pytest.skip("takes three gigabytes and more; run with --exhaustive")
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("name", [name for name in _twins() if name in REPRESENTATIVES])
 def test_representative_equals_twin(name: str, sample: Sample, exhaustive: bool) -> None:
     _skip_large(name, exhaustive)

@@ -172,6 +172,7 @@ DETECTORS = {
 }
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("name", DETECTORS)
 def test_detectors(name, sample):
     sample.take_turns(DETECTORS, name)
