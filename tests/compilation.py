@@ -92,6 +92,8 @@ _EXTRA_OPTIONS = _field(
 )
 
 _get_compile_options = compiler.get_compile_options
+# XLA reads its flags once in a process: now, before `Compilation` changes those of other processes.
+_get_compile_options(1, 1)
 
 
 def get_compile_options(*arguments: Any, **keywords: Any) -> Any:
