@@ -9,7 +9,13 @@ from __future__ import annotations
 
 import pytest
 
-from tests.laws.test_operators import ROWS, _gradient_problem, _outcome, _quiet_torch
+from tests.laws.test_operators import (
+    _gradient_problem,
+    _outcome,
+    _quiet_torch,
+    every_operator,
+    operators_that,
+)
 from tests.oracle import FLOW, TORCH, difference, eager_mode
 from tests.samples.table import Case, Operator
 
@@ -52,13 +58,7 @@ def _complex_gradient_problem(row: Operator, case: Case) -> str | None:
 
 
 @pytest.mark.one_in(4)
-@pytest.mark.parametrize(
-    "row",
-    [
-        pytest.param(row, id=f"{family}-{row.name}", marks=pytest.mark.xdist_group(row.name))
-        for family, row in ROWS
-    ],
-)
+@every_operator
 def test_other_dtypes_are_refused_or_give_torchs_results(row: Operator) -> None:
     problems = []
     with eager_mode("cold"):
@@ -80,13 +80,8 @@ def test_other_dtypes_are_refused_or_give_torchs_results(row: Operator) -> None:
 
 
 @pytest.mark.one_in(4)
-@pytest.mark.parametrize(
-    "row",
-    [
-        pytest.param(row, id=f"{family}-{row.name}", marks=pytest.mark.xdist_group(row.name))
-        for family, row in ROWS
-        if "complex64" not in row.dtypes and row.name not in COMPLEX_ALL_THE_SAME
-    ],
+@operators_that(
+    lambda family, row: "complex64" not in row.dtypes and row.name not in COMPLEX_ALL_THE_SAME
 )
 def test_complex_numbers_are_refused_where_torch_refuses_them(row: Operator) -> None:
     if _outcome(TORCH, row, row.cases[0], "complex64")[1] is None:

@@ -11,7 +11,13 @@ import math
 
 import pytest
 
-from tests.laws.test_operators import ROWS, _gradient_problem, _outcome, _problem, _quiet_torch
+from tests.laws.test_operators import (
+    _gradient_problem,
+    _outcome,
+    _problem,
+    _quiet_torch,
+    operators_that,
+)
 from tests.oracle import TORCH, eager_mode
 from tests.samples.table import Case, Operator, TensorSample
 
@@ -51,13 +57,10 @@ def _special_case(row: Operator) -> Case | None:
     return Case(tuple(given), row.cases[0].kwargs)
 
 
-@pytest.mark.parametrize(
-    "row",
-    [
-        pytest.param(row, id=f"{family}-{row.name}", marks=pytest.mark.xdist_group(row.name))
-        for family, row in ROWS
-        if family in FAMILIES and row.gradient_dtypes and row.name not in DIFFERENT
-    ],
+@operators_that(
+    lambda family, row: (
+        family in FAMILIES and bool(row.gradient_dtypes) and row.name not in DIFFERENT
+    )
 )
 def test_special_values_give_torchs_values_and_gradients(row: Operator) -> None:
     case = _special_case(row)

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.laws.test_operators import ROWS, _outcome
+from tests.laws.test_operators import _outcome, operators_that
 from tests.oracle import (
     FLOW,
     TORCH,
@@ -94,14 +94,7 @@ def _problem(row: Operator, case: Case, dtype: str, place: tuple[str, int]) -> s
 
 
 @pytest.mark.one_in(8)
-@pytest.mark.parametrize(
-    "row",
-    [
-        pytest.param(row, id=f"{family}-{row.name}", marks=pytest.mark.xdist_group(row.name))
-        for family, row in ROWS
-        if row.gradient_dtypes
-    ],
-)
+@operators_that(lambda family, row: bool(row.gradient_dtypes))
 def test_writes_after_the_call_are_allowed_where_torch_allows_them(
     row: Operator, exhaustive: bool
 ) -> None:
