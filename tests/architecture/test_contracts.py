@@ -18,19 +18,7 @@ FACADES = sorted(
         *(path for path in PACKAGE.glob("*.py") if path.name != "__main__.py"),
         *SOURCE.rglob("__init__.py"),
         *(PACKAGE / "nn" / file for file in ("functional.py", "parameter.py")),
-        *(
-            path
-            for folder in (
-                "backends",
-                "boxing",
-                "framework",
-                "nn/graph",
-                "nn/optimizer",
-                "signal",
-                "utils",
-            )
-            for path in (PACKAGE / folder).rglob("*.py")
-        ),
+        *(path for folder in FACADE_FOLDERS for path in (PACKAGE / folder).rglob("*.py")),
     }
 )
 

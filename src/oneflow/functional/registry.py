@@ -219,8 +219,8 @@ def _place_of_dtype(parameters: Parameters, defaults: tuple) -> float:
 
 def _dtype_of_out(out: Tensor, x: Any) -> DType | None:
     """The dtype that `out=` says; none if it is real and `x` complex, as for norms."""
-    is_norm = isinstance(x, Tensor) and x.dtype.is_complex and not out.dtype.is_complex
-    return None if is_norm else out.dtype
+    is_complex = isinstance(x, Tensor) and x.dtype.is_complex
+    return None if is_complex and not out.dtype.is_complex else out.dtype
 
 
 def _by_position(
