@@ -189,7 +189,7 @@ class Step:
             added = None
             if rows is not None:
                 added = checks.add(rows, self.checks, outputs)
-                added.invalid = frozenset([id(outputs[slot]) for slot in self._invalid])
+                added.note_invalid([outputs[slot] for slot in self._invalid])
                 added.undo.append(partial(self._take_back_counts, counts))
             self._replace_variables(values, outputs, shared)
             return self._distribute(arguments, outputs[binding.changed :], added)

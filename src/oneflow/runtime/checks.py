@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
 from typing import Any
 from weakref import ref
 
@@ -23,7 +23,8 @@ class ProgramChecks:
     Attributes:
         outputs: weak references to the arrays that the program made.
         undo: called when a check has failed.
-        invalid: identities of the arrays that are wrong if a check has failed.
+        invalid: weak references to those that are wrong if a check has failed, by their identity,
+            which another array may have when they are gone.
         threads: the threads that have these checks, or had them, by their own `deque` of checks.
     """
 
@@ -35,7 +36,7 @@ class ProgramChecks:
         self._rows = rows
         self._checked = checked
         self.undo: list[Callable[[], None]] = []
-        self.invalid: frozenset[int] = frozenset()
+        self.invalid: dict[int, ref[Any]] = {}
         # Asked of the type: a pipeline may have given an array up, which then answers nothing.
         self.outputs = [
             ref(array) for array in outputs if hasattr(type(array), "addressable_shards")
@@ -57,6 +58,17 @@ class ProgramChecks:
     def is_needed(self) -> bool:
         """True while a result of the program still exists."""
         return any(reference() is not None for reference in self.outputs)
+
+    def note_invalid(self, arrays: Iterable[Any]) -> None:
+        """Remember which arrays are wrong if a check has failed."""
+        self.invalid = {
+            id(array): ref(array) for array in arrays if hasattr(type(array), "addressable_shards")
+        }
+
+    def concerns(self, arrays: Set[int]) -> bool:
+        """Return whether one of these arrays, given by identity, is wrong if a check has failed."""
+        same = self.invalid.keys() & arrays
+        return any(self.invalid[each]() is not None for each in same)
 
     def error(self) -> Exception | None:
         """The error of the first check that failed; waits for the program."""
@@ -155,7 +167,7 @@ def require_valid(arrays: Sequence[Any]) -> None:
     inherit(arrays)
     given = set(map(id, arrays))
     for checks in list(_thread.pending):
-        if not checks.invalid.isdisjoint(given):
+        if checks.concerns(given):
             error = checks.error()
             if error is not None:
                 _thread.pending.clear()

@@ -248,7 +248,7 @@ def _add_checks(recorder: Recorder, computed: dict[int, Any], rows: Any) -> None
     """Let threads look at a program's checks."""
     added = checks.add(rows, recorder.checked, computed.values(), recorder.recorded_by)
     invalid = recorder.launch.invalid
-    added.invalid = frozenset([id(computed[each]) for each in invalid if each in computed])
+    added.note_invalid([computed[each] for each in invalid if each in computed])
     added.undo = list(recorder.undo)
 
 
