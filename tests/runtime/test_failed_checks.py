@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import oneflow as flow
+from oneflow.runtime.checks import ProgramChecks
 from oneflow.runtime.eager_settings import SETTINGS
 from tests.runtime.interruptions import contents
 
@@ -282,3 +283,28 @@ def test_graphs_with_arrays_that_no_device_holds():
 
     with pytest.raises(flow.OutOfMemoryError):
         Huge()(flow.ones(1))
+
+
+def test_a_state_loaded_after_a_failed_step_is_loaded_whole_or_not_at_all(monkeypatch):
+    table = nn.Embedding(16, 4)
+    optimizer = flow.optim.Adam(table.parameters(), lr=0.1)
+
+    def step(rows):
+        optimizer.zero_grad()
+        table(flow.tensor(rows)).sum().backward()
+        optimizer.step()
+
+    for _ in range(3):
+        step(GOOD)
+    saved = optimizer.state_dict()
+    step(GOOD)
+    monkeypatch.setattr(ProgramChecks, "is_ready", False)  # as on a device that is still computing
+    step(BAD)
+    with pytest.raises(IndexError, match="70"):  # it reads the old state
+        optimizer.load_state_dict(saved)
+    assert optimizer.state_dict()["state"][0]["step"] == 4
+    step(BAD)
+    optimizer.load_state_dict({**saved, "state": {0: {"step": 3}}})  # it reads nothing
+    with pytest.raises(IndexError, match="70"):
+        table.weight.sum().item()
+    assert optimizer.state_dict()["state"][0]["step"] == 3

@@ -51,7 +51,7 @@ class StaticGradScaler:
             raise ValueError(f"`scale_factor` must be positive, got {scale_factor}")
         self._first_scale = float(scale_factor)
         self._scale: Tensor | None = None
-        self._found: dict[int, Tensor] = {}
+        self._found: dict[Optimizer, Tensor] = {}
 
     def tensors(self, device: Device) -> dict[str, Tensor]:
         """The tensors that change from step to step, by attribute name, on `device`."""
@@ -92,7 +92,7 @@ class StaticGradScaler:
         Raises:
             RuntimeError: it was done since the last `update` already.
         """
-        if id(optimizer) in self._found:
+        if optimizer in self._found:
             raise RuntimeError("unscale_() has already been called on this optimizer since update")
         grads = [
             parameter.grad
@@ -108,17 +108,17 @@ class StaticGradScaler:
                 write(grad, unwrap(self.unscale_gradient(grad)))
                 bad = grad.isfinite().all().logical_not()
                 found = bad if found is None else found.logical_or(_on(bad, found.device))
-        self._found[id(optimizer)] = found
+        self._found[optimizer] = found
         return found
 
     def step(self, optimizer: Optimizer, *args: Any, **kwargs: Any) -> Any:
         """Divide the gradients by the scale, if that is still to do, and step the optimizer."""
-        if id(optimizer) not in self._found:
+        if optimizer not in self._found:
             self.unscale_(optimizer)
         return self._step(optimizer, args, kwargs)
 
     def _step(self, optimizer: Optimizer, args: tuple, kwargs: dict[str, Any]) -> Any:
-        self._found.pop(id(optimizer), None)
+        self._found.pop(optimizer, None)
         return optimizer.step(*args, **kwargs)
 
     def update(self) -> None:
@@ -200,7 +200,7 @@ class GradScaler(StaticGradScaler):
         return {**tensors, "_good_steps": self._good_steps}
 
     def _step(self, optimizer: Optimizer, args: tuple, kwargs: dict[str, Any]) -> Any:
-        found = self._found.get(id(optimizer))
+        found = self._found.get(optimizer)
         if self._enabled and found is not None and found.item():
             return None
         return optimizer.step(*args, **kwargs)

@@ -431,12 +431,14 @@ class Optimizer(OptimizerHooks):
                     f"optimizer's group: {saved_count} in group {index}, {count} here"
                 )
             parameters_by_index.update(zip(saved_group["params"], group["params"], strict=True))
-        self.state = defaultdict(dict)
+        states: defaultdict[Any, dict[str, Any]] = defaultdict(dict)
         for key, kept in state_dict["state"].items():
             owner = parameters_by_index.get(key)
             if owner is not None:
                 kept = {n: self._convert_state(n, value, owner) for n, value in kept.items()}
-            self.state[key if owner is None else owner] = kept
+            states[key if owner is None else owner] = kept
+        self.state = states
+        self._counts_before = {}  # what a step before counted is not taken back from these states
         for group, given in zip(self.param_groups, saved, strict=True):
             group.update({n: given[n] for n in given if n not in ("params", "param_names")})
         self._call_hooks("load_state_dict_post")

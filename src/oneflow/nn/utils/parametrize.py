@@ -146,7 +146,7 @@ def _property(name: str) -> property:
     """The attribute of that name of a module's parametrized class."""
 
     def get(self: Any) -> Tensor:
-        values, key = _CACHE.values, (id(self), name)
+        values, key = _CACHE.values, (self, name)
         if values is None:
             return self.parametrizations[name]()
         if key not in values:
