@@ -65,14 +65,22 @@ class ParametrizationList(ModuleList):
         with no_grad():
             found = self._invert(original)
         self.is_tensor = isinstance(found, Tensor)
-        for name, each in zip(self._names(found), self._tensors(found), strict=True):
-            is_parameter = isinstance(original, Parameter)
+        if self.is_tensor:
+            _put_into(original, found)
+            self._register("original", original)
+            return
+        self.count = len(found)
+        for number, each in enumerate(found):
             value = each.detach()
-            if is_parameter:
-                self.register_parameter(name, Parameter(value, original.requires_grad))
-            else:
-                self.register_buffer(name, value)
-        self.count = len(self._tensors(found))
+            if isinstance(original, Parameter):
+                value = Parameter(value, original.requires_grad)
+            self._register(f"original{number}", value)
+
+    def _register(self, name: str, tensor: Tensor) -> None:
+        if isinstance(tensor, Parameter):
+            self.register_parameter(name, tensor)
+        else:
+            self.register_buffer(name, tensor)
 
     def append_checked(self, module: Module, unsafe: bool) -> None:
         """Add a parametrization of what the others return.
@@ -97,11 +105,6 @@ class ParametrizationList(ModuleList):
 
     def _tensors(self, found: Any) -> list[Tensor]:
         return [found] if isinstance(found, Tensor) else list(found)
-
-    def _names(self, found: Any) -> list[str]:
-        if isinstance(found, Tensor):
-            return ["original"]
-        return [f"original{number}" for number in range(len(list(found)))]
 
     def _original_tensors(self) -> list[Tensor]:
         names = ["original"] if self.is_tensor else [f"original{n}" for n in range(self.count)]
@@ -131,6 +134,21 @@ class ParametrizationList(ModuleList):
         for module in rest:
             value = module(value)
         return value
+
+
+def _put_into(original: Tensor, value: Tensor) -> None:
+    """Give a tensor, which optimizers may hold, other content; the shape may be another.
+
+    Raises:
+        ValueError: `value` has another dtype or device.
+    """
+    if value.dtype is not original.dtype or value.device != original.device:
+        raise ValueError(
+            "When `right_inverse` outputs one tensor, it may not change the dtype or device: "
+            f"{original.dtype!r} on {original.device} became {value.dtype!r} on {value.device}"
+        )
+    if value is not original:
+        original.data = value.detach()
 
 
 def _require_same_shape(value: Tensor, original: Tensor) -> None:
@@ -164,13 +182,17 @@ def register_parametrization(
 ) -> AnyModule:
     """Compute a parameter or buffer of a module by another module.
 
+    The parameter itself becomes the original one, so that an optimizer that holds it goes on
+    training it. Several original parameters are new, and optimizers must be told of them.
+
     Args:
         module: has the tensor; its class becomes a subclass of its own.
         tensor_name: of the tensor.
         parametrization: called with the original parameters, returns the tensor. If it has a method
             `right_inverse`, that is called with the present value and returns the original
             parameter, or several; assigning to the attribute calls it, too. Of several
-            parametrizations of one tensor each gets what the one before it returns.
+            parametrizations of one tensor each gets what the one before it returns. It is in
+            training or evaluation mode as the module is.
         unsafe: do not see that shape and dtype stay the same.
 
     Returns:
@@ -189,6 +211,7 @@ def register_parametrization(
         >>> bool((layer.weight == layer.weight.mT).all())
         True
     """
+    parametrization.train(module.training)
     if is_parametrized(module, tensor_name):
         present: Any = module.parametrizations
         present[tensor_name].append_checked(parametrization, unsafe)
@@ -199,21 +222,35 @@ def register_parametrization(
             f"Module '{module._get_name()}' does not have a parameter, a buffer, or a parametrized "
             f"element with name '{tensor_name}'"
         )
-    chain = ParametrizationList([parametrization], original, unsafe)
-    if not unsafe:
-        with no_grad():
-            _require_same_shape(chain(), original)
+    before = original.detach()
+    try:
+        chain = ParametrizationList([parametrization], original, unsafe)
+        if not unsafe:
+            with no_grad():
+                _require_same_shape(chain(), before)
+    except Exception:
+        original.data = before
+        raise
+    base = type_before_parametrizations(module)
     delattr(module, tensor_name)
     if not is_parametrized(module):
-        base = type(module)
-        name = f"Parametrized{base.__name__}"
-        parametrized = type(name, (base,), {"__module__": base.__module__})
-        object.__setattr__(module, "__class__", parametrized)
         module.parametrizations = ModuleDict()
-    setattr(type(module), tensor_name, _property(tensor_name))
     found: Any = module.parametrizations
     found[tensor_name] = chain
+    _give_class(module, base)
     return module
+
+
+def _give_class(module: Module, base: type) -> None:
+    """Make a module an object of `base` whose parametrized tensors are properties.
+
+    The class is the module's own, as copies of the module may lose their parametrizations.
+    """
+    names: Any = module._modules.get("parametrizations", ())
+    properties = {name: _property(name) for name in names}
+    contents = {"__module__": base.__module__, **properties}
+    chosen = type(f"Parametrized{base.__name__}", (base,), contents) if properties else base
+    object.__setattr__(module, "__class__", chosen)
 
 
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
@@ -244,7 +281,7 @@ def type_before_parametrizations(module: Module) -> type:
 def remove_parametrizations(
     module: AnyModule, tensor_name: str, leave_parametrized: bool = True
 ) -> AnyModule:
-    """Make a parametrized tensor an ordinary one again.
+    """Make a parametrized tensor an ordinary one again: the original one, unless it is several.
 
     Args:
         module: has the tensor.
@@ -273,17 +310,28 @@ def remove_parametrizations(
             "Cannot leave unparametrized (`leave_parametrized=False`) a tensor that is "
             "parametrized in terms of a sequence of tensors."
         )
-    value = getattr(module, tensor_name) if leave_parametrized else chain._original_tensors()[0]
-    is_parameter = bool(chain._parameters)
-    requires_grad = chain._original_tensors()[0].requires_grad
-    delattr(type(module), tensor_name)
+    base = type_before_parametrizations(module)
+    tensor = _without_parametrizations(module, tensor_name, chain, leave_parametrized)
     del found[tensor_name]
     if not len(found):
-        base = type(module).__bases__[0]
         delattr(module, "parametrizations")
-        object.__setattr__(module, "__class__", base)
-    if is_parameter:
-        module.register_parameter(tensor_name, Parameter(value.detach(), requires_grad))
+    _give_class(module, base)
+    if isinstance(tensor, Parameter):
+        module.register_parameter(tensor_name, tensor)
     else:
-        module.register_buffer(tensor_name, value.detach())
+        module.register_buffer(tensor_name, tensor)
     return module
+
+
+def _without_parametrizations(
+    module: Module, tensor_name: str, chain: ParametrizationList, leave_parametrized: bool
+) -> Tensor:
+    """The tensor that takes the place of a parametrized one: the original, if there is one."""
+    if chain.is_tensor:
+        original = chain._original_tensors()[0]
+        if leave_parametrized:
+            with no_grad():
+                _put_into(original, getattr(module, tensor_name))
+        return original
+    value = getattr(module, tensor_name)
+    return Parameter(value.detach()) if value.requires_grad else value.detach()
