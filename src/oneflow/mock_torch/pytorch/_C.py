@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import enum
+import threading
 from contextlib import nullcontext
+
+from oneflow.autograd import no_grad
 
 
 class DispatchKey(enum.Enum):
@@ -47,6 +50,27 @@ class _ExcludeDispatchKeyGuard(nullcontext[None]):
         super().__init__()
 
 
+class _Below(threading.local):
+    """How many `_AutoDispatchBelowAutograd` this thread is in."""
+
+    count = 0
+
+
+BELOW_AUTOGRAD = _Below()
+
+
+class _AutoDispatchBelowAutograd(no_grad):
+    """A context in which operators are their kernels, without gradients."""
+
+    def __enter__(self) -> None:
+        super().__enter__()
+        BELOW_AUTOGRAD.count += 1
+
+    def __exit__(self, *exception: object) -> None:
+        BELOW_AUTOGRAD.count -= 1
+        super().__exit__(*exception)
+
+
 class DisableTorchFunctionSubclass(nullcontext[None]):
     """A context without ``__torch_function__``, which is never called."""
 
@@ -68,6 +92,7 @@ __all__ = [
     "DisableTorchFunctionSubclass",
     "DispatchKey",
     "DispatchKeySet",
+    "_AutoDispatchBelowAutograd",
     "_ExcludeDispatchKeyGuard",
     "_are_functorch_transforms_active",
     "_get_tracing_state",

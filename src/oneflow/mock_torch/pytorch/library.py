@@ -1,18 +1,25 @@
 """``torch.library``: operators that libraries define in Python, and call by ``torch.ops``.
 
-An operator is called like a function. Its kernel runs without recording gradients; where
-`register_autograd` has given a backward function, that one gives them.
+An operator is called like a function. One of `custom_op` has the gradient that `register_autograd`
+gives it, or none: its kernel runs without recording. The kernel of one that a `Library` defines may
+be made of differentiable operations, as long as nobody gives the operator a gradient of its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import inspect
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from oneflow import autograd
+from oneflow.mock_torch.pytorch._C import BELOW_AUTOGRAD, _AutoDispatchBelowAutograd
+from oneflow.mock_torch.pytorch.operator_schema import signature_of_schema
 from oneflow.tensor.tensor import Tensor
 
 Kernel = Callable[..., Any]
+# The dispatch key of kernels made of differentiable operations, which PyTorch asks for gradients
+# before it asks a backward function.
+_COMPOSITE = "CompositeImplicitAutograd"
 
 
 class CustomOpDef:
@@ -20,28 +27,58 @@ class CustomOpDef:
 
     Attributes:
         name: its name, such as ``"library::blur"``.
+        signature: its parameters; those of its first kernel if nothing else says what they are.
         kernels: functions that compute it, by type of device; those for any under None.
+        autograd_kernels: functions that are called in their place above autograd, likewise.
+        function: the operator with the gradient that it was given; None: as its kernel has it.
+        mutates: whether it changes arguments.
     """
 
     def __init__(self, name: str) -> None:
         self.name = name
+        self.signature: inspect.Signature | None = None
         self.kernels: dict[str | None, Kernel] = {}
-        self._function: type[autograd.Function] | None = None
+        self.autograd_kernels: dict[str | None, Kernel] = {}
+        self.function: type[autograd.Function] | None = None
+        self.mutates = False
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the kernel for the arguments' device.
 
         Raises:
             NotImplementedError: there is none.
+            RuntimeError: the operator does not take these arguments.
         """
-        if self._function is not None and not kwargs:
-            return self._function.apply(*args)
-        with autograd.no_grad():
-            return self._kernel(args)(*args, **kwargs)
+        args, kwargs = self._bound(args, kwargs)
+        device = _device_of(args)
+        if BELOW_AUTOGRAD.count:
+            return self._kernel(device)(*args, **kwargs)
+        above = _chosen(self.autograd_kernels, device)
+        if above is not None or self.function is None:
+            return (above or self._kernel(device))(*args, **kwargs)
+        leaves = list(_leaves(args))
+        if autograd.is_grad_enabled() and any(map(_requires_grad, leaves)):
+            call = _Call(args, kwargs)
+            return call.result(self.function.apply(call, *leaves))
+        return self._below_autograd(args, kwargs)
 
-    def _kernel(self, args: Sequence[Any]) -> Kernel:
-        device = next((each.device.type for each in args if isinstance(each, Tensor)), None)
-        kernel = self.kernels.get(device) or self.kernels.get(None)
+    def _bound(self, args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, dict[str, Any]]:
+        """All arguments, those with defaults too, by position, and those that are keyword-only."""
+        if self.signature is None:
+            return args, kwargs
+        try:
+            bound = self.signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise RuntimeError(f"`{self.name}` takes {self.signature}: {error}") from None
+        bound.apply_defaults()
+        return bound.args, bound.kwargs
+
+    def _below_autograd(self, args: tuple, kwargs: dict[str, Any]) -> Any:
+        with _AutoDispatchBelowAutograd():
+            return self._kernel(_device_of(args))(*args, **kwargs)
+
+    def _kernel(self, device: str | None) -> Kernel:
+        kernel = _chosen(self.kernels, device)
         if kernel is None:
             raise NotImplementedError(
                 f"`{self.name}` has no kernel for {device or 'any device'}; kernels in C++ are not"
@@ -58,8 +95,14 @@ class CustomOpDef:
         """Add a kernel for a type of device, several, or any (None); without one, a decorator."""
         if func is None:
             return lambda function: self.register_kernel(device_types, function)
+        if self.signature is None:
+            self.signature = inspect.signature(func)
         for each in [device_types] if device_types is None else _as_list(device_types):
-            self.kernels[_device_type(each)] = func
+            above = each is not None and each.startswith("Autograd")
+            if above or each == _COMPOSITE:
+                self.autograd_kernels[_device_type(each)] = func
+            if not above:
+                self.kernels[_device_type(each)] = func
         return func
 
     def register_fake(self, func: Kernel) -> Kernel:
@@ -73,41 +116,129 @@ class CustomOpDef:
 
         Args:
             backward: takes the context and the gradients of the outputs, gives those of the inputs.
-            setup_context: takes the context, the inputs and the output, and saves what `backward`
-                needs.
+            setup_context: takes the context, the inputs, the output, and `keyword_only_inputs` if
+                the operator has any, and saves what `backward` needs.
+
+        Raises:
+            RuntimeError: the operator changes arguments.
         """
-        operator = self
-
-        class Function(autograd.Function):
-            @staticmethod
-            def forward(ctx: Any, *args: Any) -> Any:
-                output = operator._kernel(args)(*args)
-                if setup_context is not None:
-                    setup_context(ctx, args, output)
-                return output
-
-            @staticmethod
-            def backward(ctx: Any, *grads: Any) -> Any:
-                return backward(ctx, *grads)
-
-        self._function = Function
+        if self.mutates:
+            raise RuntimeError(
+                f"Cannot register autograd formula for non-functional operator `{self.name}`: it"
+                " changes arguments. Give the gradient to an operator that returns new tensors"
+            )
+        self.function = _function(self, backward, setup_context)
 
 
-class CompositeOp(CustomOpDef):
-    """An operator made of others, which give its gradient.
+class _Call:
+    """One call of an operator with a gradient, whose arguments go through a `Function` one by one.
 
-    Args:
-        name: its name.
-        function: what computes it.
+    Attributes:
+        args: the arguments by position; lists of tensors are lists.
+        kwargs: those that are keyword-only.
     """
 
-    def __init__(self, name: str, function: Kernel) -> None:
-        super().__init__(name)
-        self._composition = function
+    def __init__(self, args: tuple, kwargs: dict[str, Any]) -> None:
+        self.args = args
+        self.kwargs = kwargs
+        self._outputs: tuple = ()
+        self._single = True
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the function."""
-        return self._composition(*args, **kwargs)
+    def leaves_of_result(self, result: Any) -> tuple:
+        """The tensors of what the kernel returned, and what else there is among them."""
+        self._single = not isinstance(result, tuple)
+        self._outputs = (result,) if self._single else result
+        return tuple(_leaves(self._outputs))
+
+    def result(self, leaves: Sequence[Any]) -> Any:
+        """What the kernel returned, with other leaves."""
+        outputs = tuple(_nested(leaves, self._outputs))
+        return outputs[0] if self._single else outputs
+
+    def gradients(self, results: Any) -> tuple:
+        """Gradients of all leaves of the arguments from what a backward function returned.
+
+        Raises:
+            RuntimeError: it has not the form of the arguments.
+        """
+        given = results if isinstance(results, tuple) else (results,)
+        if len(given) != len(self.args) or any(
+            _is_list(arg) and (not isinstance(grad, list | tuple) or len(grad) != len(arg))
+            for arg, grad in zip(self.args, given, strict=True)
+        ):
+            raise RuntimeError(
+                f"the backward function must return a gradient (or None) for each of"
+                f" {len(self.args)} arguments, and a list for a list of tensors, got {given}"
+            )
+        pairs = zip(self.args, given, strict=True)
+        return tuple(x for arg, grad in pairs for x in (grad if _is_list(arg) else (grad,)))
+
+
+def _function(
+    operator: CustomOpDef, backward: Kernel | None, setup_context: Kernel | None
+) -> type[autograd.Function]:
+    """An operator with its gradient; without a backward function the backward pass raises."""
+
+    def forward(ctx: Any, call: _Call, *leaves: Any) -> Any:
+        result = operator._below_autograd(call.args, call.kwargs)
+        ctx.operator_call = call
+        if setup_context is not None:
+            given = {"ctx": ctx, "inputs": call.args, "output": result}
+            if call.kwargs:
+                given["keyword_only_inputs"] = call.kwargs
+            with _AutoDispatchBelowAutograd():
+                setup_context(**given)
+        return call.leaves_of_result(result)
+
+    def backward_of_leaves(ctx: Any, *grads: Any) -> Any:
+        if backward is None:
+            raise RuntimeError(
+                f"Trying to backward through `{operator.name}` but no autograd formula was "
+                "registered. Please use register_autograd to add one."
+            )
+        call, needs = ctx.operator_call, ctx.needs_input_grad
+        ctx.needs_input_grad = tuple(_nested(needs[1:], call.args))
+        try:
+            results = backward(ctx, *_nested(grads, call._outputs))
+        finally:
+            ctx.needs_input_grad = needs
+        return (None, *call.gradients(results))
+
+    members = {"forward": staticmethod(forward), "backward": staticmethod(backward_of_leaves)}
+    name = f"GeneratedBackwardFor_{operator.name.replace('::', '_')}_default"
+    return type(name, (autograd.Function,), members)
+
+
+def _device_of(args: Sequence[Any]) -> str | None:
+    """The type of device of the first tensor."""
+    tensors = (each for each in _leaves(args) if isinstance(each, Tensor))
+    return next((each.device.type for each in tensors), None)
+
+
+def _chosen(kernels: dict[str | None, Kernel], device: str | None) -> Kernel | None:
+    """The kernel for a type of device, or the one for any."""
+    return kernels.get(device) or kernels.get(None)
+
+
+def _is_list(value: Any) -> bool:
+    """Whether a value is a list of tensors."""
+    return isinstance(value, list | tuple) and all(isinstance(each, Tensor) for each in value)
+
+
+def _leaves(values: Sequence[Any]) -> Iterator[Any]:
+    """Values, and the tensors in lists of tensors among them."""
+    for each in values:
+        yield from each if _is_list(each) else (each,)
+
+
+def _nested(leaves: Sequence[Any], values: Sequence[Any]) -> list[Any]:
+    """Leaves in lists where `values` has lists of tensors."""
+    rest = iter(leaves)
+    return [[next(rest) for _ in each] if _is_list(each) else next(rest) for each in values]
+
+
+def _requires_grad(value: Any) -> bool:
+    return isinstance(value, Tensor) and value.requires_grad
 
 
 OPERATORS: dict[str, CustomOpDef] = {}
@@ -119,13 +250,9 @@ def _as_list(names: Any) -> Sequence[Any]:
 
 def _device_type(name: str | None) -> str | None:
     """Return the type of device of a dispatch key of PyTorch, or of a device type; None for any."""
-    if name is None or name in (
-        "CompositeExplicitAutograd",
-        "CompositeImplicitAutograd",
-        "default",
-    ):
+    if name is None or name.startswith("Composite") or name == "default":
         return None
-    return name.lower()
+    return name.removeprefix("Autograd").lower() or None
 
 
 def _operator(name: str) -> CustomOpDef:
@@ -134,9 +261,18 @@ def _operator(name: str) -> CustomOpDef:
     return OPERATORS.setdefault(name, CustomOpDef(name))
 
 
+def _declared(name: str, schema: str | None) -> CustomOpDef:
+    """A new operator, in place of another one of its name."""
+    OPERATORS.pop(name, None)
+    operator = _operator(name)
+    if schema is not None:
+        operator.signature = signature_of_schema(schema)
+    return operator
+
+
 def define_composite(name: str, function: Kernel) -> None:
     """Define an operator by a function of others."""
-    OPERATORS[name] = CompositeOp(name, function)
+    _operator(name).register_kernel(_COMPOSITE, function)
 
 
 def custom_op(
@@ -154,9 +290,9 @@ def custom_op(
     Args:
         name: ``"namespace::name"``; ``torch.ops.namespace.name`` is the operator then.
         fn: the function.
-        mutates_args: names of arguments that it changes; nothing has to know them here.
+        mutates_args: names of arguments that it changes; it has no gradient if there are any.
         device_types: types of devices for which the function is; any by default.
-        schema: the function's own signature is what counts.
+        schema: its parameters in PyTorch's language; the function's signature by default.
         tags: change nothing.
 
     Raises:
@@ -173,15 +309,19 @@ def custom_op(
         2.0
     """
     if fn is None:
-        return lambda function: custom_op(name, function, device_types=device_types)
-    operator = _operator(name)
+        return lambda function: custom_op(
+            name, function, mutates_args=mutates_args, device_types=device_types, schema=schema
+        )
+    operator = _declared(name, schema)
+    operator.function = _function(operator, None, None)
+    operator.mutates = bool(mutates_args)
     operator.register_kernel(device_types, fn)
     return operator
 
 
 def define(qualname: str, schema: str | None = None, **options: Any) -> None:
-    """Declare an operator, whose kernels follow."""
-    _operator(qualname)
+    """Declare an operator by its parameters, such as ``"(Tensor x) -> Tensor"``; kernels follow."""
+    _declared(qualname, schema)
 
 
 def impl(qualname: str, types: Any, func: Kernel | None = None, **options: Any) -> Any:
@@ -232,12 +372,16 @@ class Library:
     def define(self, schema: str, *args: Any, **options: Any) -> str:
         """Declare an operator by its schema, and return its name."""
         name = schema.partition("(")[0].strip()
-        _operator(f"{self.ns}::{name}")
+        _declared(f"{self.ns}::{name}", schema)
         return name
 
     def impl(self, op_name: Any, fn: Kernel, dispatch_key: str = "", **options: Any) -> None:
-        """Add a kernel; those that tell shapes or choose types (``"Meta"``) are not needed."""
-        key = dispatch_key or self.dispatch_key
-        if not key.startswith(("Meta", "Autocast", "Autograd")):
+        """Add a kernel; those that tell shapes or choose types (``"Meta"``) are not needed.
+
+        One for ``"Autograd"`` is called in place of the others, which it reaches in a context of
+        ``torch._C._AutoDispatchBelowAutograd()``.
+        """
+        key = dispatch_key or self.dispatch_key or _COMPOSITE
+        if not key.startswith(("Meta", "Autocast")):
             name = op_name if isinstance(op_name, str) else op_name.name
-            _operator(f"{self.ns}::{name.rpartition('::')[2]}").register_kernel(key or None, fn)
+            _operator(f"{self.ns}::{name.rpartition('::')[2]}").register_kernel(key, fn)
