@@ -13,6 +13,7 @@ import onnx
 from onnx import defs, helper, numpy_helper
 
 from oneflow_onnx.declared_buffers import declared_buffers
+from oneflow_onnx.x2oneflow.attribute_types import check_attribute_types
 from oneflow_onnx.x2oneflow.files import MOST_LEVELS
 from oneflow_onnx.x2oneflow.function_bodies import FunctionExpansion, bind_attributes
 from oneflow_onnx.x2oneflow.registry import Operator, find_operator
@@ -236,6 +237,7 @@ class Planner:
             step.attributes = {}
             step.body = self.plan_function(function, node, level + 1)
             return step
+        check_attribute_types(node, step.opset)
         step.operator = find_operator(node.domain, node.op_type, step.opset)
         if step.operator is not None:
             try:

@@ -12,11 +12,9 @@ import onnx
 from oneflow_onnx.x2oneflow.codegen.folding import Partial, Shapes, fold
 from oneflow_onnx.x2oneflow.codegen.host_values import host_names, inner_host_names
 from oneflow_onnx.x2oneflow.codegen.lines import Layer, Slot
+from oneflow_onnx.x2oneflow.codegen.literals import is_number, number_literal
 from oneflow_onnx.x2oneflow.plan import Plan, Step
 from oneflow_onnx.x2oneflow.trainable import Kind, classify
-
-# Longer constants are stored with the weights.
-_LONGEST_LITERAL = 64
 
 
 @dataclass(frozen=True)
@@ -93,7 +91,8 @@ class Source:
     def scalar(self, name: str) -> str | None:
         """Return the literal of a constant that is one number, or None."""
         array = self.constants.get(name)
-        return None if array is None or array.size != 1 else number_literal(array)
+        known = array is not None and array.size == 1 and is_number(array)
+        return number_literal(array) if known else None
 
 
 def _uses(plan: Plan) -> Counter[str]:
@@ -114,38 +113,6 @@ def _turn_weight(
         turned = step.node.output[0]
         state[turned] = state.pop(name).transpose(step.attributes.get("perm"))
         kinds[turned] = kinds[name]
-
-
-def number_literal(array: np.ndarray) -> str:
-    """Return a number as Python writes it, as short as its precision allows."""
-    value = array.reshape(-1)[0]
-    text = str(value)
-    if array.dtype.kind == "f" and not np.isfinite(value):
-        return f'float("{text}")'
-    return text
-
-
-def array_literal(array: np.ndarray) -> str:
-    """Return an expression for an array."""
-    if array.dtype.kind == "O":
-        return f"np.array({array.tolist()!r}, object)"
-    if array.dtype.kind in "ib" and array.dtype.itemsize in (1, 8) and array.size:
-        plain = array.dtype in (np.dtype(np.int64), np.dtype(np.bool_))
-        if plain:
-            return f"np.array({array.tolist()!r})"
-    values = np.array2string(
-        array,
-        separator=", ",
-        threshold=array.size + 1,
-        max_line_width=10**9,
-        formatter={"float_kind": str},
-    )
-    return f"np.array({' '.join(values.split())}, np.{array.dtype.name})"
-
-
-def is_short(array: np.ndarray) -> bool:
-    """Return True if `array` is written as a literal."""
-    return array.size <= _LONGEST_LITERAL
 
 
 def _dtype_argument(array: np.ndarray) -> str:

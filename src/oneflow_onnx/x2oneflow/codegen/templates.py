@@ -11,7 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from oneflow_onnx.x2oneflow.codegen.lines import Layer, Line, Slot
-from oneflow_onnx.x2oneflow.codegen.source import Source, number_literal
+from oneflow_onnx.x2oneflow.codegen.literals import literal, number_literal
+from oneflow_onnx.x2oneflow.codegen.source import Source
 from oneflow_onnx.x2oneflow.plan import Step
 
 Template = Callable[[Step, Source], Line | None]
@@ -271,7 +272,7 @@ def _write_gather(step: Step, source: Source) -> Line | None:
     axis = step.attributes.get("axis", 0)
     index = source.constants.get(indices)
     if index is not None and index.ndim == 0 and table not in source.state:
-        return _line(step, [table], f"{{0}}.select({axis}, {index.item()})")
+        return _line(step, [table], f"{{0}}.select({literal(axis)}, {literal(index.item())})")
     if not source.alone(table) or axis or indices in source.host:
         return None
     weight = source.state[table]
@@ -298,15 +299,14 @@ def _write_pool(step: Step, source: Source) -> Line | None:
     spread = set(a.get("dilations") or [1]) != {1}
     if not fits or special or spread or len(step.node.output) > 1 or rank > 3:
         return None
-    stride = _pair(a.get("strides") or [1] * rank)
+    size, stride = (literal(_pair(each)) for each in (kernel, a.get("strides") or [1] * rank))
+    tail = f", {literal(_pair(pads[:rank]))}" if any(pads) else ""
     if step.node.op_type == "MaxPool":
-        tail = f", {_pair(pads[:rank])}" if any(pads) else ""
-        text = f"F.max_pool{rank}d({{0}}, {_pair(kernel)}, {stride}{tail})"
+        text = f"F.max_pool{rank}d({{0}}, {size}, {stride}{tail})"
     elif any(pads) and not a.get("count_include_pad", 0):
         return None
     else:
-        tail = f", {_pair(pads[:rank])}" if any(pads) else ""
-        text = f"F.avg_pool{rank}d({{0}}, {_pair(kernel)}, {stride}{tail})"
+        text = f"F.avg_pool{rank}d({{0}}, {size}, {stride}{tail})"
     return _line(step, step.node.input, text)
 
 
@@ -325,7 +325,9 @@ def _write_softmax(step: Step, source: Source) -> Line | None:
     name = {"Softmax": "softmax", "LogSoftmax": "log_softmax"}[step.node.op_type]
     if step.opset < 13:
         return None
-    return _line(step, step.node.input, f"F.{name}({{0}}, {step.attributes.get('axis', -1)})")
+    return _line(
+        step, step.node.input, f"F.{name}({{0}}, {literal(step.attributes.get('axis', -1))})"
+    )
 
 
 @_template("LeakyRelu")
@@ -360,7 +362,7 @@ def _write_concat(step: Step, source: Source) -> Line | None:
     if any(name in source.host or name in source.state for name in names):
         return None
     marks = ", ".join(f"{{{index}}}" for index in range(len(names)))
-    return _line(step, names, f"flow.cat([{marks}], {step.attributes.get('axis', 1)})")
+    return _line(step, names, f"flow.cat([{marks}], {literal(step.attributes.get('axis', 1))})")
 
 
 @_template("Transpose")
@@ -368,7 +370,7 @@ def _write_transpose(step: Step, source: Source) -> Line | None:
     order = step.attributes.get("perm")
     if order is None:
         return None
-    return _line(step, step.node.input, f"{{0}}.permute({', '.join(map(str, order))})")
+    return _line(step, step.node.input, f"{{0}}.permute({', '.join(map(literal, order))})")
 
 
 @_template("Flatten")
@@ -391,7 +393,7 @@ def _write_reshape(step: Step, source: Source) -> Line | None:
     sizes = [-1 if size is None else size for size in shape.tolist()]
     if 0 in sizes or sizes.count(-1) > 1:
         return None
-    return _line(step, [x], f"{{0}}.reshape({', '.join(map(str, sizes))})")
+    return _line(step, [x], f"{{0}}.reshape({', '.join(map(literal, sizes))})")
 
 
 @_template("Unsqueeze", "Squeeze")
@@ -402,7 +404,7 @@ def _write_squeeze(step: Step, source: Source) -> Line | None:
     if not axes or (len(axes) > 1 and method == "unsqueeze"):
         return None
     dims = axes[0] if len(axes) == 1 else tuple(axes)
-    return _line(step, step.node.input[:1], f"{{0}}.{method}({dims})")
+    return _line(step, step.node.input[:1], f"{{0}}.{method}({literal(dims)})")
 
 
 @_template("ReduceMean")
@@ -411,7 +413,7 @@ def _write_mean(step: Step, source: Source) -> Line | None:
     if not axes:
         return None
     keep = ", keepdim=True" if step.attributes.get("keepdims", 1) else ""
-    return _line(step, step.node.input[:1], f"{{0}}.mean({axes}{keep})")
+    return _line(step, step.node.input[:1], f"{{0}}.mean({literal(axes)}{keep})")
 
 
 def _axes(step: Step, source: Source) -> list[int] | None:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from oneflow_onnx.x2oneflow.codegen.lines import Layer
+from oneflow_onnx.x2oneflow.codegen.literals import docstring, without_quoted
 from oneflow_onnx.x2oneflow.codegen.structure import Body, Member, Part
 from oneflow_onnx.x2oneflow.plan import Plan
 
@@ -48,8 +49,7 @@ class Text:
 
     def _head(self, text: str) -> str:
         title = self._plan.name or "model"
-        safe = "".join(c for c in title if c.isprintable() and c not in '"\\')[:60]
-        lines = [f'"""The ONNX model {safe or "model"}, written by oneflow_onnx."""', ""]
+        lines = [docstring(f"The ONNX model {title[:60]}, written by oneflow_onnx."), ""]
         lines += ["from __future__ import annotations", "", "from pathlib import Path", ""]
         if "np." in text:
             lines += ["import numpy as np"]
@@ -73,7 +73,7 @@ class Text:
             name: _annotation({type(part.body.slots[index].value) for part in parts})
             for name, index in columns.items()
         }
-        summary = f"{self._count(parts)}: {_operators(body)}."
+        summary = _cut(f"{self._count(parts)}: {_operators(body)}.")
         return self._definition(self._names[key], summary, body, arguments, names)
 
     def _count(self, parts: Sequence[Part]) -> str:
@@ -93,7 +93,7 @@ class Text:
         arguments: Mapping[str, str],
         names: Mapping[int, str],
     ) -> list[str]:
-        lines = [f"class {name}(nn.Module):", f'    """{_cut(summary)}"""', ""]
+        lines = [f"class {name}(nn.Module):", f"    {docstring(summary)}", ""]
         if body.members:
             given = "".join(f", {argument}: {kind}" for argument, kind in arguments.items())
             lines += [f"    def __init__(self{given}) -> None:", "        super().__init__()"]
@@ -160,10 +160,11 @@ def _annotation(kinds: set[type]) -> str:
 
 def _wrapped(line: str) -> str:
     """Break a long line at its outermost brackets, as formatters do."""
-    if len(line) <= _WIDTH or "(" not in line or not line.endswith((")", "),", ":")):
+    code = without_quoted(line)
+    if len(line) <= _WIDTH or "(" not in code or not code.endswith((")", "),", ":")):
         return line
     indent = " " * (len(line) - len(line.lstrip()) + 4)
-    start, end = _outermost(line), line.rindex(")")
+    start, end = _outermost(code), code.rindex(")")
     inner, tail = line[start + 1 : end], indent[4:] + line[end:]
     if len(indent) + len(inner) <= _WIDTH:
         return f"{line[: start + 1]}\n{indent}{inner}\n{tail}"
@@ -184,7 +185,7 @@ def _outermost(line: str) -> int:
 def _arguments(inner: str) -> list[str]:
     """Return the arguments between two brackets."""
     depth, start, found = 0, 0, []
-    for index, letter in enumerate(inner):
+    for index, letter in enumerate(without_quoted(inner)):
         depth += {"(": 1, "[": 1, ")": -1, "]": -1}.get(letter, 0)
         if letter == "," and depth == 0:
             found.append(inner[start:index].strip())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import onnx
@@ -13,7 +12,8 @@ from safetensors.numpy import save_file
 import oneflow_onnx.x2oneflow.operators  # noqa: F401  (fills the table of operators)
 from oneflow_onnx.x2oneflow.codegen.grouping import grouped
 from oneflow_onnx.x2oneflow.codegen.lines import Called, Line
-from oneflow_onnx.x2oneflow.codegen.source import Source, array_literal, is_short
+from oneflow_onnx.x2oneflow.codegen.literals import is_short, keyword_argument, literal
+from oneflow_onnx.x2oneflow.codegen.source import Source
 from oneflow_onnx.x2oneflow.codegen.structure import Body, Part
 from oneflow_onnx.x2oneflow.codegen.templates import TEMPLATES, with_biases
 from oneflow_onnx.x2oneflow.codegen.text import Text
@@ -62,7 +62,7 @@ def _body(plan: Plan, source: Source, inputs: Sequence[str]) -> Body:
             lines.append(Line((name,), (), "{layer0}", (source.stored(name),)))
         elif name in source.constants and name not in loaded:
             loaded.add(name)
-            lines.append(Line((name,), (), array_literal(source.constants[name])))
+            lines.append(Line((name,), (), literal(source.constants[name])))
 
     for step in plan.steps:
         if source.done >= set(step.node.output):
@@ -96,12 +96,12 @@ def _line(step: Step, source: Source) -> Line:
         return line
     inputs, layers = [], []
     operands = _operands(step.node.input, source, inputs, layers)
-    arguments = [f'"{step.node.op_type}"', str(step.opset), *operands]
+    arguments = [literal(step.node.op_type), str(step.opset), *operands]
     if step.node.domain:
-        arguments.append(f"domain={step.node.domain!r}")
+        arguments.append(f"domain={literal(step.node.domain)}")
     if len(step.node.output) > 1:
         arguments.append(f"outputs={len(step.node.output)}")
-    arguments += [f"{name}={_literal(value)}" for name, value in step.attributes.items()]
+    arguments += [keyword_argument(name, value) for name, value in step.attributes.items()]
     text = f"call({', '.join(arguments)})"
     return Line(tuple(step.node.output), tuple(inputs), text, tuple(layers))
 
@@ -116,7 +116,7 @@ def _operands(
         if not name:
             operands.append("None")
         elif constant is not None and is_short(constant):
-            operands.append(array_literal(constant).replace("{", "{{").replace("}", "}}"))
+            operands.append(literal(constant))
         elif source.alone(name):
             operands.append(f"{{layer{len(layers)}}}")
             layers.append(source.stored(name))
@@ -128,7 +128,11 @@ def _operands(
 
 def _with_subgraphs(step: Step, source: Source) -> Line:
     """Return the line of a branch, a loop, or a call of a function of the model."""
-    is_if = step.node.op_type == "If"
+    is_if = step.body is None and step.node.op_type == "If"
+    if step.body is None and step.node.op_type not in ("If", "Loop", "Scan"):
+        raise NotImplementedError(
+            f"code for {step.label}, which has subgraphs; import the model with `from_onnx`"
+        )
     kind = "function" if step.body else "branch" if is_if else "body"
     plans = [step.attributes[name] for name in _BRANCHES] if is_if else list(step.plans())
     around = [sorted(plan.free_names() - source.constants.keys()) for plan in plans]
@@ -168,18 +172,8 @@ def _loop(step: Step, operands: list[str], around: str, results: int) -> str:
     given += [f"around=[{around}]"] if around else []
     given += [f"rows={results - count}"] if results > count else []
     given += [
-        f"{name}={_literal(value)}"
+        keyword_argument(name, value)
         for name, value in step.attributes.items()
         if name.startswith("scan_")
     ]
     return f"{step.node.op_type.lower()}({', '.join(['{layer0}', *given])})"
-
-
-def _literal(value: Any) -> str:
-    if isinstance(value, np.ndarray):
-        return array_literal(value)
-    if isinstance(value, float):
-        return str(np.float32(value))
-    if isinstance(value, list) and value and isinstance(value[0], float):
-        return f"[{', '.join(str(np.float32(v)) for v in value)}]"
-    return repr(value).replace("{", "{{").replace("}", "}}")

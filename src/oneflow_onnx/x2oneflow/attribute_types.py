@@ -1,0 +1,47 @@
+"""The types of attributes, as the schemas of ONNX state them."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+
+import onnx
+from onnx import AttributeProto, defs
+
+# Exporters write integers where numbers are wanted, which loses nothing.
+_NUMBERS = {
+    AttributeProto.INT: "a number",
+    AttributeProto.FLOAT: "a number",
+    AttributeProto.INTS: "several numbers",
+    AttributeProto.FLOATS: "several numbers",
+}
+
+
+def check_attribute_types(node: onnx.NodeProto, opset: int) -> None:
+    """Refuse an attribute whose type is not that of the operator's schema.
+
+    Raises:
+        ValueError: there is such an attribute.
+    """
+    wanted = _types(node.op_type, opset, node.domain)
+    for attribute in node.attribute:
+        kind = _text(wanted.get(attribute.name, attribute.type))
+        if _text(attribute.type) != kind:
+            raise ValueError(
+                f"the attribute `{attribute.name}` of `{node.op_type}` must be {kind}, and is"
+                f" {_text(attribute.type)}"
+            )
+
+
+def _text(kind: int) -> str:
+    return _NUMBERS.get(kind) or f"of the type {AttributeProto.AttributeType.Name(kind)}"
+
+
+@functools.lru_cache(maxsize=1024)
+def _types(name: str, opset: int, domain: str) -> Mapping[str, int]:
+    """The types of an operator's attributes; empty if ONNX does not define the operator."""
+    try:
+        schema = defs.get_schema(name, opset, "" if domain == "ai.onnx" else domain)
+    except defs.SchemaError:
+        return {}
+    return {key: int(each.type.value) for key, each in schema.attributes.items()}
