@@ -174,7 +174,8 @@ class Graph(CompiledGraph):
 
         Args:
             optim: an optimizer of parameters of the graph's modules.
-            lr_sch: schedule of its learning rate, stepped after each call.
+            lr_sch: schedule of its learning rate. It counts the calls of the graph;
+                ``lr_sch.step()`` after a call changes nothing.
             is_sparse: update only those rows of embeddings that were looked up.
 
         Raises:

@@ -64,7 +64,9 @@ class GraphOptimizer:
 
     def _step_schedule(self) -> None:
         if self.scheduler is not None:
+            self.optimizer.schedule_of_graph = None
             self.scheduler.step()
+            self.optimizer.schedule_of_graph = self.scheduler
 
 
 class OptimizerStep:

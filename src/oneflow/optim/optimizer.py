@@ -247,6 +247,7 @@ class Optimizer(OptimizerHooks):
 
     step_counter: StepCounter | None = None  # counts steps and makes numbers while a graph records
     has_tensor_counts = False  # a graph keeps the counts in `state` as tensors
+    schedule_of_graph: Any = None  # the schedule that a graph has stepped after the latest step
     _counts_before: Mapping[int, dict[str, Any]] = {}  # the latest step; by identity of the state
 
     def numbers(self, group: dict[str, Any], state: dict[str, Any]) -> tuple[Any, ...]:
@@ -485,6 +486,7 @@ def _complete(step: Callable) -> Callable:
             args, kwargs = hook(self, args, kwargs) or (args, kwargs)
         states = states_of_parameters(self.state)
         before = self._counts_before = {id(each): self.counts_of(each) for each in states}
+        self.schedule_of_graph = None
         result = step(self, *args, **kwargs)
         note_undo(functools.partial(self._restore_counts, before))
         flush_all("step")

@@ -145,6 +145,28 @@ class SequentialLR(_CombinedLR):
         return lrs
 
 
+class _LinearLR(LinearLR):
+    """`LinearLR` with an end factor for each parameter group."""
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        start_factor: float,
+        end_factors: list[float],
+        total_iters: int,
+        last_step: int,
+    ) -> None:
+        self.end_factors = end_factors
+        super().__init__(optimizer, start_factor, total_iters=total_iters, last_step=last_step)
+
+    def lrs_at(self, base_lrs: list[float], step: int) -> list[float]:
+        done = step / self.total_iters
+        return [
+            lr * (end if done >= 1 else self.start_factor + (end - self.start_factor) * done)
+            for lr, end in zip(base_lrs, self.end_factors, strict=True)
+        ]
+
+
 class WarmUpLR(SequentialLR):
     """Start with a small learning rate.
 
@@ -161,6 +183,8 @@ class WarmUpLR(SequentialLR):
 
     Raises:
         ValueError: `warmup_method` is neither, or there is nothing to do.
+
+    Parameter groups may have rates of their own; each rises to what the schedule gives it.
 
     Example:
         >>> import oneflow as flow
@@ -197,8 +221,10 @@ class WarmUpLR(SequentialLR):
         if warmup_iters > 0 and warmup_method == "constant":
             schedulers.append(ConstantLR(optimizer, warmup_factor, warmup_iters, last_step))
         elif warmup_iters > 0:
-            end = 1.0 if after is None or warmup_prefix else self._end_factor(after, warmup_iters)
-            schedulers.append(LinearLR(optimizer, warmup_factor, end, warmup_iters, last_step))
+            ends = [1.0] * len(self.base_lrs)
+            if after is not None and not warmup_prefix:
+                ends = self._end_factors(after, warmup_iters)
+            schedulers.append(_LinearLR(optimizer, warmup_factor, ends, warmup_iters, last_step))
         if after is not None:
             schedulers.append(after)
         self.warmup_factor = warmup_factor
@@ -208,20 +234,10 @@ class WarmUpLR(SequentialLR):
         milestones = [warmup_iters] * (len(schedulers) - 1)
         super().__init__(optimizer, schedulers, milestones, warmup_prefix, last_step, verbose)
 
-    def _end_factor(self, after: LRScheduler, warmup_iters: int) -> float:
-        """The factor that `after` has reached when it takes over, the same for all groups."""
-        factors = [
-            lr / base if base else 1.0
-            for lr, base in zip(
-                after.lrs_at(self.base_lrs, warmup_iters), self.base_lrs, strict=True
-            )
-        ]
-        if max(factors) - min(factors) > 1e-9:
-            raise ValueError(
-                "parameter groups differ in the learning rate to warm up to; give them an "
-                "optimizer each"
-            )
-        return factors[0]
+    def _end_factors(self, after: LRScheduler, warmup_iters: int) -> list[float]:
+        """For each group, the factor that `after` has reached when it takes over."""
+        lrs = after.lrs_at(self.base_lrs, warmup_iters)
+        return [lr / base if base else 1.0 for lr, base in zip(lrs, self.base_lrs, strict=True)]
 
 
 WarmupLR = WarmUpLR

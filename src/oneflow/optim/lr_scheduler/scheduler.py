@@ -20,7 +20,7 @@ _PYTORCH_NAMES = {"last_epoch": "last_step", "num_bad_epochs": "num_bad_steps"}
 
 
 def _checked(step: Callable) -> Callable:
-    """`step`, which raises inside `build` of a graph."""
+    """`step`, which raises inside `build`, and does nothing where a graph has stepped already."""
 
     @functools.wraps(step)
     def checked(self: LRScheduler, *args: Any, **kwargs: Any) -> None:
@@ -30,7 +30,10 @@ def _checked(step: Callable) -> Callable:
                 "the graph is recorded; give it to `add_optimizer(optimizer, lr_sch=scheduler)`: "
                 "the graph steps it after every call"
             )
-        step(self, *args, **kwargs)
+        if args or kwargs or getattr(self, "optimizer", None) is None:
+            step(self, *args, **kwargs)
+        elif self.optimizer.schedule_of_graph is not self:
+            step(self)
 
     return checked
 
@@ -144,7 +147,11 @@ class LRScheduler:
 
     @_checked
     def step(self, epoch: int | None = None) -> None:
-        """Go on by one step, or to step `epoch`; call it after `optimizer.step()`."""
+        """Go on by one step, or to step `epoch`; call it after `optimizer.step()`.
+
+        After a call of a graph that has this schedule, ``step()`` does nothing: the graph counts
+        its calls itself.
+        """
         self._step_count += 1
         self.last_step = self.last_step + 1 if epoch is None else epoch
         self.update_lrs(self.lrs_at(self.base_lrs, self.last_step))

@@ -1,0 +1,200 @@
+"""Under every schedule a step has OneFlow's learning rate, eagerly and in graphs.
+
+A program may step the schedule of a graph itself, as most that were written for OneFlow do: the
+graph counts its calls, so that the rates stay the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import oneflow as flow
+from oneflow import nn
+from tests.optim.oneflow_schedules import ROWS, STEPS, L, Row
+
+
+class Parameters(nn.Module):
+    """Two parameters that fall by their learning rates."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.one = nn.Parameter(flow.zeros(1, dtype=flow.float64))
+        self.other = nn.Parameter(flow.zeros(1, dtype=flow.float64))
+
+    def forward(self) -> flow.Tensor:
+        return self.one.sum() + self.other.sum()
+
+    def values(self) -> tuple[float, float]:
+        return self.one.item(), self.other.item()
+
+
+class Trained:
+    """An optimizer of two groups with a schedule."""
+
+    def __init__(self, make: Callable[[Any], L.LRScheduler], small: float = 0.2, **options) -> None:
+        self.module = Parameters()
+        groups = [
+            {"params": [self.module.one], "lr": 1.0},
+            {"params": [self.module.other], "lr": small},
+        ]
+        self.optimizer = flow.optim.SGD(groups, **options)
+        self.schedule = make(self.optimizer)
+
+    def graph(self) -> nn.Graph:
+        """A graph that trains with the schedule."""
+        trained = self
+
+        class Training(nn.Graph):
+            def __init__(self) -> None:
+                super().__init__()
+                self.module = trained.module
+                self.add_optimizer(trained.optimizer, lr_sch=trained.schedule)
+
+            def build(self, *scales: flow.Tensor) -> flow.Tensor:
+                loss = self.module()
+                for scale in scales:
+                    loss = loss * scale.mean()
+                loss.backward()
+                return loss
+
+        return Training()
+
+    def step_eagerly(self) -> None:
+        self.module().backward()
+        self.optimizer.step()
+        self.optimizer.zero_grad()
+        self.schedule.step()
+
+    def rates(self, step: Callable[[], Any], count: int = STEPS) -> list[tuple[float, float]]:
+        """How far each of `count` steps moves the parameters."""
+        rates = []
+        before = self.module.values()
+        for _ in range(count):
+            step()
+            after = self.module.values()
+            rates.append((before[0] - after[0], before[1] - after[1]))
+            before = after
+        return rates
+
+
+def both(graph: nn.Graph, schedule: L.LRScheduler) -> Callable[[], None]:
+    """A step of a program that steps the schedule of its graph itself."""
+
+    def step() -> None:
+        graph()
+        schedule.step()
+
+    return step
+
+
+MODES: dict[str, Callable[[Trained], Callable[[], Any]]] = {
+    "eager": lambda trained: trained.step_eagerly,
+    "graph": lambda trained: trained.graph(),
+    "graph and schedule": lambda trained: both(trained.graph(), trained.schedule),
+}
+
+
+def expected_rates(row: Row) -> list[list[float]]:
+    """The rates of the row's groups, of two equal ones where OneFlow refuses unequal ones."""
+    return [list(pair) for pair in zip(row.rates, row.small_rates or row.rates, strict=True)]
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("name", ROWS)
+def test_rates_are_those_of_oneflow(name: str, mode: str) -> None:
+    row = ROWS[name]
+    trained = Trained(row.make, 0.2 if row.small_rates else 1.0)
+    for rate, expected in zip(
+        trained.rates(MODES[mode](trained)), expected_rates(row), strict=True
+    ):
+        assert rate == pytest.approx(expected, abs=2e-6)
+    assert trained.schedule.last_step == STEPS
+    assert trained.schedule.get_last_lr() == pytest.approx(
+        [group["lr"] for group in trained.optimizer.param_groups]
+    )
+
+
+def accumulated(trained: Trained) -> Callable[[], Any]:
+    graph = trained.graph()
+    graph.config.set_gradient_accumulation_steps(2)
+    scale = flow.ones(4, dtype=flow.float64)
+    return lambda: (graph(scale), trained.schedule.step())
+
+
+def scaled(trained: Trained) -> Callable[[], Any]:
+    graph = trained.graph()
+    graph.set_grad_scaler(flow.amp.GradScaler(init_scale=8.0))
+    return both(graph, trained.schedule)
+
+
+def with_hook(trained: Trained) -> Callable[[], Any]:
+    trained.optimizer.register_step_post_hook(lambda optimizer, args, kwargs: None)
+    return both(trained.graph(), trained.schedule)
+
+
+@pytest.mark.parametrize("make", [accumulated, scaled, with_hook])
+def test_every_kind_of_graph_counts_its_calls(make) -> None:
+    row = ROWS["SequentialLR"]
+    trained = Trained(row.make)
+    for rate, expected in zip(trained.rates(make(trained)), expected_rates(row), strict=True):
+        assert rate == pytest.approx(expected, abs=2e-6)
+
+
+def test_skipped_steps_count() -> None:
+    trained = Trained(lambda optimizer: L.StepLR(optimizer, 1, 0.5))
+    graph = trained.graph()
+    graph.set_grad_scaler(flow.amp.GradScaler(init_scale=8.0))
+    scales = iter([1.0, float("inf"), 1.0])
+
+    def step() -> None:
+        graph(flow.full((1,), next(scales), dtype=flow.float64))
+        trained.schedule.step()
+
+    rates = [one for one, _ in trained.rates(step, 3)]
+    assert rates == pytest.approx([1.0, 0.0, 0.25])
+
+
+def test_eager_steps_between_calls_of_a_graph_count_once() -> None:
+    row = ROWS["MultiStepLR"]
+    trained = Trained(row.make)
+    graph = trained.graph()
+    steps = [graph, both(graph, trained.schedule), trained.step_eagerly, trained.step_eagerly] * 2
+    turns = iter(steps)
+    rates = trained.rates(lambda: next(turns)(), len(steps))
+    for rate, expected in zip(rates, expected_rates(row), strict=False):
+        assert rate == pytest.approx(expected, abs=2e-6)
+
+
+def test_a_state_saved_by_a_program_that_steps_the_schedule_goes_on() -> None:
+    row = ROWS["CosineDecayLR"]
+    first = Trained(row.make)
+    first.rates(MODES["graph and schedule"](first), 4)
+    second = Trained(row.make)
+    second.optimizer.load_state_dict(first.optimizer.state_dict())
+    second.schedule.load_state_dict(first.schedule.state_dict())
+    rates = second.rates(MODES["graph and schedule"](second), 4)
+    for rate, expected in zip(rates, expected_rates(row)[4:8], strict=True):
+        assert rate == pytest.approx(expected, abs=2e-6)
+
+
+def test_a_program_may_move_the_schedule_of_a_graph() -> None:
+    trained = Trained(lambda optimizer: L.StepLR(optimizer, 1, 0.5))
+    graph = trained.graph()
+    graph()
+    trained.schedule.step(3)
+    assert trained.rates(graph, 2)[1][0] == pytest.approx(0.0625)
+
+
+def test_groups_warm_up_to_rates_of_their_own() -> None:
+    trained = Trained(lambda o: L.WarmUpLR(L.CosineAnnealingLR(o, 8, 0.05), 0.5, 4))
+    rates = trained.rates(trained.graph())
+    after = L.CosineAnnealingLR(trained.optimizer, 8, 0.05)
+    for step, pair in enumerate(rates):
+        for base, rate in zip((1.0, 0.2), pair, strict=True):
+            end = after.get_lr(base, max(step, 4))
+            start = base * 0.5
+            expected = start + (end - start) * step / 4 if step < 4 else end
+            assert rate == pytest.approx(expected, abs=1e-12)
