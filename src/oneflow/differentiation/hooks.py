@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
+from weakref import ref
 
 from oneflow.base.hook import Hook
 from oneflow.program.value import Value
@@ -36,6 +37,43 @@ class HookHandle:
         self.remove()
 
 
+class GradientKeeper:
+    """Gives a tensor that asked for it (`retain_grad`) the gradient of what it holds.
+
+    Attributes:
+        owner: weak reference to the tensor.
+        deposit: called with the tensor and the gradient.
+    """
+
+    __slots__ = ("deposit", "owner")
+
+    def __init__(self, owner: Any, deposit: Callable[[Any, Value], None]) -> None:
+        self.owner = ref(owner)
+        self.deposit = deposit
+
+    def __call__(self, grad: Any) -> None:
+        """Give the owner the complete gradient, if it still exists."""
+        owner = self.owner()
+        if owner is not None:
+            self.deposit(owner, UNWRAP.value(grad))
+
+
+def move_keeper(owner: Any, old: Value, new: Value) -> None:
+    """Let a tensor that retains its gradient get that of `new`, which it holds in place of `old`.
+
+    Its other hooks stay where they were registered.
+    """
+    node, index = new.node, new.output_index
+    if node is None or old.node is None or (node is old.node and index == old.output_index):
+        return
+    hooks = old.node.hooks
+    kept = [] if hooks is None else hooks.retained.get(old.output_index, [])
+    for keeper in kept[:]:
+        if keeper.owner() is owner:
+            kept.remove(keeper)
+            node.ensure_hooks().retained.setdefault(index, []).append(keeper)
+
+
 class NodeHooks:
     """All hooks of one node.
 
@@ -50,13 +88,14 @@ class NodeHooks:
 
     def __init__(self) -> None:
         self.outputs: dict[int, list[Callable]] = {}
-        self.retained: dict[int, list[Callable]] = {}
+        self.retained: dict[int, list[GradientKeeper]] = {}
         self.before: list[Callable] = []
         self.after: list[Callable] = []
 
     def arrive(self, grads: list[Value | None]) -> None:
         """Run the hooks on single outputs; replaces gradients in place."""
-        for table in (self.outputs, self.retained):
+        tables: tuple[dict[int, Any], ...] = (self.outputs, self.retained)
+        for table in tables:
             for index, hooks in table.items():
                 for hook in list(hooks):
                     grad = grads[index]

@@ -19,7 +19,7 @@ from oneflow.base.dtype import DType
 from oneflow.base.sbp import BROADCAST, PARTIAL_SUM, NdSbp
 from oneflow.base.shape import Size
 from oneflow.differentiation.grad_mode import MODE
-from oneflow.differentiation.hooks import UNWRAP, WRAP, HookHandle
+from oneflow.differentiation.hooks import UNWRAP, WRAP, GradientKeeper, HookHandle, move_keeper
 from oneflow.differentiation.node import AccumulateGrad, Node
 from oneflow.dispatch.global_call import converted
 from oneflow.primitives.operators.creation import zeros
@@ -29,6 +29,7 @@ from oneflow.program.value import INFERENCE, Value
 from oneflow.runtime.eager import read_ready
 from oneflow.tensor.global_values import full_array
 from oneflow.tensor.views import (
+    MEMORY_LOCK,
     alias_storage,
     cut_off,
     note_replacement,
@@ -307,16 +308,18 @@ class Tensor:
         return HookHandle(value.node.post_hooks, hook)
 
     def retain_grad(self) -> None:
-        """Keep the gradient of this non-leaf tensor in `grad` after backward."""
+        """Keep the gradient of this non-leaf tensor in `grad` after backward.
+
+        After a write in place it is that of the new content.
+        """
         value = unwrap(self)
         if value.node is None:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
         if self.is_leaf or self._retains_grad:
             return
         self._retains_grad = True
-        owner = ref(self)
         kept = value.node.ensure_hooks().retained.setdefault(value.output_index, [])
-        kept.append(lambda grad: _retain(owner(), unwrap(grad)))
+        kept.append(GradientKeeper(self, _accumulate))
 
     @property
     def retains_grad(self) -> bool:
@@ -380,6 +383,8 @@ class Tensor:
             raise RuntimeError(
                 "a leaf Variable that requires grad is being used in an in-place operation."
             )
+        if self._retains_grad:
+            move_keeper(self, unwrap(self), view._value)
         self._value, self._family = view._value, view._family
         self._chain, self._seen = view._chain, view._seen
         self._known_layout = view._known_layout
@@ -429,12 +434,6 @@ class _Owner:
 _GRAD_REFERENCES = _references_to_grad(_Owner())
 
 
-def _retain(owner: Tensor | None, grad: Value) -> None:
-    """Keep the gradient of a non-leaf tensor that asked for it."""
-    if owner is not None:
-        _accumulate(owner, grad)
-
-
 def _as_gradient(grad: Value, owner: Tensor) -> Value:
     """Return the gradient of a global leaf with the leaf's SBP, broadcast for a partial sum."""
     wanted = owner.gradient_sbp or owner._value.spec.sbp
@@ -451,13 +450,14 @@ def accumulate_grad(owner: Tensor, grad: Value) -> None:
 
 
 def _accumulate(owner: Tensor, grad: Value) -> None:
-    known = owner._grad
-    if known is None or known is ZERO_GRAD:
-        _replace_gradient(owner, None, grad)
-    elif MODE.enabled:
-        _replace_gradient(owner, known, add(unwrap(known), grad))
-    else:
-        write(known, add(unwrap(known), grad))
+    with MEMORY_LOCK:  # several backward passes may run at a time
+        known = owner._grad
+        if known is None or known is ZERO_GRAD:
+            _replace_gradient(owner, None, grad)
+        elif MODE.enabled:
+            _replace_gradient(owner, known, add(unwrap(known), grad))
+        else:
+            write(known, add(unwrap(known), grad))
 
 
 def _replace_gradient(owner: Tensor, old: Tensor | None, grad: Value) -> None:

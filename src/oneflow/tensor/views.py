@@ -7,10 +7,14 @@ tensor knows the chain of view primitives that leads from the root to it; readin
 storage has moved on replays the chain, writing to a tensor scatters back along it.
 
 Most tensors are never viewed and have neither.
+
+Threads may write to parts of one memory at a time, as rows of a result. Since a write of a part
+makes the whole anew, they take turns (`MEMORY_LOCK`), as do those who accumulate gradients.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from functools import partial
 from typing import Any, Protocol, TypeVar
@@ -18,6 +22,7 @@ from weakref import ref
 
 from oneflow.base.spec import TensorSpec
 from oneflow.differentiation.grad_mode import MODE, enable_grad, no_grad
+from oneflow.differentiation.hooks import move_keeper
 from oneflow.dispatch.global_call import converted
 from oneflow.primitives.operators.shape import overwrite
 from oneflow.primitives.strides import StridedLayout
@@ -34,6 +39,7 @@ class Handle(Protocol):
     _chain: Chain
     _known_layout: tuple[int, StridedLayout] | None
     _seen: int
+    _retains_grad: bool
 
     @property
     def requires_grad(self) -> bool:
@@ -47,6 +53,8 @@ class Handle(Protocol):
 
 
 T = TypeVar("T", bound=Handle)
+# Held while what several threads may change is read, changed and put back.
+MEMORY_LOCK = threading.RLock()
 # Called with a tensor and its new value before each write.
 WRITE_HOOKS: list[Callable[[Handle, Value], None]] = []
 
@@ -182,7 +190,9 @@ def marked_like(value: Value, memory: Value) -> Value:
 def share(tensor: Handle) -> Family:
     """The family of `tensor`; one is made when it has none yet."""
     if tensor._family is None:
-        tensor._family = Family(Storage(tensor._value), tensor._value)
+        with MEMORY_LOCK:
+            if tensor._family is None:
+                tensor._family = Family(Storage(tensor._value), tensor._value)
     return tensor._family
 
 
@@ -260,12 +270,20 @@ def unwrap(tensor: Handle) -> Value:
     family = tensor._family
     if family is None or tensor._seen == family.storage.version:
         return tensor._value
+    with MEMORY_LOCK:
+        return _read_again(tensor, family)
+
+
+def _read_again(tensor: Handle, family: Family) -> Value:
+    """The current value of a tensor whose memory was written to."""
     value = family.current()
     if tensor._chain:
         with enable_grad():
             value = replay(value, tensor._chain)
         marked_like(value, family.value)
         family.storage.track(value)
+    if tensor._retains_grad:
+        move_keeper(tensor, tensor._value, value)
     tensor._value, tensor._seen = value, family.storage.version
     return value
 
@@ -287,6 +305,13 @@ def write(tensor: T, new: Value, steps: Chain = ()) -> T:
         RuntimeError: a leaf that requires grad, or a view of one, while gradients are recorded; an
             expanded tensor; or `new` has another shape or dtype.
     """
+    if steps or tensor._family is not None:
+        with MEMORY_LOCK:
+            return _write(tensor, new, steps)
+    return _write(tensor, new, steps)
+
+
+def _write(tensor: T, new: Value, steps: Chain) -> T:
     old, family = unwrap(tensor), tensor._family
     check_writable(tensor, old)
     if steps and family is None:
@@ -301,6 +326,8 @@ def write(tensor: T, new: Value, steps: Chain = ()) -> T:
         mark_stale(old)
     else:
         _write_to_family(tensor, family, new, steps)
+    if tensor._retains_grad:
+        move_keeper(tensor, old, tensor._value)
     return tensor
 
 
@@ -351,8 +378,9 @@ def _write_to_family(tensor: Handle, family: Family, new: Value, steps: Chain) -
     family.replace(root)
     if steps and not tensor._chain:
         tensor._value, tensor._seen = root, family.version
-    if steps or any(map(overlapping, chain)):
-        return  # A view reads its new content when it is asked for it.
+    if steps or (chain and MODE.enabled and root.node is not None) or any(map(overlapping, chain)):
+        # A view reads its new content when it is asked for it, and so gradients go to its base.
+        return
     if root is not new:
         family.storage.track(new)
     tensor._value, tensor._seen = new, family.version
