@@ -117,10 +117,19 @@ def test_what_cannot_act_says_what_can():
 
 def test_data_parallel_modules_are_known_by_their_type():
     kind = imported("torch.nn.parallel").DistributedDataParallel
-    plain, parallel = flow.nn.Linear(2, 2), kind(flow.nn.Linear(2, 2))
+    plain = flow.nn.Linear(2, 2)
+    parallel = kind(plain)
     assert isinstance(parallel, kind)
     assert not isinstance(plain, kind)
-    assert parallel.module is parallel
+    assert parallel.module is plain
+    assert list(parallel.state_dict()) == ["module.weight", "module.bias"]
+    with parallel.join(), parallel.no_sync():
+        parallel(flow.ones(1, 2)).sum().backward()
+    assert plain.weight.grad.tolist() == [[1.0, 1.0], [1.0, 1.0]]
+    with pytest.raises(RuntimeError, match="any parameter that requires a gradient"):
+        kind(flow.nn.ReLU())
+    with pytest.raises(ValueError, match="`device_ids`"):
+        kind(plain, device_ids=[0, 1])
 
 
 PROGRAM = """

@@ -12,6 +12,7 @@ import pytest
 
 import oneflow as flow
 from oneflow.base.dtype import ALL_DTYPES
+from tests.distributed.data_parallel_rows import ROWS
 from tests.distributed.launching import ProgramsOutcome, launch_in_sequence
 from tests.sampling import NOT_CHOSEN, Sample
 
@@ -29,6 +30,7 @@ PROGRAMS = {
         "conversions.py",
         "reading.py",
         "data_parallel.py",
+        "data_parallel_law.py",
         "pipeline.py",
         "auto_parallel.py",
         "jobs.py",
@@ -55,6 +57,7 @@ DAILY_TUTORIALS, DAILY_CHECKS = 3, 5
 # Conversions each day, and of those that are possible.
 DAILY_CONVERSIONS, CONVERSIONS = 6, 60
 DAILY_DTYPES = 2
+DAILY_ROWS = 12
 # One of each kind.
 REDUCED_DTYPES = ("float32", "int64", "bool", "bfloat16")
 
@@ -82,6 +85,8 @@ def arguments(program: str, processes: int, sample: Sample, folder: Path) -> lis
         case "conversions.py":
             count = CONVERSIONS if sample.seed is None else DAILY_CONVERSIONS
             return [str((sample.seed or 0) * CONVERSIONS), str(count)]
+        case "data_parallel_law.py":
+            return list(sample.choose(list(ROWS), DAILY_ROWS, "data parallelism"))
         case "jobs.py" | "embeddings.py" | "tutorials/zero.py":
             return [str(folder)]
     return []

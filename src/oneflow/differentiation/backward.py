@@ -26,16 +26,16 @@ class _Passes(threading.local):
 
     Attributes:
         depth: how many.
-        at_end: what is to be done when the outermost is over.
+        at_end: what is to be done when the outermost is over, in the order of the keys.
     """
 
     def __init__(self) -> None:
         self.depth = 0
-        self.at_end: list[Callable[[], None]] = []
+        self.at_end: dict[Callable[[], None], None] = {}
 
-    def take(self) -> list[Callable[[], None]]:
+    def take(self) -> dict[Callable[[], None], None]:
         """Empty `at_end` and return what was in it."""
-        callbacks, self.at_end = self.at_end, []
+        callbacks, self.at_end = self.at_end, {}
         return callbacks
 
 
@@ -43,11 +43,11 @@ _passes = _Passes()
 
 
 def call_after_backward(action: Callable[[], None]) -> None:
-    """Call `action` when the backward pass that is running is over; hooks use it.
+    """Call `action` once when the backward pass that is running is over; hooks use it.
 
-    If the pass fails, `action` is not called.
+    It is not called if the pass fails, nor after one that gives leaves no gradients.
     """
-    _passes.at_end.append(action)
+    _passes.at_end[action] = None
 
 
 def backward_pass(
@@ -77,7 +77,7 @@ def backward_pass(
         for (node, index), grad in roots:
             walk.send(node, index, grad if create_graph or grad.node is None else grad.alias())
         walk.run()
-        if _passes.at_end and _passes.depth == 1:
+        if _passes.at_end and _passes.depth == 1 and targets is None:
             for action in _passes.take():
                 action()
     finally:

@@ -129,6 +129,13 @@ def run_on_values(
     return [value_of(result, device) for result in results]
 
 
+def gather_numbers(numbers: Sequence[int], ranks: tuple[int, ...]) -> list[tuple[int, ...]]:
+    """Return the numbers that each process passes, equally many of each."""
+    group = group_of_ranks("cpu", ranks)
+    gathered = run_collective(all_gather, group, [np.array(numbers, np.int64)])
+    return [tuple(np.asarray(each).tolist()) for each in gathered]
+
+
 def value_of(array: Any, device: Device) -> Value:
     """Return a value that holds a result."""
     return Value(spec_of(tuple(array.shape), from_numpy_dtype(array.dtype), device), array)

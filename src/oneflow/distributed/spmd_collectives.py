@@ -34,7 +34,7 @@ def all_reduce(array: Any, op: ReduceOp = ReduceOp.SUM) -> tuple[Any]:
     if op is ReduceOp.SUM:
         return (partial_sums.all_reduce(array, RANKS_AXIS),)
     if op is ReduceOp.AVG:
-        return (lax.pmean(array, RANKS_AXIS),)
+        return (_mean(array),)
     return (functools.reduce(_COMBINATIONS[op], all_gather(array)),)
 
 
@@ -44,13 +44,21 @@ def average(*arrays: Any) -> tuple[Any, ...]:
     Two processes on CPUs send each other theirs. Gloo's all-reduce sends as much but in two rounds,
     one waiting for the other: for half a megabyte it took four times as long. It also aborts a
     process at once when shapes differ a little, before the coordinator can say so; this does not.
+
+    Each array is divided before they are added, so that no sum overflows whose mean is finite.
     """
     is_pair = lax.axis_size(RANKS_AXIS) == 2 and jax.default_backend() == "cpu"
     if not is_pair or not is_on(Setting.PAIRWISE_MEAN):
-        return tuple(lax.pmean(array, RANKS_AXIS) for array in arrays)
+        return tuple(_mean(array) for array in arrays)
     swap = [(0, 1), (1, 0)]
+    halves = [array / 2 for array in arrays]
     # The order of two operands does not matter, so both processes get the same bits.
-    return tuple((array + lax.ppermute(array, RANKS_AXIS, swap)) / 2 for array in arrays)
+    return tuple(half + lax.ppermute(half, RANKS_AXIS, swap) for half in halves)
+
+
+def _mean(array: Any) -> Any:
+    """Return the mean over all processes."""
+    return lax.psum(array / lax.axis_size(RANKS_AXIS), RANKS_AXIS)
 
 
 def all_gather(array: Any) -> tuple[Any, ...]:
@@ -67,8 +75,8 @@ def all_gather_into_tensor(array: Any) -> tuple[Any]:
 def reduce_scatter(*parts: Any, op: ReduceOp = ReduceOp.SUM) -> tuple[Any]:
     """Sum part `i` of all processes for process `i`, or reduce them otherwise."""
     if op in (ReduceOp.SUM, ReduceOp.AVG):
-        total = partial_sums.reduce_scatter(jnp.stack(parts), RANKS_AXIS, 0)[0]
-        return (total if op is ReduceOp.SUM else total / len(parts),)
+        stacked = jnp.stack(parts) if op is ReduceOp.SUM else jnp.stack(parts) / len(parts)
+        return (partial_sums.reduce_scatter(stacked, RANKS_AXIS, 0)[0],)
     return (functools.reduce(_COMBINATIONS[op], all_to_all(*parts)),)
 
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from oneflow.differentiation.grad_mode import no_grad
 from oneflow.distributed import spmd_collectives as spmd
 from oneflow.distributed.collectives import check_tensor
-from oneflow.distributed.device_group import group_of_ranks, run_collective, run_on_values
+from oneflow.distributed.device_group import gather_numbers, run_on_values
 from oneflow.distributed.groups import ProcessGroup, group_ranks, is_outside
 from oneflow.distributed.work import Work, work_of
 from oneflow.functional.nn.padding import pad
@@ -62,7 +60,8 @@ def all_to_all_single(
     output_sizes = _split_sizes("output_split_sizes", output, output_split_sizes, len(ranks))
     input_sizes = _split_sizes("input_split_sizes", input, input_split_sizes, len(ranks))
     # Programs of all processes have the same shapes, so all parts are as long as the longest.
-    length = _maximum(max(*output_sizes, *input_sizes), ranks)
+    longest = max(*output_sizes, *input_sizes)
+    length = max(each for (each,) in gather_numbers([longest], ranks))
     with no_grad():
         parts = [_padded(part, length) for part in input.split(input_sizes)]
         values = run_on_values(spmd.all_to_all, [unwrap(part) for part in parts], ranks)
@@ -80,12 +79,6 @@ def _split_sizes(name: str, tensor: Tensor, sizes: Sequence[int] | None, count: 
     if len(sizes) != count or sum(sizes) != size or min(sizes) < 0:
         raise ValueError(f"`{name}`={list(sizes)} must be {count} sizes that add up to {size}")
     return list(sizes)
-
-
-def _maximum(number: int, ranks: tuple[int, ...]) -> int:
-    """Return the largest number of all processes."""
-    gathered = run_collective(spmd.all_gather, group_of_ranks("cpu", ranks), [np.array([number])])
-    return max(int(each[0]) for each in gathered)
 
 
 def _padded(part: Tensor, length: int) -> Tensor:

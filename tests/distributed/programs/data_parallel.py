@@ -6,7 +6,7 @@ import numpy as np
 
 import oneflow as flow
 from oneflow import nn
-from oneflow.distributed import data_parallel
+from oneflow.distributed import replica
 from oneflow.nn.parallel import DistributedDataParallel as ddp
 from oneflow.utils.data import DataLoader, DistributedSampler, TensorDataset
 
@@ -72,7 +72,7 @@ def check_unused_parameters():
     model(flow.ones(2))["result"][0].sum().backward()
     assert model.shared.grad.tolist() == [1.0, 1.0]
     assert model.odd.grad.tolist() == [1 / size] * 2
-    assert model.never.grad.tolist() == [0.0, 0.0]
+    assert model.never.grad is None
     assert model.frozen.grad is None
 
 
@@ -92,6 +92,17 @@ def check_gradients_add_up():
     assert (rank == 0) == flow.allclose(before, model.weight.grad)
     nn.functional.mse_loss(model(own_part(INPUTS)), own_part(TARGETS)).backward()
     close(model.weight.grad, plain.weight.grad)
+
+
+def check_every_backward_pass_averages():
+    model = ddp(nn.Linear(1, 1, bias=False))
+    first, second = (model(flow.ones(1, 1) * (rank + 1)).sum() for _ in range(2))
+    first.backward(retain_graph=True)
+    assert model.weight.grad.item() == 1.5
+    second.backward()
+    assert model.weight.grad.item() == 3.0
+    first.backward()
+    assert model.weight.grad.item() == 4.5
 
 
 def check_means_are_the_same_bits_everywhere():
@@ -139,15 +150,15 @@ def check_only_written_buffers_are_sent():
     model = ddp(Masked())
     assert model.scale.item() == 1.0  # of process 0, from the start
     sent = []
-    real, data_parallel.broadcast_tensors = (
-        data_parallel.broadcast_tensors,
+    real, replica.broadcast_tensors = (
+        replica.broadcast_tensors,
         lambda *args: sent.append(args),
     )
     try:
         model(flow.ones(1, 3)).sum().backward()
         assert sent == [([], 0, (0, 1))]
     finally:
-        data_parallel.broadcast_tensors = real
+        replica.broadcast_tensors = real
     model.scale.fill_(5.0 + rank)
     model(flow.ones(1, 3)).sum().backward()
     assert model.scale.item() == 5.0

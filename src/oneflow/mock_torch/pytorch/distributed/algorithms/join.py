@@ -1,15 +1,5 @@
 """Training with unequal numbers of batches per process."""
 
-from oneflow.mock_torch.missing import Missing
+from oneflow.distributed.joining import Join, Joinable, JoinHook
 
-
-class Join(Missing):
-    """The type of PyTorch's contexts for processes whose data end early."""
-
-    _reason = (
-        "all processes need the same number of batches; `DistributedSampler` and"
-        " `DataLoader(drop_last=True)` give it"
-    )
-
-
-__all__ = ["Join"]
+__all__ = ["Join", "JoinHook", "Joinable"]

@@ -1,26 +1,141 @@
-"""`DistributedDataParallel` as a type: calling it gives the module, trained by all processes."""
+"""`DistributedDataParallel` as PyTorch has it: a module around the one that is trained."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 from oneflow import nn
-from oneflow.nn import parallel
+from oneflow.base.device import Device
+from oneflow.distributed.groups import ProcessGroup
+from oneflow.distributed.joining import Join, Joinable, JoinHook
+from oneflow.distributed.replica import Replica
+
+# Gradients that are sent as one vector; sizes in megabytes have no say here.
+_BUCKET_SIZE = 10
 
 
-class _DataParallelType(type):
-    """The type of a type whose objects are the modules that data parallelism has changed."""
+class DistributedDataParallel(nn.Module, Joinable):
+    """A module whose copies in all processes train as one; see `oneflow.nn.parallel`.
 
-    def __call__(cls, *args: Any, **kwargs: Any) -> nn.Module:
-        return parallel.DistributedDataParallel(*args, **kwargs)
+    Args:
+        module: the module to train, `module` of this one, whose names in the state dict it begins.
+        device_ids: accepted: the module stays on its device.
+        output_device: accepted.
+        dim: accepted.
+        broadcast_buffers: take the buffers of process 0, at the start and before forward passes.
+        init_sync: start with the parameters of process 0, and its buffers.
+        process_group: the processes that train the module together, by default all.
+        bucket_cap_mb: accepted.
+        find_unused_parameters: accepted: unused parameters are always found.
+        check_reduction: accepted.
+        gradient_as_bucket_view: accepted.
+        static_graph: accepted.
+        forward_sync_buffers: as `broadcast_buffers`, before forward passes only.
 
-    def __instancecheck__(cls, instance: Any) -> bool:
-        # A module that is trained by several processes knows itself under this name.
-        return isinstance(instance, nn.Module) and vars(instance).get("module") is instance
+    Raises:
+        RuntimeError: no parameter of the module requires a gradient.
+        ValueError: more than one device.
 
+    Example:
+        >>> from oneflow import mock_torch
+        >>> with mock_torch.enable():
+        ...     import torch
+        >>> model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 1))
+        >>> list(model.state_dict())
+        ['module.weight', 'module.bias']
+    """
 
-class DistributedDataParallel(metaclass=_DataParallelType):
-    """`oneflow.nn.parallel.DistributedDataParallel`, which changes and returns a module."""
+    def __init__(
+        self,
+        module: nn.Module,
+        device_ids: Sequence[Any] | None = None,
+        output_device: Any = None,
+        dim: int = 0,
+        broadcast_buffers: bool | None = None,
+        init_sync: bool = True,
+        process_group: ProcessGroup | None = None,
+        bucket_cap_mb: float | None = None,
+        find_unused_parameters: bool = False,
+        check_reduction: bool = False,
+        gradient_as_bucket_view: bool = False,
+        static_graph: bool = False,
+        *,
+        forward_sync_buffers: bool | None = None,
+    ) -> None:
+        super().__init__()
+        if device_ids is not None and len(device_ids) > 1:
+            raise ValueError(
+                f"`device_ids` must be None or hold one device, got {list(device_ids)}"
+            )
+        takes_buffers = broadcast_buffers is None or broadcast_buffers
+        begins_with_buffers = takes_buffers or forward_sync_buffers is not None
+        if forward_sync_buffers is not None:
+            takes_buffers = forward_sync_buffers
+        self.module = module
+        self.device_ids, self.output_device, self.dim = device_ids, output_device, dim
+        self.broadcast_buffers = self.forward_sync_buffers = takes_buffers
+        self.process_group = process_group
+        self.find_unused_parameters, self.static_graph = find_unused_parameters, static_graph
+        self.gradient_as_bucket_view = gradient_as_bucket_view
+        self._replica = Replica(module, _BUCKET_SIZE, process_group, takes_buffers)
+        if not any(each.requires_grad for each in self._replica.parameters):
+            raise RuntimeError(
+                "DistributedDataParallel is not needed when a module doesn't have any parameter "
+                "that requires a gradient; use the module itself"
+            )
+        self._replica.joinable = self
+        if init_sync:
+            self._replica.take_state_of(self._replica.ranks[0], begins_with_buffers)
+
+    def forward(self, *inputs: Any, **kwargs: Any) -> Any:
+        """Run the module; its gradients will be averaged after the backward pass."""
+        self._replica.before_forward(self, inputs)
+        output = self.module(*inputs, **kwargs)
+        self._replica.after_forward(self, inputs, output)
+        return output
+
+    @property
+    def device(self) -> Device:
+        """The device of the parameters."""
+        return self._replica.join_device
+
+    @property
+    def require_backward_grad_sync(self) -> bool:
+        """Whether gradients of the forward passes to come will be averaged."""
+        return self._replica.is_averaging
+
+    @require_backward_grad_sync.setter
+    def require_backward_grad_sync(self, wanted: bool) -> None:
+        self._replica.is_averaging = wanted
+
+    def no_sync(self) -> AbstractContextManager[None]:
+        """Accumulate gradients without averaging them; the next backward pass outside averages."""
+        return self._replica.no_sync()
+
+    def join(
+        self,
+        divide_by_initial_world_size: bool = True,
+        enable: bool = True,
+        throw_on_early_termination: bool = False,
+    ) -> Join:
+        """Return the context of training with unequal numbers of batches."""
+        return self._replica.join(divide_by_initial_world_size, enable, throw_on_early_termination)
+
+    def join_hook(self, **kwargs: Any) -> JoinHook:
+        """Return what this process does when it has no data left."""
+        return self._replica.join_hook(**kwargs)
+
+    @property
+    def join_device(self) -> Device:
+        """The device of the parameters."""
+        return self._replica.join_device
+
+    @property
+    def join_process_group(self) -> ProcessGroup | None:
+        """The processes that train together."""
+        return self.process_group
 
 
 __all__ = ["DistributedDataParallel"]

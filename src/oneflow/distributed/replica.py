@@ -1,0 +1,376 @@
+"""The copy of a module in one process, which trains together with those of the other processes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any
+
+import numpy as np
+
+from oneflow.base.device import Device
+from oneflow.base.dtype import DType
+from oneflow.differentiation.backward import call_after_backward
+from oneflow.differentiation.grad_mode import MODE, no_grad
+from oneflow.distributed.buckets import make_buckets
+from oneflow.distributed.collectives import broadcast_tensors
+from oneflow.distributed.device_group import gather_numbers, run_on_values
+from oneflow.distributed.groups import ProcessGroup, group_ranks
+from oneflow.distributed.joining import Join, Joinable, JoinHook
+from oneflow.distributed.spmd_collectives import average
+from oneflow.module.module import Module
+from oneflow.primitives.operators.bucket import pack_bucket, unpack_bucket
+from oneflow.primitives.operators.creation import zeros
+from oneflow.primitives.operators.elementwise import mul
+from oneflow.program.value import Value
+from oneflow.tensor.call import wrap
+from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.transfer import value_from_numpy
+from oneflow.tensor.views import unwrap
+
+# Whether the gradient of each parameter of a bucket is there, and the dtype and device of both.
+Presence = tuple[tuple[bool, ...], DType, Device]
+
+
+class Replica(Joinable):
+    """The copy of a module in one process.
+
+    Args:
+        module: the module. Its attribute `_ddp_params_and_buffers_to_ignore` may hold names of
+            parameters and buffers that processes keep to themselves.
+        bucket_size: the number of gradients that are sent as one vector.
+        group: the processes that train together, by default all.
+        broadcasts_buffers: take the buffers of the first process before forward passes.
+
+    Attributes:
+        parameters: those that are trained together.
+        ranks: the ranks of the processes.
+        is_averaging: whether gradients of the forward passes to come will be averaged.
+        joinable: the object that joined processes know this one by.
+    """
+
+    def __init__(
+        self,
+        module: Module,
+        bucket_size: int,
+        group: ProcessGroup | None,
+        broadcasts_buffers: bool,
+    ) -> None:
+        ignored = set(getattr(module, "_ddp_params_and_buffers_to_ignore", ()))
+        named = module.named_parameters()
+        self.parameters = [each for name, each in named if name not in ignored]
+        self.ranks = group_ranks(group)
+        self.is_averaging = True
+        self.joinable: Joinable = self
+        self._buffers = _Buffers(module, ignored)
+        self._bucket_size = bucket_size
+        self._group = group
+        self._broadcasts_buffers = broadcasts_buffers
+        self._takes_buffers = True  # in the next forward pass
+        self._watches_parameters = False
+        self._known_presence: dict[Presence, Value] = {}
+        self._scale = 1.0  # of means: over those that have not joined, if wanted
+        self._divides_by_all = True
+
+    @contextmanager
+    def no_sync(self) -> Iterator[None]:
+        """Accumulate gradients without averaging them; the next backward pass outside averages."""
+        before, self.is_averaging = self.is_averaging, False
+        try:
+            yield
+        finally:
+            self.is_averaging = before
+
+    def take_state_of(self, rank: int, with_buffers: bool) -> None:
+        """Take the parameters of a process, and its buffers if wanted."""
+        if self.is_alone:
+            return
+        broadcast_tensors(self.parameters, rank, self.ranks)
+        if with_buffers:
+            self._buffers.broadcast_all(rank, self.ranks)
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether there is no other process to train with."""
+        return len(self.ranks) <= 1
+
+    # --- one step
+
+    def before_forward(self, module: Module, inputs: Any) -> None:
+        """Take the buffers of the first process, if the last forward pass was one of training."""
+        if self.is_alone:
+            return
+        takes_buffers = self._broadcasts_buffers and self._takes_buffers
+        if self.joinable._join_config.enable:
+            self._begin_shared_step(takes_buffers)
+            return
+        self._scale = 1.0
+        if takes_buffers:
+            self._buffers.broadcast(self.ranks[0], self.ranks)
+
+    def _begin_shared_step(self, takes_buffers: bool) -> None:
+        """Tell the processes without data what they will have to take part in."""
+        Join.notify_join_context(self.joinable)
+        step = _SharedStep.agree(self.ranks, takes_buffers, self.is_averaging and MODE.enabled)
+        self._scale = 1.0 if self._divides_by_all else len(self.ranks) / step.active
+        if takes_buffers:
+            self._buffers.broadcast_all(step.source, self.ranks)
+
+    def after_forward(self, module: Module, inputs: Any, output: Any) -> None:
+        """Watch for the gradients of the results."""
+        averages = self.is_averaging and MODE.enabled
+        self._takes_buffers = averages
+        self._watches_parameters = False
+        if not averages or self.is_alone:
+            return
+        found = list(tensors_in(output))
+        results = [each for each in found if each is not None and each.requires_grad]
+        for tensor in results:
+            tensor.register_hook(self._schedule_average)
+        # An object that nobody can look into may hold results, and so may the module itself.
+        if not results or any(each is None for each in found):
+            self._watch_parameters()
+
+    def _watch_parameters(self) -> None:
+        """Average after any backward pass that reaches a parameter."""
+        self._watches_parameters = True
+        for parameter in self.parameters:
+            if parameter.requires_grad:
+                hooks = unwrap(parameter).node.post_hooks
+                if self._schedule_if_watching not in hooks:
+                    hooks.append(self._schedule_if_watching)
+
+    def _schedule_if_watching(self, parameter: Tensor) -> None:
+        if self._watches_parameters:
+            call_after_backward(self._average)
+
+    def _schedule_average(self, grad: Tensor) -> None:
+        call_after_backward(self._average)
+
+    # --- gradients
+
+    def _average(self) -> None:
+        """Replace all gradients by their means over the processes.
+
+        A parameter without a gradient on any process keeps none.
+        """
+        buckets = self._buckets()
+        if not buckets:
+            return
+        with no_grad():
+            present = [_presence(bucket) for bucket in buckets]
+            vectors = [
+                pack_bucket(*_take_gradients(bucket), self._presence_value(each))
+                for bucket, each in zip(buckets, present, strict=True)
+            ]
+            results = run_on_values(average, vectors, self.ranks)
+            for bucket, each, vector in zip(buckets, present, results, strict=True):
+                self._put_gradients(bucket, each, vector)
+
+    def _buckets(self) -> list[list[Tensor]]:
+        trained = [each for each in self.parameters if each.requires_grad]
+        return make_buckets(trained, self._bucket_size)
+
+    def _presence_value(self, presence: Presence) -> Value:
+        """Return 1 for each gradient that is there and 0 for the others; it goes with them."""
+        value = self._known_presence.get(presence)
+        if value is None:
+            flags, dtype, device = presence
+            value = value_from_numpy(np.array(flags, dtype.numpy), device)
+            self._known_presence[presence] = value
+        return value
+
+    def _put_gradients(self, bucket: Sequence[Tensor], presence: Presence, vector: Value) -> None:
+        """Give parameters the means that some process has had a part in."""
+        shapes = (*[tuple(each.shape) for each in bucket], (len(bucket),))
+        *means, shares = unpack_bucket(vector, shapes=shapes)
+        flags = presence[0]
+        # Only a process that lacks a gradient must wait to see whether others have one.
+        known = flags if all(flags) else np.asarray(shares.read()) != 0
+        for parameter, mean, is_known in zip(bucket, means, known, strict=True):
+            if is_known:
+                parameter.grad = wrap(mean if self._scale == 1.0 else mul(mean, self._scale))
+
+    # --- processes without data
+
+    def join(
+        self,
+        divide_by_initial_world_size: bool = True,
+        enable: bool = True,
+        throw_on_early_termination: bool = False,
+    ) -> Join:
+        """Return the context of training with unequal numbers of batches.
+
+        Args:
+            divide_by_initial_world_size: means of gradients are over all processes, those without
+                data too; False: over those that still train.
+            enable: False does nothing, for data known to be even.
+            throw_on_early_termination: raise on all processes when the first has no data left.
+        """
+        return Join(
+            [self.joinable],
+            enable,
+            throw_on_early_termination,
+            divide_by_initial_world_size=divide_by_initial_world_size,
+        )
+
+    def join_hook(self, **kwargs: Any) -> JoinHook:
+        """Return what this process does when it has no data left."""
+        self._divides_by_all = kwargs.get("divide_by_initial_world_size", True)
+        return _ReplicaJoinHook(self)
+
+    @property
+    def join_device(self) -> Device:
+        """The device of the parameters."""
+        return self.parameters[0].device
+
+    @property
+    def join_process_group(self) -> ProcessGroup | None:
+        """The processes that train together."""
+        return self._group
+
+    def shadow_step(self) -> None:
+        """Take part in a step of the processes that still have data."""
+        step = _SharedStep.agree(self.ranks, None, False)
+        if step.takes_buffers:
+            self._buffers.broadcast_all(step.source, self.ranks)
+        self._takes_buffers = step.averages
+        buckets = self._buckets() if step.averages else []
+        if buckets:
+            with no_grad():
+                vectors = [pack_bucket(*_nothing(bucket)) for bucket in buckets]
+                run_on_values(average, vectors, self.ranks)
+
+    def finish_joining(self, is_last: bool) -> None:
+        """Take the state of a process that has trained until the end."""
+        flags = gather_numbers([is_last], self.ranks)
+        last = max(rank for rank, (flag,) in zip(self.ranks, flags, strict=True) if flag)
+        self.take_state_of(last, self._broadcasts_buffers)
+
+
+class _ReplicaJoinHook(JoinHook):
+    """What a process without data does in the place of its replica."""
+
+    def __init__(self, replica: Replica) -> None:
+        self._replica = replica
+
+    def main_hook(self) -> None:
+        self._replica.shadow_step()
+
+    def post_hook(self, is_last_joiner: bool) -> None:
+        self._replica.finish_joining(is_last_joiner)
+
+
+@dataclass(frozen=True)
+class _SharedStep:
+    """A step of training of which some processes have no data.
+
+    Attributes:
+        active: the number of processes that have.
+        source: the last of them, whose buffers the others take.
+        takes_buffers: whether they do.
+        averages: whether gradients will be averaged.
+    """
+
+    active: int
+    source: int
+    takes_buffers: bool
+    averages: bool
+
+    @classmethod
+    def agree(
+        cls, ranks: tuple[int, ...], takes_buffers: bool | None, averages: bool
+    ) -> _SharedStep:
+        """Return what the processes do in a step; `takes_buffers` is None on those without data."""
+        own = [takes_buffers is not None, bool(takes_buffers), averages]
+        gathered = gather_numbers(own, ranks)
+        active = [rank for rank, each in zip(ranks, gathered, strict=True) if each[0]]
+        return cls(
+            len(active),
+            max(active),
+            any(each[1] for each in gathered),
+            any(each[2] for each in gathered),
+        )
+
+
+class _Buffers:
+    """The buffers of a module that all processes have alike."""
+
+    def __init__(self, module: Module, ignored: set[str]) -> None:
+        # The dictionaries that hold them, as a forward pass may put another tensor in.
+        self._stores: list[tuple[dict[str, Tensor | None], set[str]]] = []
+        for prefix, each in module.named_modules():
+            if each._buffers:
+                start = f"{prefix}." if prefix else ""
+                own = {name for name in each._buffers if f"{start}{name}" in ignored}
+                self._stores.append((each._buffers, own))
+        self._last: dict[int, Value] = {}  # values when all processes had the same
+
+    def _tensors(self) -> list[Tensor]:
+        found = {
+            id(each): each
+            for store, ignored in self._stores
+            for name, each in store.items()
+            if each is not None and name not in ignored
+        }
+        return list(found.values())
+
+    def broadcast(self, source: int, ranks: tuple[int, ...]) -> None:
+        """Broadcast those that were written since; often there are none."""
+        tensors, last = self._tensors(), self._last
+        written = [i for i, each in enumerate(tensors) if unwrap(each) is not last.get(i)]
+        broadcast_tensors([tensors[i] for i in written], source, ranks)
+        last.update({i: unwrap(tensors[i]) for i in written})
+
+    def broadcast_all(self, source: int, ranks: tuple[int, ...]) -> None:
+        """Broadcast all of them: a process without data does not know what others have written."""
+        self._last.clear()
+        self.broadcast(source, ranks)
+
+
+def _presence(parameters: Sequence[Tensor]) -> Presence:
+    first = parameters[0]
+    return tuple([each.grad is not None for each in parameters]), first.dtype, first.device
+
+
+def _take_gradients(parameters: Sequence[Tensor]) -> list[Value]:
+    """Return the gradients, zeros where there is none, and remove them from the parameters."""
+    values = []
+    for parameter in parameters:
+        grad = parameter.grad
+        values.append(_zeros_of(parameter) if grad is None else unwrap(grad))
+        parameter.grad = None
+    return values
+
+
+def _nothing(parameters: Sequence[Tensor]) -> list[Value]:
+    """Return what a process sends that has no gradients."""
+    first = parameters[0]
+    flags = zeros(shape=(len(parameters),), dtype=first.dtype, device=first.device)
+    return [*map(_zeros_of, parameters), flags]
+
+
+def _zeros_of(tensor: Tensor) -> Value:
+    spec = unwrap(tensor).spec
+    return zeros(shape=spec.shape, dtype=spec.dtype, device=spec.device)
+
+
+_PLAIN_TYPES = (int, float, complex, str, bytes, type(None), np.generic, np.ndarray)
+
+
+def tensors_in(output: Any) -> Iterator[Tensor | None]:
+    """Yield the tensors in a module's output, and None for each object that may hide some."""
+    if isinstance(output, Tensor):
+        yield output
+    elif isinstance(output, Mapping):
+        for each in output.values():
+            yield from tensors_in(each)
+    elif isinstance(output, list | tuple | set):
+        for each in output:
+            yield from tensors_in(each)
+    elif is_dataclass(output):
+        for field in fields(output):
+            yield from tensors_in(getattr(output, field.name))
+    elif not isinstance(output, _PLAIN_TYPES):
+        yield None

@@ -1,0 +1,16 @@
+"""Small models that are trained data parallel, by their names."""
+
+from tests.distributed.data_parallel_rows import (
+    buffers as buffers,
+    parameters as parameters,
+    results as results,
+    steps as steps,
+)
+from tests.distributed.data_parallel_rows.training import (
+    ROWS as ROWS,
+    STEPS as STEPS,
+    fill as fill,
+    inputs as inputs,
+)
+
+__all__ = ["ROWS", "STEPS", "fill", "inputs"]

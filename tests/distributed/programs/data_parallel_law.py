@@ -1,0 +1,130 @@
+"""The law of data parallelism: every row trains as with PyTorch's own, in the same two processes.
+
+Takes names of rows, by default all of them.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import socket
+import sys
+import warnings
+
+import numpy as np
+
+os.environ["TORCH_CPP_LOG_LEVEL"] = "ERROR"  # it says how to make a model faster
+
+import torch
+from tests.distributed.data_parallel_rows import ROWS, STEPS, fill, inputs
+from torch.nn.parallel import DistributedDataParallel as TorchParallel
+
+import oneflow as flow
+from oneflow import mock_torch
+
+RANK, SIZE = flow.env.get_rank(), flow.env.get_world_size()
+with mock_torch.enable():
+    MOCK = importlib.import_module("torch")
+    MockParallel = importlib.import_module("torch.nn.parallel").DistributedDataParallel
+    importlib.import_module("torch.utils.checkpoint")
+# Each library with its data parallelism; the first is the law.
+SIDES = {
+    "torch": (torch, TorchParallel),
+    "mock_torch": (MOCK, MockParallel),
+    "oneflow": (MOCK, flow.nn.parallel.DistributedDataParallel),
+}
+
+
+def connect_torch():
+    """Connect PyTorch's processes as OneFlow's are."""
+    port = flow.zeros(1, dtype=flow.int64)
+    if RANK == 0:
+        with socket.create_server(("127.0.0.1", 0)) as probe:
+            port += probe.getsockname()[1]
+    flow.comm.broadcast(port, 0)
+    torch.set_num_threads(1)
+    os.environ["GLOO_SOCKET_IFNAME"] = "lo"
+    torch.distributed.init_process_group(
+        "gloo", init_method=f"tcp://127.0.0.1:{port.item()}", rank=RANK, world_size=SIZE
+    )
+
+
+def record(module, loss):
+    """What a step has left, by name."""
+    found = {"loss": loss}
+    for name, parameter in module.named_parameters():
+        found[name], found[f"gradient of {name}"] = parameter, parameter.grad
+    found.update(module.named_buffers())
+    return {name: None if each is None else to_numpy(each) for name, each in found.items()}
+
+
+def to_numpy(tensor):
+    tensor = tensor.detach()
+    half = tensor.dtype.itemsize == 2
+    return np.array((tensor.float() if half else tensor).tolist())
+
+
+def train(name, t, parallel):
+    """The records of all steps of a row."""
+    training = ROWS[name](t, RANK)
+    module = fill(t, training.module, RANK)
+    model = parallel(module, **training.options)
+    make = training.optimizers or (lambda each: [t.optim.SGD(each.parameters(), lr=0.1)])
+    optimizers = make(module)
+    vars(model)["optimizers"] = optimizers
+    if training.prepare:
+        training.prepare(model)
+    records = [record(module, t.zeros(()))]
+    for step in range(STEPS):
+        x = inputs(t, step, RANK)
+        if training.step:
+            loss = training.step(model, step, x)
+        else:
+            loss = training.loss(model, step, x)
+            loss.backward()
+        if training.after_backward:
+            training.after_backward(module, step)
+        records.append(record(module, loss))
+        for optimizer in optimizers:
+            optimizer.step()
+            if training.zero_grad is not None:
+                optimizer.zero_grad(**training.zero_grad)
+    return [*records, record(module, loss)]
+
+
+def difference(found, expected):
+    """What differs first between two lists of records, or None."""
+    for step, (one, other) in enumerate(zip(found, expected, strict=True)):
+        if one.keys() != other.keys():
+            return f"record {step} has {sorted(one)}, PyTorch's {sorted(other)}"
+        for name, value in other.items():
+            mine = one[name]
+            both = mine is not None and value is not None
+            if not (np.allclose(mine, value, 1e-5, 1e-6) if both else mine is value):
+                return f"record {step}, {name}: {mine}, PyTorch's {value}"
+    return None
+
+
+def check(name):
+    """The differences of a row."""
+    found = {}
+    for side, (t, parallel) in SIDES.items():
+        try:
+            found[side] = train(name, t, parallel)
+        except Exception as error:
+            yield f"rank {RANK}, {side}, {name}: {error!r:.300}"
+            return
+    for side in ("mock_torch", "oneflow"):
+        message = difference(found[side], found["torch"])
+        if message:
+            yield f"rank {RANK}, {side}, {name}: {message}"
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore", FutureWarning)  # PyTorch's, of `broadcast_buffers`
+    connect_torch()
+    try:
+        differences = [each for name in sys.argv[1:] or ROWS for each in check(name)]
+    finally:
+        torch.distributed.destroy_process_group()
+    assert not differences, "\n".join(differences)
