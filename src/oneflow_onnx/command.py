@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 
 from oneflow_onnx.commands.check import CHECK
@@ -11,6 +10,7 @@ from oneflow_onnx.commands.code import CODE
 from oneflow_onnx.commands.export import EXPORT
 from oneflow_onnx.commands.import_model import IMPORT
 from oneflow_onnx.commands.info import INFO
+from oneflow_onnx.commands.subcommand import show_error
 
 SUBCOMMANDS = (EXPORT, IMPORT, CODE, CHECK, INFO)
 
@@ -28,5 +28,5 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return chosen.run(options)
     except (ValueError, TypeError, RuntimeError, OSError) as error:
-        sys.stderr.write(f"error: {error}\n")
+        show_error(error)
         return 1

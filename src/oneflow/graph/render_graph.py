@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
 
+from oneflow.base.printable import printable
 from oneflow.checkpoint.atomic_file import atomic_write
 from oneflow.graph.step import Step
 
@@ -134,10 +135,11 @@ def _sizes(step: Step) -> list[str]:
 def _render_box(box: FigureBox) -> str:
     middle = box.x + _WIDTH // 2
     name = ' class="end"' if box.end else ""
+    title, note = (escape(printable(each)) for each in (box.title, box.note))
     return (
         f'<g{name}><rect x="{box.x}" y="{box.y}" width="{_WIDTH}" height="{_HEIGHT}"/>'
-        f'<text x="{middle}" y="{box.y + 19}">{escape(box.title)}</text>'
-        f'<text class="small" x="{middle}" y="{box.y + 35}">{escape(box.note)}</text></g>'
+        f'<text x="{middle}" y="{box.y + 19}">{title}</text>'
+        f'<text class="small" x="{middle}" y="{box.y + 35}">{note}</text></g>'
     )
 
 

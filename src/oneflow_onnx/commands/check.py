@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 
 import onnx
 import onnxruntime
 
-from oneflow_onnx.commands.subcommand import Subcommand
+from oneflow_onnx.commands.subcommand import Subcommand, show
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,7 +23,7 @@ def _run(options: argparse.Namespace) -> int:
         raise ValueError(f"`{path}` is no valid ONNX model: {error}") from error
     session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
     names = ", ".join(each.name for each in session.get_inputs())
-    sys.stdout.write(f"{path}: valid, and ONNX Runtime loads it; inputs: {names}\n")
+    show(f"{path}: valid, and ONNX Runtime loads it; inputs: {names}")
     return 0
 
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 
-from oneflow_onnx.commands.subcommand import Subcommand
+from oneflow_onnx.commands.subcommand import Subcommand, show
 from oneflow_onnx.x2oneflow.codegen.writer import write_code
 
 
@@ -18,7 +17,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 def _run(options: argparse.Namespace) -> int:
     path = write_code(options.file, options.folder)
     lines = len(path.read_text(encoding="utf8").splitlines())
-    sys.stdout.write(f"{path}: {lines} lines; `load()` returns the model with its weights\n")
+    show(f"{path}: {lines} lines; `load()` returns the model with its weights")
     return 0
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 
 from tqdm import tqdm
 
 from oneflow.plan.command import function_named
-from oneflow_onnx.commands.subcommand import Subcommand
+from oneflow_onnx.commands.subcommand import Subcommand, show
 from oneflow_onnx.oneflow2onnx.torch_signature import export
 
 
@@ -45,7 +44,7 @@ def _run(options: argparse.Namespace) -> int:
         external_data=options.external_data or None,
         progress=lambda calls: tqdm(calls, unit="op", disable=options.quiet),
     )
-    sys.stdout.write(f"wrote {options.output} ({options.output.stat().st_size:,} bytes)\n")
+    show(f"wrote {options.output} ({options.output.stat().st_size:,} bytes)")
     return 0
 
 

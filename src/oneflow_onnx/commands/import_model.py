@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 
-from oneflow_onnx.commands.subcommand import Subcommand
+from oneflow_onnx.commands.subcommand import Subcommand, show
 from oneflow_onnx.x2oneflow.onnx2flow import from_onnx
 
 
@@ -20,9 +19,9 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 def _run(options: argparse.Namespace) -> int:
     module = from_onnx(options.file, model_weight_dir=options.weights)
     count = sum(parameter.numel() for parameter in module.parameters())
-    sys.stdout.write(
+    show(
         f"{options.file}: {module.extra_repr()}; {count:,} parameters in"
-        f" {len(list(module.parameters()))} tensors, {len(list(module.buffers()))} buffers\n"
+        f" {len(list(module.parameters()))} tensors, {len(list(module.buffers()))} buffers"
     )
     return 0
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections import Counter
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import onnx_ir as ir
 
 from oneflow.checkpoint.atomic_file import atomic_write
 from oneflow.graph.render_graph import FigureBox, GraphFigure, image_path
-from oneflow_onnx.commands.subcommand import Subcommand
+from oneflow_onnx.commands.subcommand import Subcommand, show
 
 # A picture of more boxes is no picture.
 _MAX_BOXES = 2000
@@ -29,7 +28,7 @@ def _run(options: argparse.Namespace) -> int:
         model = ir.load(options.file)
     except Exception as error:
         raise ValueError(f"`{options.file}` is no ONNX model: {error}") from error
-    sys.stdout.write(describe(model))
+    show(describe(model))
     if options.svg is not None:
         with atomic_write(image_path(options.svg)) as file:
             file.write(figure_of(model).render().encode())
@@ -52,7 +51,7 @@ def describe(model: ir.Model) -> str:
         f"{sum(operators.values())} nodes:",
         *[f"  {count:5} {name}" for name, count in operators.most_common()],
     ]
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines)
 
 
 def _typed(value: ir.Value) -> str:

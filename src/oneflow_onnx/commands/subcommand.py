@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+
+from oneflow.base.printable import printable
 
 
 @dataclass(frozen=True)
@@ -24,3 +27,13 @@ class Subcommand:
     summary: str
     add_arguments: Callable[[argparse.ArgumentParser], None]
     run: Callable[[argparse.Namespace], int]
+
+
+def show(text: str) -> None:
+    """Write a line, or several: names from files do nothing to the terminal."""
+    sys.stdout.write(f"{printable(text)}\n")
+
+
+def show_error(error: Exception) -> None:
+    """Write the message of an error."""
+    sys.stderr.write(f"error: {printable(str(error))}\n")
