@@ -1,26 +1,25 @@
 """Downloads of trained weights, kept in a cache folder.
 
-A download goes to a temporary file beside its target, which a later call continues, and gets its
-name only when it is whole and its SHA-256 is right.
+A download goes to a temporary file beside its target (`oneflow.checkpoint.transfer`), and gets its
+name only when it is whole and its SHA-256 is right. Of several processes that want it, one
+downloads.
 """
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import os
 import re
-import urllib.error
-import urllib.request
-from collections.abc import Iterator
-from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlparse
 
-from tqdm import tqdm
-
 from oneflow.checkpoint.serialization import load
+from oneflow.checkpoint.transfer import (
+    READ_DATA_CHUNK as READ_DATA_CHUNK,
+    USER_AGENT as USER_AGENT,
+    transfer_file,
+)
 
 __all__ = ["download_url_to_file", "get_dir", "load_state_dict_from_url", "set_dir"]
 
@@ -28,9 +27,6 @@ __all__ = ["download_url_to_file", "get_dir", "load_state_dict_from_url", "set_d
 ENV_ONEFLOW_HOME = "ONEFLOW_HOME"
 ENV_XDG_CACHE_HOME = "XDG_CACHE_HOME"
 DEFAULT_CACHE_DIR = "~/.cache"
-READ_DATA_CHUNK = 1 << 20  # bytes read at a time
-USER_AGENT = "oneflow"
-_TIMEOUT = 30.0  # seconds without an answer after which a server counts as unreachable
 _HASH_IN_NAME = re.compile(r"-([0-9a-f]{8,64})\.")
 _directory: Path | None = None
 
@@ -149,93 +145,17 @@ def download_url_to_file(
     """
     target = Path(dst)
     target.parent.mkdir(parents=True, exist_ok=True)
-    partial = target.with_name(f"{target.name}.partial")
-    with _connection_errors(url, target):
-        expected = _download(url, partial, progress)
-    actual = _sha256(partial)
-    for wanted in filter(None, (hash_prefix, expected)):
-        if not actual.startswith(wanted):
-            partial.unlink()
-            raise RuntimeError(
-                f"{url}: the SHA-256 of what was downloaded is {actual}, not {wanted}...; "
-                "it has been removed"
-            )
-    os.replace(partial, target)
 
+    def verify(partial: Path, expected: str | None) -> None:
+        actual = _sha256(partial)
+        for wanted in filter(None, (hash_prefix, expected)):
+            if not actual.startswith(wanted):
+                raise RuntimeError(
+                    f"{url}: the SHA-256 of what was downloaded is {actual}, not {wanted}...; "
+                    "it has been removed"
+                )
 
-def _download(url: str, partial: Path, progress: bool) -> str | None:
-    """Append what `partial` lacks of `url`; return the SHA-256 that the server names, if any."""
-    present = partial.stat().st_size if partial.exists() else 0
-    request = urllib.request.Request(url, headers={"User-Agent": USER_AGENT})
-    if present:
-        request.add_header("Range", f"bytes={present}-")
-    handler = _RedirectHandler()
-    with _open(request, handler) as response:
-        if response is None:  # the server has nothing after what is here
-            return handler.sha256
-        is_partial = response.status == 206
-        total = int(response.headers.get("Content-Length") or 0) + present * is_partial
-        with (
-            partial.open("ab" if is_partial else "wb") as file,
-            tqdm(
-                desc=partial.stem,
-                total=total or None,
-                initial=present * is_partial,
-                unit="B",
-                unit_scale=True,
-                disable=not progress,
-            ) as bar,
-        ):
-            while block := response.read(READ_DATA_CHUNK):
-                file.write(block)
-                bar.update(len(block))
-            file.flush()
-            os.fsync(file.fileno())
-            if total and file.tell() < total:
-                raise ConnectionResetError(f"{file.tell()} of {total} bytes have arrived")
-    return handler.sha256
-
-
-@contextlib.contextmanager
-def _open(request: urllib.request.Request, handler: urllib.request.BaseHandler) -> Iterator[Any]:
-    """Open `request`; give None if the range it asks for begins at the end of the file."""
-    try:
-        response = urllib.request.build_opener(handler).open(request, timeout=_TIMEOUT)
-    except urllib.error.HTTPError as error:
-        if error.code != 416 or not request.has_header("Range"):
-            raise
-        error.close()
-        yield None
-        return
-    with response:
-        yield response
-
-
-class _RedirectHandler(urllib.request.HTTPRedirectHandler):
-    """Follows redirections and keeps the hash that Hugging Face sends with them."""
-
-    def __init__(self) -> None:
-        self.sha256: str | None = None
-
-    def redirect_request(
-        self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str
-    ) -> Any:
-        tag = (headers.get("X-Linked-ETag") or "").strip('"')
-        if re.fullmatch(r"[0-9a-f]{64}", tag):
-            self.sha256 = tag
-        return super().redirect_request(req, fp, code, msg, headers, newurl)
-
-
-@contextlib.contextmanager
-def _connection_errors(url: str, target: Path) -> Iterator[None]:
-    """Turn every way in which a connection fails into one error that says what to do."""
-    try:
-        yield
-    except (urllib.error.URLError, HTTPException, ConnectionError, TimeoutError) as error:
-        reason = getattr(error, "reason", None) or error
-        raise ConnectionError(
-            f"cannot download {url}: {reason}; try again, or put the file to {target} yourself"
-        ) from error
+    transfer_file(url, target, progress, verify)
 
 
 def _sha256(path: Path) -> str:

@@ -7,15 +7,15 @@ packages that they need. Loading one runs its code: load only what you trust.
 from __future__ import annotations
 
 import builtins
+import contextlib
+import errno
 import importlib.util
 import os
-import shutil
 import sys
 import tempfile
 import warnings
 import zipfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import ModuleType
@@ -142,7 +142,7 @@ def load(
         return _entry_point(module, model)(*args, **kwargs)
 
 
-@contextmanager
+@contextlib.contextmanager
 def _hubconf(folder: Path) -> Iterator[ModuleType]:
     """The module of a repository, which can import what is beside it."""
     path = folder / MODULE_HUBCONF
@@ -200,9 +200,22 @@ def _github_folder(github: str, force_reload: bool, trust_repo: bool | str | Non
         with zipfile.ZipFile(archive) as file:
             file.extractall(Path(scratch) / "content")
         (content,) = (Path(scratch) / "content").iterdir()
-        shutil.rmtree(folder, ignore_errors=True)
-        content.rename(folder)
+        _put(content, folder, Path(scratch) / "replaced")
     return folder
+
+
+def _put(content: Path, folder: Path, replaced: Path) -> None:
+    """Move `content` to `folder`; what is there goes to `replaced`.
+
+    Of several processes that do so at once the first wins: the others have the same content.
+    """
+    with contextlib.suppress(FileNotFoundError):
+        folder.rename(replaced)
+    try:
+        content.rename(folder)
+    except OSError as error:
+        if error.errno not in (errno.EEXIST, errno.ENOTEMPTY):
+            raise
 
 
 def _require_trust(cache: Path, owner: str, name: str, trust_repo: bool | str | None) -> None:
@@ -233,4 +246,6 @@ def _require_trust(cache: Path, owner: str, name: str, trust_repo: bool | str | 
             raise RuntimeError(f"the repository {owner}/{name} is not trusted")
     if key not in known:
         cache.mkdir(parents=True, exist_ok=True)
-        path.write_text("\n".join([*known, key]) + "\n", encoding="utf-8")
+        # A line that is added at once keeps those that other processes add.
+        with path.open("a", encoding="utf-8") as file:
+            file.write(f"{key}\n")

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import os
 import shutil
 import tarfile
+import tempfile
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
-from oneflow.checkpoint.download import download_url_to_file
+from oneflow.checkpoint.atomic_file import atomic_write
+from oneflow.checkpoint.transfer import transfer_file
 
 
 def calculate_md5(fpath: str | Path, chunk_size: int = 2**20) -> str:
@@ -46,13 +50,15 @@ def download_url(
     path = Path(root).expanduser() / (filename or Path(unquote(urlparse(url).path)).name)
     if check_integrity(path, md5):
         return
-    download_url_to_file(url, path)
-    if md5 is not None and calculate_md5(path) != md5:
-        actual = calculate_md5(path)
-        path.unlink()
-        raise RuntimeError(
-            f"{url}: the MD5 of what was downloaded is {actual}, not {md5}; it has been removed"
-        )
+
+    def verify(partial: Path, _: str | None) -> None:
+        if md5 is not None and (actual := calculate_md5(partial)) != md5:
+            raise RuntimeError(
+                f"{url}: the MD5 of what was downloaded is {actual}, not {md5}; it has been removed"
+            )
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    transfer_file(url, path, progress=True, verify=verify)
 
 
 def download_from_mirrors(
@@ -88,14 +94,15 @@ def extract_archive(
     target = Path(to_path) if to_path is not None else archive.parent
     try:
         if tarfile.is_tarfile(archive):
-            with tarfile.open(archive) as packed:
-                packed.extractall(target, filter="data")
+            with tarfile.open(archive) as packed, _scratch(target) as scratch:
+                packed.extractall(scratch, filter="data")
         elif zipfile.is_zipfile(archive):
-            with zipfile.ZipFile(archive) as packed:
-                packed.extractall(target)
+            with zipfile.ZipFile(archive) as packed, _scratch(target) as scratch:
+                packed.extractall(scratch)
         elif archive.suffix == ".gz":
+            target.mkdir(parents=True, exist_ok=True)
             target = target / archive.stem
-            with gzip.open(archive) as compressed, target.open("wb") as file:
+            with gzip.open(archive) as compressed, atomic_write(target) as file:
                 shutil.copyfileobj(compressed, file)
         else:
             raise ValueError("it is no tar, zip or gzip file")
@@ -104,6 +111,24 @@ def extract_archive(
     if remove_finished:
         archive.unlink()
     return str(target)
+
+
+@contextmanager
+def _scratch(target: Path) -> Iterator[Path]:
+    """A folder whose files move to `target` at the end, each at once.
+
+    Another process that unpacks the same, or reads it already, sees whole files only.
+    """
+    target.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=target, prefix=".unpacked-") as name:
+        scratch = Path(name)
+        yield scratch
+        for path in sorted(scratch.rglob("*")):
+            place = target / path.relative_to(scratch)
+            if path.is_dir() and not path.is_symlink():
+                place.mkdir(exist_ok=True)
+            else:
+                os.replace(path, place)
 
 
 def download_and_extract_archive(
