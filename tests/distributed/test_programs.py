@@ -27,6 +27,7 @@ PROGRAMS = {
     2: (
         "collectives.py",
         "process_groups.py",
+        "interleaved.py",
         "conversions.py",
         "reading.py",
         "data_parallel.py",
@@ -42,7 +43,13 @@ PROGRAMS = {
         "tutorials/pipeline_of_graph_modules.py",
         "tutorials/zero.py",
     ),
-    3: ("collectives.py", "process_groups.py", "different_graphs.py", "pipeline.py"),
+    3: (
+        "collectives.py",
+        "process_groups.py",
+        "interleaved.py",
+        "different_graphs.py",
+        "pipeline.py",
+    ),
     4: (
         "conversions.py",
         "tutorials/launcher.py",

@@ -1,4 +1,10 @@
-"""Launches of programs that run in several processes at once."""
+"""Launches of programs that run in several processes at once, one after the other.
+
+Gloo sends the data of all programs between the same processes over the same connections, and does
+not say whose they are. XLA runs programs for the CPU at the same time if different threads started
+them, and some first runs are on a thread of their own. So the next program waits for the one before
+it, but the caller does not. NCCL keeps the order in which programs were launched.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +12,7 @@ import contextlib
 import os
 import sys
 import tempfile
+import threading
 from collections.abc import Callable, Hashable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +24,12 @@ if TYPE_CHECKING:
     # Processes on their own have none, and need not import it.
     from oneflow.control_plane.agent import Agent
 
-# Ranks and group of the programs whose processes have connected.
+# Ranks, device type and group of the programs whose processes have connected.
 _connected: set[Hashable] = set()
+# Held from the record of a program to its launch; signal handlers that run within may launch too.
+_launching = threading.RLock()
+# By which to wait for the program that runs on CPUs, if any.
+_end: jax.Array | None = None
 _agent: Agent | None = None
 
 
@@ -29,31 +40,45 @@ def set_agent(agent: Agent) -> None:
 
 
 def launch_collective(
-    ranks: tuple[int, ...], description: str, run: Callable[[], Any], group: Hashable = None
+    ranks: tuple[int, ...],
+    type: str,
+    description: str,
+    run: Callable[[], tuple[Any, jax.Array | None]],
+    group: Hashable = None,
 ) -> Any:
     """Run a program in which several processes participate; each of them must call this.
 
     Args:
         ranks: the participating processes in ascending order.
+        type: the type of their devices.
         description: the operation, as the same text on all of them; see `record_collective`.
-        run: starts the program and returns its arrays.
+        run: starts the program; returns its arrays, and one more that nobody else gets, by which to
+            wait for its end. None instead: on CPUs it has ended.
         group: which devices communicate with which, if not simply all of `ranks`. The processes of
             a group connect when its first program runs.
 
     Returns:
         The arrays that `run` returns.
     """
-    record_collective(ranks, description)
-    key = (ranks, group)
-    if key in _connected:
-        return run()
-    if _agent is not None and len(ranks) > 1:
-        _agent.barrier(ranks)
-    # Gloo announces the connection on standard output, where it does not belong.
-    with suppress_gloo_output():
-        result = jax.block_until_ready(run())
-    _connected.add(key)
-    return result
+    global _end
+    with _launching:
+        if type == "cpu" and _end is not None:
+            jax.block_until_ready(_end)
+            _end = None
+        record_collective(ranks, description)
+        key = (ranks, type, group)
+        if key in _connected:
+            arrays, end = run()
+            if type == "cpu":
+                _end = end
+            return arrays
+        if _agent is not None and len(ranks) > 1:
+            _agent.barrier(ranks)
+        # Gloo announces the connection on standard output, where it does not belong.
+        with suppress_gloo_output():
+            arrays, _ = jax.block_until_ready(run())
+        _connected.add(key)
+        return arrays
 
 
 @contextlib.contextmanager

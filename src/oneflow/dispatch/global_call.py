@@ -87,8 +87,13 @@ class GlobalCall:
             OperationNode(operation, operands, result)
         if self.collective_axes and not result.is_symbolic and self.device.includes_this_process:
             placement = self.device
-            group = (placement.flat, placement.hierarchy, self.collective_axes)
-            launch_collective(self.ranks, self.description, lambda: read_array(result), group)
+            launch_collective(
+                self.ranks,
+                placement.type,
+                self.description,
+                lambda: (read_array(result), None),
+                (placement.flat, placement.hierarchy, self.collective_axes),
+            )
         return result if self.result is None else converted(result, self.result)
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
@@ -107,12 +108,13 @@ def run_collective(
     program = _compile(function, group, tuple(sorted(attributes.items())))
     description = describe(function, arrays, attributes)
 
-    def run() -> Any:
+    def run() -> tuple[Any, Any]:
         if len(group.ranks) > 1 and description not in _known_operations[group.ranks, group.type]:
             _verify_same_operation(group, description)
-        return program(*operands)
+        *results, end = program(*operands)
+        return results, end
 
-    results = launch_collective(group.ranks, description, run, group.type)
+    results = launch_collective(group.ranks, group.type, description, run)
     return [result.addressable_data(0) for result in results]
 
 
@@ -155,7 +157,7 @@ def _verify_same_operation(group: DeviceGroup, description: str) -> None:
     complete; here nothing has been sent yet.
     """
     text = description.encode()[:_MAX_DESCRIPTION_BYTES].ljust(_MAX_DESCRIPTION_BYTES)
-    gathered = _compile(all_gather, group, ())(group.operand(np.frombuffer(text, np.uint8)))
+    *gathered, _ = _compile(all_gather, group, ())(group.operand(np.frombuffer(text, np.uint8)))
     operations = [
         bytes(np.asarray(each.addressable_data(0))).decode(errors="replace").rstrip()
         for each in gathered
@@ -190,8 +192,10 @@ def describe(
 def _compile(
     function: Callable[..., Any], group: DeviceGroup, attributes: tuple
 ) -> Callable[..., Any]:
+    """Return the compiled program of a function; its last result shows that it has ended."""
+
     def run(*arrays: Any) -> Any:
-        return function(*arrays, **dict(attributes))
+        return *function(*arrays, **dict(attributes)), jnp.zeros((), bool)
 
     run.__name__ = function.__name__
     # What is declared replicated differs between ranks; nothing in the program relies on it.

@@ -144,4 +144,6 @@ def collective_runner(
     if not _is_multiprocess(device):
         return run
     ranks = tuple(sorted(device.flat))
-    return lambda *given: launch_collective(ranks, description, lambda: run(*given), description)
+    return lambda *given: launch_collective(
+        ranks, device.type, description, lambda: (run(*given), None), description
+    )

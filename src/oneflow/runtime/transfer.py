@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax import lax
+from jax.sharding import PartitionSpec
 
 from oneflow.base import cluster
 from oneflow.base.no_interrupt import compiled_without_interrupt
@@ -83,42 +86,48 @@ def transfer_array(array: Any, source: TensorSpec, target: TensorSpec) -> Any:
     send = _send_shards if is_by_shard else _send_from_first_rank
     description = f"transfer of {source!r} from {source.device} to {target.device}"
     group = (source.device.flat, target.device.flat, is_by_shard)
-    ranks = tuple(sorted(old | new))
-    return launch_collective(ranks, description, lambda: send(array, source, target), group)
+    sent = launch_collective(
+        tuple(sorted(old | new)),
+        target.device.type,
+        description,
+        lambda: send(array, source, target),
+        group,
+    )
+    if not target.device.includes_this_process:
+        return MetaArray()
+    shape = shard_shape(target.shape, target.device.hierarchy, target.sbp)
+    return make_global_array(target, lambda coordinate: sent.addressable_data(0).reshape(shape))
 
 
 def _ranks(spec: TensorSpec) -> set[int]:
     return set(spec.device.flat)
 
 
-def _send_shards(array: Any, source: TensorSpec, target: TensorSpec) -> Any:
-    """Send the shard of every source device to the target device with the same coordinate."""
+def _send_shards(array: Any, source: TensorSpec, target: TensorSpec) -> tuple[Any, Any]:
+    """Send the shard of every source device to the target device with the same coordinate.
+
+    This and `_send_from_first_rank` return what `launch_collective` wants.
+    """
     both = Placement(target.device.type, [source.device.ranks, target.device.ranks])
     # As a sum of the tensors of two placements this array has one layer for each of them.
     layers = spec_of(source.shape, source.dtype, both, (PARTIAL_SUM, *source.sbp))
     shape = shard_shape(source.shape, source.device.hierarchy, source.sbp)
     is_source = source.device.includes_this_process
     shard = array.addressable_data(0) if is_source else np.zeros(shape, source.dtype.numpy)
-    moved = _shift_program(layers)(make_global_array(layers, lambda coordinate: shard))
-    if not target.device.includes_this_process:
-        return MetaArray()
-    return make_global_array(target, lambda coordinate: moved.addressable_data(0).reshape(shape))
+    return _shift_program(layers)(make_global_array(layers, lambda coordinate: shard))
 
 
 @functools.lru_cache(maxsize=_MAX_PROGRAMS)
 def _shift_program(layers: TensorSpec) -> Any:
     """Return the compiled program that moves the first layer into the second."""
-    partition = partition_of(layers)
 
     def shift(x: jax.Array) -> jax.Array:
         return lax.ppermute(x, mesh_axis(0), [(0, 1)])
 
-    mesh = layers.device.mesh
-    program = jax.jit(jax.shard_map(shift, mesh=mesh, in_specs=partition, out_specs=partition))
-    return compiled_without_interrupt(program)
+    return _compile(shift, layers)
 
 
-def _send_from_first_rank(array: Any, source: TensorSpec, target: TensorSpec) -> Any:
+def _send_from_first_rank(array: Any, source: TensorSpec, target: TensorSpec) -> tuple[Any, Any]:
     """Send the whole tensor as a sum: the first rank adds it, the others add nothing."""
     ranks = list(dict.fromkeys([*source.device.flat, *target.device.flat]))
     union = Placement(target.device.type, ranks)
@@ -126,22 +135,26 @@ def _send_from_first_rank(array: Any, source: TensorSpec, target: TensorSpec) ->
     is_first = cluster.rank() == ranks[0]
     zero = np.full(source.shape, sum_identity(source.dtype.numpy))
     part = array.addressable_data(0) if is_first else zero
-    result = _sum_program(layers)(make_global_array(layers, lambda coordinate: part))
-    if not target.device.includes_this_process:
-        return MetaArray()
-    return make_global_array(
-        target, lambda coordinate: result.addressable_data(0).reshape(source.shape)
-    )
+    return _sum_program(layers)(make_global_array(layers, lambda coordinate: part))
 
 
 @functools.lru_cache(maxsize=_MAX_PROGRAMS)
 def _sum_program(layers: TensorSpec) -> Any:
     """Return the compiled program that sums all layers on every rank."""
-    partition = partition_of(layers)
 
     def add(x: jax.Array) -> jax.Array:
         return all_reduce(x, mesh_axis(0))
 
-    mesh = layers.device.mesh
-    program = jax.jit(jax.shard_map(add, mesh=mesh, in_specs=partition, out_specs=partition))
-    return compiled_without_interrupt(program)
+    return _compile(add, layers)
+
+
+def _compile(function: Callable[[jax.Array], jax.Array], layers: TensorSpec) -> Any:
+    """Return the compiled program of a function of shards; its second result shows its end."""
+
+    def run(x: jax.Array) -> tuple[jax.Array, jax.Array]:
+        return function(x), jnp.zeros((), bool)
+
+    partition = partition_of(layers)
+    specs = partition, PartitionSpec()
+    program = jax.shard_map(run, mesh=layers.device.mesh, in_specs=partition, out_specs=specs)
+    return compiled_without_interrupt(jax.jit(program))
