@@ -11,6 +11,7 @@ before.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -42,12 +43,18 @@ class Replacement:
     invalidate: Callable[[], None] | None
 
 
+# Held while a thread takes what another one has recorded, and by who changes what it takes.
+_TAKING = threading.RLock()
+
+
 class Recorder:
     """Instructions recorded since the last flush on one device by one thread.
 
     A signal handler may run wherever Python calls something. It may raise an exception, and it may
     record and flush here itself. So an instruction is prepared first and appended afterwards, by
-    statements that call nothing, provided that `end` is still what it was.
+    statements that call nothing, provided that `end` is still what it was. Another thread may want
+    a value at any point, even between those statements: it takes the instructions that are complete
+    by then (`take`), and what is being appended is recorded anew (`_is_taken`).
 
     Attributes:
         key: operations and operand references, flat, in order.
@@ -70,6 +77,7 @@ class Recorder:
         done: its program has run, or has failed for good.
         error: why some values could not be computed; reading those raises it.
         recorded_by: the run-time checks of the thread that recorded it; the runtime's own record.
+        taken: the end of what another thread has taken.
     """
 
     __slots__ = (
@@ -90,6 +98,7 @@ class Recorder:
         "replaced",
         "running",
         "scalars",
+        "taken",
         "undo",
         "updated",
         "updates",
@@ -110,7 +119,7 @@ class Recorder:
         self.outputs: list[ref] = []
         self.end = 0
         self.aliases: list[tuple[int, ref]] = []
-        self.arrays: list[Any] = []
+        self.arrays: Any = []
         self.leaves: dict[int, int] = {}
         self.scalars: list[Any] = []
         self.checked: list[tuple[Operation, str]] = []
@@ -124,6 +133,7 @@ class Recorder:
         self.closed = False
         self.done = False
         self.recorded_by: Any = None
+        self.taken = 0
         self._run = run
         self.user_line = user_line
 
@@ -161,7 +171,7 @@ class Recorder:
         if numbers:
             scalars += numbers
         self.end = position + 1
-        return result
+        return None if self.closed and not self._is_taken(position) else result
 
     def _references(self, operation: Operation, operands: tuple) -> tuple[list, list]:
         """The entry of an instruction in the key, and the Python numbers among its operands."""
@@ -199,7 +209,7 @@ class Recorder:
         scalars += numbers
         checked += check
         self.end = end
-        return result
+        return None if self.closed and not self._is_taken(position) else result
 
     def leaf(self, value: Value) -> int:
         """Reference to a value that this program takes as input.
@@ -242,7 +252,7 @@ class Recorder:
         ]
         updates = [remapped.get(r, r) for r in self.updates]
         updated = {~remapped[~p]: spec for p, spec in self.updated.items() if ~p in remapped}
-        kept = [arrays[place] for place in used]
+        kept = type(arrays)([arrays[place] for place in used])
         leaves = {id(array): ~number for number, array in enumerate(kept)}
         # From here on nothing is called; a signal handler may have done the same meanwhile.
         if self.arrays is arrays:
@@ -261,18 +271,27 @@ class Recorder:
             invalidate: makes those who share the memory look at it again.
         """
         if self.checked:
-            before: Any = old.position if old.trace is self else self.leaf(old)
-            if before == new.position:
-                return
-            if before < 0:
-                self.updated[~before] = old.spec
-            pair: tuple[int, ...] = (new.position, before)
-        else:
-            before, pair = self._before(old), ()
+            if old.trace is not self:
+                old.read()
+            with _TAKING:
+                if not self.closed:
+                    self._note_checked_replacement(new, old, invalidate)
+            return
+        # From here on nothing is called.
+        self.replaced += (Replacement(new.position, ref(new), self._before(old), invalidate),)
+
+    def _note_checked_replacement(
+        self, new: Value, old: Value, invalidate: Callable[[], None] | None
+    ) -> None:
+        before = old.position if old.trace is self else self.leaf(old)
+        if before == new.position:
+            return
+        if before < 0:
+            self.updated[~before] = old.spec
         replacement = Replacement(new.position, ref(new), before, invalidate)
         # From here on nothing is called.
         self.replaced += (replacement,)
-        self.updates += pair
+        self.updates += (new.position, before)
 
     def _before(self, old: Value) -> Any:
         """A value that a tensor held before, as `Replacement` has it."""
@@ -297,11 +316,40 @@ class Recorder:
         self.end = -1
         self.closed = True
 
+    def take(self) -> None:
+        """Take no more instructions of the thread that records here, which is another one.
+
+        It may be appending one to the lists that it has found here: others take their place, with
+        the instructions that are complete.
+        """
+        with _TAKING:
+            self.closed = True
+            end = self.taken = self.end
+            self.end = -1
+            position = length = scalars = checked = 0
+            for operation, references in iterate_key(self.key):
+                if position == end:
+                    break
+                position += operation.count
+                length += 1 + len(references)
+                scalars += references.count(None)
+                checked += operation.needs_check
+            self.key, self.outputs = self.key[:length], self.outputs[:end]
+            self.scalars, self.checked = self.scalars[:scalars], self.checked[:checked]
+            # It may be about to add to these; nobody can add to a tuple.
+            self.arrays, self.leaves = tuple(self.arrays), dict(self.leaves)
+
+    def _is_taken(self, position: int) -> bool:
+        """Whether another thread took the instruction whose output has that position."""
+        with _TAKING:
+            self.end = -1
+            return position < self.taken
+
     def release(self) -> None:
         """Let go of the arrays: nothing runs any more."""
         self.launch = None
-        self.arrays.clear()
-        self.leaves.clear()
+        # The lists may be in another thread's hands.
+        self.arrays, self.leaves = [], {}
         self.replaced.clear()
         self.updates.clear()
         self.updated.clear()

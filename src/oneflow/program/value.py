@@ -71,25 +71,28 @@ class Value:
 
     def alias(self) -> Value:
         """Another handle on the same array, without autograd history."""
-        other = Value(self.spec, self.array, self.trace, self.position)
+        trace = self.trace  # read first: another thread may be giving the value its array
+        other = Value(self.spec, self.array, trace, self.position)
         if self.stale is INFERENCE:
             other.stale = INFERENCE
-        if other.array is None and other.trace is not None:
-            other.trace.add_alias(other)
-            if self.array is not None:  # a signal handler has run the program meanwhile
+        if other.array is None and trace is not None:
+            trace.add_alias(other)
+            if self.array is not None:  # the program has run meanwhile
                 other.array, other.trace = self.array, None
         return other
 
     def read(self) -> Any:
         """Return the JAX array, after running what has to run first (a sync point)."""
-        if self.array is None and self.trace is not None:
-            self.trace.flush("read")
+        trace = self.trace
+        if self.array is None and trace is not None:
+            trace.flush("read")
         return self.array
 
     @property
     def is_symbolic(self) -> bool:
         """True if it stands for an array in a graph that is being captured."""
-        return self.array is None and self.trace is not None and self.trace.symbolic
+        trace = self.trace
+        return self.array is None and trace is not None and trace.symbolic
 
     def __repr__(self) -> str:
         return f"<value {self.spec!r}{' pending' if self.array is None else ''}>"

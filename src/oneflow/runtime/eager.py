@@ -168,7 +168,10 @@ def run_recorder(recorder: Recorder, reason: str) -> None:
         if recorder.done:
             return
         if not recorder.closed:
-            recorder.close()
+            if recorder.recorded_by is None or recorder.recorded_by is checks.thread_pending():
+                recorder.close()
+            else:
+                recorder.take()
             STATISTICS.flushes[reason] += 1
             STATISTICS.values += len(recorder.outputs)
         recorder.running += 1
@@ -180,8 +183,11 @@ def run_recorder(recorder: Recorder, reason: str) -> None:
                 checks.inherit(recorder.arrays)
                 if rows is not None:
                     _add_checks(recorder, computed, rows)
+                alias_count = len(recorder.aliases)
                 _assign_arrays(recorder, computed, error)
                 recorder.done = True
+                if len(recorder.aliases) > alias_count:  # other threads have made some meanwhile
+                    _assign_arrays(recorder, computed, None)
         finally:
             recorder.running -= 1
             if recorder.done and not recorder.running:

@@ -462,8 +462,9 @@ def _accumulate(owner: Tensor, grad: Value) -> None:
 
 def _replace_gradient(owner: Tensor, old: Tensor | None, grad: Value) -> None:
     owner._grad = new = _from_value(grad)
-    if grad.array is None and grad.trace is not None:
-        grad.trace.note_gradient(partial(restore_gradient, ref(owner), ref(new), old))
+    trace = grad.trace
+    if grad.array is None and trace is not None:
+        trace.note_gradient(partial(restore_gradient, ref(owner), ref(new), old))
 
 
 def restore_gradient(owner: ref[Tensor], new: ref[Tensor], old: Tensor | None) -> None:

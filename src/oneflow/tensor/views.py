@@ -111,10 +111,11 @@ def note_replacement(new: Value, old: Value, invalidate: Callable[[], None] | No
     Raises:
         Exception: `new` was computed behind a run-time check that has failed.
     """
+    trace = new.trace
     if new.array is not None:
         require_valid((new.array,))
-    elif new.trace is not None:
-        new.trace.note_replacement(new, old, invalidate)
+    elif trace is not None:
+        trace.note_replacement(new, old, invalidate)
 
 
 class Family:
