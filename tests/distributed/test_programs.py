@@ -28,6 +28,7 @@ PROGRAMS = {
         "collectives.py",
         "process_groups.py",
         "interleaved.py",
+        "missing_devices.py",
         "conversions.py",
         "reading.py",
         "data_parallel.py",

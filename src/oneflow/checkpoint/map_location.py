@@ -23,19 +23,20 @@ def make_restore_location(location: Location | None) -> RestoreLocation:
 
     Raises:
         TypeError: `location` has an unsupported type.
+        RuntimeError: a rank that it names does not exist.
     """
     if location is None:
         return lambda saved: saved
     if isinstance(location, Mapping):
         table = {
-            _public_location(_parse_location(old)): _parse_location(new)
+            _public_location(_parse_location(old)): _parse_new_location(new)
             for old, new in location.items()
         }
         return lambda saved: table.get(_public_location(saved), saved)
     if callable(location) and not isinstance(location, Placement | Sharding):
         _check_takes_one(location)
         return lambda saved: _call_map_location(location, _public_location(saved))
-    chosen = _parse_location(location)
+    chosen = _parse_new_location(location)
     return lambda saved: chosen
 
 
@@ -48,7 +49,9 @@ def _call_map_location(
         RuntimeError: the function failed; not the file, although it is in the middle of loading.
     """
     try:
-        return _parse_location(function(saved))
+        given = function(saved)
+        # What stays where it was may be on devices that do not exist here, until somebody reads it.
+        return _parse_location(given) if given is saved else _parse_new_location(given)
     except Exception as error:
         raise RuntimeError(
             f"`map_location` returns no device or sharding for what was saved on {saved!r} "
@@ -88,6 +91,13 @@ def _parse_location(given: Any) -> DeviceOrSharding:
         "`map_location` must be a device, a placement, a pair of placement and sbp, a dict of "
         f"these or a function that returns one of them, got {given!r}"
     )
+
+
+def _parse_new_location(given: Any) -> DeviceOrSharding:
+    location = _parse_location(given)
+    if isinstance(location, Sharding):
+        location.placement.require_devices()
+    return location
 
 
 def fit_sharding(sharding: Sharding, ndim: int) -> Sharding:

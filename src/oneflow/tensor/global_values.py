@@ -80,8 +80,10 @@ def global_from_numpy(array: np.ndarray, sharding: Sharding) -> Value:
     """Make a global value from an array that every rank has.
 
     Raises:
+        RuntimeError: a rank of the placement does not exist or has no such device.
         ValueError: ranks have different data, if comparing it is enabled.
     """
+    sharding.placement.require_devices()
     if environment.CHECK_GLOBAL_DATA.read() == "1" and cluster.is_multiprocess():
         _require_equal_data(array, sharding.placement)
     spec = spec_of(array.shape, from_numpy_dtype(array.dtype), sharding.placement, sharding.sbp)
@@ -113,9 +115,11 @@ def local_to_global(value: Value, sharding: Sharding, check_meta: bool = True) -
     """Make a global value from the local shards of all ranks of the placement.
 
     Raises:
+        RuntimeError: a rank of the placement does not exist or has no such device.
         ValueError: the ranks' shapes or dtypes are inconsistent.
     """
     placement, sbp = sharding.placement, sharding.sbp
+    placement.require_devices()
     local = value.spec
     shape = _global_shape(local, sharding, check_meta)
     shard = read_array(value) if placement.includes_this_process else None
@@ -327,7 +331,12 @@ def convert_sbp(value: Value, sbp: NdSbp, grad_sbp: NdSbp | None = None) -> Valu
 
 
 def move_global(value: Value, sharding: Sharding, grad_sbp: NdSbp | None = None) -> Value:
-    """Move a global value to another placement, with another SBP."""
+    """Move a global value to another placement, with another SBP.
+
+    Raises:
+        RuntimeError: a rank of the placement does not exist or has no such device.
+    """
+    sharding.placement.require_devices()
     stored = _read_from_files(value, sharding.placement, sharding.sbp)
     if stored is not None:
         return stored
