@@ -117,6 +117,19 @@ def test_rates_are_those_of_oneflow(name: str, mode: str) -> None:
     )
 
 
+@pytest.mark.parametrize("name", ROWS)
+def test_groups_added_later_keep_their_rate(name: str) -> None:
+    row = ROWS[name]
+    trained = Trained(row.make, 0.2 if row.small_rates else 1.0)
+    trained.rates(trained.step_eagerly, 4)
+    added = nn.Parameter(flow.zeros(1))
+    trained.optimizer.add_param_group({"params": [added], "lr": 0.7})
+    rates = trained.rates(trained.step_eagerly, STEPS - 4)
+    for rate, expected in zip(rates, expected_rates(row)[4:], strict=True):
+        assert rate == pytest.approx(expected, abs=2e-6)
+    assert trained.optimizer.param_groups[2]["lr"] == 0.7
+
+
 def accumulated(trained: Trained) -> Callable[[], Any]:
     graph = trained.graph()
     graph.config.set_gradient_accumulation_steps(2)

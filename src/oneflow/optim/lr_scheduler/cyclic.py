@@ -43,11 +43,11 @@ class _MomentumLR(LRScheduler):
         if self.cycle_momentum:
             momentum_of_groups = self.momentum_at(self.last_step)
             groups = self.optimizer.param_groups
-            for group, momentum in zip(groups, momentum_of_groups, strict=True):
+            for group, momentum in zip(groups, momentum_of_groups, strict=False):
                 self._set_momentum(group, momentum)
 
     def momentum_at(self, step: int) -> list[float]:
-        """The momentum of every group after `step` steps."""
+        """The momentum of the groups after `step` steps."""
         raise NotImplementedError
 
 
@@ -107,7 +107,7 @@ class CyclicLR(_MomentumLR):
         lowest = functions_of_groups(base_lr, optimizer, "base_lr")
         if last_step == -1:
             for group, lr in zip(optimizer.param_groups, lowest, strict=True):
-                group["lr"] = group["initial_lr"] = lr
+                group["lr"] = lr
         self.max_lrs = functions_of_groups(max_lr, optimizer, "max_lr")
         self.step_size_up = step_size_up
         self.step_size_down = step_size_up if step_size_down is None else step_size_down
@@ -120,7 +120,10 @@ class CyclicLR(_MomentumLR):
             self._momentum_name(optimizer)
         self.base_momentum = base_momentum
         self.max_momentum = max_momentum
-        super().__init__(optimizer, last_step, verbose)
+        # Not `super().__init__`: the rates to start from are the lower bounds.
+        self._attach(optimizer, last_step, verbose)
+        self.base_lrs = lowest
+        self.step()
 
     def _height(self, step: int) -> float:
         """The height of the learning rate in its cycle, 1 at the top of an unscaled one."""
@@ -143,7 +146,7 @@ class CyclicLR(_MomentumLR):
 
     def momentum_at(self, step: int) -> list[float]:
         momentum = self.max_momentum - (self.max_momentum - self.base_momentum) * self._height(step)
-        return [momentum] * len(self.optimizer.param_groups)
+        return [momentum] * len(self.base_lrs)
 
 
 class OneCycleLR(_MomentumLR):
@@ -258,4 +261,4 @@ class OneCycleLR(_MomentumLR):
     def momentum_at(self, step: int) -> list[float]:
         high, low = self.max_momentum, self.base_momentum
         momentum = self._interpolate(step, {"start": high, "top": low, "end": high})
-        return [momentum] * len(self.optimizer.param_groups)
+        return [momentum] * len(self.base_lrs)

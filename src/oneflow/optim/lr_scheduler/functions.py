@@ -86,7 +86,7 @@ class MultiplicativeLR(_FunctionLR):
     """
 
     def lrs_at(self, base_lrs: list[float], step: int) -> list[float]:
-        current = [group["lr"] for group in self.optimizer.param_groups]
+        current = [group["lr"] for group in self.optimizer.param_groups[: len(self.lr_lambdas)]]
         if step == 0:
             return current
         return [lr * each(step) for lr, each in zip(current, self.lr_lambdas, strict=True)]

@@ -67,6 +67,7 @@ class ReduceLROnPlateau(LRScheduler):
         self.threshold_mode = threshold_mode
         self.cooldown = cooldown
         self.min_lrs = functions_of_groups(min_lr, optimizer, "min_lr")
+        self.default_min_lr = None if isinstance(min_lr, list | tuple) else min_lr
         self.eps = eps
         self.best = math.inf if mode == "min" else -math.inf
         self.num_bad_steps = 0
@@ -110,8 +111,17 @@ class ReduceLROnPlateau(LRScheduler):
             self._reduce()
             self.cooldown_counter = self.cooldown
             self.num_bad_steps = 0
+        self._last_lr = [group["lr"] for group in self.optimizer.param_groups]
 
     def _reduce(self) -> None:
+        count = len(self.optimizer.param_groups)
+        if count != len(self.min_lrs):
+            if self.default_min_lr is None:
+                raise ValueError(
+                    f"`min_lr` has {len(self.min_lrs)} rates, and the optimizer has {count} "
+                    "parameter groups by now; write one for each to `min_lrs`"
+                )
+            self.min_lrs = [self.default_min_lr] * count
         lrs = []
         for group, smallest in zip(self.optimizer.param_groups, self.min_lrs, strict=True):
             lower = max(group["lr"] * self.factor, smallest)

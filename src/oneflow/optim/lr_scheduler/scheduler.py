@@ -51,6 +51,9 @@ def check_count(name: str, value: float, low: int = 0) -> None:
 class LRScheduler:
     """Base class of the schedulers. A class of your own defines `get_lr`.
 
+    A schedule sets the rates of the groups that the optimizer had when it was made. Groups added
+    later keep the rate they come with.
+
     Args:
         optimizer: whose learning rates to set.
         last_step: number of the last step done; -1 starts from the beginning. PyTorch's
@@ -157,9 +160,9 @@ class LRScheduler:
         self.update_lrs(self.lrs_at(self.base_lrs, self.last_step))
 
     def update_lrs(self, lrs: list[float]) -> None:
-        """Set the learning rates of the parameter groups."""
+        """Set the learning rates of the parameter groups; those added later keep theirs."""
         self._last_lr = list(lrs)
-        for index, (group, lr) in enumerate(zip(self.optimizer.param_groups, lrs, strict=True)):
+        for index, (group, lr) in enumerate(zip(self.optimizer.param_groups, lrs, strict=False)):
             group["lr"] = lr
             if self.verbose:
                 self.print_lr(index, lr)

@@ -69,5 +69,5 @@ class SWALR(LRScheduler):
         groups = self.optimizer.param_groups
         return [
             base + (group["swa_lr"] - base) * share
-            for base, group in zip(base_lrs, groups, strict=True)
+            for base, group in zip(base_lrs, groups, strict=False)
         ]

@@ -1,28 +1,88 @@
-"""Schedules of learning rates whose arguments are PyTorch's where OneFlow's differ."""
+"""Schedules of learning rates that are PyTorch's where OneFlow's differ.
+
+OneFlow computes a rate from the one that a schedule began with. PyTorch changes the present rate,
+so that one set by hand, or loaded by the optimizer, is where the schedule goes on from.
+"""
 
 from __future__ import annotations
 
+import bisect
+import math
 from collections.abc import Sequence
+from typing import Any
 
 from oneflow.optim import lr_scheduler
 from oneflow.optim.optimizer import Optimizer
 
 
-class SequentialLR(lr_scheduler.SequentialLR):
-    """`SequentialLR` whose schedules count from their milestones."""
+class ChangingLR(lr_scheduler.LRScheduler):
+    """Abstract: a schedule that changes the present rates, of groups added later too.
 
-    def __init__(
-        self,
-        optimizer: Optimizer,
-        schedulers: Sequence[lr_scheduler.LRScheduler],
-        milestones: Sequence[int],
-        last_epoch: int = -1,
-    ) -> None:
-        super().__init__(optimizer, schedulers, milestones, True, last_epoch)
+    The distance of a rate from its floor is that of the first rate times `curve`.
+    """
+
+    # Made with `last_epoch`, it takes the optimizer's rates for those of the step after that.
+    _begins_with_present_rates = False
+
+    def curve(self, step: int) -> float:
+        """What the distance from the floor is multiplied by after `step` steps."""
+        return self.get_lr(1.0, step)
+
+    def floor(self, group: dict[str, Any]) -> float:
+        """The rate from which distances are measured."""
+        return 0.0
+
+    def step(self, epoch: int | None = None) -> None:
+        """Go on by one step from the present rates, or to step `epoch` from the first ones."""
+        if epoch is not None:
+            super().step(epoch)
+            return
+        is_resumed = not self._step_count and self.last_step >= 0
+        self._step_count += 1
+        self.last_step += 1
+        groups = self.optimizer.param_groups
+        before = self.curve(self.last_step - 1) if self.last_step else 1.0
+        after = self.curve(self.last_step)
+        if is_resumed and self._begins_with_present_rates:
+            before = after
+        self.update_lrs([self._changed(group, before, after) for group in groups])
+
+    def _changed(self, group: dict[str, Any], before: float, after: float) -> float:
+        """The next rate of a group."""
+        lr, floor = group["lr"], self.floor(group)
+        if before:
+            return floor + (lr - floor) * (after / before)
+        return lr + (group.get("initial_lr", lr) - floor) * after
 
 
-class PolynomialLR(lr_scheduler.PolynomialLR):
-    """`PolynomialLR` that ends at 0, with PyTorch's arguments."""
+class StepLR(ChangingLR, lr_scheduler.StepLR):
+    """`StepLR` that changes the present rates."""
+
+
+class MultiStepLR(ChangingLR, lr_scheduler.MultiStepLR):
+    """`MultiStepLR` that changes the present rates."""
+
+
+class ExponentialLR(ChangingLR, lr_scheduler.ExponentialLR):
+    """`ExponentialLR` that changes the present rates."""
+
+    _begins_with_present_rates = True
+
+
+class ConstantLR(ChangingLR, lr_scheduler.ConstantLR):
+    """`ConstantLR` that changes the present rates."""
+
+
+class LinearLR(ChangingLR, lr_scheduler.LinearLR):
+    """`LinearLR` that changes the present rates."""
+
+    _begins_with_present_rates = True
+
+
+class PolynomialLR(ChangingLR, lr_scheduler.PolynomialLR):
+    """`PolynomialLR` that ends at 0, with PyTorch's arguments, and changes the present rates."""
+
+    _begins_with_present_rates = True
 
     def __init__(
         self,
@@ -34,4 +94,66 @@ class PolynomialLR(lr_scheduler.PolynomialLR):
         super().__init__(optimizer, power=power, last_step=last_epoch, total_iters=total_iters)
 
 
-__all__ = ["PolynomialLR", "SequentialLR"]
+class CosineAnnealingLR(ChangingLR, lr_scheduler.CosineAnnealingLR):
+    """`CosineAnnealingLR` that changes the present rates."""
+
+    _begins_with_present_rates = True
+
+    def curve(self, step: int) -> float:
+        """Half a cosine."""
+        return 0.5 * (1 + math.cos(math.pi * step / self.T_max))
+
+    def floor(self, group: dict[str, Any]) -> float:
+        """The smallest rate."""
+        return self.eta_min
+
+
+class ChainedScheduler(lr_scheduler.ChainedScheduler):
+    """`ChainedScheduler` that steps its schedules one after the other."""
+
+    def step(self) -> None:
+        """Step every schedule."""
+        if self._step_count:
+            for scheduler in self.schedulers:
+                scheduler.step()
+        self._step_count += 1
+        self.last_step += 1
+        self._last_lr = [group["lr"] for group in self.optimizer.param_groups]
+
+
+class SequentialLR(lr_scheduler.SequentialLR):
+    """`SequentialLR` whose schedules count from their milestones, and are stepped themselves."""
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        schedulers: Sequence[lr_scheduler.LRScheduler],
+        milestones: Sequence[int],
+        last_epoch: int = -1,
+    ) -> None:
+        super().__init__(optimizer, schedulers, milestones, True, last_epoch)
+
+    def step(self) -> None:
+        """Step the schedule whose turn it is."""
+        is_first = not self._step_count
+        self._step_count += 1
+        self.last_step += 1
+        index = bisect.bisect_right(self.milestones, self.last_step)
+        if is_first or (index and self.milestones[index - 1] == self.last_step):
+            self.schedulers[index].step(0)
+        else:
+            self.schedulers[index].step()
+        self._last_lr = self.schedulers[index].get_last_lr()
+
+
+__all__ = [
+    "ChainedScheduler",
+    "ConstantLR",
+    "CosineAnnealingLR",
+    "ExponentialLR",
+    "LinearLR",
+    "MultiStepLR",
+    "PolynomialLR",
+    "SequentialLR",
+    "StepLR",
+]

@@ -1,0 +1,27 @@
+"""Averaging weights: the schedule that changes the present rates, as PyTorch's does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from oneflow.mock_torch.pytorch.optim.lr_scheduler import ChangingLR
+from oneflow.optim import swa_utils
+
+
+class SWALR(ChangingLR, swa_utils.SWALR):
+    """`SWALR` that changes the present rates."""
+
+    def curve(self, step: int) -> float:
+        """The part of the way that is left."""
+        return 1.0 - self._share(step)
+
+    def floor(self, group: dict[str, Any]) -> float:
+        """The rate to go to; a group that has none keeps its own."""
+        return group.get("swa_lr", group["lr"])
+
+    def _changed(self, group: dict[str, Any], before: float, after: float) -> float:
+        """The next rate of a group; it stays where it has arrived."""
+        return super()._changed(group, before, after) if before else self.floor(group)
+
+
+__all__ = ["SWALR"]

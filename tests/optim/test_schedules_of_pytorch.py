@@ -1,0 +1,160 @@
+"""In PyTorch's place schedules change the present rates: those of PyTorch whatever a program does.
+
+A program sets rates by hand, loads them, adds groups and steps two schedules on one optimizer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+
+from oneflow import mock_torch
+
+with mock_torch.enable():
+    import torch as mock
+
+STEPS = 12
+
+
+def schedules(library: Any) -> dict[str, Callable[[Any], Any]]:
+    """Every schedule of PyTorch, as a function of the optimizer."""
+    lib = library.optim.lr_scheduler
+    swa = library.optim.swa_utils.SWALR
+    return {
+        "StepLR": lambda o: lib.StepLR(o, 2, 0.5),
+        "MultiStepLR": lambda o: lib.MultiStepLR(o, [2, 5, 5], 0.5),
+        "ExponentialLR": lambda o: lib.ExponentialLR(o, 0.5),
+        "ConstantLR": lambda o: lib.ConstantLR(o, 0.5, 4),
+        "LinearLR": lambda o: lib.LinearLR(o, 0.25, 1.0, 5),
+        "PolynomialLR": lambda o: lib.PolynomialLR(o, 6, 2.0),
+        "CosineAnnealingLR": lambda o: lib.CosineAnnealingLR(o, 5, 0.05),
+        "CosineAnnealingWarmRestarts": lambda o: lib.CosineAnnealingWarmRestarts(o, 3),
+        "LambdaLR": lambda o: lib.LambdaLR(o, lambda step: 0.5**step),
+        "MultiplicativeLR": lambda o: lib.MultiplicativeLR(o, lambda step: 0.5),
+        "CyclicLR": lambda o: lib.CyclicLR(o, 0.1, 1.0, 3),
+        "OneCycleLR": lambda o: lib.OneCycleLR(o, 1.0, total_steps=20),
+        "SequentialLR": lambda o: lib.SequentialLR(
+            o,
+            [lib.LinearLR(o, 0.1, 1.0, 3), lib.CyclicLR(o, 0.1, 1.0, 3), lib.StepLR(o, 2, 0.5)],
+            [3, 8],
+        ),
+        "ChainedScheduler": lambda o: lib.ChainedScheduler(
+            [lib.ConstantLR(o, 0.1, 2), lib.ExponentialLR(o, 0.9)]
+        ),
+        "SWALR linear": lambda o: swa(o, 0.05, 4, "linear"),
+        "SWALR cosine": lambda o: swa(o, [0.05, 0.5], 4),
+        "ReduceLROnPlateau": lambda o: lib.ReduceLROnPlateau(o, patience=1),
+    }
+
+
+class Run:
+    """An optimizer with two groups, and a schedule."""
+
+    def __init__(self, library: Any, name: str) -> None:
+        self.library, self.name = library, name
+        self.optimizer = self.make_optimizer()
+        self.schedules = [schedules(library)[name](self.optimizer)]
+
+    def make_optimizer(self) -> Any:
+        groups = [{"params": [self.parameter()], "lr": 1.0}, {"params": [self.parameter()]}]
+        return self.library.optim.SGD(groups, lr=0.3, momentum=0.9)
+
+    def parameter(self) -> Any:
+        return self.library.nn.Parameter(self.library.zeros(1))
+
+    def rates(self, change: Callable[[Run], None]) -> list[list[float]]:
+        """The rates and momenta of every step; `change` comes after the third."""
+        found = []
+        for step in range(STEPS):
+            self.optimizer.step()
+            for schedule in self.schedules:
+                schedule.step(*([1.0] if "Plateau" in self.name else []))
+            if step == 2:
+                change(self)
+            options = [(group["lr"], group["momentum"]) for group in self.optimizer.param_groups]
+            found.append([number for pair in options for number in pair])
+            found[-1] += self.schedules[0].get_last_lr()
+        return found
+
+
+def by_hand(run: Run) -> None:
+    run.optimizer.param_groups[0]["lr"] *= 0.5
+
+
+def load(run: Run) -> None:
+    state = run.optimizer.state_dict()
+    state["param_groups"][0]["lr"] = 0.66
+    run.optimizer.load_state_dict(state)
+
+
+def resume(run: Run) -> None:
+    optimizer_state, states = run.optimizer.state_dict(), run.schedules[0].state_dict()
+    run.optimizer = run.make_optimizer()
+    run.schedules = [schedules(run.library)[run.name](run.optimizer)]
+    run.optimizer.load_state_dict(optimizer_state)
+    run.schedules[0].load_state_dict(states)
+
+
+def add_group(run: Run) -> None:
+    run.optimizer.add_param_group({"params": [run.parameter()], "lr": 0.2})
+
+
+def add_schedule(run: Run) -> None:
+    other = run.library.optim.lr_scheduler.ExponentialLR(run.optimizer, 0.9)
+    if "Plateau" not in run.name:
+        run.schedules.append(other)
+
+
+CHANGES = [by_hand, load, resume, add_group, add_schedule]
+# PyTorch raises where it has a list of first rates, and none of the new group.
+REFUSED_BY_PYTORCH = {
+    *[(name, add_group) for name in ("CosineAnnealingWarmRestarts", "LambdaLR", "OneCycleLR")],
+    *[(name, add_group) for name in ("CyclicLR", "MultiplicativeLR", "SequentialLR")],
+    *[(name, add_group) for name in ("CosineAnnealingLR", "SWALR linear", "SWALR cosine")],
+}
+
+
+@pytest.mark.filterwarnings("ignore:.*lr_scheduler.step")
+@pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
+@pytest.mark.parametrize("name", schedules(mock))
+def test_rates_are_those_of_pytorch(name: str, change: Callable[[Run], None]) -> None:
+    ours = Run(mock, name).rates(change)
+    if (name, change) in REFUSED_BY_PYTORCH:
+        with pytest.raises((ValueError, KeyError)):
+            Run(torch, name).rates(change)
+        return
+    for rates, expected in zip(ours, Run(torch, name).rates(change), strict=True):
+        assert rates == pytest.approx(expected, rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize("last_epoch", [2, 4, 7])
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("StepLR", (2, 0.5)),
+        ("MultiStepLR", ([2, 5], 0.5)),
+        ("ExponentialLR", (0.5,)),
+        ("ConstantLR", (0.5, 5)),
+        ("LinearLR", (0.25, 1.0, 6)),
+        ("PolynomialLR", (8, 2.0)),
+        ("CosineAnnealingLR", (5, 0.05)),
+        ("CosineAnnealingWarmRestarts", (3,)),
+    ],
+)
+def test_a_schedule_that_begins_later(name: str, arguments: tuple, last_epoch: int) -> None:
+    found = []
+    for library in (mock, torch):
+        optimizer = library.optim.SGD([library.nn.Parameter(library.zeros(1))], lr=0.37)
+        optimizer.param_groups[0]["initial_lr"] = 1.0
+        kind = getattr(library.optim.lr_scheduler, name)
+        schedule = kind(optimizer, *arguments, last_epoch=last_epoch)
+        rates = []
+        for _ in range(8):
+            rates.append(optimizer.param_groups[0]["lr"])
+            optimizer.step()
+            schedule.step()
+        found.append(rates)
+    assert found[0] == pytest.approx(found[1], rel=1e-9, abs=1e-12)
