@@ -105,7 +105,7 @@ def test_a_process_that_is_late(busy):
         assert "; 0 waits forever) after 1 collective operation(s)" in root_cause.reason
 
 
-def test_a_silent_process_is_given_half_an_hour():
+def test_an_idle_process_is_given_half_an_hour():
     detection = HangDetection(float(HANG_TIMEOUT.default), float(COLLECTIVE_TIMEOUT.default))
     reports = {0: report("a", "b"), 1: report("a")}
     for now in range(0, 1800, 20):
@@ -113,6 +113,33 @@ def test_a_silent_process_is_given_half_an_hour():
         assert detection.check(reports, now)[0] is None
     reports[1].sample = sample(1801.0)
     assert detection.check(reports, 1801.0)[0] is not None
+
+
+@pytest.mark.parametrize("answers", [0, 1, 2])
+def test_a_process_that_is_stopped(answers):
+    detection = HangDetection(idle_timeout=20, timeout=0)
+    reports = {rank: report("a", *("b" * (rank == 0)), group="0,1,2") for rank in range(3)}
+    for now in range(1000):
+        reports[1].sample = sample(now, float(now))
+        if now // 20 < answers:
+            reports[2].sample = sample(now, float(now))
+        root_cause, _ = detection.check(reports, float(now))
+        if root_cause is not None:
+            break
+    # It is asked 20 seconds after its last answer, and given up another 20 seconds later.
+    assert 20 < now <= 20 * answers + 42
+    assert root_cause.rank == 2
+    assert "rank 2 is stopped: it has not answered for" in root_cause.reason
+    assert " (ONEFLOW_HANG_TIMEOUT=" in root_cause.reason
+
+
+def test_a_stopped_process_that_goes_on():
+    detection = HangDetection(idle_timeout=20, timeout=0)
+    reports = {0: report("a", "b"), 1: report("a")}
+    for now in range(0, 1000, 5):
+        if now % 40 < 20:
+            reports[1].sample = sample(now, float(now))
+        assert detection.check(reports, float(now))[0] is None
 
 
 def test_a_busy_process_is_never_given_up():
@@ -129,7 +156,7 @@ def test_progress_ends_the_wait():
     detection.check(reports, 0.0)
     reports[1] = report("a", "b")
     assert detection.check(reports, 99.0) == (None, [1])
-    assert detection.check(reports, 150.0)[0] is None
+    assert detection.check(reports, 110.0)[0] is None
 
 
 def test_limits_can_be_switched_off():

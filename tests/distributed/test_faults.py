@@ -61,6 +61,11 @@ FAULTS = [
             "(ONEFLOW_HANG_TIMEOUT=2; 0 waits forever)",
         ],
     ),
+    (
+        "is stopped",
+        137,
+        ["rank 1 is stopped: it has not answered for", "(ONEFLOW_HANG_TIMEOUT=2; 0 waits forever)"],
+    ),
     ("strays", 1, ["different programs", "all_reduce(float32[3]", "broadcast(float32[3]"]),
     (
         "converts",
@@ -109,7 +114,7 @@ def deadlocked_job() -> Iterator[tuple[subprocess.Popen[str], str]]:
 @pytest.mark.parametrize(("what", "code", "words"), FAULTS, ids=[fault[0] for fault in FAULTS])
 def test_a_process_at_fault(what, code, words, mark, sample):
     sample.take_turns(FAULTS, (what, code, words), 3)
-    limits = {"ONEFLOW_HANG_TIMEOUT": "2"} if what == "sleeps" else {}
+    limits = {"ONEFLOW_HANG_TIMEOUT": "2"} if what in ("sleeps", "is stopped") else {}
     outcome = launch("fault.py", what, "1", mark, **limits)
     assert outcome.code == code, outcome.error
     message = outcome.error[outcome.error.index("oneflow.distributed.launch: ") :]

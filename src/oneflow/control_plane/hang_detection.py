@@ -20,6 +20,8 @@ from oneflow.control_plane.root_cause import RootCause
 
 # Ranks that wait for each other are observed for this long before that counts as a deadlock.
 _DEADLOCK_SECONDS = 5.0
+# An agent answers in less, however busy its process and the machine are.
+_SECONDS_TO_ANSWER = 10.0
 
 
 @dataclass
@@ -30,11 +32,13 @@ class _Observation:
         started: the number of operations that it has started.
         since: the time at which the observation began, in seconds.
         first: the sample with which the next one is compared.
+        asked: the time at which the sample was first asked for that has not come yet.
     """
 
     started: int
     since: float
     first: ActivitySample | None = None
+    asked: float | None = None
 
     def compare(
         self, report: RankReport, period: float
@@ -44,12 +48,22 @@ class _Observation:
         if latest is None or latest.time < self.since:
             return None
         if first is None or latest.time - first.time > period:
-            self.first = latest
+            self.first, self.asked = latest, None
         return None if first is None or first is self.first else (first, latest)
 
     def needs_sample(self, now: float, period: float) -> bool:
         """Return whether to ask the agent for a sample now."""
-        return self.first is None or now - self.first.time > period
+        if self.first is not None and now - self.first.time <= period:
+            return False
+        self.asked = now if self.asked is None else self.asked
+        return True
+
+    def is_silent(self, now: float, period: float) -> bool:
+        """Return whether the agent has not answered for `period` seconds: its process is stopped.
+
+        So may be its machine. While native code holds Python's lock agents do not answer either.
+        """
+        return self.asked is not None and now - self.asked > max(period, _SECONDS_TO_ANSWER)
 
 
 @dataclass
@@ -57,7 +71,8 @@ class HangDetection:
     """Distinguishes ranks that are only late from ranks that can never arrive.
 
     An idle process proves nothing: it may sleep, read slow storage or be stopped in a debugger. So
-    idleness ends a job only after a long time; a deadlock is seen from what the ranks wait for.
+    idleness ends a job only after a long time, and so does the silence of a process that is stopped
+    as a whole. A deadlock is seen from what the ranks wait for.
 
     Args:
         idle_timeout: seconds to wait for an idle rank; 0 waits forever.
@@ -110,11 +125,16 @@ class HangDetection:
         if self.timeout and elapsed > self.timeout:
             state = f"has made no progress for {elapsed:.0f} seconds{_hint(COLLECTIVE_TIMEOUT)}"
             return missing_rank(pending, state)
-        pair = observation.compare(report, self.idle_timeout) if self.idle_timeout else None
-        if pair is None or not _is_idle(*pair):
+        if not self.idle_timeout:
             return None
-        state = f"has been idle for {elapsed:.0f} seconds{_hint(HANG_TIMEOUT)}"
-        return missing_rank(pending, state)
+        pair = observation.compare(report, self.idle_timeout)
+        if pair is not None and _is_idle(*pair):
+            state = f"has been idle for {elapsed:.0f} seconds{_hint(HANG_TIMEOUT)}"
+            return missing_rank(pending, state)
+        if observation.is_silent(now, self.idle_timeout):
+            state = f"is stopped: it has not answered for {elapsed:.0f} seconds"
+            return missing_rank(pending, state + _hint(HANG_TIMEOUT))
+        return None
 
     def _check_cycle(
         self, cycle: list[PendingCollective], reports: Mapping[int, RankReport], now: float

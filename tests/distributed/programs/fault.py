@@ -59,6 +59,8 @@ if flow.env.get_rank() == faulty:
         os._exit(0)
     elif what == "sleeps":
         time.sleep(600)
+    elif what == "is stopped":
+        os.kill(os.getpid(), signal.SIGSTOP)
     elif what == "strays":
         flow.comm.broadcast(x, 0)
     elif what == "shapes":
