@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from oneflow.base.dtype import DType, int64
+from oneflow.base.dtype import DType, int64, real_dtype
 from oneflow.base.spec import TensorSpec
 from oneflow.primitives.operators.creation import range_integer, zeros
-from oneflow.primitives.operators.elementwise import add, eq, maximum, mul, sub, where
+from oneflow.primitives.operators.elementwise import add, conj, eq, maximum, mul, sub, where
 from oneflow.primitives.operators.indexing import index_put
 from oneflow.primitives.operators.scatter import gather, scatter_amax
 from oneflow.primitives.operators.shape import raise_overlap, reshape, slice_update
+from oneflow.primitives.operators.strided import bitcast, view_as_complex, view_as_real
 from oneflow.primitives.registry import Primitive
 from oneflow.primitives.strides import StridedLayout, has_repeats, row_major
 from oneflow.program.value import Value
@@ -42,6 +43,28 @@ def scatter_back(root: Value, chain: Chain, new: Value) -> Value:
         return _write_box(root, boxes, new)
     primitive, numbers, attributes = chain[0]
     return primitive.view_rule.write(root, new, *numbers, **attributes)
+
+
+def is_conjugate(chain: Chain) -> bool:
+    """Return whether the view at the end of `chain` shows conjugates of what is in memory."""
+    return sum(step[0] is conj for step in chain) % 2 == 1
+
+
+def seen_as(spec: TensorSpec, dtype: DType) -> Chain:
+    """The views that show the elements of `spec` as those of another dtype, in one dimension."""
+    if dtype is spec.dtype:
+        return ()
+    steps: list[ViewStep] = []
+    if spec.dtype.is_complex:
+        steps += [(view_as_real, (), {}), (reshape, (), {"shape": (2 * spec.numel,)})]
+    elif dtype.is_complex:
+        steps += [(reshape, (), {"shape": (spec.numel // 2, 2)}), (view_as_complex, (), {})]
+    else:
+        steps.append((reshape, (), {"shape": (spec.numel,)}))
+    shown = real_dtype(spec.dtype)
+    if real_dtype(dtype) is not shown:
+        steps.append((bitcast, (), {"dtype": dtype, "itemsize": shown.itemsize}))
+    return tuple(steps)
 
 
 def _leading_boxes(chain: Chain) -> list[Box]:
@@ -97,6 +120,7 @@ def _put_where_seen(base: Value, chain: Chain, new: Value) -> Value:
     spec = base.spec
     layout = layout_without_copies(spec.shape, chain)
     seen = positions_seen(spec, chain, new.spec.dtype)
+    new = conj(new) if is_conjugate(chain) else new
     seen, new = (reshape(each, shape=(each.spec.numel,)) for each in (seen, new))
     flat = reshape(base, shape=(spec.numel,))
     if layout is None or has_repeats(layout.shape, layout.strides):

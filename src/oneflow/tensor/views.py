@@ -24,11 +24,20 @@ from oneflow.base.spec import TensorSpec
 from oneflow.differentiation.grad_mode import MODE, enable_grad, no_grad
 from oneflow.differentiation.hooks import move_keeper
 from oneflow.dispatch.global_call import converted
+from oneflow.primitives.operators.elementwise import conj
 from oneflow.primitives.operators.shape import overwrite
 from oneflow.primitives.strides import StridedLayout
 from oneflow.program.value import INFERENCE, Value
 from oneflow.runtime.checks import require_valid
-from oneflow.tensor.view_chain import Chain, ViewStep, overlapping, replay, scatter_back
+from oneflow.tensor.view_chain import (
+    Chain,
+    ViewStep,
+    is_conjugate,
+    overlapping,
+    replay,
+    scatter_back,
+    seen_as,
+)
 
 
 class Handle(Protocol):
@@ -57,6 +66,16 @@ T = TypeVar("T", bound=Handle)
 MEMORY_LOCK = threading.RLock()
 # Called with a tensor and its new value before each write.
 WRITE_HOOKS: list[Callable[[Handle, Value], None]] = []
+
+
+_MADE_WITHOUT_GRAD = (
+    "A view was created in no_grad mode and is being modified inplace with grad mode enabled. Make "
+    "the view and write to it either both inside the no_grad block or both outside."
+)
+_MADE_OF_PART = (
+    "A strided view of a detached part of a tensor that requires grad is being modified inplace. "
+    "Write to the part itself, or to a copy of the view."
+)
 
 
 class Storage:
@@ -127,11 +146,11 @@ class Family:
         value: the root with this family's history.
         version: version of the storage that `value` belongs to.
         quiet: writes do not count for autograd's check of saved tensors (`Tensor.data`).
-        unrecorded: a view made in `no_grad` of something that requires grad; writing to it while
-            gradients are recorded would silently lose gradients.
+        refusal: why it must not be written to while gradients are recorded, which would silently
+            lose some; empty where it may.
     """
 
-    __slots__ = ("prefix", "quiet", "storage", "unrecorded", "value", "version")
+    __slots__ = ("prefix", "quiet", "refusal", "storage", "value", "version")
 
     def __init__(
         self, storage: Storage, value: Value, prefix: Chain = (), quiet: bool = False
@@ -141,7 +160,7 @@ class Family:
         self.value = value
         self.version = storage.version
         self.quiet = quiet
-        self.unrecorded = False
+        self.refusal = ""
 
     def current(self) -> Value:
         """The root as it is now. A write by another family changes the data, not the history."""
@@ -213,7 +232,7 @@ def join(view: T, base: Handle, step: ViewStep) -> T:
         if base._known_layout is not None:
             view._known_layout = base._known_layout
     else:
-        start_family(view, base, (step,)).unrecorded = True
+        start_family(view, base, (step,)).refusal = _MADE_WITHOUT_GRAD
     storage.track(value)
     return view
 
@@ -231,20 +250,35 @@ def start_family(root: Handle, base: Handle, steps: Chain = (), quiet: bool = Fa
 def join_storage(tensor: Handle, step: ViewStep, wrap: Callable[[Value], T]) -> T:
     """A view of the whole storage of `tensor`, made by `step`, whatever part of it `tensor` is.
 
+    It shows conjugates if `tensor` does.
+
     Raises:
-        RuntimeError: `tensor` is a detached part of the storage and requires grad, while gradients
-            are recorded.
+        RuntimeError: `tensor` shows the parts of conjugates.
     """
-    family = share(tensor)
+    family, dtype = share(tensor), tensor._value.spec.dtype
+    conjugate = is_conjugate((*family.prefix, *tensor._chain))
+    if conjugate and not dtype.is_complex:
+        raise RuntimeError(
+            "the parts of conjugates cannot be seen with other strides: take those of "
+            "`resolve_conj()`"
+        )
     if family.prefix:
-        if tensor.requires_grad and MODE.enabled:
-            raise RuntimeError(
-                "gradients of a detached part of a tensor are not tracked through the memory of "
-                "the whole"
-            )
-        family = Family(family.storage, family.storage.value.alias(), (), family.quiet)
+        root = family.storage.value.alias()
+        is_recorded = tensor.requires_grad and MODE.enabled
+        if is_recorded:
+            # The part has a history, the rest of the storage has none.
+            root = scatter_back(root, family.prefix, family.current())
+        family = Family(family.storage, root, (), family.quiet)
+        family.refusal = _MADE_OF_PART if is_recorded else ""
     base = wrap(family.current())
     base._family, base._chain, base._seen = family, (), family.storage.version
+    last: Chain = (step, (conj, (), {})) if conjugate else (step,)
+    for each in (*seen_as(base._value.spec, dtype), *last):
+        base = _view_of(base, each, wrap)
+    return base
+
+
+def _view_of(base: T, step: ViewStep, wrap: Callable[[Value], T]) -> T:
     primitive, numbers, attributes = step
     return join(wrap(primitive(base._value, *numbers, **attributes)), base, step)
 
@@ -411,12 +445,8 @@ def check_writable(tensor: Handle, old: Value) -> None:
 
 
 def _check_leaf(tensor: Handle, old: Value) -> None:
-    if tensor._family is not None and tensor._family.unrecorded:
-        raise RuntimeError(
-            "A view was created in no_grad mode and is being modified inplace with grad mode "
-            "enabled. Make the view and write to it either both inside the no_grad block or both "
-            "outside."
-        )
+    if tensor._family is not None and tensor._family.refusal:
+        raise RuntimeError(tensor._family.refusal)
     if old.node is None:
         return
     if tensor.is_leaf:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from oneflow.base.dtype import Category, get_default_dtype
 from oneflow.functional.registry import function
 from oneflow.primitives.operators import complex as p, elementwise as e
-from oneflow.tensor.call import call
+from oneflow.primitives.operators.shape import clone
+from oneflow.tensor.call import call, call_view
 from oneflow.tensor.operands import cast_to, require_tensor
 from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.view_chain import is_conjugate
 
 
 def _is_complex(x: Tensor, name: str) -> bool:
@@ -17,39 +19,38 @@ def _is_complex(x: Tensor, name: str) -> bool:
 
 @function()
 def conj(input: Tensor) -> Tensor:
-    """The complex conjugate; of a real tensor the tensor itself.
+    """The complex conjugate, a view; of a real tensor the tensor itself.
 
     Example:
         >>> import oneflow as flow
         >>> flow.conj(flow.tensor([1.0 + 2.0j]))
         tensor([1.-2.j], dtype=oneflow.complex64)
     """
-    return call(e.conj, input) if _is_complex(input, "conj") else input
+    return call_view(e.conj, input) if _is_complex(input, "conj") else input
 
 
 @function(inplace=True, also=("conj_physical_",))
 def conj_physical(input: Tensor) -> Tensor:
-    """The complex conjugate; the same as `conj`, which is not lazy here.
+    """The complex conjugate in memory of its own; of a real tensor the tensor itself.
 
     Example:
         >>> import oneflow as flow
         >>> flow.conj_physical(flow.tensor([1.0 + 2.0j]))
         tensor([1.-2.j], dtype=oneflow.complex64)
     """
-    return conj(input)
+    return call(e.conj, input) if _is_complex(input, "conj_physical") else input
 
 
 @function()
 def resolve_conj(input: Tensor) -> Tensor:
-    """The tensor itself: conjugates are never lazy here.
+    """A copy of a view that shows conjugates of what is in memory; else the tensor itself.
 
     Example:
         >>> import oneflow as flow
-        >>> flow.resolve_conj(flow.tensor([1.0 + 2.0j]))
-        tensor([1.+2.j], dtype=oneflow.complex64)
+        >>> flow.resolve_conj(flow.tensor([1.0 + 2.0j]).conj())
+        tensor([1.-2.j], dtype=oneflow.complex64)
     """
-    require_tensor(input, "resolve_conj")
-    return input
+    return call(clone, input) if is_conj(input) else input
 
 
 @function()
@@ -67,15 +68,19 @@ def resolve_neg(input: Tensor) -> Tensor:
 
 @function()
 def is_conj(input: Tensor) -> bool:
-    """False: conjugates are never lazy here.
+    """Return whether the tensor is a view that shows conjugates of what is in memory.
 
     Example:
         >>> import oneflow as flow
-        >>> flow.is_conj(flow.tensor([1j]))
-        False
+        >>> x = flow.tensor([1j])
+        >>> flow.is_conj(x), flow.is_conj(x.conj()), flow.is_conj(x.conj().conj())
+        (False, True, False)
     """
     require_tensor(input, "is_conj")
-    return False
+    family = input._family
+    if family is None or not input._value.spec.dtype.is_complex:
+        return False
+    return is_conjugate((*family.prefix, *input._chain))
 
 
 @function()

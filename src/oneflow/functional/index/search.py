@@ -131,7 +131,8 @@ def topk(
     if not 0 <= k <= (input.shape[at] if input.ndim else 1):
         raise RuntimeError(f"topk(): selected index k out of range: {k} of {list(input.shape)}")
     if not input.ndim:
-        return return_types.topk(input.reshape(1)[:k].reshape(()), input.new_zeros((), dtype=int64))
+        values = input.reshape(1)[:k].reshape(()).clone()
+        return return_types.topk(values, input.new_zeros((), dtype=int64))
     if largest:
         return return_types.topk(*call(p.topk, input, k=k, dim=at))
     values, indices = sort(input, at)

@@ -17,6 +17,7 @@ from oneflow.functional.shape.rearrange import diag_embed
 from oneflow.functional.shape.strided_views import diagonal as diagonal_view
 from oneflow.primitives.operators import linalg as matrices
 from oneflow.primitives.operators.elementwise import conj, log, mul
+from oneflow.primitives.operators.shape import clone
 from oneflow.tensor.call import call
 from oneflow.tensor.tensor import Tensor
 
@@ -234,6 +235,8 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
             f"{name}: A must be batches of square matrices, but its shape is {list(input.shape)}"
         )
     count = operator.index(n)
+    if count == 1:
+        return call(clone, input)
     factor, result = inv(input) if count < 0 else input, None
     remaining = abs(count)
     while remaining:

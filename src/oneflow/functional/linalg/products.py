@@ -376,7 +376,7 @@ def chain_matmul(*matrices: Tensor) -> Tensor:
         [[6.0]]
     """
     require_rank("chain_matmul", 2, **{f"tensor{i}": each for i, each in enumerate(matrices)})
-    return matrices[0] if len(matrices) == 1 else multi_dot(matrices)
+    return matrices[0].clone() if len(matrices) == 1 else multi_dot(matrices)
 
 
 def _powers(x: Tensor, count: int) -> Tensor:

@@ -438,7 +438,8 @@ def expand_as(input: Tensor, other: Tensor) -> Tensor:
 def sum_to_size(self: Tensor, *size: Any) -> Tensor:
     """The tensor summed over what broadcasting from `size` to its shape repeated.
 
-    Sums of integers and bools are int64; a single number counts as one.
+    With its own shape it is the tensor itself. Sums of integers and bools are int64; a single
+    number counts as one.
 
     Raises:
         RuntimeError: `size` does not broadcast to the shape.
@@ -452,9 +453,10 @@ def sum_to_size(self: Tensor, *size: Any) -> Tensor:
     pairs = zip(reversed(shape), reversed(target), strict=False)
     if len(target) > len(shape) or any(want not in (have, 1) for have, want in pairs):
         raise RuntimeError(f"size {list(target)} is not expandable to size {list(shape)}")
-    dtype = self._value.spec.dtype
-    is_sum = (target != tuple(shape) or not target) and dtype.category <= Category.INTEGER
-    return call(sum_to, cast_to(self, int64) if is_sum else self, shape=target)
+    if target and target == tuple(shape):
+        return self
+    is_integer = self._value.spec.dtype.category <= Category.INTEGER
+    return call(sum_to, cast_to(self, int64) if is_integer else self, shape=target)
 
 
 attach("sum_to_size", sum_to_size)

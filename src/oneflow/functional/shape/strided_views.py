@@ -21,7 +21,7 @@ from oneflow.functional.shape.concat import slice_dim
 from oneflow.functional.shape.reshape import squeeze, t, transpose, unsqueeze
 from oneflow.primitives.operators import shape as p, strided
 from oneflow.primitives.operators.elementwise import conj
-from oneflow.tensor.call import call, call_view, wrap
+from oneflow.tensor.call import call_view, wrap
 from oneflow.tensor.indexing import set_item
 from oneflow.tensor.methods import attach
 from oneflow.tensor.strides import storage_offset_of, strided_layout
@@ -180,7 +180,8 @@ def as_strided(
     if any(each < 0 for each in strides) or offset < 0:
         raise RuntimeError(f"as_strided: strides {list(strides)} and offset {offset} must be >= 0")
     last = offset + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))
-    available = (input._value if input._family is None else input._family.storage.value).spec.numel
+    storage = (input._value if input._family is None else input._family.storage.value).spec
+    available = storage.numel * storage.dtype.itemsize // input.dtype.itemsize
     if 0 not in shape and last >= available:
         raise RuntimeError(
             f"setStorage: sizes {list(shape)}, strides {list(strides)} and storage offset {offset} "
@@ -277,7 +278,7 @@ def adjoint(input: Tensor) -> Tensor:
                 [2.-0.j]], dtype=oneflow.complex64)
     """
     transposed = input.mT
-    return call(conj, transposed) if input.dtype.is_complex else transposed
+    return call_view(conj, transposed) if input.dtype.is_complex else transposed
 
 
 def conjugate_transpose(self: Tensor) -> Tensor:

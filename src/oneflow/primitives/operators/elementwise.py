@@ -22,7 +22,7 @@ from oneflow.primitives.operators import exponential
 from oneflow.primitives.operators.rounding import quotient, round_once, truncated
 from oneflow.primitives.registry import COMPUTED, Primitive, primitive
 from oneflow.primitives.sharding.linearity import converted
-from oneflow.primitives.traits import Precision
+from oneflow.primitives.traits import Precision, ViewRule
 
 
 def elementwise(name: str, impl: Callable, operands: str = "x", **options: Any) -> Primitive:
@@ -98,7 +98,12 @@ def _cast(x, *, dtype: DType):
 cast = primitive("cast", _cast, elementwise=True, linear=converted)
 cast.gradient(x=lambda g, x_spec: cast(g, dtype=x_spec.dtype))
 
-conj = exact("conj", jnp.conj, linear=("x",))
+conj = exact(
+    "conj",
+    jnp.conj,
+    linear=("x",),
+    view=ViewRule(lambda base, new: conj(new), lambda layout: layout),
+)
 conj.gradient(x=lambda g: conj(g))
 
 
