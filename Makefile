@@ -53,6 +53,10 @@ opdb: $(STAMPS)-test  ## Compare everything with PyTorch's operator database (mi
 accelerator: $(STAMPS)-test  ## Run what programs and operators do on this machine's GPU or TPU (minutes)
 	XLA_PYTHON_CLIENT_PREALLOCATE=false $(BIN)/python -m pytest tests/runtime/test_another_device.py tests/laws/test_operators.py -k another_device $(PYTEST_ARGS)
 
+.PHONY: mutants
+mutants: $(STAMPS)-test  ## Break each promised feature; its test must fail (half an hour; ROWS="003 004-E": some)
+	$(BIN)/python -m tools.mutate_rows $(ROWS)
+
 .PHONY: exhaustive
 exhaustive: $(STAMPS)-test  ## Run the tests with every sample of every law (hours)
 	$(BIN)/python -m pytest --exhaustive $(if $(ROOM),tests/$(ROOM)) $(PYTEST_ARGS)

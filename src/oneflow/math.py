@@ -31,7 +31,7 @@ from oneflow.functional.elementwise.division import (
     div as divide,
     floor_divide as floordiv,
     fmod as fmod,
-    fmod as mod,
+    remainder as mod,
 )
 from oneflow.functional.elementwise.logic import logical_and as logical_and
 from oneflow.functional.elementwise.rounding import (

@@ -61,16 +61,20 @@ def test_s001_08_size():
 @pytest.mark.parametrize(
     ("left", "right", "expected"),
     [
-        (T([1]), T([1.5]), flow.float32),
-        (T([1], dtype=flow.int8), T([1], dtype=flow.int32), flow.int32),
-        (T([1.0], dtype=flow.float32), T([1.0], dtype=flow.float64), flow.float64),
-        (T([True]), T([1], dtype=flow.uint8), flow.uint8),
-        (T([1], dtype=flow.int64), 1.5, flow.float32),
-        (T([1.0], dtype=flow.float16), T(1.0, dtype=flow.float64), flow.float16),
+        (([1], "int64"), ([1.5], "float32"), "float32"),
+        (([1], "int8"), ([1], "int32"), "int32"),
+        (([1.0], "float32"), ([1.0], "float64"), "float64"),
+        (([True], "bool"), ([1], "uint8"), "uint8"),
+        (([1], "int64"), 1.5, "float32"),
+        (([1.0], "float16"), (1.0, "float64"), "float16"),
     ],
 )
 def test_s001_16_dtypes_are_promoted(left, right, expected):
+    left, right = (
+        T(each[0], dtype=getattr(flow, each[1])) if isinstance(each, tuple) else each
+        for each in (left, right)
+    )
     result = left + right
-    assert result.dtype is expected
+    assert result.dtype is getattr(flow, expected)
     number = right.item() if isinstance(right, flow.Tensor) else right
     assert result.item() == left.item() + number

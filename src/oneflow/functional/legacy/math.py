@@ -63,7 +63,7 @@ for _name, _function in {
     "logical_and": logic.logical_and,
     "maximum": clamp.maximum,
     "minimum": clamp.minimum,
-    "mod": division.fmod,
+    "mod": division.remainder,
     "multiply": arithmetic.mul,
     "negative": unary.neg,
     "not_equal": comparison.ne,

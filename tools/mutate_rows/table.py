@@ -1,0 +1,57 @@
+"""Reading the features, their mutations, and what was found earlier."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+from tools.make_features import ROOT, features
+from tools.mutate_rows.mutations import Mutation
+
+TABLE = ROOT / "tests" / "seeds" / "mutations.tsv"
+TESTS = ROOT / "tests" / "seeds"
+PROGRAMS = ROOT / "tests" / "distributed" / "programs"
+# What was found, so that an interrupted run goes on where it stopped.
+RESULTS = ROOT / ".mutants.jsonl"
+
+
+def mutations() -> list[Mutation]:
+    """The lines of `tests/seeds/mutations.tsv`."""
+    with TABLE.open(encoding="utf8") as file:
+        lines = csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
+        next(lines)
+        return [Mutation(*line) for line in lines]
+
+
+def chosen(patterns: Iterable[str]) -> list[Mutation]:
+    """The mutations of the rows whose ids begin with one of `patterns`; of all without any."""
+    starts = tuple(patterns)
+    known = {row.id for row in features()}
+    if unknown := [start for start in starts if not any(row.startswith(start) for row in known)]:
+        raise SystemExit(f"there are no rows {unknown} in docs/features.tsv")
+    return [each for each in mutations() if not starts or each.row.startswith(starts)]
+
+
+def digest(mutation: Mutation, files: Iterable[Path]) -> str:
+    """What a result depends on: the mutation and the text of the tests."""
+    text = "\t".join(mutation).encode()
+    for file in (*sorted(files), *sorted(PROGRAMS.glob("rows_of_*.py"))):
+        text += file.read_bytes()
+    return hashlib.sha256(text).hexdigest()
+
+
+def earlier_results() -> dict[str, str]:
+    """The verdicts of earlier runs, by `digest`."""
+    if not RESULTS.exists():
+        return {}
+    lines = RESULTS.read_text(encoding="utf8").splitlines()
+    return dict(json.loads(line) for line in lines)
+
+
+def keep_result(key: str, verdict: str) -> None:
+    """Remember a verdict."""
+    with RESULTS.open("a", encoding="utf8") as file:
+        file.write(json.dumps([key, verdict]) + "\n")
