@@ -372,17 +372,59 @@ def test_a_folder_that_changes_after_it_was_opened(tmp_path):
     assert (doubled + y).tolist() == [3, 3, 3, 3]
 
 
-def test_placements_that_do_not_exist_here(tmp_path):
-    folder = tmp_path / "checkpoint"
-    flow.save([flow.zeros(4, placement=PAIR, sbp=S(0))], folder)
+def saved_elsewhere(content, folder):
+    """The same as loaded after it was saved on ranks that do not exist here."""
+    flow.save(content, folder)
     text = (folder / "checkpoint.json").read_text()
     (folder / "checkpoint.json").write_text(text.replace('["cpu", [0, 1]]', '["cpu", [8, 9]]'))
-    (x,) = flow.load(folder)
+    return flow.load(folder)
+
+
+def test_placements_that_do_not_exist_here(tmp_path):
+    (x,) = saved_elsewhere([flow.zeros(4, placement=PAIR, sbp=S(0))], tmp_path / "checkpoint")
     assert x.shape == (4,)
-    with pytest.raises(RuntimeError, match=r"rank 8 does not exist.*map_location"):
-        x.numpy()
+    for deed in (lambda: x + 1, x.to_local, lambda: x.to_global(sbp=B).to_local()):
+        with pytest.raises(RuntimeError, match=r"rank 8 does not exist.*map_location"):
+            deed()
+    assert x.tolist() == [0, 0, 0, 0]
+    assert "[0., 0., 0., 0.]" in repr(x)
     assert x.to_global(LINE, S(0)).tolist() == [0, 0, 0, 0]
-    assert flow.load(folder, map_location="cpu")[0].tolist() == [0, 0, 0, 0]
+    assert flow.load(tmp_path / "checkpoint", map_location="cpu")[0].tolist() == [0, 0, 0, 0]
+
+
+class ScaledTraining(nn.Graph):
+    def __init__(self, place=None):
+        super().__init__()
+        flow.manual_seed(0)
+        self.model = nn.Linear(4, 4)
+        self.x = flow.arange(8.0).view(2, 4)
+        if place is not None:
+            self.model.to_global(place, B)
+            self.x = self.x.to_global(place, B)
+        self.optimizer = flow.optim.Adam(self.model.parameters(), lr=0.1)
+        self.add_optimizer(self.optimizer)
+        self.set_grad_scaler(flow.amp.GradScaler(init_scale=64.0))
+
+    def build(self):
+        loss = self.model(self.x).square().mean()
+        loss.backward()
+        return loss
+
+
+@pytest.mark.parametrize("place", [None, LINE, flow.placement("cpu", [0])])
+@pytest.mark.parametrize("holder", ["optimizer", "graph"])
+def test_training_goes_on_with_fewer_devices(tmp_path, place, holder):
+    here, there = ScaledTraining(place), ScaledTraining(PAIR)
+    expected = [there().numpy() for _ in range(4)][2:]
+    there = ScaledTraining(PAIR)
+    for _ in range(2):
+        there()
+    saved = there.optimizer if holder == "optimizer" else there
+    content = [there.model.state_dict(), saved.state_dict()]
+    weights, state = saved_elsewhere(content, tmp_path / "checkpoint")
+    here.model.load_state_dict(weights)
+    (here.optimizer if holder == "optimizer" else here).load_state_dict(state)
+    np.testing.assert_allclose([here().numpy() for _ in range(2)], expected, rtol=1e-5)
 
 
 def test_shapes_that_differ(tmp_path):

@@ -140,6 +140,15 @@ class Placement:
         assert is_planning() or self._device_mesh
 
     @property
+    def exists(self) -> bool:
+        """True if there is a device for every rank; True while planning."""
+        try:
+            self.require_devices()
+        except RuntimeError:
+            return False
+        return True
+
+    @property
     def includes_this_process(self) -> bool:
         """True if this process drives one of the devices; False while planning."""
         if is_planning():

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from oneflow.base import cluster, environment
-from oneflow.base.device import Device, first_index
+from oneflow.base.device import CPU, Device, first_index
 from oneflow.base.dtype import ALL_DTYPES, DType, from_numpy_dtype, int64
 from oneflow.base.placement import Placement, Sharding
 from oneflow.base.planning import is_planning
@@ -304,9 +304,13 @@ def full_array(value: Value) -> Any:
 
     If all ranks of the job have the whole, nothing is communicated. Otherwise this is a collective
     of all processes of the job: which ranks must call it does not depend on the placement.
-    `MetaArray` if the value was made while planning.
+    `MetaArray` if the value was made while planning. Files give the whole also where the devices
+    on which it was saved do not exist.
     """
     placement: Any = value.spec.device
+    stored = lazy_array_of(value)
+    if stored is not None and not placement.exists:
+        return stored.array_on(spec_of(value.spec.shape, value.spec.dtype, CPU))
     if is_planning() or (isinstance(value.array, MetaArray) and placement.includes_this_process):
         return MetaArray()
     value = value.alias()
