@@ -259,8 +259,10 @@ def test_saving_into_an_existing_folder(tmp_path):
         loaded = flow.load(tmp_path)
         assert loaded["count"] == count
         np.testing.assert_array_equal(loaded["net"]["weight"].numpy(), net.weight.numpy())
-    with pytest.raises(IsADirectoryError):
-        flow.save(1, tmp_path, global_dst_rank=0)
+    whole = flow.ones(2, placement=flow.placement("cpu", [0, 1]), sbp=flow.sbp.split(0))
+    flow.save({"w": whole}, tmp_path, global_dst_rank=0)
+    assert flow.load(tmp_path)["w"].is_local
+    assert flow.load(tmp_path)["w"].tolist() == [1, 1]
 
 
 @pytest.mark.parametrize("keep", [0, 4, 60, -3])

@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
+
+import numpy as np
 
 from oneflow.base import cluster
 from oneflow.base.device import CPU
@@ -54,7 +56,8 @@ def save(
 
     An object with global tensors is saved as a folder, in which each rank writes its own parts; all
     processes call this together. The folder changes at once when all parts are on disk; until then
-    it holds what was saved before. Of what is local, rank 0's is saved.
+    it holds what was saved before. Of what is local, rank 0's is saved. An object without global
+    tensors is saved by each process that calls this, whatever others do.
 
     Of a module the names of its classes and its attributes are saved; to load it, the program must
     have imported these classes.
@@ -62,9 +65,9 @@ def save(
     Args:
         obj: what to save, such as ``{"model": model.state_dict(), "optimizer":
             optimizer.state_dict()}``; a module; or a graph, see `nn.Graph.save`.
-        path: file or folder name, or a file open for writing bytes. Into a folder that exists the
-            object is saved as one with global tensors is.
-        global_dst_rank: save a file with whole tensors, which this rank writes alone; all processes
+        path: file or folder name, or a file open for writing bytes. A folder that exists gets the
+            files that an object with global tensors is saved as.
+        global_dst_rank: save whole tensors, which this rank writes alone, to a file; all processes
             call this together.
         consistent_dst_rank: another name of `global_dst_rank`.
         pickle_module: accepted; nothing is pickled.
@@ -95,8 +98,7 @@ def save(
     structure = encoder.encode(obj)
     target = Path(path) if isinstance(path, str | os.PathLike) else path
     is_shared = any(map(is_global, encoder.tensors.values()))
-    is_folder = isinstance(target, Path) and target.is_dir()
-    if rank is None and (is_shared or is_folder):
+    if rank is None and is_shared:
         if not isinstance(target, Path):
             raise TypeError(
                 "an object with global tensors is saved as a folder: give the name of one, or "
@@ -105,10 +107,16 @@ def save(
         sharded.save(structure, encoder.tensors, target)
         return
     arrays = host_arrays(encoder.tensors, rank)
-    metadata = {_STRUCTURE: json.dumps(structure)}
     with propagate_errors(f"write `{path}`") if is_shared else contextlib.nullcontext():
         if rank is None or runs_rank(rank):
-            tensor_file.write(target, arrays, metadata)
+            _write(structure, arrays, target)
+
+
+def _write(structure: Any, arrays: Mapping[str, np.ndarray], target: Path | BinaryIO) -> None:
+    if isinstance(target, Path) and target.is_dir():
+        sharded.save_alone(structure, arrays, target)
+    else:
+        tensor_file.write(target, arrays, {_STRUCTURE: json.dumps(structure)})
 
 
 @keyword_aliases(f="path")

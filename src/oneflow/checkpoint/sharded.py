@@ -77,13 +77,33 @@ def save(structure: Any, tensors: Tensors, root: Path) -> None:
             with propagate_errors(f"write its parts to `{root}`"):
                 root.mkdir(exist_ok=True)
                 folder.mkdir(exist_ok=True)
-                _write_parts(plan, tensors, folder)
+                files = [file for file in plan.files if runs_rank(plan.ranks[file])]
+                _write_parts(files, plan, tensors, folder)
             with propagate_errors(f"complete `{root}`"):
                 if is_first:
                     _manifest_of(structure, tensors, plan, folder).write(root)
     finally:
         if is_first:
             remove_old_versions(root, FOLDER_PATTERN, lambda: named_folder(root))
+
+
+def save_alone(structure: Any, arrays: Mapping[str, np.ndarray], root: Path) -> None:
+    """Save arrays that this process has to a folder that exists, whatever other processes do.
+
+    Args:
+        structure: the object around the arrays.
+        arrays: by the names that they have in `structure`.
+        root: the folder.
+    """
+    plan = plan_save(arrays)
+    folder = root / folder_name(secrets.randbits(62))
+    try:
+        _make_root(root)
+        with make_folder(folder):
+            _write_parts(list(plan.files), plan, arrays, folder)
+            _manifest_of(structure, arrays, plan, folder).write(root)
+    finally:
+        remove_old_versions(root, FOLDER_PATTERN, lambda: named_folder(root))
 
 
 def _without_sums(tensor: Tensor | np.ndarray) -> Tensor | np.ndarray:
@@ -128,12 +148,11 @@ def _make_root(root: Path) -> None:
     flush_folder(root.parent)
 
 
-def _write_parts(plan: SavePlan, tensors: Tensors, folder: Path) -> None:
-    """Write the files of this process, or all if it runs all ranks."""
-    local_files = [file for file in plan.files if runs_rank(plan.ranks[file])]
-    size = sum(plan.bytes[rank] for rank in {plan.ranks[file] for file in local_files})
+def _write_parts(files: list[str], plan: SavePlan, tensors: Tensors, folder: Path) -> None:
+    """Write the files of this process."""
+    size = sum(plan.bytes[rank] for rank in {plan.ranks[file] for file in files})
     with progress_bar("Saving", "B", size, size) as bar:
-        for file in local_files:
+        for file in files:
             arrays = {shard.name: _array(tensors[shard.name], shard) for shard in plan.files[file]}
             tensor_file.write(folder / file, arrays, {})
             bar.update(sum(array.nbytes for array in arrays.values()))

@@ -11,6 +11,7 @@ from tests.checkpoint.exact_training import Training, assert_equal
 import oneflow as flow
 from oneflow import nn
 from oneflow.checkpoint import tensor_file
+from oneflow.control_plane.flight_recorder import collectives_started
 
 rank, size = flow.env.get_rank(), flow.env.get_world_size()
 S, B = flow.sbp.split, flow.sbp.broadcast
@@ -68,6 +69,24 @@ def check_one_rank_for_all(folder):
     message = raised(kind, lambda: flow.load(own / "file", global_src_rank=0))
     assert "there is no such file" in message
     assert rank == 0 or "rank 0 could not load for all" in message
+
+
+def check_a_folder_that_exists(folder):
+    existing = folder / "existing"
+    existing.mkdir(exist_ok=True)
+    flow.comm.barrier()
+    before = collectives_started()
+    if rank == 1:
+        flow.save({"step": 3, "w": flow.ones(2)}, existing)
+        assert flow.load(existing)["w"].tolist() == [1, 1]
+    assert collectives_started() == before
+    x = flow.tensor(NUMBERS, placement=ALL, sbp=S(0))
+    flow.save({"w": x}, existing, global_dst_rank=1)
+    whole = flow.load(existing)["w"]
+    assert whole.is_local
+    np.testing.assert_array_equal(whole.numpy(), NUMBERS)
+    np.testing.assert_array_equal(flow.load(existing, global_src_rank=0)["w"].numpy(), NUMBERS)
+    assert len(list(existing.iterdir())) == 2
 
 
 def check_faults(folder):
@@ -136,6 +155,7 @@ def end_while_saving(folder):
 def check(folder):
     check_parts(folder)
     check_one_rank_for_all(folder)
+    check_a_folder_that_exists(folder)
     check_faults(folder)
     check_training(folder)
 
