@@ -16,25 +16,47 @@ from tests.oracle import flat_tensors
 NUMBERS = np.random.default_rng(0)
 ROW = NUMBERS.standard_normal((2, 4, 5)).astype(np.float32)
 IMAGE = NUMBERS.standard_normal((1, 2, 6, 6)).astype(np.float32)
+COLUMNS = NUMBERS.standard_normal((1, 9, 9)).astype(np.float32)
 VOLUME = NUMBERS.standard_normal((1, 2, 4, 4, 4)).astype(np.float32)
 
 
 def convolve_transposed(lib: ModuleType) -> Any:
-    weights = [lib.tensor(np.full((4, 3, *(3,) * dims), 0.5, np.float32)) for dims in (1, 2, 3)]
-    images = [lib.tensor(np.ones((1, 4, *(5,) * dims), np.float32)) for dims in (1, 2, 3)]
-    f = lib.nn.functional
-    functions = (f.conv_transpose1d, f.conv_transpose2d, f.conv_transpose3d)
-    return [
-        function(image, weight, groups=2)
-        for function, image, weight in zip(functions, images, weights, strict=True)
-    ]
+    """Functions and modules for each number of dimensions; no two weights are equal."""
+    numbers, results = np.random.default_rng(1), []
+    for dims in (1, 2, 3):
+        arrays = [
+            numbers.standard_normal(shape).astype(np.float32)
+            for shape in ((1, 4, *(5,) * dims), (4, 3, *(3,) * dims), (6,))
+        ]
+        image, weight, bias = map(lib.tensor, arrays)
+        function = getattr(lib.nn.functional, f"conv_transpose{dims}d")
+        module = getattr(lib.nn, f"ConvTranspose{dims}d")(4, 6, 3, stride=2, groups=2)
+        module.load_state_dict({"weight": weight, "bias": bias})
+        results += [function(image, weight, groups=2), module(image)]
+    return results
 
 
 def hardsigmoid_in_place(lib: ModuleType) -> Any:
     x = lib.tensor(ROW)
     result = lib.nn.functional.hardsigmoid(x, inplace=True)
     assert result is x
-    return x, lib.nn.Hardsigmoid(inplace=True)(lib.tensor(ROW))
+    y = lib.tensor(ROW)
+    lib.nn.Hardsigmoid(inplace=True)(y)
+    return x, y
+
+
+def sine_in_place(lib: ModuleType) -> Any:
+    """What was written, not what comes back."""
+    x, y = lib.tensor(ROW), lib.tensor(ROW)
+    assert lib.sin_(x) is x
+    assert y.sin_() is y
+    return x, y
+
+
+def fill_masked(lib: ModuleType) -> Any:
+    x, y, mask = lib.tensor(ROW), lib.tensor(ROW), lib.tensor(ROW > 0)
+    x.masked_fill_(mask, 7.0)
+    return x, y, y.masked_fill(mask, 7.0), lib.masked_fill(y, mask[0], -1.0)
 
 
 def multiply_in_place(lib: ModuleType) -> Any:
@@ -88,7 +110,7 @@ FEATURES = {
     "s001_10": convolve_transposed,
     "s001_11": multiply_in_place,
     "s001_12": hardsigmoid_in_place,
-    "s001_13": lambda lib: (lib.sin_(lib.tensor(ROW)), lib.tensor(ROW).sin_()),
+    "s001_13": sine_in_place,
     "s001_14": lambda lib: lib.linalg.vector_norm(lib.tensor(ROW), ord=2.0),
     "s001_15": layer_norm_with_gradients,
     "s001_16": promote,
@@ -101,14 +123,17 @@ FEATURES = {
     "s001_43": nms,
     "s001_44": lambda lib: (lib.arccos(lib.tensor(ROW / 4)), lib.tensor(ROW / 4).arccos()),
     "s001_45": lambda lib: (lib.roll(lib.tensor(ROW), 2, 1), lib.tensor(ROW).roll(1)),
-    "s001_46": lambda lib: lib.tensor(ROW).masked_fill(lib.tensor(ROW > 0), 7.0),
+    "s001_46": fill_masked,
     "s001_47": lambda lib: (lib.floor_divide(lib.tensor(ROW), 0.3), lib.tensor([7, -7]) // 2),
     "s001_48": lambda lib: (lib.nn.GLU(1)(lib.tensor(ROW)), lib.nn.functional.glu(lib.ones(2, 2))),
     "s001_49": lambda lib: pool(lib, 1),
     "s001_50": lambda lib: pool(lib, 2),
     "s001_51": lambda lib: pool(lib, 3),
     "s001_52": lambda lib: (lib.nn.Unfold(2)(lib.tensor(IMAGE)), lib.tensor(ROW).unfold(2, 3, 1)),
-    "s001_53": lambda lib: lib.nn.Fold((4, 4), 2)(lib.ones(1, 8, 9)),
+    "s001_53": lambda lib: (
+        lib.nn.Fold((4, 4), 2)(lib.tensor(COLUMNS[:, :8])),
+        lib.nn.functional.fold(lib.tensor(COLUMNS), (3, 3), 3, padding=1),
+    ),
     "s001_54": lambda lib: lib.tensor(ROW[:1]).expand(3, -1, -1),
     "s001_55": lambda lib: lib.tensor(ROW).repeat(2, 1, 3),
     "s001_62": lambda lib: lib.from_numpy(ROW),
@@ -135,6 +160,33 @@ def test_s001_09_fused_dropout():
     assert 0.4 < (result == 0).mean() < 0.6
     doubled = 2 * (x + bias).numpy()
     np.testing.assert_allclose(result[result != 0], doubled[result != 0], rtol=1e-6)
+
+
+def test_s001_09_fused_operators():
+    """Each is what PyTorch composes; without dropout, and with it half is 0 and half doubled."""
+    x = torch.randn(8, 16, 16)
+    mask, bias, scale = torch.rand(16, 16) < 0.6, torch.randn(16), 0.3
+    mask[:, 0] = True  # none is masked away altogether
+    fill = {"fill_value": -10000.0, "scale": scale}
+    masked = torch.softmax((x * scale).masked_fill(~mask, -10000.0), -1)
+    below = torch.softmax((x * scale).masked_fill(~torch.ones(16, 16).tril().bool(), -10000.0), -1)
+    tril = {"diagonal": 0, "tril_scale_value": scale, "tril_fill_value": -10000.0}
+    fused, given = flow._C, flow.tensor(x.numpy())
+    given_mask, given_bias = flow.tensor(mask.numpy()), flow.tensor(bias.numpy())
+    gelu = fused.fused_bias_add_gelu(given, given_bias, axis=2)
+    np.testing.assert_allclose(
+        gelu.numpy(), torch.nn.functional.gelu(x + bias), rtol=1e-4, atol=1e-6
+    )
+    plain = fused.fused_scale_mask_softmax(given, given_mask, **fill)
+    np.testing.assert_allclose(plain.numpy(), masked, rtol=1e-4, atol=1e-6)
+    for expected, (dropped, whole) in (
+        (masked, fused.fused_scale_mask_softmax_dropout(given, given_mask, p=0.5, **fill)),
+        (below, fused.fused_scale_tril_softmax_mask_scale(given, p=0.5, **tril)),
+    ):
+        np.testing.assert_allclose(whole.numpy(), expected, rtol=1e-4, atol=1e-6)
+        kept = dropped.numpy() != 0
+        assert 0.4 < kept[expected > 0].mean() < 0.6
+        np.testing.assert_allclose(dropped.numpy()[kept], 2 * expected[kept], rtol=1e-4, atol=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -82,10 +82,11 @@ def find_lowering(name: str) -> FunctionType:
 
 
 def find_importer(name: str) -> FunctionType:
-    """The function that computes an operator of ONNX, as operator set 13 means it."""
+    """The function that computes an operator of ONNX, as operator set 13 means it, or ``name 17``."""
     importlib.import_module("oneflow_onnx.x2oneflow.onnx2flow")
     registry = importlib.import_module("oneflow_onnx.x2oneflow.registry")
-    found = registry.find_operator("", name, 13)
+    operator, _, opset = name.partition(" ")
+    found = registry.find_operator("", operator, int(opset or 13))
     if found is None:
         raise BadMutation(f"there is no operator `{name}`")
     return found.function
