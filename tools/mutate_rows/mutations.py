@@ -82,7 +82,7 @@ def find_lowering(name: str) -> FunctionType:
 
 
 def find_importer(name: str) -> FunctionType:
-    """The function that computes an operator of ONNX, as operator set 13 means it, or ``name 17``."""
+    """The function that computes an operator of ONNX, in operator set 13 or that of ``name 17``."""
     importlib.import_module("oneflow_onnx.x2oneflow.onnx2flow")
     registry = importlib.import_module("oneflow_onnx.x2oneflow.registry")
     operator, _, opset = name.partition(" ")
