@@ -31,5 +31,15 @@ def test_statistics_of_all_processes_take_the_place_of_each_ones():
     assert converted is net
     assert isinstance(net[1][0], nn.SyncBatchNorm)
     assert net[1][0].weight is norm.weight
-    with pytest.raises(NotImplementedError, match="process_group"):
+    with pytest.raises(TypeError, match="`group` must be a group"):
         nn.SyncBatchNorm.convert_sync_batchnorm(net, process_group=object())
+    group = flow.distributed.new_group([0])
+    assert nn.SyncBatchNorm.convert_sync_batchnorm(norm, group).process_group is group
+    without = nn.SyncBatchNorm.convert_sync_batchnorm(nn.BatchNorm1d(2, bias=False))
+    assert without.bias is None
+    with pytest.raises(NotImplementedError, match="FusedBatchNorm1d applies relu"):
+        nn.SyncBatchNorm.convert_sync_batchnorm(nn.FusedBatchNorm1d(2))
+    place = flow.placement("cpu", [0])
+    layer = nn.SyncBatchNorm(2, process_group=group).to_global(place, flow.sbp.broadcast)
+    with pytest.raises(ValueError, match="`process_group`"):
+        layer(flow.ones(2, 2, placement=place, sbp=flow.sbp.broadcast))

@@ -5,7 +5,9 @@ from tests.distributed.data_parallel_rows import (
     parameters as parameters,
     results as results,
     steps as steps,
+    synchronized as synchronized,
 )
+from tests.distributed.data_parallel_rows.synchronized import JointStatistics as JointStatistics
 from tests.distributed.data_parallel_rows.training import (
     ROWS as ROWS,
     STEPS as STEPS,
@@ -13,4 +15,4 @@ from tests.distributed.data_parallel_rows.training import (
     inputs as inputs,
 )
 
-__all__ = ["ROWS", "STEPS", "fill", "inputs"]
+__all__ = ["ROWS", "STEPS", "JointStatistics", "fill", "inputs"]

@@ -85,8 +85,8 @@ def batch_norm(
         )
     dims = (0, *range(2, input.ndim))
     mean, variance = _moments(input, dims)
-    _update(running_mean, mean, 1.0, momentum)
-    _update(running_var, variance, count / (count - 1), momentum)
+    update_running(running_mean, mean, 1.0, momentum)
+    update_running(running_var, variance, count / (count - 1), momentum)
     return call(p.normalize, input, mean, variance, scale, shift, eps, dims=dims)
 
 
@@ -96,8 +96,8 @@ def _moments(input: Tensor, dims: tuple[int, ...]) -> tuple[Tensor, Tensor]:
         return call(p.moments, input, dims=dims)
 
 
-def _update(running: Tensor | None, batch: Tensor, factor: float, momentum: float) -> None:
-    """Move a running statistic towards the batch's."""
+def update_running(running: Tensor | None, batch: Tensor, factor: float, momentum: float) -> None:
+    """Move a running statistic towards that of a batch, times a factor."""
     if running is None:
         return
     with no_grad():
@@ -296,7 +296,7 @@ def instance_norm(
         (running_var, variance, count / (count - 1)),
     ):
         if running is not None:
-            _update(
+            update_running(
                 running, call(mean_over, batch_value, dims=(0,), keepdim=True), factor, momentum
             )
     return call(p.normalize, input, mean, variance, scale, shift, eps, dims=dims)

@@ -6,12 +6,14 @@ from typing import Any
 
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType, get_default_dtype, int64
+from oneflow.distributed.groups import ProcessGroup, group_ranks
 from oneflow.functional.creation.options import choose_device
 from oneflow.functional.nn.normalization import batch_norm, instance_norm
 from oneflow.module.module import Module
 from oneflow.module.parameter import new_parameter
 from oneflow.nn import init
 from oneflow.nn.modules.image_layout import accept_channels_last
+from oneflow.nn.modules.synchronized_norm import synchronized_batch_norm
 from oneflow.primitives.operators.creation import ones, zeros
 from oneflow.primitives.operators.elementwise import add, cast, reciprocal, relu
 from oneflow.primitives.operators.shape import reshape
@@ -139,10 +141,27 @@ class _BatchNorm(_Normalization):
         # Without running statistics the batch's own are used in evaluation as well.
         use_batch_statistics = self.training or self.running_mean is None
         use_running = not self.training or self.track_running_stats
-        return batch_norm(
+        return self._normalize(
             input,
             self.running_mean if use_running else None,
             self.running_var if use_running else None,
+            use_batch_statistics,
+            momentum,
+        )
+
+    def _normalize(
+        self,
+        input: Tensor,
+        running_mean: Tensor | None,
+        running_var: Tensor | None,
+        use_batch_statistics: bool,
+        momentum: Any,
+    ) -> Tensor:
+        """Normalise by the statistics of the batch, which move the running ones, or by those."""
+        return batch_norm(
+            input,
+            running_mean,
+            running_var,
             self.weight,
             self.bias,
             use_batch_statistics,
@@ -244,18 +263,25 @@ class FusedBatchNorm3d(BatchNorm3d):
         return _add_relu(super().forward(input), addend)
 
 
-def _require_all_processes(process_group: Any) -> None:
-    if process_group is not None:
-        raise NotImplementedError(
-            "statistics of a SyncBatchNorm span all processes; leave out `process_group`"
-        )
-
-
 class SyncBatchNorm(_BatchNorm):
     """`BatchNorm2d` for any number of dimensions whose statistics span all processes.
 
-    Statistics are over the logical batch: a global tensor's batch is the one of all its devices, so
-    nothing has to be exchanged by this layer itself.
+    In training the processes exchange means and variances of their batches, which may have
+    different sizes. The batch of a global tensor is the one of all its devices in any case.
+
+    Args:
+        num_features: number of channels.
+        eps: added to the variance.
+        momentum: weight of a batch in the running statistics; None: the average of all batches.
+        affine: whether to learn a factor and a summand per channel.
+        track_running_stats: keep running statistics and use them in evaluation.
+        process_group: the processes, by default all.
+        device: where parameters and statistics live.
+        dtype: of parameters and statistics.
+        bias: False leaves out the summands.
+
+    Raises:
+        ValueError: a global tensor and a group of processes: its placement says who takes part.
 
     Example:
         >>> import oneflow as flow
@@ -270,46 +296,81 @@ class SyncBatchNorm(_BatchNorm):
         momentum: float | None = 0.1,
         affine: bool = True,
         track_running_stats: bool = True,
-        process_group: None = None,
+        process_group: ProcessGroup | None = None,
         device: Device | str | None = None,
         dtype: DType | None = None,
+        *,
+        bias: bool = True,
     ) -> None:
-        _require_all_processes(process_group)
-        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype)
+        super().__init__(
+            num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias
+        )
+        group_ranks(process_group)  # raises unless it is one
+        self.process_group = process_group
 
     def _check_ndim(self, input: Tensor) -> None:
         if input.ndim < 2:
             raise ValueError(f"expected at least 2D input (got {input.ndim}D input)")
+        if input.is_global and self.process_group is not None:
+            raise ValueError(
+                "`process_group` of a SyncBatchNorm must be None for global tensors, whose "
+                f"statistics span their placement, got {self.process_group!r}"
+            )
+
+    def _normalize(
+        self,
+        input: Tensor,
+        running_mean: Tensor | None,
+        running_var: Tensor | None,
+        use_batch_statistics: bool,
+        momentum: Any,
+    ) -> Tensor:
+        ranks = group_ranks(self.process_group)
+        if not self.training or input.is_global or len(ranks) <= 1:
+            return super()._normalize(
+                input, running_mean, running_var, use_batch_statistics, momentum
+            )
+        return synchronized_batch_norm(
+            input, running_mean, running_var, self.weight, self.bias, momentum, self.eps, ranks
+        )
 
     @classmethod
-    def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:
+    def convert_sync_batchnorm(
+        cls, module: Module, process_group: ProcessGroup | None = None
+    ) -> Module:
         """`module` with every batch norm in it made a `SyncBatchNorm` with the same state.
 
         Args:
             module: the module to convert.
-            process_group: None; statistics span all processes.
+            process_group: the processes whose batches count together, by default all.
 
         Returns:
             The same module, or a new layer if it is a batch norm itself.
 
         Raises:
-            NotImplementedError: a group is given.
+            NotImplementedError: a layer adds and applies relu as well.
         """
-        _require_all_processes(process_group)
+        if isinstance(module, FusedBatchNorm1d | FusedBatchNorm2d | FusedBatchNorm3d):
+            raise NotImplementedError(
+                f"a SyncBatchNorm only normalises, and {type(module).__name__} applies relu as "
+                "well; use a batch norm and `nn.ReLU` in its place"
+            )
         converted = module
-        if isinstance(module, _BatchNorm) and not isinstance(module, cls):
+        if isinstance(module, _BatchNorm):
             converted = cls(
                 module.num_features,
                 module.eps,
                 module.momentum,
                 module.affine,
                 module.track_running_stats,
+                process_group,
+                bias=module.bias is not None,
             )
             converted.training = module.training
             converted._parameters.update(module._parameters)
             converted._buffers.update(module._buffers)
         for name, child in module.named_children():
-            converted.add_module(name, cls.convert_sync_batchnorm(child))
+            converted.add_module(name, cls.convert_sync_batchnorm(child, process_group))
         return converted
 
 

@@ -1,0 +1,34 @@
+"""Collective operations that gradients flow through."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from oneflow.autograd.function import Function, FunctionCtx
+from oneflow.distributed import spmd_collectives as spmd
+from oneflow.distributed.device_group import run_on_values
+from oneflow.tensor.call import wrap
+from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.views import unwrap
+
+
+class _Sum(Function):
+    """A sum over processes, whose gradient is the sum of the gradients of all of them."""
+
+    @staticmethod
+    def forward(ctx: FunctionCtx, tensor: Tensor, ranks: tuple[int, ...]) -> Tensor:
+        ctx.ranks = ranks
+        return wrap(run_on_values(spmd.all_reduce, [unwrap(tensor)], ranks)[0])
+
+    @staticmethod
+    def backward(ctx: FunctionCtx, *grads: Tensor) -> Any:
+        return _Sum.apply(grads[0], ctx.ranks), None
+
+
+def sum_over_processes(tensor: Tensor, ranks: tuple[int, ...]) -> Tensor:
+    """Return the sum of a tensor of each process; all must call this, and so must their gradients.
+
+    What the processes do with their sums counts together: the gradient of `tensor` is the sum of
+    the gradients that the sum gets on all of them.
+    """
+    return _Sum.apply(tensor, ranks)
