@@ -299,7 +299,7 @@ if TYPE_CHECKING:
     from oneflow.legacy.variables import assign as assign, get_variable as get_variable
     from oneflow.legacy.watch import watch as watch, watch_diff as watch_diff
     from oneflow.module.scripting import compile as compile
-    from oneflow.nn.utils.transforms import vmap as vmap
+    from oneflow.nn.utils.vmap import vmap as vmap
 
 # Many programs do without these.
 __lazy_modules__ = (
@@ -431,7 +431,7 @@ __lazy_names__ = {
     "xavier_normal_initializer": "oneflow.legacy.initializers",
     "xavier_uniform_initializer": "oneflow.legacy.initializers",
     "zeros_initializer": "oneflow.legacy.initializers",
-    "vmap": "oneflow.nn.utils.transforms",
+    "vmap": "oneflow.nn.utils.vmap",
 }
 if not TYPE_CHECKING:  # for a type checker it would give every name a meaning
     __getattr__ = _lazy_getattr(

@@ -64,7 +64,7 @@ from oneflow.legacy.user_op import BuiltinOp as builtin_op, BuiltinOp as statefu
 from oneflow.legacy.variables import assign as assign, get_variable as get_variable
 from oneflow.legacy.watch import watch as watch, watch_diff as watch_diff
 from oneflow.module.scripting import compile as compile
-from oneflow.nn.utils.transforms import vmap as vmap
+from oneflow.nn.utils.vmap import vmap as vmap
 from oneflow.functional.creation.conversion import typename as typename
 from oneflow.functional.creation.from_data import to_dlpack as to_dlpack
 from oneflow.functional.elementwise.binary import frexp as frexp

@@ -8,13 +8,13 @@ from oneflow.nn.utils.transforms import (
     grad as grad,
     grad_and_value as grad_and_value,
     hessian as hessian,
-    jacrev as jacfwd,
+    jacfwd as jacfwd,
     jacrev as jacrev,
     jvp as jvp,
     linearize as linearize,
     vjp as vjp,
-    vmap as vmap,
 )
+from oneflow.nn.utils.vmap import vmap as vmap
 
 __all__ = [
     "functional_call",

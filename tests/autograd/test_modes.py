@@ -249,3 +249,20 @@ def test_leaf_made_without_recording_can_require_grad():
         return x.grad, x.is_leaf
 
     agree(case)
+
+
+def test_inference_mode_records_nothing_whatever_is_asked_for():
+    def case(lib):
+        x = lib.ones(2, requires_grad=True)
+        with lib.inference_mode():
+            with lib.enable_grad():
+                inside = x * 2
+                states = [inside.requires_grad, lib.is_grad_enabled()]
+            with lib.set_grad_enabled(True):
+                states += [(x * 2).requires_grad, lib.is_grad_enabled()]
+            with lib.inference_mode(False):
+                states += [(x * 2).requires_grad, lib.is_grad_enabled()]
+            states.append(lib.is_grad_enabled())
+        return [*states, lib.is_grad_enabled(), (x * 2).requires_grad]
+
+    agree(case)

@@ -39,13 +39,23 @@ class _Segment:
         self._casts = CASTS.functions
         self._check = check
         self._saved: list[TensorSpec] = []
+        # As long as the function runs it may have backward passes of its own.
+        self._running: dict[int, Value] = {}
         self._recomputed: dict[int, Value] = {}
 
+    def forget(self) -> None:
+        """Drop what the function saved, which has returned."""
+        self._running = {}
+
     def pack(self, value: Value) -> int:
+        number = len(self._saved)
         self._saved.append(value.spec)
-        return len(self._saved) - 1
+        self._running[number] = value.alias()
+        return number
 
     def unpack(self, packed: int, grads: Sequence[Value | None]) -> Value:
+        if packed in self._running:
+            return self._running[packed]
         if packed not in self._recomputed:
             self._recompute(grads)
         return self._recomputed.pop(packed)
@@ -87,11 +97,12 @@ class _Collector:
     def __init__(self) -> None:
         self.values: list[Value] = []
 
-    def pack(self, value: Value) -> None:
+    def pack(self, value: Value) -> int:
         self.values.append(value.alias())
+        return len(self.values) - 1
 
-    def unpack(self, packed: None, grads: Sequence[Value | None]) -> Value:
-        raise RuntimeError("a backward pass inside a checkpointed function cannot be run again")
+    def unpack(self, packed: int, grads: Sequence[Value | None]) -> Value:
+        return self.values[packed]
 
 
 def checkpoint(
@@ -136,8 +147,12 @@ def checkpoint(
             f"determinism_check should be one of 'default' and 'none', but got {determinism_check}"
         )
     check = determinism_check == "default"
-    with packing(_Segment(function, args, kwargs, preserve_rng_state, check)):
-        return function(*args, **kwargs)
+    segment = _Segment(function, args, kwargs, preserve_rng_state, check)
+    try:
+        with packing(segment):
+            return function(*args, **kwargs)
+    finally:
+        segment.forget()
 
 
 def checkpoint_sequential(

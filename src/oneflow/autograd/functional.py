@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from oneflow.autograd.gradients import grad
-from oneflow.differentiation.grad_mode import enable_grad, is_grad_enabled
+from oneflow.differentiation.grad_mode import differentiating
 from oneflow.functional.shape.concat import stack
 from oneflow.primitives.operators.creation import zeros
 from oneflow.primitives.operators.elementwise import zeros_like
@@ -56,7 +56,7 @@ def _finished(results: Sequence[Tensor], create_graph: bool) -> tuple[Tensor, ..
 def _filled(
     grads: Sequence[Tensor | None],
     like: Sequence[Tensor],
-    keep: bool,
+    create_graph: bool,
     strict: bool,
     what: str,
 ) -> tuple[Tensor, ...]:
@@ -69,7 +69,7 @@ def _filled(
     for position, each in enumerate(grads if strict else ()):
         if each is None:
             raise RuntimeError(f"{what} is independent of input {position}, as `strict` forbids.")
-        if keep and not each.requires_grad:
+        if create_graph and not each.requires_grad:
             raise RuntimeError(
                 f"The derivative of the user function by input {position} is constant, as `strict` "
                 "forbids with `create_graph`."
@@ -107,11 +107,6 @@ def _check_vector(v: Any, like: Sequence[Tensor], what: str, function: str) -> t
     return vector
 
 
-def _keep(create_graph: bool) -> bool:
-    """Results are differentiable when asked for, and where gradients are recorded at all."""
-    return create_graph and is_grad_enabled()
-
-
 def jacobian(
     func: Callable[..., Any],
     inputs: Inputs,
@@ -141,19 +136,18 @@ def jacobian(
         tensor([[2., 0.],
                 [0., 4.]], dtype=oneflow.float32)
     """
-    keep = _keep(create_graph)
-    with enable_grad():
-        points = _prepared(inputs, keep, "jacobian")
+    with differentiating():
+        points = _prepared(inputs, create_graph, "jacobian")
         outputs = func(*points)
         blocks = [
-            _like(_jacobian_of(output, points, keep, strict), inputs)
+            _like(_jacobian_of(output, points, create_graph, strict), inputs)
             for output in _tuple(outputs, "outputs of the user function", "jacobian")
         ]
     return _like(blocks, outputs)
 
 
 def _jacobian_of(
-    output: Tensor, points: Sequence[Tensor], keep: bool, strict: bool
+    output: Tensor, points: Sequence[Tensor], create_graph: bool, strict: bool
 ) -> tuple[Tensor, ...]:
     """The Jacobian of one output with respect to each input."""
     rows = []
@@ -161,8 +155,8 @@ def _jacobian_of(
     for index in range(flat.numel()):
         row: Sequence[Tensor | None] = [None] * len(points)
         if flat.requires_grad:
-            row = grad(flat[index], points, None, True, keep, allow_unused=True)
-        rows.append(_filled(row, points, keep, strict, "An output of the user function"))
+            row = grad(flat[index], points, None, True, create_graph, allow_unused=True)
+        rows.append(_filled(row, points, create_graph, strict, "An output of the user function"))
     blocks = []
     for position, point in enumerate(points):
         shape = (*output.shape, *point.shape)
@@ -172,7 +166,7 @@ def _jacobian_of(
             spec = point._value.spec
             block = wrap(zeros(shape=shape, dtype=spec.dtype, device=spec.device))
         blocks.append(block)
-    return _finished(blocks, keep)
+    return _finished(blocks, create_graph)
 
 
 def hessian(
@@ -256,21 +250,22 @@ def vjp(
         >>> flow.autograd.functional.vjp(lambda x: x * x, x, flow.tensor([1.0, 10.0]))[1]
         tensor([ 2., 40.], dtype=oneflow.float32)
     """
-    keep = _keep(create_graph)
-    with enable_grad():
-        points = _prepared(inputs, keep, "vjp")
+    with differentiating():
+        points = _prepared(inputs, create_graph, "vjp")
         outputs = func(*points)
         as_tuple = _tuple(outputs, "outputs of the user function", "vjp")
         vector = _check_vector(v, as_tuple, "output", "vjp")
-        product = _product(as_tuple, points, vector, keep, strict)
-    return _like(_finished(as_tuple, keep), outputs), _like(_finished(product, keep), inputs)
+        product = _product(as_tuple, points, vector, create_graph, strict)
+    return _like(_finished(as_tuple, create_graph), outputs), _like(
+        _finished(product, create_graph), inputs
+    )
 
 
 def _product(
     outputs: Sequence[Tensor],
     points: Sequence[Tensor],
     vector: Sequence[Tensor],
-    keep: bool,
+    create_graph: bool,
     strict: bool,
 ) -> tuple[Tensor, ...]:
     """Gradients of `outputs`, weighted by `vector`, with zeros where nothing depends."""
@@ -282,8 +277,10 @@ def _product(
     used = [pair for pair in zip(outputs, vector, strict=True) if pair[0].requires_grad]
     found: Sequence[Tensor | None] = [None] * len(points)
     if used:
-        found = grad([each for each, _ in used], points, [w for _, w in used], None, keep, True)
-    return _filled(found, points, keep, strict, "The result of the user function")
+        found = grad(
+            [each for each, _ in used], points, [w for _, w in used], None, create_graph, True
+        )
+    return _filled(found, points, create_graph, strict, "The result of the user function")
 
 
 def jvp(
@@ -312,17 +309,18 @@ def jvp(
         >>> flow.autograd.functional.jvp(lambda x: x * x, x, flow.tensor([1.0, 10.0]))[1]
         tensor([ 2., 40.], dtype=oneflow.float32)
     """
-    keep = _keep(create_graph)
-    with enable_grad():
-        points = _prepared(inputs, keep, "jvp")
+    with differentiating():
+        points = _prepared(inputs, create_graph, "jvp")
         vector = _check_vector(v, points, "input", "jvp")
         outputs = func(*points)
         as_tuple = _tuple(outputs, "outputs of the user function", "jvp")
         # The gradient is linear in the weights of the outputs; its gradient is the product.
         weights = [call(zeros_like, each.detach()).requires_grad_() for each in as_tuple]
         slopes = _product(as_tuple, points, weights, True, strict)
-        product = _product(slopes, weights, vector, keep, strict)
-    return _like(_finished(as_tuple, keep), outputs), _like(_finished(product, keep), outputs)
+        product = _product(slopes, weights, vector, create_graph, strict)
+    return _like(_finished(as_tuple, create_graph), outputs), _like(
+        _finished(product, create_graph), outputs
+    )
 
 
 def vhp(
@@ -351,15 +349,14 @@ def vhp(
         >>> flow.autograd.functional.vhp(lambda x: (x**3).sum(), x, flow.ones(2))[1]
         tensor([ 6., 12.], dtype=oneflow.float32)
     """
-    keep = _keep(create_graph)
-    with enable_grad():
-        points = _prepared(inputs, keep, "vhp")
+    with differentiating():
+        points = _prepared(inputs, create_graph, "vhp")
         vector = _check_vector(v, points, "input", "vhp")
         output = _single(func(*points), "vhp")
         one = (call(zeros_like, output.detach()) + 1,)
         slopes = _product([output], points, one, True, strict)
-        product = _product(slopes, points, vector, keep, strict)
-    return _finished([output], keep)[0], _like(_finished(product, keep), inputs)
+        product = _product(slopes, points, vector, create_graph, strict)
+    return _finished([output], create_graph)[0], _like(_finished(product, create_graph), inputs)
 
 
 def hvp(

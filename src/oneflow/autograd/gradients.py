@@ -9,6 +9,7 @@ from typing import Any
 
 from oneflow.differentiation.backward import Edge, backward_pass
 from oneflow.differentiation.grad_mode import set_grad_enabled
+from oneflow.differentiation.hooks import TRANSFORMS
 from oneflow.functional.shape.concat import stack
 from oneflow.primitives.operators.creation import ones
 from oneflow.primitives.operators.shape import zeros_of
@@ -141,7 +142,8 @@ def backward(
         inputs: give gradients to these tensors only.
 
     Raises:
-        RuntimeError: a tensor does not require grad, or a gradient is missing or does not fit.
+        RuntimeError: a tensor does not require grad, a gradient is missing or does not fit, or a
+            function transform such as `func.grad` is running.
 
     Example:
         >>> import oneflow as flow
@@ -154,6 +156,11 @@ def backward(
         if grad_tensors is not None:
             raise RuntimeError("`grad_tensors` and `grad_variables` mean the same; give one")
         grad_tensors = grad_variables
+    if TRANSFORMS.running:
+        raise RuntimeError(
+            "backward() called inside a function transform such as `func.grad` or `func.vmap`, "
+            "where leaves keep no gradients; call `autograd.grad` or another transform there"
+        )
     roots = _roots(_as_list(tensors, "tensors"), grad_tensors)
     if _INITIAL_GRADIENT.change is not None:
         roots = [(edge, _INITIAL_GRADIENT.change(gradient)) for edge, gradient in roots]
@@ -238,6 +245,34 @@ def grad(
             for each, gradient in zip(chosen, grads, strict=True)
         ]
     return tuple(None if gradient is None else wrap(gradient) for gradient in grads)
+
+
+def derivatives(
+    outputs: Sequence[Tensor],
+    inputs: Sequence[Tensor],
+    weights: Sequence[Tensor | None],
+    *,
+    hooks: bool,
+) -> list[Tensor]:
+    """Gradients of the sum of weighted outputs, recorded, zeros where they depend on nothing.
+
+    Args:
+        outputs: what is differentiated; what does not require grad counts as constant.
+        inputs: with respect to what.
+        weights: a gradient for each output; None for outputs of one element.
+        hooks: run the hooks on the way.
+    """
+    if len(outputs) != len(weights):
+        raise RuntimeError(f"expected a tensor for each of {len(outputs)}, got {len(weights)}")
+    pairs = [pair for pair in zip(outputs, weights, strict=True) if pair[0].requires_grad]
+    roots = _roots([output for output, _ in pairs], [weight for _, weight in pairs])
+    found = backward_pass(
+        roots, keep_graph=True, create_graph=True, targets=_targets(list(inputs)), hooks=hooks
+    )
+    return [
+        wrap(zeros_of(each._value.spec) if gradient is None else gradient)
+        for each, gradient in zip(inputs, found, strict=True)
+    ]
 
 
 def _batched_grad(

@@ -56,6 +56,7 @@ def backward_pass(
     keep_graph: bool,
     create_graph: bool,
     targets: Sequence[Edge] | None = None,
+    hooks: bool = True,
 ) -> list[Value | None]:
     """Propagate gradients from `roots`.
 
@@ -65,11 +66,12 @@ def backward_pass(
         create_graph: record this pass, so that its results can be differentiated.
         targets: collect the gradients of these edges and give nothing to the leaves; None deposits
             into the leaves.
+        hooks: run the hooks on nodes.
 
     Returns:
         One gradient (or None) per target.
     """
-    walk = _Walk(keep_graph, targets, [node for (node, _), _ in roots])
+    walk = _Walk(keep_graph, targets, [node for (node, _), _ in roots], hooks)
     before = MODE.enabled
     MODE.enabled = create_graph
     _passes.depth += 1
@@ -92,8 +94,9 @@ class _Walk:
     """One backward pass in progress."""
 
     def __init__(
-        self, keep_graph: bool, targets: Sequence[Edge] | None, roots: Sequence[Node]
+        self, keep_graph: bool, targets: Sequence[Edge] | None, roots: Sequence[Node], hooks: bool
     ) -> None:
+        self._hooks = hooks
         self._keep_graph = keep_graph
         # Leaves get their gradients unless there are targets; then only what leads to those runs.
         self._for_leaves = targets is None
@@ -129,7 +132,7 @@ class _Walk:
             while queue:
                 node = heapq.heappop(queue)[1]
                 grads = received.pop(node)
-                if node.hooks is not None:
+                if node.hooks is not None and self._hooks:
                     node.hooks.arrive(grads)
                 if not self._for_leaves:
                     self._collect(node, grads)
@@ -148,7 +151,7 @@ class _Walk:
 
     def _apply(self, node: Node, grads: list[Value | None]) -> Sequence[Value | None]:
         """Run one node."""
-        hooks = node.hooks
+        hooks = node.hooks if self._hooks else None
         if hooks is not None:
             grads = hooks.enter(grads)
         if None in grads and node.materialize_grads:

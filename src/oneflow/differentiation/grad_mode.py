@@ -19,6 +19,7 @@ class _Mode(threading.local):
     Attributes:
         enabled: record for the backward pass.
         inference: inside `inference_mode`.
+        asked_inside: somebody has asked for recording inside `inference_mode`, which prevents it.
         anomaly: nodes remember the forward line that made them, and backward looks for NaN.
         check_nan: anomaly mode takes NaN for an error.
         saved_hooks: the hooks on values saved for backward, see `oneflow.differentiation.saved`.
@@ -30,6 +31,7 @@ class _Mode(threading.local):
 
     enabled = True
     inference = False
+    asked_inside = False
     anomaly = False
     check_nan = True
     saved_hooks: tuple = ()
@@ -58,6 +60,11 @@ def _switch_inference(inference: bool) -> None:
     INFERENCE_MODE_CHANGED.value(inference)
 
 
+def _switch_recording(enabled: bool) -> None:
+    MODE.enabled = enabled and not MODE.inference
+    MODE.asked_inside = enabled and MODE.inference
+
+
 class _GradModeSwitch:
     """A context manager and decorator that sets grad mode and puts the old one back.
 
@@ -71,18 +78,18 @@ class _GradModeSwitch:
 
     def __init__(self) -> None:
         # What to put back, and the depth: innermost last.
-        self._before: list[tuple[bool, bool, int]] = []
+        self._before: list[tuple[bool, bool, int, bool]] = []
 
     def __enter__(self) -> None:
         self._thread = threading.get_ident()
-        self._before.append((MODE.enabled, MODE.inference, MODE.depth))
+        self._before.append((MODE.enabled, MODE.inference, MODE.depth, MODE.asked_inside))
         MODE.depth += 1
         if self._inference is not None:
             _switch_inference(self._inference)
-        MODE.enabled = self._enabled
+        _switch_recording(self._enabled)
 
     def __exit__(self, *exception: object) -> None:
-        MODE.enabled, inference, MODE.depth = self._before[-1]
+        MODE.enabled, inference, MODE.depth, MODE.asked_inside = self._before[-1]
         _switch_inference(inference)
         del self._before[-1]
 
@@ -158,6 +165,8 @@ class no_grad(_GradModeSwitch):
 class enable_grad(no_grad):
     """Context manager or decorator: record for backward, also inside `no_grad`.
 
+    In `inference_mode` it changes nothing: nothing is ever recorded there.
+
     Example:
         >>> import oneflow as flow
         >>> x = flow.ones(2, requires_grad=True)
@@ -167,6 +176,18 @@ class enable_grad(no_grad):
     """
 
     _enabled = True
+
+
+class differentiating(_GradModeSwitch):
+    """Context manager: derivatives are computed inside, in whatever mode the caller is.
+
+    In inference mode values are still made for it alone, but may be saved for backward.
+    """
+
+    def __enter__(self) -> None:
+        self._enabled = True
+        super().__enter__()
+        MODE.enabled = True
 
 
 class inference_mode(_GradModeSwitch):
@@ -208,16 +229,17 @@ class set_grad_enabled(_GradModeSwitch):
 
     def __init__(self, is_train: bool = True, *, mode: bool | None = None) -> None:
         super().__init__()
-        self._old = MODE.enabled
-        self._enabled = MODE.enabled = bool(is_train if mode is None else mode)
+        self._old = MODE.enabled, MODE.asked_inside
+        self._enabled = bool(is_train if mode is None else mode)
+        _switch_recording(self._enabled)
 
     def __enter__(self) -> None:
-        MODE.enabled = self._old
+        MODE.enabled, MODE.asked_inside = self._old
         super().__enter__()
 
     def __call__(self, func: F) -> F:
         """As a decorator it sets the mode inside the function only."""
-        MODE.enabled = self._old
+        MODE.enabled, MODE.asked_inside = self._old
         return super().__call__(func)
 
     def _fresh(self) -> _GradModeSwitch:
@@ -225,7 +247,9 @@ class set_grad_enabled(_GradModeSwitch):
 
 
 def is_grad_enabled() -> bool:
-    """Return whether operations are recorded for backward on this thread.
+    """Return whether operations are recorded for backward on this thread, by what was asked for.
+
+    In `inference_mode` nothing is recorded, whatever is asked for.
 
     Example:
         >>> import oneflow as flow
@@ -233,7 +257,7 @@ def is_grad_enabled() -> bool:
         ...     flow.is_grad_enabled()
         False
     """
-    return MODE.enabled
+    return MODE.enabled or MODE.asked_inside
 
 
 def is_inference_mode_enabled() -> bool:

@@ -6,6 +6,7 @@ room provides the conversions between the two.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 from weakref import ref
@@ -72,6 +73,43 @@ def move_keeper(owner: Any, old: Value, new: Value) -> None:
         if keeper.owner() is owner:
             kept.remove(keeper)
             node.ensure_hooks().retained.setdefault(index, []).append(keeper)
+
+
+class HookOwner:
+    """A function transform, to which hooks belong that its function registers on its own tensors.
+
+    They see the gradients of that transform alone, not those of passes outside it.
+
+    Args:
+        start: number of the first node that is its own.
+
+    Attributes:
+        hooks: the hooks of its nodes.
+    """
+
+    def __init__(self, start: int) -> None:
+        self.start = start
+        self.hooks: dict[Any, NodeHooks] = {}
+
+    def attach(self) -> None:
+        """Let the hooks see gradients."""
+        for node, hooks in self.hooks.items():
+            node.hooks = hooks
+
+    def detach(self) -> None:
+        """Let them see none."""
+        for node in self.hooks:
+            node.hooks = None
+
+
+class _Transforms(threading.local):
+    """The function transforms whose functions or passes run in this thread, innermost last."""
+
+    def __init__(self) -> None:
+        self.running: list[HookOwner] = []
+
+
+TRANSFORMS = _Transforms()
 
 
 class NodeHooks:

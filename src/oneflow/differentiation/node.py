@@ -10,7 +10,7 @@ from weakref import ref
 from oneflow.base.location import user_stack
 from oneflow.base.spec import TensorSpec
 from oneflow.differentiation.grad_mode import MODE
-from oneflow.differentiation.hooks import HookHandle, NodeHooks
+from oneflow.differentiation.hooks import TRANSFORMS, HookHandle, HookOwner, NodeHooks
 from oneflow.differentiation.saved import Packed, packed
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.operators.creation import zeros
@@ -95,6 +95,10 @@ class Node:
         """The hooks, for adding one."""
         if self.hooks is None:
             self.hooks = NodeHooks()
+            for owner in reversed(TRANSFORMS.running):
+                if self.sequence >= owner.start:
+                    owner.hooks[self] = self.hooks
+                    break
         return self.hooks
 
     def register_hook(self, hook: Callable[..., Any]) -> HookHandle:
@@ -113,6 +117,11 @@ class Node:
 
     def __repr__(self) -> str:
         return f"<{self.name()}>"
+
+
+def new_hook_owner() -> HookOwner:
+    """An owner of the hooks on nodes that are made from here on."""
+    return HookOwner(next(_sequence))
 
 
 class OperationNode(Node):
@@ -153,7 +162,7 @@ class OperationNode(Node):
     def _watch(self) -> None:
         """Do what only anomaly mode, inference mode and hooks on saved values ask for."""
         for value in self._saved or ():
-            if type(value) is Value and value.stale is INFERENCE:
+            if type(value) is Value and value.stale is INFERENCE and not MODE.inference:
                 raise RuntimeError(INFERENCE_SAVED)
         if MODE.anomaly:
             self.forward_lines = user_stack()
@@ -185,8 +194,10 @@ class OperationNode(Node):
         for position, value in zip(self._plan.saved, saved, strict=True):
             if type(value) is not Value or not value.stale:
                 continue
-            if value.stale is INFERENCE:  # made by another thread
-                raise RuntimeError(INFERENCE_SAVED)
+            if value.stale is INFERENCE:
+                if MODE.inference:
+                    continue
+                raise RuntimeError(INFERENCE_SAVED)  # made by another thread
             if not self._plan.may_overwrite(position):
                 raise modified_error(value.spec, self._plan.operation.primitive.name)
 

@@ -19,7 +19,14 @@ from oneflow.base.dtype import DType
 from oneflow.base.sbp import BROADCAST, PARTIAL_SUM, NdSbp
 from oneflow.base.shape import Size
 from oneflow.differentiation.grad_mode import MODE
-from oneflow.differentiation.hooks import UNWRAP, WRAP, GradientKeeper, HookHandle, move_keeper
+from oneflow.differentiation.hooks import (
+    TRANSFORMS,
+    UNWRAP,
+    WRAP,
+    GradientKeeper,
+    HookHandle,
+    move_keeper,
+)
 from oneflow.differentiation.node import AccumulateGrad, Node
 from oneflow.dispatch.global_call import converted
 from oneflow.primitives.operators.creation import zeros
@@ -311,10 +318,18 @@ class Tensor:
         """Keep the gradient of this non-leaf tensor in `grad` after backward.
 
         After a write in place it is that of the new content.
+
+        Raises:
+            RuntimeError: the tensor does not require grad, or a function transform is running.
         """
         value = unwrap(self)
         if value.node is None:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+        if TRANSFORMS.running:
+            raise RuntimeError(
+                "retain_grad() called inside a function transform such as `func.grad`, where "
+                "tensors keep no gradients; differentiate by that tensor instead"
+            )
         if self.is_leaf or self._retains_grad:
             return
         self._retains_grad = True

@@ -22,7 +22,7 @@ def signature_of_schema(schema: str) -> inspect.Signature:
         <Signature (x, k=2.0, *, m=[1, 2])>
     """
     arguments = schema.partition("->")[0].partition("(")[2].rpartition(")")[0]
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    kind: Any = inspect.Parameter.POSITIONAL_OR_KEYWORD
     parameters = []
     for each in _split(arguments):
         if each == "*":

@@ -1,47 +1,31 @@
-"""Functions made of functions: their derivatives, and what maps them over a batch."""
+"""Functions made of functions: their derivatives."""
 
 from __future__ import annotations
 
-import contextlib
 import functools
-import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from oneflow.autograd.gradients import grad as gradients
-from oneflow.differentiation.grad_mode import enable_grad
+from oneflow.autograd.gradients import derivatives, grad as gradients
+from oneflow.differentiation.grad_mode import MODE
+from oneflow.differentiation.node import new_hook_owner
+from oneflow.differentiation.variables import Variable, leads_to_leaf, transforming
 from oneflow.functional.shape.concat import stack
 from oneflow.graph.pytree import tree_flatten, tree_unflatten
 from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.views import unwrap
 
 Argnums = int | tuple[int, ...]
 
 
-class _Depth(threading.local):
-    """The number of transformed functions that run inside each other in this thread."""
-
-    count = 0
-
-
-_DEPTH = _Depth()
-
-
-@contextlib.contextmanager
-def _nested() -> Iterator[None]:
-    _DEPTH.count += 1
-    try:
-        with enable_grad():
-            yield
-    finally:
-        _DEPTH.count -= 1
-
-
-def _flat(tree: Any, where: str) -> tuple[list[Tensor], Any]:
+def flat(tree: Any, where: str) -> tuple[list[Tensor], Any]:
+    """The tensors of a tree, and its structure; `where` is its name for errors."""
     tensors: list[Tensor] = []
     return tensors, tree_flatten(tree, tensors, where)
 
 
-def _unflat(structure: Any, tensors: Sequence[Tensor]) -> Any:
+def unflat(structure: Any, tensors: Sequence[Tensor]) -> Any:
+    """The tree of a structure and its tensors."""
     return tree_unflatten(structure, iter(tensors))
 
 
@@ -52,16 +36,15 @@ class _Variables:
         tensors: those of the chosen arguments.
     """
 
-    def __init__(self, args: tuple, argnums: Argnums, name: str) -> None:
-        self.name = name
+    def __init__(self, args: tuple, argnums: Argnums, name: str, hooks: bool = True) -> None:
+        self.name, self._hooks = name, hooks
+        self._recorded = MODE.enabled
+        self._owner = new_hook_owner()
+        self._nodes: list[Variable] = []
         chosen = args[argnums] if isinstance(argnums, int) else tuple(args[n] for n in argnums)
-        given, self._structure = _flat(chosen, name)
-        # Results are parts of a larger calculation if the arguments are.
-        self._is_outermost = not (_DEPTH.count or any(each.requires_grad for each in given))
-        self.tensors = [
-            each.view_as(each) if each.requires_grad else each.detach().requires_grad_()
-            for each in given
-        ]
+        given, self._structure = flat(chosen, name)
+        with self.transforming():
+            self.tensors = [self.variable(each) for each in given]
         changed = self.in_form(self.tensors)
         self.args = list(args)
         pairs = (
@@ -72,30 +55,45 @@ class _Variables:
         for position, value in pairs.items():
             self.args[position] = value
 
+    def transforming(self) -> transforming:
+        """A context for the function, and for passes for its derivatives."""
+        return transforming(self._owner)
+
+    def variable(self, tensor: Tensor) -> Tensor:
+        """A leaf with the value of a tensor."""
+        leaf = tensor.detach().requires_grad_()
+        node = Variable(leaf, unwrap(tensor), self._recorded)
+        leaf._value.node = node
+        self._nodes.append(node)
+        return leaf
+
     def in_form(self, tensors: Sequence[Tensor]) -> Any:
         """Tensors in the form of the chosen arguments."""
-        return _unflat(self._structure, tensors)
+        return unflat(self._structure, tensors)
 
-    def gradients(self, output: Tensor, weights: Tensor | None = None) -> list[Tensor]:
-        """Gradients of an output, zeros where it does not depend on a variable."""
-        if not output.requires_grad:
-            return [each.new_zeros(each.shape) for each in self.tensors]
-        found = gradients(
-            output,
-            self.tensors,
-            weights,
-            retain_graph=True,
-            create_graph=True,
-            materialize_grads=True,
-        )
-        return [each for each in found if each is not None]
+    def gradients(
+        self, outputs: Sequence[Tensor], weights: Sequence[Tensor | None]
+    ) -> list[Tensor]:
+        """Gradients of weighted outputs, zeros where they do not depend on a variable."""
+        return derivatives(outputs, self.tensors, weights, hooks=self._hooks)
 
     def finished(self, tree: Any) -> Any:
-        """A result, without history if no calculation goes on with it."""
-        if not self._is_outermost:
-            return tree
-        tensors, structure = _flat(tree, self.name)
-        return _unflat(structure, [each.detach() for each in tensors])
+        """A result, with the history that goes beyond the variables where the caller records."""
+        recorded = MODE.enabled
+        tensors, structure = flat(tree, self.name)
+        for node in self._nodes:
+            node.open = False
+        dead: set = set()
+        return unflat(structure, [_finished(each, recorded, dead) for each in tensors])
+
+
+def _finished(tensor: Tensor, recorded: bool, dead: set) -> Tensor:
+    node = unwrap(tensor).node
+    if node is None:
+        return tensor
+    if not recorded or not leads_to_leaf(node, dead):
+        return tensor.detach()
+    return tensor.view_as(tensor) if type(node) is Variable else tensor
 
 
 def grad_and_value(
@@ -117,7 +115,7 @@ def grad_and_value(
     @functools.wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
         variables = _Variables(args, argnums, "func.grad")
-        with _nested():
+        with variables.transforming():
             result = func(*variables.args, **kwargs)
             output = result[0] if has_aux else result
             if not isinstance(output, Tensor) or output.numel() != 1 or output.ndim:
@@ -125,7 +123,7 @@ def grad_and_value(
                     "func.grad: expected the function to return a tensor with no dimensions, "
                     f"got {getattr(output, 'shape', type(output).__name__)}"
                 )
-            found = variables.in_form(variables.gradients(output))
+            found = variables.in_form(variables.gradients([output], [None]))
         return variables.finished(found), variables.finished(result)
 
     return wrapper
@@ -178,25 +176,40 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
         (tensor([2., 6.], dtype=oneflow.float32),)
     """
     variables = _Variables(primals, tuple(range(len(primals))), "func.vjp")
-    with _nested():
+    with variables.transforming():
         result = func(*variables.args)
     value = result[0] if has_aux else result
-    outputs, _ = _flat(value, "func.vjp")
+    outputs, _ = flat(value, "func.vjp")
 
     def backward(cotangents: Any) -> tuple:
-        weights, _ = _flat(cotangents, "func.vjp")
-        with _nested():
-            found = variables.in_form(variables.gradients(_inner(outputs, weights)))
+        weights, _ = flat(cotangents, "func.vjp")
+        with variables.transforming():
+            found = variables.in_form(variables.gradients(outputs, weights))
         return variables.finished(found)
 
     finished = variables.finished(value)
     return (finished, backward, variables.finished(result[1])) if has_aux else (finished, backward)
 
 
-def _inner(tensors: Sequence[Tensor], others: Sequence[Tensor]) -> Tensor:
-    """The sum of all products of elements."""
-    products = [(one * other).sum() for one, other in zip(tensors, others, strict=True)]
-    return stack(products).sum()
+class _Pushforward:
+    """How the value of a function changes with its variables.
+
+    The gradient of a weighted value is linear in the weights; its own gradient is the change.
+    """
+
+    def __init__(self, variables: _Variables, value: Any) -> None:
+        self._variables = variables
+        outputs, self._structure = flat(value, variables.name)
+        self._weights = [
+            variables.variable(each.detach().new_zeros(each.shape)) for each in outputs
+        ]
+        self._slopes = variables.gradients(outputs, self._weights)
+
+    def __call__(self, tangents: Any) -> Any:
+        """The change of the value, in its form, if the variables change by `tangents`."""
+        directions, _ = flat(tangents, self._variables.name)
+        changes = derivatives(self._slopes, self._weights, directions, hooks=False)
+        return unflat(self._structure, changes)
 
 
 def jvp(
@@ -226,30 +239,27 @@ def jvp(
         >>> flow.func.jvp(lambda x: x * x, (flow.tensor(3.0),), (flow.tensor(1.0),))[1]
         tensor(6., dtype=oneflow.float32)
     """
-    variables = _Variables(primals, tuple(range(len(primals))), "func.jvp")
-    directions, _ = _flat(tangents, "func.jvp")
-    with _nested():
+    variables = _Variables(primals, tuple(range(len(primals))), "func.jvp", hooks=False)
+    with variables.transforming():
         result = func(*variables.args)
-        outputs, structure = _flat(result[0] if has_aux else result, "func.jvp")
-        changes = []
-        for output in outputs:
-            if strict and not output.requires_grad:
-                raise RuntimeError(
-                    "func.jvp: a value of the function depends on no argument, as `strict` forbids"
-                )
-            weight = output.detach() * 0
-            weight.requires_grad_()
-            found = variables.gradients(output, weight)
-            total = _inner(found, directions)
-            changes.append(weight * 0)
-            if total.requires_grad:
-                (changes[-1],) = gradients(
-                    total, (weight,), create_graph=True, materialize_grads=True
-                )
-        change = _unflat(structure, changes)
-    value = _unflat(structure, outputs)
+        value = result[0] if has_aux else result
+        if strict:
+            _check_dependence(value, variables)
+        change = _Pushforward(variables, value)(tangents)
     found = (variables.finished(value), variables.finished(change))
     return (*found, variables.finished(result[1])) if has_aux else found
+
+
+def _check_dependence(value: Any, variables: _Variables) -> None:
+    for output in flat(value, "func.jvp")[0]:
+        options = {"retain_graph": True, "allow_unused": True}
+        if not output.requires_grad or all(
+            each is None
+            for each in gradients(output, variables.tensors, output.detach(), **options)
+        ):
+            raise RuntimeError(
+                "func.jvp: a value of the function depends on no argument, as `strict` forbids"
+            )
 
 
 def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
@@ -268,11 +278,17 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
         >>> f_jvp(flow.tensor(1.0))
         tensor(6., dtype=oneflow.float32)
     """
+    variables = _Variables(primals, tuple(range(len(primals))), "func.linearize", hooks=False)
+    with variables.transforming():
+        value = func(*variables.args)
+        pushforward = _Pushforward(variables, value)
 
     def f_jvp(*tangents: Any) -> Any:
-        return jvp(func, primals, tangents)[1]
+        with variables.transforming():
+            change = pushforward(tangents)
+        return variables.finished(change)
 
-    return func(*primals), f_jvp
+    return variables.finished(value), f_jvp
 
 
 def jacrev(
@@ -301,22 +317,50 @@ def jacrev(
         >>> flow.func.jacrev(lambda x: x * x)(flow.tensor([1.0, 3.0])).tolist()
         [[2.0, 0.0], [0.0, 6.0]]
     """
+    return _jacobian(func, argnums, has_aux, "func.jacrev")
 
+
+def jacfwd(
+    func: Callable[..., Any],
+    argnums: Argnums = 0,
+    has_aux: bool = False,
+    *,
+    randomness: str = "error",
+) -> Callable[..., Any]:
+    """Return the Jacobian of a function as `jacrev` does; hooks inside the function do not run.
+
+    Args:
+        func: returns a tensor or a structure of tensors, or with `has_aux` that and something else.
+        argnums: by which arguments to differentiate: tensors, or structures of tensors.
+        has_aux: return ``(jacobian, aux)``.
+        randomness: accepted; `func` is called once.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.func.jacfwd(lambda x: x * x)(flow.tensor([1.0, 3.0])).tolist()
+        [[2.0, 0.0], [0.0, 6.0]]
+    """
+    return _jacobian(func, argnums, has_aux, "func.jacfwd", hooks=False)
+
+
+def _jacobian(
+    func: Callable[..., Any], argnums: Argnums, has_aux: bool, name: str, hooks: bool = True
+) -> Callable[..., Any]:
     @functools.wraps(func)
     def jacobian(*args: Any, **kwargs: Any) -> Any:
-        variables = _Variables(args, argnums, "func.jacrev")
-        with _nested():
+        variables = _Variables(args, argnums, name, hooks)
+        with variables.transforming():
             result = func(*variables.args, **kwargs)
-            outputs, structure = _flat(result[0] if has_aux else result, "func.jacrev")
+            outputs, structure = flat(result[0] if has_aux else result, name)
             found = [variables.in_form(_jacobian_of(each, variables)) for each in outputs]
-        value = variables.finished(_unflat(structure, found))
+        value = variables.finished(unflat(structure, found))
         return (value, variables.finished(result[1])) if has_aux else value
 
     return jacobian
 
 
 def _jacobian_of(output: Tensor, variables: _Variables) -> list[Tensor]:
-    rows = [variables.gradients(each) for each in output.reshape(-1)]
+    rows = [variables.gradients([each], [None]) for each in output.reshape(-1)]
     return [
         stack([row[number] for row in rows]).reshape((*output.shape, *variable.shape))
         if rows
@@ -337,70 +381,4 @@ def hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any
         >>> flow.func.hessian(lambda x: (x**3).sum())(flow.tensor([1.0, 2.0])).tolist()
         [[6.0, 0.0], [0.0, 12.0]]
     """
-    return jacrev(jacrev(func, argnums), argnums)
-
-
-def vmap(
-    func: Callable[..., Any],
-    in_dims: Any = 0,
-    out_dims: Any = 0,
-    randomness: str = "error",
-    *,
-    chunk_size: int | None = None,
-) -> Callable[..., Any]:
-    """Return a function that calls `func` for each element of a batch and stacks the results.
-
-    The calls are recorded one after the other and run as one program.
-
-    Args:
-        func: takes and returns tensors or structures of tensors.
-        in_dims: the dimension of the batch in all arguments, or one for each; None: the argument
-            is the same for all.
-        out_dims: where the dimension goes in all results, or one for each.
-        randomness: ``"error"`` or ``"different"``: each call draws its own random numbers.
-        chunk_size: accepted; the calls are separate anyway.
-
-    Raises:
-        NotImplementedError: a `randomness` of ``"same"``.
-        ValueError: another one; (when called) no argument has a batch, or their sizes differ.
-
-    Example:
-        >>> import oneflow as flow
-        >>> flow.func.vmap(flow.dot)(flow.ones(3, 2), flow.ones(3, 2))
-        tensor([2., 2., 2.], dtype=oneflow.float32)
-    """
-    if randomness == "same":
-        raise NotImplementedError("vmap: `randomness` of 'same' is not implemented")
-    if randomness not in ("error", "different"):
-        raise ValueError(
-            f"vmap: `randomness` must be 'error', 'different' or 'same', got {randomness!r}"
-        )
-
-    @functools.wraps(func)
-    def mapped(*args: Any, **kwargs: Any) -> Any:
-        dims = in_dims if isinstance(in_dims, tuple | list) else (in_dims,) * len(args)
-        flat = [_flat(each, "func.vmap") for each in args]
-        sizes = {
-            tensor.shape[dim]
-            for (tensors, _), dim in zip(flat, dims, strict=True)
-            if dim is not None
-            for tensor in tensors
-        }
-        if len(sizes) != 1:
-            raise ValueError(
-                f"vmap: expected all mapped tensors to have one size, got {sorted(sizes)}"
-            )
-        results = []
-        for number in range(sizes.pop()):
-            chosen = [
-                _unflat(s, tensors if dim is None else [t.select(dim, number) for t in tensors])
-                for (tensors, s), dim in zip(flat, dims, strict=True)
-            ]
-            results.append(_flat(func(*chosen, **kwargs), "func.vmap"))
-        count = len(results[0][0])
-        places = out_dims if isinstance(out_dims, tuple | list) else (out_dims,) * count
-        columns = zip(*(tensors for tensors, _ in results), strict=True)
-        stacked = [stack(each, dim) for each, dim in zip(columns, places, strict=True)]
-        return _unflat(results[0][1], stacked)
-
-    return mapped
+    return jacfwd(jacrev(func, argnums), argnums)

@@ -1,0 +1,90 @@
+"""Variables: leaves for as long as a function is differentiated by them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from oneflow.differentiation.grad_mode import differentiating
+from oneflow.differentiation.hooks import TRANSFORMS, HookOwner
+from oneflow.differentiation.node import AccumulateGrad, Node
+from oneflow.program.value import Value
+
+
+class transforming(differentiating):
+    """Context manager: the function of a transform runs inside, or a pass for its derivatives.
+
+    Args:
+        owner: owns the hooks that the function registers.
+    """
+
+    def __init__(self, owner: HookOwner) -> None:
+        super().__init__()
+        self._owner = owner
+
+    def __enter__(self) -> None:
+        super().__enter__()
+        TRANSFORMS.running.append(self._owner)
+        self._owner.attach()
+
+    def __exit__(self, *exception: object) -> None:
+        self._owner.detach()
+        TRANSFORMS.running.pop()
+        super().__exit__(*exception)
+
+
+def _ignore(owner: Any, gradient: Value) -> None:
+    """Keep no gradient: nobody sees it."""
+
+
+class Variable(AccumulateGrad):
+    """The node of an argument of a function while derivatives by that argument are computed.
+
+    For the function it is a leaf. What it gets in a later pass goes on to what the argument was
+    made of.
+
+    Args:
+        owner: the argument.
+        origin: the value that it was made of.
+        linked: whether gradients go on to it.
+
+    Attributes:
+        open: derivatives by the argument are being computed; what depends on it requires grad.
+    """
+
+    __slots__ = ("open",)
+
+    def __init__(self, owner: Any, origin: Value, linked: bool) -> None:
+        super().__init__(owner, origin.spec, _ignore)
+        if linked and origin.node is not None:
+            self.edges = ((origin.node, origin.output_index),)
+        self.open = True
+
+    def apply(self, grads: list[Any]) -> list[Any]:
+        """Pass the gradient on."""
+        return grads
+
+    def name(self) -> str:
+        """The same for all variables."""
+        return "variable"
+
+
+def leads_to_leaf(root: Node, dead: set[Node]) -> bool:
+    """Return whether a node leads to a leaf, or to a variable that is open.
+
+    Args:
+        root: the node.
+        dead: nodes that are known to lead to none; gets more.
+    """
+    if root in dead:
+        return False
+    seen, stack = {root}, [root]
+    while stack:
+        node = stack.pop()
+        if node.open if type(node) is Variable else not node.edges:
+            return True
+        for parent, _ in node.edges:
+            if parent not in seen and parent not in dead:
+                seen.add(parent)
+                stack.append(parent)
+    dead |= seen
+    return False
