@@ -1,18 +1,25 @@
 """Files of PyTorch and folders of earlier OneFlow versions: read, but never executed."""
 
+import argparse
 import collections
+import fractions
 import io
 import os
+import pathlib
 import pickle
+import re
 import sys
 import types
 
 import numpy as np
 import pytest
 import torch
+from torch._weights_only_unpickler import _get_allowed_globals
 
 import oneflow as flow
+from oneflow.checkpoint.numpy_pickle import Budget
 from oneflow.checkpoint.pickle_reader import PickleReader, UnsafePickleError
+from oneflow.checkpoint.torch_file import _Builder
 
 both_formats = pytest.mark.parametrize("zipped", [True, False], ids=["zip", "legacy"])
 
@@ -127,6 +134,111 @@ def test_file_objects_and_devices(tmp_path):
     assert flow.load(file, map_location="cpu").tolist() == [1, 1]
 
 
+@both_formats
+@pytest.mark.parametrize(
+    "value",
+    [
+        collections.Counter({3: 1, 5: 2}),
+        collections.defaultdict(list, {"a": [1]}),
+        collections.defaultdict(set, {"a": {1}}),
+        collections.defaultdict(None, {"a": 1}),
+        collections.deque([1, (2,)], 5),
+        argparse.Namespace(lr=0.1, layers=[1, 2]),
+        types.SimpleNamespace(a={"b": (1,)}),
+        range(2, 9, 3),
+        pathlib.Path("folder") / "file",
+        pathlib.PurePosixPath("/x"),
+        pathlib.PureWindowsPath("c:/x"),
+    ],
+    ids=lambda each: type(each).__name__,
+)
+def test_plain_objects_of_the_standard_library(tmp_path, value, zipped):
+    loaded = load_torch({"x": value}, tmp_path, zipped)["x"]
+    assert loaded == value
+    assert type(loaded) is type(value)
+    for attribute in ("maxlen", "default_factory"):
+        assert getattr(loaded, attribute, None) == getattr(value, attribute, None)
+
+
+def test_tensors_in_plain_objects(tmp_path):
+    tensor = torch.ones(2)
+    saved = argparse.Namespace(a=collections.deque([tensor]), b=tensor)
+    loaded = load_torch(saved, tmp_path)
+    assert loaded.a[0] is loaded.b
+    assert loaded.b.tolist() == [1.0, 1.0]
+
+
+def test_states_of_schedules(tmp_path):
+    optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], 0.1)
+    schedule = torch.optim.lr_scheduler.MultiStepLR(optimizer, [3, 5])
+    mine = flow.optim.lr_scheduler.MultiStepLR(
+        flow.optim.SGD([flow.ones(1, requires_grad=True)], 0.1), [7]
+    )
+    mine.load_state_dict(load_torch(schedule.state_dict(), tmp_path))
+    rates = []
+    for _ in range(6):
+        mine.step()
+        rates.append(mine.get_last_lr()[0])
+    np.testing.assert_allclose(rates, [0.1, 0.1, 0.01, 0.01, 0.001, 0.001])
+
+
+@both_formats
+def test_arrays_of_text(tmp_path, zipped):
+    obj = [np.array([["a", "bcd"], ["é", ""]]), np.array([b"x", b"yz"]), np.str_("abc")]
+    obj += [np.asfortranarray([["a", "b"], ["c", "d"]]), np.array(["a", "b"], ">U3")]
+    for mine, theirs in zip(load_torch(obj, tmp_path, zipped), obj, strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+
+
+@both_formats
+@pytest.mark.parametrize(
+    "name", ["float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu"]
+)
+def test_numbers_of_8_bits(tmp_path, name, zipped):
+    numbers = torch.arange(256).to(torch.uint8).reshape(16, 16).view(getattr(torch, name))
+    loaded = load_torch([numbers, numbers.t()], tmp_path, zipped)
+    assert_same(loaded[0], numbers.to(torch.bfloat16))
+    assert_same(loaded[1], numbers.t().to(torch.bfloat16))
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_complex_numbers_of_half_precision(tmp_path):
+    numbers = torch.tensor([1 + 2j, -0.5j, 3]).to(torch.complex32)
+    assert_same(load_torch(numbers, tmp_path), numbers.to(torch.complex64))
+    assert_same(load_torch(numbers.conj(), tmp_path), numbers.conj().to(torch.complex64))
+
+
+def test_meta_tensors(tmp_path):
+    loaded = load_torch(torch.empty(2, 3, device="meta", dtype=torch.float16), tmp_path)
+    assert (loaded.device, loaded.dtype, *loaded.shape) == (
+        flow.device("meta"),
+        flow.float16,
+        2,
+        3,
+    )
+
+
+# What PyTorch's safe loader takes and this one does not.
+REFUSED = {
+    r"torch\.(cuda\.)?(sparse\.)?\w+Tensor|torch\.Tensor": "tensors of files before version 0.4",
+    r"torch\.(per_\w+|q\w+|Q\w+Storage|_utils\._rebuild_qtensor)": "quantized tensors",
+    r"torch\.(u?int[1-7]|bits\w+|float4_e2m1fn_x2)": "numbers of less than a byte",
+    r"torch\._utils\._rebuild_(sparse|nested)_tensor": "sparse and nested tensors",
+    r"torch\._utils\._rebuild_wrapper_subclass": "tensors that a class of the user's wraps",
+    r"torch\.serialization\._get_layout": "layouts",
+    r"torch\.storage\.TypedStorage": "storages by themselves",
+}
+
+
+def test_all_that_the_safe_loader_takes_is_known():
+    names = {tuple(each.rsplit(".", 1)) for each in _get_allowed_globals()}
+    table = _Builder(lambda device: device, Budget(0)).table()
+    unknown = {".".join(each) for each in names - table.keys()}
+    assert {each for each in unknown if not any(re.fullmatch(r, each) for r in REFUSED)} == set()
+    for reason in REFUSED:
+        assert any(re.fullmatch(reason, each) for each in unknown)
+
+
 # --- nothing is executed
 
 EXECUTED = []
@@ -153,7 +265,7 @@ def run_me(*arguments):
         (run_me, ()),
         (eval, ("1",)),
         (getattr, ("a", "upper")),
-        (types.SimpleNamespace, ()),
+        (fractions.Fraction, ()),
     ],
 )
 def test_code_is_refused_by_name(tmp_path, how, zipped):

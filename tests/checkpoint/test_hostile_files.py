@@ -237,11 +237,10 @@ def test_numpy_dtypes(tmp_path):
     [
         (lambda: torch.eye(2).to_sparse(), "_rebuild_sparse_tensor"),
         (lambda: torch.quantize_per_tensor(torch.ones(2), 1, 0, torch.qint8), "_rebuild_qtensor"),
-        (lambda: torch.ones(2).to(torch.float8_e4m3fn), "float8_e4m3fn"),
+        (lambda: np.array([None]), "lists of other objects"),
         (lambda: torch.ones(2).untyped_storage(), "holds a TorchStorage"),
-        (lambda: torch.empty(2, device="meta"), "meta"),
     ],
-    ids=["sparse", "quantized", "float8", "storage", "meta"],
+    ids=["sparse", "quantized", "objects", "storage"],
 )
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_what_is_not_supported_is_refused_by_name(tmp_path, make, match):
@@ -288,14 +287,14 @@ def safetensors_of(entries, size, metadata=None):
 
 
 PLAIN = {"a": {"dtype": "F64", "shape": [2, 2], "data_offsets": [0, 32]}}
-FLOAT8 = {"a": {"dtype": "F8_E4M3", "shape": [4], "data_offsets": [0, 4]}}
+FLOAT4 = {"a": {"dtype": "F4", "shape": [4], "data_offsets": [0, 2]}}
 LABEL = "oneflow.structure"
 
 
 @pytest.mark.parametrize(
     ("content", "match"),
     [
-        (safetensors_of(FLOAT8, 4), "`a` has the type F8_E4M3"),
+        (safetensors_of(FLOAT4, 2), "`a` has the type F4"),
         (safetensors_of(PLAIN, 32, {"format": "oneflow", "complex": "yes"}), "damaged"),
         (safetensors_of(PLAIN, 32, {"format": "oneflow", "complex": "true"}), "damaged"),
         (safetensors_of(PLAIN, 32, {"format": "oneflow", "complex": '["b"]'}), "damaged"),

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import os
-from collections import OrderedDict
+import sys
+from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable
-from pathlib import Path
-from typing import Any
+from pathlib import Path, PurePath
+from typing import Any, Literal
 
 import numpy as np
 
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType
 from oneflow.base.shape import Size
-from oneflow.checkpoint.load_errors import load_errors
+from oneflow.checkpoint.load_errors import UnsafePickleError, load_errors
 from oneflow.checkpoint.pickle_reader import BuildTarget, PickleReader, checked_keys
+from oneflow.checkpoint.plain_objects import (
+    FACTORIES,
+    NAMESPACES,
+    PATHS,
+    counter_of,
+    default_dict_of,
+)
 
 
 class Budget:
@@ -71,8 +79,11 @@ class _NumpyType(Pending):
         if not isinstance(text, str):
             raise ValueError(f"a NumPy dtype is described by a {type(text).__name__}")
         self.numpy = np.dtype(text)
-        if self.numpy.kind not in "biufc":
-            raise ValueError(f"NumPy data of type {text} is not read")
+        if self.numpy.kind not in "biufcUS":
+            raise UnsafePickleError(
+                f"it holds NumPy data of type {text}, which is not read; save numbers, text, or "
+                "lists of other objects"
+            )
         super().__init__(lambda: self.numpy)
 
     def build(self, state: Any) -> None:
@@ -94,15 +105,44 @@ class _PendingArray(Pending):
         self._budget.take(len(content))
         # Python 2 wrote bytes as text.
         content = content.encode("latin1") if isinstance(content, str) else content
+        if kind.numpy.kind in "US":
+            self._make = lambda: text_array(content, kind.numpy, shape, order)
+            return
         numbers = np.frombuffer(content, kind.numpy)
         self._make = lambda: numbers.reshape(shape, order=order).copy()
 
 
+def text_array(
+    content: bytes, dtype: Any, shape: Iterable[int], order: Literal["C", "F"] = "C"
+) -> np.ndarray:
+    """An array of text or bytes.
+
+    Args:
+        content: the bytes of the letters.
+        dtype: the array's.
+        shape: the array's.
+        order: that of the elements in `content`.
+
+    Raises:
+        ValueError: it is none, or has numbers that stand for no letter.
+    """
+    dtype = np.dtype(dtype)
+    if dtype.kind not in "US":
+        raise ValueError(f"an array of text has the dtype {dtype}")
+    letters = np.frombuffer(content, f"{dtype.byteorder}u4" if dtype.kind == "U" else np.uint8)
+    if dtype.kind == "U" and (letters > sys.maxunicode).any():
+        raise ValueError("an array of text holds numbers that stand for no letter")
+    return np.frombuffer(content, dtype).reshape(tuple(shape), order=order).copy()
+
+
 _NUMPY_MODULES = ("numpy.core.multiarray", "numpy._core.multiarray")
 _BUILTINS = ("builtins", "__builtin__")
+_PATH_MODULES = ("pathlib", "pathlib._local")
 
 
 def _numpy_scalar(kind: _NumpyType, content: bytes) -> Any:
+    if kind.numpy.kind in "US":
+        return text_array(content, kind.numpy, ())[()]
     return np.frombuffer(content, kind.numpy)[0]
 
 
@@ -119,6 +159,44 @@ def ordered_dict_of(pairs: Iterable[Any] = ()) -> OrderedDict[str, Any]:
     pairs = list(pairs)
     keys = checked_keys([key for key, _ in pairs])
     return OrderedDict(zip(keys, [value for _, value in pairs], strict=True))
+
+
+class _Class:
+    """A class that a pickle names as the factory of a dict."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+
+def _default_dict(factory: Any = None) -> defaultdict:
+    names = {_set_of: "set", ordered_dict_of: "OrderedDict", None: None}
+    name = factory.name if isinstance(factory, _Class) else names.get(factory, "")
+    if name not in FACTORIES and name is not None:
+        raise ValueError("a defaultdict has a factory that is not known")
+    return default_dict_of(name, {})
+
+
+def _deque(items: Iterable[Any] = (), size: int | None = None) -> deque:
+    return deque(items, size)
+
+
+def _path_maker(kind: type[PurePath]) -> Callable[..., PurePath]:
+    return lambda *parts: kind(*parts)
+
+
+def _plain_table() -> dict[tuple[str, str], Any]:
+    """Return what the names of plain objects of the standard library stand for."""
+    paths = {name: _path_maker(kind) for name, kind in PATHS.items()}
+    classes = {name: _Class(name) for name in FACTORIES if name not in ("set", "OrderedDict")}
+    return {
+        ("collections", "Counter"): counter_of,
+        ("collections", "defaultdict"): _default_dict,
+        ("collections", "deque"): _deque,
+        **{(module, name): range for name in ("range", "xrange") for module in _BUILTINS},
+        **{(kind.__module__, kind.__name__): kind for kind in NAMESPACES},
+        **{(module, name): f for name, f in paths.items() for module in _PATH_MODULES},
+        **{(module, name): each for name, each in classes.items() for module in _BUILTINS},
+    }
 
 
 def numpy_table(budget: Budget) -> dict[tuple[str, str], Any]:
@@ -149,6 +227,7 @@ def numpy_table(budget: Budget) -> dict[tuple[str, str], Any]:
         "complex": complex,
     }
     return {
+        **_plain_table(),
         ("collections", "OrderedDict"): ordered_dict_of,
         ("_codecs", "encode"): encode,
         ("numpy", "dtype"): _NumpyType,
@@ -194,6 +273,8 @@ class _PendingEvaluator:
         DType,
         Device,
         Size,
+        range,
+        PurePath,
     )
 
     def __init__(self) -> None:
@@ -227,12 +308,18 @@ class _PendingEvaluator:
             items = [self.finish(each, depth) for each in value]
             value.clear()
             value.update(items)
-        elif type(value) in (dict, OrderedDict):
+        elif type(value) is deque:
+            items = [self.finish(each, depth) for each in value]
+            value.clear()
+            value.extend(items)
+        elif type(value) in NAMESPACES:
+            self._fill(vars(value), depth)
+        elif type(value) in (dict, OrderedDict, Counter, defaultdict):
             pairs = [
                 (self.finish(key, depth), self.finish(each, depth)) for key, each in value.items()
             ]
             value.clear()
-            value.update(pairs)
+            value.update(dict(pairs))
             if "_metadata" in getattr(value, "__dict__", ()):
                 value._metadata = self.finish(value._metadata, depth)
         else:

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import io
 import pickletools
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, BinaryIO
 
 from oneflow.checkpoint.load_errors import UnsafePickleError
+from oneflow.checkpoint.plain_objects import NAMESPACES
 
 # Of a tuple in a set or as a key: Python computes its hash anew, by recursion, from all that is
 # nested in it.
@@ -179,11 +181,11 @@ class PickleReader:
 
     def _do_append(self, _: Any) -> None:
         item = self._stack.pop()
-        self._check(list).append(item)
+        self._check(list | deque).append(item)
 
     def _do_appends(self, _: Any) -> None:
         items = self._group()
-        self._check(list).extend(items)
+        self._check(list | deque).extend(items)
 
     def _do_additems(self, _: Any) -> None:
         items = self._group()
@@ -197,10 +199,10 @@ class PickleReader:
         items = self._group()
         self._check(dict).update(_dict_of(items))
 
-    def _check(self, kind: type) -> Any:
+    def _check(self, kind: Any) -> Any:
         """The topmost item, which must be a container of this kind."""
         if not isinstance(self._stack[-1], kind):
-            raise TypeError(f"expected a {kind.__name__} on the stack")
+            raise TypeError(f"expected a {kind} on the stack")
         return self._stack[-1]
 
     def _do_global(self, argument: str) -> None:
@@ -236,6 +238,8 @@ class PickleReader:
         elif isinstance(target, dict) and isinstance(state, dict) and "_metadata" in state:
             # PyTorch keeps the versions of modules there, as an attribute of an OrderedDict.
             vars(target)["_metadata"] = state["_metadata"]
+        elif isinstance(target, NAMESPACES) and isinstance(state, dict):
+            vars(target).update(state)
         elif state:
             raise UnsafePickleError(f"the file gives a state to a {type(target).__name__}")
 

@@ -50,6 +50,10 @@ def save(
 ) -> None:
     """Save tensors inside dicts, lists, tuples and sets, with numbers and text beside them.
 
+    Counters, namespaces, paths, ranges and other plain objects of the standard library stay what
+    they are; other mappings and sequences, such as a configuration's, become dicts, lists and
+    tuples.
+
     The file is a safetensors file whose metadata describe the nesting. It appears under its name
     only when it is complete. Tensors that are the same view of the same memory are stored once and
     loaded as one; those that only overlap become tensors of their own.
@@ -65,8 +69,8 @@ def save(
     Args:
         obj: what to save, such as ``{"model": model.state_dict(), "optimizer":
             optimizer.state_dict()}``; a module; or a graph, see `nn.Graph.save`.
-        path: file or folder name, or a file open for writing bytes. A folder that exists gets the
-            files that an object with global tensors is saved as.
+        path: file or folder name, or a file open for writing bytes. Folders around it are made. A
+            folder that exists gets the files that an object with global tensors is saved as.
         global_dst_rank: save whole tensors, which this rank writes alone, to a file; all processes
             call this together.
         consistent_dst_rank: another name of `global_dst_rank`.
@@ -76,7 +80,6 @@ def save(
     Raises:
         TypeError: something in `obj` is code, an object of a class, or else not plain data; names
             its place.
-        FileNotFoundError: the folder does not exist.
         OSError: the disk is full, or the file system refuses anything else; names the path. What
             was there before stays.
         RuntimeError: another rank could not write its part.
@@ -116,6 +119,8 @@ def _write(structure: Any, arrays: Mapping[str, np.ndarray], target: Path | Bina
     if isinstance(target, Path) and target.is_dir():
         sharded.save_alone(structure, arrays, target)
     else:
+        if isinstance(target, Path):
+            target.parent.mkdir(parents=True, exist_ok=True)
         tensor_file.write(target, arrays, {_STRUCTURE: json.dumps(structure)})
 
 

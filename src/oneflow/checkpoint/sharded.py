@@ -142,9 +142,7 @@ def _make_root(root: Path) -> None:
         )
     if (root / PROGRAM_FILE).exists():
         raise FileExistsError(f"cannot save to `{root}`: it is a saved graph; choose another name")
-    if not root.parent.is_dir():
-        raise FileNotFoundError(f"cannot save to `{root}`: the folder around it does not exist")
-    root.mkdir(exist_ok=True)
+    root.mkdir(parents=True, exist_ok=True)
     flush_folder(root.parent)
 
 

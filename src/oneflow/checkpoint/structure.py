@@ -7,9 +7,10 @@ one key that names its kind. Tensors are only named: their values travel beside 
 from __future__ import annotations
 
 import base64
+import contextlib
 import math
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -20,13 +21,15 @@ from oneflow.base.placement import DeviceOrSharding, Placement, Sharding
 from oneflow.base.sbp import named_sbp, nd_sbp_of
 from oneflow.base.shape import Size
 from oneflow.checkpoint import code_names
+from oneflow.checkpoint.numpy_pickle import text_array
+from oneflow.checkpoint.plain_objects import KIND_NAMED, KIND_OF_TYPE
 from oneflow.module.module import Module
 from oneflow.module.parameter import Parameter
 from oneflow.module.state import StateDict
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.views import unwrap
 
-_ARRAY_KINDS = "biufc"
+_ARRAY_KINDS, _TEXT_KINDS = "biufc", "US"
 
 
 class Encoder:
@@ -62,12 +65,20 @@ class Encoder:
         encode = _LEAVES.get(type(value))
         if encode is not None:
             return encode(value)
-        if isinstance(value, np.ndarray | np.generic) and value.dtype.kind in _ARRAY_KINDS:
+        if isinstance(value, np.ndarray | np.generic):
             return self._array(value, path)
-        if type(value) in _CONTAINER_KINDS:
+        if type(value) in _CONTAINER_KINDS or type(value) in KIND_OF_TYPE:
             return self._container(value, path)
         if isinstance(value, Module):
             return self._module(value, path)
+        # Those of configurations, and subclasses of Python's own.
+        if isinstance(value, Mapping | Sequence | Set):
+            with self._opened(value, path):
+                return self.encode(_plain_container(value), path)
+        return self._code(value, path)
+
+    def _code(self, value: Any, path: str) -> Any:
+        """A function or a class, of which the name is saved."""
         function = code_names.name_of_function(value)
         if function is not None:
             return {"function": function}
@@ -86,18 +97,25 @@ class Encoder:
         return {"module": name, "number": number, "attributes": attributes}
 
     def _container(self, value: Any, path: str) -> Any:
-        if id(value) in self._open:
-            raise ValueError(f"cannot save {path or 'an object'}: it contains itself")
-        self._open.add(id(value))
-        if isinstance(value, dict):
-            encoded = self._mapping(value, path)
-        else:
+        with self._opened(value, path):
+            if type(value) in KIND_OF_TYPE:
+                kind = KIND_OF_TYPE[type(value)]
+                return {kind.name: self.encode(kind.describe(value), path)}
+            if isinstance(value, dict):
+                return self._mapping(value, path)
             # Sets have no order of their own; saving the same set twice should give the same file.
             ordered = sorted(value, key=repr) if isinstance(value, set | frozenset) else value
             items = [self.encode(each, _below(path, index)) for index, each in enumerate(ordered)]
-            encoded = items if type(value) is list else {_CONTAINER_KINDS[type(value)]: items}
+            return items if type(value) is list else {_CONTAINER_KINDS[type(value)]: items}
+
+    @contextlib.contextmanager
+    def _opened(self, value: Any, path: str) -> Iterator[None]:
+        """Note that what comes next is inside of `value`."""
+        if id(value) in self._open:
+            raise ValueError(f"cannot save {path or 'an object'}: it contains itself")
+        self._open.add(id(value))
+        yield
         self._open.discard(id(value))
-        return encoded
 
     def _mapping(self, value: dict, path: str) -> Any:
         pairs = [
@@ -140,6 +158,14 @@ class Encoder:
         }
 
     def _array(self, value: Any, path: str) -> Any:
+        if value.dtype.kind in _TEXT_KINDS:
+            if isinstance(value, np.generic):
+                return self.encode(value.item(), path)
+            content = np.frombuffer(value.tobytes(), np.uint8)
+            kind = [value.dtype.str, list(value.shape)]
+            return {"numpy_text": self._add(content, path), "kind": kind}
+        if value.dtype.kind not in _ARRAY_KINDS:
+            raise TypeError(_cannot_save(value, path))
         kind = "numpy" if isinstance(value, np.ndarray) else "numpy_scalar"
         return {kind: self._add(np.asarray(value), path)}
 
@@ -155,6 +181,15 @@ class Encoder:
 
 def _below(path: str, key: Any) -> str:
     return f"{path}.{key}" if path else str(key)
+
+
+def _plain_container(value: Any) -> dict | tuple | set | list:
+    """A container of Python's own in the place of another."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, Set):
+        return set(value)
+    return tuple(value) if isinstance(value, tuple) else list(value)
 
 
 def _hashable(chain: tuple) -> Any:
@@ -216,14 +251,15 @@ class Decoder:
             return data
         kind = next(iter(data), "nothing")
         content: Any = data.get(kind)
-        if kind == "tensor":
-            return self._tensor(data)
+        special = {"tensor": self._tensor, "module": self._module, "numpy_text": self._text_array}
+        if kind in special:
+            return special[kind](data)
         if kind in ("dict", "ordered_dict"):
             return self._mapping(kind, content, data.get("metadata"))
-        if kind == "module":
-            return self._module(data)
         if kind == "same_module":
             return self._modules[content]
+        if kind in KIND_NAMED:
+            return KIND_NAMED[kind].make(self.decode(content))
         if kind in _SEQUENCES:
             return _SEQUENCES[kind](self.decode(content))
         if kind in ("numpy", "numpy_scalar"):
@@ -232,6 +268,9 @@ class Decoder:
         if kind not in _SIMPLE:
             raise ValueError(f"unknown kind of data `{kind}`")
         return _SIMPLE[kind](content)
+
+    def _text_array(self, data: Mapping[str, Any]) -> np.ndarray:
+        return text_array(self._read(data["numpy_text"]).tobytes(), *data["kind"])
 
     def _module(self, data: Mapping[str, Any]) -> Module:
         module = code_names.empty_module(code_names.class_named(*data["module"]))

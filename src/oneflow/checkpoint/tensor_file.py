@@ -8,6 +8,7 @@ a last dimension of 2; the metadata of files that are written here list the name
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -18,6 +19,7 @@ import safetensors
 
 from oneflow.checkpoint.atomic_file import atomic_write
 from oneflow.checkpoint.load_errors import load_errors
+from oneflow.checkpoint.narrow_types import NARROW_TYPES
 
 FORMAT = "oneflow"
 _COMPLEX = "complex"
@@ -73,10 +75,12 @@ class TensorFile:
         """
         with load_errors(self._label):
             shape, kind = self._header(name)
-            if kind not in _NUMPY_TYPES:
-                raise ValueError(f"`{name}` has the type {kind}, which is not supported")
             if name in self._pairs:
                 return shape[:-1], np.dtype(np.complex128)
+            if kind in NARROW_TYPES:
+                return shape, NARROW_TYPES[kind].read_as
+            if kind not in _NUMPY_TYPES:
+                raise ValueError(f"`{name}` has the type {kind}, which is not supported")
             return shape, np.dtype(_NUMPY_TYPES[kind])
 
     def read(self, name: str) -> np.ndarray:
@@ -102,7 +106,10 @@ class TensorFile:
             return self._joined(name, self._part(name, slices))
 
     def _joined(self, name: str, array: np.ndarray) -> np.ndarray:
-        return array.view(np.complex128)[..., 0] if name in self._pairs else array
+        if name in self._pairs:
+            return array.view(np.complex128)[..., 0]
+        kind = self._header(name)[1]
+        return NARROW_TYPES[kind].widened(array) if kind in NARROW_TYPES else array
 
     def _header(self, name: str) -> tuple[tuple[int, ...], str]:
         """Shape and dtype as the file says it."""
@@ -118,19 +125,33 @@ class TensorFile:
 class _MappedFile(TensorFile):
     """A file that is mapped into memory."""
 
-    def __init__(self, label: Any, handle: Any) -> None:
-        self._handle = handle
-        super().__init__(label, list(handle.keys()), handle.metadata() or {})
+    def __init__(self, path: Path, handle: Any) -> None:
+        self._handle, self._path = handle, path
+        super().__init__(path, list(handle.keys()), handle.metadata() or {})
 
     def _header(self, name: str) -> tuple[tuple[int, ...], str]:
         found = self._handle.get_slice(name)
         return tuple(found.get_shape()), found.get_dtype()
 
     def _all(self, name: str) -> np.ndarray:
-        return self._handle.get_tensor(name)
+        _, kind = self._header(name)
+        return self._narrow(name) if kind in NARROW_TYPES else self._handle.get_tensor(name)
 
     def _part(self, name: str, slices: tuple[slice, ...]) -> np.ndarray:
+        _, kind = self._header(name)
+        if kind in NARROW_TYPES:
+            return self._narrow(name)[slices]
         return self._handle.get_slice(name)[slices]
+
+    def _narrow(self, name: str) -> np.ndarray:
+        """An array of a type for which the library asks NumPy, which lacks it."""
+        shape, kind = self._header(name)
+        with self._path.open("rb") as file:
+            length = int.from_bytes(file.read(8), "little")
+            start, end = json.loads(file.read(length))[name]["data_offsets"]
+            file.seek(start, os.SEEK_CUR)
+            content = file.read(end - start)
+        return np.frombuffer(content, NARROW_TYPES[kind].numpy).reshape(shape)
 
 
 class _Content(TensorFile):
@@ -145,7 +166,8 @@ class _Content(TensorFile):
 
     def _all(self, name: str) -> np.ndarray:
         shape, kind = self._header(name)
-        return np.frombuffer(self._views[name]["data"], _NUMPY_TYPES[kind]).reshape(shape)
+        dtype = NARROW_TYPES[kind].numpy if kind in NARROW_TYPES else _NUMPY_TYPES[kind]
+        return np.frombuffer(self._views[name]["data"], dtype).reshape(shape)
 
     def _part(self, name: str, slices: tuple[slice, ...]) -> np.ndarray:
         return self._all(name)[slices]

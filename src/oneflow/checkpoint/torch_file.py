@@ -21,8 +21,10 @@ from oneflow.base.device import CPU, Device
 from oneflow.base.dtype import DType
 from oneflow.base.shape import Size
 from oneflow.checkpoint.load_errors import UnsafePickleError, load_errors
+from oneflow.checkpoint.narrow_types import COMPLEX32, NARROW_TYPES, NarrowType
 from oneflow.checkpoint.numpy_pickle import Budget, Pending, finished, numpy_table
 from oneflow.checkpoint.pickle_reader import PickleReader
+from oneflow.functional.creation.factory_functions import empty
 from oneflow.module.parameter import Parameter
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import import_array
@@ -188,7 +190,7 @@ class _Cut:
         is_negative: the numbers in the storage have the other sign.
     """
 
-    dtype: DType
+    dtype: DType | NarrowType
     offset: int
     size: tuple[int, ...]
     stride: tuple[int, ...]
@@ -202,7 +204,7 @@ class _Cut:
                 f"a tensor reaches beyond its storage: it begins at {self.offset} with shape "
                 f"{self.size} and strides {self.stride}"
             )
-        if not isinstance(self.dtype, DType):
+        if not isinstance(self.dtype, DType | NarrowType):
             raise ValueError("a tensor's dtype is none")
 
     def array(self, content: bytes, budget: Budget) -> np.ndarray:
@@ -224,6 +226,7 @@ class _Cut:
             step * dtype.itemsize if n > 1 else 0 for n, step in zip(size, stride, strict=True)
         ]
         array = np.lib.stride_tricks.as_strided(numbers, size, steps, writeable=False)
+        array = dtype.widened(array) if isinstance(dtype, NarrowType) else array
         array = np.conj(array) if self.is_conjugate else array
         return np.negative(array) if self.is_negative else array
 
@@ -243,6 +246,9 @@ class _Builder:
             (rebuild, "_rebuild_tensor"): self.tensor,
             (rebuild, "_rebuild_tensor_v2"): self.tensor,
             (rebuild, "_rebuild_tensor_v3"): self.tensor_of_dtype,
+            (rebuild, "_rebuild_device_tensor_from_numpy"): self.tensor_of_array,
+            (rebuild, "_rebuild_device_tensor_from_cpu_tensor"): self.moved_tensor,
+            (rebuild, "_rebuild_meta_tensor_no_storage"): self.meta_tensor,
             (rebuild, "_rebuild_parameter"): self.parameter,
             (rebuild, "_rebuild_parameter_with_state"): self.parameter,
             ("torch._tensor", "_rebuild_from_type_v2"): self.typed,
@@ -254,7 +260,10 @@ class _Builder:
         }
         kinds = {name: _StorageType(dtype) for name, dtype in _STORAGE_TYPES.items()}
         table.update({("torch", name): kind for name, kind in kinds.items()})
+        table.update({("torch.cuda", name): kind for name, kind in kinds.items()})
         table.update({("torch", dtype.name): dtype for dtype in dt.ALL_DTYPES})
+        narrow = (*NARROW_TYPES.values(), COMPLEX32)
+        table.update({("torch", each.name): each for each in narrow})
         return table
 
     def tensor(
@@ -280,7 +289,7 @@ class _Builder:
         stride: tuple,
         requires_grad: bool,
         hooks: Any,
-        dtype: DType,
+        dtype: DType | NarrowType,
         metadata: Mapping[str, bool] | None = None,
     ) -> Pending:
         """A tensor cut from a storage; its backward hooks are left out."""
@@ -297,6 +306,35 @@ class _Builder:
 
         key = (id(storage), cut, bool(requires_grad))
         return self._tensors.setdefault(key, Pending(make))
+
+    def tensor_of_array(
+        self, array: Pending, dtype: DType, device: str, requires_grad: bool
+    ) -> Pending:
+        """A tensor of a device whose storages are not saved, from its numbers."""
+
+        def make() -> Tensor:
+            place = self._restore_location(_device(device))
+            tensor = import_array(array.value(), None, place).to(dtype)
+            return tensor.requires_grad_(bool(requires_grad))
+
+        return Pending(make)
+
+    def moved_tensor(
+        self, data: Pending, dtype: DType, device: str, requires_grad: bool
+    ) -> Pending:
+        """A tensor of a device whose storages are not saved, from its copy on the CPU."""
+
+        def make() -> Tensor:
+            tensor = data.value().detach().to(self._restore_location(_device(device)), dtype)
+            return tensor.requires_grad_(bool(requires_grad))
+
+        return Pending(make)
+
+    def meta_tensor(self, dtype: DType, size: tuple, stride: tuple, requires_grad: bool) -> Pending:
+        """A tensor that has a shape only."""
+        return Pending(
+            lambda: empty(*size, dtype=dtype, device="meta", requires_grad=bool(requires_grad))
+        )
 
     def parameter(self, data: Pending, requires_grad: bool = True, *_: Any) -> Pending:
         """A parameter."""

@@ -54,7 +54,7 @@ def save(path: str | os.PathLike[str], var_dict: Mapping[str, Tensor] | None = N
         raise FileExistsError(f"cannot save variables to `{target}`: it exists and is not empty")
     partial = target.with_name(f"{target.name}.{secrets.token_hex(8)}.partial")
     try:
-        partial.mkdir()
+        partial.mkdir(parents=True)
         for name, variable in variables.items():
             _write(partial / name, variable)
         _write_file(partial / DONE, b"")

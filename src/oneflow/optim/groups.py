@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from oneflow.tensor.tensor import Tensor
@@ -31,7 +31,8 @@ class ParamGroup(dict[str, Any]):
     ) -> None:
         if "params" not in parameters:
             raise TypeError(f"a parameter group is a dict with `params`, got {parameters!r}")
-        super().__init__({"params": None, **(default_options or {}), **parameters})
+        options = {**(default_options or {}), **parameters}
+        super().__init__({"params": None, **{n: plain_option(each) for n, each in options.items()}})
         self["params"] = tensors_of(parameters["params"])
 
     @property
@@ -43,6 +44,19 @@ class ParamGroup(dict[str, Any]):
     def options(self) -> dict[str, Any]:
         """All but the tensors."""
         return {name: value for name, value in self.items() if name != "params"}
+
+
+def plain_option(value: Any) -> Any:
+    """Return an option of a group; the numbers of a configuration's list as a tuple."""
+    if isinstance(value, Sequence) and not isinstance(value, str | bytes | tuple):
+        return tuple(value)
+    return value
+
+
+def loaded_options(saved: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of a saved group."""
+    names = [name for name in saved if name not in ("params", "param_names")]
+    return {name: plain_option(saved[name]) for name in names}
 
 
 def states_of_parameters(state: Mapping[Any, Any]) -> list[dict[str, Any]]:

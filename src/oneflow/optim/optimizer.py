@@ -31,6 +31,7 @@ from oneflow.optim.groups import (
     as_groups,
     check_clipping,
     copied_state,
+    loaded_options,
     states_of_parameters,
     with_scaled_lr,
 )
@@ -438,10 +439,9 @@ class Optimizer(OptimizerHooks):
             if owner is not None:
                 kept = {n: self._convert_state(n, value, owner) for n, value in kept.items()}
             states[key if owner is None else owner] = kept
-        self.state = states
-        self._counts_before = {}  # what a step before counted is not taken back from these states
+        self.state, self._counts_before = states, {}  # no step's counts are taken back from these
         for group, given in zip(self.param_groups, saved, strict=True):
-            group.update({n: given[n] for n in given if n not in ("params", "param_names")})
+            group.update(loaded_options(given))
         self._call_hooks("load_state_dict_post")
 
     def _convert_state(self, name: str, value: Any, owner: Tensor) -> Any:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import bisect
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from oneflow.optim.lr_scheduler.scheduler import LRScheduler, check_count
 from oneflow.optim.optimizer import Optimizer
@@ -79,6 +80,13 @@ class MultiStepLR(LRScheduler):
 
     def get_lr(self, base_lr: float, step: int) -> float:
         return base_lr * self.gamma ** bisect.bisect_right(self.milestones, step)
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Go on from a `state_dict`; PyTorch's counts how often each milestone is given."""
+        super().load_state_dict(state_dict)
+        if isinstance(self.milestones, Mapping):
+            counts = sorted(self.milestones.items())
+            self.milestones = [step for step, count in counts for _ in range(count)]
 
 
 class ExponentialLR(LRScheduler):

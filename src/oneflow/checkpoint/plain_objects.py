@@ -1,0 +1,106 @@
+"""Objects of the standard library that are plain data: what files hold of them.
+
+Each is described by containers of the files' own kinds, and is made anew from these.
+"""
+
+from __future__ import annotations
+
+import argparse
+import types
+from collections import Counter, OrderedDict, defaultdict, deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path, PurePath, PurePosixPath, PureWindowsPath
+from typing import Any
+
+FACTORIES: dict[str, Callable[[], Any]] = {
+    each.__name__: each for each in (bool, dict, float, int, list, set, str, tuple, OrderedDict)
+}
+NAMESPACES = (argparse.Namespace, types.SimpleNamespace)
+# The classes of paths by their names in pickles: one of another system is read as a name only.
+PATHS: dict[str, type[PurePath]] = {
+    "Path": Path,
+    "PosixPath": Path,
+    "PurePath": PurePath,
+    "PurePosixPath": PurePosixPath,
+    "PureWindowsPath": PureWindowsPath,
+    "WindowsPath": PureWindowsPath,
+}
+
+
+@dataclass(frozen=True)
+class PlainKind:
+    """One kind of object.
+
+    Attributes:
+        name: in files.
+        type: the class, of which instances of subclasses are not.
+        describe: returns containers, numbers and text.
+        make: returns the object that these describe.
+    """
+
+    name: str
+    type: type
+    describe: Callable[[Any], Any]
+    make: Callable[[Any], Any]
+
+
+def counter_of(counts: Any = ()) -> Counter:
+    """A counter, which is made of counts alone: of text it would count the letters."""
+    if not isinstance(counts, dict):
+        raise ValueError(f"a Counter is made of a {type(counts).__name__}")
+    return Counter(counts)
+
+
+def default_dict_of(name: str | None, pairs: dict) -> defaultdict:
+    """A dict with the factory of that name."""
+    return defaultdict(None if name is None else FACTORIES[name], pairs)
+
+
+def _factory_name(value: defaultdict) -> str | None:
+    factory = value.default_factory
+    if factory is None:
+        return None
+    name = next((name for name, each in FACTORIES.items() if each is factory), None)
+    if name is None:
+        raise TypeError(
+            f"cannot save a defaultdict whose factory is {factory!r}: it is code; save "
+            "`dict(...)` of it"
+        )
+    return name
+
+
+KINDS = (
+    PlainKind("counter", Counter, dict, counter_of),
+    PlainKind(
+        "default_dict",
+        defaultdict,
+        lambda value: [_factory_name(value), dict(value)],
+        lambda data: default_dict_of(*data),
+    ),
+    PlainKind(
+        "deque",
+        deque,
+        lambda value: [list(value), value.maxlen],
+        lambda data: deque(data[0], data[1]),
+    ),
+    PlainKind(
+        "range",
+        range,
+        lambda value: [value.start, value.stop, value.step],
+        lambda data: range(*data),
+    ),
+    PlainKind("namespace", argparse.Namespace, vars, lambda data: argparse.Namespace(**data)),
+    PlainKind(
+        "simple_namespace",
+        types.SimpleNamespace,
+        vars,
+        lambda data: types.SimpleNamespace(**data),
+    ),
+    *(
+        PlainKind(kind.__name__, type(kind()), str, kind)
+        for kind in (Path, PurePosixPath, PureWindowsPath)
+    ),
+)
+KIND_OF_TYPE = {each.type: each for each in KINDS}
+KIND_NAMED = {each.name: each for each in KINDS}
