@@ -431,54 +431,6 @@ def test_an_optimizer_without_parameters():
     assert [len(group["params"]) for group in optimizer.param_groups] == [0, 1]
 
 
-# --- L-BFGS
-
-
-def rosenbrock(x):
-    return (1 - x[0]) ** 2 + 100 * (x[1] - x[0] ** 2) ** 2
-
-
-@pytest.mark.parametrize("line_search", [None, "strong_wolfe"])
-def test_lbfgs_equals_torch(line_search):
-    options = {"lr": 0.01 if line_search is None else 1.0, "line_search_fn": line_search}
-    results = []
-    for lib in (flow, torch):
-        x = lib.tensor([-1.2, 1.0], dtype=lib.float64, requires_grad=True)
-        optimizer = lib.optim.LBFGS([x], max_iter=6, history_size=3, **options)
-
-        def closure(x=x, optimizer=optimizer):
-            optimizer.zero_grad()
-            loss = rosenbrock(x)
-            loss.backward()
-            return loss
-
-        first = [optimizer.step(closure).item() for _ in range(3)]
-        results.append(([*first], x.tolist()))
-    np.testing.assert_allclose(results[0][0], results[1][0], rtol=1e-6)
-    np.testing.assert_allclose(results[0][1], results[1][1], rtol=1e-6)
-
-
-def test_lbfgs_finds_the_minimum_of_a_hard_function():
-    x = flow.tensor([-1.2, 1.0], dtype=flow.float64, requires_grad=True)
-    optimizer = flow.optim.LBFGS([x], lr=1.0, max_iter=60, line_search_fn="strong_wolfe")
-
-    def closure():
-        optimizer.zero_grad()
-        loss = rosenbrock(x)
-        loss.backward()
-        return loss
-
-    optimizer.step(closure)
-    np.testing.assert_allclose(x.numpy(), [1.0, 1.0], rtol=1e-4)
-
-
-def test_lbfgs_needs_a_closure_and_one_group():
-    with pytest.raises(TypeError, match="closure"):
-        flow.optim.LBFGS([tensor(1.0)]).step()
-    with pytest.raises(ValueError, match="parameter groups"):
-        flow.optim.LBFGS([{"params": [tensor(1.0)]}, {"params": [tensor(1.0)]}])
-
-
 def test_options_may_ask_for_new_state_later():
     one = tensor(1.0)
     optimizer = flow.optim.SGD([one], lr=0.1)

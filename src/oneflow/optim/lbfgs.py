@@ -103,48 +103,70 @@ class LBFGS(Optimizer):
         loss, gradient = float(first_loss), self._gradient()
         state = self.state[group["params"][0]]
         state.setdefault("n_iter", 0)
-        func_evals = 1
-        for _ in range(group["max_iter"]):
+        func_evals, max_iter = 1, group["max_iter"]
+        for iteration in range(1, max_iter + 1):
             if _largest(gradient) <= group["tolerance_grad"]:
                 break
-            direction = self._direction(gradient, state, group)
-            slope = _dot(gradient, direction).item()
+            self._set_direction(gradient, state, group)
+            state["prev_loss"] = loss
+            length = state["t"] = self._first_length(gradient, state, group)
+            slope = _dot(gradient, state["d"]).item()
             if slope > -group["tolerance_change"]:
                 break
-            length = with_scaled_lr(group)["lr"]
-            if state["n_iter"] == 1:
-                length *= min(1.0, 1.0 / gradient.abs().sum().item())
-            before = loss
+            if iteration == max_iter and group["line_search_fn"] is None:
+                # Nobody would read the loss and the gradient there.
+                self._place(self._values(), state["d"], length)
+                break
             loss, gradient, length, used = self._move(
-                closure, group, direction, length, loss, gradient, slope
+                closure,
+                group,
+                state["d"],
+                length,
+                loss,
+                gradient,
+                slope,
+                group["max_eval"] - func_evals + 1,
             )
             func_evals += used
-            state["step_length"] = length
+            state["t"] = length
             if (
                 func_evals >= group["max_eval"]
-                or _largest(direction) * length <= group["tolerance_change"]
-                or abs(loss - before) < group["tolerance_change"]
+                or _largest(state["d"]) * length <= group["tolerance_change"]
+                or abs(loss - state["prev_loss"]) < group["tolerance_change"]
             ):
                 break
         state["func_evals"] = state.get("func_evals", 0) + func_evals
         return first_loss
 
-    def _direction(self, gradient: Tensor, state: dict[str, Any], group: dict[str, Any]) -> Tensor:
-        """Minus the gradient times the inverse Hessian that the history makes."""
+    def _first_length(self, gradient: Tensor, state: dict[str, Any], group: dict) -> float:
+        """The length of a step along the direction, before it is searched for."""
+        length = with_scaled_lr(group)["lr"]
+        if state["n_iter"] == 1:
+            length *= min(1.0, 1.0 / gradient.abs().sum().item())
+        return length
+
+    def _set_direction(
+        self, gradient: Tensor, state: dict[str, Any], group: dict[str, Any]
+    ) -> None:
+        """Store minus the gradient times the inverse Hessian that the history makes.
+
+        The state has PyTorch's names and layout: `old_dirs` are changes of the gradient, `old_stps`
+        the steps that led to them, `ro` one over their products.
+        """
         state["n_iter"] += 1
         if state["n_iter"] == 1:
-            state.update(steps=[], changes=[], scale=1.0)
+            state.update(old_dirs=[], old_stps=[], ro=[], H_diag=1.0)
         else:
-            change = gradient - state["previous_gradient"]
-            step = state["direction"] * state["step_length"]
+            change = gradient - state["prev_flat_grad"]
+            step = state["d"] * float(state["t"])
             curvature = _dot(change, step).item()
             if curvature > _MIN_CURVATURE:
-                state["steps"] = [*state["steps"], step][-group["history_size"] :]
-                state["changes"] = [*state["changes"], change][-group["history_size"] :]
-                state["scale"] = curvature / _dot(change, change).item()
-        state["direction"] = _two_loops(-gradient, state["steps"], state["changes"], state["scale"])
-        state["previous_gradient"] = gradient
-        return state["direction"]
+                newest = {"old_dirs": change, "old_stps": step, "ro": 1 / curvature}
+                for name, value in newest.items():
+                    state[name] = [*state[name], value][-group["history_size"] :]
+                state["H_diag"] = curvature / _dot(change, change).item()
+        state["d"] = _two_loops(-gradient, state)
+        state["prev_flat_grad"] = gradient
 
     def _move(
         self,
@@ -155,19 +177,23 @@ class LBFGS(Optimizer):
         loss: float,
         gradient: Tensor,
         slope: float,
+        max_func_evals: int,
     ) -> tuple[float, Tensor, float, int]:
         """Go along `direction`; returns loss, gradient, length, and evaluations used."""
-        start = [unwrap(parameter) for parameter in group["params"]]
+        start = self._values()
 
         def evaluate(at: float) -> tuple[float, Tensor]:
             self._place(start, direction, at)
             return float(closure()), self._gradient()
 
         if group["line_search_fn"] == "strong_wolfe":
-            found = strong_wolfe(evaluate, direction, length, loss, gradient, slope)
+            found = strong_wolfe(evaluate, direction, length, loss, gradient, slope, max_func_evals)
             self._place(start, direction, found[2])
             return found
         return *evaluate(length), length, 1
+
+    def _values(self) -> list:
+        return [unwrap(parameter) for parameter in self.param_groups[0]["params"]]
 
     def _place(self, start: list, direction: Tensor, length: float) -> None:
         """Set the parameters to `start` plus `length` times their part of `direction`."""
@@ -197,14 +223,15 @@ def _largest(x: Tensor) -> float:
     return x.abs().max().item()
 
 
-def _two_loops(q: Tensor, steps: list[Tensor], changes: list[Tensor], scale: float) -> Tensor:
+def _two_loops(q: Tensor, state: dict[str, Any]) -> Tensor:
     """The two-loop recursion: `q` times the inverse Hessian of the remembered pairs."""
+    pairs = list(zip(state["old_stps"], state["old_dirs"], map(float, state["ro"]), strict=True))
     weights = []
-    for step, change in zip(reversed(steps), reversed(changes), strict=True):
-        weight = _dot(step, q) / _dot(change, step)
+    for step, change, factor in reversed(pairs):
+        weight = _dot(step, q) * factor
         q = q - change * weight
         weights.append(weight)
-    q = q * scale
-    for step, change, weight in zip(steps, changes, reversed(weights), strict=True):
-        q = q + step * (weight - _dot(change, q) / _dot(change, step))
+    q = q * float(state["H_diag"])
+    for (step, change, factor), weight in zip(pairs, reversed(weights), strict=True):
+        q = q + step * (weight - _dot(change, q) * factor)
     return q

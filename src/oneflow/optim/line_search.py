@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-# Sufficient decrease, curvature, shortest interval, most evaluations.
-_DECREASE, _CURVATURE, _MIN_BRACKET, _MAX_FUNC_EVALS = 1e-4, 0.9, 1e-9, 25
+# Sufficient decrease, curvature, shortest interval.
+_DECREASE, _CURVATURE, _MIN_BRACKET = 1e-4, 0.9, 1e-9
 
 
 class Point(NamedTuple):
@@ -26,6 +26,7 @@ def strong_wolfe(
     loss: float,
     gradient: Any,
     slope: float,
+    max_func_evals: int,
 ) -> tuple[float, Any, float, int]:
     """Find a step length where the loss has fallen enough and its slope is much flatter.
 
@@ -36,19 +37,25 @@ def strong_wolfe(
         loss: loss at the start.
         gradient: gradient at the start.
         slope: slope at the start, negative.
+        max_func_evals: most evaluations; there is always one.
 
     Returns:
         Loss, gradient and distance of the point found, and the number of evaluations.
     """
-    search = _StrongWolfeSearch(evaluate, direction, Point(0.0, loss, gradient, slope))
+    search = _StrongWolfeSearch(
+        evaluate, direction, Point(0.0, loss, gradient, slope), max_func_evals
+    )
     bracket = search.bracket(length)
     best = bracket[0] if len(bracket) == 1 else search.zoom(*bracket)
     return best.loss, best.gradient, best.at, search.func_evals
 
 
 class _StrongWolfeSearch:
-    def __init__(self, evaluate: Callable, direction: Any, start: Point) -> None:
+    def __init__(
+        self, evaluate: Callable, direction: Any, start: Point, max_func_evals: int
+    ) -> None:
         self._evaluate, self._direction, self._start = evaluate, direction, start
+        self._max_func_evals = max_func_evals
         self._reach = direction.abs().max().item()
         self.func_evals = 0
 
@@ -68,8 +75,8 @@ class _StrongWolfeSearch:
     def bracket(self, length: float) -> tuple[Point, ...]:
         """A good point, or two points with one between them."""
         previous, point = self._start, self._point(length)
-        while self.func_evals < _MAX_FUNC_EVALS:
-            if self._too_high(point) or (self.func_evals > 1 and point.loss >= previous.loss):
+        while self.func_evals < self._max_func_evals:
+            if self._too_high(point) or (self.func_evals > 2 and point.loss >= previous.loss):
                 return previous, point
             if self._flat(point):
                 return (point,)
@@ -84,7 +91,7 @@ class _StrongWolfeSearch:
         """The best point found while the interval between two points shrinks."""
         low, high = sorted((one, other), key=lambda point: point.loss)
         near_end = False
-        while self.func_evals < _MAX_FUNC_EVALS:
+        while self.func_evals < self._max_func_evals:
             if abs(high.at - low.at) * self._reach < _MIN_BRACKET:
                 break
             at, near_end = self._next(low, high, near_end)
