@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 
 import oneflow as flow
 import oneflow.typing as tp
@@ -46,9 +47,10 @@ def test_s002_02_two_placeholders_and_a_tuple():
     ) -> tuple[tp.Numpy, tp.Numpy]:
         return (images, labels)
 
-    images, labels = test_job(np.ones((32, 1, 28, 28), "f4"), np.ones(32, "i4"))
-    assert images.shape == (32, 1, 28, 28)
-    assert labels.dtype == np.int32
+    images, labels = _images()
+    for result, given in zip(test_job(images, labels), (images, labels), strict=True):
+        assert result.dtype == given.dtype
+        np.testing.assert_array_equal(result, given)
 
 
 def _perceptron(images):
@@ -102,7 +104,9 @@ def test_s002_03_one_placeholder_for_training_and_prediction():
 
 
 def test_s002_04_tensor():
-    assert isinstance(flow.tensor([1.0]), flow.Tensor)
+    x = flow.tensor([[1.0, 2.5]])
+    assert isinstance(x, flow.Tensor)
+    assert (x.shape, x.dtype, x.tolist()) == ((1, 2), flow.float32, [[1.0, 2.5]])
 
 
 @pytest.mark.parametrize(
@@ -122,14 +126,19 @@ def test_tensor_types(name, dtype):
     x = getattr(flow, name)([1, 0])
     assert x.dtype is dtype
     assert x.type() == f"oneflow.{name}"
+    assert x.tolist() == [1, 0]
 
 
 def test_s002_13_from_a_list():
-    assert flow.tensor([[1.0, -1.0], [1.0, -1.0]], dtype=flow.float32).shape == (2, 2)
+    x = flow.tensor([[1.0, -1.0], [1.0, -1.0]], dtype=flow.float32)
+    assert x.dtype is flow.float32
+    assert x.tolist() == [[1.0, -1.0], [1.0, -1.0]]
 
 
 def test_s002_14_from_an_array():
-    assert flow.tensor(np.array([[1, 2, 3], [4, 5, 6]]), dtype=flow.int64).dtype is flow.int64
+    x = flow.tensor(np.array([[1, 2, 3], [4, 5, 6]]), dtype=flow.int64)
+    assert x.dtype is flow.int64
+    assert x.tolist() == [[1, 2, 3], [4, 5, 6]]
 
 
 def test_s002_15_index_and_modify():
@@ -153,23 +162,25 @@ def test_s002_17_blob():
         seen.append((images.shape, images.dtype, type(images) is type(images + 1)))
         return images + 1
 
-    job(np.zeros((32, 1, 28, 28), np.float32))
+    images, _ = _images()
+    np.testing.assert_array_equal(job(images), images + 1)
     assert seen[0] == ((32, 1, 28, 28), flow.float32, True)
 
 
-def test_s002_18_distribution_of_a_blob():
+@pytest.mark.parametrize("dim", [0, 1])
+def test_s002_18_distribution_of_a_blob(dim):
     flow.config.cpu_device_num(2)
-    rows = []
+    blobs = []
 
     @flow.global_function()
-    def job(x: tp.Numpy.Placeholder((4, 3))) -> tp.Numpy:
-        x = x.with_distribute(flow.distribute.split(0))
-        rows.append((x.sbp, x.placement.ranks.tolist()))
+    def job(x: tp.Numpy.Placeholder((4, 4))) -> tp.Numpy:
+        x = x.with_distribute(flow.distribute.split(dim))
+        blobs.append((x.sbp, x.placement.ranks.tolist()))
         return x * 2
 
-    x = np.arange(12, dtype=np.float32).reshape(4, 3)
+    x = np.arange(16, dtype=np.float32).reshape(4, 4)
     np.testing.assert_array_equal(job(x), x * 2)
-    assert rows[0] == ((flow.sbp.split(0),), [0, 1])
+    assert blobs[0] == ((flow.sbp.split(dim),), [0, 1])
 
 
 def test_s002_19_job_takes_and_returns_arrays():
@@ -217,13 +228,41 @@ def test_s002_22_definition_has_shapes_and_no_data():
         job(np.zeros((2, 3), np.float32))
 
 
+def test_s002_22_a_job_is_defined_once():
+    definitions = []
+
+    @flow.global_function()
+    def job(x: tp.Numpy.Placeholder((2,))) -> tp.Numpy:
+        definitions.append(x.shape)
+        return x * 3
+
+    job(np.zeros(2, np.float32))
+    before = len(definitions)
+    assert before > 0
+    assert job(np.float32([1, 2])).tolist() == [3, 6]
+    assert len(definitions) == before
+
+
+def _convolved(x, stride, padding):
+    """What PyTorch makes of the images with the variables of the session."""
+    variables = [torch.tensor(each.numpy()) for each in flow.get_all_variables().values()]
+    (weight,) = [each for each in variables if each.ndim == 4]
+    biases = [each for each in variables if each.ndim == 1]
+    padded = torch.nn.functional.pad(torch.tensor(x), padding)
+    return torch.nn.functional.conv2d(padded, weight, *biases[:1], stride=stride).numpy()
+
+
 def test_s002_23_layers_have_variables():
     @flow.global_function()
     def job(x: tp.Numpy.Placeholder((1, 3, 8, 8))) -> tp.Numpy:
-        return flow.layers.conv2d(x, 4, 3)
+        options = dict.fromkeys(("kernel_initializer", "bias_initializer"), initializer)
+        return flow.layers.conv2d(x, 4, 3, **options)
 
-    job(np.zeros((1, 3, 8, 8), np.float32))
+    initializer = flow.random_normal_initializer()
+    x = np.random.default_rng(0).standard_normal((1, 3, 8, 8), np.float32)
+    result = job(x)
     assert len(flow.get_all_variables()) == 2
+    np.testing.assert_allclose(result, _convolved(x, 1, (0,) * 4), rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -257,7 +296,7 @@ def test_s002_25_operators_of_users():
     assert job(np.float32([1, 2])).tolist() == [3, 5]
 
 
-def _layer_example(kind):
+def _layer_example(kind, normalized=True):
     @flow.global_function(type=kind)
     def layer_example(x: tp.Numpy.Placeholder((1, 64, 128, 128))) -> tp.Numpy:
         initializer = flow.truncated_normal(0.1)
@@ -270,7 +309,7 @@ def _layer_example(kind):
             kernel_initializer=initializer,
             name="Conv2d",
         )
-        return flow.layers.batch_normalization(conv2d, axis=1)
+        return flow.layers.batch_normalization(conv2d, axis=1) if normalized else conv2d
 
     return layer_example
 
@@ -280,6 +319,9 @@ def test_s002_26_layer_example():
     out = _layer_example("predict")(x)
     assert isinstance(out, np.ndarray)  # s002_28: the result is there when the call returns
     assert out.shape == (1, 128, 64, 64)
+    flow.clear_default_session()
+    out = _layer_example("predict", normalized=False)(x)
+    np.testing.assert_allclose(out, _convolved(x, 2, (0, 1, 0, 1)), rtol=1e-4, atol=1e-3)
 
 
 def test_s002_27_batch_normalization():
@@ -294,7 +336,9 @@ def test_s002_28_synchronous_result():
     def job(x: tp.Numpy.Placeholder((2,))) -> tp.Numpy:
         return x
 
-    assert isinstance(job(np.zeros(2, np.float32)), np.ndarray)
+    result = job(np.float32([1, 2]))
+    assert isinstance(result, np.ndarray)
+    assert result.tolist() == [1, 2]
 
 
 def _losses_in_consistent_view(devices):
@@ -304,7 +348,11 @@ def _losses_in_consistent_view(devices):
     flow.config.gpu_device_num(devices)
     config = flow.FunctionConfig()
     config.default_logical_view(flow.scope.consistent_view())
-    return _losses(_train_job(config=config), 5, *_images())
+    losses = _losses(_train_job(config=config), 5, *_images())
+    assert losses[-1] < 0.5 * losses[0]
+    if devices > 1:
+        assert {each.placement.size for each in flow.get_all_variables().values()} == {devices}
+    return losses
 
 
 @pytest.fixture(scope="module")
@@ -374,11 +422,20 @@ def test_s002_33_two_devices_and_a_port():
         images: tp.Numpy.Placeholder((BATCH_SIZE, 1, 28, 28), dtype=flow.float),
         labels: tp.Numpy.Placeholder((BATCH_SIZE,), dtype=flow.int32),
     ) -> tp.Numpy:
+        placements.append(images.placement.size)
         return flow.nn.sparse_softmax_cross_entropy_with_logits(_perceptron(images), labels)
 
-    loss = train_job(*_images())
-    assert loss.shape == (BATCH_SIZE,)
-    assert np.isfinite(loss).all()
+    placements = []
+    images, labels = _images()
+    loss = train_job(images, labels)
+    assert set(placements) == {2}
+    variables = {name: each.numpy() for name, each in flow.get_all_variables().items()}
+    hidden = np.maximum(images.reshape(BATCH_SIZE, -1) @ variables["hidden-weight"].T, 0)
+    logits = torch.tensor(hidden @ variables["logits-weight"].T)
+    wanted = torch.nn.functional.cross_entropy(
+        logits, torch.tensor(labels).long(), reduction="none"
+    )
+    np.testing.assert_allclose(loss, wanted, rtol=1e-3, atol=1e-4)
 
 
 def test_s002_34_the_view_is_consistent_by_default():

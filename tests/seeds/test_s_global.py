@@ -43,13 +43,13 @@ def test_s001_36_in_place_in_a_graph():
 
 
 class Step(flow.nn.Graph):
-    def __init__(self, net, optimizer, mode):
+    def __init__(self, net, optimizer, mode, min_size):
         super().__init__()
         self.net = net
         self.add_optimizer(optimizer)
         if mode:
             self.config.set_zero_redundancy_optimizer_mode(mode)
-            self.config.set_zero_redundancy_optimizer_min_size_after_split(1)
+            self.config.set_zero_redundancy_optimizer_min_size_after_split(min_size)
 
     def build(self, x):
         loss = self.net(x).pow(2).mean()
@@ -57,25 +57,38 @@ class Step(flow.nn.Graph):
         return loss
 
 
-def states_and_losses(mode):
-    flow.manual_seed(0)
-    net = flow.nn.Linear(6, 4).to_global(PAIR, B)
-    optimizer = flow.optim.Adam(net.parameters(), lr=0.1)
-    graph = Step(net, optimizer, mode)
-    x = flow.randn(8, 6, placement=PAIR, sbp=S(0))
-    losses = [graph(x).item() for _ in range(3)]
-    kept = [e for s in optimizer.state.values() for e in s.values() if flow.is_tensor(e)]
-    return sum(each.to_local().numel() for each in kept), losses
+class Run:
+    """Three steps.
+
+    Attributes:
+        losses: one per step.
+        states: how many elements of the optimizer's states this rank keeps.
+    """
+
+    def __init__(self, mode, min_size=1):
+        flow.manual_seed(0)
+        net = flow.nn.Linear(6, 4).to_global(PAIR, B)
+        optimizer = flow.optim.Adam(net.parameters(), lr=0.1)
+        graph = Step(net, optimizer, mode, min_size)
+        x = flow.randn(8, 6, placement=PAIR, sbp=S(0))
+        self.losses = [graph(x).item() for _ in range(3)]
+        kept = [e for s in optimizer.state.values() for e in s.values() if flow.is_tensor(e)]
+        self.states = sum(each.to_local().numel() for each in kept)
 
 
 def test_s003_38_zero_splits_states():
-    whole, expected = states_and_losses(None)
-    part, losses = states_and_losses("distributed_split")
-    assert part == whole / 2
-    np.testing.assert_allclose(losses, expected, rtol=1e-5)
+    whole, run = Run(None), Run("distributed_split")
+    assert run.states == whole.states / 2
+    np.testing.assert_allclose(run.losses, whole.losses, rtol=1e-5)
 
 
 def test_s003_39_zero_without_splitting_gradients():
-    _, expected = states_and_losses(None)
-    _, losses = states_and_losses("non_distributed")
-    np.testing.assert_allclose(losses, expected, rtol=1e-5)
+    whole, run = Run(None), Run("non_distributed")
+    assert run.states == whole.states / 2
+    np.testing.assert_allclose(run.losses, whole.losses, rtol=1e-5)
+
+
+def test_s003_40_small_states_stay_whole():
+    whole, run = Run(None), Run("distributed_split", min_size=1024)
+    assert run.states == whole.states
+    np.testing.assert_allclose(run.losses, whole.losses, rtol=1e-5)

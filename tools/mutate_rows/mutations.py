@@ -116,6 +116,8 @@ def replace(function: FunctionType, broken: Callable[..., Any]) -> None:
         finally:
             inside.busy = False
 
+    if not hasattr(function, "__wrapped__"):
+        function.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
     function.__code__ = _code_that_calls(call, function.__code__.co_freevars)
 
 
