@@ -356,6 +356,7 @@ def _leave_family(tensor: Tensor) -> None:
     family = tensor._family
     is_exclusive = getrefcount(family) == _OF_FAMILY and getrefcount(family.storage) == _OF_STORAGE
     if is_exclusive and not tensor._chain and not family.prefix:
+        tensor._writes = tensor._version
         del tensor._family
 
 

@@ -20,7 +20,7 @@ from oneflow.tensor.views import unwrap
 # Attribute of an object: the dict with its attributes, the name, and the object it has there.
 Attribute = tuple[dict, Any, Any]
 
-_STATE = ("_value", "_family", "_chain", "_seen", "_grad", "_retains_grad")
+_STATE = ("_value", "_family", "_chain", "_seen", "_writes", "_grad", "_retains_grad")
 _MEMBERS = {"_parameters": "parameter", "_buffers": "buffer"}
 
 

@@ -89,6 +89,7 @@ class Tensor:
     # The layout after the first steps of the chain, and the number of these; None: not known.
     _known_layout: tuple[int, StridedLayout] | None = None
     _seen: int = 0
+    _writes: int = 0  # as long as the memory is not shared
     _grad: Tensor | None = None
     _retains_grad: bool = False
     # The SBP of a global leaf's gradient, if not the leaf's.
@@ -377,8 +378,21 @@ class Tensor:
 
     @property
     def _version(self) -> int:
-        """Number of writes to the memory, as far as it is shared."""
-        return 0 if self._family is None else self._family.storage.version
+        """Number of writes to the memory that autograd notices.
+
+        Example:
+            >>> import oneflow as flow
+            >>> x = flow.zeros(2)
+            >>> view = x.add_(1)[0].add_(1)
+            >>> x.data.add_(1)._version, x._version, view._version
+            (1, 2, 2)
+        """
+        if self._family is None:
+            return self._writes
+        storage = self._family.storage
+        if self._family.quiet:
+            return storage.quiet_writes
+        return storage.version - storage.quiet_writes
 
     def is_inference(self) -> bool:
         """True if this tensor was made in inference mode.

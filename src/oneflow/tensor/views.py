@@ -48,6 +48,7 @@ class Handle(Protocol):
     _chain: Chain
     _known_layout: tuple[int, StridedLayout] | None
     _seen: int
+    _writes: int
     _retains_grad: bool
 
     @property
@@ -84,13 +85,15 @@ class Storage:
     Attributes:
         value: the root's data.
         version: number of writes so far.
+        quiet_writes: those of them that autograd does not notice.
     """
 
-    __slots__ = ("__weakref__", "_prune_at", "_tracked", "value", "version")
+    __slots__ = ("__weakref__", "_prune_at", "_tracked", "quiet_writes", "value", "version")
 
-    def __init__(self, value: Value) -> None:
+    def __init__(self, value: Value, version: int = 0) -> None:
         self.value = value
-        self.version = 0
+        self.version = version
+        self.quiet_writes = 0
         self._tracked = [ref(value)]
         self._prune_at = 32
 
@@ -106,7 +109,9 @@ class Storage:
         """Write: `root` is the new content."""
         note_replacement(root, self.value, partial(_invalidate, ref(self)))
         replaced: list[ref[Value]] = []
-        if not quiet:
+        if quiet:
+            self.quiet_writes += 1
+        else:
             replaced, self._tracked = self._tracked, []
         self.value = root
         self.version += 1
@@ -212,7 +217,9 @@ def share(tensor: Handle) -> Family:
     if tensor._family is None:
         with MEMORY_LOCK:
             if tensor._family is None:
-                tensor._family = Family(Storage(tensor._value), tensor._value)
+                storage = Storage(tensor._value, tensor._writes)
+                tensor._seen = storage.version
+                tensor._family = Family(storage, tensor._value)
     return tensor._family
 
 
@@ -358,6 +365,7 @@ def _write(tensor: T, new: Value, steps: Chain) -> T:
             _notify(tensor, new)
         note_replacement(new, old)
         tensor._value = new
+        tensor._writes += 1
         mark_stale(old)
     else:
         _write_to_family(tensor, family, new, steps)
