@@ -1,4 +1,4 @@
-"""Values whose numbers stay in files until somebody needs them."""
+"""Values whose numbers stay in files, or in the host's memory, until somebody needs them."""
 
 from __future__ import annotations
 
@@ -85,6 +85,21 @@ class LazyArray:
         _require_devices(spec.device)
         full: Any = _Once(self._source)
         return make_global_array(spec, lambda coordinate: shard_of(full, spec, coordinate))
+
+
+class HostArray(LazyArray):
+    """Numbers in the host's memory, which are read there; programs put them on the device.
+
+    Args:
+        spec: of the values.
+        numbers: a NumPy array or scalar that nobody writes to.
+    """
+
+    __slots__ = ("numbers",)
+
+    def __init__(self, spec: TensorSpec, numbers: Any) -> None:
+        super().__init__(spec, numbers)
+        self.numbers = numbers
 
 
 class _Once:

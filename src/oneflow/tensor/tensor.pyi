@@ -33,6 +33,7 @@ class Tensor:
     _retains_grad: builtins.bool
     _seen: builtins.int
     _value: Value
+    _writes: builtins.int
     gradient_sbp: NdSbp | None
     @property
     def H(self) -> Tensor: ...

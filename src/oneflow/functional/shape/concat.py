@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any
 
 from oneflow.base.shape import wrap_dim
 from oneflow.functional.registry import function
 from oneflow.primitives.operators import shape as p
+from oneflow.program.value import Value
 from oneflow.tensor.call import call, call_view, wrap
 from oneflow.tensor.methods import attach
 from oneflow.tensor.operands import cast_to, on_one_device
@@ -17,6 +19,8 @@ from oneflow.tensor.promotion import result_type
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.views import join, unwrap
 
+# As many results of one instruction are traced and run quickly.
+_GROUP = 128
 # PyTorch names the number of parts and the positions of splits apart.
 _SPLITS = {"sections": "indices_or_sections", "indices": "indices_or_sections"}
 
@@ -138,14 +142,38 @@ def stack(inputs: Sequence[Tensor], dim: int = 0) -> Tensor:
 
 
 def split_views(input: Tensor, sizes: Sequence[int], dim: int) -> tuple[Tensor, ...]:
-    """Views of consecutive parts along `dim`; computed by one instruction."""
-    values = p.split(unwrap(input), sizes=tuple(sizes), dim=dim)
+    """Views of consecutive parts along `dim`; few are computed by one instruction."""
+    values = _values_of_parts(unwrap(input), tuple(sizes), dim)
     parts, start = [], 0
     for value, size in zip(values, sizes, strict=True):
         step = (p.slice_, (start,), {"dims": (dim,), "sizes": (size,), "steps": (1,)})
         parts.append(join(wrap(value), input, step))
         start += size
     return tuple(parts)
+
+
+def _group_size(count: int) -> int:
+    """The results of one instruction, so that `count` of them take time in proportion."""
+    return count if count <= 2 * _GROUP else max(_GROUP, math.isqrt(count))
+
+
+def _values_of_parts(value: Value, sizes: tuple[int, ...], dim: int) -> Sequence[Value]:
+    group = _group_size(len(sizes))
+    if group >= len(sizes):
+        return p.split(value, sizes=sizes, dim=dim)
+    groups = [sizes[start : start + group] for start in range(0, len(sizes), group)]
+    wholes = p.split(value, sizes=tuple(map(sum, groups)), dim=dim)
+    pairs = zip(wholes, groups, strict=True)
+    return [part for whole, own in pairs for part in p.split(whole, sizes=own, dim=dim)]
+
+
+def _values_of_slices(value: Value, dim: int) -> Sequence[Value]:
+    count = value.spec.shape[dim]
+    group = _group_size(count)
+    if group >= count:
+        return p.unbind(value, dim=dim)
+    sizes = tuple([min(group, count - start) for start in range(0, count, group)])
+    return [row for part in p.split(value, sizes=sizes, dim=dim) for row in p.unbind(part, dim=dim)]
 
 
 @function(
@@ -340,10 +368,14 @@ def unbind(x: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     at = wrap_dim(dim, x.ndim)
     if not x._value.spec.shape[at]:
         return ()
-    values = p.unbind(unwrap(x), dim=at)
+    return slices_of(x, _values_of_slices(unwrap(x), at), at)
+
+
+def slices_of(x: Tensor, values: Iterable[Value], dim: int) -> tuple[Tensor, ...]:
+    """The views of `x` that are its slices along `dim`, whose values are given."""
+    attributes = {"dims": (dim,)}
     return tuple(
-        join(wrap(value), x, (p.select, (index,), {"dims": (at,)}))
-        for index, value in enumerate(values)
+        [join(wrap(v), x, (p.select, (index,), attributes)) for index, v in enumerate(values)]
     )
 
 
