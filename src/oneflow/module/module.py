@@ -18,7 +18,8 @@ from oneflow.module.state import (
     placeholder,
     save_module_state,
 )
-from oneflow.tensor.tensor import Tensor, zero_grad
+from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.zero_grad import zero_grad
 
 if TYPE_CHECKING:
     P = ParamSpec("P")

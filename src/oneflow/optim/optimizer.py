@@ -43,9 +43,10 @@ from oneflow.primitives.registry import Primitive
 from oneflow.program.value import Value
 from oneflow.runtime.eager import flush_all, flush_devices, is_capturing, note_undo
 from oneflow.tensor.call import wrap
-from oneflow.tensor.tensor import Tensor, zero_grad
+from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import device_put, value_from_numpy
 from oneflow.tensor.views import unwrap, write
+from oneflow.tensor.zero_grad import zero_grad
 
 F = TypeVar("F", bound=Callable)
 # Switches between PyTorch's implementations of one update; XLA compiles all updates as a whole.
@@ -357,9 +358,8 @@ class Optimizer(OptimizerHooks):
             check_not_in_build(type(self).__name__, self.param_groups)
         if "_counts_before" not in vars(self):  # the first step is still to come
             _run_recorded()
-        for group in self.param_groups:
-            for parameter in group["params"]:
-                zero_grad(parameter, set_to_none)
+        for parameter in [each for group in self.param_groups for each in group["params"]]:
+            zero_grad(parameter, set_to_none)
 
     def clip_grad(self, error_if_nonfinite: bool = False) -> None:
         """Clip the gradients of each group that has `clip_grad_max_norm` and `clip_grad_norm_type`.

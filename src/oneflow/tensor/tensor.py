@@ -6,7 +6,6 @@ The class holds state and the few methods that need it; everything computed is a
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -427,43 +426,6 @@ def _from_value(value: Value) -> Tensor:
     tensor = Tensor.__new__(Tensor)
     tensor._value = value
     return tensor
-
-
-def zero_grad(tensor: Tensor, set_to_none: bool = False) -> None:
-    """Set the gradient of a leaf to zero, or to None; without a gradient nothing happens.
-
-    Zeros are made only if somebody looks at them before the next backward pass replaces them.
-    """
-    grad = tensor._grad
-    if set_to_none:
-        tensor._grad = None
-    elif grad is None or grad is ZERO_GRAD:
-        return
-    elif grad._family is None and sys.getrefcount(grad) <= _GRAD_REFERENCES:
-        tensor._grad = ZERO_GRAD
-    else:
-        if unwrap(grad).node is not None:
-            grad.detach_()
-        spec = grad._value.spec
-        write(grad, zeros(shape=spec.shape, dtype=spec.dtype, device=spec.device))
-
-
-def _references_to_grad(owner: Any) -> int:
-    """The reference count of a gradient that only its tensor holds, as in `zero_grad`."""
-    grad = owner._grad
-    return sys.getrefcount(grad)
-
-
-class _Owner:
-    """Holds the only reference to an object, as a tensor does to its gradient."""
-
-    def __init__(self) -> None:
-        self._grad = object()
-
-
-# Depends on the Python version: newer ones track references to local variables without counting
-# them.
-_GRAD_REFERENCES = _references_to_grad(_Owner())
 
 
 def _as_gradient(grad: Value, owner: Tensor) -> Value:
