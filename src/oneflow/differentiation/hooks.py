@@ -6,8 +6,9 @@ room provides the conversions between the two.
 
 from __future__ import annotations
 
+import contextlib
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 from weakref import ref
 
@@ -81,13 +82,14 @@ class HookOwner:
     They see the gradients of that transform alone, not those of passes outside it.
 
     Args:
-        start: number of the first node that is its own.
+        start: number of the first node that is its own; infinity for a transform that
+            differentiates nothing.
 
     Attributes:
         hooks: the hooks of its nodes.
     """
 
-    def __init__(self, start: int) -> None:
+    def __init__(self, start: float) -> None:
         self.start = start
         self.hooks: dict[Any, NodeHooks] = {}
 
@@ -110,6 +112,18 @@ class _Transforms(threading.local):
 
 
 TRANSFORMS = _Transforms()
+
+
+@contextlib.contextmanager
+def running(owner: HookOwner) -> Iterator[None]:
+    """Context manager: the transform that `owner` stands for runs inside."""
+    TRANSFORMS.running.append(owner)
+    owner.attach()
+    try:
+        yield
+    finally:
+        owner.detach()
+        TRANSFORMS.running.pop()
 
 
 class NodeHooks:

@@ -2,34 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from typing import Any
 
 from oneflow.differentiation.grad_mode import differentiating
-from oneflow.differentiation.hooks import TRANSFORMS, HookOwner
+from oneflow.differentiation.hooks import HookOwner, running
 from oneflow.differentiation.node import AccumulateGrad, Node
 from oneflow.program.value import Value
 
 
-class transforming(differentiating):
+@contextlib.contextmanager
+def transforming(owner: HookOwner) -> Iterator[None]:
     """Context manager: the function of a transform runs inside, or a pass for its derivatives.
 
     Args:
         owner: owns the hooks that the function registers.
     """
-
-    def __init__(self, owner: HookOwner) -> None:
-        super().__init__()
-        self._owner = owner
-
-    def __enter__(self) -> None:
-        super().__enter__()
-        TRANSFORMS.running.append(self._owner)
-        self._owner.attach()
-
-    def __exit__(self, *exception: object) -> None:
-        self._owner.detach()
-        TRANSFORMS.running.pop()
-        super().__exit__(*exception)
+    with differentiating(), running(owner):
+        yield
 
 
 def _ignore(owner: Any, gradient: Value) -> None:

@@ -105,10 +105,12 @@ class _DrawState(threading.local):
     Attributes:
         capture: of the program that is being captured.
         replay: positions of generators from which draws are made again.
+        noted: where generators stood before their first draw, while somebody wants to know.
     """
 
     capture: DrawCapture | None = None
     replay: Mapping[Generator, _GeneratorState] = MappingProxyType({})
+    noted: dict[Generator, tuple[int, int]] | None = None
 
 
 _DRAW_STATE = _DrawState()
@@ -141,6 +143,19 @@ def replay_draws(generator: Generator, position: tuple[int, int] | None) -> Iter
         yield
     finally:
         _DRAW_STATE.replay = before
+
+
+@contextlib.contextmanager
+def note_draws() -> Iterator[dict[Generator, tuple[int, int]]]:
+    """Context manager: note which generators this thread draws from, and where they stood."""
+    before, noted = _DRAW_STATE.noted, {}
+    _DRAW_STATE.noted = noted
+    try:
+        yield noted
+    finally:
+        _DRAW_STATE.noted = before
+        for generator, position in noted.items() if before is not None else ():
+            before.setdefault(generator, position)
 
 
 class Generator:
@@ -180,6 +195,8 @@ class Generator:
     def next_stream(self) -> tuple[int, int]:
         """The seed and a stream number that no draw has used yet."""
         current = self._current()
+        if _DRAW_STATE.noted is not None:
+            _DRAW_STATE.noted.setdefault(self, (current.seed, current.stream))
         with self._lock:
             return current.seed, current.take_stream()
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from oneflow.base.device import META_TYPE
 from oneflow.tensor.methods import attach
+from oneflow.tensor.reads import ignore_reads
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.views import unwrap
 
@@ -199,7 +200,9 @@ def format_tensor(self: Tensor) -> str:
     prefix = "tensor("
     if unwrap(self).is_symbolic or self.device.type == META_TYPE:
         return ", ".join([f"{prefix}...", f"size={tuple(self.shape)}", *_suffixes(self)]) + ")"
-    text = prefix + _contents(self.numpy(), len(prefix))
+    with ignore_reads():
+        array = self.numpy()
+    text = prefix + _contents(array, len(prefix))
     # Counted as PyTorch counts, one more than the characters of the last line and the bracket.
     last_line = len(text) - text.rfind("\n") + 1
     for suffix in _suffixes(self):

@@ -35,6 +35,7 @@ from oneflow.program.value import INFERENCE, Value
 from oneflow.runtime.eager import read_ready
 from oneflow.runtime.lazy_array import HostArray
 from oneflow.tensor.global_values import full_array
+from oneflow.tensor.reads import READS
 from oneflow.tensor.views import (
     MEMORY_LOCK,
     alias_storage,
@@ -136,8 +137,12 @@ class Tensor:
         """The whole array; of a global tensor as `full_array` says."""
         value = unwrap(self)
         if type(trace := value.trace) is HostArray:
-            return trace.numbers
-        return read_ready(value) if value.spec.sbp is None else full_array(value)
+            array = trace.numbers
+        else:
+            array = read_ready(value) if value.spec.sbp is None else full_array(value)
+        if READS.noted is not None:
+            READS.noted.append(np.asarray(array))
+        return array
 
     def numpy(self) -> np.ndarray:
         """A NumPy copy of the values; the tensor may require grad."""

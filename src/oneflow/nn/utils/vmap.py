@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
+from oneflow.differentiation.hooks import HookOwner, running
 from oneflow.functional.shape.concat import stack
+from oneflow.graph.pytree import TreeConstant, TreeContainer
 from oneflow.nn.utils.transforms import flat, unflat
+from oneflow.random.generator import note_draws
+from oneflow.tensor.reads import note_reads
+from oneflow.tensor.tensor import Tensor
+
+_RANDOMNESS = ("error", "different", "same")
 
 
 def vmap(
@@ -27,50 +37,184 @@ def vmap(
         in_dims: the dimension of the batch in all arguments, or one for each; None: the argument
             is the same for all.
         out_dims: where the dimension goes in all results, or one for each.
-        randomness: ``"error"`` or ``"different"``: each call draws its own random numbers.
+        randomness: ``"error"``: random numbers are refused; ``"different"``: each call draws its
+            own; ``"same"``: all calls draw the same.
         chunk_size: accepted; the calls are separate anyway.
 
     Raises:
-        NotImplementedError: a `randomness` of ``"same"``.
-        ValueError: another one; (when called) no argument has a batch, or their sizes differ.
+        RuntimeError: there is no such `randomness`; (when called) `func` draws random numbers that
+            it must not draw, or reads values that differ between elements of the batch, as
+            ``item()`` and branches do.
+        ValueError: `chunk_size` is not positive; (when called) no argument has a batch, their sizes
+            differ, or `func` returns something else than tensors.
 
     Example:
         >>> import oneflow as flow
         >>> flow.func.vmap(flow.dot)(flow.ones(3, 2), flow.ones(3, 2))
         tensor([2., 2., 2.], dtype=oneflow.float32)
     """
-    if randomness == "same":
-        raise NotImplementedError("vmap: `randomness` of 'same' is not implemented")
-    if randomness not in ("error", "different"):
-        raise ValueError(
+    if randomness not in _RANDOMNESS:
+        raise RuntimeError(
             f"vmap: `randomness` must be 'error', 'different' or 'same', got {randomness!r}"
         )
+    if chunk_size is not None and chunk_size <= 0:
+        raise ValueError(f"vmap: `chunk_size` must be None or positive, got {chunk_size}")
 
     @functools.wraps(func)
     def mapped(*args: Any, **kwargs: Any) -> Any:
-        dims = in_dims if isinstance(in_dims, tuple | list) else (in_dims,) * len(args)
-        parts = [flat(each, "func.vmap") for each in args]
+        batch = _Batch(args, in_dims)
+        calls = _Calls(functools.partial(func, **kwargs), randomness)
+        with running(HookOwner(math.inf)):
+            # An empty batch has results of the shapes that an element of zeros has.
+            results = [calls.run(batch.element(number)) for number in range(max(batch.size, 1))]
+        structure = results[0][1]
+        _check_tensors(structure)
+        count = len(results[0][0])
+        places = out_dims if isinstance(out_dims, tuple | list) else (out_dims,) * count
+        columns = zip(*(tensors for tensors, _ in results), strict=True)
+        stacked = [_stacked(each, dim) for each, dim in zip(columns, places, strict=True)]
+        if not batch.size:
+            stacked = [
+                each if dim is None else each.narrow(dim, 0, 0)
+                for each, dim in zip(stacked, places, strict=True)
+            ]
+        return unflat(structure, stacked)
+
+    return mapped
+
+
+class _Batch:
+    """The arguments of a mapped function.
+
+    Attributes:
+        size: the number of its elements.
+    """
+
+    def __init__(self, args: tuple, in_dims: Any) -> None:
+        given = in_dims if isinstance(in_dims, tuple | list) else (in_dims,) * len(args)
+        if len(given) != len(args):
+            raise ValueError(f"vmap: `in_dims` is for {len(given)} arguments, got {len(args)}")
+        self._tensors, self._structure = flat(list(args), "func.vmap")
+        self._dims = [
+            dim for arg, each in zip(args, given, strict=True) for dim in _dims_of(arg, each)
+        ]
         sizes = {
             tensor.shape[dim]
-            for (tensors, _), dim in zip(parts, dims, strict=True)
+            for tensor, dim in zip(self._tensors, self._dims, strict=True)
             if dim is not None
-            for tensor in tensors
         }
         if len(sizes) != 1:
             raise ValueError(
                 f"vmap: expected all mapped tensors to have one size, got {sorted(sizes)}"
             )
-        results = []
-        for number in range(sizes.pop()):
-            chosen = [
-                unflat(s, tensors if dim is None else [t.select(dim, number) for t in tensors])
-                for (tensors, s), dim in zip(parts, dims, strict=True)
-            ]
-            results.append(flat(func(*chosen, **kwargs), "func.vmap"))
-        count = len(results[0][0])
-        places = out_dims if isinstance(out_dims, tuple | list) else (out_dims,) * count
-        columns = zip(*(tensors for tensors, _ in results), strict=True)
-        stacked = [stack(each, dim) for each, dim in zip(columns, places, strict=True)]
-        return unflat(results[0][1], stacked)
+        self.size = sizes.pop()
 
-    return mapped
+    def element(self, number: int) -> Any:
+        """The arguments for one element; zeros if there is none."""
+        return unflat(
+            self._structure,
+            [
+                tensor if dim is None else self._part(tensor, dim, number)
+                for tensor, dim in zip(self._tensors, self._dims, strict=True)
+            ],
+        )
+
+    def _part(self, tensor: Tensor, dim: int, number: int) -> Tensor:
+        return tensor.select(dim, number) if self.size else tensor.sum(dim)
+
+
+def _dims_of(arg: Any, dims: Any) -> list[int | None]:
+    """The dimension of the batch in each tensor of an argument.
+
+    Raises:
+        ValueError: `dims` has not the form of the argument.
+    """
+    if isinstance(arg, Tensor):
+        if dims is not None and not isinstance(dims, int):
+            raise ValueError(f"vmap: `in_dims` must be integers or None for tensors, got {dims!r}")
+        return [dims]
+    if not isinstance(arg, dict | list | tuple):
+        if dims is not None:
+            raise ValueError(
+                f"vmap: `in_dims` must be None for what is no tensor, got {dims} for {arg!r}"
+            )
+        return []
+    if dims is None or isinstance(dims, int):
+        pairs = [(each, dims) for each in (arg.values() if isinstance(arg, dict) else arg)]
+    elif isinstance(arg, dict) and isinstance(dims, dict) and arg.keys() == dims.keys():
+        pairs = [(each, dims[key]) for key, each in arg.items()]
+    elif isinstance(dims, list | tuple) and not isinstance(arg, dict) and len(arg) == len(dims):
+        pairs = list(zip(arg, dims, strict=True))
+    else:
+        raise ValueError(f"vmap: `in_dims` {dims!r} has not the form of the argument")
+    return [dim for each, part in pairs for dim in _dims_of(each, part)]
+
+
+class _Calls:
+    """The calls of a mapped function, which must do the same for each element.
+
+    Args:
+        function: the function.
+        randomness: what `vmap` was given.
+    """
+
+    def __init__(self, function: Callable[..., Any], randomness: str) -> None:
+        self._function = function
+        self._randomness = randomness
+        self._reads: list[np.ndarray] | None = None
+        self._positions: dict[Any, tuple[int, int]] = {}
+
+    def run(self, args: Sequence[Any]) -> tuple[list[Tensor], Any]:
+        """The tensors of the result for one element, and its structure."""
+        if self._randomness == "same":
+            for generator, position in self._positions.items():
+                generator.position = position
+        with note_draws() as draws, note_reads() as reads:
+            result = self._function(*args)
+        self._check_draws(draws)
+        self._check_reads(reads)
+        return flat(result, "func.vmap")
+
+    def _check_draws(self, draws: dict[Any, tuple[int, int]]) -> None:
+        if draws and self._randomness == "error":
+            for generator, position in draws.items():
+                generator.position = position
+            raise RuntimeError(
+                "vmap: called random operation while in `randomness` error mode; give 'same' or "
+                "'different', or draw the numbers outside"
+            )
+        self._positions = draws | self._positions
+
+    def _check_reads(self, reads: list[np.ndarray]) -> None:
+        first = self._reads = reads if self._reads is None else self._reads
+        if len(reads) != len(first) or not all(map(_equal, reads, first)):
+            raise RuntimeError(
+                "vmap: the function reads values of tensors, by item(), numpy() or some "
+                "data-dependent control flow, that differ between the elements of the batch; use "
+                "operations on tensors instead, such as `where`"
+            )
+
+
+def _equal(one: np.ndarray, other: np.ndarray) -> bool:
+    return (
+        one.dtype == other.dtype and one.shape == other.shape and one.tobytes() == other.tobytes()
+    )
+
+
+def _check_tensors(structure: Any) -> None:
+    if isinstance(structure, TreeConstant):
+        raise ValueError(f"vmap: the function must only return tensors, got {structure.value!r}")
+    for each in structure.items if isinstance(structure, TreeContainer) else ():
+        _check_tensors(each)
+
+
+def _stacked(tensors: Sequence[Tensor], dim: int | None) -> Tensor:
+    """The results of all calls in one tensor, or if `dim` is None the result that all have."""
+    if dim is not None:
+        return stack(tensors, dim)
+    first = tensors[0]
+    if any(each is not first and not _equal(each.numpy(), first.numpy()) for each in tensors):
+        raise ValueError(
+            "vmap: `out_dims` of None is for a result that is the same for all elements, got others"
+        )
+    return first
