@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from typing import Any
 
 from oneflow.base.keyword_aliases import keyword_aliases
@@ -26,18 +26,22 @@ def functional_call(
 
     Args:
         module: the module; it is as before afterwards.
-        parameter_and_buffer_dicts: tensors by qualified name, in one dict or several.
+        parameter_and_buffer_dicts: tensors by qualified name, in one dict or several. One dict gets
+            the tensors that the call has put in their places, such as running statistics.
         args: positional arguments of the call; what is no tuple is the only one.
         kwargs: keyword arguments.
         tie_weights: a tensor that the module has under several names is replaced under all.
-        strict: every parameter and buffer must be given.
+        strict: every parameter and buffer must be given, and nothing else. Otherwise other names
+            are attributes during the call.
 
     Returns:
         What the module returns.
 
     Raises:
-        RuntimeError: unknown names, or with `strict` missing ones.
-        ValueError: a name is given twice.
+        AttributeError: a name is of a module that does not exist.
+        RuntimeError: `strict` forbids the names.
+        TypeError: what is given, or what it replaces, is no tensor.
+        ValueError: a name is given twice, or two tensors for a tied one.
 
     Example:
         >>> import oneflow as flow
@@ -47,8 +51,16 @@ def functional_call(
     """
     given = _merged(parameter_and_buffer_dicts)
     arguments = () if args is None else args if isinstance(args, tuple) else (args,)
-    with _replaced(module, given, tie_weights, strict):
-        return module(*arguments, **(kwargs or {}))
+    names = _names(module)
+    replaced = _untied(names, given) if tie_weights else given
+    if strict:
+        _check_names(names, replaced)
+    with _replaced(module, replaced) as written:
+        result = module(*arguments, **(kwargs or {}))
+    if isinstance(parameter_and_buffer_dicts, MutableMapping):
+        for name in given.keys() & written.keys():
+            parameter_and_buffer_dicts[name] = written[name]
+    return result
 
 
 def stack_module_state(
@@ -110,35 +122,76 @@ def _merged(dicts: Mapping[str, Tensor] | Sequence[Mapping[str, Tensor]]) -> dic
     return merged
 
 
-@contextlib.contextmanager
-def _replaced(
-    module: Module, given: Mapping[str, Tensor], tie_weights: bool, strict: bool
-) -> Iterator[None]:
-    """Replace parameters and buffers, for a while."""
-    places = [
-        (f"{path}.{name}" if path else name, registry, name)
-        for path, each in module.named_modules()
+def _names(module: Module) -> dict[str, Tensor]:
+    """The parameters and buffers of a module by all their names."""
+    return {
+        f"{path}.{name}" if path else name: tensor
+        for path, each in module.named_modules(remove_duplicate=False)
         for registry in (each._parameters, each._buffers)
-        for name in registry
-        if registry[name] is not None
-    ]
-    names = {place[0] for place in places}
-    unknown, missing = sorted(given.keys() - names), sorted(names - given.keys())
-    if not strict:
-        missing = []
+        for name, tensor in registry.items()
+        if tensor is not None
+    }
+
+
+def _untied(names: Mapping[str, Tensor], given: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """What is given for one name of a tensor, given for all its names."""
+    given_for = {id(names[name]): name for name in given if name in names}
+    untied = dict(given)
+    for name, tensor in names.items():
+        source = given_for.get(id(tensor))
+        if source is None:
+            continue
+        if name in given and given[name] is not given[source]:
+            raise ValueError(
+                f"functional_call got multiple values for `{source}` and `{name}`, which are tied; "
+                "give one, or `tie_weights=False`"
+            )
+        untied[name] = given[source]
+    return untied
+
+
+def _check_names(names: Mapping[str, Tensor], given: Mapping[str, Tensor]) -> None:
+    unknown, missing = sorted(given.keys() - names.keys()), sorted(names.keys() - given.keys())
     if unknown or missing:
         raise RuntimeError(f"functional_call: unexpected names {unknown}, missing names {missing}")
-    by_tensor = {
-        id(registry[name]): given[path] for path, registry, name in places if path in given
-    }
-    before = [(registry, name, registry[name]) for _, registry, name in places]
+
+
+@contextlib.contextmanager
+def _replaced(module: Module, given: Mapping[str, Tensor]) -> Iterator[dict[str, Tensor]]:
+    """Replace parameters, buffers and attributes, for a while; yields what was put there since."""
+    before: list[tuple[Module, str, str, Any]] = []
+    written: dict[str, Tensor] = {}
     try:
-        for path, registry, name in places:
-            if path in given:
-                registry[name] = given[path]
-            elif tie_weights and id(registry[name]) in by_tensor:
-                registry[name] = by_tensor[id(registry[name])]
-        yield
+        for path, tensor in given.items():
+            prefix, _, name = path.rpartition(".")
+            owner = module.get_submodule(prefix)
+            before.append((owner, name, path, _swap(owner, name, tensor)))
+        yield written
     finally:
-        for registry, name, tensor in before:
-            registry[name] = tensor
+        for owner, name, path, tensor in reversed(before):
+            last = _swap(owner, name, tensor)
+            if last is not given[path]:
+                written[path] = last
+
+
+_MISSING: Any = object()
+
+
+def _swap(module: Module, name: str, tensor: Any) -> Any:
+    """Put a tensor in the place of another one, and return that.
+
+    Raises:
+        TypeError: there is or is given something else.
+    """
+    registry = next((r for r in (module._parameters, module._buffers) if name in r), None)
+    before = getattr(module, name, _MISSING) if registry is None else registry[name]
+    for each in (tensor, before):
+        if not isinstance(each, Tensor) and each is not None and each is not _MISSING:
+            raise TypeError(f"functional_call: `{name}` must be a tensor, got {each!r}")
+    if registry is not None and tensor is not _MISSING:
+        registry[name] = tensor
+    elif tensor is not _MISSING:
+        setattr(module, name, tensor)
+    else:
+        delattr(module, name)
+    return before
