@@ -8,7 +8,7 @@ from typing import Any
 
 from oneflow.base.device import Device
 from oneflow.base.placement import DeviceOrSharding, Placement, Sharding
-from oneflow.base.sbp import BROADCAST, Sbp, Split, nd_sbp_of, split
+from oneflow.base.sbp import nd_sbp_of
 
 Location = (
     str | Device | Placement | tuple[Placement, Any] | Mapping[Any, Any] | Callable[[Any], Any]
@@ -98,14 +98,3 @@ def _parse_new_location(given: Any) -> DeviceOrSharding:
     if isinstance(location, Sharding):
         location.placement.require_devices()
     return location
-
-
-def fit_sharding(sharding: Sharding, ndim: int) -> Sharding:
-    """The sharding for a tensor of `ndim` dimensions: broadcast instead of a split of others."""
-    return Sharding(sharding.placement, tuple([_fit_sbp(each, ndim) for each in sharding.sbp]))
-
-
-def _fit_sbp(sbp: Sbp, ndim: int) -> Sbp:
-    if not isinstance(sbp, Split):
-        return sbp
-    return split(sbp.dim % ndim) if -ndim <= sbp.dim < ndim else BROADCAST

@@ -13,13 +13,13 @@ from oneflow.base.dtype import dtype_named
 from oneflow.base.placement import DeviceOrSharding, Placement, Sharding
 from oneflow.base.spec import spec_of
 from oneflow.checkpoint.collective_io import broadcast_bytes, gather_to_rank, runs_rank
-from oneflow.checkpoint.map_location import Location, fit_sharding, make_restore_location
+from oneflow.checkpoint.map_location import Location, make_restore_location
 from oneflow.checkpoint.structure import Decoder, Encoder
 from oneflow.program.value import Value
 from oneflow.runtime.eager import read_array
 from oneflow.runtime.shards import make_global_array
 from oneflow.tensor.call import wrap
-from oneflow.tensor.global_values import move_global
+from oneflow.tensor.global_values import fit_sharding, move_global
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.views import unwrap
 

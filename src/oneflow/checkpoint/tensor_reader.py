@@ -10,10 +10,11 @@ from oneflow.base.device import Device
 from oneflow.base.dtype import from_numpy_dtype
 from oneflow.base.placement import DeviceOrSharding
 from oneflow.base.spec import spec_of
-from oneflow.checkpoint.map_location import RestoreLocation, fit_sharding
+from oneflow.checkpoint.map_location import RestoreLocation
 from oneflow.checkpoint.progress import progress_bar
 from oneflow.runtime.lazy_array import LazyArray
 from oneflow.tensor.call import wrap
+from oneflow.tensor.global_values import fit_sharding
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import import_array
 

@@ -12,7 +12,7 @@ from oneflow.base.device import CPU, Device, first_index
 from oneflow.base.dtype import ALL_DTYPES, DType, from_numpy_dtype, int64
 from oneflow.base.placement import Placement, Sharding
 from oneflow.base.planning import is_planning
-from oneflow.base.sbp import BROADCAST, PARTIAL_SUM, NdSbp, Split, nd_sbp_of, split
+from oneflow.base.sbp import BROADCAST, PARTIAL_SUM, NdSbp, Sbp, Split, nd_sbp_of, split
 from oneflow.base.spec import spec_of
 from oneflow.differentiation.grad_mode import MODE
 from oneflow.differentiation.node import Node
@@ -74,6 +74,17 @@ def as_sharding(target: Placement | Sharding, ndim: int) -> Sharding:
     if isinstance(target, Placement):
         return Sharding(target, target.broadcast)
     return Sharding(target.placement, nd_sbp_of(target.sbp, target.placement.ndim, ndim))
+
+
+def fit_sharding(sharding: Sharding, ndim: int) -> Sharding:
+    """The sharding for a tensor of `ndim` dimensions: broadcast instead of a split of others."""
+    return Sharding(sharding.placement, tuple([_fit_sbp(each, ndim) for each in sharding.sbp]))
+
+
+def _fit_sbp(sbp: Sbp, ndim: int) -> Sbp:
+    if not isinstance(sbp, Split):
+        return sbp
+    return split(sbp.dim % ndim) if -ndim <= sbp.dim < ndim else BROADCAST
 
 
 def global_from_numpy(array: np.ndarray, sharding: Sharding) -> Value:

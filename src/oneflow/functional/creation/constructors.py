@@ -16,11 +16,12 @@ from oneflow.functional.creation.options import (
     checked_dtype,
     choose_device,
     choose_device_like,
+    sizes_of,
 )
 from oneflow.functional.registry import function
 from oneflow.tensor.methods import attach
 from oneflow.tensor.tensor import Tensor
-from oneflow.tensor.transfer import import_array
+from oneflow.tensor.transfer import import_array, numpy_from_data
 
 
 def _construct(args: tuple, dtype: DType, device: Any) -> Tensor:
@@ -149,13 +150,26 @@ CudaDoubleTensor = _typed("DoubleTensor", "cuda")
 
 
 def _like(
-    input: Tensor, dtype: DType | None, device: Any, placement: Any, sbp: Any
+    input: Tensor, ndim: int, dtype: DType | None, device: Any, placement: Any, sbp: Any
 ) -> dict[str, Any]:
-    """The dtype and device of `input` where none is given; broadcast where `input` is global."""
-    spec, target = input._value.spec, input.device
-    if not (device is placement is sbp is None):
-        target = choose_device_like(spec, device, placement, sbp)
+    """The dtype and the device or sharding of `input` where none is given.
+
+    Args:
+        input: the example.
+        ndim: number of dimensions of the new tensor.
+        dtype: as the user gave it, like the rest; None for what was not given.
+        device: of a local tensor.
+        placement: of a global tensor.
+        sbp: signatures of a global tensor.
+    """
+    spec = input._value.spec
+    target = choose_device_like(spec, device, placement, sbp, ndim)
     return {"dtype": checked_dtype(dtype, spec.dtype), "device": target}
+
+
+def _ndim_of(data: Any) -> int:
+    """The number of dimensions of a tensor made of `data`."""
+    return data.ndim if isinstance(data, Tensor) else numpy_from_data(data, None).ndim
 
 
 @function()
@@ -175,7 +189,7 @@ def new_zeros(
         >>> flow.ones(2, dtype=flow.int64).new_zeros(3)
         tensor([0, 0, 0], dtype=oneflow.int64)
     """
-    options = _like(x, dtype, device, placement, sbp)
+    options = _like(x, len(sizes_of(size)), dtype, device, placement, sbp)
     return zeros(*size, **options, requires_grad=requires_grad)
 
 
@@ -196,7 +210,7 @@ def new_ones(
         >>> flow.zeros(2, dtype=flow.int64).new_ones(3)
         tensor([1, 1, 1], dtype=oneflow.int64)
     """
-    options = _like(x, dtype, device, placement, sbp)
+    options = _like(x, len(sizes_of(size)), dtype, device, placement, sbp)
     return ones(*size, **options, requires_grad=requires_grad)
 
 
@@ -217,7 +231,7 @@ def new_empty(
         >>> flow.ones(2, dtype=flow.float64).new_empty(3).dtype
         oneflow.float64
     """
-    options = _like(x, dtype, device, placement, sbp)
+    options = _like(x, len(sizes_of(size)), dtype, device, placement, sbp)
     return empty(*size, **options, requires_grad=requires_grad)
 
 
@@ -239,7 +253,7 @@ def new_full(
         >>> flow.ones(2).new_full((2,), 7)
         tensor([7., 7.], dtype=oneflow.float32)
     """
-    options = _like(x, dtype, device, placement, sbp)
+    options = _like(x, len(sizes_of((size,))), dtype, device, placement, sbp)
     return full(size, fill_value, **options, requires_grad=requires_grad)
 
 
@@ -259,7 +273,8 @@ def new_tensor(
         >>> flow.zeros(2, dtype=flow.float64).new_tensor([1, 2])
         tensor([1., 2.], dtype=oneflow.float64)
     """
-    options = _like(self, dtype, device, placement, sbp)
+    ndim = _ndim_of(data) if self.is_global else 0
+    options = _like(self, ndim, dtype, device, placement, sbp)
     return tensor_from_data(data, **options, requires_grad=requires_grad)
 
 
@@ -271,6 +286,10 @@ def new(self: Tensor, *args: Any, device: Device | str | None = None) -> Tensor:
         >>> flow.zeros(2).new([1, 2])
         tensor([1., 2.], dtype=oneflow.float32)
     """
+    if device is None and self.is_global:
+        is_data = len(args) == 1 and not isinstance(args[0], int | Size)
+        ndim = _ndim_of(args[0]) if is_data else len(sizes_of(args or (0,)))
+        device = choose_device_like(self._value.spec, None, None, None, ndim)
     return _construct(args, self.dtype, self.device if device is None else device)
 
 

@@ -11,7 +11,7 @@ from oneflow.base.dtype import DType, bool_, complex128, float64, int64
 from oneflow.base.placement import Placement, Sharding, parse_device
 from oneflow.base.sbp import nd_sbp_of
 from oneflow.base.spec import TensorSpec
-from oneflow.tensor.global_values import default_gradient_sbp
+from oneflow.tensor.global_values import default_gradient_sbp, fit_sharding
 from oneflow.tensor.tensor import Tensor
 
 
@@ -45,16 +45,20 @@ def choose_device(device: Any, placement: Any, sbp: Any, default: Any = None) ->
     return make_sharding(placement, sbp)
 
 
-def choose_device_like(spec: TensorSpec, device: Any, placement: Any, sbp: Any) -> Any:
+def choose_device_like(
+    spec: TensorSpec, device: Any, placement: Any, sbp: Any, ndim: int | None = None
+) -> Any:
     """The device or sharding of a tensor like another one: that one's unless arguments differ.
 
-    Partial sums are broadcast. Of a global tensor `sbp` may be given alone.
+    Partial sums are broadcast, and so are splits of a dimension that the new tensor does not have.
+    Of a global tensor `sbp` may be given alone.
 
     Args:
         spec: of the other tensor.
         device: as the user gave it, like the rest; None for what was not given.
         placement: of a global tensor.
         sbp: signatures of a global tensor.
+        ndim: number of dimensions of the new tensor, by default as many as the other one has.
 
     Raises:
         ValueError: a device and a placement, or one of placement and sbp without the other.
@@ -62,7 +66,8 @@ def choose_device_like(spec: TensorSpec, device: Any, placement: Any, sbp: Any) 
     """
     if placement is None and sbp is None:
         if device is None and spec.sbp is not None:
-            return Sharding(spec.device, default_gradient_sbp(spec.sbp))
+            sharding = Sharding(spec.device, default_gradient_sbp(spec.sbp))
+            return fit_sharding(sharding, spec.ndim if ndim is None else ndim)
         return parse_device(device, spec.device)
     if device is None and placement is None and spec.sbp is not None:
         placement = spec.device

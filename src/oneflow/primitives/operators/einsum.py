@@ -38,10 +38,12 @@ def _einsum_axes(operation: Operation) -> Axes:
     """Labels are the names; a broadcast size and a diagonal may not be split."""
     inputs, output = operation.attributes["inputs"], operation.attributes["output"]
     repeated = {label for labels in inputs for label in labels if labels.count(label) > 1}
+    shapes = [spec.shape for spec in operation.in_specs]
+    sizes = dict(pair for pairs in map(zip, inputs, shapes) for pair in pairs if pair[1] != 1)
 
     def names(labels: Labels, shape: tuple[int, ...]) -> Names:
         return tuple(
-            None if size == 1 or label in repeated else f"d{label}"
+            None if size != sizes.get(label, 1) or label in repeated else f"d{label}"
             for label, size in zip(labels, shape, strict=True)
         )
 

@@ -17,7 +17,7 @@ have the names of what they are the gradient of.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -132,11 +132,17 @@ def notation(text: str) -> AxisRule:
     def rule(operation: Operation) -> Axes:
         ndims = [spec.ndim for spec in operation.in_specs]
         leading_dims = max(n - len(w) + 1 for n, w in zip(ndims, written_inputs, strict=False))
-        sizes = [spec.shape for spec in operation.in_specs]
-        inputs = [_expand(w, s, leading_dims) for w, s in zip(written_inputs, sizes, strict=False)]
+        shapes = [spec.shape for spec in operation.in_specs[: len(written_inputs)]]
+        leading_shapes = [
+            shape[: len(shape) - len(w) + 1]
+            for shape, w in zip(shapes, written_inputs, strict=False)
+            if "..." in w
+        ]
+        sizes = _broadcast_sizes(leading_shapes, leading_dims)
+        inputs = [_expand(w, s, sizes) for w, s in zip(written_inputs, shapes, strict=False)]
         inputs += [() for _ in operation.in_specs[len(inputs) :]]
         outputs = [
-            _expand(w, spec.shape, leading_dims)
+            _expand(w, spec.shape, sizes)
             for w, spec in zip(written_outputs, operation.out_specs, strict=True)
         ]
         return Axes(tuple(inputs), tuple(outputs), biases=biases)
@@ -144,25 +150,36 @@ def notation(text: str) -> AxisRule:
     return rule
 
 
-def _expand(written: list[str], shape: tuple[int, ...], leading_dims: int) -> Names:
-    """Names of one operand's dimensions; a broadcast dimension of size 1 has none."""
+def _broadcast_sizes(shapes: Iterable[Sequence[int]], ndim: int) -> list[int]:
+    """The sizes to which shapes broadcast that are aligned at the right of `ndim` dimensions."""
+    sizes = [1] * ndim
+    for shape in shapes:
+        for position, size in enumerate(shape, ndim - len(shape)):
+            sizes[position] = size if size != 1 else sizes[position]
+    return sizes
+
+
+def _expand(written: list[str], shape: tuple[int, ...], sizes: list[int]) -> Names:
+    """Names of one operand's dimensions; one of size 1 that broadcasts to `sizes` has none."""
     if "..." not in written:
         return tuple(None if name == "_" else name for name in written)
     trailing = len(shape) - (len(written) - 1)
     leading = [
-        f"lead{leading_dims - trailing + i}" if shape[i] != 1 else None for i in range(trailing)
+        f"lead{position}" if size == sizes[position] else None
+        for position, size in enumerate(shape[:trailing], len(sizes) - trailing)
     ]
     return (*leading, *(None if name == "_" else name for name in written[1:]))
 
 
 def _aligned(operation: Operation, fixed: set[int], ndim: int) -> Axes:
     """Dimensions aligned at the right up to `ndim`, named unless they broadcast or are `fixed`."""
+    results = [spec.shape for spec in operation.out_specs if spec.ndim == ndim]
+    sizes = _broadcast_sizes([*[spec.shape for spec in operation.in_specs], *results], ndim)
 
     def names(shape: tuple[int, ...]) -> Names:
-        positions = range(ndim - len(shape), ndim)
         return tuple(
-            None if size == 1 or position in fixed else f"d{position}"
-            for size, position in zip(shape, positions, strict=True)
+            None if size != sizes[position] or position in fixed else f"d{position}"
+            for position, size in enumerate(shape, ndim - len(shape))
         )
 
     inputs = tuple(names(spec.shape) for spec in operation.in_specs)
@@ -198,10 +215,7 @@ def broadcast_reduced_axes(operation: Operation) -> Axes:
     axes = _aligned(operation, fixed, ndim)
     if operation.attributes.get("keepdim", False):
         return axes
-    shape = operation.out_specs[0].shape
-    kept = [f"d{dim}" for dim in range(ndim) if dim not in fixed]
-    result = tuple(None if n == 1 else name for n, name in zip(shape, kept, strict=True))
-    return Axes(axes.inputs, (result,))
+    return Axes(axes.inputs, (tuple(f"d{dim}" for dim in range(ndim) if dim not in fixed),))
 
 
 def _normalized_dims(dims: int | tuple[int, ...] | None, ndim: int) -> set[int]:
@@ -330,7 +344,7 @@ def reshaped_axes(operation: Operation) -> Axes:
             else:
                 return Axes((tuple(source),), (tuple(target),), {"shape": tuple(target)})
         low, high = sorted((before[first_i], after[first_j]))
-        if low > 1 and high % low == 0:
+        if low == high or (low > 1 and high % low == 0):
             source[first_i] = target[first_j] = f"d{first_i}"
         i, j = i + 1, j + 1
     return Axes((tuple(source),), (tuple(target),), {"shape": tuple(target)})

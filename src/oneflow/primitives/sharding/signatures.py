@@ -247,9 +247,12 @@ def _can_split(operation: Operation, axes: Axes, name: str, count: int) -> bool:
     """Return whether a name can be split into `count` shards.
 
     Uneven shards are padded, so they must neither be summed nor be checked, and all dimensions of
-    the name must have the same size.
+    the name must have the same size. Dimensions of size 1 stay split if they are, because splitting
+    others would leave all work to one device.
     """
     sizes = axes.sizes_of(operation, name)
+    if set(sizes) == {1} and not _is_split(operation, axes, name):
+        return False
     if math.gcd(*sizes) % count == 0 and sizes and sizes[0]:
         return True
     return (
@@ -257,6 +260,16 @@ def _can_split(operation: Operation, axes: Axes, name: str, count: int) -> bool:
         and not operation.needs_check
         and not any(_is_reduced(axes, name, output) for output in range(len(axes.outputs)))
     )
+
+
+def _is_split(operation: Operation, axes: Axes, name: str) -> bool:
+    """Return whether a given operand is split along a name, or none has it."""
+    dims = [
+        (spec.sbp or (), names.index(name))
+        for spec, names in zip(operation.in_specs, axes.inputs, strict=True)
+        if name in names
+    ]
+    return not dims or any(split(dim) in sbp for sbp, dim in dims)
 
 
 def _is_reduced(axes: Axes, name: str, output: int) -> bool:
