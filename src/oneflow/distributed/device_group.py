@@ -25,7 +25,7 @@ from oneflow.base.spec import spec_of
 from oneflow.control_plane.collective_launch import launch_collective
 from oneflow.distributed.spmd_collectives import RANKS_AXIS, all_gather
 from oneflow.program.value import Value
-from oneflow.runtime.eager import read_array
+from oneflow.runtime.eager import is_capturing, read_array
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,17 @@ def run_on_values(
     ranks: tuple[int, ...] | None = None,
     **attributes: Any,
 ) -> list[Value]:
-    """Run a collective operation of some ranks, by default all, on one or more values."""
+    """Run a collective operation of some ranks, by default all, on one or more values.
+
+    Raises:
+        RuntimeError: a graph is being recorded, which has no values yet.
+    """
+    if is_capturing():
+        raise RuntimeError(
+            f"`{function.__name__}` of local tensors cannot be part of a graph (nor can "
+            "`SyncBatchNorm` and `DistributedDataParallel`, which exchange local tensors): make "
+            "them global with `to_global(placement, sbp)`; then the graph communicates by itself"
+        )
     device = values[0].spec.device
     arrays = [read_array(value) for value in values]
     results = run_collective(function, group_of_ranks(device.type, ranks), arrays, **attributes)

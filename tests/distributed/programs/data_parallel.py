@@ -3,6 +3,7 @@
 import copy
 
 import numpy as np
+import pytest
 
 import oneflow as flow
 from oneflow import nn
@@ -162,6 +163,22 @@ def check_only_written_buffers_are_sent():
     model.scale.fill_(5.0 + rank)
     model(flow.ones(1, 3)).sum().backward()
     assert model.scale.item() == 5.0
+
+
+def check_graphs_refuse_to_exchange_local_tensors():
+    class Call(nn.Graph):
+        def __init__(self, module):
+            super().__init__()
+            self.module = module
+
+        def build(self, x):
+            return self.module(x)
+
+    for module in (nn.SyncBatchNorm(3), ddp(nn.BatchNorm1d(3))):
+        if "Sync" not in type(module).__name__:
+            module(INPUTS)  # so that there are buffers to send
+        with pytest.raises(RuntimeError, match="make them global"):
+            Call(module)(INPUTS)
 
 
 def check_loaders():
