@@ -73,6 +73,10 @@ class Replica(Joinable):
         self._scale = 1.0  # of means: over those that have not joined, if wanted
         self._divides_by_all = True
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Copies of the module, such as those that average its weights, have replicas too."""
+        return {**vars(self), "_known_presence": {}}
+
     @contextmanager
     def no_sync(self) -> Iterator[None]:
         """Accumulate gradients without averaging them; the next backward pass outside averages."""
@@ -306,6 +310,9 @@ class _Buffers:
                 own = {name for name in each._buffers if f"{start}{name}" in ignored}
                 self._stores.append((each._buffers, own))
         self._last: dict[int, Value] = {}  # values when all processes had the same
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_last": {}}
 
     def _tensors(self) -> list[Tensor]:
         found = {

@@ -172,3 +172,60 @@ def uneven_data_that_raise(t, rank):
         return loss
 
     return Training(mlp(t), mean_square, step=step)
+
+
+def _counter(t):
+    """An object that counts the batches of all processes."""
+    algorithms, communication = t.distributed.algorithms.join, t.distributed
+
+    class Hook(algorithms.JoinHook):
+        def main_hook(self):
+            communication.all_reduce(t.zeros(1))
+
+        def post_hook(self, is_last_joiner):
+            counter.total += 100 if is_last_joiner else 0
+
+    class Counter(algorithms.Joinable):
+        def __init__(self):
+            super().__init__()
+            self.total = t.zeros(1)
+
+        def join_hook(self, **kwargs):
+            return Hook()
+
+        @property
+        def join_device(self):
+            return t.device("cpu")
+
+        @property
+        def join_process_group(self):
+            return communication.group.WORLD
+
+        def count(self):
+            algorithms.Join.notify_join_context(self)
+            number = t.ones(1)
+            communication.all_reduce(number)
+            self.total += number
+
+    counter = Counter()
+    return counter
+
+
+@row
+def uneven_data_counted(t, rank):
+    """Two objects that communicate in each step."""
+
+    def step(model, number, x):
+        counter = _counter(t)
+        with t.distributed.algorithms.join.Join([vars(model).get("joined", model), counter]):
+            for batch in range(3 - 2 * rank):
+                mean_square(model, number, inputs(t, 90 + batch, rank)).backward()
+                counter.count()
+        return counter.total
+
+    def join(model):
+        """Give OneFlow's own module the place in `Join` that the module around it has."""
+        if not isinstance(model, t.distributed.algorithms.join.Joinable):
+            model.joined = model.join()._joinables[0]
+
+    return Training(mlp(t), mean_square, step=step, prepare=join)

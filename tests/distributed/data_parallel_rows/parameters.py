@@ -115,6 +115,11 @@ def frozen_for_a_while(t, rank):
 
 
 @row
+def own_parameters(t, rank):
+    return Training(mlp(t), mean_square, {"init_sync": False}, momentum(t))
+
+
+@row
 def ignored_by_name(t, rank):
     module = mlp(t)
     module._ddp_params_and_buffers_to_ignore = ["0.weight"]

@@ -106,6 +106,18 @@ def check_every_backward_pass_averages():
     assert model.weight.grad.item() == 4.5
 
 
+def check_copies_train_together():
+    model = ddp(nn.Sequential(nn.Linear(3, 2), nn.BatchNorm1d(2)))
+    model(own_part(INPUTS)).sum().backward()
+    copied = copy.deepcopy(model)
+    copied.zero_grad(set_to_none=True)
+    copied(own_part(INPUTS) + rank).sin().sum().backward()
+    grads = [flow.zeros(2, 3) for _ in range(size)]
+    flow.comm.all_gather(grads, copied[0].weight.grad)
+    assert flow.equal(*grads)
+    assert not flow.equal(model[0].weight.grad, copied[0].weight.grad)
+
+
 def check_means_are_the_same_bits_everywhere():
     model = ddp(nn.Linear(5, 7))
     model(flow.randn(3, 5) * (rank + 1)).square().sum().backward()

@@ -17,6 +17,7 @@ import numpy as np
 os.environ["TORCH_CPP_LOG_LEVEL"] = "ERROR"  # it says how to make a model faster
 
 import torch
+import torch.distributed.algorithms.join
 import torch.distributed.nn
 from tests.distributed.data_parallel_rows import ROWS, STEPS, JointStatistics, fill, inputs
 from torch.nn.parallel import DistributedDataParallel as TorchParallel
@@ -28,7 +29,8 @@ RANK, SIZE = flow.env.get_rank(), flow.env.get_world_size()
 with mock_torch.enable():
     MOCK = importlib.import_module("torch")
     MockParallel = importlib.import_module("torch.nn.parallel").DistributedDataParallel
-    importlib.import_module("torch.utils.checkpoint")
+    for name in ("torch.utils.checkpoint", "torch.distributed.algorithms.join"):
+        importlib.import_module(name)
 # Each library with its data parallelism; the first is the law.
 SIDES = {
     "torch": (torch, TorchParallel),
