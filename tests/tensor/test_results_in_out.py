@@ -73,3 +73,27 @@ def test_a_given_dtype_counts():
     assert flow.cumsum(flow.full((4,), 1.5), 0, dtype=flow.int64, out=out) is out
     assert out.tolist() == [1, 2, 3, 4]
     assert out.dtype is flow.float64
+
+
+@pytest.mark.parametrize("name", ["arange", "linspace", "logspace"])
+def test_sequences_fill_views_of_any_shape(name):
+    written = []
+    for f in (flow, torch):
+        memory = f.zeros(2, 3)
+        out = memory.narrow(1, 1, 2)
+        arguments = (4,) if name == "arange" else (0, 3, 4)
+        assert getattr(f, name)(*arguments, out=out) is out
+        written.append((out.tolist(), memory.tolist()))
+    assert written[0] == written[1]
+
+
+@pytest.mark.filterwarnings("ignore:An output with one or more elements was resized")
+@pytest.mark.parametrize("count", [2, 3, 5, 8])
+def test_a_view_of_another_shape_is_written_to_in_its_memory(count):
+    written = []
+    for f in (flow, torch):
+        memory = f.zeros(6)
+        out = memory[2:4]
+        f.add(f.arange(float(count)), 1, out=out)
+        written.append((out.tolist(), memory.tolist()))
+    assert written[0] == written[1]

@@ -17,9 +17,12 @@ from oneflow.base.dtype import DType
 from oneflow.base.keyword_aliases import rename_keywords, rename_reduction
 from oneflow.base.parameters import Parameters, parameters_of
 from oneflow.base.traceback import hide_internal_frames
+from oneflow.primitives.operators.shape import reshape
 from oneflow.tensor.call import wrap
 from oneflow.tensor.methods import attach, attach_inplace, cast_value, write_result
+from oneflow.tensor.resizing import resize_to_result
 from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.views import write
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -46,6 +49,8 @@ _ADDED_KEYWORDS = {
 }
 # PyTorch's of functions that make tensors; they change nothing.
 _CREATION_OPTIONS = ("layout", "pin_memory")
+# What makes a sequence of numbers, which fills any `out=` of as many elements.
+_SEQUENCES = ("arange", "fftfreq", "linspace", "logspace", "range", "rfftfreq")
 # The aliases of an argument by each of them.
 _ALIASES_OF = {name: aliases for aliases in _KEYWORD_ALIASES for name in aliases}
 
@@ -254,14 +259,23 @@ def _public_signature(body: Callable, names: Sequence[str]) -> inspect.Signature
 
 
 def put_out(out: Any, result: Any, name: str) -> Any:
-    """Write results into the tensors given as `out=`."""
+    """Write results into the tensors given as `out=`.
+
+    One of another shape gets that of the result, in the memory that it has; only what makes a
+    sequence of numbers keeps the shape if there are as many elements.
+    """
     if isinstance(out, tuple | list):
         for each, value in zip(out, result, strict=True):
             put_out(each, value, name)
         return out
     if not isinstance(out, Tensor):
         raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")
-    if out.shape != result.shape:
-        out.data = wrap(cast_value(result, out.dtype, name))
-        return out
-    return write_result(out, result, name)
+    if out.shape == result.shape:
+        return write_result(out, result, name)
+    value = cast_value(result, out.dtype, name)
+    if name in _SEQUENCES and out.numel() == result.numel():
+        return write(out, reshape(value, shape=tuple(out.shape)))
+    if out._family is not None:
+        return resize_to_result(out, value)
+    out.data = wrap(value)
+    return out

@@ -11,11 +11,10 @@ from oneflow.functional.creation.factory_functions import zeros
 from oneflow.functional.creation.options import new_shape
 from oneflow.functional.registry import register_public
 from oneflow.functional.shape.concat import cat
-from oneflow.functional.shape.strided_views import as_strided
-from oneflow.primitives.strides import row_major
 from oneflow.runtime.eager import read_array
 from oneflow.runtime.memory import address_of
 from oneflow.tensor.methods import attach
+from oneflow.tensor.resizing import available_elements, elements_from
 from oneflow.tensor.strides import storage_offset_of
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.views import share
@@ -180,13 +179,11 @@ def resize_(self: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
     shape = new_shape(sizes)
     if shape == tuple(self.shape):
         return self
-    memory = share(self).storage.value.spec.numel
-    offset, count = storage_offset_of(self), math.prod(shape)
-    if offset + count <= memory:
-        return self._replace_with_view(as_strided(self, shape, row_major(shape), offset))
-    elements = as_strided(self, (memory - offset,), (1,), offset)
-    missing = zeros(offset + count - memory, dtype=self.dtype, device=self.device)
-    self.data = cat([elements, missing]).reshape(shape)
+    available, count = available_elements(self), math.prod(shape)
+    if count <= available:
+        return self._replace_with_view(elements_from(self, shape))
+    missing = zeros(count - available, dtype=self.dtype, device=self.device)
+    self.data = cat([elements_from(self, (available,)), missing]).reshape(shape)
     return self
 
 
