@@ -328,6 +328,14 @@ def test_a_first_save_that_stops(tmp_path, monkeypatch):
         flow.load(tmp_path / "checkpoint")
 
 
+@pytest.mark.parametrize("kept", [(), (".parts-0123456789abcdef.lock",)])
+def test_a_first_save_that_is_killed_at_once(tmp_path, kept):
+    for name in kept:
+        (tmp_path / name).touch()
+    with pytest.raises(RuntimeError, match="never completed"):
+        flow.load(tmp_path)
+
+
 def test_damage(tmp_path):
     folder = tmp_path / "checkpoint"
     flow.save({"x": flow.tensor(NUMBERS, placement=PAIR, sbp=S(0))}, folder)

@@ -90,7 +90,8 @@ def named_folder(root: Path) -> str | None:
 
 def is_checkpoint(root: Path) -> bool:
     """Return whether a folder holds, or should have come to hold, a checkpoint in parts."""
-    return (root / MANIFEST).exists() or any(root.glob(FOLDER_PATTERN))
+    patterns = (MANIFEST, FOLDER_PATTERN, f".{FOLDER_PATTERN}.lock")
+    return any(any(root.glob(each)) for each in patterns) or not any(root.iterdir())
 
 
 def read_manifest(root: Path) -> Manifest:
@@ -103,8 +104,8 @@ def read_manifest(root: Path) -> Manifest:
     path = root / MANIFEST
     if not path.exists():
         raise RuntimeError(
-            f"cannot load `{root}`: saving it was never completed (it has parts, but no "
-            f"`{MANIFEST}`, which is written last)"
+            f"cannot load `{root}`: saving it was never completed (it has no `{MANIFEST}`, which is "
+            "written last)"
         )
     with load_errors(root, f"its `{MANIFEST}` is damaged"):
         content = json.loads(path.read_text())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -124,6 +125,20 @@ def test_index_by_hand(tmp_path):
     (tmp_path / "t.idx").write_bytes(index)
     (tmp_path / "t.bin").write_bytes(bytes([5, 6, 7]))
     assert _reader(f"{tmp_path}/t", 2, 1, 1, shuffle=False)().tolist() == [[5, 6, 7]]
+
+
+def test_damaged_indices_raise_nothing_else(texts):
+    path, random = Path(f"{texts}.idx"), np.random.default_rng(0)
+    whole, refused = path.read_bytes(), 0
+    for _ in range(300):
+        data = bytearray(whole)
+        data[random.integers(len(data))] = random.integers(256)
+        path.write_bytes(data)
+        try:
+            _reader(texts, 10, 4, 1)()
+        except ValueError:
+            refused += 1
+    assert refused > 100
 
 
 @pytest.mark.parametrize(

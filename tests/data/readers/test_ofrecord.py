@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import oneflow as flow
-from oneflow.data.readers.ofrecord import decode_record, encode_record
+from oneflow.data.readers.ofrecord import decode_record, encode_record, read_records
 from oneflow.data.readers.protobuf import DecodeError
 
 
@@ -172,6 +172,13 @@ def test_truncated_file(numbers, kept):
         reader()
     with pytest.raises(RuntimeError, match="has met an error before"):
         reader()
+
+
+@pytest.mark.parametrize("size", [2**31, 2**40, 2**62, 2**63 - 1, -1, -(2**63)])
+def test_lengths_that_are_none(tmp_path, size):
+    (tmp_path / "part-0").write_bytes(struct.pack("<q", size) + b"abc")
+    with pytest.raises(ValueError, match=r"part-0 is truncated .*: the record at byte 0"):
+        list(read_records(tmp_path / "part-0"))
 
 
 def test_damaged_and_empty_files(tmp_path):

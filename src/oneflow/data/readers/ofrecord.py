@@ -15,6 +15,7 @@ from typing import IO, Any
 
 import numpy as np
 
+from oneflow.data.readers.bounded_read import read_up_to
 from oneflow.data.readers.protobuf import (
     LENGTH,
     DecodeError,
@@ -187,7 +188,7 @@ def read_records(path: Path) -> Iterator[Record]:
         while header := file.read(_LENGTH.size):
             start = file.tell() - len(header)
             size = _LENGTH.unpack(header)[0] if len(header) == _LENGTH.size else -1
-            message = file.read(size) if size >= 0 else b""
+            message = read_up_to(file, size)
             if size < 0 or len(message) < size:
                 raise ValueError(
                     f"{path} is truncated or is no OFRecord file: the record at byte {start} "

@@ -27,6 +27,8 @@ from typing import IO, Any
 
 import numpy as np
 
+from oneflow.data.readers.bounded_read import read_up_to
+
 _MAGIC = b"^ONEREC$"
 _IDENTIFIER = b"1REC"
 _HEADER = struct.Struct("<8sii")
@@ -317,7 +319,7 @@ def _read_message(header: bytes, file: IO[bytes]) -> bytes:
     if header[_HEADER.size :] != _hash(header[: _HEADER.size]):
         raise ValueError("the checksum of the header is wrong")
     padding = -size % 8
-    body = file.read(size + padding + _HASH_SIZE)
+    body = read_up_to(file, size + padding + _HASH_SIZE)
     if len(body) < size + padding + _HASH_SIZE:
         raise ValueError("the file is truncated")
     if body[size + padding :] != _hash(body[:size]):
