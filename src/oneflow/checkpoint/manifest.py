@@ -104,8 +104,8 @@ def read_manifest(root: Path) -> Manifest:
     path = root / MANIFEST
     if not path.exists():
         raise RuntimeError(
-            f"cannot load `{root}`: saving it was never completed (it has no `{MANIFEST}`, which is "
-            "written last)"
+            f"cannot load `{root}`: saving it was never completed (it has no `{MANIFEST}`, which "
+            "is written last)"
         )
     with load_errors(root, f"its `{MANIFEST}` is damaged"):
         content = json.loads(path.read_text())

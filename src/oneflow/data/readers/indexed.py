@@ -118,8 +118,8 @@ def read_indexed_tokens(prefix: str) -> IndexedTokens:
     bounds = np.frombuffer(index, "<i8", boundaries, body + 12 * sequences)
     if (lengths < 0).any() or (np.diff(bounds, prepend=0, append=sequences) < 0).any():
         raise ValueError(
-            f"{prefix}.idx is damaged: a length is negative, or the borders of documents do not rise"
-            f" from 0 to {sequences}"
+            f"{prefix}.idx is damaged: a length is negative, or the borders of documents do not "
+            f"rise from 0 to {sequences}"
         )
     ends = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
     tokens = np.memmap(f"{prefix}.bin", np.dtype(_DTYPES[code]), "r")

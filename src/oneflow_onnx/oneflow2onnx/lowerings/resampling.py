@@ -34,7 +34,10 @@ def _resample(b: GraphBuilder, call: Call) -> Ref:
         return _averages(b, x, plans)
     if plan.kind in _PADDING:
         return _padded(b, x, plans)
-    if all(each.scale and each.source == each.target for each in plans.values()):
+    has_factors = all(each.scale for each in plans.values())
+    if b.opset >= 11 and has_factors and any(map(_needs_indices, plans.values())):
+        return _gathered(b, x, plans)
+    if has_factors and all(each.source == each.target for each in plans.values()):
         # ONNX Runtime copies what keeps its size, whatever the factor.
         return _product(b, x, plans)
     return _resized(b, x, plans)
@@ -149,6 +152,32 @@ def _resized(b: GraphBuilder, x: Ref, plans: dict[int, Resampling]) -> Ref:
     return b.op("Resize", x, roi, empty, target, shape=tuple(shape), **options)
 
 
+def _needs_indices(plan: Resampling) -> bool:
+    """Whether `Resize` reads other elements for some of the sizes that the model may get.
+
+    By a factor that is no integer ONNX Runtime divides where this package multiplies by its
+    inverse, and it copies what the factor leaves as long as it is.
+    """
+    varies = isinstance(plan.source, Size) or isinstance(plan.target, Size)
+    fractional = plan.scale and not (1 / plan.scale).is_integer()
+    return bool(varies and fractional and plan.kind.startswith("nearest"))
+
+
+def _gathered(b: GraphBuilder, x: Ref, plans: dict[int, Resampling]) -> Ref:
+    """The nearest elements of each dimension by their indices, which the model computes."""
+    single = np.dtype(np.float32)
+    for dim, plan in plans.items():
+        places = b.cast(o.positions(b, plan.target), single)
+        shape = places.shape
+        if plan.kind == "nearest-exact":
+            places = b.op("Add", places, b.constant(0.5, single), shape=shape)
+        scaled = b.op("Mul", places, b.constant(plan.scale, single), shape=shape)
+        last = b.number(combine(plan.source, 1, lambda one, other: one - other), single)
+        index = b.op("Min", b.op("Floor", scaled, shape=shape), last, shape=shape)
+        x = o.gather(b, x, b.cast(index, np.dtype(np.int64)), dim)
+    return x
+
+
 def _resized_early(
     b: GraphBuilder, x: Ref, plan: Resampling, scales: list[float | None], shape: tuple[Dim, ...]
 ) -> Ref:
@@ -169,8 +198,9 @@ def _coordinates(plan: Resampling) -> str:
 def _scale(plan: Resampling) -> float | None:
     """The number of results per element; None if it differs from size to size.
 
-    It is written in single precision, and the fraction of its product with a size is dropped, so
-    that the nearest number may give one element less: then it is the next one.
+    It is written, and multiplied by a size, in single precision, and the fraction of the product is
+    dropped. Where the nearest number gives one element less, it is the next one: only there,
+    because another factor moves the positions that are integers.
     """
     counts = [len(each.values) for each in (plan.source, plan.target) if isinstance(each, Size)]
     pairs = [
@@ -181,6 +211,6 @@ def _scale(plan: Resampling) -> float | None:
     if len(factors) != 1:
         return None
     factor = np.float32(*factors)
-    while any(float(factor) * source < target for source, target in pairs):
+    while any(np.float32(source) * factor < target for source, target in pairs):
         factor = np.nextafter(factor, np.float32(np.inf))
     return float(factor)

@@ -29,8 +29,13 @@ class Resampling:
     def positions(
         self, length: int, wanted: int, scale: float, region: tuple[float, float]
     ) -> np.ndarray:
-        """Return the position in the operand of every element of the result."""
-        places = np.arange(wanted, dtype=np.float64)
+        """Return the position in the operand of every element of the result.
+
+        Those of the nearest elements are rounded as ONNX Runtime does: in single precision, in
+        which a factor such as 1.8 leads to integers again.
+        """
+        precision = np.float32 if self.mode == "nearest" else np.float64
+        places, scale = np.arange(wanted, dtype=precision), precision(scale)
         match self.coordinates:
             case "asymmetric":
                 return places / scale
@@ -56,7 +61,7 @@ class Resampling:
     def taps(self, positions: np.ndarray, length: int, scale: float) -> tuple[np.ndarray, ...]:
         """Return the indices that every element of the result reads, and their weights."""
         if self.mode == "nearest":
-            places = self._rounded(positions)[:, None]
+            places = self._rounded(positions.astype(np.float64), scale)[:, None]
             return places.clip(0, length - 1), np.ones(places.shape)
         # Shrinking with `antialias` widens the filter by the inverse of the scale.
         squeeze = min(scale, 1.0) if self.antialias else 1.0
@@ -81,16 +86,16 @@ class Resampling:
         far = ((t - 5) * t + 8) * t * a - 4 * a
         return np.where(t <= 1, near, np.where(t < 2, far, 0))
 
-    def _rounded(self, positions: np.ndarray) -> np.ndarray:
+    def _rounded(self, positions: np.ndarray, scale: float) -> np.ndarray:
         rounding = {
             "floor": np.floor(positions),
             "ceil": np.ceil(positions),
             "round_prefer_floor": np.ceil(positions - 0.5),
             "round_prefer_ceil": np.floor(positions + 0.5),
         }
-        if self.nearest == "simple":
-            return np.floor(positions).astype(np.int64)
-        return rounding[self.nearest].astype(np.int64)
+        # Before operator set 11 the rounding was not said: ONNX Runtime's depends on the factor.
+        simple = "ceil" if scale < 1 else "floor"
+        return rounding[simple if self.nearest == "simple" else self.nearest].astype(np.int64)
 
 
 def _resample(
@@ -114,10 +119,6 @@ def _resample(
     return total
 
 
-def _sizes_from_scales(x: Tensor, scales: Sequence[float]) -> list[int]:
-    return [math.floor(n * scale) for n, scale in zip(x.shape, scales, strict=True)]
-
-
 @operator("Upsample")
 def upsample_2d(
     x: Tensor, *, height_scale: float, width_scale: float, mode: str = "nearest"
@@ -136,7 +137,7 @@ def upsample_by(x: Tensor, *, scales: Sequence[float], mode: str = "nearest") ->
 @operator("Resize", since=10, host=(1,), evaluation=Evaluation.TENSORS)
 def upsample(x: Tensor, scales: np.ndarray, *, mode: str = "nearest") -> Tensor:
     """Resize by factors, from the corner that has index 0."""
-    how = {"coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
+    how = {"coordinate_transformation_mode": "asymmetric", "nearest_mode": "simple"}
     return resize(x, None, scales, mode=mode, **how)
 
 
@@ -192,8 +193,9 @@ def _targets(
         if scales is None or not scales.size:
             raise ValueError("neither `scales` nor `sizes` is given")
         factors = [float(scale) for scale in scales]
-        pairs = zip(lengths, factors, strict=True)
-        return factors, [math.floor(n * factor) for n, factor in pairs]
+        # In single precision, as ONNX Runtime computes it: 5 * 1.8 is 9 and not a little less.
+        products = np.array(lengths, np.float32) * np.array(factors, np.float32)
+        return factors, [math.floor(product) for product in products]
     wanted = integers(sizes)
     factors = [size / n for size, n in zip(wanted, lengths, strict=True)]
     if policy == "stretch":
