@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import Any
 
@@ -79,20 +80,21 @@ TWINS: dict[str, tuple[str, Renaming, dict[str, Any]]] = {
 }
 
 
+def renamed(renaming: Renaming, parameter: str) -> str:
+    """Our name of a parameter of timm's."""
+    for pattern, replacement in renaming.items():
+        parameter = re.sub(pattern, replacement, parameter)
+    return parameter
+
+
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", TWINS)
 def test_equals_twin(name: str) -> None:
     timm_name, renaming, options = TWINS[name]
 
-    def rename(parameter: str) -> str:
-        for pattern, replacement in renaming.items():
-            parameter = re.sub(pattern, replacement, parameter)
-        return parameter
-
     model = models.ModelCreator.create_model(name, **options)
     size = options.get("img_size", 224)
     torch.manual_seed(0)
     images = torch.randn(2, 3, size, size)
-    assert_equal_to_twin(
-        model, timm_module("models").create_model(timm_name, **options), images, rename
-    )
+    reference = timm_module("models").create_model(timm_name, **options)
+    assert_equal_to_twin(model, reference, images, functools.partial(renamed, renaming))

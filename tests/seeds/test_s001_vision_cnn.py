@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
+import torch
 
 import flowvision
 import oneflow as flow
 from flowvision import layers
 from flowvision.layers import attention
 from flowvision.models import ModelCreator
+from tests.flowvision.torchvision_operators import torchvision
+from tests.flowvision.zoo import (
+    assert_equal_to_twin,
+    assert_same_up_to_spread,
+    calibrate,
+    load_from_torch,
+    timm_module,
+)
 
 # The first of each row is the smallest; it also trains a step.
 NETWORKS = {
@@ -41,23 +51,25 @@ def test_s001_65() -> None:
     assert flowvision.__version__
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("row", NETWORKS)
-def test_forward_and_training_step(row: str) -> None:
+def test_first_of_each_equals_torchvisions(row: str) -> None:
+    """The same scores and gradients with the same weights; and it trains a step."""
+    name = NETWORKS[row][row == "s001_68"]  # fresh VGGs without normalization say nothing
     options = {"init_weights": False} if row == "s001_68" else {}  # two draws of 120 million
-    model = ModelCreator.create_model(NETWORKS[row][0], num_classes=10, **options)
-    if row == "s001_68":  # the first layer alone has 100 million parameters, 1.5 GB with gradients
-        model.classifier[0] = flow.nn.Linear(512 * 7 * 7, 64)
-        model.classifier[3] = flow.nn.Linear(64, 4096)
-    optimizer = flow.optim.SGD(model.parameters(), lr=1e-3)
-    images = flow.rand(2, 3, 32, 32)
+    model = ModelCreator.create_model(name, num_classes=10, **options)
+    reference = torchvision.models.get_model(name, num_classes=10, **options)
+    if row == "s001_68":  # the first layer alone has 100 million parameters
+        for network, nn in ((model, flow.nn), (reference, torch.nn)):
+            network.classifier[0] = nn.Linear(512 * 7 * 7, 64)
+            network.classifier[3] = nn.Linear(64, 4096)
+    torch.manual_seed(0)
+    assert_equal_to_twin(model, reference, torch.randn(2, 3, 48, 32))
     *_, last = model.parameters()  # the classifier's bias
     before = last.numpy().copy()
-    loss = flow.nn.functional.cross_entropy(model(images), flow.tensor([1, 2]))
-    loss.backward()
-    optimizer.step()
-    assert (last.numpy() != before).any()
-    with flow.no_grad():
-        assert model.eval()(images).shape == (2, 10)
+    flow.optim.SGD([last], lr=1.0).step()
+    np.testing.assert_allclose(last.numpy(), before - last.grad.numpy(), rtol=1e-6)
+    assert (last.grad.numpy() != 0).all()
 
 
 @pytest.mark.parametrize(
@@ -71,29 +83,59 @@ def test_every_network_classifies(row: str, name: str, exhaustive: bool) -> None
         assert model(flow.ones(1, 3, 224, 224)).shape == (1, 1000)
 
 
+# Ours, timm's with its arguments, and its names of parameters where they are others.
 ATTENTION = {
-    "s001_98": "NonLocalAttn",
-    "s001_99": "SEModule",
-    "s001_100": "CbamModule",
-    "s001_101": "BAMModule",
-    "s001_102": "EcaModule",
+    "s001_98": ("NonLocalAttn", "NonLocalAttn", {"in_channels": 32}, {}),
+    "s001_99": ("SEModule", "SEModule", {"channels": 32, "rd_channels": 8}, {}),
+    "s001_100": ("CbamModule", "CbamModule", {"channels": 32}, {".conv": ".0", ".bn": ".1"}),
+    "s001_102": ("EcaModule", "EcaModule", {"channels": 32}, {}),
 }
 
 
 @pytest.mark.parametrize("row", ATTENTION)
 def test_attention(row: str) -> None:
-    module = getattr(attention, ATTENTION[row])(32)
+    name, timm_name, options, renaming = ATTENTION[row]
+    module = getattr(attention, name)(
+        32, **({"reduction": 4} if name == "SEModule" else {})
+    ).double()
+    place = "layers.cbam" if "Cbam" in name else "layers"
+    twin = getattr(timm_module(place), timm_name)(**options).double()
+
+    def rename(parameter: str) -> str:
+        for old, new in renaming.items():
+            parameter = parameter.replace(f"conv{old}", f"conv{new}")
+        return parameter
+
+    images = torch.rand(2, 32, 8, 8, generator=torch.Generator().manual_seed(0)).double()
+    calibrate(twin, images)
+    load_from_torch(module, twin, rename)
+    theirs, ours = images.requires_grad_(), flow.tensor(images.detach().numpy()).requires_grad_()
+    expected, actual = twin(theirs), module.eval()(ours)
+    assert_same_up_to_spread(actual, expected, 1e-8)
+    expected.square().sum().backward()
+    actual.square().sum().backward()
+    assert_same_up_to_spread(ours.grad, theirs.grad, 1e-8)
+    assert all(each.grad is not None for each in module.parameters())
+
+
+def test_s001_101_bam() -> None:
+    """Channels and positions are weighted, each by its branch."""
+    module = attention.BAMModule(32).eval()
     x = flow.rand(2, 32, 8, 8)
     y = module(x)
-    assert y.shape == x.shape
     y.sum().backward()
     assert all(each.grad is not None for each in module.parameters())
+    branches = module.channel(x) + module.spatial(x)
+    expected = x.numpy() * (1 + 1 / (1 + np.exp(-branches.detach().numpy())))
+    np.testing.assert_allclose(y.detach().numpy(), expected, rtol=1e-4)
 
 
 def test_s001_105() -> None:
     x = flow.rand(1, 3, 8, 8)
     block = layers.ConvBnAct(3, 8, 3)
-    assert block(x).shape == (1, 8, 8, 8)
-    assert (block(x) >= 0).all().item()
+    weight = torch.tensor(next(block.parameters()).detach().numpy())
+    y = torch.conv2d(torch.tensor(x.numpy()), weight, padding=1)
+    y = torch.nn.functional.batch_norm(y, None, None, training=True).relu()
+    np.testing.assert_allclose(block(x).detach().numpy(), y, rtol=1e-3, atol=1e-4)
     assert [type(each).__name__ for each in layers.ConvBn(3, 8, 3)] == ["Conv2d", "BatchNorm2d"]
     assert layers.ConvAct(3, 8, 3)[0].bias is not None
