@@ -162,7 +162,15 @@ class FunctionNode(Node):
                     f"{type(grad).__name__}; expected a Tensor or None"
                 )
             values.append(None if grad is None else unwrap(grad))
-            if grad is not None and not _broadcasts_from(grad.shape, node.out_specs[index].shape):
+            if grad is None:
+                continue
+            if grad.is_complex() and not node.out_specs[index].dtype.is_complex:
+                raise RuntimeError(
+                    f"Function {self.name()} returned at index {position} a gradient of "
+                    f"{grad.dtype!r} for a real input of {node.out_specs[index].dtype!r}; return "
+                    "its real part"
+                )
+            if not _broadcasts_from(grad.shape, node.out_specs[index].shape):
                 raise RuntimeError(
                     f"Function {self.name()} returned an invalid gradient at index {position} - "
                     f"got {list(grad.shape)} but expected shape compatible with "

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from oneflow.autograd.functional import _tuple
-from oneflow.autograd.gradients import grad
+from oneflow.autograd.gradients import derivatives, grad
+from oneflow.base.dtype import complex128, float64
 from oneflow.differentiation.grad_mode import enable_grad, no_grad
 from oneflow.functional.random.creation import randn
+from oneflow.random.generator import Generator
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import import_array
 
@@ -19,58 +22,97 @@ class GradcheckError(RuntimeError):
     """A gradient differs from the difference quotient."""
 
 
+def _weighted(outputs: Sequence[Tensor], weights: Sequence[np.ndarray]) -> float:
+    """The real number that is checked: the real part of all outputs times conjugate weights."""
+    return sum(
+        float((weight.conj() * output.numpy().astype(weight.dtype)).sum().real)
+        for weight, output in zip(weights, outputs, strict=True)
+    )
+
+
 def _numerical(
-    func: Callable, inputs: tuple, position: int, weights: list[np.ndarray], eps: float
+    func: Callable, inputs: tuple, position: int, weights: Sequence[np.ndarray], eps: float
 ) -> np.ndarray:
-    """Difference quotients of the weighted outputs, by each element of one input."""
-    base = inputs[position].detach().numpy()
-    slopes = np.zeros(base.shape)
+    """Difference quotients of the weighted outputs by each element of one input.
+
+    For a complex input they are those by its real part and, times i, by its imaginary part: the
+    gradient as autograd defines it.
+    """
+    given = inputs[position]
+    base = given.detach().numpy()
+    slopes = np.zeros(base.shape, np.result_type(base.dtype, np.float64))
     for index in np.ndindex(base.shape):
-        ends = []
-        for step in (eps, -eps):
-            moved = base.copy()
-            moved[index] += step
-            given = list(inputs)
-            given[position] = import_array(moved)
-            with no_grad():
-                outputs = _tuple(func(*given), "outputs of the function", "gradcheck")
-            ends.append(sum((w * o.numpy()).sum() for w, o in zip(weights, outputs, strict=True)))
-        slopes[index] = (ends[0] - ends[1]) / (2 * eps)
+        for unit in (1, 1j) if given.is_complex() else (1,):
+            ends = []
+            for step in (eps, -eps):
+                moved = base.copy()
+                moved[index] += step * unit
+                changed = list(inputs)
+                changed[position] = import_array(moved, None, given.device)
+                with no_grad():
+                    outputs = _tuple(func(*changed), "outputs of the function", "gradcheck")
+                ends.append(_weighted(outputs, weights))
+            slopes[index] += (ends[0] - ends[1]) / (2 * eps) * unit
     return slopes
+
+
+def _random(like: Tensor, requires_grad: bool = False) -> Tensor:
+    """Random numbers that change no generator of the user."""
+    return randn(
+        like.shape,
+        dtype=like.dtype,
+        device=like.device,
+        generator=Generator(),
+        requires_grad=requires_grad,
+    )
+
+
+def _checked_positions(inputs: tuple) -> list[int]:
+    """The positions of the inputs whose gradients are checked.
+
+    Raises:
+        ValueError: there are none.
+    """
+    wanted = [p for p, each in enumerate(inputs) if isinstance(each, Tensor) and each.requires_grad]
+    if not wanted:
+        raise ValueError("gradcheck expects at least one input tensor that requires grad")
+    for position in wanted:
+        if inputs[position].dtype not in (float64, complex128):
+            warnings.warn(
+                f"input {position} has dtype {inputs[position].dtype!r}: difference quotients of "
+                "anything but float64 and complex128 are rough, so that the check will likely fail",
+                stacklevel=4,
+            )
+    return wanted
 
 
 def _difference(
     func: Callable, inputs: tuple, eps: float, atol: float, rtol: float, nondet_tol: float
 ) -> str | None:
     """The difference between analytical and numerical gradients as text, or None."""
+    wanted = _checked_positions(inputs)
     outputs = _tuple(func(*inputs), "outputs of the function", "gradcheck")
-    weights = [randn(each.shape, dtype=each.dtype) for each in outputs]
-    wanted = [p for p, each in enumerate(inputs) if isinstance(each, Tensor) and each.requires_grad]
-    if not wanted:
-        raise ValueError("gradcheck expects at least one input tensor that requires grad")
-    for position in wanted:
-        if inputs[position].dtype.itemsize < 8:
-            raise ValueError(
-                f"input {position} has dtype {inputs[position].dtype!r}; differences need float64"
-            )
-    options = {"allow_unused": True, "materialize_grads": True, "retain_graph": True}
-    grads, repeated = (
-        grad(outputs, [inputs[p] for p in wanted], weights, **options) for _ in range(2)
-    )
-    plain = [each.numpy() for each in weights]
+    # As in PyTorch, an output without history counts only if all are such.
+    tracked = any(each.requires_grad for each in outputs)
+    weights = [
+        _random(each) if each.requires_grad else each.detach() * 0 + (not tracked)
+        for each in outputs
+    ]
+    points = [inputs[position] for position in wanted]
+    grads, repeated = (derivatives(outputs, points, weights, hooks=True) for _ in range(2))
+    plain = [each.detach().numpy() for each in weights]
     for position, found, second in zip(wanted, grads, repeated, strict=True):
-        assert found is not None
-        assert second is not None
-        if not np.allclose(found.numpy(), second.numpy(), 0, nondet_tol, equal_nan=True):
+        first, again = found.detach().numpy(), second.detach().numpy()
+        if not np.allclose(first, again, 0, nondet_tol, equal_nan=True):
             return (
                 f"a second backward pass gives another gradient of input {position}:\n"
-                f"first: {found.numpy()}\nsecond: {second.numpy()}"
+                f"first: {first}\nsecond: {again}"
             )
         expected = _numerical(func, inputs, position, plain, eps)
-        if not np.allclose(found.numpy(), expected, rtol, atol, equal_nan=True):
+        if not np.allclose(first, expected, rtol, atol, equal_nan=True):
             return (
                 f"gradient of input {position} differs from the difference quotient:\n"
-                f"numerical: {expected}\nanalytical: {found.numpy()}"
+                f"numerical: {expected}\nanalytical: {first}"
             )
     return None
 
@@ -103,7 +145,8 @@ def gradcheck(
 
     Args:
         func: takes tensors, returns one tensor or a tuple.
-        inputs: one tensor or a tuple; those that require grad are checked and must be float64.
+        inputs: one tensor or a tuple; those that require grad are checked. They should be float64
+            or complex128.
         eps: step of the difference.
         atol: absolute tolerance.
         rtol: relative tolerance.
@@ -134,8 +177,26 @@ def gradcheck(
     return wrong is None
 
 
-def gradgradcheck(func: Callable[..., Any], inputs: Any, **options: Any) -> bool:
+def gradgradcheck(
+    func: Callable[..., Any],
+    inputs: Any,
+    grad_outputs: Any = None,
+    *,
+    gen_non_contig_grad_outputs: bool = False,
+    check_fwd_over_rev: bool = False,
+    check_rev_over_rev: bool = True,
+    **options: Any,
+) -> bool:
     """`gradcheck` of the gradient of a function: checks second derivatives.
+
+    Args:
+        func: takes tensors, returns one tensor or a tuple.
+        inputs: one tensor or a tuple.
+        grad_outputs: the gradients of the outputs, one tensor or a tuple; random by default.
+        gen_non_contig_grad_outputs: accepted for PyTorch's sake.
+        check_fwd_over_rev: accepted for PyTorch's sake.
+        check_rev_over_rev: accepted for PyTorch's sake.
+        options: those of `gradcheck`.
 
     Example:
         >>> import oneflow as flow
@@ -144,22 +205,33 @@ def gradgradcheck(func: Callable[..., Any], inputs: Any, **options: Any) -> bool
         True
     """
     as_tuple = tuple(inputs) if isinstance(inputs, tuple | list) else (inputs,)
-    outputs = _tuple(func(*as_tuple), "outputs of the function", "gradgradcheck")
-    weights = tuple(randn(each.shape, dtype=each.dtype, requires_grad=True) for each in outputs)
-    tracked = [isinstance(each, Tensor) and each.requires_grad for each in as_tuple]
+    if grad_outputs is None:
+        weights = tuple(_random(each, requires_grad=True) for each in _tracked(func(*as_tuple)))
+    else:
+        weights = _tuple(grad_outputs, "`grad_outputs`", "gradgradcheck")
+    given = (*as_tuple, *weights)
+    wanted = [isinstance(each, Tensor) and each.requires_grad for each in given]
 
-    def slopes(*given: Any) -> tuple[Tensor | None, ...]:
+    def slopes(*changed: Any) -> tuple[Tensor, ...]:
         with enable_grad():
             points = [
                 each if not want or each.requires_grad else each.detach().requires_grad_()
-                for each, want in zip(given[: len(as_tuple)], tracked, strict=True)
+                for each, want in zip(changed, wanted, strict=True)
             ]
-            return grad(
-                func(*points),
-                [each for each, want in zip(points, tracked, strict=True) if want],
-                given[len(as_tuple) :],
+            inputs = points[: len(as_tuple)]
+            found = grad(
+                _tracked(func(*inputs)),
+                [each for each, want in zip(inputs, wanted, strict=False) if want],
+                points[len(as_tuple) :],
                 create_graph=True,
-                materialize_grads=True,
+                allow_unused=True,
             )
+        return tuple(each for each in found if each is not None)
 
-    return gradcheck(slopes, (*as_tuple, *weights), **options)
+    return gradcheck(slopes, given, **options)
+
+
+def _tracked(outputs: Any) -> tuple[Tensor, ...]:
+    """The outputs of a function that require grad."""
+    as_tuple = _tuple(outputs, "outputs of the function", "gradgradcheck")
+    return tuple(each for each in as_tuple if each.requires_grad)

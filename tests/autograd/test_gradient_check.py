@@ -1,0 +1,142 @@
+"""`gradcheck` and `gradgradcheck`: what they accept and what they find, against PyTorch."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+import torch
+
+import oneflow as flow
+from tests.autograd.both import outcome
+
+VALUES = {
+    "float64": [0.5, -1.5],
+    "complex128": [0.5 + 1.0j, -1.5 + 0.25j],
+    "float32": [0.5, -1.5],
+    "complex64": [0.5 + 1.0j, -1.5 + 0.25j],
+}
+
+
+def _wrong(lib, factor):
+    """The identity with a gradient that is `factor` times the right one."""
+
+    class Wrong(lib.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * factor
+
+    return Wrong.apply
+
+
+FUNCTIONS = {
+    "square": lambda lib: lambda x: x * x,
+    "times i": lambda lib: lambda x: x * 1j,
+    "conj": lambda lib: lambda x: (x * x).conj(),
+    "real": lambda lib: lambda x: (x * x).real,
+    "abs": lambda lib: lambda x: x.abs(),
+    "exp": lambda lib: lambda x: x.exp() * x,
+    "complex of": lambda lib: lambda x: lib.complex(x.abs(), x.abs() * 2),
+    "several": lambda lib: lambda x: (x * x, x.abs()),
+    "with an integer": lambda lib: lambda x: (x * x, x.abs().round().long()),
+    "with a constant": lambda lib: lambda x: (x * x, x.detach() * 2),
+    "constant": lambda lib: lambda x: lib.ones(2, dtype=x.dtype),
+    "detached": lambda lib: lambda x: x.detach() * 2,
+    "linear": lambda lib: lambda x: x.sum() * 2,
+    "twice the gradient": lambda lib: _wrong(lib, 2),
+    "rotated gradient": lambda lib: _wrong(lib, 1j),
+    "right gradient": lambda lib: _wrong(lib, 1),
+}
+OPTIONS = {
+    "default": {},
+    "rough": {"eps": 1e-2, "atol": 5e-2, "rtol": 5e-2},
+}
+
+
+def _check(name, function, dtype, options):
+    def case(lib):
+        x = lib.tensor(VALUES[dtype], dtype=getattr(lib, dtype), requires_grad=True)
+        check = getattr(lib.autograd, function)
+        return check(FUNCTIONS[name](lib), (x,), raise_exception=False, **OPTIONS[options])
+
+    return case
+
+
+CASES = [
+    (*case, *kind)
+    for case in itertools.product(FUNCTIONS, ["gradcheck", "gradgradcheck"])
+    # Without any output that requires grad PyTorch's gradgradcheck mixes up its arguments.
+    if case not in [("constant", "gradgradcheck"), ("detached", "gradgradcheck")]
+    for kind in [
+        ("float64", "default"),
+        ("complex128", "default"),
+        ("float32", "rough"),
+        ("complex64", "rough"),
+    ]
+]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("name", "function", "dtype", "options"), CASES)
+def test_checks_find_what_pytorchs_find(name, function, dtype, options):
+    case = _check(name, function, dtype, options)
+    ours, theirs = outcome(case, flow), outcome(case, torch)
+    if isinstance(theirs, tuple):
+        assert isinstance(ours, tuple), (ours, theirs)
+    else:
+        assert ours == theirs
+
+
+def _pair(lib):
+    make = {"dtype": lib.float64, "requires_grad": True}
+    return lib.tensor([0.5, 2.0], **make), lib.tensor([1.0, -1.0], **make)
+
+
+OTHERS = {
+    "an unused input": lambda lib: lib.autograd.gradcheck(lambda x, y: x * x, _pair(lib)),
+    "an unused input, second": lambda lib: lib.autograd.gradgradcheck(
+        lambda x, y: x * x, _pair(lib)
+    ),
+    "given gradients": lambda lib: lib.autograd.gradgradcheck(
+        lambda x, y: x * x * y, _pair(lib), (_pair(lib)[1],)
+    ),
+    "one given gradient": lambda lib: lib.autograd.gradgradcheck(
+        lambda x, y: x * x * y, _pair(lib), _pair(lib)[1].detach()
+    ),
+    "a number among inputs": lambda lib: lib.autograd.gradcheck(
+        lambda x, k: x * k, (_pair(lib)[0], 3.0)
+    ),
+    "no gradient wanted": lambda lib: lib.autograd.gradcheck(
+        lambda x: x, (_pair(lib)[0].detach(),)
+    ),
+    "options": lambda lib: lib.autograd.gradgradcheck(
+        lambda x: x * x,
+        (_pair(lib)[0],),
+        gen_non_contig_grad_outputs=True,
+        check_undefined_grad=False,
+        fast_mode=False,
+        nondet_tol=0.0,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_inputs_of_other_kinds(name):
+    ours, theirs = (outcome(OTHERS[name], lib) for lib in (flow, torch))
+    assert ours == theirs if theirs is True else ours[0] == theirs[0]
+
+
+def test_single_precision_is_checked_with_a_warning():
+    x = flow.tensor([0.5], requires_grad=True)
+    with pytest.warns(UserWarning, match="input 0 has dtype oneflow.float32"):
+        assert not flow.autograd.gradcheck(lambda x: x.exp(), x, raise_exception=False)
+
+
+def test_checks_draw_nothing_from_the_users_generator():
+    state = flow.get_rng_state()
+    flow.autograd.gradgradcheck(lambda x, y: x * y, _pair(flow))
+    assert flow.equal(flow.get_rng_state(), state)
