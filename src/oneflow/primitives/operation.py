@@ -10,7 +10,6 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from oneflow.base.device import xla_device
 from oneflow.base.dtype import HALF_DTYPES, DType, dtype_named, float32
@@ -401,22 +400,24 @@ def operand_positions(operation: Operation) -> dict[str, tuple[int, ...]]:
 
 
 def default_rule(primitive: Primitive) -> Rule:
-    """The gradient of a primitive without rules: `jax.vjp` of its implementation, a primitive."""
+    """The gradient of a primitive without rules: `jax.vjp` of its implementation, a primitive.
+
+    It is that of the outputs that a gradient arrived at. Zeros for the others would become NaN
+    where their slopes are infinite, as those of eigenvectors where eigenvalues repeat.
+    """
     if primitive._vjp is None:
         primitive._vjp = _vjp_primitive(primitive)
     vjp = primitive._vjp
 
-    def rule(g, wanted, all_operands, all_attributes, out_spec):
-        specs = out_spec if isinstance(out_spec, tuple) else (out_spec,)
+    def rule(g, wanted, all_operands, all_attributes):
         grads = g if isinstance(g, tuple) else (g,)
-        used = [
-            grad for grad, spec in zip(grads, specs, strict=True) if _is_differentiable(spec.dtype)
-        ]
+        outputs = tuple(position for position, grad in enumerate(grads) if grad is not None)
         chosen = tuple(position for position, want in enumerate(wanted) if want)
         results = vjp(
             *all_operands,
-            *used,
+            *[grads[position] for position in outputs],
             wanted=chosen,
+            outputs=outputs,
             inputs=len(all_operands),
             attributes=tuple(all_attributes.items()),
         )
@@ -427,31 +428,21 @@ def default_rule(primitive: Primitive) -> Rule:
 
 
 def _vjp_primitive(primitive: Primitive) -> Primitive:
-    def impl(*arguments, wanted, inputs, attributes):
+    def impl(*arguments, wanted, outputs, inputs, attributes):
         operands, cotangents = list(arguments[:inputs]), list(arguments[inputs:])
 
         def chosen(*primals):
             full = list(operands)
             for position, value in zip(wanted, primals, strict=True):
                 full[position] = value
-            return primitive.impl(*full, **dict(attributes))
+            results = primitive.impl(*full, **dict(attributes))
+            results = results if isinstance(results, tuple | list) else (results,)
+            return tuple(results[position] for position in outputs)
 
-        outputs, vjp = jax.vjp(chosen, *(operands[position] for position in wanted))
+        _, vjp = jax.vjp(chosen, *(operands[position] for position in wanted))
         # JAX's cotangent of a complex function is the conjugate of the gradient convention used
         # here.
-        grads = vjp(_cotangents(outputs, [jnp.conj(c) for c in cotangents]))
+        grads = vjp(tuple(jnp.conj(each) for each in cotangents))
         return tuple(jnp.conj(grad) for grad in grads)
 
     return Primitive(f"{primitive.name}_vjp", impl, vjp_of=primitive)
-
-
-def _cotangents(outputs: Any, given: list) -> Any:
-    """`given` spread over the differentiable outputs; integer outputs get JAX's empty cotangent."""
-    if not isinstance(outputs, tuple | list):
-        return given[0]
-    rest = iter(given)
-    empty = jax.dtypes.float0
-    return type(outputs)(
-        next(rest) if jnp.issubdtype(out.dtype, jnp.inexact) else np.zeros(out.shape, empty)
-        for out in outputs
-    )

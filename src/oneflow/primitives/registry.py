@@ -42,7 +42,7 @@ class Primitive:
         gradients: rule per operand name, see `gradient`; or one joint rule under ``"*"``.
         writable: what rules keep and yet may be overwritten after the call, see `gradient`.
         materialize_grads: gradient rules get zeros, not None, for an output that nothing depends
-            on.
+            on. A derived gradient leaves such outputs out.
         zero_second_gradients: gradients that do not depend on the operand still have a gradient
             there, zeros, see `gradient`.
         differentiable: False for comparisons, random numbers, indices: results never require grad.
@@ -101,7 +101,7 @@ class Primitive:
         self.operands, self.variadic, self.attributes = _signature(impl, operands)
         self.gradients: dict[str, Rule] = {}
         self.writable: str | Callable[[Any], str] = ""
-        self.materialize_grads = True
+        self.materialize_grads = False
         self.zero_second_gradients: bool | Callable[[Any], bool] = False
         self.differentiable = differentiable
         self.scalar = scalar

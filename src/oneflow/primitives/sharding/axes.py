@@ -392,7 +392,6 @@ def _vjp_axes(operation: Operation) -> Axes | None:
     # The position of the shard could not be passed on.
     if axes is None or forward.primitive.traits.positional is not None:
         return None
-    differentiable = zip(axes.outputs, forward.out_differentiable, strict=True)
-    gradients = [names for names, used in differentiable if used]
+    gradients = [axes.outputs[position] for position in operation.attributes["outputs"]]
     results = tuple(axes.inputs[position] for position in operation.attributes["wanted"])
     return Axes((*axes.inputs, *gradients), results, axes.sizes, axes.global_attributes)
