@@ -1,4 +1,4 @@
-"""Rectangles of images, and patches whose elements are moved."""
+"""Images read at arbitrary positions: on a grid, in rectangles, by kernels with offsets."""
 
 import itertools
 import math
@@ -95,7 +95,43 @@ def _deform_conv2d(x, offset, weight, bias=None, stride=1, padding=0, dilation=1
     return total if bias is None else total + bias[:, None, None]
 
 
+_IMAGES, _GRID = tensor(2, 3, 4, 5), tensor(2, 3, 2, 2)
+_VOLUME, _POINTS = tensor(1, 2, 3, 2, 4), tensor(1, 2, 2, 3, 3)
+_PADDINGS = ("zeros", "border", "reflection")
+# The middle, borders and beyond.
+_BORDERS = tensor(2, 2, 2, 2, values=[-1, -1, 1, 1, 0, 0.5, -1, 1, 2, -2, 1, 0, 3, 1, -1, -3])
+
 OPERATORS = [
+    Operator(
+        "nn.functional.grid_sample",
+        cases=[
+            case(_IMAGES, _GRID, align_corners=False),
+            *[
+                case(_IMAGES, grid, mode, padding, align_corners=aligned)
+                for grid, mode, padding, aligned in itertools.product(
+                    (_GRID, _BORDERS), ("bilinear", "nearest"), _PADDINGS, (True, False)
+                )
+            ],
+            *[
+                case(_IMAGES, _GRID, "bicubic", padding, align_corners=True)
+                for padding in _PADDINGS
+            ],
+            *[case(_VOLUME, _POINTS, "bilinear", padding, False) for padding in _PADDINGS],
+            case(tensor(1, 1, 1, 4), _BORDERS, "bilinear", "border", True),
+        ],
+        tolerance=20,
+        second_grad=False,
+        dtypes=("float32", "float64"),
+    ),
+    Operator(
+        "nn.functional.affine_grid",
+        cases=[
+            case(tensor(2, 2, 3), (2, 3, 4, 5), align_corners=False),
+            case(tensor(2, 2, 3), (2, 3, 4, 1), align_corners=True),
+            case(tensor(1, 3, 4), (1, 2, 3, 2, 4), align_corners=True),
+        ],
+        dtypes=("float32", "float64"),
+    ),
     Operator(
         "roi_align",
         torch=_roi_align,

@@ -1,5 +1,7 @@
 """Inverses, equations, decompositions and norms."""
 
+import math
+
 from tests.samples.table import Operator, case, tensor
 
 _V, _M, _N, _B = tensor(3), tensor(2, 3), tensor(3, 2), tensor(2, 2, 3)
@@ -352,7 +354,12 @@ NORMS = [
     ),
     Operator(
         "cdist",
-        cases=[case(_M, tensor(4, 3)), case(_B, tensor(2, 1, 3), 1.0), case(_M, _M, 3.5)],
+        cases=[
+            case(_M, tensor(4, 3)),
+            case(_B, tensor(2, 1, 3), 1.0),
+            case(_M, _M, 3.5),
+            case(_M, _M, math.inf),
+        ],
         dtypes=("float64", "float32"),
         errors=[case(_M, _N), case(_INT, _INT), case(_V, _M), case(_M, _M, -1.0)],
         tolerance=20,
@@ -365,6 +372,7 @@ NORMS = [
             case(_M),
             case(tensor(4, 3), 1.0),
             case(_M, 3.5),
+            case(_M, math.inf),
             case(tensor(1, 2)),
             case(tensor(3, 0)),
         ],

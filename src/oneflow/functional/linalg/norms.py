@@ -11,6 +11,7 @@ from oneflow.functional.reduce.sums import reduced_dims
 from oneflow.functional.registry import function
 from oneflow.functional.shape.stack import triu_indices
 from oneflow.primitives.operators import linalg as p, reduce
+from oneflow.primitives.operators.distance import largest_size
 from oneflow.primitives.operators.elementwise import abs_, ne, sign, where
 from oneflow.primitives.operators.statistics import norm as any_norm, norm2
 from oneflow.tensor.call import call
@@ -309,7 +310,14 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | None = Non
         raise RuntimeError(f"cdist only supports non-negative p values, got {p}")
     if not x1.shape[-1]:
         return (x1.unsqueeze(-2) - x2.unsqueeze(-3)).sum(-1)
-    return vector_norm(x1.unsqueeze(-2) - x2.unsqueeze(-3), p, -1)
+    return _distances(x1.unsqueeze(-2) - x2.unsqueeze(-3), p)
+
+
+def _distances(differences: Tensor, p: float) -> Tensor:
+    """The norms of vectors along the last dimension, with the gradients that distances have."""
+    if math.isinf(p):
+        return call(largest_size, differences)
+    return vector_norm(differences, p, -1)
 
 
 @function(method=False, also=("nn.functional.pdist",))
@@ -341,7 +349,7 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
         raise RuntimeError(f"pdist only supports non-negative p values, got {p}")
     rows, columns = triu_indices(input.shape[0], input.shape[0], 1, device=input.device)
     differences = input[rows] - input[columns]
-    return vector_norm(differences, p, -1) if input.shape[1] else differences.sum(-1)
+    return _distances(differences, p) if input.shape[1] else differences.sum(-1)
 
 
 @function(keyword_aliases={"tensor": "input"})

@@ -12,8 +12,8 @@ import math
 import jax.numpy as jnp
 from jax import lax
 
+from oneflow.primitives.operators import kinks
 from oneflow.primitives.operators.elementwise import (
-    direction_of,
     elementwise,
     exact,
     gradient_where,
@@ -73,8 +73,21 @@ def _elu(x, alpha, scale, input_scale):
     return scale * jnp.where(positive, x, negative)
 
 
+def _elu_gradient(g, x, alpha, scale, input_scale):
+    """At 0 the slope is that of the left side, and the slope's own slope is 0."""
+    exponent = jnp.where(x < 0, x, 0) * input_scale
+    negative = alpha * input_scale * jnp.exp(exponent)
+    return g * (scale * jnp.where(x <= 0, negative, 1))
+
+
 # elu, celu and selu are this one with different numbers.
-elu = elementwise("elu", _elu, "x alpha scale input_scale")
+_ELU_NUMBERS = "alpha scale input_scale"
+elu = elementwise("elu", _elu, f"x {_ELU_NUMBERS}")
+_elu_x = elementwise("elu_gradient", _elu_gradient, f"g x {_ELU_NUMBERS}", linear=("g",))
+elu.gradient(
+    x=lambda g, x, alpha, scale, input_scale: _elu_x(g, x, alpha, scale, input_scale),
+    **dict.fromkeys(_ELU_NUMBERS.split()),
+)
 
 leaky_relu = elementwise("leaky_relu", lambda x, slope: jnp.where(x > 0, x, x * slope), "x slope")
 prelu = elementwise("prelu", lambda x, weight: jnp.where(x > 0, x, x * weight), "x weight")
@@ -116,9 +129,7 @@ tanhshrink = elementwise("tanhshrink", lambda x: x - jnp.tanh(x))
 
 
 def _softsign(x):
-    # The slope of `jnp.abs` at 0 is 1; PyTorch's is 0, which second derivatives show.
-    size = jnp.abs(x) if jnp.iscomplexobj(x) else x * direction_of(x)
-    return x / (1 + size)
+    return x / (1 + kinks.absolute(x))
 
 
 softsign = elementwise("softsign", _softsign)

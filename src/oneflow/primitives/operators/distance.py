@@ -9,6 +9,8 @@ from jax import lax
 
 from oneflow.base.spec import TensorSpec
 from oneflow.primitives.operation import Operation
+from oneflow.primitives.operators import kinks
+from oneflow.primitives.operators.elementwise import direction_of
 from oneflow.primitives.operators.rounding import quotient
 from oneflow.primitives.registry import primitive
 from oneflow.primitives.sharding.axes import (
@@ -22,7 +24,7 @@ from oneflow.primitives.traits import Precision
 
 def safe_norm(x, p: float, dim: int, keepdim: bool):
     """The p-norm of `x` along `dim`, a real number."""
-    size = jnp.abs(x)
+    size = kinks.absolute(x)
     if p == 0:
         return jnp.sum((x != 0).astype(size.dtype), dim, keepdims=keepdim)
     if p == 1:
@@ -68,15 +70,29 @@ pairwise_distance = primitive(
 )
 
 
+def _largest_size_gradient(g, x, out):
+    """Several largest have the whole gradient each, as PyTorch's distances have it."""
+    is_largest = jnp.abs(x) == out[..., None]
+    return jnp.where(is_largest, g[..., None] * direction_of(x), 0)
+
+
+# The distance of `cdist` and `pdist` for p = infinity.
+largest_size = primitive("largest_size", lambda x: jnp.max(jnp.abs(x), -1), axes="... _ -> ...")
+_largest_size_x = primitive(
+    "largest_size_gradient", _largest_size_gradient, axes="..., ... _, ... -> ... _", linear=("g",)
+)
+largest_size.gradient(x=lambda g, x, out: _largest_size_x(g, x, out))
+
+
 def _unit_vectors(x, eps, *, p: float, dim: int):
-    return quotient(x, jnp.maximum(safe_norm(x, p, dim, True), eps.real))
+    return quotient(x, kinks.at_least(safe_norm(x, p, dim, True), eps.real))
 
 
 unit_vectors = primitive("unit_vectors", _unit_vectors, axes=free_dims("dim"))
 
 
 def _l2_normalize(x, eps, *, dim: int):
-    return quotient(x, jnp.sqrt(jnp.maximum(jnp.sum(x * x, dim, keepdims=True), eps)))
+    return quotient(x, jnp.sqrt(kinks.at_least(jnp.sum(x * x, dim, keepdims=True), eps)))
 
 
 l2_normalize = primitive(

@@ -110,6 +110,17 @@ def _bag_indices(count: int, offsets, include_last: bool):
     return loops.searchsorted(offsets[:bag_count], jnp.arange(count), side="right") - 1, bag_count
 
 
+def _first_largest(rows, kept, bag, bag_count: int):
+    """The largest kept numbers of each bag, of equal ones the first; 0 of an empty bag."""
+    count = rows.shape[0]
+    largest = jax.ops.segment_max(jnp.where(kept, rows, -jnp.inf), bag, bag_count)
+    is_largest = kept & ((rows == largest[bag]) | jnp.isnan(rows))
+    places = jnp.where(is_largest, jnp.arange(count)[:, None], count)
+    first = jax.ops.segment_min(places, bag, bag_count)
+    found = jnp.take_along_axis(rows, jnp.minimum(first, count - 1), 0, mode="clip")
+    return jnp.where(first < count, found, 0)
+
+
 def _embedding_bag(
     indices, weight, offsets, *factors, mode: str, include_last: bool = False, padding: int
 ):
@@ -117,8 +128,7 @@ def _embedding_bag(
     bag, bag_count = _bag_indices(indices.shape[0], offsets, include_last)
     kept = (indices != padding)[:, None]
     if mode == "max":
-        found = jax.ops.segment_max(jnp.where(kept, rows, -jnp.inf), bag, bag_count)
-        return jnp.where(jnp.isneginf(found), 0, found)
+        return _first_largest(rows, kept, bag, bag_count)
     if factors:
         rows = rows * factors[0][:, None]
     total = jax.ops.segment_sum(jnp.where(kept, rows, 0), bag, bag_count)

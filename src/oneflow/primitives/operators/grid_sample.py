@@ -14,6 +14,7 @@ import jax.numpy as jnp
 
 from oneflow.base.dtype import DType
 from oneflow.primitives.operation import Operation
+from oneflow.primitives.operators import kinks
 from oneflow.primitives.operators.rounding import quotient
 from oneflow.primitives.registry import primitive
 from oneflow.primitives.sharding.axes import Axes, leading_axes
@@ -33,19 +34,22 @@ def _reflect(positions, size: int, align_corners: bool):
     low, span = (0.0, size - 1) if align_corners else (-0.5, size)
     if span == 0:
         return jnp.zeros_like(positions)
-    distance = jnp.abs(positions - low)
+    distance = jnp.abs(positions - low)  # at the lower border its slope is that of the inside
     segment = jnp.floor(quotient(distance, span))
     rest = distance - segment * span
     return jnp.where(segment % 2 == 0, rest + low, span - rest + low)
 
 
 def _inside(positions, size: int, padding_mode: str, align_corners: bool):
-    """Positions after padding: only ``"zeros"`` leaves any outside."""
+    """Positions after padding: only ``"zeros"`` leaves any outside.
+
+    One at the border or beyond does not move what is read there, so it has no gradient.
+    """
     if padding_mode == "zeros":
         return positions
     if padding_mode == "reflection":
         positions = _reflect(positions, size, align_corners)
-    return jnp.clip(positions, 0, size - 1)
+    return kinks.below(kinks.above(positions, 0), size - 1)
 
 
 def _interpolation_points(

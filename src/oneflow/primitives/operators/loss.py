@@ -11,16 +11,17 @@ import math
 import jax.numpy as jnp
 from jax import lax
 
+from oneflow.primitives.operators import kinks
 from oneflow.primitives.operators.distance import safe_norm
 from oneflow.primitives.operators.elementwise import elementwise, mul
-from oneflow.primitives.operators.rounding import quotient
+from oneflow.primitives.operators.rounding import hidden, quotient
 from oneflow.primitives.registry import primitive
 from oneflow.primitives.traits import Precision
 
 
 def _hinge(x):
     """``max(x, 0)`` whose gradient at 0 is that of the positive side."""
-    return jnp.where(x >= 0, x, 0)
+    return kinks.at_least(x, 0)
 
 
 def _softplus(x):
@@ -31,14 +32,14 @@ def _softplus(x):
 
 
 def _smooth_l1(x, y, beta):
-    distance = jnp.abs(x - y)
+    distance = kinks.absolute(x - y)
     near = quotient(0.5 * jnp.square(x - y), jnp.where(beta == 0, 1, beta))
     return jnp.where(distance < beta, near, distance - 0.5 * beta)
 
 
 def _huber(x, y, delta):
-    distance = jnp.abs(x - y)
-    return jnp.where(distance <= delta, 0.5 * jnp.square(x - y), delta * (distance - 0.5 * delta))
+    distance = kinks.absolute(x - y)
+    return jnp.where(distance < delta, 0.5 * jnp.square(x - y), delta * (distance - 0.5 * delta))
 
 
 smooth_l1 = elementwise(
@@ -61,6 +62,16 @@ def _binary_cross_entropy_slope(x, target):
     return (x - target) / jnp.maximum((1 - x) * x, 1e-12)
 
 
+def _binary_cross_entropy_curvature(x, target):
+    tiny = 1e-12
+    return (x * x - 2 * x * target + target) / jnp.square((x + tiny) * (hidden(1 - x) + tiny))
+
+
+def _binary_cross_entropy_mixed(x):
+    """The derivative of the slope in the target."""
+    return -1 / jnp.maximum((1 - x) * x, 1e-12)
+
+
 def _logit(x):
     """The target's gradient; the limit on the logarithms does not stop it."""
     return jnp.log1p(-x) - jnp.log(x)
@@ -75,6 +86,14 @@ binary_cross_entropy = elementwise(
 )
 binary_cross_entropy_slope = elementwise(
     "binary_cross_entropy_slope", _binary_cross_entropy_slope, "x target"
+)
+binary_cross_entropy_curvature = elementwise(
+    "binary_cross_entropy_curvature", _binary_cross_entropy_curvature, "x target"
+)
+binary_cross_entropy_mixed = elementwise("binary_cross_entropy_mixed", _binary_cross_entropy_mixed)
+binary_cross_entropy_slope.gradient(
+    x=lambda g, x, target: mul(g, binary_cross_entropy_curvature(x, target)),
+    target=lambda g, x: mul(g, binary_cross_entropy_mixed(x)),
 )
 inverse_sigmoid = elementwise("inverse_sigmoid", _logit)
 binary_cross_entropy.gradient(
@@ -210,7 +229,7 @@ triplet_margin = primitive(
 def _multi_margin(x, target, margin, *weight, p: int):
     classes = x.shape[-1]
     label_scores = jnp.take_along_axis(x, target[..., None], -1, mode="clip")
-    losses = _hinge(margin - label_scores + x) ** p
+    losses = kinks.above(margin - label_scores + x, 0) ** p
     if weight:
         losses = losses * jnp.take(weight[0], target, mode="clip")[..., None]
     others = lax.broadcasted_iota(target.dtype, x.shape, x.ndim - 1) != target[..., None]
@@ -244,7 +263,7 @@ def _multilabel_margin(x, target):
     labels = jnp.where(valid, target, 0)
     is_label = jnp.any((labels[..., None] == jnp.arange(classes)) & valid[..., None], -2)
     label_scores = jnp.take_along_axis(x, labels, -1, mode="clip")
-    losses = _hinge(1 - (label_scores[..., :, None] - x[..., None, :]))
+    losses = kinks.above(1 - (label_scores[..., :, None] - x[..., None, :]), 0)
     pairs = valid[..., :, None] & ~is_label[..., None, :]
     return quotient(jnp.sum(jnp.where(pairs, losses, 0), (-2, -1)), classes)
 

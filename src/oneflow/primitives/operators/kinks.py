@@ -1,0 +1,39 @@
+"""Functions with a kink, for implementations whose gradient is derived from them.
+
+Where PyTorch has one slope JAX has another: its slope of `abs` at 0 is 1, and of a number that
+equals a limit it passes on half of the gradient. These functions have PyTorch's. `tests/laws/
+test_kinks.py` finds the others where a gradient is derived through them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax.numpy as jnp
+
+
+def absolute(x: Any) -> Any:
+    """The absolute value, with slope 0 at 0."""
+    if jnp.iscomplexobj(x):
+        return jnp.abs(x)  # JAX's slope at 0 is 0
+    return jnp.where(x == 0, 0, jnp.where(x < 0, -x, x))
+
+
+def at_least(x: Any, limit: Any) -> Any:
+    """``max(x, limit)``; what equals the limit passes on the whole gradient."""
+    return jnp.where(x < limit, limit, x)
+
+
+def above(x: Any, limit: Any) -> Any:
+    """``max(x, limit)``; what equals the limit passes on no gradient."""
+    return jnp.where(x <= limit, limit, x)
+
+
+def at_most(x: Any, limit: Any) -> Any:
+    """``min(x, limit)``; what equals the limit passes on the whole gradient."""
+    return jnp.where(x > limit, limit, x)
+
+
+def below(x: Any, limit: Any) -> Any:
+    """``min(x, limit)``; what equals the limit passes on no gradient."""
+    return jnp.where(x >= limit, limit, x)
