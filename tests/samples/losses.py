@@ -14,6 +14,7 @@ PIXELS = tensor(2, 2, 2, dtype="int64", values=[0, 1, 2, 0, 2, -100, 1, 1])
 IMAGES = tensor(2, 3, 2, 2)
 EMISSIONS = tensor(5, 2, 4, low=-3.0, high=0.0)
 WORDS = tensor(2, 3, dtype="int64", values=[1, 2, 2, 3, 1, 1])
+WITH_BLANKS = tensor(2, 3, dtype="int64", values=[1, 0, 2, 3, 0, 3])
 DOUBLE = ("float32", "float64")
 
 
@@ -245,6 +246,10 @@ OPERATORS = [
             case(EMISSIONS, tensor(5, dtype="int64", values=[1, 2, 2, 3, 1]), (5, 5), (3, 2)),
             case(EMISSIONS, WORDS, (5, 2), (3, 2), reduction="sum", zero_infinity=True),
             case(EMISSIONS, WORDS, (5, 2), (0, 1), reduction="sum"),
+            case(EMISSIONS, WORDS, (0, 5), (0, 2), reduction="none"),
+            case(EMISSIONS, WORDS, (0, 5), (2, 2), reduction="sum", zero_infinity=True),
+            case(EMISSIONS, tensor(0, dtype="int64"), (5, 5), (0, 0)),
+            case(EMISSIONS, WITH_BLANKS, (5, 5), (3, 3), reduction="none"),
             case(
                 tensor(5, 4, low=-3.0, high=0.0),
                 tensor(2, dtype="int64", values=[1, 3]),

@@ -38,6 +38,8 @@ def _padded_targets(targets: Tensor, lengths: np.ndarray) -> Tensor:
     """Targets as ``(batch, longest)``; concatenated ones are cut into rows."""
     if targets.ndim == 2:
         return targets
+    if not targets.shape[0]:
+        return targets.new_zeros((len(lengths), 1))
     starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
     positions = starts[:, None] + np.arange(max(lengths.max(initial=0), 1))
     positions = np.minimum(positions, max(targets.shape[0] - 1, 0))

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from oneflow.primitives.operators import loops
+from oneflow.primitives.operators import kinks, loops
 from oneflow.primitives.registry import primitive
 from oneflow.primitives.traits import Precision
 
@@ -19,11 +19,14 @@ _LOG_ZERO = -1e30
 
 
 def _extended(targets, blank: int):
-    """Labels with blanks around them, and where two labels may follow without a blank between."""
+    """Labels with blanks around them, and where two labels may follow without a blank between.
+
+    Two blanks never do, unless one is a label of its own: PyTorch and OneFlow count it as a label.
+    """
     batch, count = targets.shape
     labels = jnp.full((batch, 2 * count + 1), blank, targets.dtype).at[:, 1::2].set(targets)
     before = jnp.pad(labels, ((0, 0), (2, 0)), constant_values=blank)[:, :-2]
-    return labels, (labels != blank) & (labels != before)
+    return labels, labels != before
 
 
 def _shifted(alpha, by: int):
@@ -39,17 +42,18 @@ def _losses(log_probs, targets, input_lengths, target_lengths, blank: int):
     """Negative log likelihood of each sample; infinite where no alignment is long enough."""
     labels, skips = _extended(targets, blank)
     label_log_probs = jnp.take_along_axis(log_probs, labels[None].astype(jnp.int32), 2, mode="clip")
-    label_log_probs = jnp.maximum(label_log_probs, _LOG_ZERO)
+    label_log_probs = kinks.at_least(label_log_probs, _LOG_ZERO)
     position = jnp.arange(labels.shape[1])
-    start = jnp.where(
-        (position < 2) & (position <= 2 * target_lengths[:, None]), label_log_probs[0], _LOG_ZERO
-    )
+    is_start = (position < 2) & (position <= 2 * target_lengths[:, None])
+    # Without a step only the empty sequence is possible.
+    first = jnp.where((input_lengths > 0)[:, None], label_log_probs[0], 0)
+    start = jnp.where(is_start & ((position == 0) | (input_lengths > 0)[:, None]), first, _LOG_ZERO)
 
     def step(alpha, inputs):
         time, log_prob = inputs
         skipped = jnp.where(skips, _shifted(alpha, 2), _LOG_ZERO)
         new = log_prob + _sum_of_three(alpha, _shifted(alpha, 1), skipped)
-        alpha = jnp.where((time < input_lengths)[:, None], jnp.maximum(new, _LOG_ZERO), alpha)
+        alpha = jnp.where((time < input_lengths)[:, None], kinks.at_least(new, _LOG_ZERO), alpha)
         return alpha, None
 
     times = jnp.arange(1, log_probs.shape[0])
