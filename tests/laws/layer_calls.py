@@ -5,6 +5,7 @@ Each is a function that takes nothing and returns tensors whose gradients are ta
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -147,6 +148,10 @@ def _others() -> Iterator[Callable[[], Any]]:
     yield lambda: F.l2_normalize(floats(4, 6))
     yield lambda: F.lp_pool1d(floats(2, 4, 6), 2, 2)
     yield lambda: floats(4, 6) ** 3
+    yield lambda: floats(4, 6) ** floats(4, 6)
+    yield lambda: F.binary_cross_entropy(floats(4, 6), floats(6, 4).T)
+    yield lambda: flow.special.i1(floats(4, 6))
+    yield lambda: flow.cdist(floats(4, 6), floats(2, 6), p=math.inf)
     yield lambda: floats(4, 6).max(dim=1)
     yield lambda: floats(4, 6).clamp(min=0.3) + floats(4, 6).clamp(max=0.3)
     yield lambda: flow.linalg.eig(floats(2, 3, 3))

@@ -1,5 +1,7 @@
 """Factorizations by exchanging rows and by reflections, and equations solved with them."""
 
+import math
+
 from tests.samples.table import Operator, case, tensor
 
 _S, _M, _N, _BATCH = tensor(3, 3), tensor(2, 3), tensor(3, 2), tensor(2, 3, 3)
@@ -116,6 +118,17 @@ OPERATORS = [
         "linalg.cholesky_ex",
         [case(_S), case(_S, upper=True), case(_S, check_errors=True)],
         call=lambda lib, x, **options: lib.linalg.cholesky_ex(_positive(lib, x), **options),
+    ),
+    _row(
+        "cholesky_ex_info",  # the order of the first leading minor that is not positive
+        [
+            case(tensor(2, 2, 2, values=[2, 1, 1, 2, -1, 0, 0, 1])),
+            case(tensor(2, 3, 3, values=[1, 0, 0, 0, 1, 0, 0, 0, 0, 1, 2, 0, 2, 1, 0, 0, 0, 1])),
+            case(tensor(2, 2, values=[1.0, 0.0, 0.0, math.nan])),
+            case(tensor(0, 0)),
+        ],
+        call=lambda lib, x: lib.linalg.cholesky_ex(x).info,
+        grad=False,
     ),
     _row(
         "linalg.matrix_exp",

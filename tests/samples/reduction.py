@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from tests.samples.table import (
     ALL,
     COMPLEX,
@@ -20,6 +22,7 @@ UNORDERED = case(tensor(2, dtype="complex64"))
 EMPTY = tensor(0, 3)
 LOST = tensor(2, 3, values=[1.0, float("nan"), 3.0, -2.0, 0.5, float("inf")], grad=False)
 LOST_ROW = tensor(2, 3, values=[float("nan")] * 3 + [1.0, 2.0, 3.0], grad=False)
+PARTLY_LOST = tensor(2, 3, values=[1.0, float("nan"), 3.0, -2.0, 0.5, 4.0])
 TIED = tensor(2, 4, values=[1.0, 3.0, 3.0, 2.0, 0.0, 0.0, 0.0, 0.0])
 TURNED = tensor(3, 4, distinct=True, layout="transposed")
 # Over all, one, several dimensions; keeping them; without elements; with NaN.
@@ -230,6 +233,7 @@ SORTED = [
                 for kind in ("lower", "higher", "midpoint", "nearest")
             ],
             case(LOST, 0.5, 1),
+            case(PARTLY_LOST, 0.5, 1),
         ],
         dtypes=("float32", "float64"),
         errors=[
@@ -240,7 +244,16 @@ SORTED = [
             case(MATRIX, 0.5, interpolation="no"),
         ],
     ),
-    Operator("nanquantile", cases=[case(MATRIX, 0.3), case(LOST, 0.5, 1), case(LOST, 0.25)]),
+    Operator(
+        "nanquantile",
+        cases=[
+            case(MATRIX, 0.3),
+            case(LOST, 0.5, 1),
+            case(LOST, 0.25),
+            case(PARTLY_LOST, 0.5, 1),
+            case(PARTLY_LOST, tensor(2, values=[0.5, 0.75], grad=False), 1, keepdim=True),
+        ],
+    ),
 ]
 
 SCANS = [
@@ -264,8 +277,14 @@ SCANS = [
     ],
     Operator(
         "logcumsumexp",
-        cases=[case(MATRIX, 1), case(CUBE, 0), case(EMPTY, 0), case(tensor(), 0)],
-        dtypes=FLOATS,
+        cases=[
+            case(MATRIX, 1),
+            case(CUBE, 0),
+            case(EMPTY, 0),
+            case(tensor(), 0),
+            case(tensor(4, values=[-math.inf, 1.0, 2.0, -1.0]), 0),
+        ],
+        dtypes=(*FLOATS, *COMPLEX),
         errors=[case(tensor(2, dtype="int64"), 0)],
     ),
     *[

@@ -26,8 +26,6 @@ _SCIPY_NAMES = {
     "digamma": "psi",
     "bessel_i0e": "i0e",
     "bessel_i1e": "i1e",
-    "igamma": "gammainc",
-    "igammac": "gammaincc",
 }
 # Where XLA's results are others: a function of the operand that finds it, and the result.
 _EXCEPTIONS: dict[str, tuple[Callable[[Any], Any], float]] = {

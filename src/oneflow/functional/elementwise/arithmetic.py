@@ -6,7 +6,7 @@ from typing import Any
 
 from oneflow.base.dtype import Category, DType, complex128, float64, get_default_dtype
 from oneflow.functional.registry import function
-from oneflow.primitives.operators import elementwise as p
+from oneflow.primitives.operators import elementwise as p, power as powers
 from oneflow.primitives.registry import Primitive
 from oneflow.tensor.call import call, call_two
 from oneflow.tensor.methods import attach, before_write, write_result
@@ -190,12 +190,12 @@ def power(x: Any, y: Any) -> Tensor:
     category = (x if isinstance(x, Tensor) else y)._value.spec.dtype.category
     if category >= Category.FLOAT:
         common = None if isinstance(y, Tensor) else _COMMON_POWERS.get(y)
-        return call(p.pow_, x, y) if common is None else call(common, x)
+        return call(powers.pow_, x, y) if common is None else call(common, x)
     if category is Category.BOOL:
         raise NotImplementedError("pow() is not implemented for bool tensors; convert one operand")
     if not isinstance(y, Tensor) and y < 0:
         raise RuntimeError("Integers to negative integer powers are not allowed.")
-    return call(p.pow_, x, y)
+    return call(powers.pow_, x, y)
 
 
 @function(inplace=True, keyword_aliases={"y": "exponent"})

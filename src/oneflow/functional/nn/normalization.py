@@ -11,6 +11,7 @@ from oneflow.differentiation.grad_mode import no_grad
 from oneflow.functional.registry import function
 from oneflow.primitives.operators import elementwise as e, norm as p
 from oneflow.primitives.operators.pool import window_sum
+from oneflow.primitives.operators.power import pow_
 from oneflow.primitives.operators.reduce import mean as mean_over
 from oneflow.primitives.operators.shape import reshape
 from oneflow.tensor.call import call
@@ -380,4 +381,4 @@ def local_response_norm(
         padding=((size // 2, (size - 1) // 2),),
     )
     power = call(e.add, call(e.mul, squares, alpha / size), k)
-    return call(e.div, input, call(e.pow_, power, beta))
+    return call(e.div, input, call(pow_, power, beta))

@@ -40,7 +40,8 @@ def _weighted(weights: Any, nodes: Any, function: Callable) -> Any:
     return sum(float(w) * function(float(node)) for w, node in zip(weights, nodes, strict=True))
 
 
-def _power_series(x: Any, coefficients: Any) -> Any:
+def power_series(x: Any, coefficients: Any) -> Any:
+    """The sum of coefficients times powers of `x`, the constant first."""
     total = jnp.zeros_like(x)
     for each in coefficients[::-1]:
         total = total * x + float(each)
@@ -81,8 +82,8 @@ def _asymptotic(order: int, x: Any) -> tuple[Any, Any]:
     coefficients = _hankel_coefficients(order, 28)
     signs = (-1.0) ** np.arange(14)
     inverse = 1 / x
-    even = _power_series(inverse**2, coefficients[::2] * signs)
-    odd = inverse * _power_series(inverse**2, coefficients[1::2] * signs)
+    even = power_series(inverse**2, coefficients[::2] * signs)
+    odd = inverse * power_series(inverse**2, coefficients[1::2] * signs)
     angle = x - (order / 2 + 0.25) * math.pi
     size = jnp.sqrt(2 / (math.pi * x))
     sin, cos = jnp.sin(angle), jnp.cos(angle)
@@ -128,7 +129,7 @@ bessel_y1 = _special(
 def _spherical_j0(x: Any) -> Any:
     """``sin(x) / x``; by its series where its derivative would cancel."""
     small = jnp.abs(x) < 0.5
-    series = _power_series(
+    series = power_series(
         jnp.where(small, x, 0) ** 2,
         np.array([(-1) ** k / math.factorial(2 * k + 1) for k in range(9)]),
     )
@@ -154,11 +155,11 @@ def _k_near(order: int, x: Any) -> Any:
     digamma = _HARMONIC_NUMBERS - np.euler_gamma
     if order == 0:
         terms = 1 / _FACTORIAL[:-1] ** 2
-        return _power_series(square, digamma * terms) - log_term * _power_series(square, terms)
+        return power_series(square, digamma * terms) - log_term * power_series(square, terms)
     terms = 1 / (_FACTORIAL[:-1] * _FACTORIAL[1:])
     pairs = 2 * digamma + 1 / np.arange(1, 17)
     half = x / 2
-    linear_term = log_term * _power_series(square, terms) - _power_series(square, pairs * terms) / 2
+    linear_term = log_term * power_series(square, terms) - power_series(square, pairs * terms) / 2
     return 1 / x + half * linear_term
 
 
@@ -233,8 +234,8 @@ def _airy_left(x: Any) -> Any:
     # 9.7.2 is 10.17.1 of order 1/3 but for its signs.
     coefficients = np.abs(_hankel_coefficients(1 / 3, 28)) * np.tile([1, 1, -1, -1], 7)
     inverse = 1 / zeta
-    even = _power_series(inverse**2, coefficients[::2])
-    odd = inverse * _power_series(inverse**2, coefficients[1::2])
+    even = power_series(inverse**2, coefficients[::2])
+    odd = inverse * power_series(inverse**2, coefficients[1::2])
     angle = zeta - math.pi / 4
     return (jnp.cos(angle) * even + jnp.sin(angle) * odd) / (math.sqrt(math.pi) * jnp.sqrt(root))
 
@@ -251,8 +252,8 @@ airy_ai = _special("airy_ai", _airy)
 # --- the scaled error function
 
 
-def _erfcx(x: Any) -> Any:
-    """From 2 on by 7.7.2; below 0 by reflection."""
+def scaled_erfc(x: Any) -> Any:
+    """``exp(x^2) erfc(x)``: from 2 on by 7.7.2; below 0 by reflection."""
     below, near, large = _split(jnp.abs(x), 2.0)
     inverse = 1 / large
     total = _weighted(_WEIGHTS, _NODES, lambda u: 1 / (1 + (u * inverse) ** 2))
@@ -260,4 +261,4 @@ def _erfcx(x: Any) -> Any:
     return jnp.where(x < 0, 2 * jnp.exp(jnp.minimum(x, 0) ** 2) - value, value)
 
 
-erfcx = _special("erfcx", _erfcx)
+erfcx = _special("erfcx", scaled_erfc)

@@ -12,6 +12,7 @@ from oneflow.primitives.operators.elementwise import (
     step,
     zeros_like,
 )
+from oneflow.primitives.operators.rounding import quotient
 
 complex_ = exact(
     "complex", lambda re, im: lax.complex(*jnp.broadcast_arrays(re, im)), "re im", linear=("re im",)
@@ -26,6 +27,17 @@ imag_part.gradient(x=lambda g: complex_(zeros_like(g), g))
 direction = elementwise("direction", direction_of)
 # Of real numbers 0 or pi.
 angle = elementwise("angle", jnp.angle)
+
+
+def _angle_gradient(g, x):
+    """Across the number, and 0 at 0."""
+    square = x.real * x.real + x.imag * x.imag
+    scaled = jnp.where(square == 0, 0, quotient(g, jnp.where(square == 0, 1, square)))
+    return lax.complex(-x.imag * scaled, x.real * scaled)
+
+
+_angle_x = elementwise("angle_gradient", _angle_gradient, "g x", linear=("g",))
+angle.gradient(x=lambda g, x: _angle_x(g, x))
 angle_of_real = step(
     "angle_of_real",
     lambda x: jnp.where(jnp.isnan(x), x, jnp.where(x < 0, jnp.pi, 0)).astype(x.dtype),

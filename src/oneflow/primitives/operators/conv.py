@@ -16,7 +16,7 @@ from jax import lax
 
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.operators.channels_last import ChannelsLast, dims_rule
-from oneflow.primitives.operators.elementwise import _conjugate
+from oneflow.primitives.operators.elementwise import conjugate
 from oneflow.primitives.operators.reduce import sum_
 from oneflow.primitives.operators.rounding import hidden
 from oneflow.primitives.registry import primitive
@@ -204,12 +204,12 @@ conv_weight_adjoint = primitive(
 
 
 def _forward(x, weight, attributes: dict):
-    return conv(x, _conjugate(weight), **_window(attributes))
+    return conv(x, conjugate(weight), **_window(attributes))
 
 
 def _to_input(y, weight, spec: Any, attributes: dict):
     size = tuple(spec.shape[dim] for dim in attributes["dims"])
-    return conv_input_adjoint(y, _conjugate(weight), size=size, **_window(attributes))
+    return conv_input_adjoint(y, conjugate(weight), size=size, **_window(attributes))
 
 
 def _to_weight(x, y, spec: Any, attributes: dict):
@@ -233,7 +233,7 @@ def _sum_per_channel(g, dims: tuple[int, ...]):
 conv.gradient(
     x=lambda g, weight, x_spec, all_attributes: _to_input(g, weight, x_spec, all_attributes),
     weight=lambda g, x, weight_spec, all_attributes: _to_weight(
-        _conjugate(x), g, weight_spec, all_attributes
+        conjugate(x), g, weight_spec, all_attributes
     ),
     bias=_sum_per_channel,
     writable=_writable,
@@ -241,13 +241,13 @@ conv.gradient(
 conv_input_adjoint.gradient(
     y=lambda g, weight, all_attributes: _forward(g, weight, all_attributes),
     weight=lambda g, y, weight_spec, all_attributes: _to_weight(
-        g, _conjugate(y), weight_spec, all_attributes
+        g, conjugate(y), weight_spec, all_attributes
     ),
     bias=_sum_per_channel,
 )
 conv_weight_adjoint.gradient(
     x=lambda g, y, x_spec, all_attributes: _to_input(
-        _conjugate(y), _conjugate(g), x_spec, all_attributes
+        conjugate(y), conjugate(g), x_spec, all_attributes
     ),
-    y=lambda g, x, all_attributes: _forward(_conjugate(x), _conjugate(g), all_attributes),
+    y=lambda g, x, all_attributes: _forward(conjugate(x), conjugate(g), all_attributes),
 )

@@ -10,6 +10,7 @@ instruction: a primitive of their own, whose gradient in turn is derived from it
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -45,36 +46,45 @@ def unary(
     name: str,
     impl: Callable,
     slope: Callable | None = None,
-    slope_of_out: Callable | None = None,
+    *,
+    of_out: bool = False,
+    is_inverse: bool = False,
+    curvature: Callable | None = None,
     writable: str = "",
     **options: Any,
 ) -> Primitive:
     """Define a function of one number by its derivative.
 
-    The derivative is given the operand (`slope`) or the result (`slope_of_out`), and that is what
-    the backward pass keeps.
-
     Args:
         name: the primitive's name.
         impl: the function.
-        slope: its derivative as a function of the operand.
-        slope_of_out: its derivative as a function of the result.
+        slope: its derivative; None derives it from the function.
+        of_out: the derivative is a function of the result, not of the operand, and that is what the
+            backward pass keeps.
+        is_inverse: `slope` is 1 over the derivative, which is infinite where it is 0.
+        curvature: the second derivative of the operand, written with primitives, where deriving it
+            from `slope` gives a wrong or inexact one.
         writable: as for a gradient rule.
         options: what else the primitive declares.
     """
     op = elementwise(name, impl, **options)
-    derivative = slope or slope_of_out
-    if derivative is None:
+    if slope is None:
         return op
+    combine = quotient if is_inverse else operator.mul
     backward = elementwise(
         f"{name}_gradient",
-        lambda g, a: g * jnp.conj(derivative(a)),
-        "g x" if slope else "g out",
-        linear=("g",),
+        lambda cotangent, a: combine(cotangent, jnp.conj(slope(a))),
+        "cotangent out" if of_out else "cotangent x",
+        linear=("cotangent",),
     )
-    if slope:
-        return op.gradient(x=lambda g, x: backward(g, x), writable=writable)
-    return op.gradient(x=lambda g, out: backward(g, out), writable=writable)
+    if curvature is not None:
+        backward.gradient(
+            cotangent=lambda g, x: conjugate(backward(conjugate(g), x)),
+            x=lambda g, cotangent, x: mul(mul(conjugate(g), cotangent), conjugate(curvature(x))),
+        )
+    if of_out:
+        return op.gradient(x=lambda g, out: backward(g, out), writable=writable)
+    return op.gradient(x=lambda g, x: backward(g, x), writable=writable)
 
 
 def step(name: str, impl: Callable, operands: str = "x") -> Primitive:
@@ -107,7 +117,7 @@ conj = exact(
 conj.gradient(x=lambda g: conj(g))
 
 
-def _conjugate(x):
+def conjugate(x):
     """The conjugate of a complex value; a real value or number itself, without an instruction."""
     spec = getattr(x, "spec", None)
     return conj(x) if spec is not None and spec.dtype.is_complex else x
@@ -127,7 +137,7 @@ sub = elementwise("sub", jnp.subtract, "x y", linear=("x y",), scalar=None)
 sub.gradient(x=lambda g: g, y=lambda g: neg(g))
 
 mul = elementwise("mul", jnp.multiply, "x y", linear=("x", "y"))
-mul.gradient(x=lambda g, y: mul(g, _conjugate(y)), y=lambda g, x: mul(g, _conjugate(x)))
+mul.gradient(x=lambda g, y: mul(g, conjugate(y)), y=lambda g, x: mul(g, conjugate(x)))
 
 div = elementwise("div", quotient, "x y", linear=("x",))
 _div_y_gradient = elementwise(
@@ -137,7 +147,7 @@ _div_y_gradient = elementwise(
     linear=("g", "x"),
 )
 div.gradient(
-    x=lambda g, y: div(g, _conjugate(y)),
+    x=lambda g, y: div(g, conjugate(y)),
     y=lambda g, x, y: _div_y_gradient(g, x, y),
     writable=lambda operation: "y" if operation.is_scalar[0] else "",
 )
@@ -150,7 +160,7 @@ add_scaled = elementwise(
     "add_scaled", lambda x, y, a: x + a * y, "x y a", linear=("x y", "x a"), scalar=None
 )
 add_scaled.gradient(
-    x=lambda g: g, y=lambda g, a: mul(g, _conjugate(a)), a=lambda g, y: mul(g, _conjugate(y))
+    x=lambda g: g, y=lambda g, a: mul(g, conjugate(a)), a=lambda g, y: mul(g, conjugate(y))
 )
 
 # x + a * y * z and x + a * y / z
@@ -162,66 +172,31 @@ add_quotient = elementwise(
 )
 add_product.gradient(
     x=lambda g: g,
-    y=lambda g, z, a: mul(mul(g, _conjugate(a)), _conjugate(z)),
-    z=lambda g, y, a: mul(mul(g, _conjugate(a)), _conjugate(y)),
-    a=lambda g, y, z: mul(mul(g, _conjugate(y)), _conjugate(z)),
+    y=lambda g, z, a: mul(mul(g, conjugate(a)), conjugate(z)),
+    z=lambda g, y, a: mul(mul(g, conjugate(a)), conjugate(y)),
+    a=lambda g, y, z: mul(mul(g, conjugate(y)), conjugate(z)),
 )
 add_quotient.gradient(
     x=lambda g: g,
-    y=lambda g, z, a: div(mul(g, _conjugate(a)), _conjugate(z)),
-    z=lambda g, y, z, a: _div_y_gradient(mul(g, _conjugate(a)), y, z),
-    a=lambda g, y, z: mul(g, _conjugate(div(y, z))),
+    y=lambda g, z, a: div(mul(g, conjugate(a)), conjugate(z)),
+    z=lambda g, y, z, a: _div_y_gradient(mul(g, conjugate(a)), y, z),
+    a=lambda g, y, z: mul(g, conjugate(div(y, z))),
 )
 
 
-def _lerp(x, y, weight):
-    # From the nearer end, so that weight 1 gives exactly y.
+def interpolate(x, y, weight):
+    """``x + weight * (y - x)``, from the nearer end, so that weight 1 gives exactly `y`."""
     near = jnp.abs(weight) < 0.5
     return jnp.where(near, x + weight * (y - x), y - (y - x) * (1 - weight))
 
 
-lerp = elementwise("lerp", _lerp, "x y weight", linear=("x y",))
+lerp = elementwise("lerp", interpolate, "x y weight", linear=("x y",))
 lerp.gradient(
-    x=lambda g, weight: sub(g, mul(g, _conjugate(weight))),
-    y=lambda g, weight: mul(g, _conjugate(weight)),
-    weight=lambda g, x, y: mul(g, _conjugate(sub(y, x))),
+    x=lambda g, weight: sub(g, mul(g, conjugate(weight))),
+    y=lambda g, weight: mul(g, conjugate(weight)),
+    weight=lambda g, x, y: mul(g, conjugate(sub(y, x))),
 )
 
-
-def _integer_power(x, y):
-    # Negative exponents give 0, except of 1 and -1, as in PyTorch.
-    positive = jnp.power(x, jnp.maximum(y, 0))
-    parity_sign = jnp.where(y % 2 == 0, 1, -1)
-    inverse = jnp.where(x == 1, 1, jnp.where(x == -1, parity_sign, 0)).astype(x.dtype)
-    return jnp.where(y < 0, inverse, positive)
-
-
-def _pow(x, y):
-    if jnp.issubdtype(x.dtype, jnp.signedinteger):
-        return _integer_power(x, y)
-    if not jnp.issubdtype(jnp.result_type(x, y), jnp.complexfloating):
-        return x**y
-    return exponential.complex_power(x, y)
-
-
-def _pow_x_gradient(g, x, y):
-    # 0 where the exponent is 0, whatever x is.
-    zero = y == 0
-    slope = y * jnp.power(x, jnp.where(zero, 1, y) - 1)
-    return g * jnp.conj(jnp.where(zero, 0, slope))
-
-
-def _pow_y_gradient(g, x, y, out):
-    # 0 where x = 0 and y >= 0, for which the logarithm has no value.
-    zero = (x == 0) & (y.real >= 0 if jnp.iscomplexobj(y) else y >= 0)
-    slope = out * jnp.log(jnp.where(zero, 1, x))
-    return g * jnp.conj(slope)
-
-
-pow_ = elementwise("pow", _pow, "x y", scalar=None, precision=Precision.FULL)
-_pow_x = elementwise("pow_x_gradient", _pow_x_gradient, "g x y", linear=("g",))
-_pow_y = elementwise("pow_y_gradient", _pow_y_gradient, "g x y out", linear=("g",))
-pow_.gradient(x=lambda g, x, y: _pow_x(g, x, y), y=lambda g, x, y, out: _pow_y(g, x, y, out))
 
 # --- division with rounding: the sign rules of Python (floor) and of C (trunc)
 
@@ -464,36 +439,46 @@ round_ = step("round", jnp.round)
 square = unary("square", lambda x: x * x, lambda x: 2 * x)
 cube = unary("cube", lambda x: x * x * x, lambda x: 3 * (x * x))
 # PyTorch's powers of 0.5, -0.5 and -1, which these are too, keep the operand.
-sqrt = unary("sqrt", jnp.sqrt, slope_of_out=lambda out: 0.5 / out, writable="out")
+sqrt = unary("sqrt", jnp.sqrt, lambda out: 2 * out, of_out=True, is_inverse=True, writable="out")
 rsqrt = unary(
     "rsqrt",
     lax.rsqrt,
-    slope_of_out=lambda out: -0.5 * (out * out * out),
+    lambda out: -0.5 * (out * out * out),
+    of_out=True,
     writable="out",
     precision=Precision.FULL,
 )
 reciprocal = unary(
     "reciprocal",
     lambda x: quotient(1, x),
-    slope_of_out=lambda out: -(out * out),
+    lambda out: -(out * out),
+    of_out=True,
     writable="out",
     precision=Precision.FULL,
 )
-exp = unary("exp", jnp.exp, slope_of_out=lambda out: out, precision=Precision.FULL)
+exp = unary("exp", jnp.exp, lambda out: out, of_out=True, precision=Precision.FULL)
 exp2 = unary(
-    "exp2", exponential.exp2, slope_of_out=lambda out: out * math.log(2), precision=Precision.FULL
+    "exp2", exponential.exp2, lambda out: out * math.log(2), of_out=True, precision=Precision.FULL
 )
-expm1 = unary("expm1", jnp.expm1, slope_of_out=lambda out: out + 1, precision=Precision.FULL)
-log = unary("log", jnp.log, lambda x: 1 / x, precision=Precision.FULL)
-log2 = unary("log2", exponential.log2, lambda x: 1 / (x * math.log(2)), precision=Precision.FULL)
+expm1 = unary("expm1", jnp.expm1, lambda out: out + 1, of_out=True, precision=Precision.FULL)
+log = unary("log", jnp.log, lambda x: x, is_inverse=True, precision=Precision.FULL)
+log2 = unary(
+    "log2", exponential.log2, lambda x: x * math.log(2), is_inverse=True, precision=Precision.FULL
+)
 log10 = unary(
-    "log10", exponential.log10, lambda x: 1 / (x * math.log(10)), precision=Precision.FULL
+    "log10",
+    exponential.log10,
+    lambda x: x * math.log(10),
+    is_inverse=True,
+    precision=Precision.FULL,
 )
-log1p = unary("log1p", exponential.log1p, lambda x: 1 / (x + 1), precision=Precision.FULL)
+log1p = unary(
+    "log1p", exponential.log1p, lambda x: x + 1, is_inverse=True, precision=Precision.FULL
+)
 sin = unary("sin", jnp.sin, jnp.cos)
 cos = unary("cos", jnp.cos, lambda x: -jnp.sin(x))
-tanh = unary("tanh", jnp.tanh, slope_of_out=lambda out: 1 - out * out)
-sigmoid = unary("sigmoid", jax.nn.sigmoid, slope_of_out=lambda out: out * (1 - out))
+tanh = unary("tanh", jnp.tanh, lambda out: 1 - out * out, of_out=True)
+sigmoid = unary("sigmoid", jax.nn.sigmoid, lambda out: out * (1 - out), of_out=True)
 relu = exact("relu", lambda x: lax.max(x, x.dtype.type(0)), real_only=True)
 _relu_gradient = gradient_where("relu_gradient", lambda out: ~(out <= 0), "out")
 relu.gradient(x=lambda g, out: _relu_gradient(g, out))

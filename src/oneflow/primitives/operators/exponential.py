@@ -75,7 +75,18 @@ def log10(x):
     return _scaled_log(x, _LOG10_OF_2, 1 / math.log(10))
 
 
-@_real_only(jnp.log1p)
+def _complex_log1p(z):
+    """By the logarithm of the square of ``|1 + z|``, less 1, where that is small."""
+    x, y = jnp.real(z), jnp.imag(z)
+    less_one = x * (2 + x) + y * y
+    near = jnp.abs(z) < 0.5
+    # Of a square that is too small for a number the root's logarithm is `x`.
+    small = jnp.where(less_one == 0, x, 0.5 * log1p(jnp.where(near, less_one, 0)))
+    large = jnp.log(jnp.hypot(jnp.where(near, 1, x + 1), y))
+    return lax.complex(jnp.where(near, small, large), jnp.arctan2(y, x + 1))
+
+
+@_real_only(_complex_log1p)
 def log1p(x):
     """``log(1 + x)``."""
     if x.dtype != jnp.float64:

@@ -15,10 +15,10 @@ from oneflow.primitives.operators.elementwise import (
     clamp_max,
     div,
     mul,
-    pow_,
     sqrt,
     square,
 )
+from oneflow.primitives.operators.power import pow_
 from oneflow.primitives.operators.reduce import any_true, sum_
 from oneflow.primitives.registry import primitive
 from oneflow.primitives.traits import Composition

@@ -10,7 +10,8 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from oneflow.primitives.operators.elementwise import _conjugate, add, mul, neg, sub
+from oneflow.primitives.operators import loops
+from oneflow.primitives.operators.elementwise import add, conjugate, mul, neg, sub
 from oneflow.primitives.operators.matmul import matmul, swap_last
 from oneflow.primitives.registry import primitive
 from oneflow.primitives.sharding.axes import leading_axes
@@ -34,7 +35,7 @@ class LinAlgError(RuntimeError):
 
 def adjoint(x):
     """`x` with its last two dimensions exchanged and complex numbers conjugated."""
-    return _conjugate(swap_last(x))
+    return conjugate(swap_last(x))
 
 
 def _adjoint(x):
@@ -121,8 +122,31 @@ def _from_lower(a):
 
 
 def _cholesky(a):
+    """The factor and the order of the first leading minor that is not positive, or 0."""
     lower = lax.linalg.cholesky(a)
-    return lower, jnp.any(jnp.isnan(lower), (-2, -1)).astype(jnp.int32)
+    failed = jnp.any(jnp.isnan(lower), (-2, -1))
+    if not a.shape[-1]:
+        return lower, failed.astype(jnp.int32)
+    info = lax.cond(
+        jnp.any(failed), _failing_minor, lambda a: jnp.zeros(a.shape[:-2], jnp.int32), a
+    )
+    return lower, jnp.where(failed, info, 0)
+
+
+def _failing_minor(a):
+    """The order of the first leading minor that is not positive, by elimination."""
+    size = a.shape[-1]
+
+    def eliminate(k, state):
+        rest, info = state
+        column = lax.dynamic_index_in_dim(rest, k, -1, keepdims=False)
+        pivot = lax.dynamic_index_in_dim(column, k, -1, keepdims=False).real
+        info = jnp.where((info == 0) & ~(pivot > 0), k + 1, info)
+        scaled = column / jnp.where(pivot > 0, pivot, 1)[..., None].astype(column.dtype)
+        return rest - scaled[..., :, None] * jnp.conj(column)[..., None, :], info
+
+    start = a, jnp.zeros(a.shape[:-2], jnp.int32)
+    return loops.fori_loop(0, size, eliminate, start)[1]
 
 
 def _svd_or_nan(a, **options):

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from oneflow.primitives.operation import Operation
-from oneflow.primitives.operators.elementwise import _conjugate, cast
+from oneflow.primitives.operators.elementwise import cast, conjugate
 from oneflow.primitives.operators.reduce import sum_
 from oneflow.primitives.operators.shape import reshape, transpose
 from oneflow.primitives.registry import primitive
@@ -71,7 +71,7 @@ def _as_matrices(g, x, y, x_spec, y_spec):
 
 def _matmul_x_gradient(g, y, x_spec, y_spec):
     g, _, y = _as_matrices(g, None, y, x_spec, y_spec)
-    grad = matmul(g, _conjugate(swap_last(y)))
+    grad = matmul(g, conjugate(swap_last(y)))
     return grad if x_spec.ndim > 1 else reshape(grad, shape=(*grad.spec.shape[:-2], *x_spec.shape))
 
 
@@ -79,9 +79,9 @@ def _matmul_y_gradient(g, x, x_spec, y_spec):
     g, x, _ = _as_matrices(g, x, None, x_spec, y_spec)
     if y_spec.ndim <= 2 and x_spec.ndim > 2:
         # One matrix for the whole batch: one product that sums over it.
-        grad = outer_rows(_conjugate(x), g)
+        grad = outer_rows(conjugate(x), g)
     else:
-        grad = matmul(_conjugate(swap_last(x)), g)
+        grad = matmul(conjugate(swap_last(x)), g)
     return grad if y_spec.ndim > 1 else reshape(grad, shape=(*grad.spec.shape[:-2], *y_spec.shape))
 
 
@@ -163,17 +163,17 @@ outer_rows = primitive(
 )
 
 linear.gradient(
-    x=lambda g, weight: matmul(g, _conjugate(weight)),
-    weight=lambda g, x: outer_rows(g, _conjugate(x)),
+    x=lambda g, weight: matmul(g, conjugate(weight)),
+    weight=lambda g, x: outer_rows(g, conjugate(x)),
     bias=lambda g: _sum_rows(g),
 )
 linear_no_bias.gradient(
-    x=lambda g, weight: matmul(g, _conjugate(weight)),
-    weight=lambda g, x: outer_rows(g, _conjugate(x)),
+    x=lambda g, weight: matmul(g, conjugate(weight)),
+    weight=lambda g, x: outer_rows(g, conjugate(x)),
 )
 outer_rows.gradient(
-    y=lambda g, x: linear_no_bias(_conjugate(x), g),
-    x=lambda g, y: matmul(_conjugate(y), g),
+    y=lambda g, x: linear_no_bias(conjugate(x), g),
+    x=lambda g, y: matmul(conjugate(y), g),
 )
 
 

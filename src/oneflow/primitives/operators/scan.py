@@ -7,6 +7,7 @@ from collections.abc import Callable
 import jax.numpy as jnp
 from jax import lax
 
+from oneflow.primitives.operators.special import complex_logaddexp
 from oneflow.primitives.registry import Primitive, primitive
 from oneflow.primitives.sharding.axes import free_dims
 from oneflow.primitives.traits import Precision
@@ -26,12 +27,17 @@ cumprod = primitive(
     axes=_free,
     precision=Precision.FULL,
 )
-logcumsumexp = primitive(
-    "logcumsumexp",
-    lambda x, *, dim: lax.cumlogsumexp(x, axis=dim) if x.ndim else x,
-    axes=_free,
-    precision=Precision.FULL,
-)
+
+
+def _logcumsumexp(x, *, dim: int):
+    if not x.ndim:
+        return x
+    if jnp.iscomplexobj(x):
+        return lax.associative_scan(complex_logaddexp, x, axis=dim)
+    return lax.cumlogsumexp(x, axis=dim)
+
+
+logcumsumexp = primitive("logcumsumexp", _logcumsumexp, axes=_free, precision=Precision.FULL)
 
 
 def _cumulative_extreme(name: str, better: Callable) -> Primitive:

@@ -15,8 +15,6 @@ def _function(name: str) -> Callable[..., Any]:
 
 
 entr = _function("entr")
-gammainc = _function("gammainc")
-gammaincc = _function("gammaincc")
 i0 = _function("i0")
 i0e = _function("i0e")
 i1 = _function("i1")

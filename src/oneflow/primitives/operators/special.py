@@ -8,8 +8,15 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from oneflow.primitives.operators import exponential, loops, scipy_functions as jsp
+from oneflow.primitives.operators import (
+    exponential,
+    incomplete_gamma,
+    loops,
+    scipy_functions as jsp,
+)
 from oneflow.primitives.operators.elementwise import (
+    add,
+    cube,
     div,
     elementwise,
     exact,
@@ -17,7 +24,10 @@ from oneflow.primitives.operators.elementwise import (
     keep_if,
     mul,
     ne,
+    neg,
+    sqrt,
     step,
+    sub,
     unary,
     without_gradient,
     zeros_like,
@@ -38,15 +48,21 @@ def _acosh_root(x):
     return jnp.sqrt((x - 1) * (x + 1))
 
 
-tan = unary("tan", jnp.tan, slope_of_out=lambda out: 1 + out * out, precision=Precision.FULL)
+tan = unary("tan", jnp.tan, lambda out: 1 + out * out, of_out=True, precision=Precision.FULL)
 asin = unary("asin", jnp.arcsin, lambda x: 1 / jnp.sqrt(1 - x * x), precision=Precision.FULL)
 acos = unary("acos", jnp.arccos, lambda x: -1 / jnp.sqrt(1 - x * x), precision=Precision.FULL)
-atan = unary("atan", jnp.arctan, lambda x: 1 / (1 + x * x))
+atan = unary("atan", jnp.arctan, lambda x: 1 + x * x, is_inverse=True)
 sinh = unary("sinh", exponential.sinh, exponential.cosh, precision=Precision.FULL)
 cosh = unary("cosh", exponential.cosh, exponential.sinh, precision=Precision.FULL)
 asinh = unary("asinh", jnp.arcsinh, lambda x: 1 / jnp.sqrt(x * x + 1))
-acosh = unary("acosh", jnp.arccosh, lambda x: 1 / _acosh_root(x))
-atanh = unary("atanh", exponential.atanh, lambda x: 1 / (1 - x * x))
+acosh = unary(
+    "acosh",
+    jnp.arccosh,
+    _acosh_root,
+    is_inverse=True,
+    curvature=lambda x: neg(div(x, cube(mul(sqrt(sub(x, 1.0)), sqrt(add(x, 1.0)))))),
+)
+atanh = unary("atanh", exponential.atanh, lambda x: 1 - x * x, is_inverse=True)
 
 
 def _sinc_slope(x):
@@ -89,7 +105,8 @@ erfc = unary("erfc", lax.erfc, lambda x: -jnp.exp(-x * x) / _HALF_PI_ROOT, real_
 erfinv = unary(
     "erfinv",
     lax.erf_inv,
-    slope_of_out=lambda out: _HALF_PI_ROOT * jnp.exp(out * out),
+    lambda out: _HALF_PI_ROOT * jnp.exp(out * out),
+    of_out=True,
     writable="out",
     precision=Precision.FULL,
 )
@@ -126,7 +143,9 @@ def _polygamma(x, *, n: int):
     return value.astype(x.dtype)
 
 
-lgamma = unary("lgamma", lax.lgamma, _digamma, real_only=True)
+lgamma = unary(
+    "lgamma", lax.lgamma, _digamma, curvature=lambda x: polygamma(x, n=1), real_only=True
+)
 digamma = elementwise("digamma", _digamma, real_only=True)
 digamma.gradient(x=lambda g, x: mul(g, polygamma(x, n=1)))
 polygamma = primitive("polygamma", _polygamma, elementwise=True)
@@ -155,20 +174,23 @@ _logit_gradient = elementwise(
 logit_clamped.gradient(x=lambda g, x, eps: _logit_gradient(g, x, eps), eps=None)
 
 
-def _logaddexp(x, y):
-    """Of complex numbers the one with the larger real part plus a correction, as in PyTorch."""
-    if not jnp.iscomplexobj(x):
-        return jnp.logaddexp(x, y)
+def complex_logaddexp(x, y):
+    """The number with the larger real part plus a correction, as in PyTorch."""
     x_is_larger = x.real >= y.real
     large, small = jnp.where(x_is_larger, x, y), jnp.where(x_is_larger, y, x)
     infinite = jnp.isinf(large.real) & (large.real == small.real)
     correction = jnp.log1p(jnp.exp(jnp.where(infinite, 0, small - large)))
     # Of two zeros' logarithms, and of two infinite ones.
-    limit = jnp.where(large.real < 0, small, jnp.log(jnp.exp(large) + jnp.exp(small)))
+    total = jnp.exp(jnp.where(infinite, large, 0)) + jnp.exp(jnp.where(infinite, small, 0))
+    limit = jnp.where(large.real < 0, small, jnp.log(total))
     return jnp.where(infinite, limit, large + correction)
 
 
-logaddexp = elementwise("logaddexp", _logaddexp, "x y")
+logaddexp = elementwise(
+    "logaddexp",
+    lambda x, y: (complex_logaddexp if jnp.iscomplexobj(x) else jnp.logaddexp)(x, y),
+    "x y",
+)
 _share_of_sum = elementwise(
     "logaddexp_gradient",
     lambda g, x, y: g * jnp.conj(lax.logistic(x - y)),
@@ -189,6 +211,12 @@ logaddexp2.gradient(
     x=lambda g, x, y: _share_of_sum2(g, x, y), y=lambda g, x, y: _share_of_sum2(g, y, x)
 )
 
+
+def _unless(is_zero, function, x):
+    """A function of `x`; 0 where a condition holds, whatever it is there."""
+    return jnp.where(is_zero, 0, function(jnp.where(is_zero, 1, x)))
+
+
 xlogy = elementwise(
     "xlogy",
     lambda x, y: jnp.where((x == 0) & ~jnp.isnan(y), 0, x * jnp.log(y)).astype(x.dtype),
@@ -197,7 +225,7 @@ xlogy = elementwise(
 )
 _xlogy_x = elementwise(
     "xlogy_x_gradient",
-    lambda g, x, y: jnp.where((x == 0) & (y <= 0), 0, g * jnp.log(y)).astype(g.dtype),
+    lambda g, x, y: g * _unless((x == 0) & (y <= 0), jnp.log, y),
     "g x y",
     linear=("g",),
 )
@@ -210,7 +238,7 @@ xlog1py = elementwise(
 )
 _xlog1py_x = elementwise(
     "xlog1py_x_gradient",
-    lambda g, x, y: jnp.where((x == 0) & (y <= -1), 0, g * jnp.log1p(y)).astype(g.dtype),
+    lambda g, x, y: g * _unless((x == 0) & (y <= -1), jnp.log1p, y),
     "g x y",
     linear=("g",),
 )
@@ -220,15 +248,33 @@ _xlog1py_y = elementwise(
 xlog1py.gradient(x=lambda g, x, y: _xlog1py_x(g, x, y), y=lambda g, x, y: _xlog1py_y(g, x, y))
 entr = unary("entr", jsp.entr, lambda x: -jnp.log(x) - 1)
 
-i0 = unary("i0", jsp.i0, jsp.i1)
+
+def _i1_slope(x):
+    return jnp.where(x == 0, 0.5, jsp.i0(x) - jsp.i1(x) / jnp.where(x == 0, 1, x))
+
+
+def _i2_over_x(x):
+    """The modified Bessel function of order 2 over `x`, by its power series up to 1."""
+    small = jnp.abs(x) < 1
+    square, series = jnp.where(small, x * x / 4, 0), jnp.zeros_like(x)
+    for k in range(9, -1, -1):
+        series = series * square + 1 / (math.factorial(k) * math.factorial(k + 2))
+    large = jnp.where(small, 1, x)
+    return jnp.where(small, x / 4 * series, (jsp.i0(large) - 2 * jsp.i1(large) / large) / large)
+
+
+_i2_by_x = elementwise("i2_over_x", _i2_over_x)
+i0 = elementwise("i0", jsp.i0)
+i0.gradient(x=lambda g, x: mul(g, i1(x)))
 i0e = elementwise("i0e", jsp.i0e)
-i1 = elementwise("i1", jsp.i1)
+i1 = unary("i1", jsp.i1, _i1_slope, curvature=lambda x: sub(i1(x), _i2_by_x(x)))
 i1e = elementwise("i1e", jsp.i1e)
 ndtr = elementwise("ndtr", jsp.ndtr)
 ndtri = unary(
     "ndtri",
     loops.ndtri,
-    slope_of_out=lambda out: math.sqrt(2 * math.pi) * jnp.exp(out * out / 2),
+    lambda out: math.sqrt(2 * math.pi) * jnp.exp(out * out / 2),
+    of_out=True,
     writable="out",
 )
 log_ndtr = elementwise("log_ndtr", jsp.log_ndtr)
@@ -251,8 +297,21 @@ def _zeta(x, y):
 
 
 zeta = elementwise("zeta", _zeta, "x y", differentiable=False)
-gammainc = elementwise("gammainc", jsp.gammainc, "x y")
-gammaincc = elementwise("gammaincc", jsp.gammaincc, "x y")
+gammainc = elementwise("gammainc", incomplete_gamma.lower, "x y")
+gammaincc = elementwise("gammaincc", incomplete_gamma.upper, "x y")
+_gammainc_x = elementwise(
+    "gammainc_x_gradient", lambda g, x, y: g * lax.igamma_grad_a(x, y), "g x y", linear=("g",)
+)
+_gammainc_y = elementwise(
+    "gammainc_y_gradient",
+    lambda g, x, y: g * incomplete_gamma.density(x, y),
+    "g x y",
+    linear=("g",),
+)
+gammainc.gradient(x=lambda g, x, y: _gammainc_x(g, x, y), y=lambda g, x, y: _gammainc_y(g, x, y))
+gammaincc.gradient(
+    x=lambda g, x, y: neg(_gammainc_x(g, x, y)), y=lambda g, x, y: neg(_gammainc_y(g, x, y))
+)
 
 # --- rounding and signs
 

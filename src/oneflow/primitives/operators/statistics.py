@@ -16,6 +16,7 @@ from oneflow.primitives.operators.elementwise import (
     div,
     drop_if,
     eq,
+    interpolate,
     mul,
     sqrt,
     square,
@@ -239,8 +240,36 @@ nanmedian_of_all = _of_all("nanmedian_of_all", _nanmedian_index)
 
 def _quantile(x, q, *, dim: int | None, keepdim: bool, interpolation: str, skip_nan: bool):
     """The dimension of a vector `q` comes first in the result."""
-    chosen = jnp.nanquantile if skip_nan else jnp.quantile
-    return chosen(x, q, axis=dim, method=interpolation, keepdims=keepdim)
+    vectors = x.reshape(-1) if dim is None else jnp.moveaxis(x, dim, -1)
+    ordered = jnp.sort(vectors, axis=-1)  # NaN comes last
+    numbers = jnp.sum(~jnp.isnan(ordered), axis=-1)
+    size = vectors.shape[-1]
+    last = (jnp.maximum(numbers, 1) if skip_nan else jnp.full_like(numbers, size)) - 1
+    rank = q.reshape(q.shape + (1,) * last.ndim) * last.astype(q.dtype)
+    if not skip_nan:
+        rank = jnp.where(numbers < size, size - 1, rank)
+    result = _at_rank(ordered, rank, interpolation)
+    if keepdim:
+        kept = (1,) * x.ndim if dim is None else kept_shape(x.shape, (dim % x.ndim,))
+        result = result.reshape(q.shape + kept)
+    return result
+
+
+def _at_rank(ordered, rank, interpolation: str):
+    """The number at a rank along the last dimension, or between the two next to it."""
+
+    def at(places):
+        places = jnp.broadcast_to(places, rank.shape).astype(jnp.int64)
+        table = jnp.broadcast_to(
+            ordered, (*rank.shape[: rank.ndim - ordered.ndim + 1], *ordered.shape)
+        )
+        return jnp.take_along_axis(table, places[..., None], axis=-1)[..., 0]
+
+    rounding = {"lower": jnp.floor, "higher": jnp.ceil, "nearest": jnp.round}.get(interpolation)
+    if rounding is not None:
+        return at(rounding(rank))
+    low, high = at(jnp.floor(rank)), at(jnp.ceil(rank))
+    return interpolate(low, high, 0.5 if interpolation == "midpoint" else rank - jnp.floor(rank))
 
 
 def _out_of_range(x, q, **attributes):
