@@ -1,0 +1,148 @@
+"""A law for all operators: values and two orders of gradients at special points are PyTorch's.
+
+Special points are zeros, ones, whole numbers, ties, borders of what a sample may hold, and matrices
+with equal singular values. Where PyTorch's second gradient is no number, as ``0 * inf`` of its
+formulas, a number will do. `special_points.tsv` lists the other differences.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+
+import oneflow as flow
+from tests.laws.special_points import known_differences, special_cases
+from tests.laws.test_operators import NO_DIFFERENCE, _outcome, _quiet_torch, _report, operators_that
+from tests.oracle import (
+    FLOW,
+    TORCH,
+    difference,
+    eager_mode,
+    flat_tensors,
+    gradient_difference,
+    to_numpy,
+    with_gradients,
+)
+from tests.samples.table import Case, Operator
+from tests.sampling import Sample
+
+quiet_torch = _quiet_torch
+LIBRARIES = {flow: FLOW, torch: TORCH}
+every_differentiable_operator = operators_that(lambda family, row: bool(row.gradient_dtypes))
+
+
+def first_difference(row: Operator, case: Case, dtype: str) -> tuple[int, str] | None:
+    """The order, 0 for values, at which a call differs from PyTorch's first, and how."""
+    theirs, error = _outcome(TORCH, row, case, dtype)
+    if error is not None:
+        return None
+    mine, error = _outcome(FLOW, row, case, dtype)
+    problem = repr(error) if error else difference(mine, theirs, row.tolerance, row.values)
+    if problem:
+        return 0, problem
+    for order in range(2 if row.second_grad else 1, 0, -1):
+        try:
+            _, theirs = with_gradients(TORCH, row, case, dtype, f"{row.name}{case!r}", order)
+        except RuntimeError:  # PyTorch has no such gradient, or not at this point
+            continue
+        _, mine = with_gradients(FLOW, row, case, dtype, f"{row.name}{case!r}", order)
+        return _first_other_level(mine, theirs, row.tolerance)
+    return None
+
+
+def _first_other_level(
+    mine: Sequence, theirs: Sequence, tolerance: float
+) -> tuple[int, str] | None:
+    for level, (my_grads, their_grads) in enumerate(zip(mine, theirs, strict=True), 1):
+        count = min(len(my_grads), len(their_grads))
+        pairs = zip(my_grads[:count], their_grads[:count], strict=True)
+        expected = [_expected(a, b, level) for a, b in pairs]
+        problem = gradient_difference(my_grads[:count], expected, tolerance)
+        if problem:
+            return level, problem
+    return None
+
+
+def _expected(mine: Any, theirs: torch.Tensor | None, level: int) -> torch.Tensor | None:
+    """PyTorch's gradient; none if it is zeros, and other numbers where a second one has none."""
+    if theirs is None or (mine is None and not theirs.any()):
+        return None
+    if mine is None or level == 1:
+        return theirs
+    numbers = torch.from_numpy(to_numpy(mine).copy()).to(theirs.dtype)
+    return torch.where(theirs.isnan(), numbers, theirs.detach())
+
+
+def _problems(row: Operator, cases: Sequence[tuple[str, Case, str]], exhaustive: bool) -> list[str]:
+    """What differs and is not known to, and known differences that no case has."""
+    problems, seen = [], set()
+    for dtype, case, points in cases:
+        found = first_difference(row, case, dtype)
+        if found is None:
+            continue
+        known = [each for each in known_differences(row) if each.covers(dtype, points)]
+        seen.update(each for each in known if each.order <= found[0])
+        if all(found[0] < each.order for each in known):
+            problems.append(f"{row.name}{case} in {dtype}, {points}, order {found[0]}: {found[1]}")
+    stale = set(known_differences(row)) - seen if exhaustive else ()
+    return problems + [f"{each}: {NO_DIFFERENCE}" for each in stale]
+
+
+@every_differentiable_operator
+def test_gradients_at_special_points_are_torchs(
+    row: Operator, sample: Sample, exhaustive: bool
+) -> None:
+    cases = [each for dtype in row.gradient_dtypes for each in special_cases(row, dtype)]
+    with eager_mode("cold"):
+        _report(_problems(row, sample.choose(cases, 2, row.name), exhaustive))
+
+
+@pytest.mark.one_in(24)
+@every_differentiable_operator
+def test_gradients_at_special_points_as_executables(row: Operator, sample: Sample) -> None:
+    cases = list(special_cases(row, row.gradient_dtypes[0]))
+    with eager_mode("compiled"):
+        _report(_problems(row, sample.choose(cases, 2, row.name), False))
+
+
+# --- outputs that get no gradient
+
+
+def _output_count(row: Operator) -> int:
+    """How many outputs of the first case require grad, if PyTorch takes it."""
+    case, dtype = row.cases[0], row.gradient_dtypes[0]
+    arguments = TORCH.arguments(case, dtype, "", with_grad=True)
+    try:
+        outputs = flat_tensors(TORCH.function(row)(*arguments.args, **arguments.kwargs))
+    except Exception:
+        return 0
+    return sum(each.requires_grad for each in outputs)
+
+
+def _one_output(row: Operator, position: int) -> Operator:
+    """The row that returns one output that requires grad, and the values of no other."""
+
+    def call(module: Any, *args: Any, **kwargs: Any) -> Any:
+        outputs = flat_tensors(LIBRARIES[module].function(row)(*args, **kwargs))
+        return [each for each in outputs if each.requires_grad][position : position + 1]
+
+    return replace(row, call=call, torch=None, values=False)
+
+
+@every_differentiable_operator
+def test_outputs_without_gradient_take_no_part(row: Operator, sample: Sample) -> None:
+    count = _output_count(row)
+    if count < 2:
+        pytest.skip("one output")
+    cases = [each for dtype in row.gradient_dtypes for each in special_cases(row, dtype)]
+    problems = []
+    with eager_mode("cold"):
+        for position in sample.choose(range(count), 2, row.name):
+            part = _one_output(row, position)
+            chosen = sample.choose(cases, 2, f"{row.name} {position}")
+            problems += [f"output {position}: {each}" for each in _problems(part, chosen, False)]
+    _report(problems)
