@@ -76,14 +76,13 @@ def log10(x):
 
 
 def _complex_log1p(z):
-    """By the logarithm of the square of ``|1 + z|``, less 1, where that is small."""
+    """XLA's; where it would lose a small real part, half the logarithm of ``|1 + z|`` squared."""
     x, y = jnp.real(z), jnp.imag(z)
-    less_one = x * (2 + x) + y * y
     near = jnp.abs(z) < 0.5
-    # Of a square that is too small for a number the root's logarithm is `x`.
-    small = jnp.where(less_one == 0, x, 0.5 * log1p(jnp.where(near, less_one, 0)))
-    large = jnp.log(jnp.hypot(jnp.where(near, 1, x + 1), y))
-    return lax.complex(jnp.where(near, small, large), jnp.arctan2(y, x + 1))
+    less_one = jnp.where(near, x * (2 + x) + y * y, 0)
+    # If the square less 1 is too small for a number, the logarithm is `x`.
+    real = jnp.where(less_one == 0, x, 0.5 * log1p(less_one))
+    return jnp.where(near, lax.complex(real, jnp.arctan2(y, x + 1)), jnp.log1p(z))
 
 
 @_real_only(_complex_log1p)
