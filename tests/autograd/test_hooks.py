@@ -198,3 +198,57 @@ def test_deleting_a_gradient():
         x.sum().backward()
         del x.grad
         assert x.grad is None
+
+
+def _penalty(lib, act, layer, x):
+    y = act(layer(x)).sum()
+    (slope,) = lib.autograd.grad(y, x, create_graph=True)
+    (slope * slope).sum().backward()
+
+
+def _penalty_and_value(lib, act, layer, x):
+    y = act(layer(x)).sum()
+    (slope,) = lib.autograd.grad(y, x, create_graph=True)
+    ((slope * slope).sum() + y).backward()
+
+
+def _third_order(lib, act, layer, x):
+    found = act(layer(x)).sum()
+    for _ in range(3):
+        (slope,) = lib.autograd.grad(found, x, create_graph=True)
+        found = (slope * slope).sum()
+
+
+def _by_the_weight(lib, act, layer, x):
+    y = act(layer(x)).sum()
+    (slope,) = lib.autograd.grad(y, layer.weight, create_graph=True)
+    (slope * slope).sum().backward()
+
+
+def _twice(lib, act, layer, x):
+    y = act(layer(x)).sum()
+    y.backward(retain_graph=True)
+    y.backward()
+
+
+@pytest.mark.parametrize(
+    "passes", [_penalty, _penalty_and_value, _third_order, _by_the_weight, _twice]
+)
+def test_hooks_of_modules_fire_where_gradients_came_in_by_their_outputs(passes):
+    def case(lib):
+        layer, act = lib.nn.Linear(2, 1, bias=False), lib.nn.Tanh()
+        with lib.no_grad():
+            layer.weight.copy_(lib.tensor([[1.0, 2.0]]))
+        seen = []
+        for name, module in (("layer", layer), ("act", act)):
+            module.register_full_backward_hook(
+                lambda m, inputs, outputs, name=name: seen.append((name, inputs, outputs))
+            )
+            module.register_full_backward_pre_hook(
+                lambda m, outputs, name=name: seen.append((name, outputs))
+            )
+        x = lib.tensor([[0.3, 0.5]], requires_grad=True)
+        passes(lib, act, layer, x)
+        return seen, x.grad, layer.weight.grad
+
+    agree(case)

@@ -332,8 +332,12 @@ class Boundary:
         return grads
 
     def _input_gradients(self, grads: tuple) -> tuple:
+        grad_output, self._grad_output = self._grad_output, None
+        if grad_output is None:
+            # A pass through the gradient of this call, which came in by no output.
+            return grads
         for _, hook in _hooks_of(self._module, "_backward_hooks"):
-            result = hook(self._module, grads, self._grad_output)
+            result = hook(self._module, grads, grad_output)
             if result is not None:
                 grads = _checked(result, grads, "grad_input")
         return grads
