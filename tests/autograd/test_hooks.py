@@ -21,6 +21,27 @@ def test_hook_sees_and_replaces_the_gradient():
     agree(case)
 
 
+def test_hooks_of_a_leaf_outlive_its_freezing():
+    """As of the networks of a pair that is trained in turns."""
+
+    def case(lib):
+        seen = []
+        x = lib.tensor([1.0, 2.0], requires_grad=True)
+        handle = x.register_hook(lambda grad: grad * 10)
+        x.register_post_accumulate_grad_hook(lambda leaf: seen.append(leaf.grad.clone()))
+        for _ in range(2):
+            x.requires_grad_(False)
+            x.requires_grad = True
+            (x * 3).sum().backward()
+        handle.remove()
+        x.requires_grad_(False).requires_grad_()
+        x.register_hook(lambda grad: grad + 1)
+        (x * 3).sum().backward()
+        return seen
+
+    agree(case)
+
+
 def test_hook_sees_the_complete_gradient_once():
     def case(lib):
         seen = []

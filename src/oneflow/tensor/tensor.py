@@ -93,6 +93,8 @@ class Tensor:
     _writes: int = 0  # as long as the memory is not shared
     _grad: Tensor | None = None
     _retains_grad: bool = False
+    # The hooks of a leaf, once it has stopped asking for gradients: it may ask again.
+    _leaf_hooks: tuple | None = None
     # The SBP of a global leaf's gradient, if not the leaf's.
     gradient_sbp: NdSbp | None = None
     __array_priority__ = 1000
@@ -235,7 +237,14 @@ class Tensor:
                 f"{spec.dtype}"
             )
         fresh = value.alias()
-        fresh.node = AccumulateGrad(self, spec, accumulate_grad) if requires_grad else None
+        if requires_grad:
+            fresh.node = node = AccumulateGrad(self, spec, accumulate_grad)
+            if self._leaf_hooks is not None:
+                node.hooks, node.post_hooks = self._leaf_hooks
+        else:
+            old, fresh.node = value.node, None
+            if old.hooks is not None or old.post_hooks:
+                self._leaf_hooks = old.hooks, old.post_hooks
         self._value = fresh
         if self._family is not None:
             # A view that asks for gradients of its own is a leaf, with a family of its own.

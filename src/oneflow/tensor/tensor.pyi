@@ -30,6 +30,7 @@ class Tensor:
     _family: Any
     _grad: Tensor | None
     _known_layout: tuple[builtins.int, StridedLayout] | None
+    _leaf_hooks: tuple | None
     _retains_grad: builtins.bool
     _seen: builtins.int
     _value: Value
