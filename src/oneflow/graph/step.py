@@ -32,18 +32,10 @@ from oneflow.runtime.checks import ProgramChecks
 from oneflow.runtime.eager import flush_all
 from oneflow.runtime.events import SINK, EventKind, span
 from oneflow.tensor.call import wrap
+from oneflow.tensor.copied_memory import Pointer, is_alone
 from oneflow.tensor.host_inputs import read_next
 from oneflow.tensor.tensor import Tensor, accumulate_grad, restore_gradient
 from oneflow.tensor.views import unwrap, write
-
-
-class _Pointer:
-    """A reference to an object, as a tensor has to its value and a value to its array."""
-
-    __slots__ = ("target",)
-
-    def __init__(self, target: Any) -> None:
-        self.target = target
 
 
 def _copy_shared(arrays: list[Any], references: tuple[list[int], list[int]]) -> list[int]:
@@ -65,7 +57,7 @@ def _reference_counts(values: list, arrays: list, count: int) -> tuple[list[int]
 
 def _exclusive_counts() -> tuple[int, int]:
     """The `_reference_counts` of a value and an array that only one tensor uses."""
-    tensors = [_Pointer(_Pointer(object()))]
+    tensors = [Pointer(Pointer(object()))]
     values = [tensor.target for tensor in tensors]
     arrays = [value.target for value in values]
     (of_value,), (of_array,) = _reference_counts(values, arrays, 1)
@@ -353,17 +345,6 @@ def _write(tensor: Tensor, array: Any) -> None:
 def _leave_family(tensor: Tensor) -> None:
     """Bring a tensor with shared memory up to date, and unshare it if no other tensor is left."""
     tensor._value = unwrap(tensor)
-    family = tensor._family
-    is_exclusive = getrefcount(family) == _OF_FAMILY and getrefcount(family.storage) == _OF_STORAGE
-    if is_exclusive and not tensor._chain and not family.prefix:
+    if is_alone(tensor) and not tensor._chain and not tensor._family.prefix:
         tensor._writes = tensor._version
         del tensor._family
-
-
-def _references(owner: Any) -> tuple[int, int]:
-    """The counts that `_leave_family` finds for a family and a storage of one tensor alone."""
-    family = owner.target
-    return getrefcount(family), getrefcount(family.target)
-
-
-_OF_FAMILY, _OF_STORAGE = _references(_Pointer(_Pointer(object())))

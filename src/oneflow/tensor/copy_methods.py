@@ -2,26 +2,39 @@
 
 from __future__ import annotations
 
+from multiprocessing.reduction import ForkingPickler
+from pickle import HIGHEST_PROTOCOL
 from typing import Any, SupportsIndex
 
 import numpy as np
 
 from oneflow.base.dtype import DType
 from oneflow.base.placement import DeviceOrSharding
-from oneflow.primitives.operators.shape import clone
 from oneflow.tensor.call import wrap
+from oneflow.tensor.copied_memory import (
+    Part,
+    become_part,
+    copy_memory,
+    is_shared,
+    part_of,
+    steps_to,
+)
 from oneflow.tensor.methods import attach
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import device_or_sharding, import_array
 from oneflow.tensor.views import alias_storage, unwrap
 
 
-def deep_copy(self: Tensor, memo: dict[int, Any]) -> Tensor:
-    """A leaf with a copy of the values; that of a leaf has its gradient and `requires_grad` too."""
+def deep_copy(self: Tensor, memo: dict[Any, Any]) -> Tensor:
+    """A leaf with a copy of the values; that of a leaf has its gradient and `requires_grad` too.
+
+    What shares memory with others that are copied shares it with their copies.
+    """
     known = memo.get(id(self))
     if known is not None:
         return known
-    result = memo[id(self)] = wrap(clone(unwrap(self).alias()))
+    result = memo[id(self)] = Tensor.__new__(Tensor)
+    copy_memory(result, self, memo)
     if self.is_leaf:
         result.requires_grad_(self.requires_grad)
         if self.grad is not None:
@@ -42,6 +55,12 @@ def rebuild(
     return import_array(array, dtype, device).requires_grad_(requires_grad)
 
 
+def rebuild_part(root: Tensor, part: Part, requires_grad: bool) -> Tensor:
+    """Rebuild a tensor that shares memory with others while unpickling."""
+    steps = steps_to(part, unwrap(root))
+    return become_part(Tensor.__new__(Tensor), root, steps).requires_grad_(requires_grad)
+
+
 def reduce(self: Tensor, protocol: SupportsIndex) -> tuple[Any, ...]:
     """Reduce a tensor for pickling to values, dtype, device or sharding and `requires_grad`.
 
@@ -52,6 +71,17 @@ def reduce(self: Tensor, protocol: SupportsIndex) -> tuple[Any, ...]:
     return rebuild, (self.numpy(), self.dtype, device, self.requires_grad)
 
 
+def reduce_for_process(tensor: Tensor) -> tuple[Any, ...]:
+    """Reduce a tensor that is sent to another process.
+
+    What may share memory with others is sent with the memory, once for all that are sent together.
+    """
+    if not is_shared(tensor):
+        return reduce(tensor, HIGHEST_PROTOCOL)
+    return rebuild_part, (tensor._family.storage, part_of(tensor), tensor.requires_grad)
+
+
+ForkingPickler.register(Tensor, reduce_for_process)
 attach("__deepcopy__", deep_copy)
 attach("__copy__", shallow_copy)
 attach("__reduce_ex__", reduce)

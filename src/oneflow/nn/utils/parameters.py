@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from oneflow.differentiation.grad_mode import no_grad
 from oneflow.module.module import Module
-from oneflow.primitives.operators.shape import concat, reshape, split
+from oneflow.primitives.operators.shape import concat, reshape
 from oneflow.tensor.call import call
 from oneflow.tensor.tensor import Tensor
-from oneflow.tensor.views import unwrap, write
 
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
@@ -26,7 +24,7 @@ def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
 
 
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
-    """Write the elements of a vector into parameters, in order.
+    """Make parameters views of a vector's elements, in order.
 
     Raises:
         TypeError: `vec` is not a tensor.
@@ -47,10 +45,10 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
         raise ValueError(
             f"`vec` has {vec.numel()} elements, the parameters have {sum(sizes)} together"
         )
-    with no_grad():
-        parts = call(split, vec.detach(), sizes=sizes, dim=0)
-        for target, part in zip(targets, parts, strict=True):
-            write(target, unwrap(call(reshape, part, shape=tuple(target.shape))))
+    start = 0
+    for target, size in zip(targets, sizes, strict=True):
+        target.data = vec.detach()[start : start + size].view(target.shape)
+        start += size
 
 
 def skip_init(module_cls: type[Module], *args: Any, **kwargs: Any) -> Module:

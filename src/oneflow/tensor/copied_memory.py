@@ -1,0 +1,116 @@
+"""Memory that tensors share when they are copied, or sent to processes, together."""
+
+from __future__ import annotations
+
+import copyreg
+from sys import getrefcount
+from typing import Any, TypeVar
+
+from oneflow.base.placement import DeviceOrSharding
+from oneflow.differentiation.grad_mode import no_grad
+from oneflow.primitives.operators import strided
+from oneflow.primitives.operators.elementwise import conj
+from oneflow.program.value import Value
+from oneflow.tensor.call import wrap
+from oneflow.tensor.strides import storage_offset_of, strided_layout
+from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.transfer import device_or_sharding, import_array
+from oneflow.tensor.view_chain import Chain, is_conjugate, replay, seen_as
+from oneflow.tensor.views import Storage, start_family, unwrap
+
+AnyTensor = TypeVar("AnyTensor", bound=Tensor)
+# Shape, strides and offset; whether it shows conjugates; dtype. See `part_of`.
+Part = tuple[tuple[int, ...], tuple[int, ...], int, bool, Any]
+
+
+def copy_memory(result: Tensor, tensor: Tensor, memo: dict[Any, Any]) -> None:
+    """Give `result`, which has no values, a copy of those of `tensor`, without a history.
+
+    Args:
+        result: a new tensor.
+        tensor: what is copied.
+        memo: of `copy.deepcopy`: the memory copied before is found here.
+    """
+    family = tensor._family
+    steps = () if family is None else (*family.prefix, *tensor._chain)
+    if family is None or is_conjugate(steps):  # a conjugate is copied alone, as in PyTorch
+        result._value = unwrap(tensor).alias()
+        return
+    key = ("memory", id(family.storage))
+    root = memo.get(key)
+    if root is None and not steps:
+        result._value = unwrap(tensor).alias()
+        memo[key] = result
+        return
+    if root is None:
+        root = memo[key] = wrap(family.storage.value.alias())
+    become_part(result, root, steps)
+
+
+def become_part(result: AnyTensor, root: Tensor, steps: Chain) -> AnyTensor:
+    """Make `result`, which has no values, the view of `root` at the end of `steps`, detached."""
+    with no_grad():
+        value = replay(unwrap(root), steps)
+    result._value = value.alias()
+    start_family(result, root, steps).storage.track(result._value)
+    return result
+
+
+def is_shared(tensor: Tensor) -> bool:
+    """Return whether a tensor is a part of its memory, or other tensors may have it, too."""
+    family = tensor._family
+    if family is None or unwrap(tensor).spec.sbp is not None:
+        return False
+    return bool(tensor._chain or family.prefix) or not is_alone(tensor)
+
+
+class Pointer:
+    """A reference to an object, as a tensor has to its value and a value to its array."""
+
+    __slots__ = ("target",)
+
+    def __init__(self, target: Any) -> None:
+        self.target = target
+
+
+def is_alone(tensor: Tensor) -> bool:
+    """Return whether nobody else has the memory of a tensor, nor its history."""
+    family = tensor._family
+    return getrefcount(family) == _OF_FAMILY and getrefcount(family.storage) == _OF_STORAGE
+
+
+def _references(owner: Any) -> tuple[int, int]:
+    """The counts that `is_alone` finds for a family and a storage of one tensor alone."""
+    family = owner.target
+    return getrefcount(family), getrefcount(family.target)
+
+
+_OF_FAMILY, _OF_STORAGE = _references(Pointer(Pointer(object())))
+
+
+def part_of(tensor: Tensor) -> Part:
+    """Describe the part of its memory that a tensor is, in words that can be pickled."""
+    layout = strided_layout(tensor)
+    conjugate = tensor.dtype.is_complex and is_conjugate((*tensor._family.prefix, *tensor._chain))
+    return layout.shape, layout.strides, storage_offset_of(tensor), conjugate, tensor.dtype
+
+
+def steps_to(part: Part, root: Value) -> Chain:
+    """The views that lead from the whole memory to a part of it."""
+    shape, strides, offset, conjugate, dtype = part
+    where = {"shape": tuple(shape), "strides": tuple(strides), "offset": offset}
+    last: Chain = ((strided.as_strided, (), where),)
+    return (*seen_as(root.spec, dtype), *last, *(((conj, (), {}),) if conjugate else ()))
+
+
+def _memory_from(array: Any, dtype: Any, device: DeviceOrSharding) -> Tensor:
+    """The whole of a pickled memory."""
+    return import_array(array, dtype, device)
+
+
+def _reduce_storage(storage: Storage) -> tuple[Any, ...]:
+    root = wrap(storage.value.alias())
+    return _memory_from, (root.numpy(), root.dtype, device_or_sharding(storage.value.spec))
+
+
+copyreg.pickle(Storage, _reduce_storage)
