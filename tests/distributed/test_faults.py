@@ -73,6 +73,7 @@ FAULTS = [
         ["different programs", "conversion of float32[2](S(0)) from", "all_reduce(float32[3]"],
     ),
     ("reads", 1, ["transfer of float32[2](B) from", "ranks=[1]", "all_reduce(float32[3]"]),
+    ("splits", 1, ["different programs", "float32[2,2](S(0))", "float32[2,2](S(1))"]),
     ("shapes", 1, ["different programs", "float32[3]", "float32[4]"]),
     ("lengths", 1, ["different programs", "float32[3]", "float32[400000]"]),
 ]
@@ -122,6 +123,7 @@ def test_a_process_at_fault(what, code, words, mark, sample):
         assert each in message, outcome.error
     assert outcome.error.count("oneflow.distributed.launch: ") == 1
     assert "rank 0 failed" not in outcome.error
+    assert "wrong" not in outcome.output
     assert not processes_with(mark)
 
 

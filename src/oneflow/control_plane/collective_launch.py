@@ -13,6 +13,7 @@ import os
 import sys
 import tempfile
 import threading
+from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 
 # Ranks, device type and group of the programs whose processes have connected.
 _connected: set[Hashable] = set()
+# By ranks and device type, the programs that all of them have run. New shapes bring new ones.
+_known: dict[tuple[tuple[int, ...], str], set[Hashable]] = defaultdict(set)
+_MAX_KNOWN = 1 << 14
 # Held from the record of a program to its launch; signal handlers that run within may launch too.
 _launching = threading.RLock()
 # By which to wait for the program that runs on CPUs, if any.
@@ -66,19 +70,36 @@ def launch_collective(
             jax.block_until_ready(_end)
             _end = None
         record_collective(ranks, description)
+        _await_others(ranks, type, (group, description))
         key = (ranks, type, group)
         if key in _connected:
             arrays, end = run()
             if type == "cpu":
                 _end = end
             return arrays
-        if _agent is not None and len(ranks) > 1:
-            _agent.barrier(ranks)
         # Gloo announces the connection on standard output, where it does not belong.
         with suppress_gloo_output():
             arrays, _ = jax.block_until_ready(run())
         _connected.add(key)
         return arrays
+
+
+def _await_others(ranks: tuple[int, ...], type: str, program: Hashable) -> None:
+    """Wait, before a program's first run, until all of its ranks are about to run the same one.
+
+    Otherwise the coordinator ends the job, and says how they differ. Nothing has been sent then:
+    Gloo aborts a process when a message is longer than expected, and takes a shorter one, or one of
+    another program, for what is expected.
+    """
+    known = _known[ranks, type]
+    if program in known:
+        return
+    if _agent is not None and len(ranks) > 1:
+        _agent.barrier(ranks)
+    # All ranks run the same programs, so all start again together.
+    if len(known) >= _MAX_KNOWN:
+        known.clear()
+    known.add(program)
 
 
 @contextlib.contextmanager

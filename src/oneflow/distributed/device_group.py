@@ -7,7 +7,6 @@ devices of the group, on which one compiled program runs in all processes at onc
 from __future__ import annotations
 
 import functools
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -99,18 +98,12 @@ def run_collective(
 
     Returns:
         The results of this process.
-
-    Raises:
-        RuntimeError: the processes do not call the same operation with the same shapes, and none of
-            them has done so before.
     """
     operands = [group.operand(array) for array in arrays]
     program = _compile(function, group, tuple(sorted(attributes.items())))
     description = describe(function, arrays, attributes)
 
     def run() -> tuple[Any, Any]:
-        if len(group.ranks) > 1 and description not in _known_operations[group.ranks, group.type]:
-            _verify_same_operation(group, description)
         *results, end = program(*operands)
         return results, end
 
@@ -151,39 +144,6 @@ def gather_numbers(numbers: Sequence[int], ranks: tuple[int, ...]) -> list[tuple
 def value_of(array: Any, device: Device) -> Value:
     """Return a value that holds a result."""
     return Value(spec_of(tuple(array.shape), from_numpy_dtype(array.dtype), device), array)
-
-
-# The descriptions of the operations that all processes of a group, by ranks and device type, have
-# called. New shapes bring new ones.
-_known_operations: dict[tuple[tuple[int, ...], str], set[str]] = defaultdict(set)
-_MAX_KNOWN_OPERATIONS = 1 << 14
-_MAX_DESCRIPTION_BYTES = 400
-
-
-def _verify_same_operation(group: DeviceGroup, description: str) -> None:
-    """Check that all processes of a group call the same operation, before its first run.
-
-    Gloo aborts a process when a message is longer than expected, and takes a shorter one for
-    complete; here nothing has been sent yet.
-    """
-    text = description.encode()[:_MAX_DESCRIPTION_BYTES].ljust(_MAX_DESCRIPTION_BYTES)
-    *gathered, _ = _compile(all_gather, group, ())(group.operand(np.frombuffer(text, np.uint8)))
-    operations = [
-        bytes(np.asarray(each.addressable_data(0))).decode(errors="replace").rstrip()
-        for each in gathered
-    ]
-    if len(set(operations)) > 1:
-        lines = [
-            f"\n  rank {rank}: {each}" for rank, each in zip(group.ranks, operations, strict=True)
-        ]
-        raise RuntimeError(
-            f"different programs: the ranks call different collective operations{''.join(lines)}"
-        )
-    known = _known_operations[group.ranks, group.type]
-    # All processes of the group verify the same operations, so all start again together.
-    if len(known) >= _MAX_KNOWN_OPERATIONS:
-        known.clear()
-    known.add(description)
 
 
 def describe(

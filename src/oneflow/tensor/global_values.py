@@ -132,12 +132,12 @@ def local_to_global(value: Value, sharding: Sharding, check_meta: bool = True) -
     placement, sbp = sharding.placement, sharding.sbp
     placement.require_devices()
     local = value.spec
-    shape = _global_shape(local, sharding, check_meta)
+    shape, dtype = _global_shape_and_dtype(local, sharding, check_meta)
     shard = read_array(value) if placement.includes_this_process else None
     if check_meta and cluster.is_multiprocess() and BROADCAST in sbp:
-        result = _from_first(shard, shape, local.dtype, sharding)
+        result = _from_first(shard, shape, dtype, sharding)
     else:
-        spec = spec_of(shape, local.dtype, placement, sbp)
+        spec = spec_of(shape, dtype, placement, sbp)
         result = Value(spec, make_global_array(spec, lambda coordinate: shard))
     grad_sbp = default_gradient_sbp(sbp)
 
@@ -210,34 +210,45 @@ def local_device(placement: Placement) -> Device:
     return Device(placement.type, placement.flat[placement.local_index])
 
 
-def _global_shape(local: Any, sharding: Sharding, check_meta: bool) -> tuple[int, ...]:
-    """The shape of the global tensor whose shards are the ranks' local tensors."""
+def _global_shape_and_dtype(
+    local: Any, sharding: Sharding, check_meta: bool
+) -> tuple[tuple[int, ...], DType]:
+    """The shape and dtype of the global tensor whose shards are the ranks' local tensors."""
     placement, sbp = sharding.placement, sharding.sbp
-    splits = any(isinstance(each, Split) for each in sbp)
     if not cluster.is_multiprocess():
         shapes = np.array([local.shape] * placement.size, np.int64).reshape(placement.size, -1)
-    elif not check_meta or not placement.includes_this_process:
-        if splits and not check_meta:
-            return tuple(
-                size * int(np.prod(split_counts(placement.hierarchy, sbp, dim)))
-                for dim, size in enumerate(local.shape)
-            )
-        shapes = _shapes_of_ranks(local, placement)
-    else:
-        shapes = _shapes_of_ranks(local, placement)
-    return _checked_global_shape(shapes, sharding)
+        return _checked_global_shape(shapes, sharding), local.dtype
+    if not check_meta and any(isinstance(each, Split) for each in sbp):
+        shape = tuple(
+            size * int(np.prod(split_counts(placement.hierarchy, sbp, dim)))
+            for dim, size in enumerate(local.shape)
+        )
+        return shape, local.dtype
+    shapes, dtype = _shapes_and_dtype_of_ranks(local, sharding)
+    return _checked_global_shape(shapes, sharding), dtype
 
 
-# Ranks exchange the dtype, number of dimensions and sizes of a tensor.
+# Ranks exchange a checksum of the sharding, the dtype, number of dimensions and sizes of a tensor.
 _MAX_DIMENSIONS = 32
+# Bytes of a sharding in messages.
+_LONGEST_SHARDING = 400
 
 
-def _shapes_of_ranks(local: Any, placement: Placement) -> np.ndarray:
-    """The local shapes of all ranks, ``[ranks, ndim]``; a collective of all processes."""
+def _shapes_and_dtype_of_ranks(local: Any, sharding: Sharding) -> tuple[np.ndarray, DType]:
+    """The local shapes of all ranks of a placement, ``[ranks, ndim]``, and their dtype.
+
+    A collective of all processes; those without a part learn what the others have.
+    """
+    placement = sharding.placement
     names = [each.name for each in ALL_DTYPES]
-    description = np.zeros(2 + _MAX_DIMENSIONS, np.int64)
-    description[: 2 + local.ndim] = (names.index(local.dtype.name), local.ndim, *local.shape)
-    gathered = all_gather_ints(description, placement.type)[list(placement.flat)]
+    description = np.zeros(3 + _MAX_DIMENSIONS, np.int64)
+    kind = names.index(local.dtype.name)
+    checksum = zlib.crc32(repr(sharding).encode())
+    description[: 3 + local.ndim] = (checksum, kind, local.ndim, *local.shape)
+    gathered = all_gather_ints(description, placement.type)
+    if (gathered[:, 0] != gathered[0, 0]).any():
+        _raise_different_shardings(sharding)
+    gathered = gathered[list(placement.flat), 1:]
     if (gathered[:, :2] != gathered[0, :2]).any():
         rank_shapes = ", ".join(
             f"rank {rank}: {names[kind]}{sizes[:ndim]}"
@@ -247,7 +258,22 @@ def _shapes_of_ranks(local: Any, placement: Placement) -> np.ndarray:
             f"the ranks' tensors differ in dtype or number of dimensions ({rank_shapes}); the "
             "shards of one global tensor must agree in both"
         )
-    return gathered[:, 2 : 2 + gathered[0, 1]]
+    kind, ndim = gathered[0, :2]
+    return gathered[:, 2 : 2 + ndim], ALL_DTYPES[kind]
+
+
+def _raise_different_shardings(sharding: Sharding) -> None:
+    """Raise the error of ranks that make different global tensors; a collective of them all."""
+    text = repr(sharding).encode()[:_LONGEST_SHARDING].ljust(_LONGEST_SHARDING)
+    gathered = all_gather_ints(np.frombuffer(text, np.int64), sharding.placement.type)
+    lines = [
+        f"\n  rank {rank}: {bytes(each).decode(errors='replace').rstrip()}"
+        for rank, each in enumerate(gathered)
+    ]
+    raise ValueError(
+        "the ranks make global tensors of different placements or SBP of their local ones; all "
+        f"must pass the same to `to_global`:{''.join(lines)}"
+    )
 
 
 def all_gather_ints(numbers: np.ndarray, type: str) -> np.ndarray:

@@ -8,6 +8,7 @@ import random
 import sys
 
 import numpy as np
+import pytest
 
 import oneflow as flow
 from oneflow.base.dtype import ALL_DTYPES
@@ -121,6 +122,27 @@ def check_masks():
     same(rows.numpy(), np.array([True, False]), "rows of a mask")
 
 
+def check_outside():
+    """A rank without a part knows the shape and the dtype of the others' parts."""
+    first = PLACEMENTS[2]
+    for dtype in (flow.int32, flow.bfloat16, flow.bool):
+        own = flow.ones(4, SIZE, dtype=dtype) if RANK in first.flat else flow.zeros(1)
+        for sbp in (B, S(0)):
+            x = own.to_global(first, sbp)
+            assert (x.dtype, x.shape) == (dtype, (4, SIZE)), f"{sbp}: {x.dtype} {x.shape}"
+            spread = (x + x).to_global(PLACEMENTS[0], S(1))
+            assert spread.sum().item() == 4 * SIZE * (1 if dtype is flow.bool else 2)
+
+
+def check_disagreement():
+    """Ranks that name different placements or SBP learn that in `to_global`, and may go on."""
+    others = [(PLACEMENTS[0], [B, S(0)][RANK % 2]), (PLACEMENTS[2 + RANK % 2], B)]
+    for placement, sbp in others:
+        with pytest.raises(ValueError, match="different placements or SBP") as caught:
+            flow.ones(SIZE).to_global(placement, sbp)
+        assert f"rank {RANK}: {placement} " in str(caught.value)
+
+
 first, count = int(sys.argv[1]), int(sys.argv[2])
 for seed in range(first, first + count):
     check_conversion(seed)
@@ -129,3 +151,5 @@ for seed in range(first, first + count // 2):
 for dtype in random.Random(first).sample(ALL_DTYPES, min(count // 2, len(ALL_DTYPES))):
     check_sum(dtype)
 check_masks()
+check_outside()
+check_disagreement()

@@ -75,6 +75,10 @@ if flow.env.get_rank() == faulty:
     elif what == "kills_the_launcher":
         os.kill(os.getppid(), signal.SIGKILL)
         time.sleep(600)
+if what == "splits":
+    ranks, split = flow.placement("cpu", [0, 1]), flow.sbp.split(int(flow.env.get_rank() == faulty))
+    parts = flow.ones(2, 2, placement=ranks, sbp=flow.sbp.broadcast).to_global(sbp=split)
+    sys.stdout.write(f"wrong: {parts.to_global(sbp=flow.sbp.broadcast).tolist()}\n")
 for _ in range(3):
     flow.comm.all_reduce(x)
     x.numpy()
