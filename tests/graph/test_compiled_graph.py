@@ -9,6 +9,7 @@ import pytest
 
 import oneflow as flow
 from oneflow import nn
+from tests.graph.helpers import graph_of
 
 
 class Linear(nn.Graph):
@@ -142,11 +143,35 @@ def test_modules_and_tensors_as_a_graph_shows_them():
     assert block[0].weight.to(flow.Tensor) is model[0].weight
     view = graph.model[0].weight.to(nn.graph.GraphTensor)
     assert view.to(flow.Tensor) is model[0].weight
-    with pytest.raises(RuntimeError, match="module"):
-        view.set_stage(1, placement)
     assert view.stage_placement is None
-    moved = nn.Parameter(flow.ones(2, placement=placement, sbp=flow.sbp.broadcast))
-    assert moved.to(nn.graph.GraphTensor).stage_placement is placement
+    view.set_stage(1)
+    with pytest.raises(ValueError, match="`placement` of a stage must be that of the tensor"):
+        view.set_stage(1, placement)
+
+
+def test_stages_of_a_model_and_of_its_own_parameters():
+    placement = flow.placement("cpu", [0])
+
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.offset = nn.Parameter(flow.ones(2, placement=placement, sbp=flow.sbp.broadcast))
+            self.layer = nn.Linear(2, 2).to_global(placement, flow.sbp.broadcast)
+
+        def forward(self, x):
+            return self.layer(x + self.offset)
+
+    model = Model()
+    graph = graph_of(lambda x: model(x), model=model)
+    view = graph.model.offset.to(nn.graph.GraphTensor)
+    view.set_stage(0, placement)
+    assert (view.stage_id, view.stage_placement) == (0, placement)
+    graph.model.layer.to(nn.graph.GraphModule).set_stage(0, placement)
+    x = flow.ones(1, 2, placement=placement, sbp=flow.sbp.broadcast)
+    np.testing.assert_allclose(graph(x).numpy(), model(x).numpy(), rtol=1e-6)
+    for stage_id, other, error in ((-1, placement, ValueError), (0, "cpu", TypeError)):
+        with pytest.raises(error):
+            view.set_stage(stage_id, other)
 
 
 def test_a_module_with_a_name_keeps_it():

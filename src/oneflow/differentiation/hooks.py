@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 from weakref import ref
 
+from oneflow.base.change_count import CHANGES
 from oneflow.base.hook import Hook
 from oneflow.program.value import Value
 
@@ -26,11 +27,13 @@ class HookHandle:
     def __init__(self, hooks: list[Any], hook: Callable[..., Any]) -> None:
         self._hooks, self._hook = hooks, hook
         hooks.append(hook)
+        CHANGES.value += 1
 
     def remove(self) -> None:
         """Remove the hook; a second call does nothing."""
         if self._hook in self._hooks:
             self._hooks.remove(self._hook)
+            CHANGES.value += 1
 
     def __enter__(self) -> HookHandle:
         return self

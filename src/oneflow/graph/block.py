@@ -175,7 +175,7 @@ class Block:
 class GraphTensor:
     """A parameter or buffer as ``to(GraphTensor)`` shows it: where the graph has it.
 
-    It is on the placement that the tensor has, and in the pipeline stage of its module.
+    It is on the placement that the tensor has, in the pipeline stage of the modules that use it.
 
     Example:
         >>> import oneflow as flow
@@ -187,6 +187,12 @@ class GraphTensor:
 
     def __init__(self, origin: Tensor) -> None:
         self.origin = origin
+        self._config = BlockConfig()
+
+    @property
+    def stage_id(self) -> int | None:
+        """The number of the stage, as given to `set_stage`."""
+        return self._config.stage_id
 
     @property
     def stage_placement(self) -> Placement | None:
@@ -194,15 +200,25 @@ class GraphTensor:
         return self.origin.placement if self.origin.is_global else None
 
     def set_stage(self, stage_id: int | None = None, placement: Any = None) -> None:
-        """Stages are set for modules.
+        """Say in which stage modules use the tensor, which is on the placement of that stage.
+
+        What a stage computes is decided by its modules, so that this moves nothing.
+
+        Args:
+            stage_id: number of the stage, from 0.
+            placement: placement of the stage; default: that of the tensor.
 
         Raises:
-            RuntimeError: always; it says where to set the stage.
+            TypeError: `placement` is not a placement.
+            ValueError: `stage_id` is no number of a stage, or the tensor is elsewhere.
         """
-        raise RuntimeError(
-            "a tensor is in the stage of its module: call "
-            "`graph.module.to(GraphModule).set_stage(stage_id, placement)`"
-        )
+        self._config.set_stage(stage_id, placement)
+        if placement is not None and placement != self.stage_placement:
+            where = self.stage_placement if self.origin.is_global else self.origin.device
+            raise ValueError(
+                f"`placement` of a stage must be that of the tensor, which is on {where}, "
+                f"got {placement}; move it with `to_global` before the graph is made"
+            )
 
     def to(self, *args: Any, **kwargs: Any) -> Any:
         """The tensor itself for ``to(Tensor)``, else what its own `to` returns."""

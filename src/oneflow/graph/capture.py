@@ -25,6 +25,7 @@ from oneflow.graph.micro_batches import MicroBatches
 from oneflow.graph.module_tracer import ModuleTracer
 from oneflow.graph.optimizer_steps import GraphOptimizer, OptimizerStep, parameters_of
 from oneflow.graph.pytree import describe_tensor, tree_flatten, tree_unflatten
+from oneflow.graph.surroundings import Surroundings
 from oneflow.graph.verbosity import QUIET, Verbosity
 from oneflow.graph.zero import apply_zero
 from oneflow.module.module import Module
@@ -75,6 +76,10 @@ class Capturable(Protocol):
 
     def graph_attributes(self) -> dict[str, Any]:
         """The dict with the graph's own attributes."""
+        ...
+
+    def surroundings(self) -> Surroundings:
+        """The Python values that its modules and the graph have as attributes."""
         ...
 
     def added_optimizers(self) -> Sequence[GraphOptimizer]:
@@ -159,12 +164,15 @@ class _Capture:
         self._called = called
         self._arguments = arguments
         self._scope = scope
+        self._surroundings = graph.surroundings()
         self._recorder = scope.recorder
         self._variables = scope.variables
         self._placeholders = [self._placeholder(tensor) for tensor in arguments]
         self._tracer = ModuleTracer(
             graph.named_modules(), graph.settings.blocks, self._recorder, graph.settings.verbosity
         )
+        # Parameters of optimizers that belong to no module of the graph, by name.
+        self._outsiders: dict[str, Tensor] = {}
         self._micro_batch = 0
         self._went_backward = False
 
@@ -202,6 +210,8 @@ class _Capture:
         for index, each in enumerate(self._graph.added_optimizers()):
             for number, tensor in enumerate(parameters_of(each.optimizer)):
                 name = f"optimizer{index}.params.{number}"
+                if id(tensor) not in self._variables.by_tensor:
+                    self._outsiders[name] = tensor
                 self._variables.add(name, "parameter", tensor, {}, name)
 
     def _call_build(self) -> Any:
@@ -264,6 +274,7 @@ class _Capture:
         Raises:
             RuntimeError: there are no gradients, or the gradient scaler cannot work with an
                 optimizer.
+            ValueError: a parameter of an optimizer is no part of the graph.
         """
         scaler, steps = self._graph.settings.scaler, self._scope.optimizer_steps
         optimizers = self._graph.added_optimizers()
@@ -277,6 +288,7 @@ class _Capture:
                 "it would never step; call `backward()` on the loss in `build`, or make a graph "
                 "without `add_optimizer` for inference"
             )
+        self._check_outsiders()
         for index, each in enumerate(optimizers):
             if not each.has_gradients():
                 continue
@@ -291,6 +303,36 @@ class _Capture:
                 )
         if scaler is not None and steps:
             scaler.update()
+
+    def _check_outsiders(self) -> None:
+        """Check that what optimizers hold is what `build` trains.
+
+        A parameter that belongs to no module of the graph and gets no gradient does no harm beside
+        others that are trained: it may be what a module has had before.
+        """
+        outsiders = [
+            f"`{name}` of shape {list(tensor.shape)}"
+            for name, tensor in self._outsiders.items()
+            if tensor.requires_grad and tensor.grad is None
+        ]
+        if not outsiders:
+            return
+        optimizers = self._graph.added_optimizers()
+        held = {id(each) for one in optimizers for each in parameters_of(one.optimizer)}
+        untrained = [
+            f"`{each.name}`"
+            for each in self._variables
+            if each.kind == "parameter"
+            and each.tensor.grad is not None
+            and id(each.tensor) not in held
+        ]
+        if untrained or not all(each.has_gradients() for each in optimizers):
+            raise ValueError(
+                f"{self._graph.name}: an optimizer holds {', '.join(outsiders[:3])}, which belongs "
+                "to no module of the graph and gets no gradient from `build`, and no optimizer "
+                f"holds {', '.join(untrained[:3]) or 'what gets gradients'}; make optimizers of "
+                "the parameters that the graph's modules have now"
+            )
 
     # --- the captured step
 
@@ -310,6 +352,7 @@ class _Capture:
         assigned = [(recorder.reference(new), ~variable.input) for variable, new in updates]
         first = len(program.inputs) + len(program.scalars)
         draws, dynamic = self._draws()
+        self._surroundings.keep([each.tensor for each in variables])
         return CapturedStep(
             name=self._graph.name,
             device=recorder.device,
@@ -326,6 +369,7 @@ class _Capture:
             arguments=tuple(self._arguments),
             attributes=tuple(variables.attributes),
             guarded_dicts=tuple(variables.guarded_dicts),
+            surroundings=self._surroundings,
             numbers=tuple(recorder.scalars),
             dynamic_numbers=dynamic.union(*(step.slots() for step in steps)),
             draws=draws,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -33,6 +34,7 @@ class CompiledGraph:
     _steps: Any
     _loaded: SavedGraph | None = None
     _is_shared = False
+    _has_warned_of_recompiling = False
 
     @property
     def name(self) -> str:
@@ -92,6 +94,24 @@ class CompiledGraph:
         return decorate
 
     # --- compiling ahead
+
+    def _warn_of_recompiling(self, key: tuple) -> None:
+        """Say once that a step is compiled that users may not expect."""
+        stale = self._steps.get(key)
+        change = None if stale is None else stale.surroundings.find_change()
+        if change is not None:
+            reason = f"because of a change of {change}; what changes often is better a tensor"
+        elif self._steps and not (self.dynamic_shapes or key[0] in [k for k, _ in self._steps]):
+            reason = (
+                "for arguments of other shapes, dtypes or structure than before; it keeps up to "
+                f"{self.max_steps} compiled steps"
+            )
+        else:
+            return
+        if not self._has_warned_of_recompiling:
+            self.__dict__["_has_warned_of_recompiling"] = True
+            text = f"{self.name} is compiled again, {reason}, and does not mention this again"
+            warnings.warn(text, stacklevel=4)
 
     def _compile(self, *args: Any, **kwargs: Any) -> None:
         """Compile the step for arguments like these; OneFlow's name for it, and nothing runs."""

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from oneflow.amp.grad_scaler import StaticGradScaler
+from oneflow.base.change_count import CHANGES
 from oneflow.base.device import CPU
 from oneflow.base.hook import Hook
 from oneflow.checkpoint.serialization import PROGRAM_STORE, ProgramStore
@@ -31,6 +32,7 @@ from oneflow.graph.save_graph import save_steps
 from oneflow.graph.saved_graph import SavedGraph
 from oneflow.graph.state import graph_state, load_graph_state
 from oneflow.graph.step import Step
+from oneflow.graph.surroundings import Surroundings
 from oneflow.graph.verbosity import chosen_verbosity
 from oneflow.module.module import Module
 from oneflow.optim.lbfgs import LBFGS
@@ -82,7 +84,6 @@ class Graph(CompiledGraph):
         members["settings"] = CaptureSettings(self.config, Blocks(steps.clear, self.named_modules))
         members["_optimizers"] = []
         members["_attributes"] = []
-        members["_has_warned_of_recompiling"] = False
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -120,6 +121,7 @@ class Graph(CompiledGraph):
         else:
             self._modules.pop(name, None)
             object.__setattr__(self, name, value)
+            CHANGES.value += 1
 
     def __getattr__(self, name: str) -> Any:
         modules = self.__dict__.get("_modules")
@@ -137,6 +139,7 @@ class Graph(CompiledGraph):
             del self._modules[name]
         else:
             object.__delattr__(self, name)
+            CHANGES.value += 1
 
     @property
     def training(self) -> bool:
@@ -264,20 +267,11 @@ class Graph(CompiledGraph):
         """Capture and compile the step for arguments like these."""
         self._check_call(args, kwargs)
         engine = self.config.chosen_engine(self.training)
-        known = {each for each, _ in self._steps}
-        warned = self._has_warned_of_recompiling or self.dynamic_shapes
-        if known and called not in known and not warned:
-            self.__dict__["_has_warned_of_recompiling"] = True
-            warnings.warn(
-                f"{self.name} is compiled again, for arguments of other shapes, dtypes or "
-                "structure than before; it keeps up to "
-                f"{self.max_steps} compiled steps and does not mention this again",
-                stacklevel=3,
-            )
         tensors: list[Tensor] = []
         structure = flatten_call(args, kwargs, tensors, self.name)
         self.__dict__["_attributes"] = attributes_of(self.named_modules())
         key = called, capture_modes(self.training, self._attributes)
+        self._warn_of_recompiling(key)
         step = self._steps[key] = compile_graph(self, self.build, structure, tensors, engine)
         if len(self._steps) > self.max_steps:
             self._steps.popitem(last=False)
@@ -479,6 +473,10 @@ class Graph(CompiledGraph):
     def graph_attributes(self) -> dict[str, Any]:
         """The graph's own attributes, tensors among them."""
         return self.__dict__
+
+    def surroundings(self) -> Surroundings:
+        """The Python values that its modules and the graph have as attributes."""
+        return Surroundings(self.named_modules(), self, Graph)
 
     def added_optimizers(self) -> list[GraphOptimizer]:
         """The optimizers added to the graph."""

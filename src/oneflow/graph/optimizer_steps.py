@@ -84,6 +84,9 @@ class OptimizerStep:
         self._state = self._optimizer.state
         self._forms: list[tuple] = []
         self._parameters: list[Tensor] = []
+        self._owners: list[dict[str, Any]] = []
+        self._keys: list[str] = []
+        self._tensors: list[Tensor] = []
         self._counts: StepCounts
         self._state_count = 0
         self._before: list[tuple[Any, Any]] = [
@@ -138,6 +141,9 @@ class OptimizerStep:
                         name = f"{prefix}.{names.get(id(parameter), 'parameter')}.{key}"
                         variables.add(name, "state", tensor, state, key)
                         updated.append(tensor)
+                        self._owners.append(state)
+                        self._keys.append(key)
+                        self._tensors.append(tensor)
         return updated
 
     def slots(self) -> set[int]:
@@ -169,7 +175,9 @@ class OptimizerStep:
             and len(optimizer.param_groups) == len(self._forms)
             and all(map(self._has_form, optimizer.param_groups, self._forms))
             and not any(map(is_not, parameters_of(optimizer), self._parameters))
+            and not any(map(is_not, map(dict.get, self._owners, self._keys), self._tensors))
             and optimizer.steps_by_update
+            and self._counts.is_current()
         )
 
     def _has_form(self, group: dict[str, Any], form: tuple) -> bool:

@@ -19,6 +19,7 @@ from oneflow.base.device import Device
 from oneflow.differentiation.grad_mode import no_grad
 from oneflow.graph.capturing_recorder import CapturingRecorder
 from oneflow.graph.variables import GraphVariables
+from oneflow.optim.groups import states_of_parameters
 from oneflow.optim.optimizer import Optimizer
 from oneflow.primitives.operators.optimizer import pack_numbers
 from oneflow.program.value import Value
@@ -83,6 +84,10 @@ class StepCounts:
         """Prepare for recording; returns the tensors that hold counts."""
         raise NotImplementedError
 
+    def is_current(self) -> bool:
+        """Return true if what was recorded holds for the present options."""
+        raise NotImplementedError
+
     def advance(self, state: dict[str, Any], group: dict[str, Any]) -> Any:
         """Count a step of one parameter; called by the optimizer."""
         raise NotImplementedError
@@ -116,6 +121,10 @@ class HostCounts(StepCounts):
         self.synchronize()
         return []
 
+    def is_current(self) -> bool:
+        """Return true: all numbers are computed anew before each call."""
+        return True
+
     def advance(self, state: dict[str, Any], group: dict[str, Any]) -> Any:
         """Count as the optimizer does."""
         return self._optimizer.advance(state, group)
@@ -123,14 +132,20 @@ class HostCounts(StepCounts):
     def pack(self, group: dict[str, Any], state: dict[str, Any], device: Device) -> Value:
         """Return the optimizer's numbers, and remember their slots."""
         self._slots.append((group, state, len(self._recorder.scalars)))
-        return pack_numbers(*self._optimizer.numbers(group, state), device=device)
+        return pack_numbers(*self._numbers(group, state), device=device)
+
+    def _numbers(self, group: dict[str, Any], state: dict[str, Any]) -> tuple[Any, ...]:
+        """The numbers of an update; options that are tensors are read."""
+        if Tensor in map(type, group.values()):
+            group = {n: each.item() if type(each) is Tensor else each for n, each in group.items()}
+        return self._optimizer.numbers(group, state)
 
     def slots(self) -> set[int]:
         """The indices of the numbers of each update."""
         return {
             start + index
             for group, state, start in self._slots
-            for index in range(len(self._optimizer.numbers(group, state)))
+            for index in range(len(self._numbers(group, state)))
         }
 
     def synchronize(self) -> None:
@@ -148,7 +163,7 @@ class HostCounts(StepCounts):
                 for state in count.others:
                     state.update(counts)
         for group, state, start in self._slots:
-            updated = optimizer.numbers(group, state)
+            updated = self._numbers(group, state)
             numbers[start : start + len(updated)] = updated
 
 
@@ -159,13 +174,21 @@ class TensorCounts(StepCounts):
         super().__init__(optimizer, recorder)
         self._options: dict[int, dict[str, Any]] = {}
         self._slots: list[tuple[dict[str, Any], int]] = []
+        self._forms: list[list[Any]] = []
 
     def begin(self, variables: GraphVariables, prefix: str) -> list[Tensor]:
         """Turn counts into tensors, and make variables of them."""
         tensors = []
+        counted = {id(state) for each in self._counts for state in (each.leader, *each.others)}
+        resting = {
+            id(count)
+            for state in states_of_parameters(self._optimizer.state)
+            if id(state) not in counted
+            for count in self._optimizer.counts_of(state).values()
+        }
         for index, count in enumerate(self._counts):
             count.tensors = {
-                name: each if isinstance(each, Tensor) else wrap(self._value(each))
+                name: self._tensor_of(each, id(each) in resting)
                 for name, each in self._optimizer.counts_of(count.leader).items()
             }
             self._share(count)
@@ -173,6 +196,18 @@ class TensorCounts(StepCounts):
                 variables.add(f"{prefix}.{name}.{index}", "state", tensor, count.leader, name)
                 tensors.append(tensor)
         return tensors
+
+    def _tensor_of(self, count: Any, is_shared: bool) -> Tensor:
+        """The tensor of a count; another one if parameters that are not stepped share it."""
+        if not isinstance(count, Tensor):
+            return wrap(self._value(count))
+        return wrap(unwrap(count).alias()) if is_shared else count
+
+    def is_current(self) -> bool:
+        """Return true if the options differ in numbers alone: others are part of the program."""
+        return all(
+            _form(group) == form for (group, _), form in zip(self._slots, self._forms, strict=True)
+        )
 
     def _value(self, number: float) -> Value:
         return value_from_numpy(np.asarray(number), self._recorder.device)
@@ -204,6 +239,7 @@ class TensorCounts(StepCounts):
         known = self._options.get(id(group))
         if known is None:
             self._slots.append((group, len(self._recorder.scalars)))
+            self._forms.append(_form(group))
             packed = pack_numbers(*_numbers_in(group), device=self._recorder.device)
             values = iter(wrap(packed).unbind())
             known = {name: _replaced(each, values) for name, each in _options(group)}
@@ -246,6 +282,16 @@ def _numbers_in(group: dict[str, Any]) -> list[float]:
     """The numbers in the options of a group, in order."""
     options = [each if isinstance(each, list | tuple) else (each,) for _, each in _options(group)]
     return [float(each) for option in options for each in option if _is_number(each)]
+
+
+def _form(group: dict[str, Any]) -> list[Any]:
+    """The options of a group, without its numbers."""
+    return [
+        (name, [None if _is_number(each) else each for each in option])
+        if isinstance(option, list | tuple)
+        else (name, None if _is_number(option) else option)
+        for name, option in _options(group)
+    ]
 
 
 def _replaced(option: Any, values: Any) -> Any:

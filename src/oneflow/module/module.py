@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, Self, TypeVar
 
+from oneflow.base.change_count import CHANGES
 from oneflow.base.traceback import hide_internal_frames
 from oneflow.module.buffer import Buffer
 from oneflow.module.conversion import ConversionMixin
@@ -143,6 +144,7 @@ class Module(HooksMixin, ConversionMixin):
             members["_buffers"][name] = value
         else:
             object.__setattr__(self, name, value)
+            CHANGES.value += 1
 
     def _unregister(self, name: str, keep: str) -> None:
         """Remove `name` wherever it is known, except from the registry `keep`."""
@@ -163,6 +165,7 @@ class Module(HooksMixin, ConversionMixin):
                 self._non_persistent_buffers_set.discard(name)
                 return
         object.__delattr__(self, name)
+        CHANGES.value += 1
 
     def __dir__(self) -> list[str]:
         names = set(dir(type(self))) | set(self.__dict__)
