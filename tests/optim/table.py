@@ -126,5 +126,6 @@ OWN_ROWS = [
     Row("LAMB", {"lr": 0.05, "weight_decay": 0.1, "amsgrad": True}, converges=False),
     Row("LAMB", {"lr": 0.05, "weight_decay": 0.1, "adam_w_mode": False}, converges=False),
     Row("Ftrl", {"lr": 0.5, "lambda1": 0.01, "lambda2": 0.02, "beta": 0.1}, converges=False),
+    Row("Ftrl", {"lr": 0.5, "lr_power": 0.5, "weight_decay": 0.3}, converges=False),
     Row("Adam", {"lr": 0.1}, ours={"do_bias_correction": False}),
 ]

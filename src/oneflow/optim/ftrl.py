@@ -15,7 +15,7 @@ class Ftrl(Optimizer):
     Args:
         params: tensors or parameter groups.
         lr: learning rate.
-        weight_decay: parameters shrink by ``lr * weight_decay`` in each step.
+        weight_decay: factor of the L2 penalty added to the gradient.
         lr_power: the power of the sums of squared gradients by which the learning rate is divided;
             0.5 gives the algorithm of McMahan et al., "Ad Click Prediction" (2013).
         initial_accumulator_value: what the sums of squared gradients start with.

@@ -463,9 +463,10 @@ class FTRLNumbers(NamedTuple):
 @update_rule("ftrl_update", FTRLNumbers)
 def ftrl_update(p, g, states, n):
     """Follow the regularized leader, proximal form. States: accumulated squares, linear term."""
+    g = g + n.decay * p
     squares = states[0] + g * g
     scaled = squares**n.power
     linear = states[1] + g - (scaled - states[0] ** n.power) / n.lr * p
     solution = (jnp.sign(linear) * n.lambda1 - linear) / ((n.beta + scaled) / n.lr + n.lambda2)
     solution = jnp.where(jnp.abs(linear) <= n.lambda1, 0, solution)
-    return solution - n.lr * n.decay * p, squares, linear
+    return solution, squares, linear
