@@ -50,12 +50,23 @@ def sqrt_square_sum(x: Tensor) -> Tensor:
 def split_like(x: Tensor, like: Sequence[Tensor], axis: int) -> tuple[Tensor, ...]:
     """`x` split along `axis` into parts of the sizes of `like`.
 
+    Raises:
+        ValueError: a tensor of `like` has another size than `x` in another dimension.
+
     Example:
         >>> import oneflow as flow
         >>> parts = flow._C.split_like(flow.arange(5), [flow.ones(2), flow.ones(3)], 0)
         >>> [part.tolist() for part in parts]
         [[0, 1], [2, 3, 4]]
     """
+    others = [size for index, size in enumerate(x.shape) if index != axis % x.ndim]
+    for each in like:
+        sizes = [size for index, size in enumerate(each.shape) if index != axis % x.ndim]
+        if sizes != others:
+            raise ValueError(
+                f"`split_like`: a tensor of `like` may differ from `x` in dimension {axis} alone; "
+                f"`x` has shape {list(x.shape)}, it has {list(each.shape)}"
+            )
     return split(x, [each.shape[axis] for each in like], axis)
 
 

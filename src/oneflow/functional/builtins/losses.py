@@ -44,6 +44,20 @@ def softmax_cross_entropy_grad(dy: Tensor, label: Tensor, prob: Tensor) -> Tenso
     return dy.unsqueeze(-1) * (prob - label)
 
 
+def _check_labels(name: str, classes: Tensor, label: Tensor) -> None:
+    """Check that there is a label for each row of classes.
+
+    Raises:
+        ValueError: the shapes do not fit.
+    """
+    rows = list(classes.shape[:-1])
+    if not classes.ndim or list(label.shape) not in (rows, [*rows, 1]):
+        raise ValueError(
+            f"`{name}`: `label` must have a shape of {rows}, one label for each row of classes of "
+            f"shape {list(classes.shape)}, got {list(label.shape)}"
+        )
+
+
 @function(method=False, namespace="_C")
 def sparse_softmax_cross_entropy(logits: Tensor, label: Tensor) -> Tensor:
     """Cross entropy of each row of logits with a label.
@@ -52,11 +66,15 @@ def sparse_softmax_cross_entropy(logits: Tensor, label: Tensor) -> Tensor:
         logits: shape ``(..., C)``.
         label: integers of shape ``(...)``, or with a last dimension of size 1.
 
+    Raises:
+        ValueError: the shapes do not fit.
+
     Example:
         >>> import oneflow as flow
         >>> flow._C.sparse_softmax_cross_entropy(flow.zeros(1, 2), flow.tensor([1]))
         tensor([0.6931], dtype=oneflow.float32)
     """
+    _check_labels("sparse_softmax_cross_entropy", logits, label)
     rows = logits.reshape(-1, logits.shape[-1])
     return cross_entropy(rows, label.reshape(-1), reduction="none").reshape(label.shape)
 
@@ -70,11 +88,20 @@ def sparse_cross_entropy(prediction: Tensor, label: Tensor, depth: int) -> Tenso
         label: integers of shape ``(...)``.
         depth: number of classes.
 
+    Raises:
+        ValueError: the shapes do not fit.
+
     Example:
         >>> import oneflow as flow
         >>> flow._C.sparse_cross_entropy(flow.tensor([[0.5, 0.5]]), flow.tensor([1]), 2)
         tensor([0.6931], dtype=oneflow.float32)
     """
+    if not prediction.ndim or prediction.shape[-1] != depth:
+        raise ValueError(
+            "`sparse_cross_entropy`: the last dimension of `prediction` must have `depth` = "
+            f"{depth} classes, got shape {list(prediction.shape)}"
+        )
+    _check_labels("sparse_cross_entropy", prediction, label)
     rows = prediction.reshape(-1, depth).log()
     return nll_loss(rows, label.reshape(-1), reduction="none").reshape(label.shape)
 
