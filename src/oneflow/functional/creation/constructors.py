@@ -184,13 +184,16 @@ def new_zeros(
 ) -> Tensor:
     """Zeros of another shape, with the dtype and device of `x` unless given.
 
+    Without a size they have the shape of `x`.
+
     Example:
         >>> import oneflow as flow
         >>> flow.ones(2, dtype=flow.int64).new_zeros(3)
         tensor([0, 0, 0], dtype=oneflow.int64)
     """
-    options = _like(x, len(sizes_of(size)), dtype, device, placement, sbp)
-    return zeros(*size, **options, requires_grad=requires_grad)
+    sizes = sizes_of(size or (x.shape,))
+    options = _like(x, len(sizes), dtype, device, placement, sbp)
+    return zeros(sizes, **options, requires_grad=requires_grad)
 
 
 @function()
@@ -205,13 +208,16 @@ def new_ones(
 ) -> Tensor:
     """Ones of another shape, with the dtype and device of `x` unless given.
 
+    Without a size they have the shape of `x`.
+
     Example:
         >>> import oneflow as flow
         >>> flow.zeros(2, dtype=flow.int64).new_ones(3)
         tensor([1, 1, 1], dtype=oneflow.int64)
     """
-    options = _like(x, len(sizes_of(size)), dtype, device, placement, sbp)
-    return ones(*size, **options, requires_grad=requires_grad)
+    sizes = sizes_of(size or (x.shape,))
+    options = _like(x, len(sizes), dtype, device, placement, sbp)
+    return ones(sizes, **options, requires_grad=requires_grad)
 
 
 @function()
@@ -231,6 +237,8 @@ def new_empty(
         >>> flow.ones(2, dtype=flow.float64).new_empty(3).dtype
         oneflow.float64
     """
+    if not size:
+        raise TypeError("`new_empty` needs a `size`; `empty_like` makes one of the same shape")
     options = _like(x, len(sizes_of(size)), dtype, device, placement, sbp)
     return empty(*size, **options, requires_grad=requires_grad)
 

@@ -5,6 +5,11 @@ Libraries import much of PyTorch's compiler without using it: its names here say
 compiled or traced, which is so, and what cannot act raises an error that says what can.
 """
 
+from oneflow.mock_torch.pytorch.creation import (
+    as_tensor as as_tensor,
+    range_ as range,
+    tensor as tensor,
+)
 from oneflow.mock_torch.pytorch.top_level import (
     Stream as Stream,
     SymBool as SymBool,
@@ -34,6 +39,7 @@ __all__ = [
     "_assert",
     "_assert_async",
     "_check",
+    "as_tensor",
     "complex32",
     "float8_e4m3fn",
     "float8_e4m3fnuz",
@@ -41,4 +47,6 @@ __all__ = [
     "float8_e5m2fnuz",
     "float8_e8m0fnu",
     "randint_like",
+    "range",
+    "tensor",
 ]

@@ -1,0 +1,64 @@
+"""Functions that make tensors give PyTorch's results in its place, where OneFlow's differ."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+
+import oneflow as flow
+from oneflow import mock_torch
+
+with mock_torch.enable():
+    import torch as mock
+
+CALLS: list[Callable[[Any], Any]] = [
+    lambda t: t.range(3),
+    lambda t: t.range(0, 3),
+    lambda t: t.range(0, 3, dtype=t.int64),
+    lambda t: t.range(1, 4, 0.5),
+    lambda t: t.range(5, 0, -2),
+    lambda t: t.range(0, 2.5),
+    lambda t: t.range(0, 3, out=t.empty(0, dtype=t.float64)),
+    lambda t: t.tensor([t.tensor([1]), t.tensor([2])]),
+    lambda t: t.tensor([[t.tensor([1])], [t.tensor([2])]]),
+    lambda t: t.tensor((t.tensor([[1]]), t.tensor([2.5]))),
+    lambda t: t.tensor([t.tensor([1]), 3], dtype=t.float64),
+    lambda t: t.tensor([t.tensor(1), t.tensor(2)]),
+    lambda t: t.tensor([[1, 2], [3, 4]]),
+    lambda t: t.as_tensor([t.tensor([1]), t.tensor([2])]),
+]
+
+
+@pytest.mark.filterwarnings("ignore:torch.range is deprecated")
+@pytest.mark.filterwarnings("ignore:An output with one or more elements was resized")
+@pytest.mark.parametrize("call", CALLS)
+def test_results_are_those_of_pytorch(call: Callable[[Any], Any]) -> None:
+    if call is CALLS[0]:
+        assert call(mock).tolist() == [0.0, 1.0, 2.0, 3.0]
+        return
+    mine, theirs = call(mock), call(torch)
+    assert mine.tolist() == theirs.tolist()
+    assert str(mine.dtype).removeprefix("oneflow") == str(theirs.dtype).removeprefix("torch")
+
+
+@pytest.mark.parametrize("arguments", [(3, 0), (0, 3, -1), (0, 3, 0)])
+def test_ranges_that_end_nowhere(arguments: tuple) -> None:
+    with pytest.raises(RuntimeError, match="range"):
+        mock.range(*arguments)
+
+
+def test_oneflow_keeps_its_own() -> None:
+    assert flow.range(0, 3).tolist() == [0, 1, 2]
+    assert flow.tensor([flow.tensor([1]), flow.tensor([2])]).shape == (2, 1)
+
+
+def test_new_tensors_without_a_size() -> None:
+    x = flow.ones(2, 3, dtype=flow.int64)
+    assert x.new_zeros().tolist() == [[0] * 3] * 2
+    assert x.new_ones(dtype=flow.float32).tolist() == [[1.0] * 3] * 2
+    assert x.new_zeros(()).shape == x.new_ones([]).shape == ()
+    with pytest.raises(TypeError, match="`new_empty` needs a `size`"):
+        x.new_empty()
