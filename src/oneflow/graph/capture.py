@@ -196,6 +196,7 @@ class _Capture:
                 stacklevel=6,
             )
         self._record_optimizer_steps()
+        self._surroundings.keep([each.tensor for each in self._variables])
         return self._captured(structure, results)
 
     # --- recording
@@ -339,8 +340,7 @@ class _Capture:
     def _captured(self, structure: Any, results: list[Tensor]) -> CapturedStep:
         """Collect what was recorded. The outputs may need instructions of their own."""
         recorder, variables, steps = self._recorder, self._variables, self._scope.optimizer_steps
-        host, updates = self._scope.host_inputs, variables.updates()
-        written = self._written_arguments()
+        updates, written = variables.updates(), self._written_arguments()
         gradients = self._gradients(set().union(*(step.tensors for step in steps)))
         known: dict[int, Tensor | int] = {id(each): i for i, each in enumerate(self._placeholders)}
         known.update({id(each.tensor): each.tensor for each in variables})
@@ -352,7 +352,6 @@ class _Capture:
         assigned = [(recorder.reference(new), ~variable.input) for variable, new in updates]
         first = len(program.inputs) + len(program.scalars)
         draws, dynamic = self._draws()
-        self._surroundings.keep([each.tensor for each in variables])
         return CapturedStep(
             name=self._graph.name,
             device=recorder.device,
@@ -373,8 +372,8 @@ class _Capture:
             numbers=tuple(recorder.scalars),
             dynamic_numbers=dynamic.union(*(step.slots() for step in steps)),
             draws=draws,
-            host_inputs=tuple(host.inputs),
-            after_call=tuple(host.after_call.values()),
+            host_inputs=tuple(self._scope.host_inputs.inputs),
+            after_call=tuple(self._scope.host_inputs.after_call.values()),
             optimizer_steps=tuple(steps),
             checks=tuple(recorder.checked),
             phases={

@@ -485,9 +485,7 @@ class Module(HooksMixin, ConversionMixin):
     def __repr__(self) -> str:
         extra = self.extra_repr()
         lines = extra.split("\n") if extra else []
-        children = [
-            f"({name}): {_indented(repr(module))}" for name, module in self._modules.items()
-        ]
+        children = [f"({name}): {_indented(repr(each))}" for name, each in self._modules.items()]
         if len(lines) == 1 and not children:
             return f"{self._get_name()}({lines[0]})"
         lines += children
