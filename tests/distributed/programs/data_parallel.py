@@ -193,6 +193,38 @@ def check_graphs_refuse_to_exchange_local_tensors():
             Call(module)(INPUTS)
 
 
+class TwoResults(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(flow.ones(3))
+
+    def forward(self, x):
+        return x * self.weight, x + self.weight
+
+
+def check_one_exchange_for_each_backward_pass():
+    model, exchanges = ddp(TwoResults()), []
+    real = replica.run_on_values
+    replica.run_on_values = lambda *args: exchanges.append(args) or real(*args)
+    try:
+        x = flow.ones(3, requires_grad=True)
+        results = sum(each.square().sum() for each in model(x))
+        flow.autograd.grad(results, x, retain_graph=True)
+        assert not exchanges  # the parameters have got nothing
+        results.backward()
+        assert len(exchanges) == 1
+    finally:
+        replica.run_on_values = real
+
+
+def check_means_overflow_only_if_they_are_too_large():
+    dist, large = flow.distributed, flow.full((2,), 50000.0, dtype=flow.float16)
+    for op in (dist.all_reduce, lambda each, op: dist.reduce_scatter(each, [large] * size, op)):
+        mean = large.clone()
+        op(mean, op=dist.ReduceOp.AVG)
+        assert flow.equal(mean, large)
+
+
 def check_loaders():
     data = TensorDataset(flow.arange(7))
     sampler = DistributedSampler(data, shuffle=True, seed=3)
