@@ -419,3 +419,74 @@ def test_results_are_no_leaves_of_the_transform():
     value.backward()
     assert x.grad.item() == 1.0
     assert not flow.func.vjp(lambda x: x, x.detach())[0].requires_grad
+
+
+def _set(cell, x, w, v):
+    cell.x, cell.w, cell.v = x, w, v
+    return cell
+
+
+@pytest.mark.one_in(4)
+@pytest.mark.parametrize("name", TRANSFORMS)
+def test_transforms_in_graphs(name):
+    cell = Cell(flow, (False, True, False), ACTS["nothing"])
+    expected = _flat(TRANSFORMS[name](cell))
+
+    class Graph(flow.nn.Graph):
+        def build(self, x, w, v):
+            return tuple(_flat(TRANSFORMS[name](_set(cell, x, w, v))))
+
+    found = Graph()(*[each.detach() for each in cell.leaves])
+    assert same(plain(list(found)), plain(expected))
+
+
+class Physics:
+    """Training by a loss of which a part is a derivative by the input.
+
+    Args:
+        lib: the library.
+    """
+
+    def __init__(self, lib):
+        class Net(lib.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.weight = lib.nn.Parameter(lib.tensor(CLOSED))
+
+            def forward(self, x):
+                slopes = lib.func.vmap(lib.func.grad(lambda y: (y * self.weight).sin().sum()))(x)
+                return (slopes * slopes).sum() + (self.weight * x).sum()
+
+        self.net = Net()
+        self.optimizer = lib.optim.SGD(self.net.parameters(), lr=0.1)
+        self.x = lib.tensor([PRIMAL, TANGENT])
+
+    def steps(self):
+        """The weight after three steps."""
+        for _ in range(3):
+            self.optimizer.zero_grad()
+            self.net(self.x).backward()
+            self.optimizer.step()
+        return plain(self.net.weight)
+
+
+def test_losses_of_derivatives_train_in_eager_mode_and_in_graphs():
+    expected = Physics(torch).steps()
+    assert same(Physics(flow).steps(), expected)
+    training = Physics(flow)
+
+    class Step(flow.nn.Graph):
+        def __init__(self):
+            super().__init__()
+            self.net = training.net
+            self.add_optimizer(training.optimizer)
+
+        def build(self, x):
+            loss = self.net(x)
+            loss.backward()
+            return loss
+
+    step = Step()
+    for _ in range(3):
+        step(training.x)
+    assert same(plain(training.net.weight), expected)
