@@ -21,6 +21,8 @@ from oneflow import nn
 pytest.importorskip("aiohttp", reason="pip install 'oneflow-xla[serving]'")
 pytest.importorskip("grpc", reason="pip install 'oneflow-xla[serving]'")
 pytest.importorskip("prometheus_client", reason="pip install 'oneflow-xla[serving]'")
+from aiohttp import web as web
+
 from oneflow.serving.server import Server, ServerOptions
 
 

@@ -20,7 +20,7 @@ from oneflow.serving.generator_graph import GeneratorGraph
 from oneflow.tensor.views import unwrap
 from tests.graph.helpers import graph_of
 from tests.serving.decoder_model import LENGTH, VOCABULARY, Gpt, Saved
-from tests.serving.helpers import Affine, save, serving, wait_until
+from tests.serving.helpers import Affine, save, serving, wait_until, web
 
 # One process sets up what they share.
 pytestmark = pytest.mark.xdist_group("serving_generation")
@@ -265,6 +265,44 @@ def test_places_of_clients_that_are_gone_are_free_again(server, monkeypatch):
     text = 'oneflow_requests_total{model="gpt2",outcome="CANCELLED",version="1"} 2.0'
     wait_until(lambda: text in server.request("GET", "/metrics")[2].decode())
     assert generate(server, [1], "gpt2", max_tokens=2)[0] == 200
+
+
+def test_a_stream_with_many_requests_leaves_others_their_places(server, monkeypatch):
+    client_grpc = pytest.importorskip("tritonclient.grpc")
+    run = GeneratorGraph.advance
+
+    def advance(graph, *arguments):
+        time.sleep(0.005)
+        return run(graph, *arguments)
+
+    monkeypatch.setattr(GeneratorGraph, "advance", advance)
+    with client_grpc.InferenceServerClient(f"127.0.0.1:{server.grpc}") as client:
+        answered = queue.Queue()
+        client.start_stream(lambda result, error: answered.put(error))
+        tensor = client_grpc.InferInput("tokens", [1], "INT64")
+        tensor.set_data_from_numpy(np.array([1]))
+        for _ in range(500):
+            client.async_stream_infer("gpt8", [tensor], parameters={"max_tokens": 1})
+        # More than may wait: those that are left over wait in the stream.
+        errors = [answered.get(timeout=60) for _ in range(200)]
+        assert set(errors) == {None}
+        assert generate(server, [1], max_tokens=1)[0] == 200
+        client.stop_stream(cancel_requests=True)
+
+
+def test_a_client_that_goes_away_is_no_error(server, monkeypatch, caplog):
+    write = web.StreamResponse.write
+
+    async def write_to_nobody(response, data):
+        await write(response, data)
+        raise ConnectionResetError("Cannot write to closing transport")
+
+    body = json.dumps({"tokens": [1]})
+    with monkeypatch.context() as patch:
+        patch.setattr(web.StreamResponse, "write", write_to_nobody)
+        server.request("POST", "/v2/models/gpt8/generate_stream", body)
+    assert generate(server, [1], max_tokens=2)[0] == 200
+    assert [each.message for each in caplog.records if each.levelname == "ERROR"] == []
 
 
 @pytest.mark.parametrize(

@@ -161,6 +161,7 @@ BAD = {
     "too many rows": (tensor(shape=[9, 3], data=[0] * 27), 400, "1 to 8 rows, got 9"),
     "no rows": (tensor(shape=[0, 3], data=[]), 400, "1 to 8 rows, got 0"),
     "a huge size": (tensor(shape=[2**60, 3]), 413, "elements"),
+    "a huge size of nothing": (tensor(shape=[2**62, 0], data=[]), 413, "elements"),
     "a huge rank": (tensor(shape=[1] * 40), 413, "40 dimensions"),
     "too few values": (tensor(data=[1, 2]), 400, "has 2 values"),
     "too many values": (tensor(data=[1, 2, 3, 4]), 400, "has 4 values"),
@@ -190,6 +191,36 @@ BAD = {
         400,
         "microseconds",
     ),
+    "a timeout of centuries": (
+        json.dumps({**json.loads(tensor()), "parameters": {"timeout": 10**400}}),
+        400,
+        "microseconds",
+    ),
+    "no number of classes": (
+        json.dumps(
+            {
+                **json.loads(tensor()),
+                "outputs": [{"name": "output", "parameters": {"classification": -1}}],
+            }
+        ),
+        400,
+        "`classification` of output `output`",
+    ),
+}
+# Each has a text of a megabyte in another place.
+LONG = "a" * 2**20
+LONG_REQUESTS = {
+    "a name": tensor(name=LONG),
+    "a datatype": tensor(datatype=LONG),
+    "a shape": tensor(shape=LONG),
+    "a size": tensor(shape=[LONG]),
+    "sizes": tensor(shape=[1.5] * 2**18),
+    "values": tensor(data=LONG),
+    "a value": tensor(data=[1, 2, LONG]),
+    "an output": json.dumps({**json.loads(tensor()), "outputs": [{"name": LONG}]}),
+    "an id": json.dumps({**json.loads(tensor()), "id": [LONG]}),
+    "a timeout": json.dumps({**json.loads(tensor()), "parameters": {"timeout": LONG}}),
+    "text": LONG,
 }
 
 
@@ -199,6 +230,13 @@ def test_bad_requests(server, name):
     status, _, content = server.request("POST", "/v2/models/affine/infer", body)
     error = json.loads(content)["error"]
     assert (status, message in error) == (expected, True), error
+
+
+@pytest.mark.parametrize("name", LONG_REQUESTS)
+def test_errors_do_not_repeat_a_long_request(server, name):
+    status, _, content = server.request("POST", "/v2/models/affine/infer", LONG_REQUESTS[name])
+    assert status in (400, 413)
+    assert len(content) < 2000
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """Versions come and go while requests are answered; the server ends when they are."""
 
+import asyncio
+import contextlib
 import http.client
 import json
 import os
@@ -9,7 +11,9 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
+from http.client import HTTPException
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +21,9 @@ import pytest
 
 import oneflow as flow
 from oneflow import nn
+from oneflow.serving import batching, repository
 from oneflow.serving.model_graph import ModelGraph
+from oneflow.serving.server import Server, ServerOptions
 from tests.serving.helpers import Affine, Running, save, save_affine, serving, wait_until
 
 SOURCE = Path(flow.__file__).parents[1]
@@ -161,6 +167,77 @@ def test_a_stopped_server_answers_what_it_has(tmp_path, monkeypatch):
         server.request("GET", "/v2")
 
 
+def test_requests_have_the_time_to_drain_and_no_more(tmp_path, monkeypatch):
+    save_affine(tmp_path / "m", sizes=(1,))
+    started, gate = threading.Event(), threading.Event()
+
+    def endless(*arguments):
+        started.set()
+        gate.wait(60)
+
+    monkeypatch.setattr(batching, "_MAX_INLINE_SECONDS", 0.0)
+    with ThreadPoolExecutor(4) as pool:
+        with serving(tmp_path / "m", shutdown_timeout=0.5) as server:
+            monkeypatch.setattr(ModelGraph, "run", endless)
+            answers = [pool.submit(server.infer, "m", {"x": X}) for _ in range(4)]
+            assert started.wait(30)
+            begin = time.monotonic()
+        assert time.monotonic() - begin < 5
+        gate.set()
+        assert all(isinstance(each.exception(), OSError | HTTPException) for each in answers)
+
+
+def blocked_loads(monkeypatch, gate):
+    """Loading the model `slow` takes until the gate is open."""
+    load = repository.load_graph
+
+    def load_graph(folder, name, config):
+        if name == "slow":
+            gate.wait(60)
+        return load(folder, name, config)
+
+    monkeypatch.setattr(repository, "load_graph", load_graph)
+
+
+def test_models_do_not_wait_for_each_other(tmp_path, monkeypatch):
+    models, gate = tmp_path / "models", threading.Event()
+    publish(tmp_path / "new", models / "m" / "1", scale=1.0)
+    blocked_loads(monkeypatch, gate)
+    with serving(models) as server:
+        publish(tmp_path / "new", models / "slow" / "1")
+        wait_until(lambda: "slow" in [name for name, *_ in index_of(server)])
+        publish(tmp_path / "new", models / "m" / "2", scale=2.0)
+        wait_until(lambda: ("m", "2", "READY") in index_of(server))
+        assert value(server) == 3
+        status, body = server.infer("slow", {"x": X})
+        assert (status, "being loaded" in body["error"]) == (503, True)
+        # What somebody unloads while it is loaded does not come back.
+        publish(tmp_path / "new", models / "slow" / "2")
+        assert server.request("POST", "/v2/repository/models/slow/unload", "{}")[0] == 200
+        gate.set()
+        time.sleep(0.5)
+        assert ("slow", "", "UNAVAILABLE") in index_of(server)
+        assert server.request("POST", "/v2/repository/models/slow/load", "{}")[0] == 200
+        assert value(server, "slow") == 3
+
+
+def test_a_server_that_is_stopped_does_not_wait_for_what_it_loads(tmp_path, monkeypatch):
+    save_affine(tmp_path / "slow", sizes=(1,))
+    gate = threading.Event()
+    blocked_loads(monkeypatch, gate)
+
+    async def main():
+        stop = asyncio.Event()
+        server = Server(tmp_path, ServerOptions(http=0, grpc=0))
+        asyncio.get_running_loop().call_later(0.3, stop.set)
+        await asyncio.wait_for(server.run(stop), 20)
+
+    begin = time.monotonic()
+    asyncio.run(main())
+    assert time.monotonic() - begin < 10
+    gate.set()
+
+
 class Counting(nn.Graph):
     """Changes a buffer."""
 
@@ -195,6 +272,12 @@ CANNOT = {
     ),
     "an unknown setting": (Affine(), [1], "sequence_batching {}", "sequence_batching"),
     "a damaged configuration": (Affine(), [1], "max_batch_size: {", "config.pbtxt"),
+    "labels of another folder": (
+        Affine(),
+        [1, 2],
+        'output { name: "output" data_type: TYPE_FP32 dims: 3 label_filename: "../labels" }',
+        "`label_filename` of output `output`",
+    ),
 }
 
 
@@ -225,9 +308,11 @@ def test_a_folder_that_is_none(tmp_path):
         pass
 
 
-def start_command(*arguments):
-    """The command, with its logs in a pipe."""
+def start_command(*arguments, descriptors=None):
+    """The command, with its logs in a pipe, and at most that many open files."""
     command = [sys.executable, "-m", "oneflow.serving", *map(str, arguments), "--http", "0"]
+    if descriptors is not None:
+        command = ["sh", "-c", f'ulimit -n {descriptors} && exec "$@"', "sh", *command]
     environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
     return subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
 
@@ -268,6 +353,67 @@ def test_the_command_serves_until_it_is_told_to_end(tmp_path):
         rest = process.stderr.read()
         process.stderr.close()
     assert "server stopped" in rest
+
+
+@pytest.mark.multiprocess
+def test_the_command_ends_though_a_file_never_does(tmp_path):
+    save_affine(tmp_path / "m", sizes=(1, 2))
+    save_affine(tmp_path / "configured" / "1", sizes=(1, 2))
+    os.mkfifo(tmp_path / "configured" / "config.pbtxt")
+    weights = next((tmp_path / "m").glob("files-*/*.stablehlo"))
+    weights.unlink()
+    os.mkfifo(weights)
+    process = start_command(tmp_path, "--grpc", "0", "--drain", "1")
+    try:
+        line = json.loads(process.stderr.readline())
+        assert "is no regular file" in line["reason"]
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == 0
+    finally:
+        process.kill()
+        process.wait()
+        process.stderr.close()
+
+
+@pytest.mark.multiprocess
+def test_a_server_ends_with_its_supervisor(tmp_path):
+    save_affine(tmp_path / "m", sizes=(1,))
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    process = start_command(tmp_path / "m", "--grpc", port, "--restart")
+    try:
+        server = read_lines(process)[-1]["pid"]
+        process.kill()
+        process.wait()
+        assert "server stopped" in process.stderr.read()  # to the end: nobody holds the log open
+        wait_until(lambda: not Path(f"/proc/{server}").exists())
+    finally:
+        process.kill()
+        process.wait()
+        process.stderr.close()
+
+
+@pytest.mark.multiprocess
+def test_connections_without_a_descriptor_are_logged_once(tmp_path):
+    save_affine(tmp_path / "m", sizes=(1,))
+    process = start_command(tmp_path / "m", "--grpc", "0", descriptors=120)
+    try:
+        port = read_lines(process)[-1]["http"]
+        with contextlib.ExitStack() as stack:
+            for _ in range(200):
+                stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=10))
+            time.sleep(3)
+        server = Running(port, 0)
+        wait_until(lambda: value(server) == 3)
+        process.send_signal(signal.SIGTERM)
+        lines = process.stderr.read().splitlines()
+        assert process.wait(30) == 0
+        assert sum("connections wait" in each for each in lines) == 1
+        assert len(lines) < 10
+    finally:
+        process.kill()
+        process.wait()
+        process.stderr.close()
 
 
 @pytest.mark.multiprocess

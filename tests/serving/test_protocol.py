@@ -41,6 +41,13 @@ class Sum(nn.Graph):
 def server(tmp_path_factory):
     models = tmp_path_factory.mktemp("models")
     save_affine(models / "affine" / "1")
+    save_affine(models / "classes" / "1")
+    (models / "classes" / "labels.txt").write_text("cat\na dog\n")
+    (models / "classes" / "config.pbtxt").write_text(
+        "max_batch_size: 8 "
+        'input { name: "x" data_type: TYPE_FP32 dims: 3 } '
+        'output { name: "output" data_type: TYPE_FP32 dims: 3 label_filename: "labels.txt" }'
+    )
     for name, dtype in DATATYPES.items():
         save(Same(), models / name.lower(), (np.zeros((2, 3), dtype.numpy),))
     graph = Sum()
@@ -143,6 +150,27 @@ def test_several_inputs_and_one_output(client):
     np.testing.assert_array_equal(result.as_numpy("output_1"), [-4, -4])
     assert result.as_numpy("output_0") is None
     assert "nine" in str(result.get_response())
+
+
+def test_classes_in_place_of_scores(client):
+    client, module = client
+    array = np.array([[0.25, 7.0, -1.0], [2.0, 2.0, np.nan]], np.float32)
+    options = [{}, {"binary_data": False}] if module is client_http else [{}]
+    for option in options:
+        wanted = [module.InferRequestedOutput("output", class_count=2, **option)]
+        result = client.infer("classes", [tensor_of(module, "x", array)], outputs=wanted)
+        assert result.as_numpy("output").astype(str).tolist() == [
+            ["15.000000:1:a dog", "1.500000:0:cat"],
+            ["5.000000:0:cat", "5.000000:1:a dog"],
+        ]
+    wanted = [module.InferRequestedOutput("output", class_count=9)]
+    found = client.infer("classes", [tensor_of(module, "x", array)], outputs=wanted)
+    assert found.as_numpy("output").astype(str)[0].tolist()[2] == "-1.000000:2"
+    # A model without batches: all of its output is one row, and numbers stay whole.
+    wanted = [module.InferRequestedOutput("same", class_count=1)]
+    array = np.array([[3, 9, 2], [1, 9, 4]])
+    found = client.infer("int64", [tensor_of(module, "x", array)], outputs=wanted)
+    assert found.as_numpy("same").astype(str).tolist() == ["9:1"]
 
 
 def test_health_metadata_configuration_and_statistics(client):

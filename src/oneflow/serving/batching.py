@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from oneflow.serving.concat import join, run_error, split
+from oneflow.serving.daemon_thread import call_in_loop, run_in_daemon_thread
 from oneflow.serving.errors import ErrorKind, RequestError
 from oneflow.serving.model_graph import Bucket, ModelGraph
 from oneflow.serving.statistics import RunTimes, Statistics
@@ -154,14 +155,14 @@ class Batcher:
         with self._changed:
             self._is_closed = True
             self._changed.notify_all()
-        await asyncio.to_thread(lambda: [thread.join() for thread in self._threads])
+        await run_in_daemon_thread(lambda: [thread.join() for thread in self._threads])
 
     # --- the threads of the instances
 
     def _serve(self) -> None:
         while requests := self._next_requests():
             for finished in self._finish(requests):
-                self._loop.call_soon_threadsafe(self._answer, finished)
+                call_in_loop(self._loop, self._answer, finished)
             with self._changed:
                 self._busy -= 1
 

@@ -83,9 +83,7 @@ def _run_supervisor(arguments: Sequence[str], options: argparse.Namespace) -> in
         raise ValueError("--restart needs a fixed port of gRPC, so that clients find it again")
     with open_socket(options.host, options.http) as server_socket:
         kept = [each for each in arguments if each != "--restart"]
-        return Supervisor(
-            [*kept, "--http-socket", str(server_socket.fileno())], server_socket
-        ).run()
+        return Supervisor(kept, server_socket).run()
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -106,6 +104,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--http-socket", type=int, help="number of an inherited socket that listens for HTTP"
+    )
+    parser.add_argument(
+        "--supervisor-pipe", type=int, help="number of an inherited pipe; the server ends with it"
     )
     parser.add_argument(
         "--restart", action="store_true", help="start the server again when it was killed"
@@ -152,6 +153,7 @@ def _server_options(options: argparse.Namespace) -> ServerOptions:
         http=options.http,
         grpc=options.grpc,
         http_socket=None if number is None else socket.socket(fileno=number),
+        supervisor_pipe=options.supervisor_pipe,
         certificate=options.certificate,
         private_key=options.private_key,
         token=token,

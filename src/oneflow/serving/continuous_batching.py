@@ -18,6 +18,7 @@ from collections.abc import AsyncGenerator, Callable
 import numpy as np
 
 from oneflow.serving.concat import run_error
+from oneflow.serving.daemon_thread import call_in_loop, run_in_daemon_thread
 from oneflow.serving.errors import ErrorKind, RequestError
 from oneflow.serving.generated_sequence import GeneratedSequence
 from oneflow.serving.generation import GenerationRequest, TokenSampler
@@ -118,7 +119,7 @@ class ContinuousBatcher:
         with self._changed:
             self._is_closed = True
             self._changed.notify()
-        await asyncio.to_thread(self._thread.join)
+        await run_in_daemon_thread(self._thread.join)
 
     # --- the thread
 
@@ -247,4 +248,4 @@ class ContinuousBatcher:
             for function, arguments in calls:
                 function(*arguments)
 
-        self._loop.call_soon_threadsafe(run)
+        call_in_loop(self._loop, run)

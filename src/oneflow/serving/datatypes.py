@@ -21,6 +21,8 @@ DATATYPES = {
     "FP32": dtypes.float32,
     "FP64": dtypes.float64,
 }
+# Of text, which only answers have.
+BYTES = "BYTES"
 _NAMES = {dtype: name for name, dtype in DATATYPES.items()}
 
 

@@ -24,15 +24,21 @@ class ErrorKind(enum.Enum):
         self.grpc_code = grpc_code
 
 
+# Characters of what a client reads: it knows what it has sent, and may have sent megabytes.
+_MAX_MESSAGE = 500
+
+
 class RequestError(Exception):
     """A request that is not answered with a result.
 
     Args:
         kind: the reason.
-        message: what the client reads.
+        message: what the client reads, at most its beginning.
     """
 
     def __init__(self, kind: ErrorKind, message: str) -> None:
+        if len(message) > _MAX_MESSAGE:
+            message = f"{message[:_MAX_MESSAGE]} ... ({len(message)} characters)"
         super().__init__(message)
         self.kind = kind
 

@@ -54,7 +54,7 @@ class GeneratorVersion(ModelVersion):
     inputs, outputs = INPUTS, OUTPUTS
 
     def __init__(self, name: str, version: int, config: Any, graph: GeneratorGraph) -> None:
-        super().__init__(name, version, config)
+        super().__init__(name, version, config, {})
         queue_size = config.dynamic_batching.default_queue_policy.max_queue_size
         self._batcher = ContinuousBatcher(
             f"{name}-{version}", graph, max_length_of(config), queue_size, self.statistics

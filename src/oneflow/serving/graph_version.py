@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -47,10 +47,18 @@ class GraphVersion(ModelVersion):
         version: its number.
         config: its complete configuration.
         graph: the model.
+        labels: names of classes, see `ModelVersion`.
     """
 
-    def __init__(self, name: str, version: int, config: Any, graph: ModelGraph) -> None:
-        super().__init__(name, version, config)
+    def __init__(
+        self,
+        name: str,
+        version: int,
+        config: Any,
+        graph: ModelGraph,
+        labels: Mapping[str, Sequence[str]],
+    ) -> None:
+        super().__init__(name, version, config, labels)
         self.inputs, self.outputs = graph.inputs, graph.outputs
         self._graph = graph
         batching = config.dynamic_batching

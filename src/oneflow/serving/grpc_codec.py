@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from oneflow.base.dtype import DType
-from oneflow.serving.datatypes import datatype_of, dtype_of
+from oneflow.serving.datatypes import dtype_of
 from oneflow.serving.errors import invalid
 from oneflow.serving.generation import GenerationRequest, generation_request
 from oneflow.serving.inference import (
@@ -16,6 +16,7 @@ from oneflow.serving.inference import (
     InferResponse,
     add_array,
     check_parameters,
+    classes_of,
     timeout_of,
 )
 from oneflow.serving.protocol.messages import messages
@@ -59,10 +60,11 @@ def decode_request(message: Any, limits: Limits) -> InferRequest:
         else:
             array = _from_contents(each, dtype, shape)
         add_array(arrays, each.name, array)
-    for each in message.outputs:
-        _parameters(each.parameters, f"output `{each.name}`")
-    outputs = tuple(each.name for each in message.outputs)
-    return InferRequest(message.id, arrays, outputs, timeout_of(parameters))
+    classes = {
+        each.name: classes_of(_parameters(each.parameters, f"output `{each.name}`"), each.name)
+        for each in message.outputs
+    }
+    return InferRequest(message.id, arrays, tuple(classes), classes, timeout_of(parameters))
 
 
 def _from_contents(tensor: Any, dtype: DType, shape: tuple[int, ...]) -> np.ndarray:
@@ -129,7 +131,7 @@ def encode_response(response: InferResponse, identifier: str) -> Any:
         model_version=str(response.model.version),
         id=identifier,
         outputs=[
-            tensor(name=each.name, datatype=datatype_of(each.dtype), shape=each.array.shape)
+            tensor(name=each.name, datatype=each.datatype, shape=each.array.shape)
             for each in outputs
         ],
         raw_output_contents=[to_bytes(each.array) for each in outputs],

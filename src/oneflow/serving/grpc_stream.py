@@ -20,6 +20,9 @@ from oneflow.serving.tensors import Limits
 logger = logging.getLogger("oneflow.serving")
 # Answers that wait for a slow client; its sequences wait with them.
 _BUFFER = 64
+# Sequences of one stream that wait or are continued: with all that it asks for in the queue, other
+# clients would have to wait for the last of them.
+_MAX_SEQUENCES = 32
 
 
 def parse_message(name: str, content: bytes) -> Any:
@@ -50,6 +53,7 @@ class InferStream:
         self._limits = limits
         self._answer = answer
         self._responses: asyncio.Queue[Any] = asyncio.Queue(_BUFFER)
+        self._places = asyncio.Semaphore(_MAX_SEQUENCES)
 
     async def answer_all(self, requests: AsyncIterator[bytes]) -> AsyncGenerator[Any]:
         """Return the answers to the requests of the stream; an error ends none but its own."""
@@ -77,7 +81,9 @@ class InferStream:
             identifier = message.id
             model = self._repository.find(message.model_name, message.model_version)
             if model.config.model_transaction_policy.decoupled:
-                group.create_task(self._generate(model, message))
+                await self._places.acquire()
+                task = group.create_task(self._generate(model, message))
+                task.add_done_callback(lambda _: self._places.release())
                 return
             await self._put(infer_response=await self._answer(message))
         except RequestError as error:

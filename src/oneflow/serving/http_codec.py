@@ -8,13 +8,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from oneflow.serving.datatypes import datatype_of, dtype_of
+from oneflow.serving.datatypes import dtype_of
 from oneflow.serving.errors import ErrorKind, RequestError, invalid
 from oneflow.serving.inference import (
     InferRequest,
     InferResponse,
     add_array,
     check_parameters,
+    classes_of,
     timeout_of,
 )
 from oneflow.serving.tensors import (
@@ -68,14 +69,17 @@ def decode_request(body: bytes, json_length: str | None, limits: Limits) -> Http
     arrays = _decode_inputs(data, memoryview(body)[length:], limits)
     is_binary = _flag(parameters, "binary_data_output", False)
     binary: dict[str, bool] = {}
+    classes: dict[str, int] = {}
     for each in _list(data, "outputs"):
         output = _mapping(each, "an output")
         name = _name(output, "output")
-        binary[name] = _flag(_parameters(output, f"output `{name}`"), "binary_data", is_binary)
+        options = _parameters(output, f"output `{name}`")
+        binary[name] = _flag(options, "binary_data", is_binary)
+        classes[name] = classes_of(options, name)
     identifier = data.get("id", "")
     if not isinstance(identifier, str):
         raise invalid(f"`id` must be a text, got {identifier!r}")
-    request = InferRequest(identifier, arrays, tuple(binary), timeout_of(parameters))
+    request = InferRequest(identifier, arrays, tuple(binary), classes, timeout_of(parameters))
     return HttpInferRequest(request, binary, is_binary)
 
 
@@ -165,8 +169,8 @@ def encode_response(
     """
     outputs: list[dict[str, Any]] = []
     parts: list[bytes] = []
-    for name, dtype, array in response.outputs:
-        output = {"name": name, "datatype": datatype_of(dtype), "shape": list(array.shape)}
+    for name, datatype, array in response.outputs:
+        output = {"name": name, "datatype": datatype, "shape": list(array.shape)}
         if requested.binary.get(name, requested.is_binary):
             parts.append(to_bytes(array))
             output["parameters"] = {"binary_data_size": len(parts[-1])}

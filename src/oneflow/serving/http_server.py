@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable
@@ -88,7 +89,8 @@ class HttpServer:
             raise
         except Exception as error:
             logger.exception("a request failed")
-            return _error(ErrorKind.FAILED.http_status, f"{type(error).__name__}: {error}")
+            failure = RequestError(ErrorKind.FAILED, f"{type(error).__name__}: {error}")
+            return _error(failure.kind.http_status, str(failure))
 
     def _check_token(self, request: web.Request) -> None:
         if request.path not in _OPEN_PATHS:
@@ -162,14 +164,15 @@ class HttpServer:
         async with aclosing(tokens):
             # The first token shows whether there will be an answer at all.
             first = await anext(tokens)
-            await response.prepare(request)
-            await response.write(_event({**names, "token": first}))
-            try:
-                async for token in tokens:
-                    await response.write(_event({**names, "token": token}))
-            except RequestError as error:
-                await response.write(_event({"error": str(error)}))
-        await response.write_eof()
+            with contextlib.suppress(ConnectionError):  # nobody reads on
+                await response.prepare(request)
+                await response.write(_event({**names, "token": first}))
+                try:
+                    async for token in tokens:
+                        await response.write(_event({**names, "token": token}))
+                except RequestError as error:
+                    await response.write(_event({"error": str(error)}))
+                await response.write_eof()
         return response
 
     # --- health, metadata, statistics

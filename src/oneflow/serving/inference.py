@@ -7,13 +7,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from oneflow.base.dtype import DType
+from oneflow.serving.classification import top_classes
+from oneflow.serving.datatypes import BYTES, datatype_of
 from oneflow.serving.errors import ErrorKind, RequestError, invalid
 from oneflow.serving.model_version import ModelVersion
 from oneflow.serving.repository import Repository
 
 # Parameters by which Triton's protocol asks for what this server does not do.
-_UNSUPPORTED = ("shared_memory_region", "classification", "sequence_id")
+_UNSUPPORTED = ("shared_memory_region", "sequence_id")
 
 
 class InferRequest(NamedTuple):
@@ -23,20 +24,28 @@ class InferRequest(NamedTuple):
         id: the client's name for it.
         arrays: the inputs by name.
         outputs: the names of the outputs that it asks for; none stands for all.
+        classes: the number of classes to answer with in place of an output, by its name.
         timeout: the seconds after which nobody wants them any more.
     """
 
     id: str
     arrays: Mapping[str, np.ndarray]
     outputs: Sequence[str]
+    classes: Mapping[str, int]
     timeout: float | None
 
 
 class Output(NamedTuple):
-    """An output of a model."""
+    """An output of a model.
+
+    Attributes:
+        name: its name.
+        datatype: the protocol's name of its data type.
+        array: its elements; of text, Python's `bytes`.
+    """
 
     name: str
-    dtype: DType
+    datatype: str
     array: np.ndarray
 
 
@@ -67,9 +76,21 @@ def timeout_of(parameters: Mapping[str, Any]) -> float | None:
         RequestError: it is no number of microseconds.
     """
     timeout = parameters.get("timeout", 0)
-    if type(timeout) is not int or timeout < 0:
+    if type(timeout) is not int or not 0 <= timeout < 2**63:
         raise invalid(f"`timeout` must be a number of microseconds, got {timeout!r}")
     return timeout / 1e6 or None
+
+
+def classes_of(parameters: Mapping[str, Any], output: str) -> int:
+    """Return the number of classes that the parameters of an output ask for; 0 for the output.
+
+    Raises:
+        RequestError: it is no such number.
+    """
+    count = parameters.get("classification", 0)
+    if type(count) is not int or not 0 <= count < 2**31:
+        raise invalid(f"`classification` of output `{output}` must be a number, got {count!r}")
+    return count
 
 
 def add_array(arrays: dict[str, np.ndarray], name: str, array: np.ndarray) -> None:
@@ -98,9 +119,13 @@ async def infer(
         known = ", ".join(f"`{each.name}`" for each in model.outputs)
         raise invalid(f"there is no output `{min(unknown)}`; the outputs are {known}")
     arrays = await model.infer(request.arrays, request.timeout)
-    outputs = [
-        Output(each.name, each.dtype, array)
-        for each, array in zip(model.outputs, arrays, strict=True)
-        if each.name in wanted or not wanted
-    ]
+    outputs = []
+    for each, array in zip(model.outputs, arrays, strict=True):
+        count = request.classes.get(each.name, 0)
+        if count:
+            has_rows = bool(model.config.max_batch_size)
+            classes = top_classes(array, count, model.labels.get(each.name, ()), has_rows)
+            outputs.append(Output(each.name, BYTES, classes))
+        elif each.name in wanted or not wanted:
+            outputs.append(Output(each.name, datatype_of(each.dtype), array))
     return InferResponse(model, outputs)

@@ -15,6 +15,7 @@ from oneflow.version import __version__
 SERVER_NAME = "oneflow"
 EXTENSIONS = (
     "binary_tensor_data",
+    "classification",
     "model_configuration",
     "model_repository",
     "statistics",

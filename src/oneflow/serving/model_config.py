@@ -33,6 +33,8 @@ def read_config(folder: Path) -> Any:
     file = folder / CONFIG_FILE
     if not file.exists():
         return config
+    if not file.is_file():
+        raise ConfigError(f"`{file}` is no regular file")
     try:
         text_format.Parse(file.read_text(encoding="utf-8"), config)
     except (OSError, UnicodeDecodeError, text_format.ParseError) as error:
@@ -40,6 +42,30 @@ def read_config(folder: Path) -> Any:
     if config.backend not in ("", BACKEND):
         raise ConfigError(f"`{file}`: backend `{config.backend}` is not `{BACKEND}`")
     return config
+
+
+def read_labels(folder: Path, config: Any) -> dict[str, list[str]]:
+    """Return the names of classes, one for each element of an output, by the output's name.
+
+    Args:
+        folder: the model's, with a file of one line for each class.
+        config: the model's configuration, which names the files.
+
+    Raises:
+        ConfigError: a file cannot be read, or is none of the folder.
+    """
+    labels: dict[str, list[str]] = {}
+    for output in config.output:
+        name = output.label_filename
+        if not name:
+            continue
+        if Path(name).name != name or not (folder / name).is_file():
+            raise ConfigError(f"`label_filename` of output `{output.name}`: no file {name!r}")
+        try:
+            labels[output.name] = (folder / name).read_text(encoding="utf-8").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            raise ConfigError(f"`{folder / name}`: {error}") from error
+    return labels
 
 
 def has_batching(config: Any) -> bool:
@@ -110,9 +136,12 @@ def _complete(
         given = [(each.name, each.data_type, tuple(each.dims)) for each in fields]
         if given and not _matches(sorted(given), sorted(expected)):
             raise ConfigError(f"the configuration of `{name}` has {given}, its graph {expected}")
+        labels = {each.name: getattr(each, "label_filename", "") for each in fields}
         del fields[:]
         for tensor_name, data_type, dims in expected:
-            fields.add(name=tensor_name, data_type=data_type, dims=dims)
+            added = fields.add(name=tensor_name, data_type=data_type, dims=dims)
+            if labels.get(tensor_name):
+                added.label_filename = labels[tensor_name]
     policy = complete.dynamic_batching.default_queue_policy
     policy.max_queue_size = policy.max_queue_size or _QUEUE_SIZE
     if not complete.version_policy.WhichOneof("policy_choice"):

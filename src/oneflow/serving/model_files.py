@@ -77,6 +77,15 @@ def snapshot_of(folder: Path) -> Snapshot:
     return tuple(sorted(found))
 
 
+def model_snapshots(path: Path) -> dict[str, tuple[Path, Snapshot]]:
+    """Return the folder of each model with its snapshot, by name.
+
+    Raises:
+        FileNotFoundError: `path` is no folder.
+    """
+    return {name: (folder, snapshot_of(folder)) for name, folder in model_paths(path).items()}
+
+
 def version_files(folder: Path, version: Path) -> Snapshot:
     """Return the files that a version is made of: its graph and the model's configuration."""
     config = str(folder / CONFIG_FILE)

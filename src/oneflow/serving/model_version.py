@@ -24,6 +24,7 @@ class ModelVersion(ABC):
         name: the name of the model.
         version: its number.
         config: its complete configuration.
+        labels: the names of the classes that the elements of an output stand for, by its name.
 
     Attributes:
         statistics: what happened to it.
@@ -34,10 +35,13 @@ class ModelVersion(ABC):
     inputs: Sequence[TensorMetadata]
     outputs: Sequence[TensorMetadata]
 
-    def __init__(self, name: str, version: int, config: Any) -> None:
+    def __init__(
+        self, name: str, version: int, config: Any, labels: Mapping[str, Sequence[str]]
+    ) -> None:
         self.name = name
         self.version = version
         self.config = config
+        self.labels = labels
         self.statistics = Statistics()
 
     @property

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from oneflow.serving.daemon_thread import run_in_daemon_thread
 from oneflow.serving.errors import ErrorKind, RequestError
 from oneflow.serving.generator_version import GeneratorVersion, load_generator
 from oneflow.serving.graph_version import GraphVersion, load_graph
-from oneflow.serving.model_config import ConfigError, read_config
+from oneflow.serving.model_config import ConfigError, read_config, read_labels
 from oneflow.serving.model_files import (
     Snapshot,
     chosen_versions,
-    model_paths,
-    snapshot_of,
+    model_snapshots,
     version_files,
     version_paths,
 )
@@ -52,6 +52,8 @@ class _Model:
         failures: the errors of versions, by number; of the whole model at 0.
         seen: the files of the model when it was last looked at.
         unload_requested: somebody has unloaded it.
+        loading: loads it, or has loaded it, because its files had changed.
+        lock: held while it is loaded.
     """
 
     versions: dict[int, ModelVersion] = field(default_factory=dict)
@@ -59,12 +61,20 @@ class _Model:
     failures: dict[int, str] = field(default_factory=dict)
     seen: Snapshot = ()
     unload_requested: bool = False
+    loading: asyncio.Task[None] | None = None
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    @property
+    def is_loading(self) -> bool:
+        """True if it is loaded just now."""
+        return self.lock.locked() or (self.loading is not None and not self.loading.done())
 
 
 class Repository:
     """The models of a folder.
 
-    All methods belong to the thread of the event loop; loading happens on other threads.
+    All methods belong to the thread of the event loop; loading happens on other threads, of several
+    models side by side.
 
     Args:
         path: a saved graph, or a folder of models, see `oneflow.serving.model_files`.
@@ -73,9 +83,9 @@ class Repository:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._models: dict[str, _Model] = {}
-        self._lock = asyncio.Lock()
         self._closing: set[asyncio.Task[None]] = set()
-        self._is_loaded = False
+        self._is_known = False  # which models there are
+        self._is_closed = False
 
     # --- finding
 
@@ -86,7 +96,7 @@ class Repository:
             RequestError: there is none that is ready.
         """
         model = self._models.get(name)
-        if not self._is_loaded and (model is None or not model.versions):
+        if not self._is_known or (model and not model.versions and model.is_loading):
             raise RequestError(ErrorKind.SHUTDOWN, "models are being loaded; try again later")
         if model is None:
             raise RequestError(ErrorKind.NOT_FOUND, f"there is no model `{name}`")
@@ -121,7 +131,7 @@ class Repository:
     @property
     def is_ready(self) -> bool:
         """True if every model that nobody has unloaded can answer."""
-        return self._is_loaded and all(
+        return self._is_known and all(
             model.versions or model.unload_requested for model in self._models.values()
         )
 
@@ -137,24 +147,36 @@ class Repository:
 
     # --- loading
 
-    async def update(self) -> None:
-        """Load what is new or has changed, unload what is gone.
+    async def load_all(self) -> None:
+        """Load all models; returns when they are ready, or have failed.
 
         Raises:
             FileNotFoundError: the folder does not exist.
         """
-        async with self._lock:
-            paths = await asyncio.to_thread(model_paths, self._path)
-            for name in self._models.keys() - paths.keys():
-                self._close_versions(self._models.pop(name).versions)
-            for name, folder in paths.items():
-                files = await asyncio.to_thread(snapshot_of, folder)
-                model = self._models.setdefault(name, _Model())
-                if files != model.seen:
-                    model.seen = files
-                    if not model.unload_requested:
-                        await self._load(name, model, folder)
-            self._is_loaded = True
+        await self.update()
+        await asyncio.gather(*[each.loading for each in self._models.values() if each.loading])
+
+    async def update(self) -> None:
+        """Begin to load what is new or has changed, unload what is gone.
+
+        Raises:
+            FileNotFoundError: the folder does not exist.
+        """
+        found = await run_in_daemon_thread(model_snapshots, self._path)
+        if self._is_closed:
+            return
+        for name in self._models.keys() - found.keys():
+            model = self._models.pop(name)
+            model.unload_requested = True
+            self._close_versions(model.versions)
+        for name, (folder, files) in found.items():
+            model = self._models.setdefault(name, _Model())
+            # What changes while it is loaded is seen the next time.
+            if files != model.seen and not model.is_loading:
+                model.seen = files
+                if not model.unload_requested:
+                    model.loading = asyncio.create_task(self._load(name, model, folder))
+        self._is_known = True
 
     async def load(self, name: str) -> None:
         """Load a model that is not loaded, or whatever of it has changed.
@@ -162,17 +184,16 @@ class Repository:
         Raises:
             RequestError: there is no such model, or it cannot be loaded.
         """
-        async with self._lock:
-            paths = await asyncio.to_thread(model_paths, self._path)
-            if name not in paths:
-                raise RequestError(ErrorKind.NOT_FOUND, f"there is no model `{name}`")
-            model = self._models.setdefault(name, _Model())
-            model.unload_requested = False
-            model.seen = await asyncio.to_thread(snapshot_of, paths[name])
-            await self._load(name, model, paths[name])
-            if model.failures:
-                reason = "; ".join(model.failures.values())
-                raise RequestError(ErrorKind.INVALID, f"failed to load `{name}`: {reason}")
+        found = await run_in_daemon_thread(model_snapshots, self._path)
+        if name not in found:
+            raise RequestError(ErrorKind.NOT_FOUND, f"there is no model `{name}`")
+        model = self._models.setdefault(name, _Model())
+        model.unload_requested = False
+        folder, model.seen = found[name]
+        await self._load(name, model, folder)
+        if model.failures:
+            reason = "; ".join(model.failures.values())
+            raise RequestError(ErrorKind.INVALID, f"failed to load `{name}`: {reason}")
 
     async def unload(self, name: str) -> None:
         """Answer the requests that a model has, and take no more.
@@ -180,43 +201,58 @@ class Repository:
         Raises:
             RequestError: there is no such model.
         """
-        async with self._lock:
-            model = self._models.get(name)
-            if model is None:
-                raise RequestError(ErrorKind.NOT_FOUND, f"there is no model `{name}`")
-            model.unload_requested = True
-            closing, model.versions, model.files, model.failures = model.versions, {}, {}, {}
-            self._close_versions(closing)
+        model = self._models.get(name)
+        if model is None:
+            raise RequestError(ErrorKind.NOT_FOUND, f"there is no model `{name}`")
+        model.unload_requested = True
+        closing, model.versions, model.files, model.failures = model.versions, {}, {}, {}
+        self._close_versions(closing)
 
-    async def close(self) -> None:
-        """Answer all requests in the queues, then end."""
-        async with self._lock:
-            for model in self._models.values():
-                self._close_versions(model.versions)
-                model.versions = {}
-            await asyncio.gather(*self._closing)
+    async def close(self, timeout: float) -> None:
+        """Answer all requests in the queues, then end; what is being loaded is left.
+
+        Args:
+            timeout: the seconds after which runs that still go on are left, too.
+        """
+        self._is_closed = True
+        for model in self._models.values():
+            if model.loading is not None:
+                model.loading.cancel()
+            self._close_versions(model.versions)
+            model.versions = {}
+        if self._closing:
+            await asyncio.wait(self._closing, timeout=timeout)
 
     async def _load(self, name: str, model: _Model, folder: Path) -> None:
         """Exchange the versions of a model at once, when all of the new ones are ready.
 
         One that cannot be loaded changes nothing: what is served stays.
         """
+        async with model.lock:
+            await self._exchange(name, model, folder)
+        if model.unload_requested:  # meanwhile
+            closing, model.versions, model.files = model.versions, {}, {}
+            self._close_versions(closing)
+
+    async def _exchange(self, name: str, model: _Model, folder: Path) -> None:
         failures: dict[int, str] = {}
         loaded: dict[int, ModelVersion] = {}
         files: dict[int, Snapshot] = {}
         try:
-            config = await asyncio.to_thread(read_config, folder)
-            wanted = chosen_versions(config, await asyncio.to_thread(version_paths, folder))
+            config = await run_in_daemon_thread(read_config, folder)
+            labels = await run_in_daemon_thread(read_labels, folder, config)
+            versions = await run_in_daemon_thread(version_paths, folder)
+            wanted = chosen_versions(config, versions)
             if not wanted:
                 raise ConfigError(f"there is no version of a saved graph in `{folder}`")
             for number, path in wanted.items():
-                files[number] = await asyncio.to_thread(version_files, folder, path)
+                files[number] = await run_in_daemon_thread(version_files, folder, path)
                 kept = model.versions.get(number)
                 if kept is not None and model.files[number] == files[number]:
                     loaded[number] = kept
                     continue
                 try:
-                    loaded[number] = await _load_version(path, name, number, config)
+                    loaded[number] = await _load_version(path, name, number, config, labels)
                     logger.info("model loaded", extra={"model": name, "version": number})
                 except Exception as error:
                     failures[number] = _reason(name, number, error)
@@ -237,13 +273,15 @@ class Repository:
             task.add_done_callback(self._closing.discard)
 
 
-async def _load_version(path: Path, name: str, number: int, config: Any) -> ModelVersion:
+async def _load_version(
+    path: Path, name: str, number: int, config: Any, labels: Mapping[str, Sequence[str]]
+) -> ModelVersion:
     """Load a version on another thread; it is ready when this returns."""
     if config.model_transaction_policy.decoupled:
-        generator, complete = await asyncio.to_thread(load_generator, path, name, config)
+        generator, complete = await run_in_daemon_thread(load_generator, path, name, config)
         return GeneratorVersion(name, number, complete, generator)
-    graph, complete = await asyncio.to_thread(load_graph, path, name, config)
-    return GraphVersion(name, number, complete, graph)
+    graph, complete = await run_in_daemon_thread(load_graph, path, name, config)
+    return GraphVersion(name, number, complete, graph, labels)
 
 
 def _is_number(text: str) -> bool:

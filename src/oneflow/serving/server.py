@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import logging
 import os
 import signal
 import socket
 import ssl
+import time
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,6 +20,7 @@ import grpc
 import grpc.aio
 from aiohttp import web
 
+from oneflow.serving.daemon_thread import is_working
 from oneflow.serving.grpc_server import GrpcServer
 from oneflow.serving.http_server import HttpServer
 from oneflow.serving.repository import Repository
@@ -25,6 +29,8 @@ from oneflow.serving.tensors import Limits
 logger = logging.getLogger("oneflow.serving")
 # Seconds between requests on one connection, and until the first one has come.
 _KEEP_ALIVE = 75.0
+# Seconds between two lines of the log that say the same of connections that cannot be accepted.
+_LOG_INTERVAL = 10.0
 
 
 @dataclass(frozen=True)
@@ -36,11 +42,13 @@ class ServerOptions:
         http: the port of HTTP, 0 for any free one; None for no HTTP.
         grpc: the port of gRPC, likewise.
         http_socket: one that listens already, which takes the place of the port of HTTP.
+        supervisor_pipe: the reading end of a pipe; the server is stopped when nobody holds the
+            other end any more.
         certificate: the file of the TLS certificate chain; None for no TLS.
         private_key: the file of its key.
         token: what clients have to send as bearer token; None for nothing.
         poll_seconds: the time between two looks for new versions; 0 for never.
-        shutdown_timeout: the time that requests have to end when the server is stopped.
+        shutdown_timeout: the seconds that requests have to end when the server is stopped.
         limits: what a request may ask for.
 
     Example:
@@ -53,6 +61,7 @@ class ServerOptions:
     http: int | None = 8000
     grpc: int | None = 8001
     http_socket: socket.socket | None = None
+    supervisor_pipe: int | None = None
     certificate: Path | None = None
     private_key: Path | None = None
     token: str | None = None
@@ -98,12 +107,14 @@ class Server:
             raise ValueError("TLS needs both a certificate and its private key")
         self.http_port: int | None = None
         self.grpc_port: int | None = None
+        # Each ends one protocol, after the requests that it has.
+        self._closers: list[Callable[[], Awaitable[Any]]] = []
 
     async def run(self, stop: asyncio.Event, started: asyncio.Event | None = None) -> None:
         """Serve until `stop` is set, then answer the requests that are there.
 
         Args:
-            stop: set by SIGTERM, for one.
+            stop: set by SIGTERM, for one; also ends the loading of the models.
             started: set as soon as the ports are open and the models are loaded, or have failed.
 
         Raises:
@@ -114,33 +125,39 @@ class Server:
         repository = Repository(self._path)
         http = HttpServer(repository, options.limits, options.token)
         service = GrpcServer(repository, options.limits, options.token)
-        async with contextlib.AsyncExitStack() as stack:
-            stack.push_async_callback(repository.close)
+        try:
             # Requests that wait in a socket since another server died want an answer, which is
             # there when the models are; otherwise health is answered while they are loaded.
             has_socket = options.http_socket is not None
             if has_socket:
-                await repository.update()
+                await _unless(stop, repository.load_all())
             if options.http is not None:
-                await self._start_http(http, options.http, stack)
+                await self._start_http(http, options.http)
             if options.grpc is not None:
-                await self._start_grpc(service, options.grpc, stack)
+                await self._start_grpc(service, options.grpc)
             if not has_socket:
-                await repository.update()
-            details: dict[str, Any] = {"http": self.http_port, "grpc": self.grpc_port}
-            details |= {"host": options.host, "pid": os.getpid()}
-            logger.info("server ready", extra=details)
+                await _unless(stop, repository.load_all())
+            if not stop.is_set():
+                details: dict[str, Any] = {"http": self.http_port, "grpc": self.grpc_port}
+                details |= {"host": options.host, "pid": os.getpid()}
+                logger.info("server ready", extra=details)
             if started is not None:
                 started.set()
             await self._poll(repository, stop)
             # Load balancers see it, and send no more, while requests go on.
             http.is_stopping = service.is_stopping = True
             logger.info("server draining")
+        finally:
+            await self._drain(repository)
         logger.info("server stopped")
 
-    async def _start_http(
-        self, server: HttpServer, port: int, stack: contextlib.AsyncExitStack
-    ) -> None:
+    async def _drain(self, repository: Repository) -> None:
+        """Let the requests that are there end; all together have `shutdown_timeout`."""
+        end = time.monotonic() + self._options.shutdown_timeout
+        await asyncio.gather(*[close() for close in self._closers])
+        await repository.close(max(end - time.monotonic(), 0.0))
+
+    async def _start_http(self, server: HttpServer, port: int) -> None:
         options = self._options
         runner = web.AppRunner(
             server.make_app(),
@@ -150,7 +167,7 @@ class Server:
             shutdown_timeout=options.shutdown_timeout,
         )
         await runner.setup()
-        stack.push_async_callback(runner.cleanup)
+        self._closers.append(runner.cleanup)
         context = None
         if options.certificate is not None:
             context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
@@ -161,9 +178,7 @@ class Server:
             await web.SockSite(runner, options.http_socket, ssl_context=context).start()
         self.http_port = runner.addresses[0][1]
 
-    async def _start_grpc(
-        self, service: GrpcServer, port: int, stack: contextlib.AsyncExitStack
-    ) -> None:
+    async def _start_grpc(self, service: GrpcServer, port: int) -> None:
         options = self._options
         size = options.limits.request_bytes
         server = grpc.aio.server(
@@ -187,7 +202,7 @@ class Server:
         except RuntimeError as error:
             raise OSError(f"gRPC cannot listen at {address}: {error}") from None
         await server.start()
-        stack.push_async_callback(server.stop, options.shutdown_timeout)
+        self._closers.append(lambda: server.stop(options.shutdown_timeout))
 
     async def _poll(self, repository: Repository, stop: asyncio.Event) -> None:
         """Look for new versions until the server is stopped."""
@@ -197,9 +212,38 @@ class Server:
                     await stop.wait()
                     return
             try:
-                await repository.update()
+                await _unless(stop, repository.update())
             except OSError as error:  # a network drive may be back soon
                 logger.error("repository not read", extra={"reason": str(error)})
+
+
+async def _unless(stop: asyncio.Event, work: Coroutine[Any, Any, None]) -> None:
+    """Wait for some work, but no longer than until the server is stopped."""
+    task, stopped = asyncio.create_task(work), asyncio.create_task(stop.wait())
+    await asyncio.wait([task, stopped], return_when=asyncio.FIRST_COMPLETED)
+    stopped.cancel()
+    if task.done():
+        task.result()
+    task.cancel()
+
+
+class _AcceptErrors:
+    """Handles errors of an event loop: of connections that find no descriptor, one in a while.
+
+    The event loop tells of each attempt to accept one, thousands in a second.
+    """
+
+    def __init__(self) -> None:
+        self._logged_at = -_LOG_INTERVAL
+
+    def __call__(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        error = context.get("exception")
+        if getattr(error, "errno", None) not in (errno.EMFILE, errno.ENFILE):
+            loop.default_exception_handler(context)
+        elif time.monotonic() - self._logged_at > _LOG_INTERVAL:
+            self._logged_at = time.monotonic()
+            reason = f"{error}; allow the process more open files (`ulimit -n`)"
+            logger.error("connections wait", extra={"reason": reason})
 
 
 def serve(path: Path, options: ServerOptions) -> None:
@@ -223,6 +267,13 @@ def serve(path: Path, options: ServerOptions) -> None:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, stop.set)
+        loop.set_exception_handler(_AcceptErrors())
+        pipe = options.supervisor_pipe
+        if pipe is not None:
+            loop.add_reader(pipe, lambda: (loop.remove_reader(pipe), stop.set()))
         await Server(path, options).run(stop)
 
     asyncio.run(main())
+    if is_working():  # what compiles, or runs, on another thread is not waited for
+        logging.shutdown()
+        os._exit(0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import signal
 import socket
 import subprocess
@@ -34,14 +35,19 @@ def open_socket(host: str, port: int) -> socket.socket:
 class Supervisor:
     """Runs a server, and runs it again as often as a signal ends it that it was not sent for this.
 
+    The server ends when this process has ended, however that came about: it holds one end of a
+    pipe, of which nothing but this process holds the other.
+
     Args:
         arguments: of the command `python -m oneflow.serving`.
         server_socket: the one that the server inherits.
     """
 
     def __init__(self, arguments: Sequence[str], server_socket: socket.socket) -> None:
-        self._command = [sys.executable, "-m", "oneflow.serving", *arguments]
-        self._files = [server_socket.fileno()]
+        pipe, self._held_end = os.pipe()
+        given = ["--http-socket", str(server_socket.fileno()), "--supervisor-pipe", str(pipe)]
+        self._command = [sys.executable, "-m", "oneflow.serving", *arguments, *given]
+        self._files = [server_socket.fileno(), pipe]
         self._server: subprocess.Popen[bytes] | None = None
         self._is_stopping = False
 

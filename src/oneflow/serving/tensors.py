@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -48,10 +49,10 @@ def check_shape(name: str, shape: Any, limits: Limits) -> tuple[int, ...]:
         raise _too_large(f"input `{name}` has {len(shape)} dimensions, {limits.rank} are allowed")
     if not all(type(size) is int and 0 <= size < 2**63 for size in shape):
         raise invalid(f"`shape` of input `{name}` must be a list of sizes, got {list(shape)!r}")
-    if math.prod(shape) > limits.elements:
-        raise _too_large(
-            f"input `{name}` has {math.prod(shape)} elements, {limits.elements} are allowed"
-        )
+    # Zeros count as ones: NumPy multiplies the others nevertheless.
+    elements = math.prod([size or 1 for size in shape])
+    if elements > limits.elements:
+        raise _too_large(f"input `{name}` has {elements} elements, {limits.elements} are allowed")
     return tuple(shape)
 
 
@@ -126,16 +127,23 @@ def _flat(name: str, values: Sequence[Any], limit: int) -> list[Any]:
 
 
 def to_bytes(array: np.ndarray) -> bytes:
-    """Return the elements of an array as little-endian bytes, in the order of its indices."""
+    """Return the elements of an array as little-endian bytes, in the order of its indices.
+
+    Each text follows its length.
+    """
+    if array.dtype == np.object_:
+        return b"".join([struct.pack("<I", len(text)) + text for text in array.ravel()])
     return array.tobytes()
 
 
 def to_values(name: str, array: np.ndarray) -> list[Any]:
-    """Return the elements of an array as numbers of JSON, in the order of its indices.
+    """Return the elements of an array as numbers or texts of JSON, in the order of its indices.
 
     Raises:
         RequestError: JSON has none of this kind.
     """
+    if array.dtype == np.object_:
+        return [text.decode() for text in array.ravel()]
     if array.dtype in (bfloat16.numpy, np.float16):
         array = array.astype(np.float32)
     if array.dtype.kind == "f" and not np.isfinite(array).all():

@@ -128,7 +128,7 @@ _MODEL_CONFIG = {
     ),
     "ModelParameter": "string_value:string=1",
     "ModelInput": "name:string=1 data_type:DataType=2 dims:int64*=4",
-    "ModelOutput": "name:string=1 data_type:DataType=2 dims:int64*=3",
+    "ModelOutput": "name:string=1 data_type:DataType=2 dims:int64*=3 label_filename:string=4",
     "ModelInstanceGroup": "name:string=1 kind:InstanceKind=4 count:int32=2",
     "ModelVersionPolicy": (
         "policy_choice/latest:ModelVersionPolicy.Latest=1 "
