@@ -16,7 +16,7 @@ from typing import Any
 import jax
 
 from oneflow.base import environment
-from oneflow.base.device import DEVICE_TYPES, platform_devices
+from oneflow.base.device import DEVICE_TYPES, number_cpu, platform_devices
 
 
 @dataclass(frozen=True)
@@ -124,6 +124,7 @@ def set_membership(membership: Membership) -> None:
     """Set the membership of this process; the rendezvous does this once."""
     global _membership
     _membership = membership
+    number_cpu(membership.local_rank if membership.joined else 0)
     device_of_rank.cache_clear()
 
 

@@ -89,6 +89,8 @@ class Device:
         number = int(ordinal) if ordinal else current_index(name) if index is None else index
         if number < 0:
             raise RuntimeError(f"device index must not be negative, got {number}")
+        if number == _cpu_number and name == "cpu":
+            number = 0
         known = cls._known.get((name, number))
         if known is None:
             known = super().__new__(cls)
@@ -129,6 +131,16 @@ class _Selected(threading.local):
 _selected = _Selected()
 # Where a process is given some of a machine's devices: the number of its first, and of all.
 _local_devices: dict[str, tuple[int, int]] = {}
+
+
+# Another number of this process's CPU, by which scripts of several processes name it.
+_cpu_number = 0
+
+
+def number_cpu(number: int) -> None:
+    """Let another number name this process's CPU: its rank on its machine."""
+    global _cpu_number
+    _cpu_number = number
 
 
 def number_devices(type: str, first: int, count: int) -> None:

@@ -28,6 +28,13 @@ def check_reading():
     assert "1., 1." in repr(parameter * 1)
 
 
+def check_names_of_the_cpu():
+    own = flow.device("cpu", flow.env.get_local_rank())
+    assert flow.ones(2).device == own
+    assert flow.ones(2, device=own).to(f"cpu:{RANK}").device is flow.device("cpu")
+    assert (flow.ones(2, device=own) + flow.ones(2)).sum().item() == 4
+
+
 def check_one_rank_reads_what_all_have():
     loss = flow.ones(2, placement=PAIR, sbp=B).sum()
     if RANK == 0:
