@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import torch
 
 import oneflow as flow
 from oneflow import nn
@@ -74,19 +75,33 @@ def test_s000_03_apply_and_zero_grad():
 
 
 def test_s000_04_sequential_network():
-    network = nn.Sequential(nn.Conv2d(1, 20, 5), nn.ReLU(), nn.Conv2d(20, 64, 5), nn.ReLU())
-    assert network(flow.ones(1, 1, 28, 28)).shape == (1, 64, 20, 20)
+    def make(nn):
+        return nn.Sequential(nn.Conv2d(1, 20, 5), nn.ReLU(), nn.Conv2d(20, 64, 5), nn.ReLU())
+
+    network, twin = make(nn), make(torch.nn)
+    state = network.state_dict()
+    twin.load_state_dict({name: torch.tensor(each.numpy()) for name, each in state.items()})
+    images = torch.randn(1, 1, 28, 28)
+    result = network(flow.tensor(images.numpy()))
+    assert result.shape == (1, 64, 20, 20)
+    expected = twin(images).detach().numpy()
+    np.testing.assert_allclose(result.detach().numpy(), expected, rtol=1e-4, atol=1e-5)
 
 
 def test_s000_04_class_and_functional_networks_agree():
     class Functional(nn.Module):
         def __init__(self):
             super().__init__()
-            self.weight = nn.Parameter(flow.ones(28 * 28, 10) * 0.01)
+            self.weight = nn.Parameter(flow.randn(28 * 28, 10) * 0.1)
 
         def forward(self, x):
             return nn.functional.relu(flow.matmul(nn.Flatten()(x), self.weight))
 
-    images = flow.ones(2, 28, 28)
-    probabilities = nn.Softmax(dim=1)(Functional()(images))
-    np.testing.assert_allclose(probabilities.numpy(), np.full((2, 10), 0.1), rtol=1e-5)
+    network, images = Functional(), flow.randn(2, 28, 28)
+    scores = torch.tensor(images.numpy()).flatten(1) @ torch.tensor(network.weight.detach().numpy())
+    assert (scores < 0).any()
+    result = network(images)
+    np.testing.assert_allclose(result.detach().numpy(), scores.relu(), rtol=1e-4, atol=1e-5)
+    probabilities = nn.Softmax(dim=1)(result)
+    expected = torch.softmax(scores.relu(), 1)
+    np.testing.assert_allclose(probabilities.detach().numpy(), expected, rtol=1e-4, atol=1e-6)

@@ -70,9 +70,16 @@ def test_s000_12_the_first_call_compiles():
 
 
 def test_s000_13_modules_are_shared_with_eager_mode():
+    class Shared(nn.Graph):
+        def __init__(self):
+            super().__init__()
+            self.m = model
+
+        def build(self, x):
+            return self.m(x)
+
     model = nn.Linear(2, 1, bias=False)
-    graph = graph_of(lambda x: model(x), m=model)
-    x = flow.ones(1, 2)
+    graph, x = Shared(), flow.ones(1, 2)
     graph(x)
     with flow.no_grad():
         model.weight.copy_(flow.tensor([[2.0, 3.0]]))

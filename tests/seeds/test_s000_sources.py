@@ -119,6 +119,29 @@ def test_s000_08_more_than_200_functions_have_pytorchs_names():
     assert len(shared) > 200
 
 
+def test_s000_08_functions_of_one_tensor_give_what_pytorchs_give():
+    array = np.random.default_rng(0).random((3, 3)) * 0.8 + 0.1
+    compared, different = set(), set()
+    for name in dir(flow):
+        mine, theirs = getattr(flow, name), getattr(torch, name, None)
+        if name.startswith("_") or not callable(theirs) or isinstance(mine, type):
+            continue
+        try:
+            first, second = (theirs(torch.tensor(array)) for _ in range(2))
+        except Exception:  # it takes something else
+            continue
+        if not isinstance(first, torch.Tensor) or not torch.equal(first, second):
+            continue
+        compared.add(name)
+        result = mine(flow.tensor(array))
+        if tuple(result.shape) != tuple(first.shape) or not np.allclose(
+            result.numpy(), first.numpy(), rtol=1e-5, atol=1e-8
+        ):
+            different.add(name)
+    assert not different
+    assert len(compared) > 80
+
+
 def _at(library, path):
     for name in filter(None, path.split(".")):
         library = getattr(library, name)

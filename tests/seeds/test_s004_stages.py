@@ -29,7 +29,8 @@ def test_s004_29_operators_one_by_one():
     ]
     assert (operators["conv"], operators["relu"]) == (1, 2)
     (convolution,) = [node for node in nodes if node.op_type == "conv"]
-    assert len(convolution.attribute) > 2
+    values = {each.name: onnx.helper.get_attribute_value(each) for each in convolution.attribute}
+    assert (values["dilation"], values["groups"]) == ([1, 1], 1)
     assert all(attributes[each.name] >= 1 for each in convolution.attribute)
     assert nodes[-1].input[0] == nodes[-2].output[0]
     assert shapes[nodes[-1].output[0]] == [2, 3, 6, 6]
