@@ -16,6 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+LAUNCHER = "oneflow.distributed.launch"
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -52,6 +53,8 @@ def main() -> None:
         module, *arguments = arguments
         sys.argv = [module, *arguments]
         sys.path[0] = os.getcwd()
+        if module == LAUNCHER:  # it starts while its package is imported
+            sys.exit(importlib.import_module(module).main())
         runpy.run_module(module, run_name="__main__", alter_sys=True)
     else:
         sys.argv = [program, *arguments]
