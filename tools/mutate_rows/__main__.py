@@ -1,8 +1,8 @@
 """Break promised features one by one, and see whether their tests fail.
 
 ``python -m tools.mutate_rows 003 004-E`` does so for the rows whose ids begin like that; `make
-mutants ROWS="003 004-E"` does the same. What was found is kept in `.mutants.jsonl` until the
-mutation or the tests change. The exit code is 1 if a broken feature goes unnoticed.
+mutants ROWS="003 004-E"` does the same. `.mutants` remembers what was killed, which is tried again
+when the mutation or the tests change. The exit code is 1 if a broken feature goes unnoticed.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import sys
 from collections import Counter
 
 from tools.mutate_rows.session import GOOD, VERDICTS, run
-from tools.mutate_rows.table import RESULTS, chosen
+from tools.mutate_rows.table import KILLED, chosen
 
 
 def main() -> int:
@@ -21,11 +21,11 @@ def main() -> int:
         prog="python -m tools.mutate_rows", description=(__doc__ or "").splitlines()[0]
     )
     parser.add_argument("rows", nargs="*", help="beginnings of ids, such as 001-1 or 004-E")
-    parser.add_argument("--anew", action="store_true", help="forget what was found before")
+    parser.add_argument("--anew", action="store_true", help="try again what was killed before")
     parser.add_argument("--quiet", action="store_true", help="only the mutants that live")
     options = parser.parse_args()
     if options.anew:
-        RESULTS.unlink(missing_ok=True)
+        KILLED.unlink(missing_ok=True)
     counts: Counter[str] = Counter()
     for mutation, verdict, seconds in run(chosen(options.rows)):
         counts[verdict] += 1

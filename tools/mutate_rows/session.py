@@ -22,7 +22,7 @@ import pytest
 from _pytest.runner import runtestprotocol
 from tools.mutate_rows.child import follow
 from tools.mutate_rows.mutations import UNREACHABLE, Mutation, apply
-from tools.mutate_rows.table import PROGRAMS, ROOT, TESTS, digest, earlier_results, keep_result
+from tools.mutate_rows.table import PROGRAMS, ROOT, TESTS, digest, killed_before, remember_killed
 
 # Seconds that the tests of a row may take.
 PATIENCE = 400
@@ -57,16 +57,15 @@ _OPTIONS += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
 def run(mutations: Sequence[Mutation]) -> Iterator[tuple[Mutation, str, float]]:
     """Test mutations; each with its verdict and the seconds that it took."""
     files = {path: rows_of(path) for path in sorted(TESTS.glob("test_*.py"), key=_cost)}
-    earlier = earlier_results()
+    before = killed_before()
     shown_by = {
         mutation: [path for path, rows in files.items() if mutation.row in rows]
         for mutation in mutations
     }
     waiting: dict[Path, list[Mutation]] = defaultdict(list)
     for mutation, paths in shown_by.items():
-        known = earlier.get(digest(mutation, paths))
-        if mutation.kind == UNREACHABLE or known is not None:
-            yield mutation, known or UNREACHABLE, 0.0
+        if mutation.kind == UNREACHABLE or digest(mutation, paths) in before:
+            yield mutation, UNREACHABLE if mutation.kind == UNREACHABLE else KILLED, 0.0
             continue
         for path in paths or [TESTS]:
             waiting[path].append(mutation)
@@ -82,7 +81,8 @@ def run(mutations: Sequence[Mutation]) -> Iterator[tuple[Mutation, str, float]]:
             found[mutation].append(verdict)
             if verdict == KILLED or path == (shown_by[mutation] or [TESTS])[-1]:
                 best = min(found[mutation], key=[*VERDICTS].index)
-                keep_result(digest(mutation, shown_by[mutation]), best)
+                if best == KILLED:
+                    remember_killed(digest(mutation, shown_by[mutation]))
                 yield mutation, best, seconds
 
 

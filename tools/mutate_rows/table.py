@@ -1,10 +1,9 @@
-"""Reading the features, their mutations, and what was found earlier."""
+"""Reading the features, their mutations, and which were killed earlier."""
 
 from __future__ import annotations
 
 import csv
 import hashlib
-import json
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -14,8 +13,8 @@ from tools.mutate_rows.mutations import Mutation
 TABLE = ROOT / "tests" / "seeds" / "mutations.tsv"
 TESTS = ROOT / "tests" / "seeds"
 PROGRAMS = ROOT / "tests" / "distributed" / "programs"
-# What was found, so that an interrupted run goes on where it stopped.
-RESULTS = ROOT / ".mutants.jsonl"
+# The mutants that were killed, so that an interrupted run goes on where it stopped.
+KILLED = ROOT / ".mutants"
 
 
 def mutations() -> list[Mutation]:
@@ -36,22 +35,19 @@ def chosen(patterns: Iterable[str]) -> list[Mutation]:
 
 
 def digest(mutation: Mutation, files: Iterable[Path]) -> str:
-    """What a result depends on: the mutation and the text of the tests."""
+    """What the outcome depends on: the mutation and the text of the tests."""
     text = "\t".join(mutation).encode()
     for file in (*sorted(files), *sorted(PROGRAMS.glob("rows_of_*.py"))):
         text += file.read_bytes()
     return hashlib.sha256(text).hexdigest()
 
 
-def earlier_results() -> dict[str, str]:
-    """The verdicts of earlier runs, by `digest`."""
-    if not RESULTS.exists():
-        return {}
-    lines = RESULTS.read_text(encoding="utf8").splitlines()
-    return dict(json.loads(line) for line in lines)
+def killed_before() -> set[str]:
+    """The mutants that earlier runs have killed, by `digest`."""
+    return set(KILLED.read_text(encoding="ascii").split()) if KILLED.exists() else set()
 
 
-def keep_result(key: str, verdict: str) -> None:
-    """Remember a verdict."""
-    with RESULTS.open("a", encoding="utf8") as file:
-        file.write(json.dumps([key, verdict]) + "\n")
+def remember_killed(key: str) -> None:
+    """Do not try a mutant again until it, or the tests, change."""
+    with KILLED.open("a", encoding="ascii") as file:
+        file.write(f"{key}\n")
