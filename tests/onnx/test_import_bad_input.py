@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 
 import numpy as np
@@ -65,6 +66,36 @@ def test_errors_name_the_node():
 def test_bytes_that_are_no_model(data):
     with pytest.raises(ValueError, match="model"):
         from_onnx(data)
+
+
+def doubled(operator, kind, is_constant):
+    """A value joined with itself 36 times."""
+    names = ["x", *[f"t{number}" for number in range(35)], "y"]
+    attributes = {"axis": 0} if operator == "Concat" else {}
+    nodes = [
+        helper.make_node(operator, [before, before], [after], **attributes)
+        for before, after in itertools.pairwise(names)
+    ]
+    infos = [helper.make_tensor_value_info(name, kind, [None]) for name in "xy"]
+    text = np.array(["ab"], object) if kind == TensorProto.STRING else np.ones(2, np.int64)
+    constants = [numpy_helper.from_array(text, "x")] if is_constant else []
+    graph = helper.make_graph(nodes, "g", infos[: not is_constant], infos[1:], constants)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)])
+    return model, () if is_constant else (text,)
+
+
+@pytest.mark.parametrize(
+    ("operator", "kind", "is_constant"),
+    [
+        ("Concat", TensorProto.INT64, True),
+        ("StringConcat", TensorProto.STRING, True),
+        ("StringConcat", TensorProto.STRING, False),
+    ],
+)
+def test_values_that_double_are_refused(operator, kind, is_constant):
+    model, arguments = doubled(operator, kind, is_constant)
+    with pytest.raises((ValueError, RuntimeError), match="at most"):
+        from_onnx(model)(*arguments)
 
 
 def test_truncated_file(tmp_path):

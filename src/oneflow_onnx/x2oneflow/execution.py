@@ -17,6 +17,7 @@ from oneflow_onnx.x2oneflow.values import (
     Value,
     as_host,
     as_tensor,
+    check_host_operands,
     check_size,
     fits_tensor,
     has_shape,
@@ -128,6 +129,8 @@ def _run_on_host(step: Step, operands: list[Value]) -> list[Value]:
     tensor = next((v for v in operands if isinstance(v, flow.Tensor)), None)
     named = zip(step.node.input, operands, strict=False)
     feeds = {name: as_host(value) for name, value in named if name}
+    if tensor is None:
+        check_host_operands([feeds[name] for name in step.node.input if name])
     computed = dict(zip(evaluator.output_names, evaluator.run(None, feeds), strict=True))
     results = [np.asarray(computed[name]) if name else None for name in step.node.output]
     if tensor is None:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import onnx
 from onnx import defs, helper
 
 import oneflow as flow
+from oneflow_onnx.x2oneflow.files import MOST_LEVELS
 from oneflow_onnx.x2oneflow.values import Value, element_type_of
+
+# Those of a whole model.
+_MOST_FUNCTION_NODES = 100_000
 
 # Makes a plan of a function called by a node, some levels inside the model.
 PlanFunction = Callable[[onnx.FunctionProto, onnx.NodeProto, int], Any]
@@ -65,6 +69,40 @@ class FunctionExpansion:
                 f"ONNX gives `{self._node.op_type}` no body for operands of these types"
             )
         return _parsed(serialized)
+
+
+def check_expansion(
+    nodes: Iterable[onnx.NodeProto], functions: Mapping[tuple[str, str], onnx.FunctionProto]
+) -> None:
+    """Refuse a graph that becomes too long where functions are written out.
+
+    Functions that call others twice double the nodes with each level, so they are counted first.
+
+    Raises:
+        ValueError: there are too many nodes, or a function calls itself.
+    """
+    counts: dict[tuple[str, str], int] = {}
+
+    def count(nodes: Iterable[onnx.NodeProto], level: int) -> int:
+        total = 0
+        for node in nodes:
+            key = (node.domain, node.op_type)
+            if key in functions and key not in counts:
+                if level >= MOST_LEVELS:
+                    raise ValueError(
+                        f"functions are more than {MOST_LEVELS} levels deep, or a function calls"
+                        " itself"
+                    )
+                counts[key] = count(functions[key].node, level + 1)
+            total += counts.get(key, 0) + (level > 0)
+            graphs = (each.g for each in node.attribute if each.HasField("g"))
+            total += sum(count(graph.node, level) for graph in graphs)
+        return total
+
+    if count(nodes, 0) > _MOST_FUNCTION_NODES:
+        raise ValueError(
+            f"the functions of the model, written out, have more than {_MOST_FUNCTION_NODES} nodes"
+        )
 
 
 def bind_attributes(function: onnx.FunctionProto, call: onnx.NodeProto) -> list[onnx.NodeProto]:

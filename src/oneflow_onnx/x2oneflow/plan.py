@@ -15,12 +15,13 @@ from onnx import defs, helper, numpy_helper
 from oneflow_onnx.declared_buffers import declared_buffers
 from oneflow_onnx.x2oneflow.attribute_types import check_attribute_types
 from oneflow_onnx.x2oneflow.files import MOST_LEVELS
-from oneflow_onnx.x2oneflow.function_bodies import FunctionExpansion, bind_attributes
+from oneflow_onnx.x2oneflow.function_bodies import (
+    FunctionExpansion,
+    bind_attributes,
+    check_expansion,
+)
 from oneflow_onnx.x2oneflow.registry import Operator, find_operator
 from oneflow_onnx.x2oneflow.values import check_size
-
-# Functions that call others twice grow with each level by a factor of 2.
-_MOST_FUNCTION_NODES = 100_000
 
 
 @dataclass(eq=False)
@@ -125,7 +126,6 @@ class Planner:
     def __init__(self, model: onnx.ModelProto) -> None:
         self._functions = {(f.domain, f.name): f for f in model.functions}
         self._opsets = opset_versions(model.opset_import)
-        self._function_nodes = 0
         self._graph = model.graph
         self._by_pytorch = model.producer_name == "pytorch"
         self._buffers = declared_buffers(model)
@@ -138,6 +138,7 @@ class Planner:
             NotImplementedError: operators are not supported; the message lists all of them.
             ValueError: the graph has a cycle, reads what nothing makes, or is nested too deeply.
         """
+        check_expansion(self._graph.node, self._functions)
         plan = self.plan_graph(self._graph, self._opsets, 0)
         plan.buffers = self._buffers
         self._check_supported()
@@ -186,12 +187,6 @@ class Planner:
         """Return the plan of `function` with the attributes of `node`, a call of it."""
         plan = Plan(function.name, list(function.input), list(function.output), [])
         opsets = {**self._opsets, **opset_versions(function.opset_import)}
-        self._function_nodes += len(function.node)
-        if self._function_nodes > _MOST_FUNCTION_NODES:
-            raise ValueError(
-                f"the functions of the model, written out, have more than {_MOST_FUNCTION_NODES}"
-                " nodes"
-            )
         self._add_nodes(plan, bind_attributes(function, node), opsets, level)
         return plan
 

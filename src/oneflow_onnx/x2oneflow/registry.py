@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any
@@ -49,17 +50,23 @@ class Operator:
     @property
     def context(self) -> frozenset[str]:
         """The names of `CONTEXT` that the function asks for."""
-        return frozenset(CONTEXT) & frozenset(inspect.signature(self.function).parameters)
+        return frozenset(CONTEXT) & frozenset(_parameters(self.function))
 
     def check_attributes(self, attributes: dict[str, Any]) -> dict[str, Any]:
         """Return the attributes that the function takes; raise for one that it does not know."""
-        parameters = inspect.signature(self.function).parameters
+        parameters = _parameters(self.function)
         if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
             return attributes
         known = {n for n, p in parameters.items() if p.kind is p.KEYWORD_ONLY} - set(CONTEXT)
         if unknown := attributes.keys() - known - _IGNORED_ATTRIBUTES:
             raise NotImplementedError(f"attributes {sorted(unknown)} of `{self.name}`")
         return {name: value for name, value in attributes.items() if name in known}
+
+
+@functools.cache
+def _parameters(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
+    """The parameters of an operator's function, which models call thousands of times."""
+    return inspect.signature(function).parameters
 
 
 _TABLE: dict[tuple[str, str], dict[int, Operator]] = {}

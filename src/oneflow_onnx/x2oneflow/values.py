@@ -7,6 +7,7 @@ on shapes stays on the host, so that it is concrete where `nn.Graph` records.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -23,6 +24,8 @@ _NUMBERS = [np.dtype(name) for name in ("float32", "float64", "int32", "int64")]
 
 # More elements than this in a value made from few (a fill, a range) is a mistake or an attack.
 MOST_ELEMENTS = 2**28
+# Of shapes and texts, which the host computes one by one.
+_MOST_ON_HOST = 2**24
 
 _DTYPES: dict[int, flow.dtype] = {
     onnx.TensorProto.BOOL: flow.bool,
@@ -124,18 +127,35 @@ def number(value: Value) -> Any:
     return array.reshape(-1)[0].item()
 
 
-def check_size(shape: Sequence[int]) -> None:
-    """Refuse a `shape` of more than `MOST_ELEMENTS` elements, or with negative sizes."""
+def check_size(shape: Sequence[int], most: int = MOST_ELEMENTS) -> None:
+    """Refuse a `shape` of more than `most` elements, or with negative sizes."""
     count = 1
     for size in shape:
         if size < 0:
             raise ValueError(f"a value has the shape {list(shape)}; sizes must not be negative")
         count *= int(size)
-    if count > MOST_ELEMENTS:
+    if count > most:
         raise ValueError(
-            f"a value of the shape {list(shape)} has {count} elements; at most {MOST_ELEMENTS} are"
+            f"a value of the shape {list(shape)} has {count} elements; at most {most} are"
             " made from fewer"
         )
+
+
+def check_host_operands(operands: Sequence[Any]) -> None:
+    """Refuse operands from which an operator on the host could make too much.
+
+    It may join them, or broadcast them; a few nodes that double their operand make any size.
+    """
+    arrays = [each for each in operands if isinstance(each, np.ndarray)]
+    check_size([sum(each.size for each in arrays)], _MOST_ON_HOST)
+    try:
+        shape = np.broadcast_shapes(*[each.shape for each in arrays])
+    except ValueError:
+        shape = ()
+    check_size(shape, _MOST_ON_HOST)
+    texts = [each for each in arrays if each.dtype.kind in "OSU" and each.size]
+    longest = sum(max(len(str(letters)) for letters in each.flat) for each in texts)
+    check_size([longest * math.prod(shape)], _MOST_ON_HOST)
 
 
 def normalize_axis(axis: int, rank: int) -> int:
