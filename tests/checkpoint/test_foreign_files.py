@@ -396,3 +396,30 @@ def test_folders_cannot_reach_outside(tmp_path, oneflow_modules):
 def test_other_folders(tmp_path):
     with pytest.raises(RuntimeError, match="not one that OneFlow saved"):
         flow.load(tmp_path)
+
+
+def test_tensors_of_pytorchs_files_share_memory_as_they_did(tmp_path):
+    whole = torch.arange(4.0).reshape(2, 2)
+    z = torch.tensor([1 + 2j, 3j])
+    obj = {
+        "whole": whole,
+        "row": whole[1],
+        "again": whole[1],
+        "transposed": whole.t(),
+        "parameter": torch.nn.Parameter(whole[:, 1]),
+        "z": z,
+        "conjugate": z.conj(),
+        "alone": torch.ones(3)[1:],
+    }
+    loaded = load_torch(obj, tmp_path)
+    loaded["row"][0] = 7
+    with flow.no_grad():
+        loaded["parameter"].mul_(2)
+    loaded["conjugate"].mul_(2)
+    assert loaded["whole"].tolist() == [[0, 2], [7, 6]]
+    assert loaded["transposed"].tolist() == [[0, 7], [2, 6]]
+    assert loaded["again"].tolist() == [7, 6]
+    assert loaded["parameter"].requires_grad
+    assert loaded["z"].tolist() == [2 + 4j, 6j]
+    assert loaded["alone"].tolist() == [1, 1]
+    assert not loaded["alone"].is_view()

@@ -249,13 +249,11 @@ def test_what_is_not_supported_is_refused_by_name(tmp_path, make, match):
     assert "file.pth" in str(caught.value)
 
 
-def test_overlapping_tensors_are_loaded_each_on_its_own(tmp_path):
-    whole = torch.zeros(2, 2)
-    obj = {"whole": whole, "row": whole[0], "again": whole[0]}
-    for loaded in (load_torch(obj, tmp_path), saved_and_loaded(tmp_path)):
-        loaded["row"][0] = 1
-        assert loaded["whole"].tolist() == [[0, 0], [0, 0]]
-        assert loaded["again"].tolist() == [1, 0]
+def test_overlapping_tensors_of_own_files_are_loaded_each_on_its_own(tmp_path):
+    loaded = saved_and_loaded(tmp_path)
+    loaded["row"][0] = 1
+    assert loaded["whole"].tolist() == [[0, 0], [0, 0]]
+    assert loaded["again"].tolist() == [1, 0]
 
 
 def saved_and_loaded(folder):

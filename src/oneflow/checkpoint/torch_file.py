@@ -26,8 +26,10 @@ from oneflow.checkpoint.numpy_pickle import Budget, Pending, finished, numpy_tab
 from oneflow.checkpoint.pickle_reader import PickleReader
 from oneflow.functional.creation.factory_functions import empty
 from oneflow.module.parameter import Parameter
+from oneflow.tensor.copied_memory import become_part, steps_to
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import import_array
+from oneflow.tensor.views import unwrap
 
 HEAD_BYTES = 9
 _ZIP_HEAD, _PICKLE_HEAD = b"PK\x03\x04", b"\x80"
@@ -207,6 +209,11 @@ class _Cut:
         if not isinstance(self.dtype, DType | NarrowType):
             raise ValueError("a tensor's dtype is none")
 
+    @property
+    def is_plain(self) -> bool:
+        """True if its numbers are those of the storage, or conjugates of them."""
+        return isinstance(self.dtype, DType) and not self.is_negative and bool(math.prod(self.size))
+
     def array(self, content: bytes, budget: Budget) -> np.ndarray:
         """The numbers.
 
@@ -238,6 +245,9 @@ class _Builder:
         self._restore_location = restore_location
         self._budget = budget
         self._tensors: dict[Any, Pending] = {}
+        # By the identity of a storage: what is cut from it, and all of it, once that is needed.
+        self._cuts: dict[int, set[_Cut]] = {}
+        self._memories: dict[int, Tensor] = {}
 
     def table(self) -> dict[tuple[str, str], Any]:
         """Return the objects that the names in PyTorch's pickles stand for."""
@@ -301,11 +311,26 @@ class _Builder:
 
         def make() -> Tensor:
             array = cut.array(storage.content, self._budget)
-            tensor = import_array(array, None, self._restore_location(storage.device))
+            if len(self._cuts[id(storage)]) > 1 and cut.is_plain and storage.dtype is cut.dtype:
+                tensor = self._part(storage, cut)
+            else:
+                tensor = import_array(array, None, self._restore_location(storage.device))
             return tensor.requires_grad_(bool(requires_grad))
 
+        self._cuts.setdefault(id(storage), set()).add(cut)
         key = (id(storage), cut, bool(requires_grad))
         return self._tensors.setdefault(key, Pending(make))
+
+    def _part(self, storage: TorchStorage, cut: _Cut) -> Tensor:
+        """A tensor that shares its memory with the others that are cut from its storage."""
+        memory = self._memories.get(id(storage))
+        if memory is None:
+            whole = np.frombuffer(storage.content, storage.dtype.numpy)
+            self._budget.take(whole.nbytes)
+            memory = import_array(whole, None, self._restore_location(storage.device))
+            self._memories[id(storage)] = memory
+        part = (cut.size, cut.stride, cut.offset, cut.is_conjugate, cut.dtype)
+        return become_part(Tensor.__new__(Tensor), memory, steps_to(part, unwrap(memory)))
 
     def tensor_of_array(
         self, array: Pending, dtype: DType, device: str, requires_grad: bool
