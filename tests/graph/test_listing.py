@@ -31,7 +31,9 @@ def test_a_graph_goes_on_from_a_state_dict(tmp_path):
     for x in batches[:3]:
         graph(x)
     state = copy.deepcopy(graph.state_dict())
-    assert set(state) == {"module", "offset", "optimizer.0", "lr_scheduler.0", "scaler.0"}
+    parts = {"module", "offset", "optimizer.0", "lr_scheduler.0", "scaler.0"}
+    assert set(state) == {*parts, "System-Train-TrainStep"}
+    assert state["System-Train-TrainStep"].tolist() == [3]
     assert set(state["module"]) == set(graph.module.state_dict())
     flow.save(state, tmp_path / "state")
     expected = [graph(x).item() for x in batches[3:]]

@@ -295,7 +295,8 @@ class Graph(CompiledGraph):
 
         Returns:
             The state dict of each module by its attribute name, the graph's own tensors, and
-            ``optimizer.0``, ``lr_scheduler.0``, ``scaler.0`` with the states of those.
+            ``optimizer.0``, ``lr_scheduler.0``, ``scaler.0`` with the states of those;
+            ``System-Train-TrainStep`` with the number of steps taken.
         """
         return graph_state(self, {} if destination is None else destination)
 
@@ -303,7 +304,7 @@ class Graph(CompiledGraph):
         """Go on from a `state_dict`; possible before the first call only.
 
         Args:
-            state_dict: what `state_dict` returned.
+            state_dict: what `state_dict` returned, here or in OneFlow 0.9.
             strict: names that are missing or unexpected are an error.
 
         Raises:

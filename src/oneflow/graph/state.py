@@ -6,6 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from oneflow.graph.capture import Capturable
+from oneflow.graph.oneflow_state import (
+    TRAIN_STEP,
+    load_optimizers,
+    states_of_optimizers,
+    train_step,
+)
 from oneflow.module.state import copy_into
 from oneflow.tensor.tensor import Tensor
 
@@ -14,23 +20,37 @@ def graph_state(graph: Capturable, destination: dict[str, Any]) -> dict[str, Any
     """Put the state of everything in `graph` into `destination`, and return it."""
     for name, part in _parts(graph).items():
         destination[name] = part.detach() if isinstance(part, Tensor) else part.state_dict()
+    optimizers = graph.added_optimizers()
+    if optimizers:
+        destination[TRAIN_STEP] = train_step(optimizers)
     return destination
 
 
 def load_graph_state(graph: Capturable, state: Mapping[str, Any], strict: bool) -> None:
-    """Load a state that `graph_state` collected.
+    """Load a state that `graph_state` collected, or OneFlow.
 
     Raises:
         RuntimeError: with `strict`, names do not fit.
     """
     parts = _parts(graph)
+    known = {*parts, TRAIN_STEP}
+    optimizers = graph.added_optimizers()
+    is_oneflow = bool(optimizers) and TRAIN_STEP in state and "optimizer.0" not in state
+    states: list[dict[str, Any]] = []
+    if is_oneflow:
+        states, taken = states_of_optimizers(optimizers, graph.named_modules(), state)
+        known |= taken
+        of_modules = {name for name, _ in graph.named_modules()}
+        parts = {n: each for n, each in parts.items() if n in of_modules or n in state}
     missing = [name for name in parts if name not in state]
-    unexpected = [name for name in state if name not in parts]
+    unexpected = [name for name in state if name not in known]
     if strict and (missing or unexpected):
         raise RuntimeError(
             f"Error(s) in loading state_dict for {graph.name}: missing {missing}, "
             f"unexpected {unexpected}"
         )
+    if is_oneflow:
+        load_optimizers(optimizers, states, int(state[TRAIN_STEP].item()))
     modules = dict(graph.named_modules())
     for name, part in parts.items():
         if name not in state:
