@@ -23,9 +23,10 @@ def imported(name):
 
 
 def test_names_are_those_of_oneflow():
+    pytorch = torch
     with mock_torch.enable():
         mocked = imported("torch")
-        assert mocked is not torch
+        assert mocked is not pytorch
         assert mocked.__package__ == "oneflow"
         assert mocked.Tensor is flow.Tensor
         assert flow.mock_torch is mock_torch
@@ -58,10 +59,11 @@ def test_what_is_missing_says_so():
 
 
 def test_the_switch_is_taken_back():
+    pytorch = torch
     with mock_torch.enable():
         mocked = imported("torch")
         with mock_torch.disable():
-            assert imported("torch") is torch
+            assert imported("torch") is pytorch
             with mock_torch.enable():
                 assert imported("torch") is mocked
         with mock_torch.enable():
@@ -72,7 +74,46 @@ def test_the_switch_is_taken_back():
         assert imported("torch") is mocked
     finally:
         mock_torch.disable()
-    assert imported("torch") is torch
+    assert imported("torch") is pytorch
+
+
+def test_global_names_of_the_caller_change_with_the_switch():
+    program = """
+import torch
+from torch.nn import functional as F
+from oneflow import mock_torch
+
+def packages():
+    return torch.__package__, F.__name__, F.relu.__module__.partition(".")[0]
+
+first = packages()
+with mock_torch.enable():
+    mocked = packages()
+    with mock_torch.disable():
+        inner = packages()
+    nested = packages()
+after = packages()
+mock_torch.enable()
+for_good = packages()
+mock_torch.disable()
+last = packages()
+"""
+    found: dict = {"__name__": "program"}
+    exec(program, found)
+    pytorch = ("torch", "torch.nn.functional", "torch")
+    assert {found[name] for name in ("first", "inner", "after", "last")} == {pytorch}
+    oneflow = ("oneflow", "torch.nn.functional", "oneflow")
+    assert {found[name] for name in ("mocked", "nested", "for_good")} == {oneflow}
+
+
+def test_dictionaries_of_modules_have_their_names():
+    """As libraries look that register all classes of a module."""
+    with mock_torch.enable():
+        for path, name in (("nn", "Linear"), ("distributions", "Normal"), ("optim", "Adam")):
+            module = imported(f"torch.{path}")
+            assert vars(module)[name] is getattr(module, name)
+            assert name in dict(inspect.getmembers(module, inspect.isclass))
+        assert vars(imported("torch.optim"))["AdamW"] is pytorch_optim.AdamW
 
 
 DEFAULTS = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import sys
 from collections.abc import Iterator, Sequence
@@ -42,7 +43,9 @@ class ModuleWrapper(ModuleType):
         self.__package__ = first.__package__
         if name == "torch":
             self.torch = self  # PyTorch finds itself in itself, and some libraries do so, too
-        vars(self).update(_names_in(extension))
+        # Also in the module's dictionary: libraries register all classes that they find there.
+        for each in (module, extension):
+            vars(self).update(_names_in(each))
         self._modules = (first, *others)
         self.__all__ = [each for each in dir(self) if not each.startswith("_")]
 
@@ -181,18 +184,30 @@ def _module(name: str) -> ModuleType | None:
 
 
 def _names_in(module: ModuleType | None) -> dict[str, Any]:
-    """Return what a module offers: `__all__`, or what is defined or imported there by its name."""
+    """Return what a module offers: `__all__`, or what is defined or imported there by its name.
+
+    Modules within it have names of their own, see `ModuleWrapper.__getattr__`.
+    """
     if module is None:
         return {}
     names = getattr(module, "__all__", None) or [
         each for each in vars(module) if not each.startswith("__")
     ]
-    return {name: getattr(module, name) for name in names}
+    found = {name: getattr(module, name) for name in names}
+    return {n: value for n, value in found.items() if not isinstance(value, ModuleType)}
 
 
 _IMPORTER = OneflowImporter()
 # Before all others: an installed PyTorch would be found first.
 sys.meta_path.insert(0, _IMPORTER)
+
+
+def _rebind(names: dict[str, Any]) -> None:
+    """Let those of a module's names that are modules of PyTorch mean what an import finds now."""
+    for name, module in list(names.items()):
+        if isinstance(module, ModuleType) and _is_torch(module.__name__):
+            with contextlib.suppress(ImportError):
+                names[name] = importlib.import_module(module.__name__)
 
 
 class _Switch:
@@ -202,19 +217,23 @@ class _Switch:
 
     def __init__(self) -> None:
         self._before = _IMPORTER.switch(self._enabled)
+        self._names = sys._getframe(1).f_globals  # of who calls
+        _rebind(self._names)
 
     def __enter__(self) -> None:
         """The change was made when this was called."""
 
     def __exit__(self, *exception: object) -> None:
         _IMPORTER.switch(self._before)
+        _rebind(self._names)
 
 
 class enable(_Switch):
     """From now on, or in a ``with`` block, ``import torch`` finds `oneflow`.
 
-    Modules of PyTorch that were imported before stay with those who have them. A name or module
-    that `oneflow` lacks raises AttributeError or ModuleNotFoundError, which say "not implemented".
+    Global names of the caller that are modules of PyTorch, imported before, change with it; other
+    modules keep theirs. A name or module that `oneflow` lacks raises AttributeError or
+    ModuleNotFoundError, which say "not implemented".
 
     Example:
         >>> import oneflow as flow
@@ -231,6 +250,8 @@ class enable(_Switch):
 
 class disable(_Switch):
     """From now on, or in a ``with`` block, ``import torch`` finds PyTorch.
+
+    Global names of the caller that are modules of PyTorch change with it, if PyTorch is installed.
 
     Example:
         >>> from oneflow import mock_torch
