@@ -44,16 +44,21 @@ MOVED = [[3, 2], [25, 0], [28, 18], [1, 16]]
 CASES = [
     ("adjust_brightness", (1.4,), {}),
     ("adjust_brightness", (0.3,), {}),
+    ("adjust_brightness", (5,), {}),
     ("adjust_contrast", (0.5,), {}),
     ("adjust_contrast", (1.7,), {}),
+    ("adjust_contrast", (3,), {}),
     ("adjust_saturation", (0.2,), {}),
     ("adjust_saturation", (2.5,), {}),
+    ("adjust_saturation", (4,), {}),
     ("adjust_hue", (0.3,), {}),
     ("adjust_hue", (-0.5,), {}),
     ("adjust_hue", (0.0,), {}),
     ("adjust_gamma", (2.2, 1.1), {}),
+    ("adjust_gamma", (2, 3), {}),
     ("adjust_sharpness", (0.0,), {}),
     ("adjust_sharpness", (2.0,), {}),
+    ("adjust_sharpness", (7,), {}),
     ("rgb_to_grayscale", (), {}),
     ("rgb_to_grayscale", (3,), {"lacks": ("bytes-gray",)}),
     ("invert", (), {}),
@@ -162,6 +167,15 @@ def of_mode(mode):
     if mode == "I;16":
         return Image.fromarray(PHOTO[0].astype(np.uint16) * 200)
     return pillow("L").convert(mode) if mode in ("I", "F") else pillow(mode)
+
+
+ELEMENTS = ("bool", "uint8", "int16", "int32", "int64", "float32", "float64")
+
+
+@pytest.mark.parametrize("dtype", ELEMENTS)
+def test_arrays_of_every_dtype_become_tensors(dtype):
+    array = (PHOTO.transpose(1, 2, 0) > 100).astype(dtype) * np.ones((), dtype)
+    assert_same(F.to_tensor(array), TF.to_tensor(array), dtype)
 
 
 @pytest.mark.parametrize("mode", MODES)

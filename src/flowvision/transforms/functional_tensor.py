@@ -55,6 +55,7 @@ def _check_channels(img: flow.Tensor, allowed: tuple[int, ...] = (1, 3)) -> int:
 
 def _blend(img: flow.Tensor, other: flow.Tensor | float, ratio: float) -> flow.Tensor:
     """Return `ratio` of one image and the rest of another, within the permitted range."""
+    ratio = float(ratio)  # a product of integers would wrap around
     mixed = ratio * img + (1.0 - ratio) * other
     return mixed.clamp(0, _white(img)).to(img.dtype)
 

@@ -43,7 +43,8 @@ def pil_to_tensor(pic: Any) -> Tensor:
 def to_tensor(pic: Any) -> Tensor:
     """Return a Pillow image or an array ``[H, W(, C)]`` as a tensor ``[C, H, W]``.
 
-    Bytes become numbers in [0, 1]; others stay as they are, those of 16 bits as int16.
+    Bytes, and images of single bits, become numbers in [0, 1]; others stay as they are, images of
+    16 bits as int16.
 
     Raises:
         TypeError: it is neither.
@@ -56,10 +57,8 @@ def to_tensor(pic: Any) -> Tensor:
     """
     if is_pillow(pic):
         # torchvision's choice of int16 is from before there were tensors of uint16.
-        pic = np.asarray(pic, np.int16 if pic.mode == "I;16" else None)
+        pic = np.asarray(pic, {"I;16": np.int16, "1": np.float32}.get(pic.mode))
     array = _channels_first(pic)
-    if array.dtype == np.bool_:
-        return import_array(array.astype(np.float32))
     if array.dtype != np.uint8:
         return import_array(np.ascontiguousarray(array))
     # Transposed, converted and divided in one pass.
