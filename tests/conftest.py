@@ -26,6 +26,7 @@ os.environ.setdefault("ONEFLOW_TUNING_OFF", "free_lists")
 # Failures of tests show where they come from.
 os.environ.setdefault("ONEFLOW_TRACEBACKS", "full")
 import oneflow as flow
+from oneflow.base.x64 import x64
 from oneflow.passes.pipeline import PASS_CALLBACKS
 from oneflow.program.ir import Program
 from oneflow.program.verifier import verify_structure
@@ -155,6 +156,13 @@ def pytest_collection_finish() -> None:
     """Spare the garbage collector the tests and modules, which stay until the end."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture
+def jax_x64() -> Iterator[None]:
+    """64-bit types in JAX, for tests that call it themselves, as the package has them."""
+    with x64():
+        yield
 
 
 @pytest.fixture(autouse=True)

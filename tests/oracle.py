@@ -12,6 +12,7 @@ import numpy as np
 import torch
 
 import oneflow as flow
+from oneflow.base.x64 import in_x64
 from oneflow.program.evaluate import evaluate
 from oneflow.program.ir import program_from_key
 from oneflow.runtime.eager import current, flush_all
@@ -370,6 +371,7 @@ def eager_mode(mode: str) -> Iterator[None]:
         SETTINGS.mode, SETTINGS.hot_after = before
 
 
+@in_x64
 def evaluated(tensors: Sequence[Tensor]) -> list[np.ndarray] | None:
     """Pending tensors by the plain evaluator; None if reading values was needed to make them."""
     recorder = current.recorder

@@ -12,6 +12,8 @@ from oneflow.compiler import check_rows as module
 from oneflow.compiler.check_rows import check_rows
 from oneflow.program.evaluate import evaluate, walk
 
+pytestmark = pytest.mark.usefixtures("jax_x64")
+
 POSITIONS = [[0, 9], [11, 3], [2, 2], [-1, 30], [4, 12]]
 
 

@@ -13,6 +13,8 @@ from oneflow.interpreter.flat_jaxpr import FlatJaxpr
 from oneflow.interpreter.rules import UnsupportedEquation
 from tests.oracle import eager_mode
 
+pytestmark = pytest.mark.usefixtures("jax_x64")
+
 DTYPES = (np.float32, np.float64, np.complex64, np.complex128)
 ALL_SHAPES = [(1, 1), (3, 3), (65, 65), (3, 5), (5, 3), (40, 70), (70, 40), (2, 2, 4, 3), (0, 3, 3)]
 SQUARE_SHAPES = [(1, 1), (2, 2), (5, 5), (70, 70), (2, 3, 3), (0, 3, 3)]

@@ -17,7 +17,7 @@ from oneflow.interpreter.flat_jaxpr import FlatJaxpr
 from oneflow.interpreter.rules import RULES, UnsupportedEquation, rule
 from oneflow.primitives.operators.philox import philox
 
-pytestmark = pytest.mark.one_in(2)
+pytestmark = [pytest.mark.one_in(2), pytest.mark.usefixtures("jax_x64")]
 
 FLOATS = np.array(
     [0.0, -0.0, 0.5, -0.5, 1.5, 2.5, -2.5, 300.0, -3e9, 3e9, 1e30, np.inf, -np.inf, np.nan],

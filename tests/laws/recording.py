@@ -22,8 +22,12 @@ from tests.oracle import FLOW, differentiated
 from tests.samples.table import Case, Operator, operators
 
 _MAX_CASES = 5
-# Marks the laws of recorded programs: one process records them, and holds them.
-of_recorded_programs = pytest.mark.xdist_group("recorded_programs")
+# Marks the laws of recorded programs: one process records them, and holds them. They have JAX
+# compute operations themselves.
+of_recorded_programs = [
+    pytest.mark.xdist_group("recorded_programs"),
+    pytest.mark.usefixtures("jax_x64"),
+]
 # Compiler options for executables that run once: most of the time goes into compiling.
 QUICKLY = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
 

@@ -16,7 +16,7 @@ from oneflow.primitives.inference import abstract_operands
 from oneflow.primitives.tracing import CALLS, LINEAR_SOLVE, sub_jaxprs, trace
 from tests.laws.recording import of_recorded_programs, recorded_programs
 
-pytestmark = [of_recorded_programs, pytest.mark.one_in(2)]
+pytestmark = [*of_recorded_programs, pytest.mark.one_in(2)]
 
 # Primitives of JAX without a rule, by the reason.
 WITHOUT_RULE = {

@@ -53,6 +53,7 @@ def test_evaluator_computes_what_it_says():
     assert checks == []
 
 
+@pytest.mark.usefixtures("jax_x64")
 def test_evaluator_reports_checks():
     program = flow.eager.record(
         lambda table, index: table.index_select(0, index), flow.ones(3, 2), flow.tensor([0, 1])

@@ -12,6 +12,8 @@ from oneflow.primitives.operators.random import random_bits
 from oneflow.runtime.counters import STATISTICS
 from oneflow.runtime.eager_settings import SETTINGS
 
+pytestmark = pytest.mark.usefixtures("jax_x64")
+
 # Counter, key and result of Philox 4x32-10 as published with Random123.
 KNOWN_ANSWERS = [
     ((0,) * 4, (0,) * 2, (0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8)),

@@ -7,6 +7,8 @@ from oneflow.primitives.operators.philox import philox
 from oneflow.primitives.operators.random import random_bits
 from oneflow.primitives.shard_index import ShardIndex, global_linear_index
 
+pytestmark = pytest.mark.usefixtures("jax_x64")
+
 WHOLE = (3, 4, 5)
 
 

@@ -115,3 +115,28 @@ def test_the_first_program_prepares_the_process(tmp_path):
 def test_programs_are_cached_although_jax_compiled_before(tmp_path):
     result = run(AFTER_JAX, tmp_path)
     assert not result.returncode, result.stderr
+
+
+def test_other_code_on_jax_keeps_its_settings(tmp_path):
+    """What JAX computes beside tensors of 64 bits has the dtypes that it has without them."""
+    code = """
+        import os, jax, jax.numpy as jnp
+        del os.environ["ONEFLOW_CPU_DEVICES"]  # JAX starts before the package
+        x = jnp.ones(3)
+        plus_one = jax.jit(lambda x: x + 1)
+        before = [x.dtype, plus_one(2.0).dtype, jnp.arange(2).dtype]
+        import oneflow as flow
+        y = flow.ones(4, dtype=flow.float64, requires_grad=True)
+        for _ in range(4):
+            (y @ y).backward()
+            assert y.grad.dtype is flow.float64 and flow.arange(3).sum().item() == 3
+        after = [jnp.ones(3).dtype, plus_one(2.0).dtype, jnp.arange(2).dtype]
+        assert before == after == ["float32", "float32", "int32"], (before, after)
+        assert flow.tensor(x).dtype is flow.float32
+        with jax.enable_x64(True):
+            wide = jnp.ones(3)
+        assert flow.tensor(wide).dtype is flow.as_tensor(wide).dtype is flow.float64
+        assert flow.tensor([wide[0], wide[1]]).dtype is flow.float64
+    """
+    done = run(code, tmp_path)
+    assert done.returncode == 0, done.stderr

@@ -1,4 +1,4 @@
-"""Running code that no signal handler may interrupt.
+"""Running JAX's Python code, which no signal handler may interrupt.
 
 Signal handlers run on the main thread, between any two steps of Python code, and may raise: Ctrl-C
 does. JAX's Python code cannot be interrupted so: what it was tracing goes on being traced, in
@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 from oneflow.base.environment import THREAD_PREFIX
 from oneflow.base.planning import is_planning
+from oneflow.base.x64 import in_x64, x64
 
 T = TypeVar("T")
 
@@ -57,15 +58,15 @@ _helper: threading.Thread | None = None
 
 
 def run_without_interrupt(run: Callable[[], T]) -> T:
-    """Run a function on a thread on which no signal handler runs, and wait for it.
+    """Run a function on a thread on which no signal handler runs, within `x64`; wait for it.
 
     What handlers raise meanwhile is raised when it is over. The function must not depend on state
     of the calling thread; planning is such state, so while planning it runs on this thread.
     """
     global _helper
     if threading.current_thread() is not threading.main_thread() or is_planning():
-        return run()
-    task = _Task(run)
+        return in_x64(run)()
+    task = _Task(in_x64(run))
     interrupt: BaseException | None = None
     try:
         if _helper is None or not _helper.is_alive():
@@ -101,7 +102,8 @@ def compiled_without_interrupt(function: Callable[..., T]) -> Callable[..., T]:
     def call(*arrays: Any) -> T:
         key = tuple([(each.shape, each.dtype) for each in arrays])
         if key in known:
-            return function(*arrays)
+            with x64():
+                return function(*arrays)
         result = run_without_interrupt(lambda: function(*arrays))
         known.add(key)
         return result

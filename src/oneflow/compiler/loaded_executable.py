@@ -28,6 +28,7 @@ from oneflow.base.no_interrupt import run_without_interrupt
 from oneflow.base.placement import Placement
 from oneflow.base.planning import is_planning
 from oneflow.base.units import bytes_text
+from oneflow.base.x64 import in_x64, x64
 from oneflow.compiler.sequential_runs import LARGE, SequentialRuns
 from oneflow.tuning.linux import can_allocate
 from oneflow.tuning.settings import Setting, is_on
@@ -96,7 +97,9 @@ class LoadedExecutable:
             return
         zeros = [np.zeros(each.shape, each.dtype) for each in inputs]
         box: list[Any] = []
-        self._start(tuple(jax.device_put(zeros, xla_device(CPU))), box)
+        with x64():
+            arguments = tuple(jax.device_put(zeros, xla_device(CPU)))
+        self._start(arguments, box)
         jax.block_until_ready(box)
 
     def _start(self, arguments: tuple, box: list) -> None:
@@ -106,9 +109,10 @@ class LoadedExecutable:
             try:
                 if gc_enabled:
                     gc.disable()
-                # One bytecode calls the program and stores what it returns.
-                if not box:
-                    box += results
+                with x64():
+                    # One bytecode calls the program and stores what it returns.
+                    if not box:
+                        box += results
             finally:
                 if gc_enabled:
                     gc.enable()
@@ -117,6 +121,7 @@ class LoadedExecutable:
         else:
             self._run_first(arguments, box)
 
+    @in_x64
     def _run_first(self, arguments: tuple, box: list) -> None:
         """The first run goes through JAX's Python code, where it prepares the others."""
         if not box:

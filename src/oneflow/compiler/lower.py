@@ -265,8 +265,8 @@ def operation_executable(operation: Operation) -> Callable:
 def compile_operation(operation: Operation) -> None:
     """Compile a single operation on one device; it has its executable when that is done."""
     types = [jax.ShapeDtypeStruct(spec.shape, spec.dtype.numpy) for spec in operation.in_specs]
-    lowered = _jit_operation(operation, operation.evaluate).lower(*types)
-    operation.executable = lowered.compile()
+    jitted = _jit_operation(operation, operation.evaluate)
+    operation.executable = run_without_interrupt(lambda: jitted.lower(*types).compile())
     EXECUTABLES.add(operation, OPERATION_BYTES, operation.release)
 
 

@@ -21,6 +21,7 @@ from oneflow.base.device import Device
 from oneflow.base.dtype import from_numpy_dtype
 from oneflow.base.no_interrupt import compiled_without_interrupt
 from oneflow.base.spec import spec_of
+from oneflow.base.x64 import in_x64
 from oneflow.control_plane.collective_launch import launch_collective
 from oneflow.distributed.spmd_collectives import RANKS_AXIS, all_gather
 from oneflow.program.value import Value
@@ -48,6 +49,7 @@ class DeviceGroup:
         """Return the device of this process."""
         return self.devices[self.ranks.index(cluster.rank())]
 
+    @in_x64
     def operand(self, array: Any) -> Any:
         """Return this process's array as its shard of an operand of the group's programs."""
         return jax.make_array_from_single_device_arrays(

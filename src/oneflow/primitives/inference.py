@@ -11,6 +11,7 @@ import numpy as np
 
 from oneflow.base.dtype import from_numpy_dtype
 from oneflow.base.spec import TensorSpec, spec_of, with_sbp
+from oneflow.base.x64 import in_x64
 from oneflow.primitives.shared_trace import trace_at_any_sizes
 from oneflow.primitives.tracing import Traced, TracedParts, trace_elementwise
 from oneflow.primitives.traits import Kind
@@ -102,6 +103,7 @@ def _trace(operation: Any) -> tuple[Traced, tuple[int, ...] | None]:
     return general, None
 
 
+@in_x64
 def jaxpr_of(operation: Any) -> Any:
     """The steps that the general implementation takes on whole operands, as JAX traces them.
 

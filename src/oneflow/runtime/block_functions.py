@@ -17,6 +17,7 @@ import numpy as np
 
 from oneflow.base.device import Device
 from oneflow.base.no_interrupt import run_without_interrupt
+from oneflow.base.x64 import in_x64
 from oneflow.compiler.sharding import committed_to
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.registry import Primitive
@@ -80,6 +81,7 @@ class BlockFunction:
         self.executable = executable
         return executable
 
+    @in_x64
     def __call__(self, operation: Operation, operands: Sequence[Any]) -> np.ndarray:
         """The result of an operation.
 

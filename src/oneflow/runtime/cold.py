@@ -23,6 +23,7 @@ from oneflow.base.errors import OutOfMemoryError
 from oneflow.base.no_interrupt import run_without_interrupt
 from oneflow.base.placement import Placement
 from oneflow.base.units import bytes_text
+from oneflow.base.x64 import in_x64
 from oneflow.compiler.lower import check_executable, operation_executable, typed_scalar
 from oneflow.interpreter.numpy_function import NumpyFunction, is_slow, numpy_function_of
 from oneflow.primitives.operation import Operation
@@ -72,6 +73,7 @@ class FailedResult:
         self.error = error
 
 
+@in_x64
 def run_cold(
     program: Program, arrays: Sequence[Any], scalars: Sequence[Any]
 ) -> tuple[list[Any], Any]:

@@ -11,6 +11,7 @@ import numpy as np
 from oneflow.base.device import PREPARE_PROCESS, Device, device_from_xla, xla_device
 from oneflow.base.no_interrupt import run_without_interrupt
 from oneflow.base.planning import is_planning
+from oneflow.base.x64 import x64
 from oneflow.runtime.eager import MetaArray
 
 # XLA uses memory on the CPU as it is if its address is a multiple of this, and copies other memory.
@@ -39,7 +40,8 @@ def wrap_array(array: np.ndarray | Any, device: Device) -> jax.Array | MetaArray
             f"a tensor on the device `meta` has no values to copy to `{device}`; make one there"
             " (for modules: `Module.to_empty`)"
         )
-    return jax.device_put(array, xla_device(device))
+    with x64():
+        return jax.device_put(array, xla_device(device))
 
 
 def _is_without_values(device: Device) -> bool:

@@ -15,6 +15,7 @@ from oneflow.base.no_interrupt import run_without_interrupt
 from oneflow.base.placement import Placement
 from oneflow.base.sbp import PARTIAL_SUM
 from oneflow.base.spec import TensorSpec
+from oneflow.base.x64 import in_x64
 from oneflow.compiler.sharding import array_shape, named_sharding, of_dtype, partial_axes
 from oneflow.primitives.shard_shapes import mesh_coordinates, shard_shape, shard_slices
 from oneflow.primitives.sharding.partial_sums import sum_identity
@@ -106,6 +107,7 @@ def local_shard(array: Any, spec: TensorSpec, index: int | None = None) -> jax.A
     return run_without_interrupt(copy)
 
 
+@in_x64
 def empty_shard(spec: TensorSpec) -> jax.Array:
     """The shard of a rank outside the placement: no elements, in as many dimensions."""
     return jnp.zeros((0,) * max(spec.ndim, 1), spec.dtype.numpy)

@@ -1,7 +1,7 @@
 """Start-up: all that is done to the process itself, in order.
 
-Importing the package sets options of JAX and starts nothing, unless a launcher started the process
-as a rank of a job: the ranks must connect before any of them uses a device. `prepare_process` runs
+Importing the package starts nothing, unless a launcher started the process as a rank of a job: the
+ranks must connect before any of them uses a device. `prepare_process` runs
 when XLA is about to start, that is when the first program runs or the first device is asked for.
 """
 
@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import os
 import threading
-
-import jax
 
 from oneflow.base.device import PREPARE_PROCESS
 from oneflow.compiler import persistent_cache
@@ -21,11 +19,6 @@ from oneflow.tuning.threads import take_over_omp_threads
 
 _lock = threading.Lock()
 _is_prepared = False
-
-
-def configure_jax() -> None:
-    """Set the option of JAX that tensors rely on: 64-bit types are real."""
-    jax.config.update("jax_enable_x64", True)
 
 
 @PREPARE_PROCESS.fill
@@ -43,5 +36,4 @@ def prepare_process() -> None:
         os.register_at_fork(after_in_child=disable_xla)
 
 
-configure_jax()
 join_job()

@@ -73,16 +73,18 @@ def value_from_dlpack(exporter: Any) -> Value:
 def numpy_from_data(data: Any, dtype: DType | None) -> np.ndarray:
     """Nested lists, numbers or an array as a NumPy array; Python floats get the default dtype.
 
+    Arrays of any library, those that NumPy can read, keep their dtype.
+
     Raises:
         TypeError: text.
         RuntimeError: other contents that are not numbers.
         ValueError: nesting that is ragged, or deeper than any array (a list within itself).
     """
-    if isinstance(data, np.ndarray | np.generic):
+    if _is_array(data):
         return np.asarray(data, None if dtype is None else dtype.numpy)
     plain = _without_tensors(data)
     inferred = dtype
-    if dtype is None and isinstance(_first_leaf(data), np.ndarray | np.generic | Tensor):
+    if dtype is None and _is_array(_first_leaf(data)):
         inferred = functools.reduce(promote_types, _leaf_dtypes(data))
     try:
         array = np.asarray(plain)
@@ -103,6 +105,11 @@ def numpy_from_data(data: Any, dtype: DType | None) -> np.ndarray:
     return array
 
 
+def _is_array(data: Any) -> bool:
+    """Return whether NumPy can read it as an array with a dtype: a tensor, or another library's."""
+    return hasattr(type(data), "__array__") or hasattr(type(data), "__array_interface__")
+
+
 def _first_leaf(data: Any) -> Any:
     """The first thing in nested lists that is no list."""
     while isinstance(data, list | tuple) and data:
@@ -117,8 +124,8 @@ def _leaf_dtypes(data: Any) -> Iterator[DType]:
             yield from _leaf_dtypes(each)
     elif isinstance(data, Tensor):
         yield data.dtype
-    elif isinstance(data, np.ndarray | np.generic):
-        yield from_numpy_dtype(data.dtype)
+    elif _is_array(data):
+        yield from_numpy_dtype(np.asarray(data).dtype)
     else:
         yield result_type(data)
 
