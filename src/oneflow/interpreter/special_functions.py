@@ -42,7 +42,8 @@ _DIGAMMA_STEPS = 10
 def _special_function(equation: Any) -> Callable:
     name, dtype = equation.primitive.name, dtype_of(equation.outvars[0])
     wide = np.dtype(np.float32) if is_half(dtype) else dtype
-    without_scipy = _WITHOUT_SCIPY.get(name) if wide == np.float32 else None
+    is_enough = wide == np.float32 or name in _EXACT_WITHOUT_SCIPY
+    without_scipy = _WITHOUT_SCIPY.get(name) if is_enough else None
     is_exception, value = _EXCEPTIONS.get(name, (None, 0.0))
 
     def compute(*operands: Any) -> Any:
@@ -107,6 +108,8 @@ def _digamma(x: np.ndarray) -> np.ndarray:
 
 
 _erf = _each(math.erf)
+# Those of the C library, for double precision too.
+_EXACT_WITHOUT_SCIPY = ("erf", "erfc", "lgamma")
 _WITHOUT_SCIPY: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "erf": _erf,
     "erfc": _each(math.erfc),

@@ -24,10 +24,11 @@ from oneflow.primitives.registry import Primitive
 
 def _special(name: str, impl: Callable, slope: Callable | None = None) -> Primitive:
     """Define a function of one number by its derivative, or by that of its implementation."""
-    return unary(name, _in_double(impl), _in_double(slope or _derivative(impl)), real_only=True)
+    return unary(name, in_double(impl), in_double(slope or _derivative(impl)), real_only=True)
 
 
-def _in_double(impl: Callable) -> Callable:
+def in_double(impl: Callable) -> Callable:
+    """A function of one number, computed in double precision and rounded once."""
     return lambda x: hidden(impl(x.astype(jnp.float64)).astype(x.dtype))
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from jax import lax
 
 from oneflow.primitives.operators import (
+    bessel,
     exponential,
     incomplete_gamma,
     loops,
@@ -102,9 +103,22 @@ hypot.gradient(x=lambda g, x, out: mul(g, div(x, out)), y=lambda g, y, out: mul(
 # --- error function, logarithms, gamma
 
 erfc = unary("erfc", lax.erfc, lambda x: -jnp.exp(-x * x) / _HALF_PI_ROOT, real_only=True)
+
+
+def _erfinv(x):
+    """XLA's, of which half the digits are right near 1; in double precision one step further."""
+    y = lax.erf_inv(x)
+    if x.dtype != jnp.float64:
+        return y
+    size, goal = jnp.abs(y), jnp.abs(x)
+    miss = jnp.where(goal > 0.5, (1 - goal) - lax.erfc(size), lax.erf(size) - goal)
+    step = miss * _HALF_PI_ROOT * jnp.exp(size * size)
+    return jnp.where(goal < 1, jnp.copysign(size - step / (1 + size * step), x), y)
+
+
 erfinv = unary(
     "erfinv",
-    lax.erf_inv,
+    _erfinv,
     lambda out: _HALF_PI_ROOT * jnp.exp(out * out),
     of_out=True,
     writable="out",
@@ -143,8 +157,13 @@ def _polygamma(x, *, n: int):
     return value.astype(x.dtype)
 
 
+# In single precision XLA's loses the digits near 1 and 2, where it is 0.
 lgamma = unary(
-    "lgamma", lax.lgamma, _digamma, curvature=lambda x: polygamma(x, n=1), real_only=True
+    "lgamma",
+    bessel.in_double(lax.lgamma),
+    _digamma,
+    curvature=lambda x: polygamma(x, n=1),
+    real_only=True,
 )
 digamma = elementwise("digamma", _digamma, real_only=True)
 digamma.gradient(x=lambda g, x: mul(g, polygamma(x, n=1)))
@@ -277,7 +296,25 @@ ndtri = unary(
     of_out=True,
     writable="out",
 )
-log_ndtr = elementwise("log_ndtr", jsp.log_ndtr)
+
+
+def _log_ndtr(x):
+    """From the tail that is small, so that it does not cancel."""
+    scaled = x * math.sqrt(0.5)
+    below = x < -1
+    left = jnp.log(bessel.scaled_erfc(jnp.where(below, -scaled, 1)) / 2) - x * x / 2
+    return jnp.where(below, left, jnp.log1p(-lax.erfc(jnp.where(below, 0, scaled)) / 2))
+
+
+def _log_ndtr_slope(x):
+    negative = jnp.where(x < 0, x, 0) * -math.sqrt(0.5)
+    positive = jnp.where(x < 0, 0, x)
+    density = jnp.exp(-positive * positive / 2) / math.sqrt(2 * math.pi)
+    right = density / (1 - lax.erfc(positive * math.sqrt(0.5)) / 2)
+    return jnp.where(x < 0, math.sqrt(2 / math.pi) / bessel.scaled_erfc(negative), right)
+
+
+log_ndtr = unary("log_ndtr", bessel.in_double(_log_ndtr), bessel.in_double(_log_ndtr_slope))
 
 
 def _zeta(x, y):
