@@ -148,14 +148,14 @@ def replay_draws(generator: Generator, position: tuple[int, int] | None) -> Iter
 @contextlib.contextmanager
 def note_draws() -> Iterator[dict[Generator, tuple[int, int]]]:
     """Context manager: note which generators this thread draws from, and where they stood."""
-    before, noted = _DRAW_STATE.noted, {}
-    _DRAW_STATE.noted = noted
+    noted: dict[Generator, tuple[int, int]] = {}
+    before, _DRAW_STATE.noted = _DRAW_STATE.noted, noted
     try:
         yield noted
     finally:
         _DRAW_STATE.noted = before
-        for generator, position in noted.items() if before is not None else ():
-            before.setdefault(generator, position)
+        if before is not None:
+            before |= noted | before
 
 
 class Generator:

@@ -25,8 +25,8 @@ READS = _Reads()
 @contextlib.contextmanager
 def note_reads() -> Iterator[list[np.ndarray]]:
     """Context manager: note the values of tensors that this thread reads."""
-    before, noted = READS.noted, []
-    READS.noted = noted
+    noted: list[np.ndarray] = []
+    before, READS.noted = READS.noted, noted
     try:
         yield noted
     finally:

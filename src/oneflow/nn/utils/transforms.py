@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 from oneflow.autograd.gradients import derivatives, grad as gradients
@@ -55,7 +56,7 @@ class _Variables:
         for position, value in pairs.items():
             self.args[position] = value
 
-    def transforming(self) -> transforming:
+    def transforming(self) -> AbstractContextManager[None]:
         """A context for the function, and for passes for its derivatives."""
         return transforming(self._owner)
 
