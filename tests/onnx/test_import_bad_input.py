@@ -98,6 +98,47 @@ def test_values_that_double_are_refused(operator, kind, is_constant):
         from_onnx(model)(*arguments)
 
 
+@pytest.mark.parametrize("size", [2**31, 2**40, 2**62])
+@pytest.mark.parametrize(
+    ("operator", "attributes"),
+    [("Split", lambda n: {"num_outputs": n}), ("MaxRoiPool", lambda n: {"pooled_shape": [n, n]})],
+)
+def test_counts_without_bound_are_refused(operator, attributes, size):
+    names = ["x", "rois"] if operator == "MaxRoiPool" else ["x"]
+    node = helper.make_node(operator, names, ["y"], **attributes(size))
+    infos = [helper.make_tensor_value_info(n, TensorProto.FLOAT, None) for n in (*names, "y")]
+    graph = helper.make_graph([node], "g", infos[:-1], infos[-1:])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)])
+    arguments = [flow.ones(1, 1, 4, 4), flow.tensor([[0.0, 0, 0, 3, 3]])][: len(names)]
+    with pytest.raises((ValueError, RuntimeError), match=r"at most|num_outputs"):
+        from_onnx(model)(*arguments)
+
+
+WINDOWS = {
+    "MaxPool": {"pads": 0.5},
+    "MaxPool to the same size": {"auto_pad": "SAME_UPPER"},
+    "AveragePool": {"pads": 0.5, "count_include_pad": 1},
+    "AveragePool to the same size": {"auto_pad": "SAME_LOWER"},
+    "LpPool": {"pads": 0.5},
+    "LpPool to the same size": {"auto_pad": "SAME_UPPER"},
+}
+
+
+@pytest.mark.parametrize("size", [2**31, 2**40, 2**62])
+@pytest.mark.parametrize("name", WINDOWS)
+def test_windows_without_bound_are_refused(name, size):
+    options = dict(WINDOWS[name])
+    if "pads" in options:
+        options["pads"] = [size // 2] * 4
+    operator = name.partition(" ")[0]
+    node = helper.make_node(operator, ["x"], ["y"], kernel_shape=[size, size], **options)
+    infos = [helper.make_tensor_value_info(n, TensorProto.FLOAT, [None] * 4) for n in "xy"]
+    graph = helper.make_graph([node], "g", infos[:1], infos[1:])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)])
+    with pytest.raises((ValueError, RuntimeError), match="at most"):
+        from_onnx(model)(flow.ones(1, 1, 4, 4))
+
+
 def test_truncated_file(tmp_path):
     model = parsed("g (float[9] x) => (float[9] y) { y = Add(x, w) }")
     model.graph.initializer.append(numpy_helper.from_array(np.ones(9, np.float32), "w"))

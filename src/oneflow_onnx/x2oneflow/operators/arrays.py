@@ -133,6 +133,8 @@ def split_into(
         sizes = integers(split)
     else:
         count = num_outputs or n_outputs
+        if count != n_outputs:
+            raise ValueError(f"`num_outputs` is {count}, and the node has {n_outputs} outputs")
         whole = x.shape[axis]
         part = -(-whole // count)
         sizes = [min(part, max(whole - part * index, 0)) for index in range(count)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -38,6 +39,7 @@ def resolve_padding(
     rank = len(sizes)
     if auto_pad in ("NOTSET", "VALID"):
         amounts = [0] * (2 * rank) if pads is None or auto_pad == "VALID" else list(pads)
+        _check_padding(sizes, amounts[:rank], amounts[rank:])
         return amounts[:rank], amounts[rank:]
     begins, ends = [], []
     for size, extent, stride in zip(sizes, extents, strides, strict=True):
@@ -45,7 +47,14 @@ def resolve_padding(
         less, more = total // 2, total - total // 2
         begins.append(more if auto_pad == "SAME_LOWER" else less)
         ends.append(less if auto_pad == "SAME_LOWER" else more)
+    _check_padding(sizes, begins, ends)
     return begins, ends
+
+
+def _check_padding(sizes: Sequence[int], begins: Sequence[int], ends: Sequence[int]) -> None:
+    """Refuse windows over more padding than a value may have elements."""
+    whole = [max(n + b + e, n) for n, b, e in zip(sizes, begins, ends, strict=True)]
+    check_size([math.prod(whole) - math.prod(sizes)])
 
 
 def pad_sides(x: Tensor, begins: Sequence[int], ends: Sequence[int], value: float) -> Tensor:

@@ -10,7 +10,7 @@ import numpy as np
 import oneflow as flow
 from oneflow import Tensor
 from oneflow_onnx.x2oneflow.registry import operator
-from oneflow_onnx.x2oneflow.values import integer, number
+from oneflow_onnx.x2oneflow.values import check_size, integer, number
 
 
 @operator("RoiAlign", since=10)
@@ -105,6 +105,9 @@ def _bilinear(positions: np.ndarray, length: int) -> list[tuple[np.ndarray, np.n
     return [(low, np.where(inside, 1 - share, 0)), (high, np.where(inside, share, 0))]
 
 
+_MOST_BINS = 2**20
+
+
 @operator("MaxRoiPool")
 def max_roi_pool(
     x: Tensor, rois: Tensor, *, pooled_shape: Sequence[int], spatial_scale: float = 1.0
@@ -113,6 +116,8 @@ def max_roi_pool(
 
     Source: Girshick, "Fast R-CNN".
     """
+    # Each bin is computed by an operation of its own.
+    check_size([rois.shape[0], *pooled_shape], _MOST_BINS)
     regions = []
     for roi in rois.numpy():
         image = x[int(roi[0])]
