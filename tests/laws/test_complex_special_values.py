@@ -51,6 +51,16 @@ def test_values_are_pytorchs(name: str, dtype: str, mode: str) -> None:
     assert_same(name, got, expected, 1e-5 if dtype == "complex64" else 1e-12)
 
 
+@pytest.mark.parametrize("mode", ["cold", "compiled"])
+def test_log1p_keeps_small_real_parts(mode: str) -> None:
+    numbers = np.array([1e-10 + 1e-12j, -1e-10 + 1e-9j, 1e-200 + 1e-300j])
+    with eager_mode(mode):
+        got = flow.log1p(flow.tensor(numbers)).numpy()
+    # Terms of the third order are below the rounding.
+    assert_same("log1p", got / numbers, (1 - numbers / 2), 1e-15)
+    np.testing.assert_allclose(got.real, (numbers - numbers**2 / 2).real, rtol=1e-15)
+
+
 def test_values_in_a_graph() -> None:
     class Functions(flow.nn.Graph):
         def build(self, x):

@@ -1,8 +1,8 @@
 """Functions with a kink, for implementations whose gradient is derived from them.
 
 Where PyTorch has one slope JAX has another: its slope of `abs` at 0 is 1, and of a number that
-equals a limit it passes on half of the gradient. These functions have PyTorch's. `tests/laws/
-test_kinks.py` finds the others where a gradient is derived through them.
+equals a limit it passes on half of the gradient. These functions have PyTorch's. A law,
+`tests/laws/test_kinks.py`, finds the others where a gradient is derived through them.
 """
 
 from __future__ import annotations
@@ -27,11 +27,6 @@ def at_least(x: Any, limit: Any) -> Any:
 def above(x: Any, limit: Any) -> Any:
     """``max(x, limit)``; what equals the limit passes on no gradient."""
     return jnp.where(x <= limit, limit, x)
-
-
-def at_most(x: Any, limit: Any) -> Any:
-    """``min(x, limit)``; what equals the limit passes on the whole gradient."""
-    return jnp.where(x > limit, limit, x)
 
 
 def below(x: Any, limit: Any) -> Any:
