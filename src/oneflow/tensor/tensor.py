@@ -360,7 +360,8 @@ class Tensor:
 
     def detach(self) -> Tensor:
         """The same memory without autograd history: writing to either changes both."""
-        return alias_storage(_from_value(unwrap(self).alias()), self, quiet=False)
+        with MEMORY_LOCK:  # another thread may be about to write to a part
+            return alias_storage(_from_value(unwrap(self).alias()), self, quiet=False)
 
     def detach_(self) -> Tensor:
         """Cut this tensor off its history.
@@ -375,7 +376,8 @@ class Tensor:
     @property
     def data(self) -> Tensor:
         """Like `detach`, but writes do not count for autograd's check of saved tensors."""
-        return alias_storage(_from_value(unwrap(self).alias()), self, quiet=True)
+        with MEMORY_LOCK:
+            return alias_storage(_from_value(unwrap(self).alias()), self, quiet=True)
 
     @data.setter
     def data(self, new: Tensor) -> None:
