@@ -17,6 +17,7 @@ from oneflow.primitives.operation import Operation
 from oneflow.primitives.sharding.axes import forward_operation
 from tests.laws.recording import of_recorded_programs, recorded_programs
 
+pytestmark = of_recorded_programs
 # Where JAX's slope is right, with the reason.
 SMOOTH = "smooth functions of the absolute value, whose derivatives are right with slope 1 at 0"
 ALLOWED = {
@@ -88,7 +89,6 @@ def problem_of(operation: Operation) -> str | None:
     return f"`{forward.primitive.name}` is derived through {found}" if found else None
 
 
-@of_recorded_programs
 def test_derived_gradients_have_pytorchs_slopes_at_kinks() -> None:
     tried, problems = set(), set()
     for program in recorded_programs():
