@@ -21,11 +21,11 @@ from oneflow.graph.captured_step import (
 )
 from oneflow.graph.external_writes import ExternalWriteError
 from oneflow.graph.graph_config import GraphConfig
+from oneflow.graph.guards import Guards
 from oneflow.graph.micro_batches import MicroBatches
 from oneflow.graph.module_tracer import ModuleTracer
 from oneflow.graph.optimizer_steps import GraphOptimizer, OptimizerStep, parameters_of
 from oneflow.graph.pytree import describe_tensor, tree_flatten, tree_unflatten
-from oneflow.graph.surroundings import Surroundings
 from oneflow.graph.verbosity import QUIET, Verbosity
 from oneflow.graph.zero import apply_zero
 from oneflow.module.module import Module
@@ -78,7 +78,7 @@ class Capturable(Protocol):
         """The dict with the graph's own attributes."""
         ...
 
-    def surroundings(self) -> Surroundings:
+    def guards(self) -> Guards:
         """The Python values that its modules and the graph have as attributes."""
         ...
 
@@ -164,7 +164,7 @@ class _Capture:
         self._called = called
         self._arguments = arguments
         self._scope = scope
-        self._surroundings = graph.surroundings()
+        self._guards = graph.guards()
         self._recorder = scope.recorder
         self._variables = scope.variables
         self._placeholders = [self._placeholder(tensor) for tensor in arguments]
@@ -196,7 +196,7 @@ class _Capture:
                 stacklevel=6,
             )
         self._record_optimizer_steps()
-        self._surroundings.keep([each.tensor for each in self._variables])
+        self._guards.keep([each.tensor for each in self._variables])
         return self._captured(structure, results)
 
     # --- recording
@@ -368,7 +368,7 @@ class _Capture:
             arguments=tuple(self._arguments),
             attributes=tuple(variables.attributes),
             guarded_dicts=tuple(variables.guarded_dicts),
-            surroundings=self._surroundings,
+            guards=self._guards,
             numbers=tuple(recorder.scalars),
             dynamic_numbers=dynamic.union(*(step.slots() for step in steps)),
             draws=draws,

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from oneflow.base.spec import TensorSpec
+from oneflow.graph.guards import Guards
 from oneflow.graph.module_tracer import ModuleTensors
 from oneflow.graph.optimizer_steps import OptimizerStep
-from oneflow.graph.surroundings import Surroundings
 from oneflow.graph.variables import Attribute
 from oneflow.passes.partition import Phase
 from oneflow.primitives.operation import Operation
@@ -116,7 +116,7 @@ class CapturedStep:
         attributes: attributes that have to be the same whenever the step runs.
         guarded_dicts: dicts of modules that may get no further modules, parameters, buffers and
             hooks.
-        surroundings: the Python values and hooks with which it was recorded.
+        guards: the Python values and hooks with which it was recorded.
         numbers: the run-time numbers.
         dynamic_numbers: indices of the numbers that differ from call to call.
         draws: the draws from generators.
@@ -140,7 +140,7 @@ class CapturedStep:
     arguments: tuple[Tensor, ...]
     attributes: tuple[Attribute, ...]
     guarded_dicts: tuple[dict[Any, Any], ...]
-    surroundings: Surroundings
+    guards: Guards
     numbers: tuple[Any, ...]
     dynamic_numbers: frozenset[int]
     draws: tuple[GeneratorUse, ...]

@@ -98,7 +98,7 @@ class CompiledGraph:
     def _warn_of_recompiling(self, key: tuple) -> None:
         """Say once that a step is compiled that users may not expect."""
         stale = self._steps.get(key)
-        change = None if stale is None else stale.surroundings.find_change()
+        change = None if stale is None else stale.guards.find_change()
         if change is not None:
             reason = f"because of a change of {change}; what changes often is better a tensor"
         elif self._steps and not (self.dynamic_shapes or key[0] in [k for k, _ in self._steps]):

@@ -23,6 +23,7 @@ from oneflow.graph.compilation import compile_graph
 from oneflow.graph.compiled_graph import CompiledGraph
 from oneflow.graph.graph_config import GraphConfig
 from oneflow.graph.graph_repr import graph_text
+from oneflow.graph.guards import Guards
 from oneflow.graph.optimizer_steps import GraphOptimizer
 from oneflow.graph.pipeline_parallel import PipelineExecutable
 from oneflow.graph.pytree import flatten_call, plain_key
@@ -32,7 +33,6 @@ from oneflow.graph.save_graph import save_steps
 from oneflow.graph.saved_graph import SavedGraph
 from oneflow.graph.state import graph_state, load_graph_state
 from oneflow.graph.step import Step
-from oneflow.graph.surroundings import Surroundings
 from oneflow.graph.verbosity import chosen_verbosity
 from oneflow.module.module import Module
 from oneflow.optim.lbfgs import LBFGS
@@ -475,9 +475,9 @@ class Graph(CompiledGraph):
         """The graph's own attributes, tensors among them."""
         return self.__dict__
 
-    def surroundings(self) -> Surroundings:
+    def guards(self) -> Guards:
         """The Python values that its modules and the graph have as attributes."""
-        return Surroundings(self.named_modules(), self, Graph)
+        return Guards(self.named_modules(), self, Graph)
 
     def added_optimizers(self) -> list[GraphOptimizer]:
         """The optimizers added to the graph."""

@@ -80,7 +80,7 @@ class Step:
         host_inputs: tensors that are read from the host before each call.
         argument_specs: specs of the tensor arguments.
         checks: operations with a run-time check, and the user's lines that called them.
-        surroundings: the Python values and hooks with which it was recorded.
+        guards: the Python values and hooks with which it was recorded.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class Step:
         self.argument_specs = [tensor._value.spec for tensor in captured.arguments]
         self.draws = list(captured.draws)
         self.host_inputs = captured.host_inputs
-        self.surroundings = captured.surroundings
+        self.guards = captured.guards
         self._after_call = captured.after_call
         self.checks = list(captured.checks)
         is_single = isinstance(executable, Executable)
@@ -142,7 +142,7 @@ class Step:
                 self._requires_grad is None or self._requires_grad == self._variables_require_grad()
             )
             and all(each.is_current() for each in self.optimizer_steps)
-            and self.surroundings.find_change() is None
+            and self.guards.find_change() is None
         )
 
     def _variables_require_grad(self) -> list[bool]:

@@ -1,4 +1,4 @@
-"""What a step was recorded from besides tensors: Python values of modules, and hooks of tensors.
+"""Guards of a recorded step: the Python values of modules, and hooks of tensors, it was made from.
 
 They are part of the program. Who changes them between two calls gets a step that is recorded again.
 """
@@ -19,7 +19,7 @@ _FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType, types.MethodType)
 _MISSING = object()
 
 
-class Surroundings:
+class Guards:
     """The numbers, texts and functions in attributes, and the hooks, of a step that is recorded.
 
     Args:
