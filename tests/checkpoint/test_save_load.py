@@ -218,6 +218,36 @@ def test_tied_tensors_stay_tied_and_are_stored_once(tmp_path):
     assert loaded["twin"][0].item() == 7
 
 
+def parts_of_a_vector():
+    """Parameters of one shape that `vector_to_parameters` has put into one memory."""
+    layers = nn.Sequential(*[nn.Linear(2, 2, bias=False) for _ in range(3)])
+    nn.utils.vector_to_parameters(flow.arange(12.0), layers.parameters())
+    return layers.state_dict()
+
+
+def with_conjugates(z):
+    return [z.detach(), z.conj().detach(), z.conj().detach().imag, z.imag]
+
+
+ROWS = flow.arange(6.0).reshape(3, 2)
+PARTS = {
+    "detached": lambda: [row.detach() for row in ROWS],
+    "data": lambda: [row.data for row in ROWS],
+    "of detached": lambda: [ROWS[start:].detach()[0] for start in range(3)],
+    "by tensors": lambda: [ROWS[flow.tensor(row)] for row in range(3)],
+    "conjugates": lambda: with_conjugates(flow.tensor([1j, 2.0])),
+    "unbound": lambda: list(ROWS.unbind()),
+    "state of a vector's parameters": lambda: list(parts_of_a_vector().values()),
+}
+
+
+@pytest.mark.parametrize("make", PARTS.values(), ids=PARTS)
+def test_parts_of_one_memory_keep_their_own_numbers(tmp_path, make):
+    parts = make()
+    expected = [part.tolist() for part in parts]
+    assert [part.tolist() for part in round_trip(parts, tmp_path)] == expected
+
+
 def test_requires_grad_and_parameters_come_back(tmp_path):
     leaf = flow.ones(2, requires_grad=True)
     obj = {"leaf": leaf, "computed": leaf * 2, "parameter": nn.Parameter(flow.ones(1))}

@@ -134,7 +134,7 @@ class Encoder:
     def _tensor(self, tensor: Tensor, path: str) -> Any:
         value = unwrap(tensor)
         shared = tensor._family
-        memory = id(value) if shared is None else (id(shared.storage), _hashable(tensor._chain))
+        memory = id(value) if shared is None else (id(shared.storage), *_steps_of(tensor))
         known = self._names.get(memory)
         if known is None:
             known = self._names[memory] = self._add(tensor, path)
@@ -192,9 +192,10 @@ def _plain_container(value: Any) -> dict | tuple | set | list:
     return tuple(value) if isinstance(value, tuple) else list(value)
 
 
-def _hashable(chain: tuple) -> Any:
-    """A view's steps as something to compare them by."""
-    return tuple((primitive.name, repr(numbers), repr(rest)) for primitive, numbers, rest in chain)
+def _steps_of(tensor: Tensor) -> Iterator[tuple]:
+    """The views from the memory to a tensor in it, as something to compare them by."""
+    for primitive, numbers, attributes in (*tensor._family.prefix, *tensor._chain):
+        yield primitive, numbers, tuple(attributes.items())
 
 
 def _cannot_save(value: Any, path: str) -> str:
