@@ -9,10 +9,9 @@ import pytest
 import torch
 
 import oneflow as flow
-from oneflow import mock_torch
+from tests.in_place import in_place_of
 
-with mock_torch.enable():
-    import torch as mock
+mock = in_place_of("torch")
 
 CALLS: list[Callable[[Any], Any]] = [
     lambda t: t.range(3),

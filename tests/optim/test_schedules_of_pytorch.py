@@ -11,11 +11,9 @@ from typing import Any
 import pytest
 import torch
 
-from oneflow import mock_torch
+from tests.in_place import in_place_of
 
-with mock_torch.enable():
-    import torch as mock
-
+mock = in_place_of("torch")
 STEPS = 12
 
 

@@ -5,7 +5,6 @@ Takes how names of rows begin, by default all of them.
 
 from __future__ import annotations
 
-import importlib
 import os
 import socket
 import sys
@@ -20,17 +19,16 @@ import torch
 import torch.distributed.algorithms.join
 import torch.distributed.nn
 from tests.distributed.data_parallel_rows import ROWS, STEPS, JointStatistics, fill, inputs
+from tests.in_place import in_place_of
 from torch.nn.parallel import DistributedDataParallel as TorchParallel
 
 import oneflow as flow
-from oneflow import mock_torch
 
 RANK, SIZE = flow.env.get_rank(), flow.env.get_world_size()
-with mock_torch.enable():
-    MOCK = importlib.import_module("torch")
-    MockParallel = importlib.import_module("torch.nn.parallel").DistributedDataParallel
-    for name in ("torch.utils.checkpoint", "torch.distributed.algorithms.join"):
-        importlib.import_module(name)
+MOCK = in_place_of("torch")
+MockParallel = in_place_of("torch.nn.parallel").DistributedDataParallel
+for name in ("torch.utils.checkpoint", "torch.distributed.algorithms.join"):
+    in_place_of(name)
 # Each library with its data parallelism; the first is the law.
 SIDES = {
     "torch": (torch, TorchParallel),
