@@ -12,6 +12,7 @@ import jax
 
 from oneflow.base.dtype import DType, bfloat16, float16
 from oneflow.base.hook import Hook
+from oneflow.base.program_name import PYTORCH, program_name
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,10 @@ META_TYPE = "meta"
 # PyTorch's further types, by which programs ask for what they prefer: devices of these types can be
 # named and compared, but none is found.
 TYPES_WITHOUT_ARRAYS = (META_TYPE, "mps", "xpu")
+# Of devices that PyTorch names by their type alone, which are used as the current one of it.
+CURRENT = -1
+# PyTorch's devices of other types are named without a number, if it is 0.
+TYPES_OF_SEVERAL = ("cuda", "tpu")
 
 
 class Device:
@@ -66,16 +71,16 @@ class Device:
         oneflow.Size([3, 1048576])
     """
 
-    __slots__ = ("index", "type")
+    __slots__ = ("number", "type")
     _known: ClassVar[dict[tuple[str, int], Device]] = {}
 
     type: str
-    index: int
+    number: int
 
     def __new__(cls, type: str | Device, index: int | None = None) -> Device:
         """The one device of that type and index."""
         if isinstance(type, Device):
-            return type
+            return type if type.number != CURRENT else Device(type.type)
         name, _, ordinal = str(type).partition(":")
         if name not in DEVICE_TYPES and name not in TYPES_WITHOUT_ARRAYS:
             raise RuntimeError(
@@ -91,30 +96,40 @@ class Device:
             raise RuntimeError(f"device index must not be negative, got {number}")
         if number == _cpu_number and name == "cpu":
             number = 0
-        known = cls._known.get((name, number))
-        if known is None:
-            known = super().__new__(cls)
-            known.type, known.index = name, number
-            known = cls._known.setdefault((name, number), known)
-        return known
+        return cls._known.get((name, number)) or cls._add(name, number)
+
+    @classmethod
+    def _add(cls, type: str, number: int) -> Device:
+        """The one object of a type and number, which is made if there is none."""
+        made = super().__new__(cls)
+        made.type, made.number = type, number
+        return cls._known.setdefault((type, number), made)
 
     @property
     def is_meta(self) -> bool:
         """True for the device whose tensors have no values."""
         return self.type == META_TYPE
 
+    @property
+    def index(self) -> int | None:
+        """Its ordinal among the devices of its type; PyTorch's CPU has none."""
+        is_one_of_several = self.number > 0 or self.type in TYPES_OF_SEVERAL
+        has_index = is_one_of_several or program_name() != PYTORCH
+        return self.number if has_index and self.number != CURRENT else None
+
     def __repr__(self) -> str:
-        return f"device(type='{self.type}', index={self.index})"
+        number = "" if self.index is None else f", index={self.index}"
+        return f"device(type='{self.type}'{number})"
 
     def __str__(self) -> str:
-        return self.type if self.is_meta else f"{self.type}:{self.index}"
+        return self.type if self.is_meta or self.index is None else f"{self.type}:{self.index}"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (Device, (self.type, self.index))
+        return (Device, (self.type, self.number))
 
     def __enter__(self) -> Device:
         """Make new tensors of this thread on this device, unless they are given another one."""
-        _defaults.devices.append(self)
+        _defaults.devices.append(Device(self))
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -219,7 +234,7 @@ def select(device: Device) -> None:
         RuntimeError: there is no such device.
     """
     xla_device(device)
-    _selected.indices[device.type] = device.index
+    _selected.indices[device.type] = device.number
 
 
 def set_cpu_devices(count: int) -> None:
@@ -286,8 +301,8 @@ def xla_device(device: Device) -> Any:
         RuntimeError: no such device here; says what was found and how to get one.
     """
     found, first = platform_devices(device.type), first_index(device.type)
-    if first <= device.index < first + len(found):
-        return found[device.index - first]
+    if first <= device.number < first + len(found):
+        return found[device.number - first]
     if found:
         raise RuntimeError(
             f"device `{device}` does not exist: this process has {len(found)} {device.type} "

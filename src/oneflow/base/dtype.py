@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from oneflow.base.keyword_aliases import keyword_aliases
+from oneflow.base.program_name import program_name
 
 
 class Category(enum.IntEnum):
@@ -68,7 +69,7 @@ class DType:
         return complex_dtype(self)
 
     def __repr__(self) -> str:
-        return f"oneflow.{self.name}"
+        return f"{program_name()}.{self.name}"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (dtype_named, (self.name,))

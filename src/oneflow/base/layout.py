@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import enum
 
+from oneflow.base.program_name import program_name
+
 
 class Layout(enum.Enum):
     """A way to store tensors. There is one: all elements, at regular distances.
@@ -17,7 +19,9 @@ class Layout(enum.Enum):
     strided = enum.auto()
 
     def __repr__(self) -> str:
-        return f"oneflow.{self.name}"
+        return f"{program_name()}.{self.name}"
+
+    __str__ = __repr__
 
 
 class MemoryFormat(enum.Enum):
@@ -36,7 +40,9 @@ class MemoryFormat(enum.Enum):
     preserve_format = enum.auto()
 
     def __repr__(self) -> str:
-        return f"oneflow.{self.name}"
+        return f"{program_name()}.{self.name}"
+
+    __str__ = __repr__
 
 
 strided = Layout.strided

@@ -7,6 +7,8 @@ import operator
 from collections.abc import Iterable
 from typing import Any, SupportsIndex, overload
 
+from oneflow.base.program_name import program_name
+
 
 class Size(tuple[int, ...]):
     """The shape of a tensor: a tuple of integers with `numel`.
@@ -31,7 +33,7 @@ class Size(tuple[int, ...]):
         return math.prod(self)
 
     def __repr__(self) -> str:
-        return f"oneflow.Size([{', '.join(map(str, self))}])"
+        return f"{program_name()}.Size([{', '.join(map(str, self))}])"
 
     def __add__(self, other: tuple[Any, ...]) -> Size:
         return Size(tuple(self) + tuple(other))

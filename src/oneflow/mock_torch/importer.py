@@ -14,6 +14,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from oneflow.base.program_name import ONEFLOW, PYTORCH, program_name, set_program_name
 from oneflow.mock_torch.pytorch import version
 
 EXTENSIONS = "oneflow.mock_torch.pytorch"
@@ -77,9 +78,6 @@ def _is_torch(name: str) -> bool:
 class OneflowImporter(MetaPathFinder, Loader):
     """Finds `oneflow.x` under the name ``torch.x`` while it is enabled.
 
-    Attributes:
-        enabled: which of the two ``import torch`` means.
-
     Example:
         >>> import sys
         >>> from oneflow import mock_torch
@@ -92,9 +90,13 @@ class OneflowImporter(MetaPathFinder, Loader):
     """
 
     def __init__(self) -> None:
-        self.enabled = False
         # The modules called torch that are not in use now.
         self._others: dict[str, ModuleType] = {}
+
+    @property
+    def enabled(self) -> bool:
+        """Which of the two ``import torch`` means."""
+        return program_name() == PYTORCH
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -133,7 +135,7 @@ class OneflowImporter(MetaPathFinder, Loader):
             modules = {name: sys.modules.pop(name) for name in names}
             sys.modules.update(self._others)
             self._others = modules
-            self.enabled = enabled
+            set_program_name(PYTORCH if enabled else ONEFLOW)
         return before
 
 
@@ -233,7 +235,7 @@ class enable(_Switch):
 
     Global names of the caller that are modules of PyTorch, imported before, change with it; other
     modules keep theirs. A name or module that `oneflow` lacks raises AttributeError or
-    ModuleNotFoundError, which say "not implemented".
+    ModuleNotFoundError, which say "not implemented". Devices, dtypes and shapes print as PyTorch's.
 
     Example:
         >>> import oneflow as flow

@@ -10,6 +10,7 @@ from oneflow.base.device import CPU, Device
 from oneflow.base.dtype import DType
 from oneflow.base.keyword_aliases import keyword_aliases, self_by_name
 from oneflow.base.placement import Placement, Sharding, parse_device
+from oneflow.base.program_name import program_name
 from oneflow.base.shape import broadcast_shapes
 from oneflow.differentiation.grad_mode import no_grad
 from oneflow.functional.creation.factory_functions import plain_number
@@ -226,7 +227,8 @@ def type_(self: Tensor, dtype: DType | type | str, non_blocking: bool = False) -
 def type_(self: Tensor, dtype: DType | type | str | None = None, non_blocking: bool = False) -> Any:
     """This tensor with another dtype.
 
-    Without an argument: the name of its type, such as ``oneflow.FloatTensor``.
+    Without an argument: the name of its type, such as ``oneflow.FloatTensor``, in PyTorch's place
+    ``torch.FloatTensor``.
 
     Raises:
         ValueError: a type name that does not exist.
@@ -240,7 +242,7 @@ def type_(self: Tensor, dtype: DType | type | str | None = None, non_blocking: b
     """
     prefix = "" if self.device.type == "cpu" else f"{self.device.type}."
     if dtype is None:
-        return f"oneflow.{prefix}{_TYPE_NAMES.get(self.dtype, self.dtype.name)}"
+        return f"{program_name()}.{prefix}{_TYPE_NAMES.get(self.dtype, self.dtype.name)}"
     if isinstance(dtype, DType) or dtype in (bool, int, float, complex):
         return cast(self, as_dtype(dtype))
     name = getattr(dtype, "__name__", str(dtype)).rpartition(".")[2]

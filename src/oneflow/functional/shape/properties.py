@@ -146,7 +146,7 @@ def get_device(self: Tensor) -> int:
         >>> flow.ones(2, device="cpu").get_device()
         -1
     """
-    return -1 if self.device.type == "cpu" else self.device.index
+    return -1 if self.device.type == "cpu" else self.device.number
 
 
 @function(method=False)

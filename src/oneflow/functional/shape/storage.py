@@ -7,6 +7,7 @@ from typing import Any
 
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType
+from oneflow.base.program_name import program_name
 from oneflow.functional.creation.factory_functions import zeros
 from oneflow.functional.creation.options import new_shape
 from oneflow.functional.registry import register_public
@@ -72,7 +73,7 @@ class UntypedStorage:
         return id(self._memory)
 
     def __repr__(self) -> str:
-        return f"oneflow.{type(self).__name__}(device={self.device}) of size {self.size()}"
+        return f"{program_name()}.{type(self).__name__}(device={self.device}) of size {self.size()}"
 
 
 class TypedStorage(UntypedStorage):

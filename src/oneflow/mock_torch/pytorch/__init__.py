@@ -10,6 +10,7 @@ from oneflow.mock_torch.pytorch.creation import (
     range_ as range,
     tensor as tensor,
 )
+from oneflow.mock_torch.pytorch.devices import device as device
 from oneflow.mock_torch.pytorch.top_level import (
     Stream as Stream,
     SymBool as SymBool,
@@ -41,6 +42,7 @@ __all__ = [
     "_check",
     "as_tensor",
     "complex32",
+    "device",
     "float8_e4m3fn",
     "float8_e4m3fnuz",
     "float8_e5m2",
