@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from oneflow.base.x64 import in_x64
 from oneflow.compiler.lower import typed_scalar
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.registry import Primitive
@@ -50,6 +51,7 @@ class RecordedProgram:
         self.inputs = [*map(np.asarray, recorder.arrays), *numbers]
         self._makers = {n: each for each in program.instructions for n in each.results}
 
+    @in_x64
     def operands(self, instruction: Instruction, inputs: Sequence[Any]) -> list:
         """The operands of an instruction when the program starts from `inputs`, maybe tracers."""
         known = dict(enumerate(inputs))

@@ -23,6 +23,7 @@ from oneflow.primitives.operators.elementwise import (
     exact,
     gradient_where,
     keep_if,
+    log,
     mul,
     ne,
     neg,
@@ -334,16 +335,43 @@ def _zeta(x, y):
 
 
 zeta = elementwise("zeta", _zeta, "x y", differentiable=False)
-gammainc = elementwise("gammainc", incomplete_gamma.lower, "x y")
-gammaincc = elementwise("gammaincc", incomplete_gamma.upper, "x y")
+gammainc = elementwise("gammainc", incomplete_gamma.lower, "x y", real_only=True)
+gammaincc = elementwise("gammaincc", incomplete_gamma.upper, "x y", real_only=True)
 _gammainc_x = elementwise(
-    "gammainc_x_gradient", lambda g, x, y: g * lax.igamma_grad_a(x, y), "g x y", linear=("g",)
+    "gammainc_x_gradient",
+    lambda cotangent, x, y: cotangent * lax.igamma_grad_a(x, y),
+    "cotangent x y",
+    linear=("cotangent",),
 )
 _gammainc_y = elementwise(
     "gammainc_y_gradient",
-    lambda g, x, y: g * incomplete_gamma.density(x, y),
-    "g x y",
-    linear=("g",),
+    lambda cotangent, x, y: cotangent * incomplete_gamma.density(x, y),
+    "cotangent x y",
+    linear=("cotangent",),
+)
+
+
+def _refuse_second_derivative(g):
+    raise NotImplementedError(
+        "`special.gammainc` and `special.gammaincc` have no second derivative in their first "
+        "argument; detach it, or take its first derivative without `create_graph`"
+    )
+
+
+def _mixed_gradient(g, cotangent, x, y):
+    """The gradient of `_gammainc_x` in `y`, which is that of `_gammainc_y` in `x`."""
+    return mul(_gammainc_y(mul(g, cotangent), x, y), sub(log(y), digamma(x)))
+
+
+def _density_gradient(g, cotangent, x, y):
+    return mul(_gammainc_y(mul(g, cotangent), x, y), sub(div(sub(x, 1.0), y), 1.0))
+
+
+_gammainc_x.gradient(
+    cotangent=lambda g, x, y: _gammainc_x(g, x, y), x=_refuse_second_derivative, y=_mixed_gradient
+)
+_gammainc_y.gradient(
+    cotangent=lambda g, x, y: _gammainc_y(g, x, y), x=_mixed_gradient, y=_density_gradient
 )
 gammainc.gradient(x=lambda g, x, y: _gammainc_x(g, x, y), y=lambda g, x, y: _gammainc_y(g, x, y))
 gammaincc.gradient(
