@@ -249,20 +249,6 @@ def test_what_is_not_supported_is_refused_by_name(tmp_path, make, match):
     assert "file.pth" in str(caught.value)
 
 
-def test_overlapping_tensors_of_own_files_are_loaded_each_on_its_own(tmp_path):
-    loaded = saved_and_loaded(tmp_path)
-    loaded["row"][0] = 1
-    assert loaded["whole"].tolist() == [[0, 0], [0, 0]]
-    assert loaded["again"].tolist() == [1, 0]
-
-
-def saved_and_loaded(folder):
-    whole = flow.zeros(2, 2)
-    row = whole[0]
-    flow.save({"whole": whole, "row": row, "again": row}, folder / "own")
-    return flow.load(folder / "own")
-
-
 def test_an_error_of_map_location_is_not_one_of_the_file(tmp_path):
     def fail(saved):
         raise KeyError("mine")

@@ -25,7 +25,8 @@ PIECES += [b"[", b"{}", b'"', b"R", b"\x86", b"h\0", b"("]
 
 
 def own_file(folder):
-    obj = {"x": flow.arange(6.0).reshape(2, 3), "z": flow.ones(2, dtype=flow.complex128)}
+    x, z = flow.arange(6.0).reshape(2, 3), flow.ones(2, dtype=flow.complex128)
+    obj = {"x": x, "row": x[1, 1:], "turned": x.t(), "z": z, "conjugate": z.conj()}
     flow.save({**obj, "n": [1, 2.5, None, (b"a", {3})], "a": np.arange(3)}, folder / "file")
 
 

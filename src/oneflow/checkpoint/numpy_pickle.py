@@ -40,6 +40,10 @@ class Budget:
     def __init__(self, size: int) -> None:
         self._limit = self._left = max(self._MIN_LIMIT, self._MAX_RATIO * size)
 
+    def allows(self, count: int) -> bool:
+        """Return whether so many bytes may be made."""
+        return count <= self._left
+
     def take(self, count: int) -> None:
         """Enter that so many bytes will be made.
 

@@ -55,8 +55,8 @@ def save(
     tuples.
 
     The file is a safetensors file whose metadata describe the nesting. It appears under its name
-    only when it is complete. Tensors that are the same view of the same memory are stored once and
-    loaded as one; those that only overlap become tensors of their own.
+    only when it is complete. Tensors that share elements are stored once and share them again when
+    they are loaded.
 
     An object with global tensors is saved as a folder, in which each rank writes its own parts; all
     processes call this together. The folder changes at once when all parts are on disk; until then
@@ -229,7 +229,7 @@ def _decode(
     if text is None:
         return {name: reader.make(name, CPU) for name in file_handle.names}
     with load_errors(label, "its description is damaged"):
-        return Decoder(reader.read, reader.make).decode(json.loads(text))
+        return Decoder(reader.read, reader.make, size).decode(json.loads(text))
 
 
 def _given_rank(name: str, rank: int | None, alias: int | None) -> int | None:

@@ -197,9 +197,10 @@ def load(root: Path, restore_location: RestoreLocation) -> Any:
     """
     manifest = read_manifest(root)
     file_handle = _Folder(root, manifest)
-    reader = TensorReader(file_handle, restore_location, sum(manifest.files.values()))
+    size = sum(manifest.files.values())
+    reader = TensorReader(file_handle, restore_location, size)
     with load_errors(root, f"its `{MANIFEST}` is damaged"):
-        return Decoder(reader.read, reader.make).decode(manifest.structure)
+        return Decoder(reader.read, reader.make, size).decode(manifest.structure)
 
 
 class _Folder:

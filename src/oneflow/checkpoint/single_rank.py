@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -14,6 +15,7 @@ from oneflow.base.placement import DeviceOrSharding, Placement, Sharding
 from oneflow.base.spec import spec_of
 from oneflow.checkpoint.collective_io import broadcast_bytes, gather_to_rank, runs_rank
 from oneflow.checkpoint.map_location import Location, make_restore_location
+from oneflow.checkpoint.shared_memory import Layout
 from oneflow.checkpoint.structure import Decoder, Encoder
 from oneflow.program.value import Value
 from oneflow.runtime.eager import read_array
@@ -81,14 +83,14 @@ def load_from_rank(
 
     received = _Received(rank, lambda: load_object(load_to))
 
-    def make(name: str, saved: DeviceOrSharding) -> Tensor:
+    def make(name: str, saved: DeviceOrSharding, layout: Layout | None) -> Tensor:
         device = restore_location(saved)
         if isinstance(device, Device):
             source = Placement(device.type, [rank])
             device = Sharding(source, source.broadcast)
-        return received.tensor(name, device)
+        return received.tensor(name, device, layout)
 
-    return Decoder(received.array, make).decode(received.structure)
+    return Decoder(received.array, make, received.size).decode(received.structure)
 
 
 class _Received:
@@ -96,6 +98,7 @@ class _Received:
 
     Attributes:
         structure: the object, described.
+        size: of its tensors, in bytes.
     """
 
     def __init__(self, rank: int, load_here: Callable[[], Any]) -> None:
@@ -116,6 +119,9 @@ class _Received:
             raise RuntimeError(f"rank {rank} could not load for all: {content['failure']}")
         self.structure = content["structure"]
         self._headers = content["tensors"]
+        self.size = sum(
+            math.prod(shape) * dtype_named(kind).itemsize for kind, shape in self._headers.values()
+        )
 
     def _encode(self, obj: Any) -> dict[str, Any]:
         encoder = Encoder()
@@ -134,15 +140,18 @@ class _Received:
         numbers = np.frombuffer(broadcast_bytes(self._rank, content), dtype_named(kind).numpy)
         return numbers.reshape(shape)
 
-    def tensor(self, name: str, sharding: Sharding) -> Tensor:
-        """A tensor of the object as a global one."""
+    def tensor(self, name: str, sharding: Sharding, layout: Layout | None) -> Tensor:
+        """A tensor of the object, or that of a layout in it, as a global one."""
         kind, shape = self._headers[name]
+        shape = shape if layout is None else layout.shape
         source = Placement(sharding.placement.type, [self._rank])
         spec = spec_of(tuple(shape), dtype_named(kind), source, source.broadcast)
-        value = Value(
-            spec, make_global_array(spec, lambda coordinate: _host_array(self._tensors[name]))
-        )
+        value = Value(spec, make_global_array(spec, lambda coordinate: self._numbers(name, layout)))
         wanted = fit_sharding(sharding, len(shape))
         if wanted is not Sharding(source, source.broadcast):
             value = move_global(value, wanted)
         return wrap(value)
+
+    def _numbers(self, name: str, layout: Layout | None) -> np.ndarray:
+        array = _host_array(self._tensors[name])
+        return array if layout is None else layout.array(array)

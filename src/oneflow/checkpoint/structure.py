@@ -21,14 +21,17 @@ from oneflow.base.placement import DeviceOrSharding, Placement, Sharding
 from oneflow.base.sbp import named_sbp, nd_sbp_of
 from oneflow.base.shape import Size
 from oneflow.checkpoint import code_names
-from oneflow.checkpoint.numpy_pickle import text_array
+from oneflow.checkpoint.numpy_pickle import Budget, text_array
 from oneflow.checkpoint.plain_objects import KIND_NAMED, KIND_OF_TYPE
+from oneflow.checkpoint.shared_memory import Layout, Member, checked_layout, join_overlaps
 from oneflow.module.module import Module
 from oneflow.module.parameter import Parameter
 from oneflow.module.state import StateDict
+from oneflow.tensor.copied_memory import become_part
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.views import unwrap
 
+MakeTensor = Callable[[str, DeviceOrSharding, Layout | None], Tensor]
 _ARRAY_KINDS, _TEXT_KINDS = "biufc", "US"
 
 
@@ -46,16 +49,23 @@ class Encoder:
         self.tensors: dict[str, Tensor | np.ndarray] = {}
         self._gathered = gathered
         self._names: dict[Any, str] = {}
+        self._members: list[Member] = []
         self._modules: dict[int, int] = {}
         self._open: set[int] = set()
 
-    def encode(self, value: Any, path: str = "") -> Any:
-        """JSON data for `value`, which is at `path` inside the object.
+    def encode(self, value: Any) -> Any:
+        """JSON data for an object.
 
         Raises:
             TypeError: something that cannot be saved; names its place.
             ValueError: a container that contains itself.
         """
+        encoded = self._encode(value, "")
+        join_overlaps(self._members, self.tensors, self._add)
+        return encoded
+
+    def _encode(self, value: Any, path: str) -> Any:
+        """JSON data for `value`, which is at `path` inside the object."""
         if value is None or type(value) in (bool, int, str):
             return value
         if type(value) is float:
@@ -74,7 +84,7 @@ class Encoder:
         # Those of configurations, and subclasses of Python's own.
         if isinstance(value, Mapping | Sequence | Set):
             with self._opened(value, path):
-                return self.encode(_plain_container(value), path)
+                return self._encode(_plain_container(value), path)
         return self._code(value, path)
 
     def _code(self, value: Any, path: str) -> Any:
@@ -100,12 +110,12 @@ class Encoder:
         with self._opened(value, path):
             if type(value) in KIND_OF_TYPE:
                 kind = KIND_OF_TYPE[type(value)]
-                return {kind.name: self.encode(kind.describe(value), path)}
+                return {kind.name: self._encode(kind.describe(value), path)}
             if isinstance(value, dict):
                 return self._mapping(value, path)
             # Sets have no order of their own; saving the same set twice should give the same file.
             ordered = sorted(value, key=repr) if isinstance(value, set | frozenset) else value
-            items = [self.encode(each, _below(path, index)) for index, each in enumerate(ordered)]
+            items = [self._encode(each, _below(path, index)) for index, each in enumerate(ordered)]
             return items if type(value) is list else {_CONTAINER_KINDS[type(value)]: items}
 
     @contextlib.contextmanager
@@ -120,15 +130,15 @@ class Encoder:
     def _mapping(self, value: dict, path: str) -> Any:
         pairs = [
             [
-                self.encode(key, f"a key of {path or 'the dict'}"),
-                self.encode(each, _below(path, key)),
+                self._encode(key, f"a key of {path or 'the dict'}"),
+                self._encode(each, _below(path, key)),
             ]
             for key, each in value.items()
         ]
         encoded: dict[str, Any] = {_CONTAINER_KINDS[type(value)]: pairs}
         metadata = getattr(value, "_metadata", None)
         if metadata is not None:
-            encoded["metadata"] = self.encode(metadata, _below(path, "_metadata"))
+            encoded["metadata"] = self._encode(metadata, _below(path, "_metadata"))
         return encoded
 
     def _tensor(self, tensor: Tensor, path: str) -> Any:
@@ -143,6 +153,8 @@ class Encoder:
             encoded["parameter"] = tensor.requires_grad
         elif tensor.requires_grad and tensor.is_leaf:
             encoded["requires_grad"] = True
+        if shared is not None and value.spec.sbp is None:
+            self._members.append(Member(known, tensor, encoded))
         return encoded
 
     def _place(self, tensor: Tensor) -> dict[str, Any]:
@@ -160,7 +172,7 @@ class Encoder:
     def _array(self, value: Any, path: str) -> Any:
         if value.dtype.kind in _TEXT_KINDS:
             if isinstance(value, np.generic):
-                return self.encode(value.item(), path)
+                return self._encode(value.item(), path)
             content = np.frombuffer(value.tobytes(), np.uint8)
             kind = [value.dtype.str, list(value.shape)]
             return {"numpy_text": self._add(content, path), "kind": kind}
@@ -230,14 +242,17 @@ class Decoder:
 
     Args:
         read: gives the NumPy array with a name.
-        make: makes the tensor with a name, from where it was saved.
+        make: makes the tensor with a name, or that of a layout in it, for the place that it was
+            saved from.
+        size: of the file, in bytes.
     """
 
-    def __init__(
-        self, read: Callable[[str], np.ndarray], make: Callable[[str, DeviceOrSharding], Tensor]
-    ) -> None:
+    def __init__(self, read: Callable[[str], np.ndarray], make: MakeTensor, size: int) -> None:
         self._read, self._make = read, make
+        self._budget = Budget(size)
         self._known: dict[tuple, Tensor] = {}
+        # What is local and may be shared, by name.
+        self._memories: dict[str, Tensor] = {}
         self._modules: dict[int, Module] = {}
 
     def decode(self, data: Any) -> Any:
@@ -252,7 +267,12 @@ class Decoder:
             return data
         kind = next(iter(data), "nothing")
         content: Any = data.get(kind)
-        special = {"tensor": self._tensor, "module": self._module, "numpy_text": self._text_array}
+        special = {
+            "tensor": self._tensor,
+            "part": self._tensor,
+            "module": self._module,
+            "numpy_text": self._text_array,
+        }
         if kind in special:
             return special[kind](data)
         if kind in ("dict", "ordered_dict"):
@@ -289,16 +309,32 @@ class Decoder:
 
     def _tensor(self, data: Mapping[str, Any]) -> Tensor:
         """A tensor; names that occur twice give the same tensor, so tied ones stay tied."""
-        key = (data["tensor"], data.get("parameter"), data.get("requires_grad"))
+        name = data["part"] if "part" in data else data["tensor"]
+        key = (name, repr(data.get("layout")), data.get("parameter"), data.get("requires_grad"))
         tensor = self._known.get(key)
         if tensor is None:
-            tensor = self._make(data["tensor"], _saved_place(data))
+            tensor = self._detached(name, data)
             if "parameter" in data:
                 tensor = Parameter(tensor, requires_grad=data["parameter"])
             elif data.get("requires_grad"):
                 tensor.requires_grad_()
             self._known[key] = tensor
         return tensor
+
+    def _detached(self, name: str, data: Mapping[str, Any]) -> Tensor:
+        """A new tensor, which shares the memory of those that were made of `name` before."""
+        place = _saved_place(data)
+        memory = self._memories.get(name)
+        is_first = memory is None
+        if memory is None:
+            memory = self._make(name, place, None)
+        is_local = unwrap(memory).spec.sbp is None
+        if is_local:
+            self._memories[name] = memory
+        if "part" in data:
+            layout = checked_layout(data["layout"], memory, self._budget)
+            return layout.tensor(memory) if is_local else self._make(name, place, layout)
+        return memory if is_first else become_part(Tensor.__new__(Tensor), memory, ())
 
 
 def _saved_place(data: Mapping[str, Any]) -> Device | Sharding:

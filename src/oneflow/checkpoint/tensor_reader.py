@@ -12,6 +12,7 @@ from oneflow.base.placement import DeviceOrSharding
 from oneflow.base.spec import spec_of
 from oneflow.checkpoint.map_location import RestoreLocation
 from oneflow.checkpoint.progress import progress_bar
+from oneflow.checkpoint.shared_memory import Layout
 from oneflow.runtime.lazy_array import LazyArray
 from oneflow.tensor.call import wrap
 from oneflow.tensor.global_values import fit_sharding
@@ -62,15 +63,21 @@ class TensorReader:
         self._note(name)
         return array
 
-    def make(self, name: str, saved: DeviceOrSharding) -> Tensor:
-        """The tensor called `name`, which was saved from `saved`."""
+    def make(self, name: str, saved: DeviceOrSharding, layout: Layout | None = None) -> Tensor:
+        """The tensor called `name`, which was saved from `saved`; or that of a layout in it."""
         device = self._restore_location(saved)
         if isinstance(device, Device):
-            return import_array(self.read(name), None, device)
+            return import_array(self.numbers(name, layout), None, device)
         shape, dtype = self._source.shape_and_dtype(name)
+        shape = shape if layout is None else layout.shape
         sharding = fit_sharding(device, len(shape))
         spec = spec_of(shape, from_numpy_dtype(dtype), sharding.placement, sharding.sbp)
-        return wrap(LazyArray(spec, _Parts(self, name)).value())
+        return wrap(LazyArray(spec, _Parts(self, name, layout)).value())
+
+    def numbers(self, name: str, layout: Layout | None) -> np.ndarray:
+        """An array with all of its values, or those of a layout in it."""
+        array = self.read(name)
+        return array if layout is None else layout.array(array)
 
     def part(self, name: str, slices: tuple[slice, ...]) -> np.ndarray:
         """A part of an array."""
@@ -92,8 +99,10 @@ class TensorReader:
 class _Parts:
     """The numbers of one tensor, for whoever needs a part of them."""
 
-    def __init__(self, reader: TensorReader, name: str) -> None:
-        self._reader, self._name = reader, name
+    def __init__(self, reader: TensorReader, name: str, layout: Layout | None) -> None:
+        self._reader, self._name, self._layout = reader, name, layout
 
     def __getitem__(self, slices: Any) -> np.ndarray:
+        if self._layout is not None:
+            return self._reader.numbers(self._name, self._layout)[slices]
         return self._reader.part(self._name, slices)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copyreg
+import math
 from sys import getrefcount
 from typing import Any, TypeVar
 
@@ -10,12 +11,14 @@ from oneflow.base.placement import DeviceOrSharding
 from oneflow.differentiation.grad_mode import no_grad
 from oneflow.primitives.operators import strided
 from oneflow.primitives.operators.elementwise import conj
+from oneflow.primitives.operators.shape import reshape, slice_, transpose
+from oneflow.primitives.strides import row_major
 from oneflow.program.value import Value
 from oneflow.tensor.call import wrap
 from oneflow.tensor.strides import storage_offset_of, strided_layout
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import device_or_sharding, import_array
-from oneflow.tensor.view_chain import Chain, is_conjugate, replay, seen_as
+from oneflow.tensor.view_chain import Chain, ViewStep, is_conjugate, replay, seen_as
 from oneflow.tensor.views import Storage, start_family, unwrap
 
 AnyTensor = TypeVar("AnyTensor", bound=Tensor)
@@ -98,9 +101,33 @@ def part_of(tensor: Tensor) -> Part:
 def steps_to(part: Part, root: Value) -> Chain:
     """The views that lead from the whole memory to a part of it."""
     shape, strides, offset, conjugate, dtype = part
-    where = {"shape": tuple(shape), "strides": tuple(strides), "offset": offset}
-    last: Chain = ((strided.as_strided, (), where),)
+    last = _dense_steps(root.spec.numel, shape, strides, offset) if dtype is root.spec.dtype else ()
+    if not last:
+        where = {"shape": tuple(shape), "strides": tuple(strides), "offset": offset}
+        last = ((strided.as_strided, (), where),)
     return (*seen_as(root.spec, dtype), *last, *(((conj, (), {}),) if conjugate else ()))
+
+
+def _dense_steps(
+    count: int, shape: tuple[int, ...], strides: tuple[int, ...], offset: int
+) -> Chain:
+    """The views to a part whose elements have no others between them; nothing for other parts.
+
+    Unlike `as_strided` they do not need the position of each element.
+    """
+    order = sorted(range(len(shape)), key=lambda dim: (strides[dim], shape[dim]), reverse=True)
+    sizes = tuple([shape[dim] for dim in order])
+    if 0 in sizes or row_major(sizes) != tuple([strides[dim] for dim in order]):
+        return ()
+    steps: list[ViewStep] = [(reshape, (), {"shape": (count,)})]
+    if math.prod(sizes) != count:
+        cut = {"dims": (0,), "sizes": (math.prod(sizes),), "steps": (1,)}
+        steps.append((slice_, (offset,), cut))
+    steps.append((reshape, (), {"shape": sizes}))
+    perm = tuple([order.index(dim) for dim in range(len(shape))])
+    if perm != tuple(range(len(shape))):
+        steps.append((transpose, (), {"perm": perm}))
+    return tuple(steps)
 
 
 def _memory_from(array: Any, dtype: Any, device: DeviceOrSharding) -> Tensor:
