@@ -394,6 +394,7 @@ def test_folders_cannot_reach_outside(tmp_path, oneflow_modules):
 
 
 def test_other_folders(tmp_path):
+    (tmp_path / "text").write_text("something else")
     with pytest.raises(RuntimeError, match="not one that OneFlow saved"):
         flow.load(tmp_path)
 
