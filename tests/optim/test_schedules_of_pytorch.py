@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import torch
 
+from oneflow import mock_torch
 from tests.in_place import in_place_of
 
 mock = in_place_of("torch")
@@ -126,6 +127,60 @@ def test_rates_are_those_of_pytorch(name: str, change: Callable[[Run], None]) ->
         return
     for rates, expected in zip(ours, Run(torch, name).rates(change), strict=True):
         assert rates == pytest.approx(expected, rel=1e-9, abs=1e-12)
+
+
+# How PyTorch computes a rate, and functions, which are the same objects in neither.
+INTERNAL = {
+    *["total_size", "step_ratio", "scale_mode", "use_beta1"],
+    *["base_momentums", "max_momentums", "mode_worse", "milestones", "lr_lambdas"],
+}
+
+
+def _numbers(values: Any) -> Any:
+    return values if isinstance(values, str) or values is None else pytest.approx(values)
+
+
+@pytest.mark.filterwarnings("ignore:.*lr_scheduler.step")
+@pytest.mark.filterwarnings("ignore:The epoch parameter in")
+@pytest.mark.parametrize("name", schedules(mock))
+def test_states_and_attributes_are_those_of_pytorch(name: str) -> None:
+    runs = [Run(library, name) for library in (mock, torch)]
+    for run in runs:
+        run.rates(lambda run: None)
+    ours, theirs = [run.schedules[0] for run in runs]
+    with mock_torch.enable():
+        state, saved = ours.state_dict(), theirs.state_dict()
+    public = {each for each in saved if not each.startswith("_")} - INTERNAL
+    for each in public:
+        assert getattr(ours, each) == _numbers(getattr(theirs, each)), each
+    for each in ("last_epoch", "base_lrs", "_last_lr", "T_cur", "T_i", "num_bad_epochs"):
+        if each in saved:
+            assert state[each] == _numbers(saved[each]), each
+
+
+def _restarts(library: Any, *arguments: Any) -> Any:
+    parameter = library.nn.Parameter(library.zeros(1))
+    lib = library.optim.lr_scheduler
+    return lib.CosineAnnealingWarmRestarts(library.optim.SGD([parameter], lr=1.0), *arguments)
+
+
+@pytest.mark.filterwarnings("ignore:.*lr_scheduler.step")
+@pytest.mark.parametrize("arguments", [(3,), (2, 2), (2, 3, 0.1)])
+@pytest.mark.parametrize("steps", [[None] * 12, [0.5, 2.25, None, None, 7.5, None, 1.0, None]])
+def test_restarts_at_parts_of_an_epoch(arguments: tuple, steps: list[float | None]) -> None:
+    ours, theirs = _restarts(mock, *arguments), _restarts(torch, *arguments)
+    for step in steps:
+        for schedule in (ours, theirs):
+            schedule.step(step)
+        resumed = _restarts(mock, *arguments)
+        with mock_torch.enable():
+            resumed.load_state_dict(ours.state_dict())
+        converted = _restarts(mock, *arguments)
+        converted.load_state_dict(theirs.state_dict())
+        for each in (ours, resumed, converted):
+            found = (each.T_cur, each.T_i, each.last_epoch, *each.get_last_lr())
+            expected = (theirs.T_cur, theirs.T_i, theirs.last_epoch, *theirs.get_last_lr())
+            assert found == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("last_epoch", [2, 4, 7])

@@ -34,7 +34,7 @@ class ModuleWrapper(ModuleType):
         >>> from oneflow import mock_torch
         >>> with mock_torch.enable():
         ...     import torch
-        >>> isinstance(torch, mock_torch.ModuleWrapper), torch.__package__
+        ...     isinstance(torch, mock_torch.ModuleWrapper), torch.__package__
         (True, 'oneflow')
     """
 

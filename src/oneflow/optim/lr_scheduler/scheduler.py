@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from oneflow.base.parameters import parameters_of
+from oneflow.base.program_name import PYTORCH, program_name
 from oneflow.optim.optimizer import Optimizer
 from oneflow.runtime.eager import is_capturing
 
@@ -175,13 +176,20 @@ class LRScheduler:
         )
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything but the optimizer and functions, as plain data."""
-        return {n: v for n, v in self.__dict__.items() if n not in self._not_saved}
+        """Everything but the optimizer and functions, as plain data, by the program's names."""
+        state = {n: v for n, v in self.__dict__.items() if n not in self._not_saved}
+        return _with_pytorch_names(state) if program_name() == PYTORCH else state
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Go on from a `state_dict`, which may be one of PyTorch's."""
         for name, value in state_dict.items():
             setattr(self, _PYTORCH_NAMES.get(name, name), value)
+
+
+def _with_pytorch_names(state: dict[str, Any]) -> dict[str, Any]:
+    """What a `state_dict` holds by PyTorch's names."""
+    names = {here: name for name, here in _PYTORCH_NAMES.items()}
+    return {names.get(name, name): value for name, value in state.items()}
 
 
 def _accept_last_epoch(init: Callable) -> Callable:

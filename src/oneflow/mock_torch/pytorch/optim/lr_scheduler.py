@@ -93,6 +93,11 @@ class PolynomialLR(ChangingLR, lr_scheduler.PolynomialLR):
     ) -> None:
         super().__init__(optimizer, power=power, last_step=last_epoch, total_iters=total_iters)
 
+    @property
+    def total_iters(self) -> int:
+        """Steps until the rates are 0."""
+        return self.max_decay_steps
+
 
 class CosineAnnealingLR(ChangingLR, lr_scheduler.CosineAnnealingLR):
     """`CosineAnnealingLR` that changes the present rates."""
@@ -106,6 +111,47 @@ class CosineAnnealingLR(ChangingLR, lr_scheduler.CosineAnnealingLR):
     def floor(self, group: dict[str, Any]) -> float:
         """The smallest rate."""
         return self.eta_min
+
+
+class CosineAnnealingWarmRestarts(lr_scheduler.CosineAnnealingWarmRestarts):
+    """`CosineAnnealingWarmRestarts` with PyTorch's arguments, at any part of an epoch."""
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        T_0: int,
+        T_mult: int = 1,
+        eta_min: float = 0.0,
+        last_epoch: int = -1,
+    ) -> None:
+        super().__init__(optimizer, T_0, T_mult, eta_min, last_step=last_epoch)
+
+    @property
+    def T_cur(self) -> float:
+        """Epochs since the last restart."""
+        return self._position(self.last_step)[1]
+
+    @property
+    def T_i(self) -> int:
+        """Epochs from the last restart to the next."""
+        return self._position(self.last_step)[2]
+
+    @property
+    def last_epoch(self) -> int:
+        """The last whole epoch."""
+        return math.floor(self.last_step)
+
+    def state_dict(self) -> dict[str, Any]:
+        """PyTorch's names."""
+        position = {"last_epoch": self.last_epoch, "T_cur": self.T_cur, "T_i": self.T_i}
+        return {**super().state_dict(), **position}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Go on from a `state_dict`, which may be one of PyTorch's."""
+        position = ("last_epoch", "T_cur", "T_i")
+        super().load_state_dict({n: v for n, v in state_dict.items() if n not in position})
+        if "T_cur" in state_dict:
+            self.last_step = state_dict["last_epoch"] + state_dict["T_cur"] % 1
 
 
 class ChainedScheduler(lr_scheduler.ChainedScheduler):
@@ -150,6 +196,7 @@ __all__ = [
     "ChainedScheduler",
     "ConstantLR",
     "CosineAnnealingLR",
+    "CosineAnnealingWarmRestarts",
     "ExponentialLR",
     "LinearLR",
     "MultiStepLR",
