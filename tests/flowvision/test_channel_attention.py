@@ -150,7 +150,9 @@ def test_attention_in_its_limits() -> None:
     closed = ChannelAttn(32).double()
     nn.init.zeros_(closed.fc2.weight)
     assert flow.allclose(closed(x), x / 2)  # the gate of zero
-    assert SpatialAttn(3).double()(x).shape == x.shape
+    closed = SpatialAttn(3).double()
+    nn.init.zeros_(closed.conv[0].weight)
+    assert flow.allclose(closed(x), x / 2)
     with pytest.raises(ValueError, match="odd"):
         layers.EcaModule(kernel_size=4)
     with pytest.raises(ValueError, match="mode"):
