@@ -64,16 +64,6 @@ def test_gradients_of_parts_add_up():
         config.train.num_gradient_accumulation_steps(0)
 
 
-def test_states_of_optimizers_in_parts():
-    expected = _weights(flow.optimizer.Adam(_rate()))
-    flow.config.cpu_device_num(2)
-    config = flow.FunctionConfig()
-    config.optimizer_placement_optimization_mode("distributed_split")
-    np.testing.assert_allclose(_weights(flow.optimizer.Adam(_rate()), config), expected, 1e-5)
-    with pytest.raises(ValueError, match="mode must be"):
-        config.optimizer_placement_optimization_mode("all")
-
-
 def test_a_training_job_has_no_backend():
     config = flow.FunctionConfig()
     config.use_openvino()
@@ -261,23 +251,41 @@ def test_earlier_paths_of_names():
     assert flow.image_flip is flow.image.flip
 
 
-def test_states_of_optimizers_are_divided_by_either_setting():
-    for choose in (
-        lambda config: config.optimizer_placement_optimization_mode("non_distributed"),
-        lambda config: config.train.optimizer_placement_optimization_mode("distributed_split"),
-    ):
-        flow.clear_default_session()
-        flow.config.cpu_device_num(2)
-        config = flow.FunctionConfig()
-        choose(config)
-        config.train.optimizer_placement_optimization_threshold(1)
-        divided = _weights(flow.optimizer.SGD(_rate()), config)
-        flow.clear_default_session()
-        whole = _weights(flow.optimizer.SGD(_rate()))
-        np.testing.assert_allclose(divided, whole, rtol=1e-5)
+def _on_two_devices(config):
+    """Train a variable large enough to be divided: it, and how the state of its optimizer lies."""
+    flow.config.cpu_device_num(2)
+    optimizer = flow.optimizer.SGD(_rate(), momentum=0.9)
+
+    @flow.global_function(type="train", function_config=config)
+    def job(x: tp.Numpy.Placeholder((2, 2048))) -> tp.Numpy:
+        weight = flow.get_variable("w", (2048,), initializer=flow.constant_initializer(0.5))
+        loss = flow.math.reduce_mean(flow.math.square(x * weight - 1))
+        optimizer.minimize(loss)
+        return loss
+
+    for _ in range(3):
+        job(np.random.default_rng(0).standard_normal((2, 2048), np.float32))
+    ((_, created),) = job.define()._optimizers_of_job
+    (state,) = created.state.values()
+    weights = flow.get_all_variables()["w"].numpy()
+    flow.clear_default_session()
+    return weights, state["momentum_buffer"].sbp
+
+
+@pytest.mark.parametrize("mode", ["non_distributed", "distributed_split"])
+@pytest.mark.parametrize("of", [lambda config: config, lambda config: config.train])
+def test_states_of_optimizers_are_divided_by_either_setting(of, mode):
+    config = flow.FunctionConfig()
+    of(config).optimizer_placement_optimization_mode(mode)
+    config.train.optimizer_placement_optimization_threshold(1)
     config.qat.symmetric(True)
+    divided, sbp_of_parts = _on_two_devices(config)
+    whole, sbp = _on_two_devices(flow.FunctionConfig())
+    assert sbp_of_parts == (flow.sbp.split(0),)
+    assert sbp == (flow.sbp.broadcast,)
+    np.testing.assert_allclose(divided, whole, rtol=1e-5)
     with pytest.raises(ValueError, match="mode must be"):
-        config.train.optimizer_placement_optimization_mode("other")
+        of(config).optimizer_placement_optimization_mode("other")
 
 
 def test_observed_averages_are_variables():

@@ -323,13 +323,17 @@ def test_integer_weights():
 # --- the functions of oneflow_onnx
 
 
-def test_convert_to_onnx_and_check(tmp_path):
+def test_convert_to_onnx_and_check(tmp_path, monkeypatch):
     graph = Wrapped(small_network())
     with pytest.raises(RuntimeError, match="was not called yet"):
         util.export_onnx_model(graph, onnx_model_path=tmp_path)
     graph._compile(flow.randn(2, 3, 8, 8))
     util.convert_to_onnx_and_check(graph, onnx_model_path=tmp_path, input_tensor_range=[-1, 1])
     assert [each.name for each in tmp_path.iterdir()] == ["model.onnx"]
+    call = util._call
+    monkeypatch.setattr(util, "_call", lambda *given: [each + 1 for each in call(*given)])
+    with pytest.raises(AssertionError, match="numbers differ"):
+        util.convert_to_onnx_and_check(graph, onnx_model_path=tmp_path)
 
 
 def test_weights_from_a_folder(tmp_path):
