@@ -150,9 +150,8 @@ def test_cross_shaped_windows(grid: int, split: int) -> None:
 def test_near_and_far_groups(far: int, residual: bool) -> None:
     dim, heads, size, height, width = 128, 4, 2, 4, 6
     block = crossformer.CrossFormerBlock(dim, (height, width), heads, size, far).double()
-    block.attn.pos.residual = residual
-    state = weights(block)
-    # A number that is the same for all offsets would have no effect on weights of attention.
+    block.attn.pos.residual, state = residual, weights(block)
+    # A number that is the same for all offsets would have no effect.
     assert np.ptp(block.attn.pos(block.attn.biases).numpy(), axis=0).min() > 1e-3
     x = tokens(2, height * width, dim)
 
