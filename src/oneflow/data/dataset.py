@@ -14,6 +14,7 @@ from oneflow.data.randomness import random_numbers
 from oneflow.random.generator import Generator, default_generator
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import import_array
+from oneflow.tuning.host_memory import require_host_memory
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -280,6 +281,7 @@ def random_split(
             "Sum of input lengths does not equal the length of the input dataset: "
             f"{list(lengths)} for {total} samples"
         )
+    require_host_memory("random_split", total)
     order = random_numbers(generator).permutation(total).tolist()
     ends = list(itertools.accumulate(counts))
     return [

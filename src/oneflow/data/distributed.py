@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sized
 from oneflow.base import cluster
 from oneflow.data.randomness import numbers_from
 from oneflow.data.sampler import Sampler
+from oneflow.tuning.host_memory import require_host_memory
 
 
 class DistributedSampler(Sampler[int]):
@@ -71,6 +72,7 @@ class DistributedSampler(Sampler[int]):
 
     def __iter__(self) -> Iterator[int]:
         total = len(self.dataset)
+        require_host_memory("DistributedSampler", max(total, self.total_size))
         order = list(range(total))
         if self.shuffle:
             order = numbers_from((self.seed, self.epoch)).permutation(total).tolist()

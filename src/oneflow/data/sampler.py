@@ -11,6 +11,7 @@ import numpy as np
 from oneflow.data.randomness import random_numbers
 from oneflow.random.generator import Generator
 from oneflow.tensor.tensor import Tensor
+from oneflow.tuning.host_memory import require_host_memory
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -101,6 +102,7 @@ class RandomSampler(Sampler[int]):
 
     def __iter__(self) -> Iterator[int]:
         total, wanted = len(self.data_source), self.num_samples
+        require_host_memory("RandomSampler", max(total, wanted))
         random = random_numbers(self.generator)
         if self.replacement:
             return iter(random.integers(total, size=wanted).tolist() if total else [])
@@ -130,6 +132,7 @@ class SubsetRandomSampler(Sampler[int]):
         self.generator = generator
 
     def __iter__(self) -> Iterator[int]:
+        require_host_memory("SubsetRandomSampler", len(self.indices))
         order = random_numbers(self.generator).permutation(len(self.indices))
         return iter([self.indices[position] for position in order.tolist()])
 
@@ -177,6 +180,7 @@ class WeightedRandomSampler(Sampler[int]):
         self.generator = generator
 
     def __iter__(self) -> Iterator[int]:
+        require_host_memory("WeightedRandomSampler", self.num_samples)
         probs = self.weights / self.weights.sum()
         random = random_numbers(self.generator)
         samples = random.choice(len(probs), self.num_samples, self.replacement, probs)

@@ -23,6 +23,7 @@ from oneflow.tensor.methods import attach, attach_inplace, cast_value, write_res
 from oneflow.tensor.resizing import resize_to_result
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.views import write
+from oneflow.tuning.host_memory import host_memory_error
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -199,13 +200,20 @@ def _accept_keyword_aliases(body: Callable, extra: Mapping[str, str], inplace: b
             result = body(*args, **kwargs)
             return result if out is None else put_out(out, result, public.__name__)
         except Exception as error:
-            hide_internal_frames(error)
+            _make_clear(error, public.__name__)
             raise
 
     if inplace or options:
         added = ["out", "inplace"] if inplace else options
         setattr(public, "__signature__", _public_signature(body, added))  # noqa: B010
     return public
+
+
+def _make_clear(error: Exception, name: str) -> None:
+    """Hide our frames in an error of a function; one that says little of memory is raised anew."""
+    if isinstance(error, MemoryError):
+        raise host_memory_error(name, error) from None
+    hide_internal_frames(error)
 
 
 def _place_of_dtype(parameters: Parameters, defaults: tuple) -> float:

@@ -15,6 +15,7 @@ from oneflow.base.x64 import in_x64
 from oneflow.primitives.shared_trace import trace_at_any_sizes
 from oneflow.primitives.tracing import Traced, TracedParts, trace_elementwise
 from oneflow.primitives.traits import Kind
+from oneflow.tuning.host_memory import host_memory_error
 
 # Elements of a result up to which nothing that an elementwise implementation makes is too large.
 _MAX_SIMPLE = 2**40
@@ -51,7 +52,9 @@ def infer(operation: Any) -> tuple[TensorSpec | tuple[TensorSpec, ...], Traced |
             spec, signature = operation.in_specs[0], operation.signature
             return spec if signature is None else with_sbp(spec, signature.outputs[0]), None
         traced, shape = _trace(operation)
-    except (TypeError, ValueError, OverflowError, MemoryError) as error:
+    except MemoryError as error:
+        raise host_memory_error(operation.primitive.name, error) from error
+    except (TypeError, ValueError, OverflowError) as error:
         operand_text = ", ".join(map(repr, operation.in_specs))
         raise RuntimeError(
             f"`{operation.primitive.name}` cannot take ({operand_text}): "

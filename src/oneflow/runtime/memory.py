@@ -13,6 +13,7 @@ from oneflow.base.no_interrupt import run_without_interrupt
 from oneflow.base.planning import is_planning
 from oneflow.base.x64 import x64
 from oneflow.runtime.eager import MetaArray
+from oneflow.tuning.host_memory import require_host_memory
 
 # XLA uses memory on the CPU as it is if its address is a multiple of this, and copies other memory.
 _ALIGNMENT = 64
@@ -51,6 +52,7 @@ def _is_without_values(device: Device) -> bool:
 def empty_aligned(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     """A NumPy array without values, in memory that XLA uses as it is."""
     size = math.prod(shape) * dtype.itemsize
+    require_host_memory("tensor", size, 1)
     memory = np.empty(size + _ALIGNMENT, np.uint8)
     start = -memory.ctypes.data % _ALIGNMENT
     return memory[start : start + size].view(dtype).reshape(shape)

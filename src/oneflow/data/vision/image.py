@@ -15,6 +15,7 @@ import numpy as np
 from oneflow.functional.nn import padding as tensor_padding
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import import_array
+from oneflow.tuning.host_memory import require_host_memory
 
 PADDING_MODES = ("constant", "edge", "reflect", "symmetric")
 
@@ -362,4 +363,5 @@ def like_pillow(image: Any, array: np.ndarray) -> Any:
 def _padding_indices(length: int, before: int, after: int, mode: Any) -> np.ndarray:
     """Return which of `length` pixels stand in a row that is padded on both sides."""
     inside = np.arange(length)[max(-before, 0) : length - max(-after, 0)]
+    require_host_memory("pad", len(inside) + max(before, 0) + max(after, 0))
     return np.pad(inside, (max(before, 0), max(after, 0)), mode)

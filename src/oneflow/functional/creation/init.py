@@ -20,6 +20,7 @@ from oneflow.tensor.methods import attach
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import import_array
 from oneflow.tensor.views import unwrap, write
+from oneflow.tuning.host_memory import require_host_memory
 
 _LINEAR = (
     "linear",
@@ -168,6 +169,7 @@ def eye_(tensor: Tensor) -> Tensor:
     if tensor.ndim != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
     rows, columns = tensor.shape
+    require_host_memory("eye_", rows * columns)
     return _write(tensor, np.eye(rows, columns))
 
 
@@ -185,6 +187,7 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     if outputs % groups:
         raise ValueError("dim 0 must be divisible by groups")
     per_group = outputs // groups
+    require_host_memory("dirac_", tensor.numel())
     weight = np.zeros(tensor.shape)
     middle = tuple(size // 2 for size in kernel)
     for group in range(groups):
@@ -335,6 +338,7 @@ def kaiming_normal_(
 
 def _random_matrix(rows: int, columns: int, generator: Generator | None) -> np.ndarray:
     """Standard normal numbers in double precision."""
+    require_host_memory("init", rows * columns)
     return normal_(import_array(np.zeros((rows, columns))), generator=generator).numpy()
 
 

@@ -14,6 +14,7 @@ from oneflow.tensor.call import call
 from oneflow.tensor.methods import attach, attach_inplace
 from oneflow.tensor.operands import cast_to, require_tensor, require_tensors
 from oneflow.tensor.tensor import Tensor
+from oneflow.tuning.host_memory import OBJECT_SIZE, require_host_memory
 
 
 @function(inplace=True, also=("special.erf", "erf_"))
@@ -162,6 +163,7 @@ def mvlgamma(input: Tensor, p: int) -> Tensor:
         raise RuntimeError(f"p has to be greater than or equal to 1, got {p}")
     require_tensor(input, "mvlgamma")
     x = _as_float(input)
+    require_host_memory("mvlgamma", p, OBJECT_SIZE)
     total = lgamma(x)
     for step in range(1, p):
         total = total + lgamma(x - step / 2)

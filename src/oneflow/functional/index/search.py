@@ -8,7 +8,6 @@ import numpy as np
 
 from oneflow.base.dtype import DType, bool_, float32, int32, int64, uint64
 from oneflow.base.shape import wrap_dim
-from oneflow.base.spec import require_size
 from oneflow.functional import return_types
 from oneflow.functional.registry import function
 from oneflow.primitives.operators import sort as p
@@ -19,6 +18,7 @@ from oneflow.tensor.positions import positions_of_nonzero, rows_of_nonzero
 from oneflow.tensor.promotion import promote_types
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import import_array
+from oneflow.tuning.host_memory import require_host_memory
 
 
 @overload
@@ -378,7 +378,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int | None
     numbers = None if weights is None else weights.numpy()
     if numbers is not None and numbers.shape != array.shape:
         raise RuntimeError("weights should be 1-d and have the same length as input")
-    require_size("bincount", (max(int(array.max(initial=0)), minlength or 0),), int64)
+    require_host_memory("bincount", max(int(array.max(initial=0)), minlength or 0))
     counts = np.bincount(array.astype(np.int64), numbers, minlength or 0)
     if weights is not None and weights.dtype is float32:
         counts = counts.astype(np.float32)

@@ -6,7 +6,13 @@ import math
 from collections.abc import Iterable
 from typing import Any, Literal, overload
 
-from oneflow.functional.nn.spatial import batched, per_dimension, spatial_dims, unbatched
+from oneflow.functional.nn.spatial import (
+    batched,
+    per_dimension,
+    require_sizes,
+    spatial_dims,
+    unbatched,
+)
 from oneflow.functional.registry import function
 from oneflow.primitives.operators.elementwise import div
 from oneflow.primitives.operators.pool import max_pool, max_pool_with_indices, window_sum
@@ -47,6 +53,7 @@ def _target_sizes(
         len(dims),
         "output_size",
     )
+    require_sizes(name, input, dims, sizes)
     if min(sizes) < 0:
         raise RuntimeError(f"{name}: elements of output_size must be at least 0, got {sizes}")
     if any(input.shape[dim] == 0 for dim in dims):

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from oneflow.functional.nn.adaptive_pooling import adaptive_average
-from oneflow.functional.nn.spatial import per_dimension
+from oneflow.functional.nn.spatial import per_dimension, require_sizes
 from oneflow.functional.registry import function
 from oneflow.primitives.operators import grid_sample as p
 from oneflow.primitives.operators.resample import Resampling, resample
@@ -76,6 +76,7 @@ def interpolate(
         kind = f"smooth-{kind}"
     if kind == "area":
         return adaptive_average(input, sizes, "channels_first", count)
+    require_sizes("interpolate", input, range(2, input.ndim), sizes)
     for dim, (target, scale) in enumerate(zip(sizes, scales, strict=True), 2):
         source = input.shape[dim]
         if source == 0 or target == 0:

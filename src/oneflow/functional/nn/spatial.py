@@ -6,6 +6,7 @@ import operator
 from collections.abc import Iterable
 from typing import Any
 
+from oneflow.base.spec import require_size
 from oneflow.primitives.operators.shape import reshape
 from oneflow.tensor.call import call
 from oneflow.tensor.tensor import Tensor
@@ -30,6 +31,19 @@ def per_dimension(value: Any, count: int, name: str) -> tuple[int, ...]:
     if len(numbers) != count:
         raise RuntimeError(f"`{name}` must be one or {count} integers, got {value!r}")
     return numbers
+
+
+def require_sizes(name: str, input: Tensor, dims: Iterable[int], sizes: Iterable[int]) -> None:
+    """Check that a tensor like `input` but of these sizes along `dims` can exist.
+
+    Raises:
+        RuntimeError: it cannot, see `require_size`.
+    """
+    spec = input._value.spec
+    shape = list(spec.shape)
+    for dim, size in zip(dims, sizes, strict=True):
+        shape[dim] = size
+    require_size(name, tuple(shape), spec.dtype)
 
 
 def spatial_dims(count: int, data_format: str) -> tuple[int, ...]:

@@ -18,6 +18,7 @@ from oneflow.tensor.operands import cast_to, on_one_device
 from oneflow.tensor.promotion import result_type
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.views import join, unwrap
+from oneflow.tuning.host_memory import OBJECT_SIZE, require_host_memory
 
 # As many results of one instruction are traced and run quickly.
 _GROUP = 128
@@ -213,6 +214,8 @@ def split(
     size = operator.index(split_size_or_sections)
     if size < 0 or (size == 0 and total):
         raise RuntimeError(f"split expects split_size be positive, but got split_size={size}")
+    if size < total:
+        require_host_memory("split", -(-total // size), OBJECT_SIZE)
     sizes = [min(size, total - start) for start in range(0, total, size)] if total else [0]
     return split_views(x, sizes, at)
 
@@ -239,6 +242,7 @@ def chunk(x: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     at = wrap_dim(dim, x.ndim)
     total = x._value.spec.shape[at]
     if not total:
+        require_host_memory("chunk", chunks, OBJECT_SIZE)
         return split_views(x, [0] * chunks, at)
     return split(x, -(-total // chunks), at)
 
@@ -272,6 +276,7 @@ def tensor_split(
     sections = operator.index(indices_or_sections)
     if sections <= 0:
         raise RuntimeError(f"number of sections must be larger than 0, got {sections}")
+    require_host_memory("tensor_split", sections, OBJECT_SIZE)
     small, larger = divmod(total, sections)
     return split_views(input, [small + (index < larger) for index in range(sections)], at)
 
@@ -366,8 +371,10 @@ def unbind(x: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     if not x.ndim:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     at = wrap_dim(dim, x.ndim)
-    if not x._value.spec.shape[at]:
+    count = x._value.spec.shape[at]
+    if not count:
         return ()
+    require_host_memory("unbind", count, OBJECT_SIZE)
     return slices_of(x, _values_of_slices(unwrap(x), at), at)
 
 

@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from oneflow.base.dtype import bool_, int64
+from oneflow.base.dtype import bool_
 from oneflow.base.shape import wrap_dim, wrap_dims
-from oneflow.base.spec import require_size
 from oneflow.functional.creation.options import sizes_of
 from oneflow.functional.registry import function, inplace_form
 from oneflow.functional.shape.reshape import transpose
@@ -25,6 +24,7 @@ from oneflow.tensor.methods import attach, before_write, write_result
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import import_array
 from oneflow.tensor.views import unwrap
+from oneflow.tuning.host_memory import require_host_memory
 
 
 @function()
@@ -250,7 +250,7 @@ def repeat_interleave(
 
 def _repeated_places(counts: np.ndarray) -> np.ndarray:
     """The index of each count, repeated that many times."""
-    require_size("repeat_interleave", (int(counts.sum(dtype=np.float64)),), int64)
+    require_host_memory("repeat_interleave", int(counts.sum(dtype=np.float64)))
     # NumPy takes no uint64.
     times = counts.astype(np.int64) if counts.dtype.kind == "u" else counts
     return np.repeat(np.arange(len(counts)), times)

@@ -12,16 +12,16 @@ import numpy as np
 
 from oneflow.base import shape as base_shape
 from oneflow.base.device import Device
-from oneflow.base.dtype import DType, bool_, int64
+from oneflow.base.dtype import DType, int64
 from oneflow.base.placement import parse_device
 from oneflow.base.shape import Size
-from oneflow.base.spec import require_size
 from oneflow.functional.creation.options import checked_dtype, sizes_of
 from oneflow.functional.registry import function
 from oneflow.functional.shape.concat import cat, stack
 from oneflow.tensor.operands import promote_operands
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import import_array
+from oneflow.tuning.host_memory import require_host_memory
 
 
 def _as_list(tensors: tuple) -> list[Tensor]:
@@ -157,10 +157,12 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     if r == 0:
         return input.new_empty(0)
     length = len(input) + r - 1 if with_replacement else len(input)
-    require_size("combinations", (math.comb(max(length, 0), r), r), int64)
+    count = math.comb(max(length, 0), r) * r
+    require_host_memory("combinations", count)
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
-    rows = np.array(list(choose(range(len(input)), r)), np.int64).reshape(-1, r)
-    return input[import_array(rows, None, input.device)]
+    numbers = itertools.chain.from_iterable(choose(range(len(input)), r))
+    rows = np.fromiter(numbers, np.int64, count)
+    return input[import_array(rows.reshape(-1, r), None, input.device)]
 
 
 def _triangle(
@@ -168,7 +170,8 @@ def _triangle(
 ) -> Tensor:
     if row < 0 or col < 0:
         raise RuntimeError(f"{name}: row and col must be non-negative, got {row} and {col}")
-    require_size(name, (row, col), bool_)
+    # A truth value for each place, and two numbers for those found.
+    require_host_memory(name, row * col, 1)
     lower = np.tri(row, col, offset if name == "tril_indices" else offset - 1, dtype=bool)
     found = np.nonzero(lower if name == "tril_indices" else ~lower)
     return import_array(np.stack(found), checked_dtype(dtype, int64), parse_device(device))

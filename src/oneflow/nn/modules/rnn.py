@@ -14,6 +14,7 @@ from oneflow.module.parameter import new_parameter
 from oneflow.nn import init
 from oneflow.nn.packed import PackedSequence, gathered, to_padded
 from oneflow.tensor.tensor import Tensor
+from oneflow.tuning.host_memory import OBJECT_SIZE, require_host_memory
 
 
 class RNNBase(Module):
@@ -64,6 +65,7 @@ class RNNBase(Module):
         self.bidirectional = bidirectional
         self.proj_size = proj_size
         self._check_settings()
+        require_host_memory(mode, num_layers, OBJECT_SIZE)
         for layer in range(num_layers):
             for suffix in self._suffixes(layer):
                 self._add_parameters(layer, suffix, {"device": device, "dtype": dtype})

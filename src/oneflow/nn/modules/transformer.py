@@ -21,6 +21,7 @@ from oneflow.primitives.operators.creation import full_float
 from oneflow.primitives.operators.rearrange import triu
 from oneflow.tensor.call import call, wrap
 from oneflow.tensor.tensor import Tensor
+from oneflow.tuning.host_memory import OBJECT_SIZE, require_host_memory
 
 Activation = Callable[[Tensor], Tensor]
 
@@ -224,6 +225,7 @@ def _attention_output(
 
 
 def _copies(module: Module, count: int) -> ModuleList:
+    require_host_memory(type(module).__name__, count, OBJECT_SIZE)
     return ModuleList([copy.deepcopy(module) for _ in range(count)])
 
 

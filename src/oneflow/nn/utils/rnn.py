@@ -23,6 +23,7 @@ from oneflow.primitives.operators.shape import concat
 from oneflow.tensor.call import call, wrap
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import import_array
+from oneflow.tuning.host_memory import require_host_memory
 
 
 def _host_lengths(lengths: Any) -> np.ndarray:
@@ -121,6 +122,7 @@ def pad_packed_sequence(
                 "Expected total_length to be at least the length of the longest sequence in input, "
                 f"but got total_length={total_length} and max sequence length being {steps}"
             )
+        require_host_memory("pad_packed_sequence", total_length + total_length * len(lengths) // 8)
         sizes = np.concatenate([sizes, np.zeros(total_length - steps, sizes.dtype)])
         steps = total_length
     padded, _ = to_padded(sequence._replace(batch_sizes=import_array(sizes)))

@@ -149,17 +149,19 @@ def _failing_minor(a):
     return loops.fori_loop(0, size, eliminate, start)[1]
 
 
-def _svd_or_nan(a, **options):
+def _svd_or_nan(a, *, full_matrices: bool = False, compute_uv: bool = True):
     """The singular value decomposition; NaN for matrices with NaN or infinities.
 
-    LAPACK's `gesdd` does not return from some with infinities.
+    LAPACK's `gesdd` does not return from some with infinities. XLA allocates square matrices of
+    singular vectors where they are asked for, even if only the values are.
     """
     is_finite = jnp.isfinite(a).all((-2, -1), keepdims=True)
-    return jnp.linalg.svd(jnp.where(is_finite, a, jnp.nan), **options)
+    finite = jnp.where(is_finite, a, jnp.nan)
+    return jnp.linalg.svd(finite, full_matrices=full_matrices, compute_uv=compute_uv)
 
 
 def _svd_vectors(a):
-    return tuple(_svd_or_nan(a, full_matrices=False))
+    return tuple(_svd_or_nan(a))
 
 
 @jax.custom_jvp
@@ -226,7 +228,7 @@ def _pinv(a, atol, rtol, *, hermitian: bool):
         values, right = jnp.linalg.eigh(a, symmetrize_input=False)
         left, sizes = right, jnp.abs(values)
     else:
-        left, values, out_h = _svd_or_nan(a, full_matrices=False)
+        left, values, out_h = _svd_or_nan(a)
         right, sizes = _adjoint(out_h), values
     kept = _above(sizes, atol, rtol)
     inverted = jnp.where(kept, 1 / jnp.where(kept, values, 1), 0)

@@ -21,6 +21,8 @@ from oneflow.primitives.sharding.axes import free_dims
 from oneflow.primitives.traits import Fusion
 
 Pairs = tuple[tuple[int, int], ...]
+# Elements of a window along one dimension from which on it may be far larger than its plane.
+_WIDE = 256
 # Planes are independent of each other.
 _spatial_axes = free_dims("dims")
 
@@ -50,15 +52,36 @@ class Windows(NamedTuple):
             and not any(n % step for n, step in zip(size, self.stride, strict=True))
         )
 
+    def trimmed(self, shape: tuple[int, ...]) -> Windows:
+        """These windows without the elements that lie in the padding in every window.
+
+        Args:
+            shape: of the array that they slide along.
+        """
+        if max(self.kernel) < _WIDE:
+            return self
+        kernel, stride, padding = [], [], []
+        for dim, width, step, (low, high), factor in zip(*self, strict=True):
+            span = (width - 1) * factor + 1
+            last = (shape[dim] + low + high - span) // step * step
+            before = max(low - last, 0) // factor
+            after = max(span - low - shape[dim], 0) // factor
+            kernel.append(width - before - after)
+            stride.append(step if last else 1)
+            padding.append((low - before * factor, high - after * factor))
+        return self._replace(kernel=tuple(kernel), stride=tuple(stride), padding=tuple(padding))
+
     def reduce(self, x, start, computation):
         """`lax.reduce_window` with these windows."""
+        shape = jnp.shape(jax.tree.leaves(x)[0])
+        windows = self.trimmed(shape)
         kernel, stride, padding, dilation = (
-            self.along(values, jnp.ndim(jax.tree.leaves(x)[0]), rest)
+            self.along(values, len(shape), rest)
             for values, rest in (
-                (self.kernel, 1),
-                (self.stride, 1),
-                (self.padding, (0, 0)),
-                (self.dilation, 1),
+                (windows.kernel, 1),
+                (windows.stride, 1),
+                (windows.padding, (0, 0)),
+                (windows.dilation, 1),
             )
         )
         return lax.reduce_window(

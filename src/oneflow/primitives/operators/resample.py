@@ -19,6 +19,7 @@ from oneflow.primitives.operators.channels_last import dims_rule
 from oneflow.primitives.operators.pool import plane_scatter
 from oneflow.primitives.registry import primitive
 from oneflow.primitives.sharding.axes import free_dims
+from oneflow.tuning.host_memory import require_host_memory
 
 # With more points than this one product with a matrix is cheaper than gathering.
 _MAX_POINTS = 16
@@ -54,7 +55,13 @@ class Resampling:
         return replace(self, adjoint=not self.adjoint)
 
     def points(self, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
-        """The elements that each result sums, ``[results, points]``, and weights in `dtype`."""
+        """The elements that each result sums, ``[results, points]``, and weights in `dtype`.
+
+        Raises:
+            OutOfMemoryError: the host cannot hold them.
+        """
+        # While it is made there are a few such tables.
+        require_host_memory("resample", 4 * max(self.source, self.target))
         return _adjoint_points(self, dtype) if self.adjoint else _POINTS[self.kind](self, dtype)
 
     def step(self, dtype: np.dtype) -> np.floating:
@@ -159,29 +166,20 @@ def _around(plan: Resampling, dtype: np.dtype):
     return positions[:, None], np.ones((plan.target, 1), dtype)
 
 
-def _padded(rows: list[list[int]], weights: list[list[float]], dtype: np.dtype):
-    """Rows of different lengths as arrays; the filling has weight 0."""
-    points = max(1, max(map(len, rows), default=1))
-    index = np.zeros((len(rows), points), np.int64)
-    weight = np.zeros((len(rows), points), dtype)
-    for position, row in enumerate(rows):
-        if row:
-            index[position] = row[0]
-            index[position, : len(row)] = row
-            weight[position, : len(row)] = weights[position]
-    return index, weight
-
-
 def _adjoint_points(plan: Resampling, dtype: np.dtype):
+    """The results that each element goes into; rows are filled up with weight 0."""
     index, weight = _POINTS[plan.kind](plan, dtype)
-    rows: list[list[int]] = [[] for _ in range(plan.source)]
-    weights: list[list[float]] = [[] for _ in range(plan.source)]
-    for result, (elements, factors) in enumerate(zip(index, weight, strict=True)):
-        for element, factor in zip(elements, factors, strict=True):
-            if factor:
-                rows[element].append(result)
-                weights[element].append(factor)
-    return _padded(rows, weights, dtype)
+    taken = weight != 0
+    order = np.argsort(index[taken], kind="stable")
+    elements = index[taken][order]
+    counts = np.bincount(elements, minlength=plan.source)
+    starts = np.cumsum(counts) - counts
+    places = elements, np.arange(len(elements)) - starts[elements]
+    shape = plan.source, counts.max(initial=1)
+    results, weights = np.zeros(shape, np.int64), np.zeros(shape, dtype)
+    results[places] = np.nonzero(taken)[0][order]
+    weights[places] = weight[taken][order]
+    return np.where(weights, results, results[:, :1]), weights
 
 
 _POINTS = {

@@ -131,10 +131,16 @@ def _digamma(x):
     return jnp.where(x == 0, -jnp.copysign(jnp.full_like(x, jnp.inf), x), lax.digamma(x))
 
 
+# Higher derivatives of the cotangent are infinite everywhere: this number's factorial is.
+_MAX_ORDER = 170
+
+
 def _cotangent_slope(x, n: int):
     """The `n`-th derivative of ``pi cot(pi x)``, by the polynomial in the cotangent that it is."""
     # The sine and cosine of less than half a turn, so that poles are found exactly.
     theta = math.pi * (x - jnp.round(x))
+    if n > _MAX_ORDER:
+        return jnp.copysign(jnp.inf, theta if n % 2 == 0 else -jnp.abs(theta))
     cotangent = jnp.cos(theta) / jnp.sin(theta)
     slope = np.polynomial.Polynomial([0.0, 1.0])
     for _ in range(n):
@@ -152,7 +158,8 @@ def _polygamma(x, *, n: int):
     below = wide <= 0
     is_singular = below & (wide == jnp.floor(wide)) & jnp.isfinite(wide)
     upper = jsp.polygamma(n, jnp.where(below, 1 - wide, wide))
-    reflection = sign * upper - _cotangent_slope(jnp.where(below & ~is_singular, wide, 0.25), n)
+    mirrored = 0 if n > _MAX_ORDER else sign * upper
+    reflection = mirrored - _cotangent_slope(jnp.where(below & ~is_singular, wide, 0.25), n)
     value = jnp.where(is_singular, -sign * jnp.inf, jnp.where(below, reflection, upper))
     value = jnp.where(wide == jnp.inf, 0, value)
     return value.astype(x.dtype)

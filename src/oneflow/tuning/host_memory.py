@@ -1,0 +1,57 @@
+"""Memory of the host for tables and lists whose length an argument gives."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from oneflow.base.errors import OutOfMemoryError
+from oneflow.base.units import bytes_text
+from oneflow.tuning.linux import can_allocate
+
+# What takes less is not looked for.
+_LARGE = 2**26
+_STATISTICS = Path("/proc/meminfo")
+# Bytes of a tensor, or of a layer without its parameters, with what belongs to it in Python.
+OBJECT_SIZE = 1024
+
+
+def require_host_memory(name: str, count: int, item_size: int = 8) -> None:
+    """Check that the host can hold a table or list, before it is made element by element.
+
+    Args:
+        name: of the operator that needs it, for the error.
+        count: number of elements.
+        item_size: bytes of each.
+
+    Raises:
+        OutOfMemoryError: there is less memory than that.
+    """
+    size = count * item_size
+    if size >= _LARGE and not (size <= _available_memory(size) and can_allocate(size)):
+        raise OutOfMemoryError(
+            f"out of memory: `{name}` needs {bytes_text(size)} on the host for {count} elements, "
+            "more than is left; check the sizes given"
+        )
+
+
+def host_memory_error(name: str, error: MemoryError) -> OutOfMemoryError:
+    """The error that says what a function has found no memory for.
+
+    Args:
+        name: of the function.
+        error: NumPy's or Python's, which may have no text.
+    """
+    reason = f" ({error})" if str(error) else ""
+    return OutOfMemoryError(
+        f"out of memory: `{name}` found too little on the host{reason}; check the sizes given, "
+        "or keep fewer tensors"
+    )
+
+
+def _available_memory(default: int) -> int:
+    """Bytes that Linux can give to new programs; `default` on other systems."""
+    if not _STATISTICS.exists():
+        return default
+    lines = _STATISTICS.read_text(encoding="ascii").splitlines()
+    found = (line.split() for line in lines)
+    return next((int(each[1]) * 1024 for each in found if each[0] == "MemAvailable:"), default)
