@@ -254,6 +254,43 @@ def test_arguments_that_are_written_may_not_overlap():
         graph(x[1], x[1])
 
 
+PARTS = {
+    "rows": lambda x: x[1:3],
+    "other rows": lambda x: x[2:],
+    "a detached row": lambda x: x[2].detach(),
+    "a row by tensor": lambda x: x[flow.tensor(1)],
+    "columns": lambda x: x[:, :2],
+    "other columns": lambda x: x[:, 2:],
+    "turned": lambda x: x.t()[3:],
+    "flat": lambda x: x.view(-1)[5:7],
+    "every other": lambda x: x.view(-1)[::2],
+    "the others": lambda x: x.view(-1)[1::2],
+    "bytes": lambda x: x.view(flow.int32)[0],
+    "an element": lambda x: x[3, 3],
+    "nothing": lambda x: x[1:1],
+}
+
+
+@pytest.mark.parametrize("written", PARTS)
+def test_arguments_are_refused_where_a_write_to_one_changes_the_other(written):
+    for read in PARTS:
+        x = flow.arange(1.0, 17.0).reshape(4, 4)
+        one, other = PARTS[written](x), PARTS[read](x)
+        before = other.clone()
+        graph = graph_of(lambda one, other: (one.mul_(2), other + 0)[1])
+        if flow.equal(PARTS[read](with_doubled(PARTS[written])), before):
+            assert flow.equal(graph(one, other), before), read
+        else:
+            with pytest.raises(RuntimeError, match="shares memory"):
+                graph(one, other)
+
+
+def with_doubled(part):
+    x = flow.arange(1.0, 17.0).reshape(4, 4)
+    part(x).mul_(2)
+    return x
+
+
 def test_tensors_that_share_memory_follow():
     model = nn.BatchNorm1d(2)
     state = model.state_dict()

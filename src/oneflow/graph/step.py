@@ -34,6 +34,7 @@ from oneflow.runtime.events import SINK, EventKind, span
 from oneflow.tensor.call import wrap
 from oneflow.tensor.copied_memory import Pointer, is_alone
 from oneflow.tensor.host_inputs import read_next
+from oneflow.tensor.strides import share_elements
 from oneflow.tensor.tensor import Tensor, accumulate_grad, restore_gradient
 from oneflow.tensor.views import unwrap, write
 
@@ -331,12 +332,11 @@ def check_overlap(
 
 
 def _overlap(one: Tensor, other: Tensor) -> bool:
-    """Return true if one of two tensors is a view of the other, or the same."""
+    """Return true if two tensors have elements in common, or are the same."""
     first, second = one._family, other._family
     if first is None or second is None or first.storage is not second.storage:
         return one is other
-    steps = zip(first.prefix + one._chain, second.prefix + other._chain, strict=False)
-    return all(a == b for a, b in steps)
+    return share_elements(one, other)
 
 
 def _write(tensor: Tensor, array: Any) -> None:

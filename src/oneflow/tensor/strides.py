@@ -5,7 +5,10 @@ They decide whether `view` is possible and whether `reshape` shares memory.
 
 from __future__ import annotations
 
+import math
 from typing import Any
+
+import numpy as np
 
 from oneflow.primitives.strides import StridedLayout, is_row_major, row_major
 from oneflow.tensor.tensor import Tensor
@@ -49,6 +52,33 @@ def storage_offset_of(tensor: Tensor) -> int:
     Reads index tensors that the view was made with.
     """
     return sum(_as_int(number) * stride for number, stride in strided_layout(tensor).terms)
+
+
+def share_elements(one: Tensor, other: Tensor) -> bool:
+    """Return whether two tensors of one storage have a byte of it in common."""
+    sizes = [_end_of(each) for each in (one, other)]
+    if 0 in sizes:
+        return False
+    # Nobody touches it, so that it takes no memory.
+    memory = np.empty(max(sizes), np.uint8)
+    return np.shares_memory(_bytes_of(one, memory), _bytes_of(other, memory))
+
+
+def _end_of(tensor: Tensor) -> int:
+    """The number of bytes in the storage up to the last one of a tensor; 0 if it has none."""
+    shape, strides, _ = strided_layout(tensor)
+    last = sum((size - 1) * stride for size, stride in zip(shape, strides, strict=True))
+    is_empty = not math.prod(shape)
+    return 0 if is_empty else (storage_offset_of(tensor) + last + 1) * tensor.dtype.itemsize
+
+
+def _bytes_of(tensor: Tensor, memory: np.ndarray) -> np.ndarray:
+    """The bytes of a tensor in those of its storage."""
+    shape, strides, _ = strided_layout(tensor)
+    itemsize = tensor.dtype.itemsize
+    start = memory[storage_offset_of(tensor) * itemsize :]
+    steps = [stride * itemsize for stride in strides]
+    return np.lib.stride_tricks.as_strided(start, (*shape, itemsize), (*steps, 1))
 
 
 def _as_int(number: Any) -> int:
