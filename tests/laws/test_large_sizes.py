@@ -4,9 +4,13 @@ import json
 import subprocess
 import sys
 
+import numpy as np
 import pytest
+import torch
 
 import oneflow as flow
+import oneflow.nn.functional as F
+from oneflow.primitives.operators.resample import Resampling
 from oneflow.tuning.host_memory import require_host_memory
 from tests.laws import large_sizes
 
@@ -86,3 +90,60 @@ def test_a_table_that_does_not_fit_is_refused_before_it_is_made():
     require_host_memory("table", 2**20)
     with pytest.raises(flow.OutOfMemoryError, match=r"`table` needs .* check the sizes given"):
         require_host_memory("table", 2**60)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda image: F.interpolate(image, scale_factor=1e9),
+        lambda image: F.adaptive_avg_pool2d(image, 2**31),
+        lambda image: F.adaptive_max_pool2d(image, 2**31),
+        lambda image: F.pad(image, (2**31,) * 4, mode="replicate"),
+    ],
+)
+def test_the_whole_result_is_checked_before_its_first_dimension(call):
+    """However much memory there is, no dimension is computed of a result that cannot be."""
+    with pytest.raises(RuntimeError, match=r"^`\w+` cannot make a tensor of shape"):
+        call(flow.ones(1, 1, 2, 2))
+
+
+@pytest.mark.parametrize(
+    ("kernel", "stride", "padding"), [(600, 1, 300), (700, 3, 350), (300, 1, 150), (257, 1, 128)]
+)
+@pytest.mark.parametrize("pool", ["max", "avg", "avg without padding"])
+def test_wide_windows_have_the_values_of_narrow_ones(kernel, stride, padding, pool):
+    """What lies in the padding is left out of windows far larger than their plane."""
+    options = [] if pool == "max" else [False, pool == "avg"]
+    results = []
+    for library in (flow, torch):
+        x = library.tensor(np.sin(np.arange(22.0)).reshape(1, 2, 11), requires_grad=True)
+        function = getattr(library.nn.functional, f"{pool[:3]}_pool1d")
+        output = function(x, kernel, stride, padding, *options)
+        (output * library.arange(output.shape[-1])).sum().backward()
+        results.append((output.detach().numpy(), x.grad.numpy()))
+    for ours, theirs in zip(*results, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-12)
+
+
+@pytest.mark.parametrize("sizes", [(5, 7), (7, 3), (4, 4), (9, 1), (64, 3), (3, 64)])
+@pytest.mark.parametrize("kind", ["area", "nearest", "linear", "cubic", "smooth-cubic", "circular"])
+def test_adjoints_of_resampling_are_transposed_matrices(kind, sizes):
+    """The tables of both directions hold the same weights."""
+
+    def matrix(plan, shape):
+        index, weight = plan.points(np.dtype(np.float64))
+        filled = np.zeros(shape)
+        np.add.at(filled, (np.arange(shape[0])[:, None], index), weight)
+        return filled
+
+    plan = Resampling(kind, *sizes)
+    forward = matrix(plan, sizes[::-1])
+    np.testing.assert_array_equal(matrix(plan.transposed(), sizes), forward.T)
+
+
+def test_high_orders_of_polygamma_are_infinite_below_zero():
+    """The pole nearby decides, without a polynomial of that degree."""
+    points = [-0.5, -0.3, -0.7, -2.2]
+    for order in (200, 201):
+        expected = torch.polygamma(order, torch.tensor(points))
+        assert flow.polygamma(order, flow.tensor(points)).tolist() == expected.tolist()
