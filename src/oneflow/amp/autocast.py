@@ -8,8 +8,9 @@ from collections.abc import Callable
 from copy import copy
 from typing import Any
 
-from oneflow.base.device import DEVICE_TYPES, TYPES_WITHOUT_ARRAYS
+from oneflow.base.device import CPU, DEVICE_TYPES, TYPES_WITHOUT_ARRAYS
 from oneflow.base.dtype import DType, bfloat16, float16, float32, float64
+from oneflow.base.program_name import PYTORCH, program_name
 from oneflow.dispatch.operand_casts import CASTS, set_operand_casts
 from oneflow.primitives.operators.elementwise import cast
 from oneflow.primitives.registry import Primitive
@@ -36,10 +37,11 @@ class _Casting:
         if precision is Precision.AS_GIVEN:
             return operands
         half = precision is Precision.HALF
+        is_kept_on_cpu = precision is Precision.FULL_OFF_CPU and program_name() == PYTORCH
         for each in operands:
             if type(each) is Value:
                 target = self.targets.get(each.spec.device.type)
-                if target is None:
+                if target is None or (is_kept_on_cpu and each.spec.device.type == CPU.type):
                     break
                 return tuple([_cast(x, target if half else float32, half) for x in operands])
         return operands

@@ -52,11 +52,13 @@ class Precision(Enum):
         AS_GIVEN: that of its operands.
         HALF: half precision: it takes most of the time, and half precision is enough for it.
         FULL: float32: it loses too many digits, or overflows, in half precision.
+        FULL_OFF_CPU: as FULL; but on CPUs PyTorch runs it in the precision of its operands.
     """
 
     AS_GIVEN = "as given"
     HALF = "half"
     FULL = "full"
+    FULL_OFF_CPU = "full, except on PyTorch's CPUs"
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import warnings
 
+from oneflow.base.dtype import HALF_DTYPES
+from oneflow.dispatch.operand_casts import CASTS
 from oneflow.functional.elementwise.arithmetic import binary
 from oneflow.functional.nn.loss import check_reduction, reduced
 from oneflow.functional.registry import function
@@ -31,6 +33,14 @@ def _compare(primitive: Primitive, input: Tensor, target: Tensor, *rest: float) 
 
 def _weighted(losses: Tensor, weight: Tensor | None) -> Tensor:
     return losses if weight is None else binary(p.mul, losses, weight)
+
+
+def _difference(input: Tensor, target: Tensor) -> Tensor:
+    """`input` less `target`; under mixed precision in float32, which losses need."""
+    if CASTS.functions:
+        input = input.float() if input.dtype in HALF_DTYPES else input
+        target = target.float() if target.dtype in HALF_DTYPES else target
+    return binary(p.sub, input, target)
 
 
 def _weighted_reduction(losses: Tensor, weight: Tensor | None, reduction: str) -> Tensor:
@@ -65,7 +75,7 @@ def mse_loss(
             f'"mse_loss" not implemented for {input.dtype!r} and {target.dtype!r}: compare '
             "`flow.view_as_real` of both"
         )
-    return _weighted_reduction(call(p.square, binary(p.sub, input, target)), weight, reduction)
+    return _weighted_reduction(call(p.square, _difference(input, target)), weight, reduction)
 
 
 @function(method=False, namespace="nn.functional")
@@ -86,7 +96,7 @@ def l1_loss(
         tensor(1., dtype=oneflow.float32)
     """
     _warn_broadcast(input, target)
-    return _weighted_reduction(call(p.abs_, binary(p.sub, input, target)), weight, reduction)
+    return _weighted_reduction(call(p.abs_, _difference(input, target)), weight, reduction)
 
 
 @function(

@@ -55,7 +55,7 @@ def _softplus(x, beta, threshold):
     return jnp.where(linear, x, quotient(jnp.logaddexp(jnp.where(linear, 0, scaled), 0), beta))
 
 
-softplus = elementwise("softplus", _softplus, "x beta threshold", precision=Precision.FULL)
+softplus = elementwise("softplus", _softplus, "x beta threshold", precision=Precision.FULL_OFF_CPU)
 # Above 20 the logarithm no longer changes a number of single precision.
 mish = elementwise("mish", lambda x: x * jnp.tanh(_softplus(x, 1.0, 20.0)))
 
@@ -64,7 +64,7 @@ def _log_sigmoid(x):
     return -jnp.logaddexp(-x, jnp.zeros((), x.dtype))
 
 
-log_sigmoid = elementwise("log_sigmoid", _log_sigmoid, precision=Precision.FULL)
+log_sigmoid = elementwise("log_sigmoid", _log_sigmoid, precision=Precision.FULL_OFF_CPU)
 
 
 def _elu(x, alpha, scale, input_scale):

@@ -191,6 +191,7 @@ conv_input_adjoint = primitive(
     fusion=Fusion(reads_memory=True),
     channels_last=_activation_rule,
     linear=("y *bias", "weight *bias"),
+    precision=Precision.HALF,
 )
 conv_weight_adjoint = primitive(
     "conv_weight_adjoint",

@@ -57,7 +57,10 @@ def _cosine_similarity(x, y, eps, *, dim: int):
 
 
 cosine_similarity = primitive(
-    "cosine_similarity", _cosine_similarity, axes=broadcast_reduced_axes, precision=Precision.FULL
+    "cosine_similarity",
+    _cosine_similarity,
+    axes=broadcast_reduced_axes,
+    precision=Precision.FULL_OFF_CPU,
 )
 
 
@@ -66,7 +69,10 @@ def _pairwise_distance(x, y, eps, *, p: float, keepdim: bool):
 
 
 pairwise_distance = primitive(
-    "pairwise_distance", _pairwise_distance, axes=broadcast_reduced_axes, precision=Precision.FULL
+    "pairwise_distance",
+    _pairwise_distance,
+    axes=broadcast_reduced_axes,
+    precision=Precision.FULL_OFF_CPU,
 )
 
 
@@ -96,7 +102,7 @@ def _l2_normalize(x, eps, *, dim: int):
 
 
 l2_normalize = primitive(
-    "l2_normalize", _l2_normalize, axes=free_dims("dim"), precision=Precision.FULL
+    "l2_normalize", _l2_normalize, axes=free_dims("dim"), precision=Precision.FULL_OFF_CPU
 )
 
 

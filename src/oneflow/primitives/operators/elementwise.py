@@ -446,7 +446,7 @@ rsqrt = unary(
     lambda out: -0.5 * (out * out * out),
     of_out=True,
     writable="out",
-    precision=Precision.FULL,
+    precision=Precision.FULL_OFF_CPU,
 )
 reciprocal = unary(
     "reciprocal",
@@ -454,26 +454,36 @@ reciprocal = unary(
     lambda out: -(out * out),
     of_out=True,
     writable="out",
-    precision=Precision.FULL,
+    precision=Precision.FULL_OFF_CPU,
 )
-exp = unary("exp", jnp.exp, lambda out: out, of_out=True, precision=Precision.FULL)
+exp = unary("exp", jnp.exp, lambda out: out, of_out=True, precision=Precision.FULL_OFF_CPU)
 exp2 = unary(
-    "exp2", exponential.exp2, lambda out: out * math.log(2), of_out=True, precision=Precision.FULL
+    "exp2",
+    exponential.exp2,
+    lambda out: out * math.log(2),
+    of_out=True,
+    precision=Precision.FULL_OFF_CPU,
 )
-expm1 = unary("expm1", jnp.expm1, lambda out: out + 1, of_out=True, precision=Precision.FULL)
-log = unary("log", jnp.log, lambda x: x, is_inverse=True, precision=Precision.FULL)
+expm1 = unary(
+    "expm1", jnp.expm1, lambda out: out + 1, of_out=True, precision=Precision.FULL_OFF_CPU
+)
+log = unary("log", jnp.log, lambda x: x, is_inverse=True, precision=Precision.FULL_OFF_CPU)
 log2 = unary(
-    "log2", exponential.log2, lambda x: x * math.log(2), is_inverse=True, precision=Precision.FULL
+    "log2",
+    exponential.log2,
+    lambda x: x * math.log(2),
+    is_inverse=True,
+    precision=Precision.FULL_OFF_CPU,
 )
 log10 = unary(
     "log10",
     exponential.log10,
     lambda x: x * math.log(10),
     is_inverse=True,
-    precision=Precision.FULL,
+    precision=Precision.FULL_OFF_CPU,
 )
 log1p = unary(
-    "log1p", exponential.log1p, lambda x: x + 1, is_inverse=True, precision=Precision.FULL
+    "log1p", exponential.log1p, lambda x: x + 1, is_inverse=True, precision=Precision.FULL_OFF_CPU
 )
 sin = unary("sin", jnp.sin, jnp.cos)
 cos = unary("cos", jnp.cos, lambda x: -jnp.sin(x))

@@ -161,7 +161,11 @@ def _gaussian_nll(x, target, variance, eps):
 
 
 gaussian_nll = elementwise(
-    "gaussian_nll", _gaussian_nll, "x target variance eps", real_only=True, precision=Precision.FULL
+    "gaussian_nll",
+    _gaussian_nll,
+    "x target variance eps",
+    real_only=True,
+    precision=Precision.FULL_OFF_CPU,
 )
 gaussian_nll.checked(
     lambda x, target, variance, eps: (jnp.any(variance < 0), jnp.zeros((), jnp.int64)),
@@ -288,7 +292,7 @@ multilabel_soft_margin = primitive(
     axes="... _, ... _, ... _ -> ...",
     linear=("*weight",),
     real_only=True,
-    precision=Precision.FULL,
+    precision=Precision.FULL_OFF_CPU,
 )
 
 

@@ -73,7 +73,7 @@ moments = primitive(
     fusion=Fusion(reads_memory=True),
     channels_last=_same_rank,
     composition=Composition(_moments_of_sums),
-    precision=Precision.FULL,
+    precision=Precision.FULL_OFF_CPU,
 )
 
 
@@ -193,7 +193,7 @@ normalize = primitive(
     fusion=Fusion(into_users=True),
     channels_last=_same_rank,
     linear=("weight bias", "x mean bias"),
-    precision=Precision.FULL,
+    precision=Precision.FULL_OFF_CPU,
 )
 normalize_gradient = primitive(
     "normalize_gradient",
@@ -265,7 +265,7 @@ normalize_fixed = primitive(
     elementwise=True,
     linear=("weight bias", "x mean bias"),
     real_only=True,
-    precision=Precision.FULL,
+    precision=Precision.FULL_OFF_CPU,
 )
 
 # --- running statistics: (1 - momentum) * running + momentum * factor * batch, one instruction

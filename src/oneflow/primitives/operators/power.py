@@ -77,7 +77,7 @@ def _pow_y_gradient(g, x, y, out):
     return g * jnp.conj(_power_times_log(x, y, out))
 
 
-pow_ = elementwise("pow", _pow, "x y", scalar=None, precision=Precision.FULL)
+pow_ = elementwise("pow", _pow, "x y", scalar=None, precision=Precision.FULL_OFF_CPU)
 _pow_x = primitive(
     "pow_x_gradient", _pow_x_gradient, elementwise=True, scalar=COMPUTED, linear=("cotangent",)
 )

@@ -110,12 +110,12 @@ def _broadcast_axes(operation: Operation) -> Axes:
 
 
 sum_ = primitive(
-    "sum", _sum, axes=reduced_axes(is_sum=True), linear=converted, precision=Precision.FULL
+    "sum", _sum, axes=reduced_axes(is_sum=True), linear=converted, precision=Precision.FULL_OFF_CPU
 )
 sum_.gradient(
     x=lambda g, x_spec, dims: broadcast_along(g, shape=x_spec.shape, dims=dims, average=False)
 )
-mean = primitive("mean", _mean, axes=_mean_axes, linear=("x",), precision=Precision.FULL)
+mean = primitive("mean", _mean, axes=_mean_axes, linear=("x",), precision=Precision.FULL_OFF_CPU)
 mean.gradient(
     x=lambda g, x_spec, dims: broadcast_along(g, shape=x_spec.shape, dims=dims, average=True)
 )
@@ -335,7 +335,7 @@ def _logsumexp_gradient(g, x, out, *, dims: tuple[int, ...]):
 
 
 logsumexp = primitive(
-    "logsumexp", _logsumexp, axes=reduced_axes(is_sum=False), precision=Precision.FULL
+    "logsumexp", _logsumexp, axes=reduced_axes(is_sum=False), precision=Precision.FULL_OFF_CPU
 )
 _logsumexp_x = primitive(
     "logsumexp_gradient", _logsumexp_gradient, axes=reduction_gradient_axes, linear=("g",)

@@ -19,13 +19,13 @@ def _cumsum(x, *, dim: int, reverse: bool = False):
     return lax.cumsum(x, axis=dim, reverse=reverse) if x.ndim else x
 
 
-cumsum = primitive("cumsum", _cumsum, axes=_free, linear=("x",), precision=Precision.FULL)
+cumsum = primitive("cumsum", _cumsum, axes=_free, linear=("x",), precision=Precision.FULL_OFF_CPU)
 cumsum.gradient(x=lambda g, dim, reverse: cumsum(g, dim=dim, reverse=not reverse))
 cumprod = primitive(
     "cumprod",
     lambda x, *, dim: lax.cumprod(x, axis=dim) if x.ndim else x,
     axes=_free,
-    precision=Precision.FULL,
+    precision=Precision.FULL_OFF_CPU,
 )
 
 
@@ -37,7 +37,9 @@ def _logcumsumexp(x, *, dim: int):
     return lax.cumlogsumexp(x, axis=dim)
 
 
-logcumsumexp = primitive("logcumsumexp", _logcumsumexp, axes=_free, precision=Precision.FULL)
+logcumsumexp = primitive(
+    "logcumsumexp", _logcumsumexp, axes=_free, precision=Precision.FULL_OFF_CPU
+)
 
 
 def _cumulative_extreme(name: str, better: Callable) -> Primitive:

@@ -36,9 +36,9 @@ def _log_softmax(x, *, dim: int):
     return as_type(lax.sub(shifted, lax.log(total)), x.dtype)
 
 
-softmax = primitive("softmax", _softmax, axes=free_dims("dim"), precision=Precision.FULL)
+softmax = primitive("softmax", _softmax, axes=free_dims("dim"), precision=Precision.FULL_OFF_CPU)
 log_softmax = primitive(
-    "log_softmax", _log_softmax, axes=free_dims("dim"), precision=Precision.FULL
+    "log_softmax", _log_softmax, axes=free_dims("dim"), precision=Precision.FULL_OFF_CPU
 )
 
 

@@ -50,12 +50,18 @@ def _acosh_root(x):
     return jnp.sqrt((x - 1) * (x + 1))
 
 
-tan = unary("tan", jnp.tan, lambda out: 1 + out * out, of_out=True, precision=Precision.FULL)
-asin = unary("asin", jnp.arcsin, lambda x: 1 / jnp.sqrt(1 - x * x), precision=Precision.FULL)
-acos = unary("acos", jnp.arccos, lambda x: -1 / jnp.sqrt(1 - x * x), precision=Precision.FULL)
+tan = unary(
+    "tan", jnp.tan, lambda out: 1 + out * out, of_out=True, precision=Precision.FULL_OFF_CPU
+)
+asin = unary(
+    "asin", jnp.arcsin, lambda x: 1 / jnp.sqrt(1 - x * x), precision=Precision.FULL_OFF_CPU
+)
+acos = unary(
+    "acos", jnp.arccos, lambda x: -1 / jnp.sqrt(1 - x * x), precision=Precision.FULL_OFF_CPU
+)
 atan = unary("atan", jnp.arctan, lambda x: 1 + x * x, is_inverse=True)
-sinh = unary("sinh", exponential.sinh, exponential.cosh, precision=Precision.FULL)
-cosh = unary("cosh", exponential.cosh, exponential.sinh, precision=Precision.FULL)
+sinh = unary("sinh", exponential.sinh, exponential.cosh, precision=Precision.FULL_OFF_CPU)
+cosh = unary("cosh", exponential.cosh, exponential.sinh, precision=Precision.FULL_OFF_CPU)
 asinh = unary("asinh", jnp.arcsinh, lambda x: 1 / jnp.sqrt(x * x + 1))
 acosh = unary(
     "acosh",
@@ -123,7 +129,7 @@ erfinv = unary(
     lambda out: _HALF_PI_ROOT * jnp.exp(out * out),
     of_out=True,
     writable="out",
-    precision=Precision.FULL,
+    precision=Precision.FULL_OFF_CPU,
 )
 
 

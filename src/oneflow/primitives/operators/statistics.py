@@ -102,14 +102,14 @@ var = primitive(
     _var,
     axes=reduced_axes(is_sum=False),
     composition=Composition(_var_of_sums),
-    precision=Precision.FULL,
+    precision=Precision.FULL_OFF_CPU,
 )
 std = primitive(
     "std",
     _std,
     axes=reduced_axes(is_sum=False),
     composition=Composition(_std_of_sums),
-    precision=Precision.FULL,
+    precision=Precision.FULL_OFF_CPU,
 )
 _var_x = primitive("var_gradient", _var_gradient, axes=kept_dims_axes, linear=("g", "x"))
 _std_x = primitive("std_gradient", _std_gradient, axes=kept_dims_axes, linear=("g", "x"))
@@ -161,9 +161,9 @@ norm2 = primitive(
     _norm2,
     axes=reduced_axes(is_sum=False),
     composition=Composition(_norm2_of_sums),
-    precision=Precision.FULL,
+    precision=Precision.FULL_OFF_CPU,
 )
-norm = primitive("norm", _norm, axes=reduced_axes(is_sum=False), precision=Precision.FULL)
+norm = primitive("norm", _norm, axes=reduced_axes(is_sum=False), precision=Precision.FULL_OFF_CPU)
 _norm2_x = primitive(
     "norm2_gradient", _norm2_gradient, axes=reduction_gradient_axes, linear=("g", "x")
 )
