@@ -331,6 +331,27 @@ def test_memory_shared_by_two_variables_is_refused():
         graph_of(lambda x: second(first(x)), first=first, second=second)(flow.ones(1, 2))
 
 
+def test_parameters_in_one_vector_train_as_in_eager_mode():
+    def model():
+        layers = nn.Sequential(nn.Linear(2, 3), nn.Tanh(), nn.Linear(3, 2))
+        vector = flow.arange(17.0) / 17
+        nn.utils.vector_to_parameters(vector, layers.parameters())
+        return layers, vector
+
+    (eager, eager_vector), (layers, vector) = model(), model()
+    optimizer = flow.optim.SGD(layers.parameters(), lr=0.1, momentum=0.9)
+    graph = TrainGraph(layers, lambda m, x: m(x).sum(), optimizer)
+    optimizer = flow.optim.SGD(eager.parameters(), lr=0.1, momentum=0.9)
+    for step in range(4):
+        x = flow.full((2, 2), float(step))
+        loss = eager(x).sum()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        assert graph(x).item() == pytest.approx(loss.item(), rel=1e-5)
+        assert vector.tolist() == pytest.approx(eager_vector.tolist(), rel=1e-5)
+
+
 @pytest.mark.parametrize("normalised", [nn.utils.spectral_norm, nn.utils.weight_norm])
 @pytest.mark.parametrize("dtype", [flow.float32, flow.float64])
 def test_normalised_weights_that_have_not_run_yet(normalised, dtype):

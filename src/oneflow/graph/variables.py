@@ -14,6 +14,8 @@ from oneflow.graph.capturing_recorder import CapturingRecorder
 from oneflow.module.hooks import Hooks
 from oneflow.module.module import Module
 from oneflow.program.value import Value
+from oneflow.tensor.call import wrap
+from oneflow.tensor.strides import byte_range, share_elements
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.views import unwrap
 
@@ -64,7 +66,8 @@ class GraphVariables:
 
     def __init__(self, recorder: CapturingRecorder) -> None:
         self._recorder = recorder
-        self._storages: dict[int, str] = {}
+        # By the identity of a storage: range of bytes, a tensor there, and its name.
+        self._storages: dict[int, list[tuple[int, int, Tensor, str]]] = {}
         self.by_tensor: dict[int, GraphVariable] = {}
         self.attributes: list[Attribute] = []
         self.guarded_dicts: list[dict] = []
@@ -116,18 +119,27 @@ class GraphVariables:
                 f"graph runs on `{self._recorder.device}`; move the module with `.to(...)`"
             )
         if tensor._family is not None:
-            other = self._storages.setdefault(id(tensor._family.storage), name)
-            if other != name:
-                raise RuntimeError(
-                    f"{self._recorder.graph_name}: `{other}` and `{name}` share memory; make one "
-                    "of them a view inside `forward`, or assign the same tensor to both names"
-                )
+            self._check_alone(name, tensor)
         value = self._recorder.new_input(old.spec)
         if tensor.is_leaf:
             value.node, value.output_index = old.node, old.output_index
         saved = {slot: getattr(tensor, slot) for slot in _STATE}
         self.by_tensor[id(tensor)] = GraphVariable(name, kind, tensor, owner, key, value, saved)
         _set(tensor, {"_value": value, "_family": None, "_chain": (), "_seen": 0, "_grad": None})
+
+    def _check_alone(self, name: str, tensor: Tensor) -> None:
+        """Refuse a tensor that has elements in common with a variable."""
+        twin = wrap(unwrap(tensor))
+        twin._family, twin._chain, twin._seen = tensor._family, tensor._chain, tensor._seen
+        start, end = byte_range(tensor)
+        known = self._storages.setdefault(id(tensor._family.storage), [])
+        for first, last, other, other_name in known:
+            if first < end and start < last and share_elements(twin, other):
+                raise RuntimeError(
+                    f"{self._recorder.graph_name}: `{other_name}` and `{name}` share memory; make "
+                    "one of them a view inside `forward`, or assign the same tensor to both names"
+                )
+        known.append((start, end, twin, name))
 
     def updates(self) -> list[tuple[GraphVariable, Value]]:
         """The variables that `build` changed, with their new values.

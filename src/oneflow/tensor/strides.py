@@ -56,20 +56,22 @@ def storage_offset_of(tensor: Tensor) -> int:
 
 def share_elements(one: Tensor, other: Tensor) -> bool:
     """Return whether two tensors of one storage have a byte of it in common."""
-    sizes = [_end_of(each) for each in (one, other)]
-    if 0 in sizes:
+    (start, end), (other_start, other_end) = byte_range(one), byte_range(other)
+    if start >= other_end or other_start >= end:
         return False
     # Nobody touches it, so that it takes no memory.
-    memory = np.empty(max(sizes), np.uint8)
+    memory = np.empty(max(end, other_end), np.uint8)
     return np.shares_memory(_bytes_of(one, memory), _bytes_of(other, memory))
 
 
-def _end_of(tensor: Tensor) -> int:
-    """The number of bytes in the storage up to the last one of a tensor; 0 if it has none."""
+def byte_range(tensor: Tensor) -> tuple[int, int]:
+    """The positions of the first byte of a tensor in its storage, and behind the last one."""
     shape, strides, _ = strided_layout(tensor)
-    last = sum((size - 1) * stride for size, stride in zip(shape, strides, strict=True))
-    is_empty = not math.prod(shape)
-    return 0 if is_empty else (storage_offset_of(tensor) + last + 1) * tensor.dtype.itemsize
+    start, itemsize = storage_offset_of(tensor), tensor.dtype.itemsize
+    if not math.prod(shape):
+        return 0, 0
+    last = start + sum((size - 1) * stride for size, stride in zip(shape, strides, strict=True))
+    return start * itemsize, (last + 1) * itemsize
 
 
 def _bytes_of(tensor: Tensor, memory: np.ndarray) -> np.ndarray:
