@@ -57,8 +57,10 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
             f"{mode} padding of {len(pairs)} dimensions needs a {len(pairs) + 1}D or "
             f"{len(pairs) + 2}D input, got {input.ndim}D"
         )
-    sizes = [input.shape[dim] + low + high for dim, (low, high) in zip(dims, pairs, strict=True)]
-    require_sizes("pad", input, dims, sizes)
+    if mode == "replicate":  # the others are bounded by the input's size
+        shape = input.shape
+        sizes = [shape[dim] + low + high for dim, (low, high) in zip(dims, pairs, strict=True)]
+        require_sizes("pad", input, dims, sizes)
     for dim, (low, high) in zip(dims, pairs, strict=True):
         if mode == "circular" and min(low, high) < 0:  # what is removed is no longer the other end
             input = _constant(input, {dim: (min(low, 0), min(high, 0))}, 0)
