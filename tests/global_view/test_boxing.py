@@ -105,6 +105,8 @@ def test_sums_of_truth_values():
     assert (~x).tolist() == [False, True]
     assert x.float().tolist() == [1, 0]
     assert (x * flow.tensor(2.0, placement=LINE, sbp=B)).tolist() == [2, 0]
+    halves = flow.tensor([True, False, True, False], placement=LINE, sbp=S(0)).to_global(sbp=P)
+    assert halves.tolist() == [True, False, True, False]
     rows = flow.tensor([True, False, True], placement=LINE, sbp=S(0))
     assert rows[flow.tensor([2, 1], placement=LINE, sbp=B)].numpy().dtype == bool
 

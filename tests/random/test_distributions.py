@@ -100,8 +100,11 @@ def test_complex_numbers():
     assert abs(values.imag.var() - 0.5) < 0.03
     assert abs((values.real * values.imag).mean()) < 0.02
     values = flow.rand(COUNT, dtype=flow.complex128).numpy()
-    assert values.imag.min() >= 0
-    assert values.imag.max() < 1
+    for part in (values.real, values.imag):
+        assert 0 <= part.min() < 0.01
+        assert 0.99 < part.max() < 1
+        assert abs(part.var() - 1 / 12) < 0.005
+    assert abs(np.corrcoef(values.real, values.imag)[0, 1]) < 0.05
 
 
 def counts(sample: flow.Tensor, low: int, high: int) -> np.ndarray:
