@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+from collections.abc import Iterator
 from typing import Any
 
 from oneflow import mock_torch
@@ -16,3 +18,10 @@ def in_place_of(name: str) -> Any:
     """
     with mock_torch.enable():
         return importlib.import_module(name)
+
+
+@contextlib.contextmanager
+def enabled() -> Iterator[None]:
+    """Enable `mock_torch` in a block, at whose end the caller's global names stay as they are."""
+    with mock_torch.enable():
+        yield

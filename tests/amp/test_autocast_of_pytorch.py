@@ -8,8 +8,7 @@ import pytest
 import torch
 
 import oneflow as flow
-from oneflow import mock_torch
-from tests.in_place import in_place_of
+from tests.in_place import enabled, in_place_of
 
 mock = in_place_of("torch")
 
@@ -102,7 +101,7 @@ def _dtype(t: Any, name: str, dtype: str) -> str:
 @pytest.mark.parametrize("name", CALLS)
 def test_dtypes_are_those_of_pytorch(name: str, dtype: str) -> None:
     expected = _dtype(torch, name, dtype)
-    with mock_torch.enable():
+    with enabled():
         assert _dtype(mock, name, dtype) == expected
 
 

@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 import torch
 
-from oneflow import mock_torch
-from tests.in_place import in_place_of
+from tests.in_place import enabled, in_place_of
 
 mock = in_place_of("torch")
 STEPS = 12
@@ -148,7 +147,7 @@ def test_states_and_attributes_are_those_of_pytorch(name: str) -> None:
     for run in runs:
         run.rates(lambda run: None)
     ours, theirs = [run.schedules[0] for run in runs]
-    with mock_torch.enable():
+    with enabled():
         state, saved = ours.state_dict(), theirs.state_dict()
     public = {each for each in saved if not each.startswith("_")} - INTERNAL
     for each in public:
@@ -173,7 +172,7 @@ def test_restarts_at_parts_of_an_epoch(arguments: tuple, steps: list[float | Non
         for schedule in (ours, theirs):
             schedule.step(step)
         resumed = _restarts(mock, *arguments)
-        with mock_torch.enable():
+        with enabled():
             resumed.load_state_dict(ours.state_dict())
         converted = _restarts(mock, *arguments)
         converted.load_state_dict(theirs.state_dict())
@@ -181,6 +180,13 @@ def test_restarts_at_parts_of_an_epoch(arguments: tuple, steps: list[float | Non
             found = (each.T_cur, each.T_i, each.last_epoch, *each.get_last_lr())
             expected = (theirs.T_cur, theirs.T_i, theirs.last_epoch, *theirs.get_last_lr())
             assert found == pytest.approx(expected)
+
+
+def test_the_epoch_of_restarts_can_be_set() -> None:
+    schedule = _restarts(mock, 3)
+    schedule.last_epoch = 4
+    schedule.step()
+    assert (schedule.last_epoch, schedule.T_cur) == (5, 2)
 
 
 @pytest.mark.parametrize("last_epoch", [2, 4, 7])

@@ -141,6 +141,10 @@ class CosineAnnealingWarmRestarts(lr_scheduler.CosineAnnealingWarmRestarts):
         """The last whole epoch."""
         return math.floor(self.last_step)
 
+    @last_epoch.setter
+    def last_epoch(self, step: int) -> None:
+        self.last_step = step
+
     def state_dict(self) -> dict[str, Any]:
         """PyTorch's names."""
         position = {"last_epoch": self.last_epoch, "T_cur": self.T_cur, "T_i": self.T_i}
