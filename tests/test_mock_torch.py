@@ -88,6 +88,7 @@ def packages():
 
 first = packages()
 with mock_torch.enable():
+    import torch as kept
     mocked = packages()
     with mock_torch.disable():
         inner = packages()
@@ -104,6 +105,9 @@ last = packages()
     assert {found[name] for name in ("first", "inner", "after", "last")} == {pytorch}
     oneflow = ("oneflow", "torch.nn.functional", "oneflow")
     assert {found[name] for name in ("mocked", "nested", "for_good")} == {oneflow}
+    assert found.pop("kept").__package__ == "torch"  # as `disable` was called for good
+    exec("with mock_torch.enable():\n    import torch as kept", found)
+    assert (found["kept"].__package__, found["torch"].__package__) == ("oneflow", "torch")
 
 
 def test_dictionaries_of_modules_have_their_names():

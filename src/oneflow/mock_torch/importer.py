@@ -204,12 +204,19 @@ _IMPORTER = OneflowImporter()
 sys.meta_path.insert(0, _IMPORTER)
 
 
-def _rebind(names: dict[str, Any]) -> None:
-    """Let those of a module's names that are modules of PyTorch mean what an import finds now."""
+def _rebind(names: dict[str, Any]) -> dict[str, tuple[ModuleType, ModuleType]]:
+    """Let those of a module's names that are modules of PyTorch mean what an import finds now.
+
+    Returns:
+        What the names meant before, and what they mean now.
+    """
+    changes = {}
     for name, module in list(names.items()):
         if isinstance(module, ModuleType) and _is_torch(module.__name__):
             with contextlib.suppress(ImportError):
                 names[name] = importlib.import_module(module.__name__)
+                changes[name] = module, names[name]
+    return changes
 
 
 class _Switch:
@@ -220,22 +227,25 @@ class _Switch:
     def __init__(self) -> None:
         self._before = _IMPORTER.switch(self._enabled)
         self._names = sys._getframe(1).f_globals  # of who calls
-        _rebind(self._names)
+        self._changes = _rebind(self._names)
 
     def __enter__(self) -> None:
         """The change was made when this was called."""
 
     def __exit__(self, *exception: object) -> None:
         _IMPORTER.switch(self._before)
-        _rebind(self._names)
+        for name, (before, meanwhile) in self._changes.items():
+            if self._names.get(name) is meanwhile:
+                self._names[name] = before
 
 
 class enable(_Switch):
     """From now on, or in a ``with`` block, ``import torch`` finds `oneflow`.
 
-    Global names of the caller that are modules of PyTorch, imported before, change with it; other
-    modules keep theirs. A name or module that `oneflow` lacks raises AttributeError or
-    ModuleNotFoundError, which say "not implemented". Devices, dtypes and shapes print as PyTorch's.
+    Global names of the caller that are modules of PyTorch, imported before, change with it, and
+    back at the end of the block; what is imported in the block stays. Other modules keep theirs.
+    A name or module that `oneflow` lacks raises AttributeError or ModuleNotFoundError, which say
+    "not implemented". Devices, dtypes and shapes print as PyTorch's.
 
     Example:
         >>> import oneflow as flow

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import unittest.mock
 
 from tests.distributed.data_parallel_rows.training import (
     ROWS,
@@ -127,7 +128,14 @@ class JointStatistics:
     def install(torch):
         """Let PyTorch's `SyncBatchNorm` run on the CPU."""
         torch.nn.modules.batchnorm.sync_batch_norm = JointStatistics(torch)
-        torch._C._get_privateuse1_backend_name = lambda: "cpu"
+        forward = torch.nn.SyncBatchNorm.forward
+
+        def forward_on_cpu(self, x):
+            name = "_get_privateuse1_backend_name"  # the type of devices that it takes besides
+            with unittest.mock.patch.object(torch._C, name, return_value="cpu"):
+                return forward(self, x)
+
+        torch.nn.SyncBatchNorm.forward = forward_on_cpu
         parallel = torch.nn.parallel.DistributedDataParallel
         parallel._passing_sync_batchnorm_handle = lambda self, module: None  # which refuses CPUs
 
