@@ -120,6 +120,7 @@ def test_layers_of_a_stack_are_independent_copies():
     assert np.array_equal(second.numpy(), layer.linear1.weight.numpy())
 
 
+@pytest.mark.usefixtures("jax_x64")
 @pytest.mark.parametrize("dropout", [False, True])
 @pytest.mark.parametrize("causal", [False, True])
 def test_blocks_of_queries_change_nothing(causal, dropout):
