@@ -126,6 +126,8 @@ def test_s000_08_functions_of_one_tensor_give_what_pytorchs_give():
         mine, theirs = getattr(flow, name), getattr(torch, name, None)
         if name.startswith("_") or not callable(theirs) or isinstance(mine, type):
             continue
+        if not hasattr(torch.Tensor, name):  # it may be a setting of the process
+            continue
         try:
             first, second = (theirs(torch.tensor(array)) for _ in range(2))
         except Exception:  # it takes something else
