@@ -13,8 +13,8 @@ from oneflow import mock_torch
 def in_place_of(name: str) -> Any:
     """Return the module that is found under one of PyTorch's names while `mock_torch` is enabled.
 
-    A test module that imports it by itself within ``with mock_torch.enable()`` would not keep it:
-    at the end of the block its global names mean PyTorch's modules again.
+    Who imports it within ``with mock_torch.enable()`` as a global name that meant PyTorch's module
+    before has PyTorch's again at the end of the block.
     """
     with mock_torch.enable():
         return importlib.import_module(name)
@@ -22,6 +22,6 @@ def in_place_of(name: str) -> Any:
 
 @contextlib.contextmanager
 def enabled() -> Iterator[None]:
-    """Enable `mock_torch` in a block, at whose end the caller's global names stay as they are."""
+    """Enable `mock_torch` in a block in which the caller's global names go on meaning PyTorch."""
     with mock_torch.enable():
         yield

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from oneflow.distributed.groups import ProcessGroup
-from oneflow.distributed.replica import Replica
+from oneflow.distributed.replica import Replica, buffer_broadcasts
 from oneflow.module.module import Module
 
 
@@ -75,8 +75,8 @@ def DistributedDataParallel(
     """
     if bucket_size < 1:
         raise ValueError(f"`bucket_size` must be at least 1, got {bucket_size}")
-    takes_buffers = broadcast_buffers if forward_sync_buffers is None else forward_sync_buffers
-    replica = Replica(module, bucket_size if use_bucket else 1, process_group, takes_buffers)
+    at_first, before_forward = buffer_broadcasts(broadcast_buffers, forward_sync_buffers)
+    replica = Replica(module, bucket_size if use_bucket else 1, process_group, before_forward)
     module.no_sync = replica.no_sync
     if not hasattr(module, "join"):
         module.join = replica.join
@@ -85,8 +85,7 @@ def DistributedDataParallel(
     if replica.is_alone:
         return module
     if broadcast_parameters if init_sync is None else init_sync:
-        with_buffers = broadcast_buffers or forward_sync_buffers is not None
-        replica.take_state_of(replica.ranks[0], with_buffers)
+        replica.take_state_of(replica.ranks[0], at_first)
     module.register_forward_pre_hook(replica.before_forward)
     module.register_forward_hook(replica.after_forward)
     return module

@@ -33,6 +33,18 @@ from oneflow.tensor.views import unwrap
 Presence = tuple[tuple[bool, ...], DType, Device]
 
 
+def buffer_broadcasts(broadcast: bool, forward_sync: bool | None) -> tuple[bool, bool]:
+    """Return whether buffers are broadcast when training begins, and before forward passes.
+
+    Args:
+        broadcast: the option `broadcast_buffers`.
+        forward_sync: the option `forward_sync_buffers`.
+    """
+    if forward_sync is None:
+        return broadcast, broadcast
+    return True, forward_sync
+
+
 class Replica(Joinable):
     """The copy of a module in one process.
 

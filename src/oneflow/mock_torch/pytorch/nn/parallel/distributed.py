@@ -10,7 +10,7 @@ from oneflow import nn
 from oneflow.base.device import Device
 from oneflow.distributed.groups import ProcessGroup
 from oneflow.distributed.joining import Join, Joinable, JoinHook
-from oneflow.distributed.replica import Replica
+from oneflow.distributed.replica import Replica, buffer_broadcasts
 
 # Gradients that are sent as one vector; sizes in megabytes have no say here.
 _BUCKET_SIZE = 10
@@ -69,17 +69,15 @@ class DistributedDataParallel(nn.Module, Joinable):
             raise ValueError(
                 f"`device_ids` must be None or hold one device, got {list(device_ids)}"
             )
-        takes_buffers = broadcast_buffers is None or broadcast_buffers
-        begins_with_buffers = takes_buffers or forward_sync_buffers is not None
-        if forward_sync_buffers is not None:
-            takes_buffers = forward_sync_buffers
+        broadcast = broadcast_buffers is None or broadcast_buffers
+        at_first, before_forward = buffer_broadcasts(broadcast, forward_sync_buffers)
         self.module = module
         self.device_ids, self.output_device, self.dim = device_ids, output_device, dim
-        self.broadcast_buffers = self.forward_sync_buffers = takes_buffers
+        self.broadcast_buffers = self.forward_sync_buffers = before_forward
         self.process_group = process_group
         self.find_unused_parameters, self.static_graph = find_unused_parameters, static_graph
         self.gradient_as_bucket_view = gradient_as_bucket_view
-        self._replica = Replica(module, _BUCKET_SIZE, process_group, takes_buffers)
+        self._replica = Replica(module, _BUCKET_SIZE, process_group, before_forward)
         if not any(each.requires_grad for each in self._replica.parameters):
             raise RuntimeError(
                 "DistributedDataParallel is not needed when a module doesn't have any parameter "
@@ -87,7 +85,7 @@ class DistributedDataParallel(nn.Module, Joinable):
             )
         self._replica.joinable = self
         if init_sync:
-            self._replica.take_state_of(self._replica.ranks[0], begins_with_buffers)
+            self._replica.take_state_of(self._replica.ranks[0], at_first)
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         """Run the module; its gradients will be averaged after the backward pass."""
