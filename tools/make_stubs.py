@@ -86,6 +86,8 @@ def render() -> str:
     for name, each in sorted(vars(module.Tensor).items()):
         if name not in module.Tensor.__annotations__ and name not in ("__dict__", "__weakref__"):
             lines += [f"    {line}" for line in member(name, each)]
+    for name, text in sorted(module.__annotations__.items()):
+        lines += ["", f"{name}: {ANNOTATIONS.text(text, vars(module))}"]
     for name, each in sorted(vars(module).items()):
         if inspect.isfunction(each) and each.__module__ == module.__name__:
             lines += ["", f"def {name}{signature(each, owner=False)}: ..."]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from oneflow.autograd.function import Function, FunctionCtx
+from oneflow.autograd.function import Function
 from oneflow.distributed import spmd_collectives as spmd
 from oneflow.distributed.device_group import run_on_values
 from oneflow.tensor.call import wrap
@@ -16,12 +16,12 @@ class _Sum(Function):
     """A sum over processes, whose gradient is the sum of the gradients of all of them."""
 
     @staticmethod
-    def forward(ctx: FunctionCtx, tensor: Tensor, ranks: tuple[int, ...]) -> Tensor:
+    def forward(ctx: Any, tensor: Tensor, ranks: tuple[int, ...]) -> Tensor:
         ctx.ranks = ranks
         return wrap(run_on_values(spmd.all_reduce, [unwrap(tensor)], ranks)[0])
 
     @staticmethod
-    def backward(ctx: FunctionCtx, *grads: Tensor) -> Any:
+    def backward(ctx: Any, *grads: Tensor) -> Any:
         return _Sum.apply(grads[0], ctx.ranks), None
 
 

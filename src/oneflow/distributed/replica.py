@@ -69,7 +69,7 @@ class Replica(Joinable):
         group: ProcessGroup | None,
         broadcasts_buffers: bool,
     ) -> None:
-        ignored = set(getattr(module, "_ddp_params_and_buffers_to_ignore", ()))
+        ignored: set[str] = set(getattr(module, "_ddp_params_and_buffers_to_ignore", ()))
         named = module.named_parameters()
         self.parameters = [each for name, each in named if name not in ignored]
         self.ranks = group_ranks(group)

@@ -46,7 +46,9 @@ class Guards:
         """Add an object's plain attributes, and those of its class that it may yet get itself."""
         members = vars(owner)
         kinds = _PLAIN + _FUNCTIONS
-        found = {name: each for name, each in members.items() if isinstance(each, kinds)}
+        found: dict[str, Any] = {
+            name: each for name, each in members.items() if isinstance(each, kinds)
+        }
         for kind in type(owner).__mro__:
             plain = [name for name, each in vars(kind).items() if isinstance(each, _PLAIN)]
             found.update({name: _MISSING for name in plain if name not in members})
@@ -65,6 +67,7 @@ class Guards:
         A module that counts its calls, or keeps a result, gives the program nothing with that.
         """
         unchanged = set(range(len(self._keys))).difference(self._changed())
+        attributes: list[Any]
         for attributes in (self._names, self._owners, self._keys, self._values, self._types):
             attributes[:] = [each for i, each in enumerate(attributes) if i in unchanged]
         self._tensors = list(tensors)

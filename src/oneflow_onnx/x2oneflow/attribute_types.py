@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
+from typing import Any
 
 import onnx
 from onnx import AttributeProto, defs
@@ -33,7 +34,7 @@ def check_attribute_types(node: onnx.NodeProto, opset: int) -> None:
             )
 
 
-def _text(kind: int) -> str:
+def _text(kind: Any) -> str:
     return _NUMBERS.get(kind) or f"of the type {AttributeProto.AttributeType.Name(kind)}"
 
 
@@ -41,7 +42,7 @@ def _text(kind: int) -> str:
 def _types(name: str, opset: int, domain: str) -> Mapping[str, int]:
     """The types of an operator's attributes; empty if ONNX does not define the operator."""
     try:
-        schema = defs.get_schema(name, opset, "" if domain == "ai.onnx" else domain)
+        schema: Any = defs.get_schema(name, opset, "" if domain == "ai.onnx" else domain)
     except defs.SchemaError:
         return {}
     return {key: int(each.type.value) for key, each in schema.attributes.items()}

@@ -81,12 +81,13 @@ def _elu_gradient(g, x, alpha, scale, input_scale):
 
 
 # elu, celu and selu are this one with different numbers.
-_ELU_NUMBERS = "alpha scale input_scale"
-elu = elementwise("elu", _elu, f"x {_ELU_NUMBERS}")
-_elu_x = elementwise("elu_gradient", _elu_gradient, f"g x {_ELU_NUMBERS}", linear=("g",))
+elu = elementwise("elu", _elu, "x alpha scale input_scale")
+_elu_x = elementwise("elu_gradient", _elu_gradient, "g x alpha scale input_scale", linear=("g",))
 elu.gradient(
     x=lambda g, x, alpha, scale, input_scale: _elu_x(g, x, alpha, scale, input_scale),
-    **dict.fromkeys(_ELU_NUMBERS.split()),
+    alpha=None,
+    scale=None,
+    input_scale=None,
 )
 
 leaky_relu = elementwise("leaky_relu", lambda x, slope: jnp.where(x > 0, x, x * slope), "x slope")

@@ -91,8 +91,9 @@ class Source:
     def scalar(self, name: str) -> str | None:
         """Return the literal of a constant that is one number, or None."""
         array = self.constants.get(name)
-        known = array is not None and array.size == 1 and is_number(array)
-        return number_literal(array) if known else None
+        if array is None or array.size != 1 or not is_number(array):
+            return None
+        return number_literal(array)
 
 
 def _uses(plan: Plan) -> Counter[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -27,7 +28,7 @@ class Resampling:
     antialias: bool = False
 
     def positions(
-        self, length: int, wanted: int, scale: float, region: tuple[float, float]
+        self, length: int, wanted: int, factor: float, region: tuple[float, float]
     ) -> np.ndarray:
         """Return the position in the operand of every element of the result.
 
@@ -35,7 +36,8 @@ class Resampling:
         which a factor such as 1.8 leads to integers again.
         """
         precision = np.float32 if self.mode == "nearest" else np.float64
-        places, scale = np.arange(wanted, dtype=precision), precision(scale)
+        places: Any = np.arange(wanted, dtype=precision)
+        scale: Any = precision(factor)
         match self.coordinates:
             case "asymmetric":
                 return places / scale
