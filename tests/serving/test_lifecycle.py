@@ -394,7 +394,8 @@ def test_a_server_ends_with_its_supervisor(tmp_path):
 
 
 @pytest.mark.multiprocess
-def test_connections_without_a_descriptor_are_logged_once(tmp_path):
+@pytest.mark.parametrize("is_stopped", [False, True], ids=["until_some_close", "when_it_stops"])
+def test_connections_without_a_descriptor_are_logged_once(tmp_path, is_stopped):
     save_affine(tmp_path / "m", sizes=(1,))
     process = start_command(tmp_path / "m", "--grpc", "0", descriptors=120)
     try:
@@ -403,9 +404,13 @@ def test_connections_without_a_descriptor_are_logged_once(tmp_path):
             for _ in range(200):
                 stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=10))
             time.sleep(3)
-        server = Running(port, 0)
-        wait_until(lambda: value(server) == 3)
-        process.send_signal(signal.SIGTERM)
+            if is_stopped:
+                process.send_signal(signal.SIGTERM)
+                process.wait(60)
+        if not is_stopped:
+            server = Running(port, 0)
+            wait_until(lambda: value(server) == 3)
+            process.send_signal(signal.SIGTERM)
         lines = process.stderr.read().splitlines()
         assert process.wait(30) == 0
         assert sum("connections wait" in each for each in lines) == 1

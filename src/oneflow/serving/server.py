@@ -31,6 +31,7 @@ logger = logging.getLogger("oneflow.serving")
 _KEEP_ALIVE = 75.0
 # Seconds between two lines of the log that say the same of connections that cannot be accepted.
 _LOG_INTERVAL = 10.0
+_CLOSED_SOCKET = "Invalid file descriptor: -1"
 
 
 @dataclass(frozen=True)
@@ -230,7 +231,9 @@ async def _unless(stop: asyncio.Event, work: Coroutine[Any, Any, None]) -> None:
 class _AcceptErrors:
     """Handles errors of an event loop: of connections that find no descriptor, one in a while.
 
-    The event loop tells of each attempt to accept one, thousands in a second.
+    The event loop tells of each attempt to accept one, thousands in a second. It plans to listen
+    again for each of them a second later; where the socket has been closed by then, because the
+    server stops, that is an error of its own, which nobody needs to see.
     """
 
     def __init__(self) -> None:
@@ -238,7 +241,9 @@ class _AcceptErrors:
 
     def __call__(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         error = context.get("exception")
-        if getattr(error, "errno", None) not in (errno.EMFILE, errno.ENFILE):
+        if isinstance(error, ValueError) and str(error) == _CLOSED_SOCKET:
+            pass
+        elif getattr(error, "errno", None) not in (errno.EMFILE, errno.ENFILE):
             loop.default_exception_handler(context)
         elif time.monotonic() - self._logged_at > _LOG_INTERVAL:
             self._logged_at = time.monotonic()
