@@ -149,6 +149,40 @@ def test_modules_and_tensors_as_a_graph_shows_them():
         view.set_stage(1, placement)
 
 
+@pytest.mark.parametrize(
+    "listed",
+    [
+        lambda model: list(model.modules()),
+        lambda model: [each for _, each in model.named_modules()],
+        lambda model: list(model.children()),
+        lambda model: [each for _, each in model.named_children()],
+        lambda model: [model.get_submodule("layers.0")],
+        lambda model: list(model.layers),
+        lambda model: list(model.layers[0:1]),
+        lambda model: list(reversed([*model.layers])),
+        lambda model: list(model.named.values()),
+        lambda model: [each for _, each in model.named.items()],
+        lambda model: [each for block in model.modules() for each in block.children()],
+    ],
+)
+def test_modules_that_a_block_gives_are_blocks(listed):
+    model = nn.Module()
+    model.layers = nn.ModuleList([nn.Linear(2, 2), nn.ReLU()])
+    model.named = nn.ModuleDict({"last": nn.Linear(2, 2)})
+    graph = Linear()
+    graph.model = model
+    blocks, modules = listed(graph.model), listed(model)
+    assert [each.origin for each in blocks] == modules != []
+    for block in blocks:
+        assert block.to(nn.Module) is block.origin
+        block.to(nn.graph.GraphModule).set_stage(3)
+        block.config.activation_checkpointing = True
+    assert graph.model.layers[0] in graph.model.layers
+    assert all(each.stage_id == 3 for each in listed(graph.model))
+    names = [name for name, _ in graph.model.named_parameters()]
+    assert names == [name for name, _ in model.named_parameters()]
+
+
 def test_stages_of_a_model_and_of_its_own_parameters():
     placement = flow.placement("cpu", [0])
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, ItemsView, Iterable, Iterator, ValuesView
+from types import MethodType
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -14,6 +15,13 @@ from oneflow.module.module import Module
 from oneflow.tensor.tensor import Tensor
 
 _NAMES = ("name", "name_prefix")
+# Methods of modules and of their containers that give modules.
+_GIVE_MODULES = frozenset(
+    {
+        *("modules", "named_modules", "children", "named_children", "get_submodule"),
+        *("values", "items", "get", "pop"),
+    }
+)
 
 
 class Blocks:
@@ -40,6 +48,16 @@ class Blocks:
             block = self._blocks[module] = Block(module, self)
         return block
 
+    def shown(self, value: Any) -> Any:
+        """`value` with blocks for modules, also in what an iterator or a tuple gives."""
+        if isinstance(value, Module):
+            return self.of(value)
+        if isinstance(value, Iterator | ItemsView | ValuesView):
+            return map(self.shown, value)
+        if type(value) is tuple:
+            return tuple(map(self.shown, value))
+        return value
+
     def path_of(self, module: Module) -> str:
         """The path of `module` in the graph, such as ``"model.layers.0"``."""
         for root, top in self._roots():
@@ -59,7 +77,8 @@ class Blocks:
 class Block:
     """A module as a graph shows it: it behaves as the module, and has a `config` as well.
 
-    Attributes and items that are modules are blocks too. `origin` is the module itself.
+    Modules that it gives (attributes, items, slices, `children`, `named_modules`, ...) are blocks
+    too. `origin` is the module itself.
 
     Example:
         >>> import oneflow as flow
@@ -146,7 +165,9 @@ class Block:
             prefix, dot, suffix = self._blocks.path_of(self.origin).rpartition(".")
             return suffix if name == "name" else prefix + dot
         value = getattr(self.origin, name)
-        return self._blocks.of(value) if isinstance(value, Module) else value
+        if name in _GIVE_MODULES and isinstance(value, MethodType):
+            return lambda *args, **kwargs: self._blocks.shown(value(*args, **kwargs))
+        return self._blocks.shown(value)
 
     def __setattr__(self, name: str, value: Any) -> None:
         if isinstance(getattr(type(self), name, None), property):
@@ -155,18 +176,16 @@ class Block:
             setattr(self.origin, name, value.origin if isinstance(value, Block) else value)
 
     def __iter__(self) -> Iterator[Any]:
-        for each in self.origin:
-            yield self._blocks.of(each) if isinstance(each, Module) else each
+        return map(self._blocks.shown, self.origin)
 
     def __len__(self) -> int:
         return len(self.origin)
 
     def __getitem__(self, key: Any) -> Any:
-        value = self.origin[key]
-        return self._blocks.of(value) if isinstance(value, Module) else value
+        return self._blocks.shown(self.origin[key])
 
     def __contains__(self, item: Any) -> bool:
-        return item in self.origin
+        return (item.origin if isinstance(item, Block) else item) in self.origin
 
     def __repr__(self) -> str:
         return repr(self.origin)
