@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from oneflow.program.ir import iterate_key
+from oneflow.runtime.trial import LOSERS
 
 logger = logging.getLogger("oneflow.eager")
 
@@ -43,6 +44,9 @@ def record_miss(key: ProgramKey, log: bool) -> None:
 def explain_last_miss() -> str:
     """Explain how the latest program's key differs from the most similar of the 31 before it.
 
+    What it says last is which program lost its trial most recently, that is, goes on running op by
+    op since as a whole it took longer.
+
     Set ``ONEFLOW_EAGER_EXPLAIN=1`` to have this logged (logger ``oneflow.eager``) for every new
     program.
 
@@ -53,6 +57,11 @@ def explain_last_miss() -> str:
         >>> "(47,)" in flow.eager.explain_last_miss()
         True
     """
+    return "; ".join([_difference(), *list(LOSERS)[-1:]])
+
+
+def _difference() -> str:
+    """How the latest program's key differs from the most similar one."""
     if not _history:
         return "no program has run yet"
     latest, *previous = reversed(_history)

@@ -24,6 +24,7 @@ class EagerStatistics:
         hot_runs: programs run as one executable.
         operation_compiles: single operations compiled.
         program_compiles: whole programs compiled.
+        lost_trials: programs that run op by op on, since as a whole they took longer.
         new_programs: program keys seen for the first time.
         compile_seconds: that compiling took, on any thread.
         cold_seconds: that programs ran op by op, with what they compiled and traced meanwhile.
@@ -44,6 +45,7 @@ class EagerStatistics:
     hot_runs: int = 0
     operation_compiles: int = 0
     program_compiles: int = 0
+    lost_trials: int = 0
     new_programs: int = 0
     compile_seconds: float = 0.0
     cold_seconds: float = 0.0

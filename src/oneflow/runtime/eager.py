@@ -37,6 +37,7 @@ from oneflow.runtime.events import SINK, EventKind, span
 from oneflow.runtime.hot import is_collective, warm_up
 from oneflow.runtime.program_cache import PROGRAMS, CachedProgram
 from oneflow.runtime.restore import restore_replaced
+from oneflow.runtime.trial import Trial
 
 logger = logging.getLogger("oneflow.eager")
 
@@ -148,7 +149,7 @@ class Launch:
 
     positions: list[int]
     cached: CachedProgram | None = None
-    executable: Executable | None = None
+    executable: Executable | Trial | None = None
     invalid: tuple[int, ...] = ()
     box: list[Any] = field(default_factory=list)
 
@@ -228,7 +229,7 @@ def _run(recorder: Recorder) -> tuple[dict[int, Any], Any, BaseException | None]
     STATISTICS.cold_runs += 1
     started = time.perf_counter()
     outputs, rows = run_cold(cached.program, recorder.arrays, recorder.scalars)
-    cached.cold_seconds += time.perf_counter() - started
+    cached.note_cold_run(time.perf_counter() - started)
     failures = [each.error for each in outputs if type(each) is FailedResult]
     if failures:
         error = failures[0]
@@ -239,7 +240,7 @@ def _run(recorder: Recorder) -> tuple[dict[int, Any], Any, BaseException | None]
     return {p: array for p, array in pairs if type(array) is not FailedResult}, rows, error
 
 
-def _run_executable(recorder: Recorder, program: Program, executable: Executable) -> None:
+def _run_executable(recorder: Recorder, program: Program, executable: Executable | Trial) -> None:
     """Run a hot program; if events are recorded it is one, until its results are there."""
     given = recorder.arrays, recorder.scalars, recorder.launch.box
     if SINK.record is None:

@@ -20,6 +20,7 @@ from oneflow.runtime.counters import STATISTICS, compiling
 from oneflow.runtime.eager_settings import SETTINGS
 from oneflow.runtime.events import EventKind, span
 from oneflow.runtime.program_cache import PROGRAMS, CachedProgram
+from oneflow.runtime.trial import Trial, needs_trial
 from oneflow.tuning.linux import FREE_LISTS
 from oneflow.tuning.settings import Setting, is_on
 
@@ -32,7 +33,7 @@ _LONG_HOT_AFTER = 4
 
 def warm_up(
     cached: CachedProgram, donated: tuple[int, ...], device: Device | Placement
-) -> Executable | None:
+) -> Executable | Trial | None:
     """Count one more run of a program without executable; compile it when it is hot.
 
     A cold run of a long program and its compilation both take all cores of a CPU: beside each other
@@ -42,20 +43,48 @@ def warm_up(
     cached.seen += 1
     if SETTINGS.mode == "immediate":
         return None
+    if SETTINGS.mode == "compiled":
+        _compile_for_good(cached, donated, device)
+        return cached.executable
     hot_after = max(SETTINGS.hot_after, _LONG_HOT_AFTER) if is_long else SETTINGS.hot_after
-    if SETTINGS.mode == "deferred" and cached.seen <= hot_after:
+    if cached.seen <= hot_after or cached.cannot_compile or cached.lost_trial:
         return None
+    if cached.trial is not None:
+        return _next_in_trial(cached, cached.trial)
     if cached.queued:
         if is_long:
             _wait(cached)
-    elif SETTINGS.background and SETTINGS.mode == "deferred" and not is_collective(device):
+    elif SETTINGS.background and not is_collective(device):
         cached.queued = True
         cached.compiled = COMPILER.submit(
             lambda: _precompile(cached, donated, device), priority=lambda: cached.seen
         )
     else:
         _compile(cached, donated, device)
-    return cached.executable
+    return cached.trial or cached.executable
+
+
+def _compile_for_good(
+    cached: CachedProgram, donated: tuple[int, ...], device: Device | Placement
+) -> None:
+    """Make a program hot however long it takes, so that all its runs give the same bits."""
+    if cached.trial is not None:
+        _set_executable(cached, cached.trial.executable)
+    elif not cached.cannot_compile:
+        _compile(cached, donated, device)
+
+
+def _next_in_trial(cached: CachedProgram, trial: Trial) -> Executable | Trial | None:
+    """Return what runs a program during its trial, which ends if it is decided; None for cold."""
+    if trial.is_won:
+        _set_executable(cached, trial.executable)
+        return cached.executable
+    if trial.is_lost:
+        cached.trial, cached.lost_trial = None, True
+        STATISTICS.lost_trials += 1
+        trial.report(cached.program)
+        return None
+    return None if trial.is_cold_next else trial
 
 
 def _wait(cached: CachedProgram) -> None:
@@ -95,8 +124,12 @@ def _precompile(
 ) -> None:
     """Make a program hot while it still runs op by op; its next run takes no longer than others."""
     executable = _executable(cached, donated, device)
-    if executable is not None:
-        executable.warm_up()
+    if executable is None:
+        return
+    executable.warm_up()
+    if device is CPU and needs_trial(cached.fastest_cold):
+        cached.trial = Trial(executable, cached.fastest_cold)
+    else:
         _set_executable(cached, executable)
 
 
@@ -107,18 +140,20 @@ def _executable(
     program = run_passes(cached.program, PassGroup.EXECUTABLE)
     try:
         with span(EventKind.COMPILATION, "compile a program"), compiling():
-            return Executable(program, donated, device).compile()
+            executable = Executable(program, donated, device).compile()
+        STATISTICS.program_compiles += 1
+        return executable
     except OutOfMemoryError:
         cached.queued = False  # the instruction that needs so much will say so
     except JaxRuntimeError as error:
-        cached.queued = True  # not again
+        cached.cannot_compile = True
         logger.warning("a program keeps running op by op; compiling it failed: %s", error)
     return None
 
 
 def _set_executable(cached: CachedProgram, executable: Executable) -> None:
+    cached.trial = None
     cached.set_executable(executable)
-    STATISTICS.program_compiles += 1
     _release_cold(cached.program)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections import OrderedDict
 from typing import Any
@@ -11,6 +12,7 @@ from oneflow.compiler.lower import Executable
 from oneflow.passes.checked_updates import invalid_outputs
 from oneflow.primitives.operation import Operation
 from oneflow.program.ir import Program
+from oneflow.runtime.trial import Trial
 
 # Of all programs together: twice as many as can be hot within the default memory for compiled code.
 # An instruction takes two kilobytes with its operation and what NumPy computes for it.
@@ -27,20 +29,28 @@ class CachedProgram:
         invalid: indices of the outputs that are wrong if a run-time check has failed.
         seen: how often it was wanted without an executable.
         executable: the program as a whole, once it is hot.
-        queued: it waits for the background compiler, or cannot be compiled.
+        queued: it waits for the background compiler.
+        cannot_compile: compiling it failed.
+        lost_trial: it took longer as a whole than op by op.
         compiled: set when the background compiler has ended with it; None before it was queued.
         cold_seconds: that its cold runs have taken.
+        fastest_cold: seconds of the shortest of them.
+        trial: its first runs as a whole, beside cold ones; None before and after.
         waited_seconds: that runs have waited for the background compiler.
     """
 
     __slots__ = (
+        "cannot_compile",
         "cold_seconds",
         "compiled",
         "executable",
+        "fastest_cold",
         "invalid",
+        "lost_trial",
         "program",
         "queued",
         "seen",
+        "trial",
         "waited_seconds",
     )
 
@@ -49,9 +59,18 @@ class CachedProgram:
         self.invalid = invalid_outputs(program)
         self.seen = 0
         self.executable: Executable | None = None
-        self.queued = False
+        self.queued = self.cannot_compile = self.lost_trial = False
         self.compiled: threading.Event | None = None
         self.cold_seconds = self.waited_seconds = 0.0
+        self.fastest_cold = math.inf
+        self.trial: Trial | None = None
+
+    def note_cold_run(self, seconds: float) -> None:
+        """Take the time of a cold run into account."""
+        self.cold_seconds += seconds
+        self.fastest_cold = min(self.fastest_cold, seconds)
+        if self.trial is not None:
+            self.trial.note_cold_run(seconds)
 
     def set_executable(self, executable: Executable) -> None:
         """Have an executable, until others need its entry."""

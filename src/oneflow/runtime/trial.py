@@ -1,0 +1,103 @@
+"""Trials: a program runs as a whole only if that is no slower than one instruction after another.
+
+XLA compiles some operations into code that takes longer than NumPy: convolutions of small images
+with many channels, for one. So the first runs of a compiled program are timed beside cold ones.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import time
+from collections import deque
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+
+from oneflow.compiler.lower import Executable
+from oneflow.program.ir import Program
+
+logger = logging.getLogger("oneflow.eager")
+# Seconds of a cold run below which a program needs no trial: most of them are Python's.
+_SHORT = 0.001
+# Runs of each kind after which a trial ends.
+_RUNS = 3
+# How much longer a run as a whole may take: what clocks and other processes blur.
+_TOLERANCE = 1.1
+# What programs that lost their trial say of themselves, the newest last.
+LOSERS: deque[str] = deque(maxlen=32)
+
+
+class Trial:
+    """The first runs of a compiled program, and cold runs between them.
+
+    The two kinds of runs take turns, so that both meet what else the machine is doing. The
+    program wins as soon as one run as a whole is no longer than the shortest cold one.
+
+    Args:
+        executable: the program, compiled.
+        cold_seconds: of the shortest cold run before the trial.
+
+    Attributes:
+        executable: the program, compiled.
+    """
+
+    def __init__(self, executable: Executable, cold_seconds: float) -> None:
+        self.executable = executable
+        self._cold_seconds = cold_seconds
+        self._hot_seconds = math.inf
+        self._hot_runs = self._cold_runs = 0
+
+    def __call__(self, arrays: Sequence[Any], scalars: Sequence[Any], box: list[Any]) -> Any:
+        """Run the program as a whole, as its executable does, until its results are there."""
+        jax.block_until_ready(arrays)
+        started = time.perf_counter()
+        results = self.executable(arrays, scalars, box)
+        jax.block_until_ready(results)
+        self._hot_seconds = min(self._hot_seconds, time.perf_counter() - started)
+        self._hot_runs += 1
+        return results
+
+    def sorted_results(self, results: Sequence[Any]) -> tuple[list[Any], Any]:
+        """The outputs of a run, as those of the executable."""
+        return self.executable.sorted_results(results)
+
+    def note_cold_run(self, seconds: float) -> None:
+        """Take a cold run into account."""
+        self._cold_seconds = min(self._cold_seconds, seconds)
+        self._cold_runs += 1
+
+    @property
+    def is_won(self) -> bool:
+        """True once the program has been as quick as a whole."""
+        return self._hot_seconds <= self._cold_seconds * _TOLERANCE
+
+    @property
+    def is_lost(self) -> bool:
+        """True once the program has had its runs, and was slower as a whole in each."""
+        return not self.is_won and min(self._hot_runs, self._cold_runs) >= _RUNS
+
+    @property
+    def is_cold_next(self) -> bool:
+        """True if the next run is a cold one."""
+        return self._cold_runs < self._hot_runs
+
+    def report(self, program: Program) -> None:
+        """Say that the program runs cold on."""
+        names = [each.operation.primitive.name for each in program.instructions]
+        LOSERS.append(
+            f"a program of {len(names)} operators (`{names[0]}` to `{names[-1]}`) keeps running op "
+            f"by op: that takes {self._cold_seconds * 1e3:.1f} ms, and as a whole "
+            f"{self._hot_seconds * 1e3:.1f} ms"
+        )
+        logger.info("%s", LOSERS[-1])
+
+
+def needs_trial(cold_seconds: float) -> bool:
+    """Return whether a program is to be timed before it stays compiled.
+
+    Args:
+        cold_seconds: of its shortest cold run.
+    """
+    return cold_seconds >= _SHORT
