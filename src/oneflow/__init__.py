@@ -278,6 +278,7 @@ if TYPE_CHECKING:
         hierarchical_parallel_cast as hierarchical_parallel_cast,
         parallel_cast as parallel_cast,
     )
+    from oneflow.legacy.private_names import record_messages as record
     from oneflow.legacy.scope import (
         placement as device_prior_placement,
         placement as fixed_placement,
@@ -410,6 +411,7 @@ __lazy_names__ = {
     "random_normal_initializer": "oneflow.legacy.initializers",
     "random_uniform_initializer": "oneflow.legacy.initializers",
     "read_onerec": "oneflow.data.readers.reader_functions",
+    "record": "oneflow.legacy.private_names:record_messages",
     "save": "oneflow.checkpoint.serialization",
     "set_autocast_cache_enabled": "oneflow.amp.autocast",
     "set_autocast_cpu_dtype": "oneflow.amp.autocast",

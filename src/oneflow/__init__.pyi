@@ -58,6 +58,7 @@ from oneflow.legacy.initializers import constant_initializer as constant_initial
 from oneflow.legacy.job import global_function as global_function
 from oneflow.legacy.packing import acc as acc, pack as pack, unpack as unpack
 from oneflow.legacy.parallel_cast import hierarchical_parallel_cast as hierarchical_parallel_cast, parallel_cast as parallel_cast
+from oneflow.legacy.private_names import record_messages as record
 from oneflow.legacy.scope import placement as device_prior_placement, placement as fixed_placement
 from oneflow.legacy.session import clear_default_session as clear_default_session, eager_execution_enabled as eager_execution_enabled, enable_eager_execution as enable_eager_execution, get_all_variables as get_all_variables, load_variables as load_variables, sync_default_session as sync_default_session
 from oneflow.legacy.user_op import BuiltinOp as builtin_op, BuiltinOp as stateful_op, user_op_builder as consistent_user_op_builder, user_op_builder as user_op_builder

@@ -139,6 +139,17 @@ CLUSTER = EnvironmentVariable(
     "Source of the rendezvous: `auto` (variables of a launcher, Open MPI, Slurm), `off`, or a "
     "`cluster_detection_method` of `jax.distributed.initialize` (`k8s`, `mpi4py`, ...).",
 )
+TEST_DEVICES = EnvironmentVariable(
+    "ONEFLOW_TEST_DEVICE_NUM",
+    "",
+    "Number of devices of each machine that `oneflow.unittest` tells tests; default: the number of "
+    "its processes in the job.",
+)
+TEST_NODES = EnvironmentVariable(
+    "ONEFLOW_TEST_NODE_NUM",
+    "",
+    "Number of machines that `oneflow.unittest` tells tests; default: those of the job.",
+)
 JOB = EnvironmentVariable(
     "ONEFLOW_JOB", "", "Identifier of the job, so that two are not confused; set by the launcher."
 )

@@ -14,13 +14,14 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
+_PRIVATE, _HINTS = "oneflow.legacy.private_names", "oneflow.legacy.unsupported"
 # A package, modules in it, and where their names are looked for.
 _MODULES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     (
         "oneflow.nn.modules",
         "affine_grid all_reduce arange argsort argwhere as_tensor batchnorm_fused broadcast_ops "
         "constant dataset distributed_partial_fc_sample einsum empty expand fake_quantization fold "
-        "global_cast grid_sample instancenorm interpolate is_tensor linspace logspace "
+        "global_cast grid_sample interpolate is_tensor linspace logspace "
         "masked_select math_ops meshgrid min_max_observer moving_average_min_max_observer nms "
         "nonzero norm numel reshape roll scatter slice sparse sparse_softmax_cross_entropy "
         "tensor_buffer tensordot trigonometric_ops unique where",
@@ -43,9 +44,21 @@ _MODULES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ),
     (
         "oneflow.framework",
-        "check_point_v2 distribute dtype env_util generator type_tensor",
+        "distribute dtype env_util generator type_tensor",
         ("oneflow", "oneflow.env", "oneflow.distribute"),
     ),
+    ("oneflow.framework", "sysconfig", ("oneflow.sysconfig",)),
+    # Paths of private names that programs read, see `legacy/private_names`.
+    ("oneflow", "_oneflow_internal", (f"{_PRIVATE}.internal",)),
+    ("oneflow", "core core.operator core.record", ()),
+    ("oneflow", "core.operator.op_conf_pb2", (f"{_PRIVATE}.operator_messages",)),
+    ("oneflow", "core.record.record_pb2", (f"{_PRIVATE}.record_messages",)),
+    ("oneflow", "unittest framework.unittest", (f"{_PRIVATE}.test_cases",)),
+    ("oneflow.framework", "args_tree", (f"{_PRIVATE}.argument_tree",)),
+    ("oneflow.framework", "balanced_splitter", (f"{_PRIVATE}.sizes_of_parts",)),
+    ("oneflow.framework", "check_point_v2", ("oneflow", f"{_PRIVATE}.objects")),
+    ("oneflow.nn.modules", "instancenorm", ("oneflow.nn", "oneflow.nn.modules.batchnorm")),
+    ("oneflow.utils.data", "_utils _utils.worker", ("oneflow.data.worker",)),
     # Paths of PyTorch, which `mock_torch` finds here.
     ("oneflow", "serialization storage", ("oneflow",)),
     ("oneflow.autograd", "profiler", ("oneflow.profiler",)),
@@ -63,6 +76,10 @@ _NAMESPACES = {
 }
 
 
+# Modules with others of the table in them.
+_PACKAGES = {name.rpartition(".")[0] for name in _NAMESPACES} & _NAMESPACES.keys()
+
+
 def is_import_path(name: str) -> bool:
     """Return True if a module of that name holds no code, and leads to public names."""
     return name in _NAMESPACES
@@ -74,8 +91,17 @@ class PathFinder(MetaPathFinder, Loader):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Return the spec of a module of the table; None for others."""
-        return ModuleSpec(fullname, self) if fullname in _NAMESPACES else None
+        """Return the spec of a module of the table; None for others.
+
+        Raises:
+            ModuleNotFoundError: for modules of upstream of which something else stands in place.
+        """
+        if fullname in _NAMESPACES:
+            return ModuleSpec(fullname, self, is_package=fullname in _PACKAGES)
+        hint = _hint(fullname) if fullname.startswith("oneflow.") else None
+        if hint is not None:
+            raise ModuleNotFoundError(f"No module named {fullname!r}: {hint}", name=fullname)
+        return None
 
     def exec_module(self, module: ModuleType) -> None:
         """Give a new module its names."""
@@ -89,16 +115,25 @@ def _lookup(module: str, namespaces: tuple[str, ...]) -> Callable[[str], Any]:
     """The `__getattr__` of a module."""
 
     def find(name: str) -> Any:
+        if is_import_path(f"{module}.{name}"):
+            return importlib.import_module(f"{module}.{name}")
         for namespace in namespaces:
             found = vars(importlib.import_module(namespace))
             if name in found and not name.startswith("__"):
                 return found[name]
-        raise AttributeError(
-            f"module `{module}` has no attribute `{name}`; it leads to the public names of "
-            f"{', '.join(namespaces)}"
-        )
+        hint = _hint(f"{module}.{name}")
+        text = f"it leads to the names of {', '.join(namespaces)}" if namespaces else ""
+        raise AttributeError(f"module `{module}` has no attribute `{name}`; {hint or text}")
 
     return find
+
+
+def _hint(name: str) -> str | None:
+    """What stands for a private name of upstream that does not exist; None if nothing is known."""
+    if name.startswith("__", name.rfind(".") + 1):
+        return None
+    hints = importlib.import_module(_HINTS).UNSUPPORTED_PATHS
+    return next((text for start, text in hints.items() if name.startswith(start)), None)
 
 
 # Behind all others: modules that exist are found first.

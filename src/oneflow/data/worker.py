@@ -132,6 +132,10 @@ class Failure:
         return RuntimeError(text)
 
 
+# PyTorch's and OneFlow's name: programs ask whether a batch is one, which none is.
+ExceptionWrapper = Failure
+
+
 class _PlainRepr(str):
     __slots__ = ()
 

@@ -112,7 +112,7 @@ def broadcast_object_list(
     if is_outside(group):
         return
     src = rank_or_first("src", src, group_src, group)
-    content = _broadcast(pickle.dumps(object_list), src, group_ranks(group))
+    content = broadcast_bytes(pickle.dumps(object_list), src, group_ranks(group))
     if cluster.rank() != src:
         received = pickle.loads(content)
         _check_length("object_list", object_list, received)
@@ -159,7 +159,7 @@ def scatter_object_list(
             )
         _check_length("scatter_object_input_list", scatter_object_input_list, ranks)
         parts = [pickle.dumps(each) for each in scatter_object_input_list]
-    pickled = pickle.loads(_broadcast(pickle.dumps(parts), src, ranks))
+    pickled = pickle.loads(broadcast_bytes(pickle.dumps(parts), src, ranks))
     local = pickled[ranks.index(cluster.rank())]
     scatter_object_output_list[0] = pickle.loads(local)
 
@@ -254,8 +254,9 @@ def _all_gather(content: bytes, ranks: tuple[int, ...]) -> list[bytes]:
     return [each.tobytes()[:length] for each, length in zip(gathered, lengths, strict=True)]
 
 
-def _broadcast(content: bytes, src: int, ranks: tuple[int, ...]) -> bytes:
-    """Return the content of process `src`."""
+def broadcast_bytes(content: bytes, src: int, ranks: tuple[int, ...] | None = None) -> bytes:
+    """Return the content of process `src`, on all of `ranks`, by default on all processes."""
+    ranks = group_ranks(None) if ranks is None else ranks
     source = group_index("src", src, ranks)
     (length,) = _run(spmd.broadcast, np.array([len(content)]), ranks, source=source)
     size = int(length[0])

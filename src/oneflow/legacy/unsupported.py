@@ -8,6 +8,26 @@ _STATIC = "XLA knows the sizes of all results beforehand; compute this from what
 _RUNTIME = "a part of OneFlow's C++ runtime, of which XLA has no like"
 _DTYPE = "XLA has no such numbers"
 
+_MESSAGES = (
+    "there are no messages of a C++ part: settings are those of flow.function_config() and "
+    "nn.Graph.config, and str(graph) shows what a graph made"
+)
+_SESSION = "there is no session of a C++ part; flow.clear_default_session() forgets jobs"
+
+# Beginnings of private paths of upstream.
+UNSUPPORTED_PATHS = {
+    "oneflow._oneflow_internal.dtr": "recompute activations by utils.checkpoint, or by "
+    "`config.activation_checkpointing` of a graph's modules",
+    "oneflow._oneflow_internal.": "it was a part in C++, of which this package has no like",
+    "oneflow.core.record.": "flow.data reads and writes other records",
+    "oneflow.core.": _MESSAGES,
+    "oneflow.framework.c_api_util": _MESSAGES,
+    "oneflow.framework.graph_build_util": _MESSAGES,
+    "oneflow.framework.scope_util": "call flow.scope.placement, or graph.config and set_stage",
+    "oneflow.framework.session_context": _SESSION,
+    "oneflow.mock_torch.mock_": "programs call enable and disable of oneflow.mock_torch",
+    "oneflow.nn.graph.util": "flow.utils.global_view and str(graph) do what it was used for",
+}
 UNSUPPORTED = {
     "ConfigProto": _RUNTIME,
     "ExecutionConfig": "settings of a job are those of flow.FunctionConfig",
@@ -37,7 +57,6 @@ UNSUPPORTED = {
     "int128": _DTYPE,
     "inter_job_reuse_mem_strategy": "XLA plans memory",
     "model": "write a job of type 'train', or a loop over an nn.Graph",
-    "record": "flow.data.ofrecord_reader gives records",
     "set_interface_blob_value": "call flow.load_variables",
     "ssp_variable_proxy": "pipeline stages of an nn.Graph keep versions of their variables",
     "summary": "jobs return NumPy arrays; write these with a TensorBoard writer of your choice",
@@ -49,6 +68,5 @@ UNSUPPORTED = {
     "tensorrt": "call FunctionConfig.use_tensorrt",
     "uint128": _DTYPE,
     "unique_with_counts": _STATIC,
-    "unittest": "use pytest or Python's unittest, with flow.clear_default_session() between tests",
     "user_op_module_builder": _OPERATORS,
 }

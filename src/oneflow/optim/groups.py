@@ -11,12 +11,26 @@ from oneflow.tensor.tensor import Tensor
 CLIPPING = ("clip_grad_max_norm", "clip_grad_norm_type")
 
 
+class Required:
+    """The default of an option that every group must set: `required`."""
+
+    def __repr__(self) -> str:
+        return "<required parameter>"
+
+
+required = Required()
+
+
 class ParamGroup(dict[str, Any]):
     """A parameter group: the dict of its `params` and options.
 
     Args:
         parameters: a dict with `params` and the group's own options.
         default_options: the options of groups that do not set them.
+
+    Raises:
+        TypeError: there are no `params`.
+        ValueError: an option whose default is `required` is not set.
 
     Example:
         >>> import oneflow as flow
@@ -32,6 +46,12 @@ class ParamGroup(dict[str, Any]):
         if "params" not in parameters:
             raise TypeError(f"a parameter group is a dict with `params`, got {parameters!r}")
         options = {**(default_options or {}), **parameters}
+        for name, value in options.items():
+            if value is required:
+                raise ValueError(
+                    f"a parameter group lacks the option `{name}`, which has no default; give it "
+                    f"to the optimizer or to the group"
+                )
         super().__init__({"params": None, **{n: plain_option(each) for n, each in options.items()}})
         self["params"] = tensors_of(parameters["params"])
 

@@ -1,5 +1,8 @@
 """Data sets, samplers and the loader."""
 
+from typing import TYPE_CHECKING
+
+from oneflow.base.lazy_import import lazy_getattr as _lazy_getattr
 from oneflow.data.collate import (
     default_collate as default_collate,
     default_convert as default_convert,
@@ -37,3 +40,6 @@ from oneflow.utils.data import (
     distributed as distributed,
     sampler as sampler,
 )
+
+if not TYPE_CHECKING:  # for a type checker it would give every name a meaning
+    __getattr__ = _lazy_getattr(__name__)
