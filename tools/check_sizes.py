@@ -22,7 +22,6 @@ FOLDERS = ("src", "tests", "examples", "benchmarks", "tools", "docs")
 NAME_LISTS = (
     Path("src/oneflow/__init__.py"),
     Path("src/oneflow/_C.py"),
-    Path("src/flowvision/models/__init__.py"),
 )
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef

@@ -1,4 +1,4 @@
-"""Write the generated part of each façade: the public functions of the registry, and layers.
+"""Write the generated part of each façade: the functions of the registry, layers and models.
 
 ``python tools/make_facades.py`` writes them; with ``--check`` it exits with 1 if a file is not what
 would be written. What stands above the line `MARKER` of a façade is written by hand: other classes,
@@ -23,6 +23,7 @@ from generated_files import write_or_check
 
 SOURCE = Path(__file__).parents[1] / "src" / "oneflow"
 MARKER = "# Generated from the function registry by `tools/make_facades.py` (make stubs)."
+MODELS = SOURCE.parent / "flowvision" / "models"
 # The package whose classes `oneflow.nn` offers.
 LAYERS = "oneflow.nn.modules"
 LINE_LENGTH = 100
@@ -171,6 +172,48 @@ def list_of_public_names(names: list[str]) -> str:
     return f"\n# fmt: off\n__all__ = [\n{lines}\n]\n# fmt: on\n"
 
 
+def models_of(source: str) -> Iterator[str]:
+    """Yield the names of the models that a module defines: the rows of a family, and functions."""
+    for statement in ast.parse(source).body:
+        match statement:
+            case ast.FunctionDef(
+                name=name, decorator_list=[ast.Call(func=ast.Name(id="register_model"))]
+            ):
+                yield name
+            case ast.Assign(
+                targets=[ast.Name(id=name)],
+                value=ast.Call(args=[ast.Constant(value=registered), *_]),
+            ) if name == registered and not name.startswith("_"):
+                yield name
+
+
+def models_facade() -> tuple[Path, str]:
+    """Return the file of `flowvision.models`, which imports every model, and its text."""
+    file = MODELS / "__init__.py"
+    head = file.read_text(encoding="utf-8").partition(MARKER)[0]
+    imports = ""
+    for module in sorted(MODELS.glob("*.py")):
+        if models := sorted(models_of(module.read_text(encoding="utf-8")), key=natural_order):
+            line = f"from flowvision.models.{module.stem} import {', '.join(models)}"
+            imports += f"{line}\n" if len(line) <= LINE_LENGTH else _in_parentheses(line)
+    names = {
+        alias.name
+        for statement in ast.parse(head + imports).body
+        if isinstance(statement, ast.ImportFrom)
+        for alias in statement.names
+        if not alias.asname
+    }
+    listed = sorted(names, key=lambda name: (kind_order(name), natural_order(name)))
+    return file, f"{head}{MARKER}\n{imports}{list_of_public_names(listed)}"
+
+
+def _in_parentheses(statement: str) -> str:
+    """Return an import with its names on lines of their own, as many on each as there is room."""
+    module, _, names = statement.partition(" import ")
+    lines = textwrap.fill(f"{names},", LINE_LENGTH, initial_indent="    ", subsequent_indent="    ")
+    return f"{module} import (\n{lines}\n)\n"
+
+
 def rendered() -> Iterator[tuple[Path, str]]:
     """Yield each façade with what it should hold."""
     facades: dict[str, dict[str, Callable | type]] = defaultdict(dict)
@@ -189,6 +232,7 @@ def rendered() -> Iterator[tuple[Path, str]]:
             head = with_lazy_imports(package, head)
         text = f"{head}{MARKER}\n{generated_part(functions)}"
         yield file, text + list_of_public_names(public_names(text))
+    yield models_facade()
 
 
 def main() -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
 import json
+import pickle
 import re
 from pathlib import Path
 
@@ -67,6 +70,26 @@ FAMILY_SIZES = {model_facts()[name]["family"]: size for name, size in REPRESENTA
 
 def _family(name: str) -> list[str]:
     return [each for each, row in model_facts().items() if row["family"] == name]
+
+
+def test_every_model_is_a_function_of_its_module() -> None:
+    for model in registered_models():
+        factory = getattr(importlib.import_module(model.module), model.name)
+        assert factory is model.factory, model.name
+        assert pickle.loads(pickle.dumps(factory)) is factory
+        assert factory.__name__ == factory.__qualname__ == model.name
+        assert factory.__doc__
+        signature = inspect.signature(factory)
+        assert [*signature.parameters][:2] == ["pretrained", "progress"]
+        assert signature.return_annotation in vars(inspect.getmodule(factory))
+
+
+def test_options_of_a_row_can_be_overridden() -> None:
+    with planning():
+        block = models.resnext50_32x4d(groups=1, width_per_group=64).layer1[0]
+        assert block.conv2.groups == 1
+        assert models.deit_base_patch16_384(img_size=224).pos_embed.shape == (1, 197, 768)
+    assert find_model("deit_base_patch16_384").image_size == 384
 
 
 @pytest.mark.one_in(4)

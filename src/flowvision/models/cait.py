@@ -12,8 +12,8 @@ from flowvision.layers.blocks.patch_embed import PatchEmbed
 from flowvision.layers.blocks.transformer import TransformerBlock
 from flowvision.layers.regularization.norm import layer_norm
 from flowvision.layers.weight_init import init_transformer_, learned_tokens
-from flowvision.models.image_classifier import ImageClassifier, configure, make_head
-from flowvision.models.registry import register_model
+from flowvision.models.image_classifier import ImageClassifier, make_head
+from flowvision.models.registry import ModelFamily
 from oneflow import Tensor, nn
 
 
@@ -158,46 +158,29 @@ class CaiT(ImageClassifier):
         return self.norm(cls_token[:, 0])
 
 
-_PAPER = "2103.17239"
-_WEIGHTS = "https://huggingface.co/timm/{}.fb_dist_in1k/resolve/main/model.safetensors"
 _XS24: dict[str, Any] = {"embed_dim": 288, "depth": 24, "num_heads": 6, "init_scale": 1e-5}
 _S24: dict[str, Any] = {"embed_dim": 384, "depth": 24, "num_heads": 8, "init_scale": 1e-5}
 _S36: dict[str, Any] = {"embed_dim": 384, "depth": 36, "num_heads": 8, "init_scale": 1e-6}
 _M36: dict[str, Any] = {"embed_dim": 768, "depth": 36, "num_heads": 16, "init_scale": 1e-6}
 _M48: dict[str, Any] = {"embed_dim": 768, "depth": 48, "num_heads": 16, "init_scale": 1e-6}
 
+_cait = ModelFamily(
+    __name__,
+    CaiT,
+    paper="2103.17239",
+    weights="https://huggingface.co/timm/{}.fb_dist_in1k/resolve/main/model.safetensors",
+)
 
-@register_model(paper=_PAPER, url=_WEIGHTS.format("cait_s24_224"))
-def cait_S24_224(**kwargs: Any) -> CaiT:
-    """CaiT-S24 for images of 224 x 224 pixels."""
-    return configure(CaiT, kwargs, _S24)
-
-
-@register_model(paper=_PAPER, url=_WEIGHTS.format("cait_xs24_384"), image_size=384)
-def cait_XS24_384(**kwargs: Any) -> CaiT:
-    """CaiT-XS24 for images of 384 x 384 pixels."""
-    return configure(CaiT, kwargs, _XS24, img_size=384)
-
-
-@register_model(paper=_PAPER, url=_WEIGHTS.format("cait_s24_384"), image_size=384)
-def cait_S24_384(**kwargs: Any) -> CaiT:
-    """CaiT-S24 for images of 384 x 384 pixels."""
-    return configure(CaiT, kwargs, _S24, img_size=384)
-
-
-@register_model(paper=_PAPER, url=_WEIGHTS.format("cait_s36_384"), image_size=384)
-def cait_S36_384(**kwargs: Any) -> CaiT:
-    """CaiT-S36 for images of 384 x 384 pixels."""
-    return configure(CaiT, kwargs, _S36, img_size=384)
-
-
-@register_model(paper=_PAPER, url=_WEIGHTS.format("cait_m36_384"), image_size=384)
-def cait_M36_384(**kwargs: Any) -> CaiT:
-    """CaiT-M36 for images of 384 x 384 pixels."""
-    return configure(CaiT, kwargs, _M36, img_size=384)
-
-
-@register_model(paper=_PAPER, url=_WEIGHTS.format("cait_m48_448"), image_size=448)
-def cait_M48_448(**kwargs: Any) -> CaiT:
-    """CaiT-M48 for images of 448 x 448 pixels."""
-    return configure(CaiT, kwargs, _M48, img_size=448)
+# fmt: off
+cait_S24_224 = _cait("cait_S24_224", "CaiT-S24 for images of 224 x 224 pixels.",
+    **_S24, weights="cait_s24_224")
+cait_XS24_384 = _cait("cait_XS24_384", "CaiT-XS24 for images of 384 x 384 pixels.",
+    **_XS24, img_size=384, weights="cait_xs24_384")
+cait_S24_384 = _cait("cait_S24_384", "CaiT-S24 for images of 384 x 384 pixels.",
+    **_S24, img_size=384, weights="cait_s24_384")
+cait_S36_384 = _cait("cait_S36_384", "CaiT-S36 for images of 384 x 384 pixels.",
+    **_S36, img_size=384, weights="cait_s36_384")
+cait_M36_384 = _cait("cait_M36_384", "CaiT-M36 for images of 384 x 384 pixels.",
+    **_M36, img_size=384, weights="cait_m36_384")
+cait_M48_448 = _cait("cait_M48_448", "CaiT-M48 for images of 448 x 448 pixels.",
+    **_M48, img_size=448, weights="cait_m48_448")

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
-from flowvision.models.registry import register_model
+from flowvision.models.registry import ModelFamily
 from oneflow import Tensor, nn
-
-_PAPER = "2201.09792"
 
 
 class Residual(nn.Module):
@@ -66,19 +63,15 @@ class ConvMixer(nn.Sequential):
         )
 
 
-@register_model(paper=_PAPER)
-def convmixer_1536_20(**kwargs: Any) -> ConvMixer:
-    """ConvMixer with 1536 channels and 20 blocks: 52 million parameters."""
-    return ConvMixer(1536, 20, kernel_size=9, patch_size=7, **kwargs)
+_convmixer = ModelFamily(__name__, ConvMixer, paper="2201.09792")
 
-
-@register_model(paper=_PAPER)
-def convmixer_768_32_relu(**kwargs: Any) -> ConvMixer:
-    """ConvMixer with 768 channels, 32 blocks and rectifiers: 21 million parameters."""
-    return ConvMixer(768, 32, kernel_size=7, patch_size=7, activation=nn.ReLU, **kwargs)
-
-
-@register_model(paper=_PAPER)
-def convmixer_1024_20(**kwargs: Any) -> ConvMixer:
-    """ConvMixer with 1024 channels, 20 blocks and large patches: 24 million parameters."""
-    return ConvMixer(1024, 20, kernel_size=9, patch_size=14, **kwargs)
+# fmt: off
+convmixer_1536_20 = _convmixer("convmixer_1536_20",
+    "ConvMixer with 1536 channels and 20 blocks: 52 million parameters.",
+    1536, 20, kernel_size=9, patch_size=7)
+convmixer_768_32_relu = _convmixer("convmixer_768_32_relu",
+    "ConvMixer with 768 channels, 32 blocks and rectifiers: 21 million parameters.",
+    768, 32, kernel_size=7, patch_size=7, activation=nn.ReLU)
+convmixer_1024_20 = _convmixer("convmixer_1024_20",
+    "ConvMixer with 1024 channels, 20 blocks and large patches: 24 million parameters.",
+    1024, 20, kernel_size=9, patch_size=14)

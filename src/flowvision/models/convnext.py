@@ -9,10 +9,9 @@ from typing import Any, Literal
 import oneflow as flow
 from flowvision.layers.regularization import DropPath
 from flowvision.layers.regularization.droppath import drop_path_rates
-from flowvision.models.registry import register_model
+from flowvision.models.registry import ModelFamily
 from oneflow import Tensor, nn
 
-_PAPER = "2201.03545"
 _EPS = 1e-6
 
 
@@ -208,129 +207,52 @@ class ConvNeXtIsotropic(nn.Module):
         return self.head(self.forward_features(x))
 
 
-def _tiny(**kwargs: Any) -> ConvNeXt:
-    return ConvNeXt(depths=(3, 3, 9, 3), dims=(96, 192, 384, 768), **kwargs)
+_TINY: dict[str, Any] = {"depths": (3, 3, 9, 3), "dims": (96, 192, 384, 768)}
+_SMALL: dict[str, Any] = {"depths": (3, 3, 27, 3), "dims": (96, 192, 384, 768)}
+_BASE: dict[str, Any] = {"depths": (3, 3, 27, 3), "dims": (128, 256, 512, 1024)}
+_LARGE: dict[str, Any] = {"depths": (3, 3, 27, 3), "dims": (192, 384, 768, 1536)}
+_XLARGE: dict[str, Any] = {"depths": (3, 3, 27, 3), "dims": (256, 512, 1024, 2048)}
+_convnext = ModelFamily(__name__, ConvNeXt, paper="2201.03545")
+_isotropic = ModelFamily(__name__, ConvNeXtIsotropic, paper="2201.03545")
 
-
-def _small(**kwargs: Any) -> ConvNeXt:
-    return ConvNeXt(depths=(3, 3, 27, 3), dims=(96, 192, 384, 768), **kwargs)
-
-
-def _base(**kwargs: Any) -> ConvNeXt:
-    return ConvNeXt(depths=(3, 3, 27, 3), dims=(128, 256, 512, 1024), **kwargs)
-
-
-def _large(**kwargs: Any) -> ConvNeXt:
-    return ConvNeXt(depths=(3, 3, 27, 3), dims=(192, 384, 768, 1536), **kwargs)
-
-
-def _xlarge(**kwargs: Any) -> ConvNeXt:
-    return ConvNeXt(depths=(3, 3, 27, 3), dims=(256, 512, 1024, 2048), **kwargs)
-
-
-@register_model(paper=_PAPER)
-def convnext_tiny_224(**kwargs: Any) -> ConvNeXt:
-    """ConvNeXt-T: 29 million parameters."""
-    return _tiny(**kwargs)
-
-
-@register_model(paper=_PAPER)
-def convnext_small_224(**kwargs: Any) -> ConvNeXt:
-    """ConvNeXt-S: 50 million parameters."""
-    return _small(**kwargs)
-
-
-@register_model(paper=_PAPER)
-def convnext_base_224(**kwargs: Any) -> ConvNeXt:
-    """ConvNeXt-B: 89 million parameters."""
-    return _base(**kwargs)
-
-
-@register_model(paper=_PAPER)
-def convnext_base_224_22k(**kwargs: Any) -> ConvNeXt:
-    """ConvNeXt-B and the 21,841 classes of ImageNet-22K: 110 million parameters."""
-    return _base(**{"num_classes": 21841, **kwargs})
-
-
-@register_model(paper=_PAPER)
-def convnext_base_224_22k_to_1k(**kwargs: Any) -> ConvNeXt:
-    """ConvNeXt-B, trained on ImageNet-22K first: 89 million parameters."""
-    return _base(**kwargs)
-
-
-@register_model(paper=_PAPER, image_size=384)
-def convnext_base_384(**kwargs: Any) -> ConvNeXt:
-    """ConvNeXt-B for 384 x 384 pixels: 89 million parameters."""
-    return _base(**kwargs)
-
-
-@register_model(paper=_PAPER, image_size=384)
-def convnext_base_384_22k_to_1k(**kwargs: Any) -> ConvNeXt:
-    """ConvNeXt-B for 384 x 384 pixels, trained on ImageNet-22K first: 89 million parameters."""
-    return _base(**kwargs)
-
-
-@register_model(paper=_PAPER)
-def convnext_large_224(**kwargs: Any) -> ConvNeXt:
-    """ConvNeXt-L: 198 million parameters."""
-    return _large(**kwargs)
-
-
-@register_model(paper=_PAPER)
-def convnext_large_224_22k(**kwargs: Any) -> ConvNeXt:
-    """ConvNeXt-L and the 21,841 classes of ImageNet-22K: 230 million parameters."""
-    return _large(**{"num_classes": 21841, **kwargs})
-
-
-@register_model(paper=_PAPER)
-def convnext_large_224_22k_to_1k(**kwargs: Any) -> ConvNeXt:
-    """ConvNeXt-L, trained on ImageNet-22K first: 198 million parameters."""
-    return _large(**kwargs)
-
-
-@register_model(paper=_PAPER, image_size=384)
-def convnext_large_384(**kwargs: Any) -> ConvNeXt:
-    """ConvNeXt-L for 384 x 384 pixels: 198 million parameters."""
-    return _large(**kwargs)
-
-
-@register_model(paper=_PAPER, image_size=384)
-def convnext_large_384_22k_to_1k(**kwargs: Any) -> ConvNeXt:
-    """ConvNeXt-L for 384 x 384 pixels, trained on ImageNet-22K first: 198 million parameters."""
-    return _large(**kwargs)
-
-
-@register_model(paper=_PAPER)
-def convnext_xlarge_224_22k(**kwargs: Any) -> ConvNeXt:
-    """ConvNeXt-XL and the 21,841 classes of ImageNet-22K: 393 million parameters."""
-    return _xlarge(**{"num_classes": 21841, **kwargs})
-
-
-@register_model(paper=_PAPER)
-def convnext_xlarge_224_22k_to_1k(**kwargs: Any) -> ConvNeXt:
-    """ConvNeXt-XL, trained on ImageNet-22K first: 350 million parameters."""
-    return _xlarge(**kwargs)
-
-
-@register_model(paper=_PAPER, image_size=384)
-def convnext_xlarge_384_22k_to_1k(**kwargs: Any) -> ConvNeXt:
-    """ConvNeXt-XL for 384 x 384 pixels, trained on ImageNet-22K first: 350 million parameters."""
-    return _xlarge(**kwargs)
-
-
-@register_model(paper=_PAPER)
-def convnext_iso_base_224(**kwargs: Any) -> ConvNeXtIsotropic:
-    """ConvNeXt at one resolution, base: 87 million parameters."""
-    return ConvNeXtIsotropic(depth=18, dim=768, **kwargs)
-
-
-@register_model(paper=_PAPER)
-def convnext_iso_large_224(**kwargs: Any) -> ConvNeXtIsotropic:
-    """ConvNeXt at one resolution, large: 306 million parameters."""
-    return ConvNeXtIsotropic(depth=36, dim=1024, layer_scale_init_value=1e-6, **kwargs)
-
-
-@register_model(paper=_PAPER)
-def convnext_iso_small_224(**kwargs: Any) -> ConvNeXtIsotropic:
-    """ConvNeXt at one resolution, small: 22 million parameters."""
-    return ConvNeXtIsotropic(depth=18, dim=384, **kwargs)
+# fmt: off
+convnext_tiny_224 = _convnext("convnext_tiny_224", "ConvNeXt-T: 29 million parameters.", **_TINY)
+convnext_small_224 = _convnext("convnext_small_224", "ConvNeXt-S: 50 million parameters.", **_SMALL)
+convnext_base_224 = _convnext("convnext_base_224", "ConvNeXt-B: 89 million parameters.", **_BASE)
+convnext_base_224_22k = _convnext("convnext_base_224_22k",
+    "ConvNeXt-B and the 21,841 classes of ImageNet-22K: 110 million parameters.",
+    **_BASE, num_classes=21841)
+convnext_base_224_22k_to_1k = _convnext("convnext_base_224_22k_to_1k",
+    "ConvNeXt-B, trained on ImageNet-22K first: 89 million parameters.", **_BASE)
+convnext_base_384 = _convnext("convnext_base_384",
+    "ConvNeXt-B for 384 x 384 pixels: 89 million parameters.", **_BASE, image_size=384)
+convnext_base_384_22k_to_1k = _convnext("convnext_base_384_22k_to_1k",
+    "ConvNeXt-B for 384 x 384 pixels, trained on ImageNet-22K first: 89 million parameters.",
+    **_BASE, image_size=384)
+convnext_large_224 = _convnext("convnext_large_224", "ConvNeXt-L: 198 million parameters.",
+    **_LARGE)
+convnext_large_224_22k = _convnext("convnext_large_224_22k",
+    "ConvNeXt-L and the 21,841 classes of ImageNet-22K: 230 million parameters.",
+    **_LARGE, num_classes=21841)
+convnext_large_224_22k_to_1k = _convnext("convnext_large_224_22k_to_1k",
+    "ConvNeXt-L, trained on ImageNet-22K first: 198 million parameters.", **_LARGE)
+convnext_large_384 = _convnext("convnext_large_384",
+    "ConvNeXt-L for 384 x 384 pixels: 198 million parameters.", **_LARGE, image_size=384)
+convnext_large_384_22k_to_1k = _convnext("convnext_large_384_22k_to_1k",
+    "ConvNeXt-L for 384 x 384 pixels, trained on ImageNet-22K first: 198 million parameters.",
+    **_LARGE, image_size=384)
+convnext_xlarge_224_22k = _convnext("convnext_xlarge_224_22k",
+    "ConvNeXt-XL and the 21,841 classes of ImageNet-22K: 393 million parameters.",
+    **_XLARGE, num_classes=21841)
+convnext_xlarge_224_22k_to_1k = _convnext("convnext_xlarge_224_22k_to_1k",
+    "ConvNeXt-XL, trained on ImageNet-22K first: 350 million parameters.", **_XLARGE)
+convnext_xlarge_384_22k_to_1k = _convnext("convnext_xlarge_384_22k_to_1k",
+    "ConvNeXt-XL for 384 x 384 pixels, trained on ImageNet-22K first: 350 million parameters.",
+    **_XLARGE, image_size=384)
+convnext_iso_base_224 = _isotropic("convnext_iso_base_224",
+    "ConvNeXt at one resolution, base: 87 million parameters.", depth=18, dim=768)
+convnext_iso_large_224 = _isotropic("convnext_iso_large_224",
+    "ConvNeXt at one resolution, large: 306 million parameters.",
+    depth=36, dim=1024, layer_scale_init_value=1e-6)
+convnext_iso_small_224 = _isotropic("convnext_iso_small_224",
+    "ConvNeXt at one resolution, small: 22 million parameters.", depth=18, dim=384)

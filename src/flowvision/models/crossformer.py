@@ -19,8 +19,8 @@ from flowvision.layers.blocks.window import (
 )
 from flowvision.layers.regularization.droppath import drop_path_rates
 from flowvision.layers.weight_init import init_transformer_
-from flowvision.models.image_classifier import ImageClassifier, configure, make_head
-from flowvision.models.registry import register_model
+from flowvision.models.image_classifier import ImageClassifier, make_head
+from flowvision.models.registry import ModelFamily
 from oneflow import Tensor, nn
 
 
@@ -354,37 +354,18 @@ class CrossFormer(ImageClassifier):
         return self.norm(x).mean(1)
 
 
-_PAPER = "2108.00154"
 _CROSS_SCALE: dict[str, Any] = {"patch_size": (4, 8, 16, 32), "merge_size": ((2, 4),) * 3}
 
+_crossformer = ModelFamily(__name__, CrossFormer, paper="2108.00154")
 
-@register_model(paper=_PAPER)
-def crossformer_tiny_patch4_group7_224(**kwargs: Any) -> CrossFormer:
-    """CrossFormer-T."""
-    return configure(
-        CrossFormer,
-        kwargs,
-        _CROSS_SCALE,
-        embed_dim=64,
-        depths=(1, 1, 8, 6),
-        num_heads=(2, 4, 8, 16),
-    )
-
-
-@register_model(paper=_PAPER)
-def crossformer_small_patch4_group7_224(**kwargs: Any) -> CrossFormer:
-    """CrossFormer-S."""
-    return configure(CrossFormer, kwargs, _CROSS_SCALE, drop_path_rate=0.2)
-
-
-@register_model(paper=_PAPER)
-def crossformer_base_patch4_group7_224(**kwargs: Any) -> CrossFormer:
-    """CrossFormer-B."""
-    return configure(CrossFormer, kwargs, _CROSS_SCALE, depths=(2, 2, 18, 2), drop_path_rate=0.3)
-
-
-@register_model(paper=_PAPER)
-def crossformer_large_patch4_group7_224(**kwargs: Any) -> CrossFormer:
-    """CrossFormer-L."""
-    large = {"embed_dim": 128, "depths": (2, 2, 18, 2), "num_heads": (4, 8, 16, 32)}
-    return configure(CrossFormer, kwargs, _CROSS_SCALE, **large, drop_path_rate=0.5)
+# fmt: off
+crossformer_tiny_patch4_group7_224 = _crossformer("crossformer_tiny_patch4_group7_224",
+    "CrossFormer-T.", **_CROSS_SCALE, embed_dim=64, depths=(1, 1, 8, 6), num_heads=(2, 4, 8, 16))
+crossformer_small_patch4_group7_224 = _crossformer("crossformer_small_patch4_group7_224",
+    "CrossFormer-S.", **_CROSS_SCALE, drop_path_rate=0.2)
+crossformer_base_patch4_group7_224 = _crossformer("crossformer_base_patch4_group7_224",
+    "CrossFormer-B.", **_CROSS_SCALE, depths=(2, 2, 18, 2), drop_path_rate=0.3)
+crossformer_large_patch4_group7_224 = _crossformer("crossformer_large_patch4_group7_224",
+    "CrossFormer-L.",
+    **_CROSS_SCALE, embed_dim=128, depths=(2, 2, 18, 2), num_heads=(4, 8, 16, 32),
+    drop_path_rate=0.5)

@@ -14,8 +14,8 @@ from flowvision.layers.blocks.transformer import TransformerBlock
 from flowvision.layers.blocks.window import window_partition, window_reverse
 from flowvision.layers.regularization.droppath import drop_path_rates
 from flowvision.layers.weight_init import init_transformer_
-from flowvision.models.image_classifier import ImageClassifier, configure, make_head
-from flowvision.models.registry import register_model
+from flowvision.models.image_classifier import ImageClassifier, make_head
+from flowvision.models.registry import ModelFamily
 from oneflow import Tensor, nn
 
 
@@ -300,7 +300,6 @@ class CSWinTransformer(ImageClassifier):
         return self.norm(x).mean(1)
 
 
-_PAPER = "2107.00652"
 _TINY: dict[str, Any] = {"embed_dim": 64, "depth": (1, 2, 21, 1), "num_heads": (2, 4, 8, 16)}
 _SMALL: dict[str, Any] = {"embed_dim": 64, "depth": (2, 4, 32, 2), "num_heads": (2, 4, 8, 16)}
 _BASE: dict[str, Any] = {"embed_dim": 96, "depth": (2, 4, 32, 2), "num_heads": (4, 8, 16, 32)}
@@ -308,38 +307,14 @@ _LARGE: dict[str, Any] = {"embed_dim": 144, "depth": (2, 4, 32, 2), "num_heads":
 _224: dict[str, Any] = {"split_size": (1, 2, 7, 7)}
 _384: dict[str, Any] = {"img_size": 384, "split_size": (1, 2, 12, 12)}
 
+_cswin = ModelFamily(__name__, CSWinTransformer, paper="2107.00652")
 
-@register_model(paper=_PAPER)
-def cswin_tiny_224(**kwargs: Any) -> CSWinTransformer:
-    """CSWin-T."""
-    return configure(CSWinTransformer, kwargs, _TINY, _224)
-
-
-@register_model(paper=_PAPER)
-def cswin_small_224(**kwargs: Any) -> CSWinTransformer:
-    """CSWin-S."""
-    return configure(CSWinTransformer, kwargs, _SMALL, _224)
-
-
-@register_model(paper=_PAPER)
-def cswin_base_224(**kwargs: Any) -> CSWinTransformer:
-    """CSWin-B."""
-    return configure(CSWinTransformer, kwargs, _BASE, _224)
-
-
-@register_model(paper=_PAPER)
-def cswin_large_224(**kwargs: Any) -> CSWinTransformer:
-    """CSWin-L."""
-    return configure(CSWinTransformer, kwargs, _LARGE, _224)
-
-
-@register_model(paper=_PAPER, image_size=384)
-def cswin_base_384(**kwargs: Any) -> CSWinTransformer:
-    """CSWin-B for images of 384 x 384 pixels."""
-    return configure(CSWinTransformer, kwargs, _BASE, _384)
-
-
-@register_model(paper=_PAPER, image_size=384)
-def cswin_large_384(**kwargs: Any) -> CSWinTransformer:
-    """CSWin-L for images of 384 x 384 pixels."""
-    return configure(CSWinTransformer, kwargs, _LARGE, _384)
+# fmt: off
+cswin_tiny_224 = _cswin("cswin_tiny_224", "CSWin-T.", **_TINY, **_224)
+cswin_small_224 = _cswin("cswin_small_224", "CSWin-S.", **_SMALL, **_224)
+cswin_base_224 = _cswin("cswin_base_224", "CSWin-B.", **_BASE, **_224)
+cswin_large_224 = _cswin("cswin_large_224", "CSWin-L.", **_LARGE, **_224)
+cswin_base_384 = _cswin("cswin_base_384", "CSWin-B for images of 384 x 384 pixels.",
+    **_BASE, **_384, image_size=384)
+cswin_large_384 = _cswin("cswin_large_384", "CSWin-L for images of 384 x 384 pixels.",
+    **_LARGE, **_384, image_size=384)

@@ -11,8 +11,8 @@ from flowvision.layers.blocks.patch_embed import PatchEmbed, check_image_size, t
 from flowvision.layers.blocks.transformer import TransformerBlock
 from flowvision.layers.regularization.norm import layer_norm
 from flowvision.layers.weight_init import init_transformer_, learned_tokens
-from flowvision.models.image_classifier import ImageClassifier, configure, make_head
-from flowvision.models.registry import register_model
+from flowvision.models.image_classifier import ImageClassifier, make_head
+from flowvision.models.registry import ModelFamily
 from oneflow import Tensor, nn
 
 
@@ -299,92 +299,41 @@ class DeiT3(ImageClassifier):
 
 
 vit_models = DeiT3  # upstream's name
-_PAPER = "2204.07118"
 _SMALL: dict[str, Any] = {"embed_dim": 384, "depth": 12, "num_heads": 6}
 _BASE: dict[str, Any] = {"embed_dim": 768, "depth": 12, "num_heads": 12}
 _LARGE: dict[str, Any] = {"embed_dim": 1024, "depth": 24, "num_heads": 16}
 _HUGE: dict[str, Any] = {"patch_size": 14, "embed_dim": 1280, "depth": 32, "num_heads": 16}
 
+_deit3 = ModelFamily(__name__, DeiT3, paper="2204.07118")
 
-@register_model(paper=_PAPER)
-def deit_small_patch16_LS_224(**kwargs: Any) -> DeiT3:
-    """DeiT III-S for images of 224 x 224 pixels."""
-    return configure(DeiT3, kwargs, _SMALL)
-
-
-@register_model(paper=_PAPER)
-def deit_small_patch16_LS_224_in21k(**kwargs: Any) -> DeiT3:
-    """DeiT III-S for images of 224 x 224 pixels, pretrained on ImageNet-21k."""
-    return configure(DeiT3, kwargs, _SMALL)
-
-
-@register_model(paper=_PAPER, image_size=384)
-def deit_small_patch16_LS_384(**kwargs: Any) -> DeiT3:
-    """DeiT III-S for images of 384 x 384 pixels."""
-    return configure(DeiT3, kwargs, _SMALL, img_size=384)
-
-
-@register_model(paper=_PAPER, image_size=384)
-def deit_small_patch16_LS_384_in21k(**kwargs: Any) -> DeiT3:
-    """DeiT III-S for images of 384 x 384 pixels, pretrained on ImageNet-21k."""
-    return configure(DeiT3, kwargs, _SMALL, img_size=384)
-
-
-@register_model(paper=_PAPER)
-def deit_base_patch16_LS_224(**kwargs: Any) -> DeiT3:
-    """DeiT III-B for images of 224 x 224 pixels."""
-    return configure(DeiT3, kwargs, _BASE)
-
-
-@register_model(paper=_PAPER)
-def deit_base_patch16_LS_224_in21k(**kwargs: Any) -> DeiT3:
-    """DeiT III-B for images of 224 x 224 pixels, pretrained on ImageNet-21k."""
-    return configure(DeiT3, kwargs, _BASE)
-
-
-@register_model(paper=_PAPER, image_size=384)
-def deit_base_patch16_LS_384(**kwargs: Any) -> DeiT3:
-    """DeiT III-B for images of 384 x 384 pixels."""
-    return configure(DeiT3, kwargs, _BASE, img_size=384)
-
-
-@register_model(paper=_PAPER, image_size=384)
-def deit_base_patch16_LS_384_in21k(**kwargs: Any) -> DeiT3:
-    """DeiT III-B for images of 384 x 384 pixels, pretrained on ImageNet-21k."""
-    return configure(DeiT3, kwargs, _BASE, img_size=384)
-
-
-@register_model(paper=_PAPER)
-def deit_large_patch16_LS_224(**kwargs: Any) -> DeiT3:
-    """DeiT III-L for images of 224 x 224 pixels."""
-    return configure(DeiT3, kwargs, _LARGE)
-
-
-@register_model(paper=_PAPER)
-def deit_large_patch16_LS_224_in21k(**kwargs: Any) -> DeiT3:
-    """DeiT III-L for images of 224 x 224 pixels, pretrained on ImageNet-21k."""
-    return configure(DeiT3, kwargs, _LARGE)
-
-
-@register_model(paper=_PAPER, image_size=384)
-def deit_large_patch16_LS_384(**kwargs: Any) -> DeiT3:
-    """DeiT III-L for images of 384 x 384 pixels."""
-    return configure(DeiT3, kwargs, _LARGE, img_size=384)
-
-
-@register_model(paper=_PAPER, image_size=384)
-def deit_large_patch16_LS_384_in21k(**kwargs: Any) -> DeiT3:
-    """DeiT III-L for images of 384 x 384 pixels, pretrained on ImageNet-21k."""
-    return configure(DeiT3, kwargs, _LARGE, img_size=384)
-
-
-@register_model(paper=_PAPER)
-def deit_huge_patch14_LS_224(**kwargs: Any) -> DeiT3:
-    """DeiT III-H for images of 224 x 224 pixels."""
-    return configure(DeiT3, kwargs, _HUGE)
-
-
-@register_model(paper=_PAPER)
-def deit_huge_patch14_LS_224_in21k(**kwargs: Any) -> DeiT3:
-    """DeiT III-H for images of 224 x 224 pixels, pretrained on ImageNet-21k."""
-    return configure(DeiT3, kwargs, _HUGE)
+# fmt: off
+deit_small_patch16_LS_224 = _deit3("deit_small_patch16_LS_224",
+    "DeiT III-S for images of 224 x 224 pixels.", **_SMALL)
+deit_small_patch16_LS_224_in21k = _deit3("deit_small_patch16_LS_224_in21k",
+    "DeiT III-S for images of 224 x 224 pixels, pretrained on ImageNet-21k.", **_SMALL)
+deit_small_patch16_LS_384 = _deit3("deit_small_patch16_LS_384",
+    "DeiT III-S for images of 384 x 384 pixels.", **_SMALL, img_size=384)
+deit_small_patch16_LS_384_in21k = _deit3("deit_small_patch16_LS_384_in21k",
+    "DeiT III-S for images of 384 x 384 pixels, pretrained on ImageNet-21k.",
+    **_SMALL, img_size=384)
+deit_base_patch16_LS_224 = _deit3("deit_base_patch16_LS_224",
+    "DeiT III-B for images of 224 x 224 pixels.", **_BASE)
+deit_base_patch16_LS_224_in21k = _deit3("deit_base_patch16_LS_224_in21k",
+    "DeiT III-B for images of 224 x 224 pixels, pretrained on ImageNet-21k.", **_BASE)
+deit_base_patch16_LS_384 = _deit3("deit_base_patch16_LS_384",
+    "DeiT III-B for images of 384 x 384 pixels.", **_BASE, img_size=384)
+deit_base_patch16_LS_384_in21k = _deit3("deit_base_patch16_LS_384_in21k",
+    "DeiT III-B for images of 384 x 384 pixels, pretrained on ImageNet-21k.", **_BASE, img_size=384)
+deit_large_patch16_LS_224 = _deit3("deit_large_patch16_LS_224",
+    "DeiT III-L for images of 224 x 224 pixels.", **_LARGE)
+deit_large_patch16_LS_224_in21k = _deit3("deit_large_patch16_LS_224_in21k",
+    "DeiT III-L for images of 224 x 224 pixels, pretrained on ImageNet-21k.", **_LARGE)
+deit_large_patch16_LS_384 = _deit3("deit_large_patch16_LS_384",
+    "DeiT III-L for images of 384 x 384 pixels.", **_LARGE, img_size=384)
+deit_large_patch16_LS_384_in21k = _deit3("deit_large_patch16_LS_384_in21k",
+    "DeiT III-L for images of 384 x 384 pixels, pretrained on ImageNet-21k.",
+    **_LARGE, img_size=384)
+deit_huge_patch14_LS_224 = _deit3("deit_huge_patch14_LS_224",
+    "DeiT III-H for images of 224 x 224 pixels.", **_HUGE)
+deit_huge_patch14_LS_224_in21k = _deit3("deit_huge_patch14_LS_224_in21k",
+    "DeiT III-H for images of 224 x 224 pixels, pretrained on ImageNet-21k.", **_HUGE)

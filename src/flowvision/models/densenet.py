@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
 
 import oneflow as flow
-from flowvision.models.registry import register_model
+from flowvision.models.registry import ModelFamily
 from oneflow import Tensor, nn
-
-_PAPER = "1608.06993"
-_WEIGHTS = "https://download.pytorch.org/models"
 
 
 class DenseLayer(nn.Module):
@@ -143,25 +139,21 @@ def current_name(name: str) -> str:
     return re.sub(r"(denselayer\d+\.(?:norm|conv))\.(\d)", r"\1\2", name)
 
 
-@register_model(paper=_PAPER, url=f"{_WEIGHTS}/densenet121-a639ec97.pth", rename=current_name)
-def densenet121(**kwargs: Any) -> DenseNet:
-    """DenseNet with 121 layers: 8 million parameters."""
-    return DenseNet(32, (6, 12, 24, 16), 64, **kwargs)
+_densenet = ModelFamily(
+    __name__,
+    DenseNet,
+    paper="1608.06993",
+    weights="https://download.pytorch.org/models/{}.pth",
+    rename=current_name,
+)
 
-
-@register_model(paper=_PAPER, url=f"{_WEIGHTS}/densenet161-8d451a50.pth", rename=current_name)
-def densenet161(**kwargs: Any) -> DenseNet:
-    """DenseNet with 161 layers and more channels: 29 million parameters."""
-    return DenseNet(48, (6, 12, 36, 24), 96, **kwargs)
-
-
-@register_model(paper=_PAPER, url=f"{_WEIGHTS}/densenet169-b2777c0a.pth", rename=current_name)
-def densenet169(**kwargs: Any) -> DenseNet:
-    """DenseNet with 169 layers: 14 million parameters."""
-    return DenseNet(32, (6, 12, 32, 32), 64, **kwargs)
-
-
-@register_model(paper=_PAPER, url=f"{_WEIGHTS}/densenet201-c1103571.pth", rename=current_name)
-def densenet201(**kwargs: Any) -> DenseNet:
-    """DenseNet with 201 layers: 20 million parameters."""
-    return DenseNet(32, (6, 12, 48, 32), 64, **kwargs)
+# fmt: off
+densenet121 = _densenet("densenet121", "DenseNet with 121 layers: 8 million parameters.",
+    32, (6, 12, 24, 16), 64, weights="densenet121-a639ec97")
+densenet161 = _densenet("densenet161",
+    "DenseNet with 161 layers and more channels: 29 million parameters.",
+    48, (6, 12, 36, 24), 96, weights="densenet161-8d451a50")
+densenet169 = _densenet("densenet169", "DenseNet with 169 layers: 14 million parameters.",
+    32, (6, 12, 32, 32), 64, weights="densenet169-b2777c0a")
+densenet201 = _densenet("densenet201", "DenseNet with 201 layers: 20 million parameters.",
+    32, (6, 12, 48, 32), 64, weights="densenet201-c1103571")

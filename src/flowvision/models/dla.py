@@ -5,15 +5,12 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import oneflow as flow
 from flowvision.layers.blocks import ConvBn, ConvBnAct
 from flowvision.layers.weight_init import init_convolutional_
-from flowvision.models.registry import register_model
+from flowvision.models.registry import ModelFamily
 from oneflow import Tensor, nn
-
-_PAPER = "1707.06484"
 
 
 class DlaBasic(nn.Module):
@@ -248,66 +245,26 @@ class DLA(nn.Module):
 _SMALL = (16, 32, 64, 64, 128, 256)
 _LARGE = (16, 32, 128, 256, 512, 1024)
 
+_dla = ModelFamily(__name__, DLA, paper="1707.06484")
 
-@register_model(paper=_PAPER)
-def dla34(**kwargs: Any) -> DLA:
-    """DLA-34: 16 million parameters."""
-    return DLA((1, 1, 1, 2, 2, 1), (16, 32, 64, 128, 256, 512), **kwargs)
-
-
-@register_model(paper=_PAPER)
-def dla46_c(**kwargs: Any) -> DLA:
-    """DLA-46-C, a compact one: 1.3 million parameters."""
-    return DLA((1, 1, 1, 2, 2, 1), _SMALL, block=DlaBottleneck, **kwargs)
-
-
-@register_model(paper=_PAPER)
-def dla46x_c(**kwargs: Any) -> DLA:
-    """DLA-X-46-C, a compact one with groups: 1.1 million parameters."""
-    return DLA((1, 1, 1, 2, 2, 1), _SMALL, block=BottleneckX, **kwargs)
-
-
-@register_model(paper=_PAPER)
-def dla60x_c(**kwargs: Any) -> DLA:
-    """DLA-X-60-C, a compact one with groups: 1.3 million parameters."""
-    return DLA((1, 1, 1, 2, 3, 1), _SMALL, block=BottleneckX, **kwargs)
-
-
-@register_model(paper=_PAPER)
-def dla60(**kwargs: Any) -> DLA:
-    """DLA-60: 22 million parameters."""
-    return DLA((1, 1, 1, 2, 3, 1), _LARGE, block=DlaBottleneck, **kwargs)
-
-
-@register_model(paper=_PAPER)
-def dla60x(**kwargs: Any) -> DLA:
-    """DLA-X-60, with groups: 18 million parameters."""
-    return DLA((1, 1, 1, 2, 3, 1), _LARGE, block=BottleneckX, **kwargs)
-
-
-@register_model(paper=_PAPER)
-def dla102(**kwargs: Any) -> DLA:
-    """DLA-102: 34 million parameters."""
-    levels = (1, 1, 1, 3, 4, 1)
-    return DLA(levels, _LARGE, block=DlaBottleneck, residual_root=True, **kwargs)
-
-
-@register_model(paper=_PAPER)
-def dla102x(**kwargs: Any) -> DLA:
-    """DLA-X-102, with groups: 27 million parameters."""
-    levels = (1, 1, 1, 3, 4, 1)
-    return DLA(levels, _LARGE, block=BottleneckX, residual_root=True, **kwargs)
-
-
-@register_model(paper=_PAPER)
-def dla102x2(**kwargs: Any) -> DLA:
-    """DLA-X-102 with twice the groups: 42 million parameters."""
-    levels = (1, 1, 1, 3, 4, 1)
-    return DLA(levels, _LARGE, block=BottleneckX2, residual_root=True, **kwargs)
-
-
-@register_model(paper=_PAPER)
-def dla169(**kwargs: Any) -> DLA:
-    """DLA-169: 54 million parameters."""
-    levels = (1, 1, 2, 3, 5, 1)
-    return DLA(levels, _LARGE, block=DlaBottleneck, residual_root=True, **kwargs)
+# fmt: off
+dla34 = _dla("dla34", "DLA-34: 16 million parameters.",
+    (1, 1, 1, 2, 2, 1), (16, 32, 64, 128, 256, 512))
+dla46_c = _dla("dla46_c", "DLA-46-C, a compact one: 1.3 million parameters.",
+    (1, 1, 1, 2, 2, 1), _SMALL, block=DlaBottleneck)
+dla46x_c = _dla("dla46x_c", "DLA-X-46-C, a compact one with groups: 1.1 million parameters.",
+    (1, 1, 1, 2, 2, 1), _SMALL, block=BottleneckX)
+dla60x_c = _dla("dla60x_c", "DLA-X-60-C, a compact one with groups: 1.3 million parameters.",
+    (1, 1, 1, 2, 3, 1), _SMALL, block=BottleneckX)
+dla60 = _dla("dla60", "DLA-60: 22 million parameters.",
+    (1, 1, 1, 2, 3, 1), _LARGE, block=DlaBottleneck)
+dla60x = _dla("dla60x", "DLA-X-60, with groups: 18 million parameters.",
+    (1, 1, 1, 2, 3, 1), _LARGE, block=BottleneckX)
+dla102 = _dla("dla102", "DLA-102: 34 million parameters.",
+    (1, 1, 1, 3, 4, 1), _LARGE, block=DlaBottleneck, residual_root=True)
+dla102x = _dla("dla102x", "DLA-X-102, with groups: 27 million parameters.",
+    (1, 1, 1, 3, 4, 1), _LARGE, block=BottleneckX, residual_root=True)
+dla102x2 = _dla("dla102x2", "DLA-X-102 with twice the groups: 42 million parameters.",
+    (1, 1, 1, 3, 4, 1), _LARGE, block=BottleneckX2, residual_root=True)
+dla169 = _dla("dla169", "DLA-169: 54 million parameters.",
+    (1, 1, 2, 3, 5, 1), _LARGE, block=DlaBottleneck, residual_root=True)

@@ -14,11 +14,8 @@ from flowvision.layers.blocks import ConvBn, ConvBnAct
 from flowvision.layers.helpers import make_divisible
 from flowvision.layers.regularization import StochasticDepth
 from flowvision.layers.weight_init import init_convolutional_
-from flowvision.models.registry import register_model
+from flowvision.models.registry import ModelFamily
 from oneflow import Tensor, nn
-
-_PAPER = "1905.11946"
-_WEIGHTS = "https://download.pytorch.org/models"
 
 
 @dataclass(frozen=True)
@@ -181,56 +178,28 @@ class EfficientNet(nn.Module):
 _SlowBatchNorm = functools.partial(nn.BatchNorm2d, eps=0.001, momentum=0.01)
 
 
-def _build(
-    width_mult: float, depth_mult: float, dropout: float, options: dict[str, Any]
-) -> EfficientNet:
-    stages = [stage.scaled(width_mult, depth_mult) for stage in _STAGES]
-    return EfficientNet(stages, **{"dropout": dropout, **options})
+def _build(width_mult: float, depth_mult: float, **kwargs: Any) -> EfficientNet:
+    return EfficientNet([stage.scaled(width_mult, depth_mult) for stage in _STAGES], **kwargs)
 
 
-@register_model(paper=_PAPER, url=f"{_WEIGHTS}/efficientnet_b0_rwightman-7f5810bc.pth")
-def efficientnet_b0(**kwargs: Any) -> EfficientNet:
-    """EfficientNet-B0: 5.3 million parameters."""
-    return _build(1.0, 1.0, 0.2, kwargs)
+_efficientnet = ModelFamily(
+    __name__, _build, paper="1905.11946", weights="https://download.pytorch.org/models/{}.pth"
+)
 
-
-@register_model(paper=_PAPER, url=f"{_WEIGHTS}/efficientnet_b1-c27df63c.pth")
-def efficientnet_b1(**kwargs: Any) -> EfficientNet:
-    """EfficientNet-B1: 7.8 million parameters."""
-    return _build(1.0, 1.1, 0.2, kwargs)
-
-
-@register_model(paper=_PAPER, url=f"{_WEIGHTS}/efficientnet_b2_rwightman-c35c1473.pth")
-def efficientnet_b2(**kwargs: Any) -> EfficientNet:
-    """EfficientNet-B2: 9.1 million parameters."""
-    return _build(1.1, 1.2, 0.3, kwargs)
-
-
-@register_model(paper=_PAPER, url=f"{_WEIGHTS}/efficientnet_b3_rwightman-b3899882.pth")
-def efficientnet_b3(**kwargs: Any) -> EfficientNet:
-    """EfficientNet-B3: 12 million parameters."""
-    return _build(1.2, 1.4, 0.3, kwargs)
-
-
-@register_model(paper=_PAPER, url=f"{_WEIGHTS}/efficientnet_b4_rwightman-23ab8bcd.pth")
-def efficientnet_b4(**kwargs: Any) -> EfficientNet:
-    """EfficientNet-B4: 19 million parameters."""
-    return _build(1.4, 1.8, 0.4, kwargs)
-
-
-@register_model(paper=_PAPER, url=f"{_WEIGHTS}/efficientnet_b5_lukemelas-1a07897c.pth")
-def efficientnet_b5(**kwargs: Any) -> EfficientNet:
-    """EfficientNet-B5: 30 million parameters."""
-    return _build(1.6, 2.2, 0.4, {"norm_layer": _SlowBatchNorm, **kwargs})
-
-
-@register_model(paper=_PAPER, url=f"{_WEIGHTS}/efficientnet_b6_lukemelas-24a108a5.pth")
-def efficientnet_b6(**kwargs: Any) -> EfficientNet:
-    """EfficientNet-B6: 43 million parameters."""
-    return _build(1.8, 2.6, 0.5, {"norm_layer": _SlowBatchNorm, **kwargs})
-
-
-@register_model(paper=_PAPER, url=f"{_WEIGHTS}/efficientnet_b7_lukemelas-c5b4e57e.pth")
-def efficientnet_b7(**kwargs: Any) -> EfficientNet:
-    """EfficientNet-B7: 66 million parameters."""
-    return _build(2.0, 3.1, 0.5, {"norm_layer": _SlowBatchNorm, **kwargs})
+# fmt: off
+efficientnet_b0 = _efficientnet("efficientnet_b0", "EfficientNet-B0: 5.3 million parameters.",
+    1.0, 1.0, dropout=0.2, weights="efficientnet_b0_rwightman-7f5810bc")
+efficientnet_b1 = _efficientnet("efficientnet_b1", "EfficientNet-B1: 7.8 million parameters.",
+    1.0, 1.1, dropout=0.2, weights="efficientnet_b1-c27df63c")
+efficientnet_b2 = _efficientnet("efficientnet_b2", "EfficientNet-B2: 9.1 million parameters.",
+    1.1, 1.2, dropout=0.3, weights="efficientnet_b2_rwightman-c35c1473")
+efficientnet_b3 = _efficientnet("efficientnet_b3", "EfficientNet-B3: 12 million parameters.",
+    1.2, 1.4, dropout=0.3, weights="efficientnet_b3_rwightman-b3899882")
+efficientnet_b4 = _efficientnet("efficientnet_b4", "EfficientNet-B4: 19 million parameters.",
+    1.4, 1.8, dropout=0.4, weights="efficientnet_b4_rwightman-23ab8bcd")
+efficientnet_b5 = _efficientnet("efficientnet_b5", "EfficientNet-B5: 30 million parameters.",
+    1.6, 2.2, dropout=0.4, norm_layer=_SlowBatchNorm, weights="efficientnet_b5_lukemelas-1a07897c")
+efficientnet_b6 = _efficientnet("efficientnet_b6", "EfficientNet-B6: 43 million parameters.",
+    1.8, 2.6, dropout=0.5, norm_layer=_SlowBatchNorm, weights="efficientnet_b6_lukemelas-24a108a5")
+efficientnet_b7 = _efficientnet("efficientnet_b7", "EfficientNet-B7: 66 million parameters.",
+    2.0, 3.1, dropout=0.5, norm_layer=_SlowBatchNorm, weights="efficientnet_b7_lukemelas-c5b4e57e")

@@ -40,8 +40,8 @@ from flowvision.models.fan_mlp import (
     MlpOri as MlpOri,
     SEMlp as SEMlp,
 )
-from flowvision.models.image_classifier import ImageClassifier, configure, make_head
-from flowvision.models.registry import register_model
+from flowvision.models.image_classifier import ImageClassifier, make_head
+from flowvision.models.registry import ModelFamily
 from oneflow import Tensor, nn
 
 # Upstream's names.
@@ -291,7 +291,6 @@ def checkpoint_filter_fn(state_dict: Mapping[str, Any], model: nn.Module) -> dic
     return filtered
 
 
-_PAPER = "2204.12451"
 _BASE_HYBRID: dict[str, Any] = {
     "embed_dim": 448,
     "depth": 16,
@@ -305,74 +304,30 @@ _LARGE_HYBRID: dict[str, Any] = {
     "hybrid_depths": (3, 5),
 }
 
+_fan = ModelFamily(__name__, FAN, paper="2204.12451")
 
-@register_model(paper=_PAPER)
-def fan_tiny_12_p16_224(**kwargs: Any) -> FAN:
-    """FAN-T-ViT."""
-    return configure(FAN, kwargs, embed_dim=192, depth=12, num_heads=4)
-
-
-@register_model(paper=_PAPER)
-def fan_small_12_p16_224(**kwargs: Any) -> FAN:
-    """FAN-S-ViT."""
-    return configure(FAN, kwargs, embed_dim=384, depth=12, num_heads=8)
-
-
-@register_model(paper=_PAPER)
-def fan_base_18_p16_224(**kwargs: Any) -> FAN:
-    """FAN-B-ViT."""
-    return configure(FAN, kwargs, embed_dim=448, depth=18, num_heads=8)
-
-
-@register_model(paper=_PAPER)
-def fan_large_24_p16_224(**kwargs: Any) -> FAN:
-    """FAN-L-ViT."""
-    return configure(FAN, kwargs, embed_dim=480, depth=24, num_heads=10)
-
-
-@register_model(paper=_PAPER)
-def fan_tiny_8_p4_hybrid(**kwargs: Any) -> FAN:
-    """FAN-T-Hybrid."""
-    return configure(FAN, kwargs, embed_dim=192, depth=8, num_heads=8, hybrid_depths=(3, 3))
-
-
-@register_model(paper=_PAPER)
-def fan_small_12_p4_hybrid(**kwargs: Any) -> FAN:
-    """FAN-S-Hybrid."""
-    return configure(FAN, kwargs, embed_dim=384, depth=10, num_heads=8, hybrid_depths=(3, 3))
-
-
-@register_model(paper=_PAPER)
-def fan_base_16_p4_hybrid(**kwargs: Any) -> FAN:
-    """FAN-B-Hybrid."""
-    return configure(FAN, kwargs, _BASE_HYBRID)
-
-
-@register_model(paper=_PAPER)
-def fan_base_16_p4_hybrid_in22k_1k(**kwargs: Any) -> FAN:
-    """FAN-B-Hybrid, pretrained on ImageNet-22k."""
-    return configure(FAN, kwargs, _BASE_HYBRID)
-
-
-@register_model(paper=_PAPER, image_size=384)
-def fan_base_16_p4_hybrid_in22k_1k_384(**kwargs: Any) -> FAN:
-    """FAN-B-Hybrid for images of 384 x 384 pixels, pretrained on ImageNet-22k."""
-    return configure(FAN, kwargs, _BASE_HYBRID, img_size=384)
-
-
-@register_model(paper=_PAPER)
-def fan_large_16_p4_hybrid(**kwargs: Any) -> FAN:
-    """FAN-L-Hybrid."""
-    return configure(FAN, kwargs, _LARGE_HYBRID)
-
-
-@register_model(paper=_PAPER)
-def fan_large_16_p4_hybrid_in22k_1k(**kwargs: Any) -> FAN:
-    """FAN-L-Hybrid, pretrained on ImageNet-22k."""
-    return configure(FAN, kwargs, _LARGE_HYBRID)
-
-
-@register_model(paper=_PAPER, image_size=384)
-def fan_large_16_p4_hybrid_in22k_1k_384(**kwargs: Any) -> FAN:
-    """FAN-L-Hybrid for images of 384 x 384 pixels, pretrained on ImageNet-22k."""
-    return configure(FAN, kwargs, _LARGE_HYBRID, img_size=384)
+# fmt: off
+fan_tiny_12_p16_224 = _fan("fan_tiny_12_p16_224", "FAN-T-ViT.",
+    embed_dim=192, depth=12, num_heads=4)
+fan_small_12_p16_224 = _fan("fan_small_12_p16_224", "FAN-S-ViT.",
+    embed_dim=384, depth=12, num_heads=8)
+fan_base_18_p16_224 = _fan("fan_base_18_p16_224", "FAN-B-ViT.",
+    embed_dim=448, depth=18, num_heads=8)
+fan_large_24_p16_224 = _fan("fan_large_24_p16_224", "FAN-L-ViT.",
+    embed_dim=480, depth=24, num_heads=10)
+fan_tiny_8_p4_hybrid = _fan("fan_tiny_8_p4_hybrid", "FAN-T-Hybrid.",
+    embed_dim=192, depth=8, num_heads=8, hybrid_depths=(3, 3))
+fan_small_12_p4_hybrid = _fan("fan_small_12_p4_hybrid", "FAN-S-Hybrid.",
+    embed_dim=384, depth=10, num_heads=8, hybrid_depths=(3, 3))
+fan_base_16_p4_hybrid = _fan("fan_base_16_p4_hybrid", "FAN-B-Hybrid.", **_BASE_HYBRID)
+fan_base_16_p4_hybrid_in22k_1k = _fan("fan_base_16_p4_hybrid_in22k_1k",
+    "FAN-B-Hybrid, pretrained on ImageNet-22k.", **_BASE_HYBRID)
+fan_base_16_p4_hybrid_in22k_1k_384 = _fan("fan_base_16_p4_hybrid_in22k_1k_384",
+    "FAN-B-Hybrid for images of 384 x 384 pixels, pretrained on ImageNet-22k.",
+    **_BASE_HYBRID, img_size=384)
+fan_large_16_p4_hybrid = _fan("fan_large_16_p4_hybrid", "FAN-L-Hybrid.", **_LARGE_HYBRID)
+fan_large_16_p4_hybrid_in22k_1k = _fan("fan_large_16_p4_hybrid_in22k_1k",
+    "FAN-L-Hybrid, pretrained on ImageNet-22k.", **_LARGE_HYBRID)
+fan_large_16_p4_hybrid_in22k_1k_384 = _fan("fan_large_16_p4_hybrid_in22k_1k_384",
+    "FAN-L-Hybrid for images of 384 x 384 pixels, pretrained on ImageNet-22k.",
+    **_LARGE_HYBRID, img_size=384)

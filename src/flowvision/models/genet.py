@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable
-from typing import Any
 
 import oneflow as flow
 from flowvision.layers.blocks import ConvBn
@@ -27,8 +26,7 @@ from flowvision.models.genet_sequential import (
     Sequential as Sequential,
     shortcut,
 )
-from flowvision.models.image_classifier import configure
-from flowvision.models.registry import register_model
+from flowvision.models.registry import ModelFamily
 from oneflow import Tensor, nn
 from oneflow.nn.utils import fuse_conv_bn_eval
 
@@ -277,7 +275,6 @@ def remove_bn_in_superblock(super_block: SuperBlock) -> None:
     fuse_bn(super_block)
 
 
-_PAPER = "2006.14090"
 # The rows of the paper's table 2: channels, kernel, stride, expansion and layers.
 _SMALL = (
     "ConvKX(3,13,3,2)BN(13)RELU(13)SuperResKXKX(13,48,3,2,1.0,1)SuperResKXKX(48,48,3,2,1.0,3)"
@@ -295,20 +292,12 @@ _LARGE = (
     "SuperResK1DWK1(640,640,3,1,3.0,4)ConvKX(640,2560,1,1)BN(2560)RELU(2560)"
 )
 
+_genet = ModelFamily(__name__, PlainNet, paper="2006.14090")
 
-@register_model(paper=_PAPER, image_size=256)
-def genet_small(**kwargs: Any) -> PlainNet:
-    """GENet-small: 8.2 million parameters."""
-    return configure(PlainNet, kwargs, plainnet_struct=_SMALL)
-
-
-@register_model(paper=_PAPER, image_size=256)
-def genet_normal(**kwargs: Any) -> PlainNet:
-    """GENet-normal: 21 million parameters."""
-    return configure(PlainNet, kwargs, plainnet_struct=_NORMAL)
-
-
-@register_model(paper=_PAPER, image_size=256)
-def genet_large(**kwargs: Any) -> PlainNet:
-    """GENet-large: 31 million parameters."""
-    return configure(PlainNet, kwargs, plainnet_struct=_LARGE)
+# fmt: off
+genet_small = _genet("genet_small", "GENet-small: 8.2 million parameters.",
+    plainnet_struct=_SMALL, image_size=256)
+genet_normal = _genet("genet_normal", "GENet-normal: 21 million parameters.",
+    plainnet_struct=_NORMAL, image_size=256)
+genet_large = _genet("genet_large", "GENet-large: 31 million parameters.",
+    plainnet_struct=_LARGE, image_size=256)

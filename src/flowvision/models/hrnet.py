@@ -5,22 +5,18 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import oneflow as flow
 from flowvision.layers.blocks import ConvBn, ConvBnAct
 from flowvision.layers.weight_init import init_convolutional_
 from flowvision.models.image_classifier import make_head
-from flowvision.models.registry import register_model
+from flowvision.models.registry import ModelFamily
 from flowvision.models.resnet import (
     BasicBlock as BasicBlock,
     Bottleneck as Bottleneck,
     conv1x1 as conv1x1,
 )
 from oneflow import Tensor, nn
-
-_PAPER = "1908.07919"
-_WEIGHTS = "https://huggingface.co/timm"
 
 
 @dataclass(frozen=True)
@@ -218,65 +214,33 @@ class HighResolutionNet(nn.Module):
         return self.final_layer(x)
 
 
-@register_model(
-    paper=_PAPER, url=f"{_WEIGHTS}/hrnet_w18_small.gluon_in1k/resolve/main/model.safetensors"
+_hrnet = ModelFamily(
+    __name__,
+    HighResolutionNet,
+    paper="1908.07919",
+    weights="https://huggingface.co/timm/{}/resolve/main/model.safetensors",
 )
-def hrnet_w18_small(**kwargs: Any) -> HighResolutionNet:
-    """HRNet of 16 channels and little depth: 13 million parameters."""
-    return HighResolutionNet(
-        HighResolutionConfig(16, (1, 1, 1), blocks=2, first_blocks=1, first_width=32), **kwargs
-    )
 
-
-@register_model(
-    paper=_PAPER, url=f"{_WEIGHTS}/hrnet_w18_small_v2.gluon_in1k/resolve/main/model.safetensors"
-)
-def hrnet_w18_small_v2(**kwargs: Any) -> HighResolutionNet:
-    """HRNet of 18 channels and little depth: 16 million parameters."""
-    return HighResolutionNet(
-        HighResolutionConfig(18, (1, 3, 2), blocks=2, first_blocks=2), **kwargs
-    )
-
-
-@register_model(
-    paper=_PAPER, url=f"{_WEIGHTS}/hrnet_w18.ms_aug_in1k/resolve/main/model.safetensors"
-)
-def hrnet_w18(**kwargs: Any) -> HighResolutionNet:
-    """HRNet of 18 channels: 21 million parameters."""
-    return HighResolutionNet(HighResolutionConfig(18), **kwargs)
-
-
-@register_model(paper=_PAPER, url=f"{_WEIGHTS}/hrnet_w30.ms_in1k/resolve/main/model.safetensors")
-def hrnet_w30(**kwargs: Any) -> HighResolutionNet:
-    """HRNet of 30 channels: 38 million parameters."""
-    return HighResolutionNet(HighResolutionConfig(30), **kwargs)
-
-
-@register_model(paper=_PAPER, url=f"{_WEIGHTS}/hrnet_w32.ms_in1k/resolve/main/model.safetensors")
-def hrnet_w32(**kwargs: Any) -> HighResolutionNet:
-    """HRNet of 32 channels: 41 million parameters."""
-    return HighResolutionNet(HighResolutionConfig(32), **kwargs)
-
-
-@register_model(paper=_PAPER, url=f"{_WEIGHTS}/hrnet_w40.ms_in1k/resolve/main/model.safetensors")
-def hrnet_w40(**kwargs: Any) -> HighResolutionNet:
-    """HRNet of 40 channels: 58 million parameters."""
-    return HighResolutionNet(HighResolutionConfig(40), **kwargs)
-
-
-@register_model(paper=_PAPER, url=f"{_WEIGHTS}/hrnet_w44.ms_in1k/resolve/main/model.safetensors")
-def hrnet_w44(**kwargs: Any) -> HighResolutionNet:
-    """HRNet of 44 channels: 67 million parameters."""
-    return HighResolutionNet(HighResolutionConfig(44), **kwargs)
-
-
-@register_model(paper=_PAPER, url=f"{_WEIGHTS}/hrnet_w48.ms_in1k/resolve/main/model.safetensors")
-def hrnet_w48(**kwargs: Any) -> HighResolutionNet:
-    """HRNet of 48 channels: 77 million parameters."""
-    return HighResolutionNet(HighResolutionConfig(48), **kwargs)
-
-
-@register_model(paper=_PAPER, url=f"{_WEIGHTS}/hrnet_w64.ms_in1k/resolve/main/model.safetensors")
-def hrnet_w64(**kwargs: Any) -> HighResolutionNet:
-    """HRNet of 64 channels: 128 million parameters."""
-    return HighResolutionNet(HighResolutionConfig(64), **kwargs)
+# fmt: off
+hrnet_w18_small = _hrnet("hrnet_w18_small",
+    "HRNet of 16 channels and little depth: 13 million parameters.",
+    HighResolutionConfig(16, (1, 1, 1), blocks=2, first_blocks=1, first_width=32),
+    weights="hrnet_w18_small.gluon_in1k")
+hrnet_w18_small_v2 = _hrnet("hrnet_w18_small_v2",
+    "HRNet of 18 channels and little depth: 16 million parameters.",
+    HighResolutionConfig(18, (1, 3, 2), blocks=2, first_blocks=2),
+    weights="hrnet_w18_small_v2.gluon_in1k")
+hrnet_w18 = _hrnet("hrnet_w18", "HRNet of 18 channels: 21 million parameters.",
+    HighResolutionConfig(18), weights="hrnet_w18.ms_aug_in1k")
+hrnet_w30 = _hrnet("hrnet_w30", "HRNet of 30 channels: 38 million parameters.",
+    HighResolutionConfig(30), weights="hrnet_w30.ms_in1k")
+hrnet_w32 = _hrnet("hrnet_w32", "HRNet of 32 channels: 41 million parameters.",
+    HighResolutionConfig(32), weights="hrnet_w32.ms_in1k")
+hrnet_w40 = _hrnet("hrnet_w40", "HRNet of 40 channels: 58 million parameters.",
+    HighResolutionConfig(40), weights="hrnet_w40.ms_in1k")
+hrnet_w44 = _hrnet("hrnet_w44", "HRNet of 44 channels: 67 million parameters.",
+    HighResolutionConfig(44), weights="hrnet_w44.ms_in1k")
+hrnet_w48 = _hrnet("hrnet_w48", "HRNet of 48 channels: 77 million parameters.",
+    HighResolutionConfig(48), weights="hrnet_w48.ms_in1k")
+hrnet_w64 = _hrnet("hrnet_w64", "HRNet of 64 channels: 128 million parameters.",
+    HighResolutionConfig(64), weights="hrnet_w64.ms_in1k")

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
-from typing import Any, TypeVar
 
 from oneflow import Tensor, nn
-
-_Model = TypeVar("_Model")
 
 
 class ImageClassifier(nn.Module):
@@ -58,28 +54,3 @@ class ImageClassifier(nn.Module):
 def make_head(num_features: int, num_classes: int) -> nn.Module:
     """Return a linear map from features to scores, or nothing at all if there are 0 classes."""
     return nn.Linear(num_features, num_classes) if num_classes else nn.Identity()
-
-
-def configure(
-    architecture: Callable[..., _Model],
-    options: dict[str, Any],
-    *defaults: dict[str, Any],
-    **config: Any,
-) -> _Model:
-    """Return a model of an architecture.
-
-    Args:
-        architecture: makes the model.
-        options: what the user wants, which holds above all.
-        *defaults: arguments that several models have in common.
-        **config: further arguments; they hold above those of `defaults`.
-
-    Example:
-        >>> from flowvision.models.image_classifier import configure
-        >>> configure(dict, {"depth": 3}, {"depth": 12, "width": 8}, heads=2)
-        {'depth': 3, 'width': 8, 'heads': 2}
-    """
-    arguments: dict[str, Any] = {}
-    for each in (*defaults, config, options):
-        arguments |= each
-    return architecture(**arguments)

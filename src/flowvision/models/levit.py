@@ -14,8 +14,7 @@ from flowvision.layers.attention.self_attention import merge_heads
 from flowvision.layers.blocks.patch_embed import check_image_size
 from flowvision.layers.regularization.droppath import DropPath
 from flowvision.layers.weight_init import init_transformer_
-from flowvision.models.image_classifier import configure
-from flowvision.models.registry import find_model, register_model
+from flowvision.models.registry import ModelFamily, find_model
 from oneflow import Tensor, nn
 
 MakeActivation = Callable[[], nn.Module]
@@ -402,36 +401,14 @@ def model_factory(
     return model
 
 
-_PAPER = "2104.01136"
+_levit = ModelFamily(__name__, LeViT, paper="2104.01136")
 
-
-@register_model(paper=_PAPER)
-def levit_128s(**kwargs: Any) -> LeViT:
-    """LeViT-128S."""
-    return configure(
-        LeViT, kwargs, embed_dim=(128, 256, 384), key_dim=16, depth=(2, 3, 4), num_heads=(4, 6, 8)
-    )
-
-
-@register_model(paper=_PAPER)
-def levit_128(**kwargs: Any) -> LeViT:
-    """LeViT-128."""
-    return configure(LeViT, kwargs, embed_dim=(128, 256, 384), key_dim=16, num_heads=(4, 8, 12))
-
-
-@register_model(paper=_PAPER)
-def levit_192(**kwargs: Any) -> LeViT:
-    """LeViT-192."""
-    return configure(LeViT, kwargs, embed_dim=(192, 288, 384), num_heads=(3, 5, 6))
-
-
-@register_model(paper=_PAPER)
-def levit_256(**kwargs: Any) -> LeViT:
-    """LeViT-256."""
-    return configure(LeViT, kwargs, embed_dim=(256, 384, 512), num_heads=(4, 6, 8))
-
-
-@register_model(paper=_PAPER)
-def levit_384(**kwargs: Any) -> LeViT:
-    """LeViT-384."""
-    return configure(LeViT, kwargs, embed_dim=(384, 512, 768), num_heads=(6, 9, 12), drop_path=0.1)
+# fmt: off
+levit_128s = _levit("levit_128s", "LeViT-128S.",
+    embed_dim=(128, 256, 384), key_dim=16, depth=(2, 3, 4), num_heads=(4, 6, 8))
+levit_128 = _levit("levit_128", "LeViT-128.",
+    embed_dim=(128, 256, 384), key_dim=16, num_heads=(4, 8, 12))
+levit_192 = _levit("levit_192", "LeViT-192.", embed_dim=(192, 288, 384), num_heads=(3, 5, 6))
+levit_256 = _levit("levit_256", "LeViT-256.", embed_dim=(256, 384, 512), num_heads=(4, 6, 8))
+levit_384 = _levit("levit_384", "LeViT-384.",
+    embed_dim=(384, 512, 768), num_heads=(6, 9, 12), drop_path=0.1)

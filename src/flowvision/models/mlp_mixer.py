@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import math
 from collections.abc import Callable
@@ -12,8 +13,8 @@ from flowvision.layers.blocks.patch_embed import PatchEmbed, to_2tuple
 from flowvision.layers.regularization.droppath import DropPath, drop_path_rates
 from flowvision.layers.regularization.norm import layer_norm
 from flowvision.layers.weight_init import lecun_normal_
-from flowvision.models.image_classifier import ImageClassifier, configure, make_head
-from flowvision.models.registry import register_model
+from flowvision.models.image_classifier import ImageClassifier, make_head
+from flowvision.models.registry import ModelFamily
 from oneflow import Tensor, nn
 
 
@@ -246,87 +247,38 @@ class MlpMixer(ImageClassifier):
 
 
 pair = to_2tuple  # upstream's name
-_MIXER, _GMLP = "2105.01601", "2105.08050"
-_URL = "https://github.com/rwightman/pytorch-image-models/releases/download"
 _SMALL: dict[str, Any] = {"num_blocks": 8, "embed_dim": 512}
 _BASE: dict[str, Any] = {"num_blocks": 12, "embed_dim": 768}
 _LARGE: dict[str, Any] = {"num_blocks": 24, "embed_dim": 1024}
 _GATED: dict[str, Any] = {"num_blocks": 30, "mlp_ratio": 6.0, "block_layer": SpatialGatingBlock}
 
+_mixer = ModelFamily(
+    __name__,
+    MlpMixer,
+    paper="2105.01601",
+    weights="https://github.com/rwightman/pytorch-image-models/releases/download/{}.pth",
+)
+_gmlp = dataclasses.replace(_mixer, paper="2105.08050")
 
-@register_model(paper=_MIXER)
-def mlp_mixer_s16_224(**kwargs: Any) -> MlpMixer:
-    """Mixer-S/16."""
-    return configure(MlpMixer, kwargs, _SMALL)
-
-
-@register_model(paper=_MIXER)
-def mlp_mixer_s32_224(**kwargs: Any) -> MlpMixer:
-    """Mixer-S/32."""
-    return configure(MlpMixer, kwargs, _SMALL, patch_size=32)
-
-
-@register_model(paper=_MIXER, url=f"{_URL}/v0.1-vitjx/jx_mixer_b16_224-76587d61.pth")
-def mlp_mixer_b16_224(**kwargs: Any) -> MlpMixer:
-    """Mixer-B/16."""
-    return configure(MlpMixer, kwargs, _BASE)
-
-
-@register_model(paper=_MIXER)
-def mlp_mixer_b32_224(**kwargs: Any) -> MlpMixer:
-    """Mixer-B/32."""
-    return configure(MlpMixer, kwargs, _BASE, patch_size=32)
-
-
-@register_model(paper=_MIXER, url=f"{_URL}/v0.1-vitjx/jx_mixer_b16_224_in21k-617b3de2.pth")
-def mlp_mixer_b16_224_in21k(**kwargs: Any) -> MlpMixer:
-    """Mixer-B/16, trained on ImageNet-21k."""
-    return configure(MlpMixer, kwargs, _BASE, num_classes=21843)
-
-
-@register_model(paper=_MIXER, url=f"{_URL}/v0.1-vitjx/jx_mixer_l16_224-92f9adc4.pth")
-def mlp_mixer_l16_224(**kwargs: Any) -> MlpMixer:
-    """Mixer-L/16."""
-    return configure(MlpMixer, kwargs, _LARGE)
-
-
-@register_model(paper=_MIXER)
-def mlp_mixer_l32_224(**kwargs: Any) -> MlpMixer:
-    """Mixer-L/32."""
-    return configure(MlpMixer, kwargs, _LARGE, patch_size=32)
-
-
-@register_model(paper=_MIXER, url=f"{_URL}/v0.1-vitjx/jx_mixer_l16_224_in21k-846aa33c.pth")
-def mlp_mixer_l16_224_in21k(**kwargs: Any) -> MlpMixer:
-    """Mixer-L/16, trained on ImageNet-21k."""
-    return configure(MlpMixer, kwargs, _LARGE, num_classes=21843)
-
-
-@register_model(paper=_MIXER, url=f"{_URL}/v0.1-tresnet/mixer_b16_224_miil-9229a591.pth")
-def mlp_mixer_b16_224_miil(**kwargs: Any) -> MlpMixer:
-    """Mixer-B/16, trained by Alibaba MIIL."""
-    return configure(MlpMixer, kwargs, _BASE)
-
-
-@register_model(paper=_MIXER, url=f"{_URL}/v0.1-tresnet/mixer_b16_224_miil_in21k-2a558a71.pth")
-def mlp_mixer_b16_224_miil_in21k(**kwargs: Any) -> MlpMixer:
-    """Mixer-B/16, trained by Alibaba MIIL on ImageNet-21k."""
-    return configure(MlpMixer, kwargs, _BASE, num_classes=11221)
-
-
-@register_model(paper=_GMLP)
-def gmlp_ti16_224(**kwargs: Any) -> MlpMixer:
-    """gMLP-Ti/16."""
-    return configure(MlpMixer, kwargs, _GATED, embed_dim=128)
-
-
-@register_model(paper=_GMLP, url=f"{_URL}/v0.1-weights/gmlp_s16_224_raa-10536d42.pth")
-def gmlp_s16_224(**kwargs: Any) -> MlpMixer:
-    """gMLP-S/16."""
-    return configure(MlpMixer, kwargs, _GATED, embed_dim=256)
-
-
-@register_model(paper=_GMLP)
-def gmlp_b16_224(**kwargs: Any) -> MlpMixer:
-    """gMLP-B/16."""
-    return configure(MlpMixer, kwargs, _GATED, embed_dim=512)
+# fmt: off
+mlp_mixer_s16_224 = _mixer("mlp_mixer_s16_224", "Mixer-S/16.", **_SMALL)
+mlp_mixer_s32_224 = _mixer("mlp_mixer_s32_224", "Mixer-S/32.", **_SMALL, patch_size=32)
+mlp_mixer_b16_224 = _mixer("mlp_mixer_b16_224", "Mixer-B/16.",
+    **_BASE, weights="v0.1-vitjx/jx_mixer_b16_224-76587d61")
+mlp_mixer_b32_224 = _mixer("mlp_mixer_b32_224", "Mixer-B/32.", **_BASE, patch_size=32)
+mlp_mixer_b16_224_in21k = _mixer("mlp_mixer_b16_224_in21k", "Mixer-B/16, trained on ImageNet-21k.",
+    **_BASE, num_classes=21843, weights="v0.1-vitjx/jx_mixer_b16_224_in21k-617b3de2")
+mlp_mixer_l16_224 = _mixer("mlp_mixer_l16_224", "Mixer-L/16.",
+    **_LARGE, weights="v0.1-vitjx/jx_mixer_l16_224-92f9adc4")
+mlp_mixer_l32_224 = _mixer("mlp_mixer_l32_224", "Mixer-L/32.", **_LARGE, patch_size=32)
+mlp_mixer_l16_224_in21k = _mixer("mlp_mixer_l16_224_in21k", "Mixer-L/16, trained on ImageNet-21k.",
+    **_LARGE, num_classes=21843, weights="v0.1-vitjx/jx_mixer_l16_224_in21k-846aa33c")
+mlp_mixer_b16_224_miil = _mixer("mlp_mixer_b16_224_miil", "Mixer-B/16, trained by Alibaba MIIL.",
+    **_BASE, weights="v0.1-tresnet/mixer_b16_224_miil-9229a591")
+mlp_mixer_b16_224_miil_in21k = _mixer("mlp_mixer_b16_224_miil_in21k",
+    "Mixer-B/16, trained by Alibaba MIIL on ImageNet-21k.",
+    **_BASE, num_classes=11221, weights="v0.1-tresnet/mixer_b16_224_miil_in21k-2a558a71")
+gmlp_ti16_224 = _gmlp("gmlp_ti16_224", "gMLP-Ti/16.", **_GATED, embed_dim=128)
+gmlp_s16_224 = _gmlp("gmlp_s16_224", "gMLP-S/16.",
+    **_GATED, embed_dim=256, weights="v0.1-weights/gmlp_s16_224_raa-10536d42")
+gmlp_b16_224 = _gmlp("gmlp_b16_224", "gMLP-B/16.", **_GATED, embed_dim=512)

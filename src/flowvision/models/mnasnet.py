@@ -7,11 +7,9 @@ from typing import Any
 
 from flowvision.layers.blocks import ConvBn, ConvBnAct
 from flowvision.layers.helpers import make_divisible
-from flowvision.models.registry import register_model
+from flowvision.models.registry import ModelFamily
 from oneflow import Tensor, nn
 
-_PAPER = "1807.11626"
-_WEIGHTS = "https://download.pytorch.org/models"
 # The running statistics of the paper's training: momentum 0.9997 in TensorFlow's sense.
 _NORM: dict[str, Any] = {"norm_layer": functools.partial(nn.BatchNorm2d, momentum=1 - 0.9997)}
 # The stages of MNASNet-B1: channels, kernel, stride, expansion, number of blocks.
@@ -105,25 +103,17 @@ class MNASNet(nn.Module):
         return self.classifier(self.layers(x).mean((2, 3)))
 
 
-@register_model(paper=_PAPER, url=f"{_WEIGHTS}/mnasnet0.5_top1_67.823-3ffadce67e.pth")
-def mnasnet0_5(**kwargs: Any) -> MNASNet:
-    """MNASNet of half the channels: 2.2 million parameters."""
-    return MNASNet(0.5, **kwargs)
+_mnasnet = ModelFamily(
+    __name__, MNASNet, paper="1807.11626", weights="https://download.pytorch.org/models/{}.pth"
+)
 
-
-@register_model(paper=_PAPER, url=f"{_WEIGHTS}/mnasnet0_75-7090bc5f.pth")
-def mnasnet0_75(**kwargs: Any) -> MNASNet:
-    """MNASNet of three quarters of the channels: 3.2 million parameters."""
-    return MNASNet(0.75, **kwargs)
-
-
-@register_model(paper=_PAPER, url=f"{_WEIGHTS}/mnasnet1.0_top1_73.512-f206786ef8.pth")
-def mnasnet1_0(**kwargs: Any) -> MNASNet:
-    """MNASNet: 4.4 million parameters."""
-    return MNASNet(1.0, **kwargs)
-
-
-@register_model(paper=_PAPER, url=f"{_WEIGHTS}/mnasnet1_3-a4c69d6f.pth")
-def mnasnet1_3(**kwargs: Any) -> MNASNet:
-    """MNASNet of 1.3 times the channels: 6.3 million parameters."""
-    return MNASNet(1.3, **kwargs)
+# fmt: off
+mnasnet0_5 = _mnasnet("mnasnet0_5", "MNASNet of half the channels: 2.2 million parameters.",
+    0.5, weights="mnasnet0.5_top1_67.823-3ffadce67e")
+mnasnet0_75 = _mnasnet("mnasnet0_75",
+    "MNASNet of three quarters of the channels: 3.2 million parameters.",
+    0.75, weights="mnasnet0_75-7090bc5f")
+mnasnet1_0 = _mnasnet("mnasnet1_0", "MNASNet: 4.4 million parameters.",
+    1.0, weights="mnasnet1.0_top1_73.512-f206786ef8")
+mnasnet1_3 = _mnasnet("mnasnet1_3", "MNASNet of 1.3 times the channels: 6.3 million parameters.",
+    1.3, weights="mnasnet1_3-a4c69d6f")

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import oneflow as flow
 from flowvision.layers.helpers import make_divisible
 from flowvision.layers.weight_init import init_transformer_
-from flowvision.models.registry import register_model
+from flowvision.models.registry import ModelFamily
 from oneflow import Tensor, nn
 
-_PAPER = "2110.02178"
 Conv2d = nn.Conv2d  # upstream exports it
 
 
@@ -379,19 +377,12 @@ class MobileViT(nn.Module):
         return self.classifier(self.extract_features(x))
 
 
-@register_model(paper=_PAPER, image_size=256)
-def mobilevit_xx_small(**kwargs: Any) -> MobileViT:
-    """MobileViT-XXS: 1.3 million parameters."""
-    return MobileViT(MobileViTConfig((16, 24, 48, 64, 80), (64, 80, 96), 2), **kwargs)
+_mobilevit = ModelFamily(__name__, MobileViT, paper="2110.02178")
 
-
-@register_model(paper=_PAPER, image_size=256)
-def mobilevit_x_small(**kwargs: Any) -> MobileViT:
-    """MobileViT-XS: 2.3 million parameters."""
-    return MobileViT(MobileViTConfig((32, 48, 64, 80, 96), (96, 120, 144), 4), **kwargs)
-
-
-@register_model(paper=_PAPER, image_size=256)
-def mobilevit_small(**kwargs: Any) -> MobileViT:
-    """MobileViT-S: 5.6 million parameters."""
-    return MobileViT(MobileViTConfig((32, 64, 96, 128, 160), (144, 192, 240), 4), **kwargs)
+# fmt: off
+mobilevit_xx_small = _mobilevit("mobilevit_xx_small", "MobileViT-XXS: 1.3 million parameters.",
+    MobileViTConfig((16, 24, 48, 64, 80), (64, 80, 96), 2), image_size=256)
+mobilevit_x_small = _mobilevit("mobilevit_x_small", "MobileViT-XS: 2.3 million parameters.",
+    MobileViTConfig((32, 48, 64, 80, 96), (96, 120, 144), 4), image_size=256)
+mobilevit_small = _mobilevit("mobilevit_small", "MobileViT-S: 5.6 million parameters.",
+    MobileViTConfig((32, 64, 96, 128, 160), (144, 192, 240), 4), image_size=256)

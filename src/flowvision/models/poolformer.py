@@ -10,10 +10,9 @@ from flowvision.layers.blocks import ConvMlp
 from flowvision.layers.regularization import DropPath, LayerNorm2d
 from flowvision.layers.regularization.droppath import drop_path_rates
 from flowvision.models.image_classifier import ImageClassifier
-from flowvision.models.registry import register_model
+from flowvision.models.registry import ModelFamily
 from oneflow import Tensor, nn
 
-_PAPER = "2111.11418"
 LayerNormChannel = LayerNorm2d
 
 
@@ -217,32 +216,16 @@ class PoolFormer(ImageClassifier):
 
 _WIDE = (96, 192, 384, 768)
 
+_poolformer = ModelFamily(__name__, PoolFormer, paper="2111.11418")
 
-@register_model(paper=_PAPER)
-def poolformer_s12(**kwargs: Any) -> PoolFormer:
-    """PoolFormer-S12: 12 million parameters."""
-    return PoolFormer((2, 2, 6, 2), **kwargs)
-
-
-@register_model(paper=_PAPER)
-def poolformer_s24(**kwargs: Any) -> PoolFormer:
-    """PoolFormer-S24: 21 million parameters."""
-    return PoolFormer((4, 4, 12, 4), **kwargs)
-
-
-@register_model(paper=_PAPER)
-def poolformer_s36(**kwargs: Any) -> PoolFormer:
-    """PoolFormer-S36: 31 million parameters."""
-    return PoolFormer((6, 6, 18, 6), layer_scale_init_value=1e-6, **kwargs)
-
-
-@register_model(paper=_PAPER)
-def poolformer_m36(**kwargs: Any) -> PoolFormer:
-    """PoolFormer-M36: 56 million parameters."""
-    return PoolFormer((6, 6, 18, 6), _WIDE, layer_scale_init_value=1e-6, **kwargs)
-
-
-@register_model(paper=_PAPER)
-def poolformer_m48(**kwargs: Any) -> PoolFormer:
-    """PoolFormer-M48: 73 million parameters."""
-    return PoolFormer((8, 8, 24, 8), _WIDE, layer_scale_init_value=1e-6, **kwargs)
+# fmt: off
+poolformer_s12 = _poolformer("poolformer_s12", "PoolFormer-S12: 12 million parameters.",
+    (2, 2, 6, 2))
+poolformer_s24 = _poolformer("poolformer_s24", "PoolFormer-S24: 21 million parameters.",
+    (4, 4, 12, 4))
+poolformer_s36 = _poolformer("poolformer_s36", "PoolFormer-S36: 31 million parameters.",
+    (6, 6, 18, 6), layer_scale_init_value=1e-6)
+poolformer_m36 = _poolformer("poolformer_m36", "PoolFormer-M36: 56 million parameters.",
+    (6, 6, 18, 6), _WIDE, layer_scale_init_value=1e-6)
+poolformer_m48 = _poolformer("poolformer_m48", "PoolFormer-M48: 73 million parameters.",
+    (8, 8, 24, 8), _WIDE, layer_scale_init_value=1e-6)

@@ -12,8 +12,8 @@ from flowvision.layers.blocks.transformer import TransformerBlock
 from flowvision.layers.regularization.droppath import drop_path_rates
 from flowvision.layers.regularization.norm import layer_norm
 from flowvision.layers.weight_init import init_transformer_, learned_tokens
-from flowvision.models.image_classifier import ImageClassifier, configure, make_head
-from flowvision.models.registry import register_model
+from flowvision.models.image_classifier import ImageClassifier, make_head
+from flowvision.models.registry import ModelFamily
 from oneflow import Tensor, nn
 
 
@@ -148,9 +148,6 @@ class PyramidVisionTransformer(ImageClassifier):
         return self.norm(tokens)[:, 0]
 
 
-_PAPER = "2102.12122"
-
-
 _PYRAMID: dict[str, Any] = {
     "patch_size": 4,
     "embed_dims": (64, 128, 320, 512),
@@ -160,26 +157,10 @@ _PYRAMID: dict[str, Any] = {
     "norm_layer": layer_norm,
 }
 
+_pvt = ModelFamily(__name__, PyramidVisionTransformer, paper="2102.12122")
 
-@register_model(paper=_PAPER)
-def pvt_tiny(**kwargs: Any) -> PyramidVisionTransformer:
-    """PVT-Tiny."""
-    return configure(PyramidVisionTransformer, kwargs, _PYRAMID, depths=(2, 2, 2, 2))
-
-
-@register_model(paper=_PAPER)
-def pvt_small(**kwargs: Any) -> PyramidVisionTransformer:
-    """PVT-Small."""
-    return configure(PyramidVisionTransformer, kwargs, _PYRAMID, depths=(3, 4, 6, 3))
-
-
-@register_model(paper=_PAPER)
-def pvt_medium(**kwargs: Any) -> PyramidVisionTransformer:
-    """PVT-Medium."""
-    return configure(PyramidVisionTransformer, kwargs, _PYRAMID, depths=(3, 4, 18, 3))
-
-
-@register_model(paper=_PAPER)
-def pvt_large(**kwargs: Any) -> PyramidVisionTransformer:
-    """PVT-Large."""
-    return configure(PyramidVisionTransformer, kwargs, _PYRAMID, depths=(3, 8, 27, 3))
+# fmt: off
+pvt_tiny = _pvt("pvt_tiny", "PVT-Tiny.", **_PYRAMID, depths=(2, 2, 2, 2))
+pvt_small = _pvt("pvt_small", "PVT-Small.", **_PYRAMID, depths=(3, 4, 6, 3))
+pvt_medium = _pvt("pvt_medium", "PVT-Medium.", **_PYRAMID, depths=(3, 4, 18, 3))
+pvt_large = _pvt("pvt_large", "PVT-Large.", **_PYRAMID, depths=(3, 8, 27, 3))

@@ -15,8 +15,8 @@ from flowvision.layers.blocks.window import window_partition, window_reverse
 from flowvision.layers.regularization.droppath import drop_path_rates
 from flowvision.layers.regularization.norm import LayerNorm2d, layer_norm
 from flowvision.layers.weight_init import init_transformer_
-from flowvision.models.image_classifier import ImageClassifier, configure, make_head
-from flowvision.models.registry import register_model
+from flowvision.models.image_classifier import ImageClassifier, make_head
+from flowvision.models.registry import ModelFamily
 from oneflow import Tensor, nn
 
 _MASKED = -1e9
@@ -398,7 +398,6 @@ class RegionViT(ImageClassifier):
         return self.norm(regional.flatten(2).transpose(1, 2)).mean(1)
 
 
-_PAPER = "2106.02689"
 _SMALL: dict[str, Any] = {"embed_dim": (96, 192, 384, 768), "num_heads": (3, 6, 12, 24)}
 _BASE: dict[str, Any] = {
     "embed_dim": (128, 256, 512, 1024),
@@ -407,50 +406,21 @@ _BASE: dict[str, Any] = {
     "conv_stem": False,
 }
 
+_regionvit = ModelFamily(__name__, RegionViT, paper="2106.02689")
 
-@register_model(paper=_PAPER)
-def regionvit_tiny_224(**kwargs: Any) -> RegionViT:
-    """RegionViT-Ti."""
-    return RegionViT(**kwargs)
-
-
-@register_model(paper=_PAPER)
-def regionvit_small_224(**kwargs: Any) -> RegionViT:
-    """RegionViT-S."""
-    return configure(RegionViT, kwargs, _SMALL)
-
-
-@register_model(paper=_PAPER)
-def regionvit_small_w14_224(**kwargs: Any) -> RegionViT:
-    """RegionViT-S with windows of 14 x 14 tokens."""
-    return configure(RegionViT, kwargs, _SMALL, window_size=14)
-
-
-@register_model(paper=_PAPER)
-def regionvit_small_w14_peg_224(**kwargs: Any) -> RegionViT:
-    """RegionViT-S with windows of 14 x 14 tokens and convolutions that tell positions."""
-    return configure(RegionViT, kwargs, _SMALL, window_size=14, peg=True)
-
-
-@register_model(paper=_PAPER)
-def regionvit_medium_224(**kwargs: Any) -> RegionViT:
-    """RegionViT-M."""
-    return configure(RegionViT, kwargs, _SMALL, depth=(2, 2, 14, 2), conv_stem=False)
-
-
-@register_model(paper=_PAPER)
-def regionvit_base_224(**kwargs: Any) -> RegionViT:
-    """RegionViT-B."""
-    return configure(RegionViT, kwargs, _BASE)
-
-
-@register_model(paper=_PAPER)
-def regionvit_base_w14_224(**kwargs: Any) -> RegionViT:
-    """RegionViT-B with windows of 14 x 14 tokens."""
-    return configure(RegionViT, kwargs, _BASE, window_size=14)
-
-
-@register_model(paper=_PAPER)
-def regionvit_base_w14_peg_224(**kwargs: Any) -> RegionViT:
-    """RegionViT-B with windows of 14 x 14 tokens and convolutions that tell positions."""
-    return configure(RegionViT, kwargs, _BASE, window_size=14, peg=True)
+# fmt: off
+regionvit_tiny_224 = _regionvit("regionvit_tiny_224", "RegionViT-Ti.")
+regionvit_small_224 = _regionvit("regionvit_small_224", "RegionViT-S.", **_SMALL)
+regionvit_small_w14_224 = _regionvit("regionvit_small_w14_224",
+    "RegionViT-S with windows of 14 x 14 tokens.", **_SMALL, window_size=14)
+regionvit_small_w14_peg_224 = _regionvit("regionvit_small_w14_peg_224",
+    "RegionViT-S with windows of 14 x 14 tokens and convolutions that tell positions.",
+    **_SMALL, window_size=14, peg=True)
+regionvit_medium_224 = _regionvit("regionvit_medium_224", "RegionViT-M.",
+    **_SMALL, depth=(2, 2, 14, 2), conv_stem=False)
+regionvit_base_224 = _regionvit("regionvit_base_224", "RegionViT-B.", **_BASE)
+regionvit_base_w14_224 = _regionvit("regionvit_base_w14_224",
+    "RegionViT-B with windows of 14 x 14 tokens.", **_BASE, window_size=14)
+regionvit_base_w14_peg_224 = _regionvit("regionvit_base_w14_peg_224",
+    "RegionViT-B with windows of 14 x 14 tokens and convolutions that tell positions.",
+    **_BASE, window_size=14, peg=True)

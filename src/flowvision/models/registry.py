@@ -9,10 +9,12 @@ import inspect
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from flowvision.models.pretrained import load_pretrained
 from oneflow import nn
+
+_Model = TypeVar("_Model", bound=nn.Module)
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ def register_model(
     aliases: tuple[str, ...] = (),
     rename: Callable[[str], str] | None = None,
     pretrained_options: dict[str, Any] | None = None,
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+) -> Callable[[Callable[..., _Model]], Callable[..., _Model]]:
     """Register a factory and give it the arguments `pretrained` and `progress`.
 
     The decorated function builds the model with fresh weights; its signature becomes
@@ -86,13 +88,13 @@ def register_model(
         >>> unregister_model("tiny_example_net")
     """
 
-    def decorate(build: Callable[..., Any]) -> Callable[..., Any]:
+    def decorate(build: Callable[..., _Model]) -> Callable[..., _Model]:
         name = build.__name__
 
         @functools.wraps(build)
         def factory(
             pretrained: bool | str = False, progress: bool = True, **options: Any
-        ) -> nn.Module:
+        ) -> _Model:
             if "weights" in options:
                 pretrained = _as_pretrained(options.pop("weights"), name)
             if "weights_backbone" in options:
@@ -116,6 +118,82 @@ def register_model(
         return factory
 
     return decorate
+
+
+@dataclass(frozen=True)
+class ModelFamily(Generic[_Model]):
+    """The models of one architecture, which differ in its arguments: a call registers a model.
+
+    Attributes:
+        module: the name of the module that defines the models: `__name__`.
+        architecture: makes a model.
+        paper: see `register_model`.
+        weights: the addresses of trained weights, with `{}` for what differs.
+        task: see `register_model`.
+        rename: see `register_model`.
+
+    Example:
+        >>> from flowvision.models.registry import ModelFamily, unregister_model
+        >>> from oneflow import nn
+        >>> _linear = ModelFamily(__name__, nn.Linear, paper="1404.5997")
+        >>> linear_4_2 = _linear("linear_4_2", "A layer from 4 to 2 features.", 4, 2, bias=False)
+        >>> linear_4_2(bias=True)
+        Linear(in_features=4, out_features=2, bias=True)
+        >>> unregister_model("linear_4_2")
+    """
+
+    module: str
+    architecture: Callable[..., _Model]
+    paper: str = ""
+    weights: str = "{}"
+    task: str = "image classification"
+    rename: Callable[[str], str] | None = None
+
+    def __call__(
+        self,
+        name: str,
+        description: str,
+        *arguments: Any,
+        weights: str = "",
+        image_size: int | None = None,
+        aliases: tuple[str, ...] = (),
+        **options: Any,
+    ) -> Callable[..., _Model]:
+        """Register a model and return its factory.
+
+        Args:
+            name: the name of the factory, which the result is assigned to.
+            description: the documentation of the factory.
+            *arguments: the positional arguments of the architecture.
+            weights: what replaces `{}` in the addresses of the family; empty if nobody publishes
+                weights.
+            image_size: see `register_model`; default: the option `img_size`, or 224.
+            aliases: see `register_model`.
+            **options: further arguments of the architecture, which users may override.
+        """
+
+        def build(**kwargs: Any) -> _Model:
+            return self.architecture(*arguments, **{**options, **kwargs})
+
+        build.__name__ = build.__qualname__ = name
+        build.__module__ = self.module
+        build.__doc__ = description
+        build.__annotations__["return"] = _result_name(self.architecture)
+        return register_model(
+            paper=self.paper,
+            url=self.weights.format(weights) if weights else "",
+            task=self.task,
+            image_size=image_size or options.get("img_size", 224),
+            aliases=aliases,
+            rename=self.rename,
+        )(build)
+
+
+def _result_name(architecture: Callable[..., object]) -> str:
+    """Return the name of the class of models that `architecture` makes."""
+    if isinstance(architecture, type):
+        return architecture.__name__
+    return inspect.signature(architecture).return_annotation
 
 
 def _as_pretrained(weights: Any, name: str) -> bool | str:

@@ -13,11 +13,8 @@ from flowvision.layers.attention import SEModule
 from flowvision.layers.blocks import ConvBn, ConvBnAct
 from flowvision.layers.helpers import make_divisible
 from flowvision.layers.weight_init import init_convolutional_
-from flowvision.models.registry import register_model
+from flowvision.models.registry import ModelFamily
 from oneflow import Tensor, nn
-
-_PAPER = "2003.13678"
-_WEIGHTS = "https://download.pytorch.org/models"
 
 
 @dataclass(frozen=True)
@@ -194,91 +191,56 @@ class RegNet(nn.Module):
         return self.fc(flow.flatten(x, 1))
 
 
-@register_model(paper=_PAPER, url=f"{_WEIGHTS}/regnet_y_400mf-e6988f5f.pth")
-def regnet_y_400mf(**kwargs: Any) -> RegNet:
-    """RegNetY of 400 million multiply-adds: 4.3 million parameters."""
-    return RegNet(BlockParams.from_init_params(16, 48, 27.89, 2.09, 8, 0.25), **kwargs)
+def _build(*numbers: Any, **kwargs: Any) -> RegNet:
+    """Return a network with the stages of `BlockParams.from_init_params(*numbers)`."""
+    return RegNet(BlockParams.from_init_params(*numbers), **kwargs)
 
 
-@register_model(paper=_PAPER, url=f"{_WEIGHTS}/regnet_y_800mf-58fc7688.pth")
-def regnet_y_800mf(**kwargs: Any) -> RegNet:
-    """RegNetY of 800 million multiply-adds: 6.4 million parameters."""
-    return RegNet(BlockParams.from_init_params(14, 56, 38.84, 2.4, 16, 0.25), **kwargs)
+_regnet = ModelFamily(
+    __name__, _build, paper="2003.13678", weights="https://download.pytorch.org/models/{}.pth"
+)
 
-
-@register_model(paper=_PAPER, url=f"{_WEIGHTS}/regnet_y_1_6gf-0d7bc02a.pth")
-def regnet_y_1_6gf(**kwargs: Any) -> RegNet:
-    """RegNetY of 1.6 billion multiply-adds: 11 million parameters."""
-    return RegNet(BlockParams.from_init_params(27, 48, 20.71, 2.65, 24, 0.25), **kwargs)
-
-
-@register_model(paper=_PAPER, url=f"{_WEIGHTS}/regnet_y_3_2gf-9180c971.pth")
-def regnet_y_3_2gf(**kwargs: Any) -> RegNet:
-    """RegNetY of 3.2 billion multiply-adds: 19 million parameters."""
-    return RegNet(BlockParams.from_init_params(21, 80, 42.63, 2.66, 24, 0.25), **kwargs)
-
-
-@register_model(paper=_PAPER, url=f"{_WEIGHTS}/regnet_y_8gf-dc2b1b54.pth")
-def regnet_y_8gf(**kwargs: Any) -> RegNet:
-    """RegNetY of 8 billion multiply-adds: 39 million parameters."""
-    return RegNet(BlockParams.from_init_params(17, 192, 76.82, 2.19, 56, 0.25), **kwargs)
-
-
-@register_model(paper=_PAPER, url=f"{_WEIGHTS}/regnet_y_16gf-3e4a00f9.pth")
-def regnet_y_16gf(**kwargs: Any) -> RegNet:
-    """RegNetY of 16 billion multiply-adds: 84 million parameters."""
-    return RegNet(BlockParams.from_init_params(18, 200, 106.23, 2.48, 112, 0.25), **kwargs)
-
-
-@register_model(paper=_PAPER, url=f"{_WEIGHTS}/regnet_y_32gf-8db6d4b5.pth")
-def regnet_y_32gf(**kwargs: Any) -> RegNet:
-    """RegNetY of 32 billion multiply-adds: 145 million parameters."""
-    return RegNet(BlockParams.from_init_params(20, 232, 115.89, 2.53, 232, 0.25), **kwargs)
-
-
-@register_model(paper=_PAPER, url=f"{_WEIGHTS}/regnet_y_128gf_lc_swag-cbe8ce12.pth")
-def regnet_y_128gf(**kwargs: Any) -> RegNet:
-    """RegNetY of 128 billion multiply-adds: 645 million parameters."""
-    return RegNet(BlockParams.from_init_params(27, 456, 160.83, 2.52, 264, 0.25), **kwargs)
-
-
-@register_model(paper=_PAPER, url=f"{_WEIGHTS}/regnet_x_400mf-62229a5f.pth")
-def regnet_x_400mf(**kwargs: Any) -> RegNet:
-    """RegNetX of 400 million multiply-adds: 5.5 million parameters."""
-    return RegNet(BlockParams.from_init_params(22, 24, 24.48, 2.54, 16), **kwargs)
-
-
-@register_model(paper=_PAPER, url=f"{_WEIGHTS}/regnet_x_800mf-94a99ebd.pth")
-def regnet_x_800mf(**kwargs: Any) -> RegNet:
-    """RegNetX of 800 million multiply-adds: 7.3 million parameters."""
-    return RegNet(BlockParams.from_init_params(16, 56, 35.73, 2.28, 16), **kwargs)
-
-
-@register_model(paper=_PAPER, url=f"{_WEIGHTS}/regnet_x_1_6gf-a12f2b72.pth")
-def regnet_x_1_6gf(**kwargs: Any) -> RegNet:
-    """RegNetX of 1.6 billion multiply-adds: 9.2 million parameters."""
-    return RegNet(BlockParams.from_init_params(18, 80, 34.01, 2.25, 24), **kwargs)
-
-
-@register_model(paper=_PAPER, url=f"{_WEIGHTS}/regnet_x_3_2gf-7071aa85.pth")
-def regnet_x_3_2gf(**kwargs: Any) -> RegNet:
-    """RegNetX of 3.2 billion multiply-adds: 15 million parameters."""
-    return RegNet(BlockParams.from_init_params(25, 88, 26.31, 2.25, 48), **kwargs)
-
-
-@register_model(paper=_PAPER, url=f"{_WEIGHTS}/regnet_x_8gf-2b70d774.pth")
-def regnet_x_8gf(**kwargs: Any) -> RegNet:
-    """RegNetX of 8 billion multiply-adds: 40 million parameters."""
-    return RegNet(BlockParams.from_init_params(23, 80, 49.56, 2.88, 120), **kwargs)
-
-
-@register_model(paper=_PAPER, url=f"{_WEIGHTS}/regnet_x_16gf-ba3796d7.pth")
-def regnet_x_16gf(**kwargs: Any) -> RegNet:
-    """RegNetX of 16 billion multiply-adds: 54 million parameters."""
-    return RegNet(BlockParams.from_init_params(22, 216, 55.59, 2.1, 128), **kwargs)
-
-
-@register_model(paper=_PAPER, url=f"{_WEIGHTS}/regnet_x_32gf-6eb8fdc6.pth")
-def regnet_x_32gf(**kwargs: Any) -> RegNet:
-    """RegNetX of 32 billion multiply-adds: 108 million parameters."""
-    return RegNet(BlockParams.from_init_params(23, 320, 69.86, 2.0, 168), **kwargs)
+# fmt: off
+regnet_y_400mf = _regnet("regnet_y_400mf",
+    "RegNetY of 400 million multiply-adds: 4.3 million parameters.",
+    16, 48, 27.89, 2.09, 8, 0.25, weights="regnet_y_400mf-e6988f5f")
+regnet_y_800mf = _regnet("regnet_y_800mf",
+    "RegNetY of 800 million multiply-adds: 6.4 million parameters.",
+    14, 56, 38.84, 2.4, 16, 0.25, weights="regnet_y_800mf-58fc7688")
+regnet_y_1_6gf = _regnet("regnet_y_1_6gf",
+    "RegNetY of 1.6 billion multiply-adds: 11 million parameters.",
+    27, 48, 20.71, 2.65, 24, 0.25, weights="regnet_y_1_6gf-0d7bc02a")
+regnet_y_3_2gf = _regnet("regnet_y_3_2gf",
+    "RegNetY of 3.2 billion multiply-adds: 19 million parameters.",
+    21, 80, 42.63, 2.66, 24, 0.25, weights="regnet_y_3_2gf-9180c971")
+regnet_y_8gf = _regnet("regnet_y_8gf", "RegNetY of 8 billion multiply-adds: 39 million parameters.",
+    17, 192, 76.82, 2.19, 56, 0.25, weights="regnet_y_8gf-dc2b1b54")
+regnet_y_16gf = _regnet("regnet_y_16gf",
+    "RegNetY of 16 billion multiply-adds: 84 million parameters.",
+    18, 200, 106.23, 2.48, 112, 0.25, weights="regnet_y_16gf-3e4a00f9")
+regnet_y_32gf = _regnet("regnet_y_32gf",
+    "RegNetY of 32 billion multiply-adds: 145 million parameters.",
+    20, 232, 115.89, 2.53, 232, 0.25, weights="regnet_y_32gf-8db6d4b5")
+regnet_y_128gf = _regnet("regnet_y_128gf",
+    "RegNetY of 128 billion multiply-adds: 645 million parameters.",
+    27, 456, 160.83, 2.52, 264, 0.25, weights="regnet_y_128gf_lc_swag-cbe8ce12")
+regnet_x_400mf = _regnet("regnet_x_400mf",
+    "RegNetX of 400 million multiply-adds: 5.5 million parameters.",
+    22, 24, 24.48, 2.54, 16, weights="regnet_x_400mf-62229a5f")
+regnet_x_800mf = _regnet("regnet_x_800mf",
+    "RegNetX of 800 million multiply-adds: 7.3 million parameters.",
+    16, 56, 35.73, 2.28, 16, weights="regnet_x_800mf-94a99ebd")
+regnet_x_1_6gf = _regnet("regnet_x_1_6gf",
+    "RegNetX of 1.6 billion multiply-adds: 9.2 million parameters.",
+    18, 80, 34.01, 2.25, 24, weights="regnet_x_1_6gf-a12f2b72")
+regnet_x_3_2gf = _regnet("regnet_x_3_2gf",
+    "RegNetX of 3.2 billion multiply-adds: 15 million parameters.",
+    25, 88, 26.31, 2.25, 48, weights="regnet_x_3_2gf-7071aa85")
+regnet_x_8gf = _regnet("regnet_x_8gf", "RegNetX of 8 billion multiply-adds: 40 million parameters.",
+    23, 80, 49.56, 2.88, 120, weights="regnet_x_8gf-2b70d774")
+regnet_x_16gf = _regnet("regnet_x_16gf",
+    "RegNetX of 16 billion multiply-adds: 54 million parameters.",
+    22, 216, 55.59, 2.1, 128, weights="regnet_x_16gf-ba3796d7")
+regnet_x_32gf = _regnet("regnet_x_32gf",
+    "RegNetX of 32 billion multiply-adds: 108 million parameters.",
+    23, 320, 69.86, 2.0, 168, weights="regnet_x_32gf-6eb8fdc6")

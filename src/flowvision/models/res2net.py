@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import oneflow as flow
 from flowvision.layers.weight_init import init_convolutional_
-from flowvision.models.registry import register_model
+from flowvision.models.registry import ModelFamily
 from oneflow import Tensor, nn
-
-_PAPER = "1904.01169"
-_WEIGHTS = "https://huggingface.co/timm"
 
 
 class Bottle2neck(nn.Module):
@@ -126,49 +123,29 @@ class Res2Net(nn.Module):
         return self.fc(flow.flatten(self.avgpool(x), 1))
 
 
-@register_model(
-    paper=_PAPER, url=f"{_WEIGHTS}/res2net50_14w_8s.in1k/resolve/main/model.safetensors"
+_res2net = ModelFamily(
+    __name__,
+    Res2Net,
+    paper="1904.01169",
+    weights="https://huggingface.co/timm/{}/resolve/main/model.safetensors",
 )
-def res2net50_14w_8s(**kwargs: Any) -> Res2Net:
-    """Res2Net with 50 layers and 8 scales of 14 channels: 25 million parameters."""
-    return Res2Net(Bottle2neck, (3, 4, 6, 3), 14, 8, **kwargs)
 
-
-@register_model(
-    paper=_PAPER, url=f"{_WEIGHTS}/res2net50_26w_4s.in1k/resolve/main/model.safetensors"
-)
-def res2net50_26w_4s(**kwargs: Any) -> Res2Net:
-    """Res2Net with 50 layers and 4 scales of 26 channels: 26 million parameters."""
-    return Res2Net(Bottle2neck, (3, 4, 6, 3), 26, 4, **kwargs)
-
-
-@register_model(
-    paper=_PAPER, url=f"{_WEIGHTS}/res2net50_26w_6s.in1k/resolve/main/model.safetensors"
-)
-def res2net50_26w_6s(**kwargs: Any) -> Res2Net:
-    """Res2Net with 50 layers and 6 scales of 26 channels: 37 million parameters."""
-    return Res2Net(Bottle2neck, (3, 4, 6, 3), 26, 6, **kwargs)
-
-
-@register_model(
-    paper=_PAPER, url=f"{_WEIGHTS}/res2net50_26w_8s.in1k/resolve/main/model.safetensors"
-)
-def res2net50_26w_8s(**kwargs: Any) -> Res2Net:
-    """Res2Net with 50 layers and 8 scales of 26 channels: 48 million parameters."""
-    return Res2Net(Bottle2neck, (3, 4, 6, 3), 26, 8, **kwargs)
-
-
-@register_model(
-    paper=_PAPER, url=f"{_WEIGHTS}/res2net50_48w_2s.in1k/resolve/main/model.safetensors"
-)
-def res2net50_48w_2s(**kwargs: Any) -> Res2Net:
-    """Res2Net with 50 layers and 2 scales of 48 channels: 25 million parameters."""
-    return Res2Net(Bottle2neck, (3, 4, 6, 3), 48, 2, **kwargs)
-
-
-@register_model(
-    paper=_PAPER, url=f"{_WEIGHTS}/res2net101_26w_4s.in1k/resolve/main/model.safetensors"
-)
-def res2net101_26w_4s(**kwargs: Any) -> Res2Net:
-    """Res2Net with 101 layers and 4 scales of 26 channels: 45 million parameters."""
-    return Res2Net(Bottle2neck, (3, 4, 23, 3), 26, 4, **kwargs)
+# fmt: off
+res2net50_14w_8s = _res2net("res2net50_14w_8s",
+    "Res2Net with 50 layers and 8 scales of 14 channels: 25 million parameters.",
+    Bottle2neck, (3, 4, 6, 3), 14, 8, weights="res2net50_14w_8s.in1k")
+res2net50_26w_4s = _res2net("res2net50_26w_4s",
+    "Res2Net with 50 layers and 4 scales of 26 channels: 26 million parameters.",
+    Bottle2neck, (3, 4, 6, 3), 26, 4, weights="res2net50_26w_4s.in1k")
+res2net50_26w_6s = _res2net("res2net50_26w_6s",
+    "Res2Net with 50 layers and 6 scales of 26 channels: 37 million parameters.",
+    Bottle2neck, (3, 4, 6, 3), 26, 6, weights="res2net50_26w_6s.in1k")
+res2net50_26w_8s = _res2net("res2net50_26w_8s",
+    "Res2Net with 50 layers and 8 scales of 26 channels: 48 million parameters.",
+    Bottle2neck, (3, 4, 6, 3), 26, 8, weights="res2net50_26w_8s.in1k")
+res2net50_48w_2s = _res2net("res2net50_48w_2s",
+    "Res2Net with 50 layers and 2 scales of 48 channels: 25 million parameters.",
+    Bottle2neck, (3, 4, 6, 3), 48, 2, weights="res2net50_48w_2s.in1k")
+res2net101_26w_4s = _res2net("res2net101_26w_4s",
+    "Res2Net with 101 layers and 4 scales of 26 channels: 45 million parameters.",
+    Bottle2neck, (3, 4, 23, 3), 26, 4, weights="res2net101_26w_4s.in1k")

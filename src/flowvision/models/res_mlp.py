@@ -9,8 +9,8 @@ import oneflow as flow
 from flowvision.layers.blocks.patch_embed import PatchEmbed
 from flowvision.layers.blocks.transformer import TransformerBlock
 from flowvision.layers.weight_init import init_transformer_
-from flowvision.models.image_classifier import ImageClassifier, configure, make_head
-from flowvision.models.registry import register_model
+from flowvision.models.image_classifier import ImageClassifier, make_head
+from flowvision.models.registry import ModelFamily
 from oneflow import Tensor, nn
 
 
@@ -151,74 +151,29 @@ class ResMLP(ImageClassifier):
         return self.norm(x).mean(1)
 
 
-_PAPER = "2105.03404"
 _12: dict[str, Any] = {"embed_dim": 384, "depth": 12, "init_scale": 0.1}
 _24: dict[str, Any] = {"embed_dim": 384, "depth": 24, "init_scale": 1e-5}
 _36: dict[str, Any] = {"embed_dim": 384, "depth": 36, "init_scale": 1e-6}
 _BIG_24: dict[str, Any] = {"patch_size": 8, "embed_dim": 768, "depth": 24, "init_scale": 1e-6}
 
+_res_mlp = ModelFamily(__name__, ResMLP, paper="2105.03404")
 
-@register_model(paper=_PAPER, aliases=("resmlp_12",))
-def resmlp_12_224(**kwargs: Any) -> ResMLP:
-    """ResMLP-S12."""
-    return configure(ResMLP, kwargs, _12)
-
-
-@register_model(paper=_PAPER, aliases=("resmlp_12_dist",))
-def resmlp_12_distilled_224(**kwargs: Any) -> ResMLP:
-    """ResMLP-S12, trained with a teacher."""
-    return configure(ResMLP, kwargs, _12)
-
-
-@register_model(paper=_PAPER)
-def resmlp_12_224_dino(**kwargs: Any) -> ResMLP:
-    """ResMLP-S12, trained without labels by DINO."""
-    return configure(ResMLP, kwargs, _12)
-
-
-@register_model(paper=_PAPER, aliases=("resmlp_24",))
-def resmlp_24_224(**kwargs: Any) -> ResMLP:
-    """ResMLP-S24."""
-    return configure(ResMLP, kwargs, _24)
-
-
-@register_model(paper=_PAPER, aliases=("resmlp_24_dist",))
-def resmlp_24_distilled_224(**kwargs: Any) -> ResMLP:
-    """ResMLP-S24, trained with a teacher."""
-    return configure(ResMLP, kwargs, _24)
-
-
-@register_model(paper=_PAPER, aliases=("resmlp_24_dino",))
-def resmlp_24_224_dino(**kwargs: Any) -> ResMLP:
-    """ResMLP-S24, trained without labels by DINO."""
-    return configure(ResMLP, kwargs, _24)
-
-
-@register_model(paper=_PAPER, aliases=("resmlp_36",))
-def resmlp_36_224(**kwargs: Any) -> ResMLP:
-    """ResMLP-S36."""
-    return configure(ResMLP, kwargs, _36)
-
-
-@register_model(paper=_PAPER, aliases=("resmlp_36_dist",))
-def resmlp_36_distilled_224(**kwargs: Any) -> ResMLP:
-    """ResMLP-S36, trained with a teacher."""
-    return configure(ResMLP, kwargs, _36)
-
-
-@register_model(paper=_PAPER, aliases=("resmlpB_24",))
-def resmlp_big_24_224(**kwargs: Any) -> ResMLP:
-    """ResMLP-B24."""
-    return configure(ResMLP, kwargs, _BIG_24)
-
-
-@register_model(paper=_PAPER, aliases=("resmlpB_24_dist",))
-def resmlp_big_24_distilled_224(**kwargs: Any) -> ResMLP:
-    """ResMLP-B24, trained with a teacher."""
-    return configure(ResMLP, kwargs, _BIG_24)
-
-
-@register_model(paper=_PAPER, aliases=("resmlpB_24_in22k",))
-def resmlp_big_24_224_in22k_to_1k(**kwargs: Any) -> ResMLP:
-    """ResMLP-B24, pretrained on ImageNet-22k."""
-    return configure(ResMLP, kwargs, _BIG_24)
+# fmt: off
+resmlp_12_224 = _res_mlp("resmlp_12_224", "ResMLP-S12.", **_12, aliases=("resmlp_12",))
+resmlp_12_distilled_224 = _res_mlp("resmlp_12_distilled_224", "ResMLP-S12, trained with a teacher.",
+    **_12, aliases=("resmlp_12_dist",))
+resmlp_12_224_dino = _res_mlp("resmlp_12_224_dino", "ResMLP-S12, trained without labels by DINO.",
+    **_12)
+resmlp_24_224 = _res_mlp("resmlp_24_224", "ResMLP-S24.", **_24, aliases=("resmlp_24",))
+resmlp_24_distilled_224 = _res_mlp("resmlp_24_distilled_224", "ResMLP-S24, trained with a teacher.",
+    **_24, aliases=("resmlp_24_dist",))
+resmlp_24_224_dino = _res_mlp("resmlp_24_224_dino", "ResMLP-S24, trained without labels by DINO.",
+    **_24, aliases=("resmlp_24_dino",))
+resmlp_36_224 = _res_mlp("resmlp_36_224", "ResMLP-S36.", **_36, aliases=("resmlp_36",))
+resmlp_36_distilled_224 = _res_mlp("resmlp_36_distilled_224", "ResMLP-S36, trained with a teacher.",
+    **_36, aliases=("resmlp_36_dist",))
+resmlp_big_24_224 = _res_mlp("resmlp_big_24_224", "ResMLP-B24.", **_BIG_24, aliases=("resmlpB_24",))
+resmlp_big_24_distilled_224 = _res_mlp("resmlp_big_24_distilled_224",
+    "ResMLP-B24, trained with a teacher.", **_BIG_24, aliases=("resmlpB_24_dist",))
+resmlp_big_24_224_in22k_to_1k = _res_mlp("resmlp_big_24_224_in22k_to_1k",
+    "ResMLP-B24, pretrained on ImageNet-22k.", **_BIG_24, aliases=("resmlpB_24_in22k",))

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import oneflow as flow
 from flowvision.layers.weight_init import init_convolutional_
-from flowvision.models.registry import register_model
+from flowvision.models.registry import ModelFamily
 from oneflow import Tensor, nn
 
-_PAPER = "2004.08955"
-_WEIGHTS = "https://huggingface.co/timm"
 _RADIX = 2
 
 
@@ -148,25 +146,19 @@ class ResNeSt(nn.Module):
         return self.fc(self.dropout(flow.flatten(self.avgpool(x), 1)))
 
 
-@register_model(paper=_PAPER, url=f"{_WEIGHTS}/resnest50d.in1k/resolve/main/model.safetensors")
-def resnest50(**kwargs: Any) -> ResNeSt:
-    """ResNeSt with 50 layers: 27 million parameters."""
-    return ResNeSt((3, 4, 6, 3), 32, **kwargs)
+_resnest = ModelFamily(
+    __name__,
+    ResNeSt,
+    paper="2004.08955",
+    weights="https://huggingface.co/timm/{}/resolve/main/model.safetensors",
+)
 
-
-@register_model(paper=_PAPER, url=f"{_WEIGHTS}/resnest101e.in1k/resolve/main/model.safetensors")
-def resnest101(**kwargs: Any) -> ResNeSt:
-    """ResNeSt with 101 layers: 48 million parameters."""
-    return ResNeSt((3, 4, 23, 3), 64, **kwargs)
-
-
-@register_model(paper=_PAPER, url=f"{_WEIGHTS}/resnest200e.in1k/resolve/main/model.safetensors")
-def resnest200(**kwargs: Any) -> ResNeSt:
-    """ResNeSt with 200 layers: 70 million parameters."""
-    return ResNeSt((3, 24, 36, 3), 64, **kwargs)
-
-
-@register_model(paper=_PAPER, url=f"{_WEIGHTS}/resnest269e.in1k/resolve/main/model.safetensors")
-def resnest269(**kwargs: Any) -> ResNeSt:
-    """ResNeSt with 269 layers: 111 million parameters."""
-    return ResNeSt((3, 30, 48, 8), 64, **kwargs)
+# fmt: off
+resnest50 = _resnest("resnest50", "ResNeSt with 50 layers: 27 million parameters.",
+    (3, 4, 6, 3), 32, weights="resnest50d.in1k")
+resnest101 = _resnest("resnest101", "ResNeSt with 101 layers: 48 million parameters.",
+    (3, 4, 23, 3), 64, weights="resnest101e.in1k")
+resnest200 = _resnest("resnest200", "ResNeSt with 200 layers: 70 million parameters.",
+    (3, 24, 36, 3), 64, weights="resnest200e.in1k")
+resnest269 = _resnest("resnest269", "ResNeSt with 269 layers: 111 million parameters.",
+    (3, 30, 48, 8), 64, weights="resnest269e.in1k")

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import oneflow as flow
 from flowvision.layers.weight_init import init_convolutional_
-from flowvision.models.registry import register_model
+from flowvision.models.registry import ModelFamily
 from oneflow import Tensor, nn
-
-_RESNET = "1512.03385"
-_RESNEXT = "1611.05431"
-_WIDE_RESNET = "1605.07146"
-_WEIGHTS = "https://download.pytorch.org/models"
 
 
 def conv3x3(
@@ -270,55 +266,32 @@ class ResNet(nn.Module):
         return self.fc(flow.flatten(self.avgpool(x), 1))
 
 
-@register_model(paper=_RESNET, url=f"{_WEIGHTS}/resnet18-f37072fd.pth")
-def resnet18(**kwargs: Any) -> ResNet:
-    """ResNet with 18 layers: 12 million parameters."""
-    return ResNet(BasicBlock, (2, 2, 2, 2), **kwargs)
+_resnet = ModelFamily(
+    __name__, ResNet, paper="1512.03385", weights="https://download.pytorch.org/models/{}.pth"
+)
+_resnext = dataclasses.replace(_resnet, paper="1611.05431")
+_wide_resnet = dataclasses.replace(_resnet, paper="1605.07146")
 
-
-@register_model(paper=_RESNET, url=f"{_WEIGHTS}/resnet34-b627a593.pth")
-def resnet34(**kwargs: Any) -> ResNet:
-    """ResNet with 34 layers: 22 million parameters."""
-    return ResNet(BasicBlock, (3, 4, 6, 3), **kwargs)
-
-
-@register_model(paper=_RESNET, url=f"{_WEIGHTS}/resnet50-11ad3fa6.pth")
-def resnet50(**kwargs: Any) -> ResNet:
-    """ResNet with 50 layers: 26 million parameters."""
-    return ResNet(Bottleneck, (3, 4, 6, 3), **kwargs)
-
-
-@register_model(paper=_RESNET, url=f"{_WEIGHTS}/resnet101-cd907fc2.pth")
-def resnet101(**kwargs: Any) -> ResNet:
-    """ResNet with 101 layers: 45 million parameters."""
-    return ResNet(Bottleneck, (3, 4, 23, 3), **kwargs)
-
-
-@register_model(paper=_RESNET, url=f"{_WEIGHTS}/resnet152-f82ba261.pth")
-def resnet152(**kwargs: Any) -> ResNet:
-    """ResNet with 152 layers: 60 million parameters."""
-    return ResNet(Bottleneck, (3, 8, 36, 3), **kwargs)
-
-
-@register_model(paper=_RESNEXT, url=f"{_WEIGHTS}/resnext50_32x4d-1a0047aa.pth")
-def resnext50_32x4d(**kwargs: Any) -> ResNet:
-    """ResNeXt with 50 layers and 32 groups of 4 channels: 25 million parameters."""
-    return ResNet(Bottleneck, (3, 4, 6, 3), groups=32, width_per_group=4, **kwargs)
-
-
-@register_model(paper=_RESNEXT, url=f"{_WEIGHTS}/resnext101_32x8d-110c445d.pth")
-def resnext101_32x8d(**kwargs: Any) -> ResNet:
-    """ResNeXt with 101 layers and 32 groups of 8 channels: 89 million parameters."""
-    return ResNet(Bottleneck, (3, 4, 23, 3), groups=32, width_per_group=8, **kwargs)
-
-
-@register_model(paper=_WIDE_RESNET, url=f"{_WEIGHTS}/wide_resnet50_2-9ba9bcbe.pth")
-def wide_resnet50_2(**kwargs: Any) -> ResNet:
-    """ResNet with 50 layers and twice the channels inside bottlenecks: 69 million parameters."""
-    return ResNet(Bottleneck, (3, 4, 6, 3), width_per_group=128, **kwargs)
-
-
-@register_model(paper=_WIDE_RESNET, url=f"{_WEIGHTS}/wide_resnet101_2-d733dc28.pth")
-def wide_resnet101_2(**kwargs: Any) -> ResNet:
-    """ResNet with 101 layers and twice the channels inside bottlenecks: 127 million parameters."""
-    return ResNet(Bottleneck, (3, 4, 23, 3), width_per_group=128, **kwargs)
+# fmt: off
+resnet18 = _resnet("resnet18", "ResNet with 18 layers: 12 million parameters.",
+    BasicBlock, (2, 2, 2, 2), weights="resnet18-f37072fd")
+resnet34 = _resnet("resnet34", "ResNet with 34 layers: 22 million parameters.",
+    BasicBlock, (3, 4, 6, 3), weights="resnet34-b627a593")
+resnet50 = _resnet("resnet50", "ResNet with 50 layers: 26 million parameters.",
+    Bottleneck, (3, 4, 6, 3), weights="resnet50-11ad3fa6")
+resnet101 = _resnet("resnet101", "ResNet with 101 layers: 45 million parameters.",
+    Bottleneck, (3, 4, 23, 3), weights="resnet101-cd907fc2")
+resnet152 = _resnet("resnet152", "ResNet with 152 layers: 60 million parameters.",
+    Bottleneck, (3, 8, 36, 3), weights="resnet152-f82ba261")
+resnext50_32x4d = _resnext("resnext50_32x4d",
+    "ResNeXt with 50 layers and 32 groups of 4 channels: 25 million parameters.",
+    Bottleneck, (3, 4, 6, 3), groups=32, width_per_group=4, weights="resnext50_32x4d-1a0047aa")
+resnext101_32x8d = _resnext("resnext101_32x8d",
+    "ResNeXt with 101 layers and 32 groups of 8 channels: 89 million parameters.",
+    Bottleneck, (3, 4, 23, 3), groups=32, width_per_group=8, weights="resnext101_32x8d-110c445d")
+wide_resnet50_2 = _wide_resnet("wide_resnet50_2",
+    "ResNet with 50 layers and twice the channels inside bottlenecks: 69 million parameters.",
+    Bottleneck, (3, 4, 6, 3), width_per_group=128, weights="wide_resnet50_2-9ba9bcbe")
+wide_resnet101_2 = _wide_resnet("wide_resnet101_2",
+    "ResNet with 101 layers and twice the channels inside bottlenecks: 127 million parameters.",
+    Bottleneck, (3, 4, 23, 3), width_per_group=128, weights="wide_resnet101_2-d733dc28")

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import oneflow as flow
 from flowvision.layers.blocks import ConvBn
 from flowvision.layers.weight_init import init_convolutional_
-from flowvision.models.registry import register_model
+from flowvision.models.registry import ModelFamily
 from oneflow import Tensor, nn
 
-_PAPER = "2007.00992"
 _DEPTHS = (1, 2, 2, 3, 3, 5)
 _STRIDES = (1, 2, 2, 2, 1, 2)
 _SQUEEZED = (False, False, True, True, True, True)
@@ -209,31 +207,15 @@ class RexNetV1(nn.Module):
         return flow.flatten(self.output(self.extract_features(x)), 1)
 
 
-@register_model(paper=_PAPER)
-def rexnetv1_1_0(**kwargs: Any) -> RexNetV1:
-    """ReXNet: 4.8 million parameters."""
-    return RexNetV1(width_mult=1.0, **kwargs)
+_rexnet = ModelFamily(__name__, RexNetV1, paper="2007.00992")
 
-
-@register_model(paper=_PAPER)
-def rexnetv1_1_3(**kwargs: Any) -> RexNetV1:
-    """ReXNet of 1.3 times the channels: 7.6 million parameters."""
-    return RexNetV1(width_mult=1.3, **kwargs)
-
-
-@register_model(paper=_PAPER)
-def rexnetv1_1_5(**kwargs: Any) -> RexNetV1:
-    """ReXNet of 1.5 times the channels: 9.7 million parameters."""
-    return RexNetV1(width_mult=1.5, **kwargs)
-
-
-@register_model(paper=_PAPER)
-def rexnetv1_2_0(**kwargs: Any) -> RexNetV1:
-    """ReXNet of twice the channels: 16 million parameters."""
-    return RexNetV1(width_mult=2.0, **kwargs)
-
-
-@register_model(paper=_PAPER)
-def rexnetv1_3_0(**kwargs: Any) -> RexNetV1:
-    """ReXNet of three times the channels: 35 million parameters."""
-    return RexNetV1(width_mult=3.0, **kwargs)
+# fmt: off
+rexnetv1_1_0 = _rexnet("rexnetv1_1_0", "ReXNet: 4.8 million parameters.", width_mult=1.0)
+rexnetv1_1_3 = _rexnet("rexnetv1_1_3", "ReXNet of 1.3 times the channels: 7.6 million parameters.",
+    width_mult=1.3)
+rexnetv1_1_5 = _rexnet("rexnetv1_1_5", "ReXNet of 1.5 times the channels: 9.7 million parameters.",
+    width_mult=1.5)
+rexnetv1_2_0 = _rexnet("rexnetv1_2_0", "ReXNet of twice the channels: 16 million parameters.",
+    width_mult=2.0)
+rexnetv1_3_0 = _rexnet("rexnetv1_3_0", "ReXNet of three times the channels: 35 million parameters.",
+    width_mult=3.0)

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import oneflow as flow
 from flowvision.layers.blocks import ConvBn
 from flowvision.layers.helpers import make_divisible
 from flowvision.layers.weight_init import init_convolutional_
-from flowvision.models.registry import register_model
+from flowvision.models.registry import ModelFamily
 from flowvision.models.rexnet import add_to_first_channels
 from oneflow import Tensor, nn
 
-_PAPER = "2007.00992"
 _DEPTHS = (1, 2, 2, 3, 3, 5)
 _STRIDES = (1, 2, 2, 2, 1, 2)
 
@@ -119,25 +116,13 @@ class ReXNetV1_lite(nn.Module):
         return flow.flatten(self.output(self.features(x)), 1)
 
 
-@register_model(paper=_PAPER)
-def rexnet_lite_1_0(**kwargs: Any) -> ReXNetV1_lite:
-    """ReXNet-lite: 4.7 million parameters."""
-    return ReXNetV1_lite(multiplier=1.0, **kwargs)
+_rexnet = ModelFamily(__name__, ReXNetV1_lite, paper="2007.00992")
 
-
-@register_model(paper=_PAPER)
-def rexnet_lite_1_3(**kwargs: Any) -> ReXNetV1_lite:
-    """ReXNet-lite of 1.3 times the channels: 6.7 million parameters."""
-    return ReXNetV1_lite(multiplier=1.3, **kwargs)
-
-
-@register_model(paper=_PAPER)
-def rexnet_lite_1_5(**kwargs: Any) -> ReXNetV1_lite:
-    """ReXNet-lite of 1.5 times the channels: 8.3 million parameters."""
-    return ReXNetV1_lite(multiplier=1.5, **kwargs)
-
-
-@register_model(paper=_PAPER)
-def rexnet_lite_2_0(**kwargs: Any) -> ReXNetV1_lite:
-    """ReXNet-lite of twice the channels: 13 million parameters."""
-    return ReXNetV1_lite(multiplier=2.0, **kwargs)
+# fmt: off
+rexnet_lite_1_0 = _rexnet("rexnet_lite_1_0", "ReXNet-lite: 4.7 million parameters.", multiplier=1.0)
+rexnet_lite_1_3 = _rexnet("rexnet_lite_1_3",
+    "ReXNet-lite of 1.3 times the channels: 6.7 million parameters.", multiplier=1.3)
+rexnet_lite_1_5 = _rexnet("rexnet_lite_1_5",
+    "ReXNet-lite of 1.5 times the channels: 8.3 million parameters.", multiplier=1.5)
+rexnet_lite_2_0 = _rexnet("rexnet_lite_2_0",
+    "ReXNet-lite of twice the channels: 13 million parameters.", multiplier=2.0)

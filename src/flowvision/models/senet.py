@@ -8,11 +8,8 @@ from typing import Any, ClassVar
 import oneflow as flow
 from flowvision.layers.attention import SEModule
 from flowvision.layers.weight_init import init_convolutional_
-from flowvision.models.registry import register_model
+from flowvision.models.registry import ModelFamily
 from oneflow import Tensor, nn
-
-_PAPER = "1709.01507"
-_WEIGHTS = "https://github.com/rwightman/pytorch-image-models/releases/download"
 
 
 class SEBottleneckBase(nn.Module):
@@ -206,59 +203,41 @@ def _one_convolution(out_channels: int) -> nn.Sequential:
     return stem
 
 
-def _se_resnet(
-    block: Callable[..., SEBottleneckBase],
-    layers: Sequence[int],
-    groups: int,
-    options: dict[str, Any],
-) -> SENet:
-    """Return a network with ResNet's beginning and shortcuts."""
-    return SENet(
-        block,
-        layers,
-        groups=groups,
-        reduction=16,
-        **{"dropout_p": None, **options},
-        inplanes=64,
-        input_3x3=False,
-        downsample_kernel_size=1,
-        downsample_padding=0,
-    )
+# A network with ResNet's beginning and shortcuts.
+_RESNET: dict[str, Any] = {
+    "reduction": 16,
+    "dropout_p": None,
+    "inplanes": 64,
+    "input_3x3": False,
+    "downsample_kernel_size": 1,
+    "downsample_padding": 0,
+}
 
-
-@register_model(paper=_PAPER)
-def senet154(**kwargs: Any) -> SENet:
-    """SENet-154, the paper's winner of ILSVRC 2017: 115 million parameters."""
-    return SENet(SEBottleneck, (3, 8, 36, 3), groups=64, reduction=16, **kwargs)
-
-
-@register_model(paper=_PAPER, url=f"{_WEIGHTS}/v0.1-cadene/se_resnet50-ce0d4300.pth")
-def se_resnet50(**kwargs: Any) -> SENet:
-    """SE-ResNet with 50 layers: 28 million parameters."""
-    return _se_resnet(SEResNetBottleneck, (3, 4, 6, 3), 1, kwargs)
-
-
-@register_model(paper=_PAPER, url=f"{_WEIGHTS}/v0.1-cadene/se_resnet101-7e38fcc6.pth")
-def se_resnet101(**kwargs: Any) -> SENet:
-    """SE-ResNet with 101 layers: 49 million parameters."""
-    return _se_resnet(SEResNetBottleneck, (3, 4, 23, 3), 1, kwargs)
-
-
-@register_model(paper=_PAPER, url=f"{_WEIGHTS}/v0.1-cadene/se_resnet152-d17c99b7.pth")
-def se_resnet152(**kwargs: Any) -> SENet:
-    """SE-ResNet with 152 layers: 67 million parameters."""
-    return _se_resnet(SEResNetBottleneck, (3, 8, 36, 3), 1, kwargs)
-
-
-@register_model(paper=_PAPER, url=f"{_WEIGHTS}/v0.1-weights/legacy_se_resnext50_32x4d-f3651bad.pth")
-def se_resnext50_32x4d(**kwargs: Any) -> SENet:
-    """SE-ResNeXt with 50 layers: 28 million parameters."""
-    return _se_resnet(SEResNeXtBottleneck, (3, 4, 6, 3), 32, kwargs)
-
-
-@register_model(
-    paper=_PAPER, url=f"{_WEIGHTS}/v0.1-weights/legacy_se_resnext101_32x4d-37725eac.pth"
+_senet = ModelFamily(
+    __name__,
+    SENet,
+    paper="1709.01507",
+    weights="https://github.com/rwightman/pytorch-image-models/releases/download/{}.pth",
 )
-def se_resnext101_32x4d(**kwargs: Any) -> SENet:
-    """SE-ResNeXt with 101 layers: 49 million parameters."""
-    return _se_resnet(SEResNeXtBottleneck, (3, 4, 23, 3), 32, kwargs)
+
+# fmt: off
+senet154 = _senet("senet154",
+    "SENet-154, the paper's winner of ILSVRC 2017: 115 million parameters.",
+    SEBottleneck, (3, 8, 36, 3), groups=64, reduction=16)
+se_resnet50 = _senet("se_resnet50", "SE-ResNet with 50 layers: 28 million parameters.",
+    SEResNetBottleneck, (3, 4, 6, 3), groups=1, **_RESNET,
+    weights="v0.1-cadene/se_resnet50-ce0d4300")
+se_resnet101 = _senet("se_resnet101", "SE-ResNet with 101 layers: 49 million parameters.",
+    SEResNetBottleneck, (3, 4, 23, 3), groups=1, **_RESNET,
+    weights="v0.1-cadene/se_resnet101-7e38fcc6")
+se_resnet152 = _senet("se_resnet152", "SE-ResNet with 152 layers: 67 million parameters.",
+    SEResNetBottleneck, (3, 8, 36, 3), groups=1, **_RESNET,
+    weights="v0.1-cadene/se_resnet152-d17c99b7")
+se_resnext50_32x4d = _senet("se_resnext50_32x4d",
+    "SE-ResNeXt with 50 layers: 28 million parameters.",
+    SEResNeXtBottleneck, (3, 4, 6, 3), groups=32, **_RESNET,
+    weights="v0.1-weights/legacy_se_resnext50_32x4d-f3651bad")
+se_resnext101_32x4d = _senet("se_resnext101_32x4d",
+    "SE-ResNeXt with 101 layers: 49 million parameters.",
+    SEResNeXtBottleneck, (3, 4, 23, 3), groups=32, **_RESNET,
+    weights="v0.1-weights/legacy_se_resnext101_32x4d-37725eac")

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import oneflow as flow
 from flowvision.layers.blocks import ConvBn, ConvBnAct
-from flowvision.models.registry import register_model
+from flowvision.models.registry import ModelFamily
 from oneflow import Tensor, nn
-
-_PAPER = "1807.11164"
-_WEIGHTS = "https://download.pytorch.org/models"
 
 
 def channel_shuffle(x: Tensor, groups: int) -> Tensor:
@@ -107,26 +103,19 @@ class ShuffleNetV2(nn.Module):
 
 _DEPTHS = (4, 8, 4)
 
+_shufflenet = ModelFamily(
+    __name__, ShuffleNetV2, paper="1807.11164", weights="https://download.pytorch.org/models/{}.pth"
+)
 
-@register_model(paper=_PAPER, url=f"{_WEIGHTS}/shufflenetv2_x0.5-f707e7126e.pth")
-def shufflenet_v2_x0_5(**kwargs: Any) -> ShuffleNetV2:
-    """ShuffleNet V2 of half the channels: 1.4 million parameters."""
-    return ShuffleNetV2(_DEPTHS, (24, 48, 96, 192, 1024), **kwargs)
-
-
-@register_model(paper=_PAPER, url=f"{_WEIGHTS}/shufflenetv2_x1-5666bf0f80.pth")
-def shufflenet_v2_x1_0(**kwargs: Any) -> ShuffleNetV2:
-    """ShuffleNet V2: 2.3 million parameters."""
-    return ShuffleNetV2(_DEPTHS, (24, 116, 232, 464, 1024), **kwargs)
-
-
-@register_model(paper=_PAPER, url=f"{_WEIGHTS}/shufflenetv2_x1_5-3c479a10.pth")
-def shufflenet_v2_x1_5(**kwargs: Any) -> ShuffleNetV2:
-    """ShuffleNet V2 of 1.5 times the channels: 3.5 million parameters."""
-    return ShuffleNetV2(_DEPTHS, (24, 176, 352, 704, 1024), **kwargs)
-
-
-@register_model(paper=_PAPER, url=f"{_WEIGHTS}/shufflenetv2_x2_0-8be3c8ee.pth")
-def shufflenet_v2_x2_0(**kwargs: Any) -> ShuffleNetV2:
-    """ShuffleNet V2 of twice the channels: 7.4 million parameters."""
-    return ShuffleNetV2(_DEPTHS, (24, 244, 488, 976, 2048), **kwargs)
+# fmt: off
+shufflenet_v2_x0_5 = _shufflenet("shufflenet_v2_x0_5",
+    "ShuffleNet V2 of half the channels: 1.4 million parameters.",
+    _DEPTHS, (24, 48, 96, 192, 1024), weights="shufflenetv2_x0.5-f707e7126e")
+shufflenet_v2_x1_0 = _shufflenet("shufflenet_v2_x1_0", "ShuffleNet V2: 2.3 million parameters.",
+    _DEPTHS, (24, 116, 232, 464, 1024), weights="shufflenetv2_x1-5666bf0f80")
+shufflenet_v2_x1_5 = _shufflenet("shufflenet_v2_x1_5",
+    "ShuffleNet V2 of 1.5 times the channels: 3.5 million parameters.",
+    _DEPTHS, (24, 176, 352, 704, 1024), weights="shufflenetv2_x1_5-3c479a10")
+shufflenet_v2_x2_0 = _shufflenet("shufflenet_v2_x2_0",
+    "ShuffleNet V2 of twice the channels: 7.4 million parameters.",
+    _DEPTHS, (24, 244, 488, 976, 2048), weights="shufflenetv2_x2_0-8be3c8ee")

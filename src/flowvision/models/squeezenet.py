@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import oneflow as flow
-from flowvision.models.registry import register_model
+from flowvision.models.registry import ModelFamily
 from oneflow import Tensor, nn
-
-_WEIGHTS = "https://download.pytorch.org/models"
 
 
 class Fire(nn.Module):
@@ -95,13 +91,13 @@ class SqueezeNet(nn.Module):
         return flow.flatten(self.classifier(self.features(x)), 1)
 
 
-@register_model(paper="1602.07360", url=f"{_WEIGHTS}/squeezenet1_0-b66bff10.pth")
-def squeezenet1_0(**kwargs: Any) -> SqueezeNet:
-    """SqueezeNet 1.0: 1.2 million parameters."""
-    return SqueezeNet("1_0", **kwargs)
+_squeezenet = ModelFamily(
+    __name__, SqueezeNet, paper="1602.07360", weights="https://download.pytorch.org/models/{}.pth"
+)
 
-
-@register_model(paper="1602.07360", url=f"{_WEIGHTS}/squeezenet1_1-b8a52dc0.pth")
-def squeezenet1_1(**kwargs: Any) -> SqueezeNet:
-    """SqueezeNet 1.1: as accurate as 1.0 with 2.4 times less computation."""
-    return SqueezeNet("1_1", **kwargs)
+# fmt: off
+squeezenet1_0 = _squeezenet("squeezenet1_0", "SqueezeNet 1.0: 1.2 million parameters.",
+    "1_0", weights="squeezenet1_0-b66bff10")
+squeezenet1_1 = _squeezenet("squeezenet1_1",
+    "SqueezeNet 1.1: as accurate as 1.0 with 2.4 times less computation.",
+    "1_1", weights="squeezenet1_1-b8a52dc0")

@@ -18,8 +18,8 @@ from flowvision.layers.blocks.window import (
 )
 from flowvision.layers.regularization.droppath import drop_path as drop_path, drop_path_rates
 from flowvision.layers.weight_init import init_transformer_, learned_tokens
-from flowvision.models.image_classifier import ImageClassifier, configure, make_head
-from flowvision.models.registry import register_model
+from flowvision.models.image_classifier import ImageClassifier, make_head
+from flowvision.models.registry import ModelFamily
 from oneflow import Tensor, nn
 
 
@@ -358,55 +358,27 @@ class SwinTransformer(ImageClassifier):
         return self.norm(x).mean(1)
 
 
-_PAPER = "2103.14030"
 _BASE: dict[str, Any] = {"embed_dim": 128, "depths": (2, 2, 18, 2), "num_heads": (4, 8, 16, 32)}
 _LARGE: dict[str, Any] = {"embed_dim": 192, "depths": (2, 2, 18, 2), "num_heads": (6, 12, 24, 48)}
 _384: dict[str, Any] = {"img_size": 384, "window_size": 12}
 
+_swin = ModelFamily(__name__, SwinTransformer, paper="2103.14030")
 
-@register_model(paper=_PAPER)
-def swin_tiny_patch4_window7_224(**kwargs: Any) -> SwinTransformer:
-    """Swin-T."""
-    return configure(SwinTransformer, kwargs, drop_path_rate=0.2)
-
-
-@register_model(paper=_PAPER)
-def swin_small_patch4_window7_224(**kwargs: Any) -> SwinTransformer:
-    """Swin-S."""
-    return configure(SwinTransformer, kwargs, depths=(2, 2, 18, 2), drop_path_rate=0.3)
-
-
-@register_model(paper=_PAPER)
-def swin_base_patch4_window7_224(**kwargs: Any) -> SwinTransformer:
-    """Swin-B."""
-    return configure(SwinTransformer, kwargs, _BASE, drop_path_rate=0.5)
-
-
-@register_model(paper=_PAPER, image_size=384)
-def swin_base_patch4_window12_384(**kwargs: Any) -> SwinTransformer:
-    """Swin-B for images of 384 x 384 pixels."""
-    return configure(SwinTransformer, kwargs, _BASE, _384)
-
-
-@register_model(paper=_PAPER)
-def swin_base_patch4_window7_224_in22k_to_1k(**kwargs: Any) -> SwinTransformer:
-    """Swin-B, pretrained on ImageNet-22k."""
-    return configure(SwinTransformer, kwargs, _BASE)
-
-
-@register_model(paper=_PAPER, image_size=384)
-def swin_base_patch4_window12_384_in22k_to_1k(**kwargs: Any) -> SwinTransformer:
-    """Swin-B for images of 384 x 384 pixels, pretrained on ImageNet-22k."""
-    return configure(SwinTransformer, kwargs, _BASE, _384)
-
-
-@register_model(paper=_PAPER)
-def swin_large_patch4_window7_224_in22k_to_1k(**kwargs: Any) -> SwinTransformer:
-    """Swin-L, pretrained on ImageNet-22k."""
-    return configure(SwinTransformer, kwargs, _LARGE)
-
-
-@register_model(paper=_PAPER, image_size=384)
-def swin_large_patch4_window12_384_in22k_to_1k(**kwargs: Any) -> SwinTransformer:
-    """Swin-L for images of 384 x 384 pixels, pretrained on ImageNet-22k."""
-    return configure(SwinTransformer, kwargs, _LARGE, _384)
+# fmt: off
+swin_tiny_patch4_window7_224 = _swin("swin_tiny_patch4_window7_224", "Swin-T.", drop_path_rate=0.2)
+swin_small_patch4_window7_224 = _swin("swin_small_patch4_window7_224", "Swin-S.",
+    depths=(2, 2, 18, 2), drop_path_rate=0.3)
+swin_base_patch4_window7_224 = _swin("swin_base_patch4_window7_224", "Swin-B.",
+    **_BASE, drop_path_rate=0.5)
+swin_base_patch4_window12_384 = _swin("swin_base_patch4_window12_384",
+    "Swin-B for images of 384 x 384 pixels.", **_BASE, **_384, image_size=384)
+swin_base_patch4_window7_224_in22k_to_1k = _swin("swin_base_patch4_window7_224_in22k_to_1k",
+    "Swin-B, pretrained on ImageNet-22k.", **_BASE)
+swin_base_patch4_window12_384_in22k_to_1k = _swin("swin_base_patch4_window12_384_in22k_to_1k",
+    "Swin-B for images of 384 x 384 pixels, pretrained on ImageNet-22k.",
+    **_BASE, **_384, image_size=384)
+swin_large_patch4_window7_224_in22k_to_1k = _swin("swin_large_patch4_window7_224_in22k_to_1k",
+    "Swin-L, pretrained on ImageNet-22k.", **_LARGE)
+swin_large_patch4_window12_384_in22k_to_1k = _swin("swin_large_patch4_window12_384_in22k_to_1k",
+    "Swin-L for images of 384 x 384 pixels, pretrained on ImageNet-22k.",
+    **_LARGE, **_384, image_size=384)

@@ -11,8 +11,8 @@ from flowvision.layers.blocks.transformer import TransformerBlock
 from flowvision.layers.regularization.droppath import DropPath, drop_path_rates
 from flowvision.layers.regularization.norm import LayerNorm2d, layer_norm
 from flowvision.layers.weight_init import init_transformer_
-from flowvision.models.image_classifier import ImageClassifier, configure, make_head
-from flowvision.models.registry import register_model
+from flowvision.models.image_classifier import ImageClassifier, make_head
+from flowvision.models.registry import ModelFamily
 from oneflow import Tensor, nn
 
 
@@ -286,29 +286,15 @@ class UniFormer(ImageClassifier):
         return self.norm(x).flatten(2).mean(-1)
 
 
-_PAPER = "2201.09450"
 _BASE: dict[str, Any] = {"depth": (5, 8, 20, 7)}
 
+_uniformer = ModelFamily(__name__, UniFormer, paper="2201.09450")
 
-@register_model(paper=_PAPER)
-def uniformer_small(**kwargs: Any) -> UniFormer:
-    """UniFormer-S."""
-    return UniFormer(**kwargs)
-
-
-@register_model(paper=_PAPER)
-def uniformer_small_plus(**kwargs: Any) -> UniFormer:
-    """UniFormer-S with overlapping convolutions, more blocks and narrower heads."""
-    return configure(UniFormer, kwargs, depth=(3, 5, 9, 3), conv_stem=True, head_dim=32)
-
-
-@register_model(paper=_PAPER)
-def uniformer_base(**kwargs: Any) -> UniFormer:
-    """UniFormer-B."""
-    return configure(UniFormer, kwargs, _BASE)
-
-
-@register_model(paper=_PAPER)
-def uniformer_base_ls(**kwargs: Any) -> UniFormer:
-    """UniFormer-B with layer scale."""
-    return configure(UniFormer, kwargs, _BASE, layer_scale=1e-06)
+# fmt: off
+uniformer_small = _uniformer("uniformer_small", "UniFormer-S.")
+uniformer_small_plus = _uniformer("uniformer_small_plus",
+    "UniFormer-S with overlapping convolutions, more blocks and narrower heads.",
+    depth=(3, 5, 9, 3), conv_stem=True, head_dim=32)
+uniformer_base = _uniformer("uniformer_base", "UniFormer-B.", **_BASE)
+uniformer_base_ls = _uniformer("uniformer_base_ls", "UniFormer-B with layer scale.",
+    **_BASE, layer_scale=1e-06)

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import oneflow as flow
 from flowvision.layers.regularization import DropPath, LayerNorm2d
 from flowvision.layers.regularization.droppath import drop_path_rates
 from flowvision.layers.weight_init import init_convolutional_
 from flowvision.models.image_classifier import ImageClassifier
-from flowvision.models.registry import register_model
+from flowvision.models.registry import ModelFamily
 from oneflow import Tensor, nn
-
-_PAPER = "2202.09741"
 
 
 def _depthwise(dim: int, kernel_size: int, dilation: int = 1) -> nn.Conv2d:
@@ -208,25 +205,11 @@ class VAN(ImageClassifier):
         return x.mean((2, 3))
 
 
-@register_model(paper=_PAPER)
-def van_tiny(**kwargs: Any) -> VAN:
-    """VAN-Tiny: 4.1 million parameters."""
-    return VAN(embed_dims=(32, 64, 160, 256), depths=(3, 3, 5, 2), **kwargs)
+_van = ModelFamily(__name__, VAN, paper="2202.09741")
 
-
-@register_model(paper=_PAPER)
-def van_small(**kwargs: Any) -> VAN:
-    """VAN-Small: 14 million parameters."""
-    return VAN(depths=(2, 2, 4, 2), **kwargs)
-
-
-@register_model(paper=_PAPER)
-def van_base(**kwargs: Any) -> VAN:
-    """VAN-Base: 27 million parameters."""
-    return VAN(depths=(3, 3, 12, 3), **kwargs)
-
-
-@register_model(paper=_PAPER)
-def van_large(**kwargs: Any) -> VAN:
-    """VAN-Large: 45 million parameters."""
-    return VAN(depths=(3, 5, 27, 3), **kwargs)
+# fmt: off
+van_tiny = _van("van_tiny", "VAN-Tiny: 4.1 million parameters.",
+    embed_dims=(32, 64, 160, 256), depths=(3, 3, 5, 2))
+van_small = _van("van_small", "VAN-Small: 14 million parameters.", depths=(2, 2, 4, 2))
+van_base = _van("van_base", "VAN-Base: 27 million parameters.", depths=(3, 3, 12, 3))
+van_large = _van("van_large", "VAN-Large: 45 million parameters.", depths=(3, 5, 27, 3))

@@ -7,11 +7,9 @@ from typing import Any
 
 import oneflow as flow
 from flowvision.layers.weight_init import init_convolutional_
-from flowvision.models.registry import register_model
+from flowvision.models.registry import ModelFamily
 from oneflow import Tensor, nn
 
-_PAPER = "1409.1556"
-_WEIGHTS = "https://download.pytorch.org/models"
 _WIDTHS = (64, 128, 256, 512, 512)
 # How many convolutions each of the five stages has (the paper's configurations A, B, D and E).
 _VGG11 = (1, 1, 2, 2, 2)
@@ -79,49 +77,28 @@ def vgg_features(depths: Sequence[int], batch_norm: bool = False) -> nn.Sequenti
     return nn.Sequential(*layers)
 
 
-@register_model(paper=_PAPER, url=f"{_WEIGHTS}/vgg11-8a719046.pth")
-def vgg11(**kwargs: Any) -> VGG:
-    """VGG with 11 layers: 133 million parameters."""
-    return VGG(vgg_features(_VGG11), **kwargs)
+def _build(depths: Sequence[int], batch_norm: bool = False, **kwargs: Any) -> VGG:
+    return VGG(vgg_features(depths, batch_norm), **kwargs)
 
 
-@register_model(paper=_PAPER, url=f"{_WEIGHTS}/vgg11_bn-6002323d.pth")
-def vgg11_bn(**kwargs: Any) -> VGG:
-    """VGG with 11 layers and batch normalization."""
-    return VGG(vgg_features(_VGG11, batch_norm=True), **kwargs)
+_vgg = ModelFamily(
+    __name__, _build, paper="1409.1556", weights="https://download.pytorch.org/models/{}.pth"
+)
 
-
-@register_model(paper=_PAPER, url=f"{_WEIGHTS}/vgg13-19584684.pth")
-def vgg13(**kwargs: Any) -> VGG:
-    """VGG with 13 layers: 133 million parameters."""
-    return VGG(vgg_features(_VGG13), **kwargs)
-
-
-@register_model(paper=_PAPER, url=f"{_WEIGHTS}/vgg13_bn-abd245e5.pth")
-def vgg13_bn(**kwargs: Any) -> VGG:
-    """VGG with 13 layers and batch normalization."""
-    return VGG(vgg_features(_VGG13, batch_norm=True), **kwargs)
-
-
-@register_model(paper=_PAPER, url=f"{_WEIGHTS}/vgg16-397923af.pth")
-def vgg16(**kwargs: Any) -> VGG:
-    """VGG with 16 layers: 138 million parameters."""
-    return VGG(vgg_features(_VGG16), **kwargs)
-
-
-@register_model(paper=_PAPER, url=f"{_WEIGHTS}/vgg16_bn-6c64b313.pth")
-def vgg16_bn(**kwargs: Any) -> VGG:
-    """VGG with 16 layers and batch normalization."""
-    return VGG(vgg_features(_VGG16, batch_norm=True), **kwargs)
-
-
-@register_model(paper=_PAPER, url=f"{_WEIGHTS}/vgg19-dcbb9e9d.pth")
-def vgg19(**kwargs: Any) -> VGG:
-    """VGG with 19 layers: 144 million parameters."""
-    return VGG(vgg_features(_VGG19), **kwargs)
-
-
-@register_model(paper=_PAPER, url=f"{_WEIGHTS}/vgg19_bn-c79401a0.pth")
-def vgg19_bn(**kwargs: Any) -> VGG:
-    """VGG with 19 layers and batch normalization."""
-    return VGG(vgg_features(_VGG19, batch_norm=True), **kwargs)
+# fmt: off
+vgg11 = _vgg("vgg11", "VGG with 11 layers: 133 million parameters.",
+    _VGG11, weights="vgg11-8a719046")
+vgg11_bn = _vgg("vgg11_bn", "VGG with 11 layers and batch normalization.",
+    _VGG11, batch_norm=True, weights="vgg11_bn-6002323d")
+vgg13 = _vgg("vgg13", "VGG with 13 layers: 133 million parameters.",
+    _VGG13, weights="vgg13-19584684")
+vgg13_bn = _vgg("vgg13_bn", "VGG with 13 layers and batch normalization.",
+    _VGG13, batch_norm=True, weights="vgg13_bn-abd245e5")
+vgg16 = _vgg("vgg16", "VGG with 16 layers: 138 million parameters.",
+    _VGG16, weights="vgg16-397923af")
+vgg16_bn = _vgg("vgg16_bn", "VGG with 16 layers and batch normalization.",
+    _VGG16, batch_norm=True, weights="vgg16_bn-6c64b313")
+vgg19 = _vgg("vgg19", "VGG with 19 layers: 144 million parameters.",
+    _VGG19, weights="vgg19-dcbb9e9d")
+vgg19_bn = _vgg("vgg19_bn", "VGG with 19 layers and batch normalization.",
+    _VGG19, batch_norm=True, weights="vgg19_bn-c79401a0")

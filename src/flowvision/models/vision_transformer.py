@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Callable
 from typing import Any
@@ -13,8 +14,8 @@ from flowvision.layers.blocks.transformer import TransformerBlock
 from flowvision.layers.regularization.droppath import drop_path_rates
 from flowvision.layers.regularization.norm import layer_norm
 from flowvision.layers.weight_init import init_transformer_, learned_tokens
-from flowvision.models.image_classifier import ImageClassifier, configure, make_head
-from flowvision.models.registry import register_model
+from flowvision.models.image_classifier import ImageClassifier, make_head
+from flowvision.models.registry import ModelFamily
 from oneflow import Tensor, nn
 
 
@@ -171,12 +172,6 @@ def resize_pos_embed(
     return flow.cat([first, grid.flatten(2).transpose(1, 2)], dim=1)
 
 
-def _timm(weights: str) -> str:
-    return f"https://huggingface.co/timm/{weights}/resolve/main/model.safetensors"
-
-
-_PAPER = "2010.11929"
-_MIIL = "https://github.com/rwightman/pytorch-image-models/releases/download/v0.1-tresnet"
 _TINY: dict[str, Any] = {"embed_dim": 192, "depth": 12, "num_heads": 3}
 _SMALL: dict[str, Any] = {"embed_dim": 384, "depth": 12, "num_heads": 6}
 _BASE: dict[str, Any] = {"embed_dim": 768, "depth": 12, "num_heads": 12}
@@ -197,227 +192,97 @@ _GIGANTIC: dict[str, Any] = {
     "mlp_ratio": 64 / 13,
 }
 
-
-@register_model(paper=_PAPER, url=_timm("vit_tiny_patch16_224.augreg_in21k_ft_in1k"))
-def vit_tiny_patch16_224(**kwargs: Any) -> VisionTransformer:
-    """ViT-Ti/16 for images of 224 x 224 pixels."""
-    return configure(VisionTransformer, kwargs, _TINY, patch_size=16)
-
-
-@register_model(paper=_PAPER, url=_timm("vit_tiny_patch16_224.augreg_in21k"))
-def vit_tiny_patch16_224_in21k(**kwargs: Any) -> VisionTransformer:
-    """ViT-Ti/16 for images of 224 x 224 pixels, trained on ImageNet-21k."""
-    return configure(VisionTransformer, kwargs, _TINY, patch_size=16, num_classes=21843)
-
-
-@register_model(
-    paper=_PAPER, url=_timm("vit_tiny_patch16_384.augreg_in21k_ft_in1k"), image_size=384
+_vit = ModelFamily(
+    __name__,
+    VisionTransformer,
+    paper="2010.11929",
+    weights="https://huggingface.co/timm/{}/resolve/main/model.safetensors",
 )
-def vit_tiny_patch16_384(**kwargs: Any) -> VisionTransformer:
-    """ViT-Ti/16 for images of 384 x 384 pixels."""
-    return configure(VisionTransformer, kwargs, _TINY, patch_size=16, img_size=384)
-
-
-@register_model(paper=_PAPER, url=_timm("vit_small_patch16_224.augreg_in21k_ft_in1k"))
-def vit_small_patch16_224(**kwargs: Any) -> VisionTransformer:
-    """ViT-S/16 for images of 224 x 224 pixels."""
-    return configure(VisionTransformer, kwargs, _SMALL, patch_size=16)
-
-
-@register_model(paper=_PAPER, url=_timm("vit_small_patch16_224.augreg_in21k"))
-def vit_small_patch16_224_in21k(**kwargs: Any) -> VisionTransformer:
-    """ViT-S/16 for images of 224 x 224 pixels, trained on ImageNet-21k."""
-    return configure(VisionTransformer, kwargs, _SMALL, patch_size=16, num_classes=21843)
-
-
-@register_model(
-    paper=_PAPER, url=_timm("vit_small_patch16_384.augreg_in21k_ft_in1k"), image_size=384
+_vit_miil = dataclasses.replace(
+    _vit,
+    weights="https://github.com/rwightman/pytorch-image-models/releases/download/v0.1-tresnet/{}.pth",
 )
-def vit_small_patch16_384(**kwargs: Any) -> VisionTransformer:
-    """ViT-S/16 for images of 384 x 384 pixels."""
-    return configure(VisionTransformer, kwargs, _SMALL, patch_size=16, img_size=384)
 
-
-@register_model(paper=_PAPER, url=_timm("vit_small_patch32_224.augreg_in21k_ft_in1k"))
-def vit_small_patch32_224(**kwargs: Any) -> VisionTransformer:
-    """ViT-S/32 for images of 224 x 224 pixels."""
-    return configure(VisionTransformer, kwargs, _SMALL, patch_size=32)
-
-
-@register_model(paper=_PAPER, url=_timm("vit_small_patch32_224.augreg_in21k"))
-def vit_small_patch32_224_in21k(**kwargs: Any) -> VisionTransformer:
-    """ViT-S/32 for images of 224 x 224 pixels, trained on ImageNet-21k."""
-    return configure(VisionTransformer, kwargs, _SMALL, patch_size=32, num_classes=21843)
-
-
-@register_model(
-    paper=_PAPER, url=_timm("vit_small_patch32_384.augreg_in21k_ft_in1k"), image_size=384
-)
-def vit_small_patch32_384(**kwargs: Any) -> VisionTransformer:
-    """ViT-S/32 for images of 384 x 384 pixels."""
-    return configure(VisionTransformer, kwargs, _SMALL, patch_size=32, img_size=384)
-
-
-@register_model(paper=_PAPER, url=_timm("vit_base_patch8_224.augreg2_in21k_ft_in1k"))
-def vit_base_patch8_224(**kwargs: Any) -> VisionTransformer:
-    """ViT-B/8 for images of 224 x 224 pixels."""
-    return configure(VisionTransformer, kwargs, _BASE, patch_size=8)
-
-
-@register_model(paper=_PAPER, url=_timm("vit_base_patch8_224.augreg_in21k"))
-def vit_base_patch8_224_in21k(**kwargs: Any) -> VisionTransformer:
-    """ViT-B/8 for images of 224 x 224 pixels, trained on ImageNet-21k."""
-    return configure(VisionTransformer, kwargs, _BASE, patch_size=8, num_classes=21843)
-
-
-@register_model(
-    paper=_PAPER, url=_timm("vit_base_patch16_224.augreg2_in21k_ft_in1k"), aliases=("vit_b_16_224",)
-)
-def vit_base_patch16_224(**kwargs: Any) -> VisionTransformer:
-    """ViT-B/16 for images of 224 x 224 pixels."""
-    return configure(VisionTransformer, kwargs, _BASE, patch_size=16)
-
-
-@register_model(paper=_PAPER, url=_timm("vit_base_patch16_224.augreg_in21k"))
-def vit_base_patch16_224_in21k(**kwargs: Any) -> VisionTransformer:
-    """ViT-B/16 for images of 224 x 224 pixels, trained on ImageNet-21k."""
-    return configure(VisionTransformer, kwargs, _BASE, patch_size=16, num_classes=21843)
-
-
-@register_model(
-    paper=_PAPER,
-    url=_timm("vit_base_patch16_384.augreg_in21k_ft_in1k"),
-    image_size=384,
-    aliases=("vit_b_16_384",),
-)
-def vit_base_patch16_384(**kwargs: Any) -> VisionTransformer:
-    """ViT-B/16 for images of 384 x 384 pixels."""
-    return configure(VisionTransformer, kwargs, _BASE, patch_size=16, img_size=384)
-
-
-@register_model(paper=_PAPER, url=_timm("vit_base_patch16_224.sam_in1k"))
-def vit_base_patch16_224_sam(**kwargs: Any) -> VisionTransformer:
-    """ViT-B/16 for images of 224 x 224 pixels, trained by sharpness-aware minimisation."""
-    return configure(VisionTransformer, kwargs, _BASE, patch_size=16)
-
-
-@register_model(paper=_PAPER, url=f"{_MIIL}/vit_base_patch16_224_1k_miil_84_4-2deb18e3.pth")
-def vit_base_patch16_224_miil(**kwargs: Any) -> VisionTransformer:
-    """ViT-B/16 for images of 224 x 224 pixels, trained by Alibaba MIIL."""
-    return configure(VisionTransformer, kwargs, _BASE, patch_size=16, qkv_bias=False)
-
-
-@register_model(paper=_PAPER, url=f"{_MIIL}/vit_base_patch16_224_in21k_miil-887286df.pth")
-def vit_base_patch16_224_miil_in21k(**kwargs: Any) -> VisionTransformer:
-    """ViT-B/16 for images of 224 x 224 pixels, trained by Alibaba MIIL on ImageNet-21k."""
-    return configure(
-        VisionTransformer, kwargs, _BASE, patch_size=16, qkv_bias=False, num_classes=11221
-    )
-
-
-@register_model(
-    paper=_PAPER, url=_timm("vit_base_patch32_224.augreg_in21k_ft_in1k"), aliases=("vit_b_32_224",)
-)
-def vit_base_patch32_224(**kwargs: Any) -> VisionTransformer:
-    """ViT-B/32 for images of 224 x 224 pixels."""
-    return configure(VisionTransformer, kwargs, _BASE, patch_size=32)
-
-
-@register_model(paper=_PAPER, url=_timm("vit_base_patch32_224.augreg_in21k"))
-def vit_base_patch32_224_in21k(**kwargs: Any) -> VisionTransformer:
-    """ViT-B/32 for images of 224 x 224 pixels, trained on ImageNet-21k."""
-    return configure(VisionTransformer, kwargs, _BASE, patch_size=32, num_classes=21843)
-
-
-@register_model(
-    paper=_PAPER,
-    url=_timm("vit_base_patch32_384.augreg_in21k_ft_in1k"),
-    image_size=384,
-    aliases=("vit_b_32_384",),
-)
-def vit_base_patch32_384(**kwargs: Any) -> VisionTransformer:
-    """ViT-B/32 for images of 384 x 384 pixels."""
-    return configure(VisionTransformer, kwargs, _BASE, patch_size=32, img_size=384)
-
-
-@register_model(paper=_PAPER, url=_timm("vit_base_patch32_224.sam_in1k"))
-def vit_base_patch32_224_sam(**kwargs: Any) -> VisionTransformer:
-    """ViT-B/32 for images of 224 x 224 pixels, trained by sharpness-aware minimisation."""
-    return configure(VisionTransformer, kwargs, _BASE, patch_size=32)
-
-
-@register_model(paper=_PAPER, url=_timm("vit_large_patch16_224.augreg_in21k_ft_in1k"))
-def vit_large_patch16_224(**kwargs: Any) -> VisionTransformer:
-    """ViT-L/16 for images of 224 x 224 pixels."""
-    return configure(VisionTransformer, kwargs, _LARGE, patch_size=16)
-
-
-@register_model(paper=_PAPER, url=_timm("vit_large_patch16_224.augreg_in21k"))
-def vit_large_patch16_224_in21k(**kwargs: Any) -> VisionTransformer:
-    """ViT-L/16 for images of 224 x 224 pixels, trained on ImageNet-21k."""
-    return configure(VisionTransformer, kwargs, _LARGE, patch_size=16, num_classes=21843)
-
-
-@register_model(
-    paper=_PAPER,
-    url=_timm("vit_large_patch16_384.augreg_in21k_ft_in1k"),
-    image_size=384,
-    aliases=("vit_l_16_384",),
-)
-def vit_large_patch16_384(**kwargs: Any) -> VisionTransformer:
-    """ViT-L/16 for images of 384 x 384 pixels."""
-    return configure(VisionTransformer, kwargs, _LARGE, patch_size=16, img_size=384)
-
-
-@register_model(paper=_PAPER)
-def vit_large_patch32_224(**kwargs: Any) -> VisionTransformer:
-    """ViT-L/32 for images of 224 x 224 pixels."""
-    return configure(VisionTransformer, kwargs, _LARGE, patch_size=32)
-
-
-@register_model(paper=_PAPER)
-def vit_large_patch32_224_in21k(**kwargs: Any) -> VisionTransformer:
-    """ViT-L/32 for images of 224 x 224 pixels, trained on ImageNet-21k."""
-    return configure(
-        VisionTransformer,
-        kwargs,
-        _LARGE,
-        patch_size=32,
-        num_classes=21843,
-        representation_size=1024,
-    )
-
-
-@register_model(
-    paper=_PAPER,
-    url=_timm("vit_large_patch32_384.orig_in21k_ft_in1k"),
-    image_size=384,
-    aliases=("vit_l_32_384",),
-)
-def vit_large_patch32_384(**kwargs: Any) -> VisionTransformer:
-    """ViT-L/32 for images of 384 x 384 pixels."""
-    return configure(VisionTransformer, kwargs, _LARGE, patch_size=32, img_size=384)
-
-
-@register_model(paper=_PAPER, image_size=384)
-def vit_huge_patch14_224(**kwargs: Any) -> VisionTransformer:
-    """ViT-H/14 for images of 384 x 384 pixels."""
-    return configure(VisionTransformer, kwargs, _HUGE, img_size=384)
-
-
-@register_model(paper=_PAPER)
-def vit_huge_patch14_224_in21k(**kwargs: Any) -> VisionTransformer:
-    """ViT-H/14 for images of 224 x 224 pixels, trained on ImageNet-21k."""
-    return configure(VisionTransformer, kwargs, _HUGE, num_classes=21843, representation_size=1280)
-
-
-@register_model(paper=_PAPER)
-def vit_giant_patch14_224(**kwargs: Any) -> VisionTransformer:
-    """ViT-g/14 for images of 224 x 224 pixels."""
-    return configure(VisionTransformer, kwargs, _GIANT)
-
-
-@register_model(paper=_PAPER, image_size=384)
-def vit_gigantic_patch14_224(**kwargs: Any) -> VisionTransformer:
-    """ViT-G/14 for images of 384 x 384 pixels."""
-    return configure(VisionTransformer, kwargs, _GIGANTIC, img_size=384)
+# fmt: off
+vit_tiny_patch16_224 = _vit("vit_tiny_patch16_224", "ViT-Ti/16 for images of 224 x 224 pixels.",
+    **_TINY, patch_size=16, weights="vit_tiny_patch16_224.augreg_in21k_ft_in1k")
+vit_tiny_patch16_224_in21k = _vit("vit_tiny_patch16_224_in21k",
+    "ViT-Ti/16 for images of 224 x 224 pixels, trained on ImageNet-21k.",
+    **_TINY, patch_size=16, num_classes=21843, weights="vit_tiny_patch16_224.augreg_in21k")
+vit_tiny_patch16_384 = _vit("vit_tiny_patch16_384", "ViT-Ti/16 for images of 384 x 384 pixels.",
+    **_TINY, patch_size=16, img_size=384, weights="vit_tiny_patch16_384.augreg_in21k_ft_in1k")
+vit_small_patch16_224 = _vit("vit_small_patch16_224", "ViT-S/16 for images of 224 x 224 pixels.",
+    **_SMALL, patch_size=16, weights="vit_small_patch16_224.augreg_in21k_ft_in1k")
+vit_small_patch16_224_in21k = _vit("vit_small_patch16_224_in21k",
+    "ViT-S/16 for images of 224 x 224 pixels, trained on ImageNet-21k.",
+    **_SMALL, patch_size=16, num_classes=21843, weights="vit_small_patch16_224.augreg_in21k")
+vit_small_patch16_384 = _vit("vit_small_patch16_384", "ViT-S/16 for images of 384 x 384 pixels.",
+    **_SMALL, patch_size=16, img_size=384, weights="vit_small_patch16_384.augreg_in21k_ft_in1k")
+vit_small_patch32_224 = _vit("vit_small_patch32_224", "ViT-S/32 for images of 224 x 224 pixels.",
+    **_SMALL, patch_size=32, weights="vit_small_patch32_224.augreg_in21k_ft_in1k")
+vit_small_patch32_224_in21k = _vit("vit_small_patch32_224_in21k",
+    "ViT-S/32 for images of 224 x 224 pixels, trained on ImageNet-21k.",
+    **_SMALL, patch_size=32, num_classes=21843, weights="vit_small_patch32_224.augreg_in21k")
+vit_small_patch32_384 = _vit("vit_small_patch32_384", "ViT-S/32 for images of 384 x 384 pixels.",
+    **_SMALL, patch_size=32, img_size=384, weights="vit_small_patch32_384.augreg_in21k_ft_in1k")
+vit_base_patch8_224 = _vit("vit_base_patch8_224", "ViT-B/8 for images of 224 x 224 pixels.",
+    **_BASE, patch_size=8, weights="vit_base_patch8_224.augreg2_in21k_ft_in1k")
+vit_base_patch8_224_in21k = _vit("vit_base_patch8_224_in21k",
+    "ViT-B/8 for images of 224 x 224 pixels, trained on ImageNet-21k.",
+    **_BASE, patch_size=8, num_classes=21843, weights="vit_base_patch8_224.augreg_in21k")
+vit_base_patch16_224 = _vit("vit_base_patch16_224", "ViT-B/16 for images of 224 x 224 pixels.",
+    **_BASE, patch_size=16, weights="vit_base_patch16_224.augreg2_in21k_ft_in1k",
+    aliases=("vit_b_16_224",))
+vit_base_patch16_224_in21k = _vit("vit_base_patch16_224_in21k",
+    "ViT-B/16 for images of 224 x 224 pixels, trained on ImageNet-21k.",
+    **_BASE, patch_size=16, num_classes=21843, weights="vit_base_patch16_224.augreg_in21k")
+vit_base_patch16_384 = _vit("vit_base_patch16_384", "ViT-B/16 for images of 384 x 384 pixels.",
+    **_BASE, patch_size=16, img_size=384, weights="vit_base_patch16_384.augreg_in21k_ft_in1k",
+    aliases=("vit_b_16_384",))
+vit_base_patch16_224_sam = _vit("vit_base_patch16_224_sam",
+    "ViT-B/16 for images of 224 x 224 pixels, trained by sharpness-aware minimisation.",
+    **_BASE, patch_size=16, weights="vit_base_patch16_224.sam_in1k")
+vit_base_patch16_224_miil = _vit_miil("vit_base_patch16_224_miil",
+    "ViT-B/16 for images of 224 x 224 pixels, trained by Alibaba MIIL.",
+    **_BASE, patch_size=16, qkv_bias=False, weights="vit_base_patch16_224_1k_miil_84_4-2deb18e3")
+vit_base_patch16_224_miil_in21k = _vit_miil("vit_base_patch16_224_miil_in21k",
+    "ViT-B/16 for images of 224 x 224 pixels, trained by Alibaba MIIL on ImageNet-21k.",
+    **_BASE, patch_size=16, qkv_bias=False, num_classes=11221,
+    weights="vit_base_patch16_224_in21k_miil-887286df")
+vit_base_patch32_224 = _vit("vit_base_patch32_224", "ViT-B/32 for images of 224 x 224 pixels.",
+    **_BASE, patch_size=32, weights="vit_base_patch32_224.augreg_in21k_ft_in1k",
+    aliases=("vit_b_32_224",))
+vit_base_patch32_224_in21k = _vit("vit_base_patch32_224_in21k",
+    "ViT-B/32 for images of 224 x 224 pixels, trained on ImageNet-21k.",
+    **_BASE, patch_size=32, num_classes=21843, weights="vit_base_patch32_224.augreg_in21k")
+vit_base_patch32_384 = _vit("vit_base_patch32_384", "ViT-B/32 for images of 384 x 384 pixels.",
+    **_BASE, patch_size=32, img_size=384, weights="vit_base_patch32_384.augreg_in21k_ft_in1k",
+    aliases=("vit_b_32_384",))
+vit_base_patch32_224_sam = _vit("vit_base_patch32_224_sam",
+    "ViT-B/32 for images of 224 x 224 pixels, trained by sharpness-aware minimisation.",
+    **_BASE, patch_size=32, weights="vit_base_patch32_224.sam_in1k")
+vit_large_patch16_224 = _vit("vit_large_patch16_224", "ViT-L/16 for images of 224 x 224 pixels.",
+    **_LARGE, patch_size=16, weights="vit_large_patch16_224.augreg_in21k_ft_in1k")
+vit_large_patch16_224_in21k = _vit("vit_large_patch16_224_in21k",
+    "ViT-L/16 for images of 224 x 224 pixels, trained on ImageNet-21k.",
+    **_LARGE, patch_size=16, num_classes=21843, weights="vit_large_patch16_224.augreg_in21k")
+vit_large_patch16_384 = _vit("vit_large_patch16_384", "ViT-L/16 for images of 384 x 384 pixels.",
+    **_LARGE, patch_size=16, img_size=384, weights="vit_large_patch16_384.augreg_in21k_ft_in1k",
+    aliases=("vit_l_16_384",))
+vit_large_patch32_224 = _vit("vit_large_patch32_224", "ViT-L/32 for images of 224 x 224 pixels.",
+    **_LARGE, patch_size=32)
+vit_large_patch32_224_in21k = _vit("vit_large_patch32_224_in21k",
+    "ViT-L/32 for images of 224 x 224 pixels, trained on ImageNet-21k.",
+    **_LARGE, patch_size=32, num_classes=21843, representation_size=1024)
+vit_large_patch32_384 = _vit("vit_large_patch32_384", "ViT-L/32 for images of 384 x 384 pixels.",
+    **_LARGE, patch_size=32, img_size=384, weights="vit_large_patch32_384.orig_in21k_ft_in1k",
+    aliases=("vit_l_32_384",))
+vit_huge_patch14_224 = _vit("vit_huge_patch14_224", "ViT-H/14 for images of 384 x 384 pixels.",
+    **_HUGE, img_size=384)
+vit_huge_patch14_224_in21k = _vit("vit_huge_patch14_224_in21k",
+    "ViT-H/14 for images of 224 x 224 pixels, trained on ImageNet-21k.",
+    **_HUGE, num_classes=21843, representation_size=1280)
+vit_giant_patch14_224 = _vit("vit_giant_patch14_224", "ViT-g/14 for images of 224 x 224 pixels.",
+    **_GIANT)
+vit_gigantic_patch14_224 = _vit("vit_gigantic_patch14_224",
+    "ViT-G/14 for images of 384 x 384 pixels.", **_GIGANTIC, img_size=384)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import oneflow as flow
-from flowvision.models.registry import register_model
+from flowvision.models.registry import ModelFamily
 from flowvision.models.resnet import conv1x1 as conv1x1, conv3x3 as conv3x3
 from oneflow import Tensor, nn
 
-_PAPER = "1801.07698"
 _TASK = "face recognition (embedding)"
 _EPS = 1e-5
 
@@ -100,13 +98,10 @@ class IResNet(nn.Module):
         return self.features(self.fc(flow.flatten(self.dropout(x), 1)))
 
 
-@register_model(paper=_PAPER, task=_TASK, image_size=112)
-def iresnet50(**kwargs: Any) -> IResNet:
-    """IResNet with 50 layers: 44 million parameters."""
-    return IResNet(IBasicBlock, (3, 4, 14, 3), **kwargs)
+_iresnet = ModelFamily(__name__, IResNet, paper="1801.07698", task=_TASK)
 
-
-@register_model(paper=_PAPER, task=_TASK, image_size=112)
-def iresnet101(**kwargs: Any) -> IResNet:
-    """IResNet with 101 layers: 65 million parameters."""
-    return IResNet(IBasicBlock, (3, 13, 30, 3), **kwargs)
+# fmt: off
+iresnet50 = _iresnet("iresnet50", "IResNet with 50 layers: 44 million parameters.",
+    IBasicBlock, (3, 4, 14, 3), image_size=112)
+iresnet101 = _iresnet("iresnet101", "IResNet with 101 layers: 65 million parameters.",
+    IBasicBlock, (3, 13, 30, 3), image_size=112)
