@@ -50,5 +50,5 @@ def test_the_graph_of_a_module(tmp_path, capsys):
 
 def test_without_tensorboardx_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "tensorboardX", None)
-    with pytest.raises(ModuleNotFoundError, match="pip install tensorboardX"):
+    with pytest.raises(ModuleNotFoundError, match=r"pip install 'oneflow-xla\[tensorboard\]'"):
         SummaryWriter()

@@ -291,7 +291,7 @@ def test_packages_for_onnx_are_missing(monkeypatch):
 
     monkeypatch.setattr("oneflow.graph.engines.importlib.import_module", absent)
     _, engine = pair(lambda x: x @ x)
-    with pytest.raises(ImportError, match=r"needs `onnx_ir`.*oneflow-xla\[onnx\]"):
+    with pytest.raises(ImportError, match=r"needs the package `onnx_ir`.*oneflow-xla\[onnx\]"):
         engine(flow.eye(2))
 
 

@@ -12,13 +12,11 @@ import random
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from PIL import Image, ImageFilter
-
 from flowvision.transforms import functional_pil
+from oneflow.data.vision.pillow import Image, ImageFilter
 
 _TOP_LEVEL = 10.0
 _GRAY = (128, 128, 128)
-_RANDOM_RESAMPLING = (Image.Resampling.BILINEAR, Image.Resampling.BICUBIC)
 DEFAULT_HPARAMS: Mapping[str, Any] = {"translate_const": 250, "img_mean": _GRAY}
 
 
@@ -258,9 +256,10 @@ class AugmentOp:
         self.hparams = dict(hparams or DEFAULT_HPARAMS)
         self.magnitude_std = self.hparams.get("magnitude_std", 0)
         self.magnitude_max = self.hparams.get("magnitude_max") or _TOP_LEVEL
+        random_resampling = (Image.Resampling.BILINEAR, Image.Resampling.BICUBIC)
         self._options = {
             "fillcolor": self.hparams.get("img_mean", _GRAY),
-            "resample": self.hparams.get("interpolation", _RANDOM_RESAMPLING),
+            "resample": self.hparams.get("interpolation", random_resampling),
         }
 
     def __call__(self, img: Image.Image) -> Image.Image:

@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from PIL import Image
 
 from flowvision.data.augment_operations import (
     DEFAULT_HPARAMS,
@@ -37,6 +36,7 @@ from flowvision.data.augment_operations import (
     translate_y_abs as translate_y_abs,
     translate_y_rel as translate_y_rel,
 )
+from oneflow.data.vision.pillow import Image
 
 HParams = Mapping[str, Any] | None
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from flowvision.datasets.resources import ImageDataset, check_target_types, one_or_all
 from flowvision.datasets.utils import extract_archive, list_dir, list_files, verify_str_arg
-from oneflow.data.vision.image import pillow
+from oneflow.data.vision.pillow import Image
 
 _SUFFIXES = {
     "instance": "instanceIds.png",
@@ -99,7 +99,7 @@ class Cityscapes(ImageDataset):
     def _load_target(path: Path) -> Any:
         if path.suffix == ".json":
             return json.loads(path.read_text())
-        with pillow().open(path) as image:
+        with Image.open(path) as image:
             image.load()
             return image
 

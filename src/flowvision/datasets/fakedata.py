@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from flowvision.datasets.vision import VisionDataset
-from oneflow.data.vision.image import pillow
+from oneflow.data.vision.pillow import Image
 
 
 class FakeData(VisionDataset):
@@ -50,7 +50,7 @@ class FakeData(VisionDataset):
         random = np.random.default_rng(index + self.random_offset)
         channels, *size = self.image_size
         noise = random.integers(0, 256, (*size, channels), dtype=np.uint8)
-        image = pillow().fromarray(noise[..., 0] if channels == 1 else noise)
+        image = Image.fromarray(noise[..., 0] if channels == 1 else noise)
         return self.transformed(image, int(random.integers(self.num_classes)))
 
     def __len__(self) -> int:

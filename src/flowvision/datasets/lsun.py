@@ -13,7 +13,7 @@ from flowvision.datasets.formats import open_lmdb
 from flowvision.datasets.utils import verify_str_arg
 from flowvision.datasets.vision import VisionDataset
 from oneflow.data.vision.datasets import require_files
-from oneflow.data.vision.image import pillow
+from oneflow.data.vision.pillow import Image
 
 _CATEGORIES = (
     "bedroom",
@@ -63,7 +63,7 @@ class LSUNClass(VisionDataset):
     def __getitem__(self, index: int) -> tuple[Any, Any]:
         with self.env.begin(write=False) as reader:
             content = reader.get(self.keys[index])
-        return self.transformed(pillow().open(io.BytesIO(content)).convert("RGB"), None)
+        return self.transformed(Image.open(io.BytesIO(content)).convert("RGB"), None)
 
     def __len__(self) -> int:
         return len(self.keys)

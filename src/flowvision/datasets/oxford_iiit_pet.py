@@ -15,7 +15,7 @@ from flowvision.datasets.resources import (
     read_lines,
 )
 from flowvision.datasets.utils import verify_str_arg
-from oneflow.data.vision.image import pillow
+from oneflow.data.vision.pillow import Image
 
 _URL = "https://www.robots.ox.ac.uk/~vgg/data/pets/data"
 
@@ -92,6 +92,6 @@ class OxfordIIITPet(ImageDataset):
         read = {
             "category": lambda: self._breeds[index],
             "binary-category": lambda: self._animals[index],
-            "segmentation": lambda: pillow().open(self._masks[index]),
+            "segmentation": lambda: Image.open(self._masks[index]),
         }
         return one_or_all([read[kind]() for kind in self.target_types])

@@ -12,7 +12,7 @@ import oneflow as flow
 from flowvision.datasets.resources import Resource, ensure_files, read_lines
 from flowvision.datasets.utils import list_files, verify_str_arg
 from flowvision.datasets.vision import VisionDataset
-from oneflow.data.vision.image import pillow
+from oneflow.data.vision.pillow import Image
 
 _SIDE = 64
 _HARRIS_URL, _ORIGINAL_URL = (
@@ -104,7 +104,7 @@ def read_image_file(data_dir: str | Path, image_ext: str, n: int) -> flow.Tensor
     """Return the first `n` patches of the images in a folder, row by row: uint8 ``[n, 64, 64]``."""
     patches = []
     for path in list_files(data_dir, image_ext, prefix=True):
-        with pillow().open(path) as image:
+        with Image.open(path) as image:
             pixels = np.asarray(image.convert("L"))
         rows, columns = (size // _SIDE for size in pixels.shape)
         tiled = pixels.reshape(rows, _SIDE, columns, _SIDE).transpose(0, 2, 1, 3)

@@ -19,7 +19,7 @@ from flowvision.datasets.utils import (
 )
 from flowvision.datasets.vision import VisionDataset
 from oneflow.data.vision.datasets import load_image, require_files
-from oneflow.data.vision.image import pillow
+from oneflow.data.vision.pillow import Image
 
 # Paths of files, or pixels.
 Images = Sequence[Any] | np.ndarray
@@ -136,7 +136,7 @@ class ImageDataset(VisionDataset):
 
     def load(self, image: Any) -> Any:
         """Return an entry of `images` as a Pillow image."""
-        return load_image(image) if isinstance(image, str | Path) else pillow().fromarray(image)
+        return load_image(image) if isinstance(image, str | Path) else Image.fromarray(image)
 
     def target(self, index: int) -> Any:
         """Return what belongs to an image."""

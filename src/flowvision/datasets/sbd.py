@@ -12,7 +12,7 @@ import numpy as np
 from flowvision.datasets.formats import read_matlab
 from flowvision.datasets.resources import ImageDataset, Resource, read_lines
 from flowvision.datasets.utils import verify_str_arg
-from oneflow.data.vision.image import pillow
+from oneflow.data.vision.pillow import Image
 
 _PARTS = ("cls", "img", "inst", "train.txt", "val.txt")
 _NUM_CLASSES = 20
@@ -88,7 +88,7 @@ class SBDataset(ImageDataset):
         """Return the classes of the pixels of a photo, or the outlines."""
         known = read_matlab(self.masks[index])["GTcls"][0]
         if self.mode == "segmentation":
-            return pillow().fromarray(known["Segmentation"][0])
+            return Image.fromarray(known["Segmentation"][0])
         boundaries = known["Boundaries"][0]
         return np.stack([boundaries[number][0].toarray() for number in range(_NUM_CLASSES)])
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from PIL import Image, ImageEnhance, ImageOps
 
 from oneflow.data.vision.image import pillow_fill
+from oneflow.data.vision.pillow import Image, ImageEnhance, ImageOps
 from oneflow.data.vision.resize import InterpolationMode, pillow_resampling
 from oneflow.utils.vision.transforms.functional import (
     crop as crop,

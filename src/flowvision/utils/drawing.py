@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from PIL import Image, ImageColor, ImageDraw, ImageFont
-
 import oneflow as flow
+from oneflow.data.vision.pillow import Image, ImageColor, ImageDraw, ImageFont
 from oneflow.utils.vision.transforms.functional import pil_to_tensor, to_pil_image
 
 Color = str | tuple[int, int, int]

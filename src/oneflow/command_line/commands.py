@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import runpy
 import sys
 from collections.abc import Sequence
@@ -36,4 +37,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     command = parser.parse_args(given[:1]).command
     module, _ = COMMANDS[command]
     sys.argv[1:] = given[1:]
+    try:
+        importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        sys.exit(f"{parser.prog} {command}: {error}")
     runpy.run_module(module, run_name="__main__", alter_sys=True)

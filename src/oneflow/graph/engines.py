@@ -13,6 +13,7 @@ import numpy as np
 
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType, bool_, float16, float32, int32
+from oneflow.base.extras import extra
 from oneflow.cuda.devices import is_available
 from oneflow.graph.captured_step import CapturedStep
 from oneflow.program.ir import Program
@@ -132,16 +133,11 @@ class Engine:
         """Import the module that hands programs to it.
 
         Raises:
-            ImportError: the packages for ONNX are not installed.
+            ModuleNotFoundError: the packages for ONNX are not installed.
         """
         assert self.connector is not None
-        try:
+        with extra("onnx", f"{self.option} hands graphs to {self.name} as ONNX, which"):
             connector: Any = importlib.import_module(self.connector)
-        except ImportError as error:
-            raise ImportError(
-                f"{self.option}: graphs get to {self.name} as ONNX, which needs `{error.name}`; "
-                "install it by `pip install oneflow-xla[onnx]`"
-            ) from error
         return connector
 
     def unsupported_reason(self, captured: CapturedStep) -> str | None:

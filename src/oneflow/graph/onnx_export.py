@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from oneflow.base.extras import extra
+
 
 def export(model: Any = None, *args: Any, **kwargs: Any) -> Any:
     """Export a model to ONNX.
@@ -24,7 +26,7 @@ def export(model: Any = None, *args: Any, **kwargs: Any) -> Any:
         The ONNX model, if no file was given.
 
     Raises:
-        ImportError: the packages for ONNX are not installed.
+        ModuleNotFoundError: the packages for ONNX are not installed.
         TypeError: there is no model.
 
     Example:
@@ -36,10 +38,6 @@ def export(model: Any = None, *args: Any, **kwargs: Any) -> Any:
     model = kwargs.pop("job_func", model)
     if model is None:
         raise TypeError("export() needs a model")
-    try:
+    with extra("onnx", "export to ONNX"):
         entry = importlib.import_module("oneflow_onnx.oneflow2onnx.entry")
-    except ImportError as error:
-        raise ImportError(
-            f"export to ONNX needs `{error.name}`; install it by `pip install oneflow-xla[onnx]`"
-        ) from error
     return entry.export(model, *args, **kwargs)

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from oneflow.base.extras import extra
 from oneflow.graph.onnx_export import export
 from oneflow.module.module import Module
 from oneflow.tensor.tensor import Tensor
@@ -36,16 +37,9 @@ class SummaryWriter:
     """
 
     def __init__(self, log_dir: Any = None, comment: str = "", **options: Any) -> None:
-        try:
-            # Imported when it is needed: it imports PyTorch if that is installed.
+        # Imported when it is needed: it imports PyTorch if that is installed.
+        with extra("tensorboard", "`SummaryWriter`"):
             library = importlib.import_module("tensorboardX")
-        except ModuleNotFoundError as error:
-            if error.name != "tensorboardX":
-                raise
-            raise ModuleNotFoundError(
-                "SummaryWriter needs the package tensorboardX: pip install tensorboardX",
-                name="tensorboardX",
-            ) from None
         folder = None if log_dir is None else str(log_dir)
         self._writer = library.SummaryWriter(folder, comment, **options)
 

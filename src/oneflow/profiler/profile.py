@@ -55,9 +55,10 @@ class profile:
         record_shapes: keep the shapes of operands.
         record_bandwidth_for_cuda: accepted; tables show no bandwidths.
         by_operator: whether to run hot programs operator by operator.
-        profile_memory, with_stack, with_flops, with_modules, experimental_config, acc_events,
-            execution_trace_observer, custom_trace_id_callback, use_cuda: accepted as in PyTorch;
-            profiles have times and shapes.
+        profile_memory, with_stack, with_flops, with_modules: accepted as in PyTorch; profiles have
+            times and shapes.
+        experimental_config, acc_events, execution_trace_observer, use_cuda: accepted as well.
+        custom_trace_id_callback: accepted as well.
 
     Raises:
         RuntimeError: another profile is being made.

@@ -7,7 +7,7 @@ import sys
 try:
     from oneflow.serving.command_line import main
 except ModuleNotFoundError as error:
-    sys.exit(f"{error}: serving needs more packages, pip install 'oneflow-xla[serving]'")
+    sys.exit(str(error))
 
 if __name__ == "__main__":
     main()

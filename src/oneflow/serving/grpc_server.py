@@ -7,9 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
 from typing import Any
 
-import grpc
-import grpc.aio
-
+from oneflow.base.extras import extra
 from oneflow.serving.bearer_token import BearerToken
 from oneflow.serving.errors import ErrorKind, RequestError
 from oneflow.serving.grpc_codec import decode_request, encode_response
@@ -24,6 +22,10 @@ from oneflow.serving.metadata import (
 from oneflow.serving.protocol.messages import SERVICE, messages
 from oneflow.serving.repository import Repository
 from oneflow.serving.tensors import Limits
+
+with extra("serving", "`oneflow.serving`"):
+    import grpc
+    import grpc.aio
 
 logger = logging.getLogger("oneflow.serving")
 # Probes of an orchestrator have no token.

@@ -8,14 +8,16 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
 from typing import Any
 
-from google.protobuf.message import DecodeError
-
+from oneflow.base.extras import extra
 from oneflow.serving.errors import RequestError, invalid
 from oneflow.serving.grpc_codec import decode_generation, encode_end, encode_token
 from oneflow.serving.model_version import ModelVersion
 from oneflow.serving.protocol.messages import messages
 from oneflow.serving.repository import Repository
 from oneflow.serving.tensors import Limits
+
+with extra("serving", "`oneflow.serving`"):
+    from google.protobuf.message import DecodeError
 
 logger = logging.getLogger("oneflow.serving")
 # Answers that wait for a slow client; its sequences wait with them.

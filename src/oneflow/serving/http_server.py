@@ -10,8 +10,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from typing import Any
 
-from aiohttp import web
-
+from oneflow.base.extras import extra
 from oneflow.serving.bearer_token import BearerToken
 from oneflow.serving.errors import ErrorKind, RequestError, invalid
 from oneflow.serving.generation import generation_request
@@ -28,6 +27,9 @@ from oneflow.serving.metrics import CONTENT_TYPE, metrics_text
 from oneflow.serving.repository import Repository
 from oneflow.serving.status_page import status_page
 from oneflow.serving.tensors import Limits
+
+with extra("serving", "`oneflow.serving`"):
+    from aiohttp import web
 
 logger = logging.getLogger("oneflow.serving")
 _Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]

@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from google.protobuf import text_format
-
+from oneflow.base.extras import extra
 from oneflow.serving.datatypes import datatype_of
 from oneflow.serving.model_graph import ModelGraph, TensorMetadata
 from oneflow.serving.protocol.messages import messages
+
+with extra("serving", "`oneflow.serving`"):
+    from google.protobuf import text_format
 
 CONFIG_FILE = "config.pbtxt"
 BACKEND = "oneflow"

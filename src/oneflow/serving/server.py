@@ -16,15 +16,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import grpc
-import grpc.aio
-from aiohttp import web
-
+from oneflow.base.extras import extra
 from oneflow.serving.daemon_thread import is_working
 from oneflow.serving.grpc_server import GrpcServer
 from oneflow.serving.http_server import HttpServer
 from oneflow.serving.repository import Repository
 from oneflow.serving.tensors import Limits
+
+with extra("serving", "`oneflow.serving`"):
+    import grpc
+    import grpc.aio
+    from aiohttp import web
 
 logger = logging.getLogger("oneflow.serving")
 # Seconds between requests on one connection, and until the first one has come.

@@ -6,9 +6,12 @@ import argparse
 from pathlib import Path
 
 import onnx
-import onnxruntime
 
+from oneflow.base.extras import extra
 from oneflow_onnx.commands.subcommand import Subcommand, show
+
+with extra("onnx", "comparing results with ONNX Runtime"):
+    import onnxruntime
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnxruntime
 
 import oneflow as flow
+from oneflow.base.extras import extra
 from oneflow.graph.graph import Graph
 from oneflow.graph.pytree import tree_flatten
 from oneflow.legacy.job import JobFunction
@@ -20,6 +20,9 @@ from oneflow_onnx.oneflow2onnx.capturing import compiled_arguments
 from oneflow_onnx.oneflow2onnx.exporting import DEFAULT_OPSET
 from oneflow_onnx.oneflow2onnx.flow2onnx import Export
 from oneflow_onnx.oneflow2onnx.schemas import newest_opset
+
+with extra("onnx", "running an exported model"):
+    import onnxruntime
 
 _PROVIDERS = {"cpu": "CPUExecutionProvider", "gpu": "CUDAExecutionProvider"}
 _TYPES = {

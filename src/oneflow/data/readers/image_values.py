@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from oneflow.data.vision.image import pillow
+from oneflow.data.vision.pillow import Image
 from oneflow.data.vision.random_box import random_box
 
 _MODES = {"BGR": "RGB", "RGB": "RGB", "GRAY": "L"}
@@ -42,7 +42,7 @@ def decode_image(data: Any, color_space: str) -> np.ndarray:
     channels_of(color_space)
     content = data if isinstance(data, bytes) else np.asarray(data, np.uint8).tobytes()
     try:
-        image = pillow().open(io.BytesIO(content)).convert(_MODES[color_space])
+        image = Image.open(io.BytesIO(content)).convert(_MODES[color_space])
     except (OSError, SyntaxError) as error:
         raise ValueError(f"{len(content)} bytes are no image: {error}") from error
     array = np.asarray(image)
@@ -86,7 +86,7 @@ def resize_image(image: np.ndarray, width: int, height: int, interpolation: str)
             f"`interpolation_type` must be 'auto' or one of {', '.join(_RESAMPLING)}, "
             f"got {interpolation!r}"
         )
-    mode = pillow().Resampling[_RESAMPLING[interpolation]]
+    mode = Image.Resampling[_RESAMPLING[interpolation]]
     # Pillow resizes images of three channels of eight bits, and single channels of floats.
     if image.dtype == np.uint8 and image.shape[2] == 3:
         return np.asarray(_from_array(image).resize((width, height), mode))
@@ -103,7 +103,7 @@ def _plane(image: np.ndarray, channel: int) -> np.ndarray:
 
 
 def _from_array(array: np.ndarray) -> Any:
-    return pillow().fromarray(np.ascontiguousarray(array))
+    return Image.fromarray(np.ascontiguousarray(array))
 
 
 def scaled_size(

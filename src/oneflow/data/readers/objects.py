@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from oneflow.data.readers.image_values import flip_directions
 from oneflow.data.readers.tensor_buffer import TensorBuffer, each_of, rows_of
-from oneflow.data.vision.image import pillow
+from oneflow.data.vision.pillow import Image, ImageDraw
 from oneflow.tensor.tensor import Tensor
 
 
@@ -147,13 +146,12 @@ def _for_each(function: Callable[..., np.ndarray], *buffers: TensorBuffer) -> Te
 
 def _masks(points: np.ndarray, index: np.ndarray, size: Sequence[int]) -> np.ndarray:
     """Return the pixels that each object of an image covers."""
-    images, image_draw = pillow(), importlib.import_module("PIL.ImageDraw")
     width, height = map(int, size)
     objects, parts = index[:, 2], index[:, 1]
     masks = []
     for each in range(int(objects.max(initial=-1)) + 1):
-        mask = images.new("L", (width, height))
-        mask_draw = image_draw.Draw(mask)
+        mask = Image.new("L", (width, height))
+        mask_draw = ImageDraw.Draw(mask)
         for part in np.unique(parts[objects == each]):
             corners = np.rint(points[(objects == each) & (parts == part)]).astype(int)
             mask_draw.polygon([tuple(corner) for corner in corners.tolist()], fill=1, outline=1)

@@ -27,6 +27,7 @@ from typing import IO, Any
 
 import numpy as np
 
+from oneflow.base.extras import extra
 from oneflow.data.readers.bounded_read import read_up_to
 
 _MAGIC = b"^ONEREC$"
@@ -64,21 +65,17 @@ def _package(name: str) -> Any:
     """Return an optional package.
 
     Raises:
-        ImportError: it is missing.
+        ModuleNotFoundError: it is missing.
     """
-    try:
+    with extra("onerec", "a file of OneRec records"):
         return importlib.import_module(name)
-    except ImportError as error:
-        raise ImportError(
-            f"OneRec files need the package `{name}`: pip install oneflow-xla[onerec]", name=name
-        ) from error
 
 
 def check_packages() -> None:
     """Check that the packages are there that read and write OneRec files.
 
     Raises:
-        ImportError: one is missing.
+        ModuleNotFoundError: one is missing.
     """
     for name in ("flatbuffers", "xxhash"):
         _package(name)

@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 
 from oneflow.data.vision.archive import download_and_extract_archive
 from oneflow.data.vision.datasets import VisionDataset, load_image, require_files
-from oneflow.data.vision.image import pillow
+from oneflow.data.vision.pillow import Image
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ class VOCSegmentation(_VOC):
 
     def _read(self, path: Path) -> Any:
         with path.open("rb") as file:
-            return pillow().open(file).copy()
+            return Image.open(file).copy()
 
 
 class VOCDetection(_VOC):

@@ -12,7 +12,7 @@ from oneflow.checkpoint.load_errors import load_errors
 from oneflow.checkpoint.numpy_pickle import read_numpy_pickle
 from oneflow.data.vision.archive import download_and_extract_archive
 from oneflow.data.vision.datasets import VisionDataset, require_files
-from oneflow.data.vision.image import pillow
+from oneflow.data.vision.pillow import Image
 
 
 class CIFAR10(VisionDataset):
@@ -100,7 +100,7 @@ class CIFAR10(VisionDataset):
             return np.ascontiguousarray(array), labels
 
     def __getitem__(self, index: int) -> tuple[Any, Any]:
-        return self.transformed(pillow().fromarray(self.data[index]), self.targets[index])
+        return self.transformed(Image.fromarray(self.data[index]), self.targets[index])
 
     def __len__(self) -> int:
         return len(self.data)

@@ -10,7 +10,8 @@ import numpy as np
 
 from oneflow.base import dtype as dt
 from oneflow.base.dtype import DType
-from oneflow.data.vision.image import is_pillow, pillow, place_of
+from oneflow.data.vision.image import is_pillow, place_of
+from oneflow.data.vision.pillow import Image
 from oneflow.runtime.memory import empty_aligned
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import import_array, wrap_numpy
@@ -115,7 +116,7 @@ def to_pil_image(pic: Any, mode: str | None = None) -> Any:
             f"{array.dtype}, but got {mode!r}"
         )
     size = array.shape[1], array.shape[0]
-    return pillow().frombytes(mode or allowed[0], size, np.ascontiguousarray(array).tobytes())
+    return Image.frombytes(mode or allowed[0], size, np.ascontiguousarray(array).tobytes())
 
 
 def _allowed_modes(array: np.ndarray) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from oneflow.data.dataset import Dataset
-from oneflow.data.vision.image import pillow
+from oneflow.data.vision.pillow import Image
 
 IMAGE_EXTENSIONS = (
     ".jpg",
@@ -65,13 +65,12 @@ def load_image(path: str | Path) -> Any:
         OSError: it is no image, it is damaged or cut off, or it has more pixels than Pillow
             permits (`PIL.Image.MAX_IMAGE_PIXELS`); says which file.
     """
-    library = pillow()
     try:
         with open(path, "rb") as file:
-            return _in_colors(library.open(file))
+            return _in_colors(Image.open(file))
     except FileNotFoundError:
         raise
-    except (OSError, SyntaxError, ValueError, library.DecompressionBombError) as error:
+    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
         raise OSError(f"cannot read the image `{path}`: {error}") from error
 
 
@@ -83,7 +82,7 @@ def _in_colors(image: Any) -> Any:
     if image.mode.startswith("I;16"):
         # Pillow's own conversion makes all that is above 255 white.
         scaled = (np.asarray(image) >> 8).astype(np.uint8)
-        return pillow().fromarray(scaled).convert("RGB")
+        return Image.fromarray(scaled).convert("RGB")
     if image.mode == "P" and "transparency" in image.info:
         image = image.convert("RGBA")
     return image.convert("RGB")

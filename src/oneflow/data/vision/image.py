@@ -12,25 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from oneflow.data.vision.pillow import Image
 from oneflow.functional.nn import padding as tensor_padding
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import import_array
 from oneflow.tuning.host_memory import require_host_memory
 
 PADDING_MODES = ("constant", "edge", "reflect", "symmetric")
-
-
-def pillow() -> Any:
-    """Return Pillow's `Image` module.
-
-    Raises:
-        ImportError: Pillow is not installed; says how to install it.
-    """
-    try:
-        from PIL import Image  # noqa: PLC0415
-    except ImportError as error:
-        raise ImportError("images need Pillow: pip install 'oneflow-xla[vision]'") from error
-    return Image
 
 
 def is_pillow(image: Any) -> bool:
@@ -247,7 +235,7 @@ def hflip(img: Any) -> Any:
     """
     check_image(img)
     if is_pillow(img):
-        return img.transpose(pillow().Transpose.FLIP_LEFT_RIGHT)
+        return img.transpose(Image.Transpose.FLIP_LEFT_RIGHT)
     return img.flip(-1) if isinstance(img, Tensor) else img[:, ::-1]
 
 
@@ -263,7 +251,7 @@ def vflip(img: Any) -> Any:
     """
     check_image(img)
     if is_pillow(img):
-        return img.transpose(pillow().Transpose.FLIP_TOP_BOTTOM)
+        return img.transpose(Image.Transpose.FLIP_TOP_BOTTOM)
     return img.flip(-2) if isinstance(img, Tensor) else img[::-1]
 
 
@@ -323,7 +311,7 @@ def _pad_constant(image: Any, widths: tuple[int, int, int, int], fill: Any) -> A
     height, width = size_of(image)
     height, width = height + top + bottom, width + left + right
     if is_pillow(image):
-        padded = pillow().new(image.mode, (width, height), pillow_fill(image, fill))
+        padded = Image.new(image.mode, (width, height), pillow_fill(image, fill))
         padded.paste(image, (left, top))
         if image.palette:
             padded.putpalette(image.palette)
@@ -352,9 +340,9 @@ def pillow_fill(image: Any, fill: Any) -> Any:
 
 def like_pillow(image: Any, array: np.ndarray) -> Any:
     """Return pixels of the kind of a Pillow image as one, with its palette."""
-    result = pillow().fromarray(np.ascontiguousarray(array))
+    result = Image.fromarray(np.ascontiguousarray(array))
     if result.mode != image.mode:
-        result = pillow().frombytes(image.mode, result.size, result.tobytes())
+        result = Image.frombytes(image.mode, result.size, result.tobytes())
     if image.palette:
         result.putpalette(image.palette)
     return result

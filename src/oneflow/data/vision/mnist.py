@@ -14,7 +14,7 @@ import numpy as np
 from oneflow.checkpoint.load_errors import load_errors
 from oneflow.data.vision.archive import download_from_mirrors
 from oneflow.data.vision.datasets import VisionDataset, require_files
-from oneflow.data.vision.image import pillow
+from oneflow.data.vision.pillow import Image
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import import_array
 
@@ -154,7 +154,7 @@ class MNIST(VisionDataset):
         return {name: index for index, name in enumerate(self.classes)}
 
     def __getitem__(self, index: int) -> tuple[Any, Any]:
-        image = pillow().fromarray(self._images[index])
+        image = Image.fromarray(self._images[index])
         return self.transformed(image, int(self._labels[index]))
 
     def __len__(self) -> int:

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from oneflow.base import dtype as dt
-from oneflow.data.vision.image import crop, is_pillow, pillow, size_of
+from oneflow.data.vision.image import crop, is_pillow, size_of
+from oneflow.data.vision.pillow import Image
 from oneflow.functional.nn.interpolate import interpolate
 from oneflow.tensor.tensor import Tensor
 
@@ -64,7 +65,7 @@ def interpolation_mode(given: Any) -> InterpolationMode:
 
 def pillow_resampling(mode: InterpolationMode) -> Any:
     """Return Pillow's constant for a mode; its nearest is the exact one."""
-    return pillow().Resampling["NEAREST" if mode in _NEAREST_MODES else mode.name]
+    return Image.Resampling["NEAREST" if mode in _NEAREST_MODES else mode.name]
 
 
 def resize(
@@ -104,7 +105,7 @@ def resize(
     width_height = target[1], target[0]
     if is_pillow(img):
         return img.resize(width_height, pillow_resampling(mode))
-    return np.asarray(pillow().fromarray(img).resize(width_height, pillow_resampling(mode)))
+    return np.asarray(Image.fromarray(img).resize(width_height, pillow_resampling(mode)))
 
 
 def resized_crop(

@@ -11,7 +11,10 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+from oneflow.base.extras import extra
+
+with extra("serving", "`oneflow.serving`"):
+    from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
 _FIELD = descriptor_pb2.FieldDescriptorProto
 _SCALARS = {
