@@ -174,9 +174,14 @@ def generate(samples):
     return (each for each in samples)
 
 
-class FailsToUnpack(Dataset):
-    def __len__(self):
-        return 1
+class HoldsGenerator(Squares):
+    def __init__(self):
+        super().__init__()
+        self.numbers = (number for number in range(10))
+
+
+class FailsToUnpack(list):
+    """Has more than attributes: only its own functions can make a copy."""
 
     def __setstate__(self, state):
         raise OSError("no such disk")

@@ -309,7 +309,7 @@ def test_between_epochs_the_state_is_the_generator():
         ({"batch_size": None, "drop_last": True}, "mutually exclusive"),
         ({"persistent_workers": True}, "num_workers > 0"),
         ({"num_workers": 1, "prefetch_factor": 0}, "prefetch_factor"),
-        ({"num_workers": 1, "multiprocessing_context": "fork"}, "XLA"),
+        ({"num_workers": 1, "multiprocessing_context": "clone"}, "clone"),
     ],
 )
 def test_wrong_options(options, message):
@@ -355,12 +355,18 @@ DEFINES_ITS_DATA_SET = """
     """
 
 
-def test_a_script_that_defines_its_data_set_needs_a_guard(tmp_path):
-    guarded = run(DEFINES_ITS_DATA_SET.format(guard='if __name__ == "__main__":'), tmp_path)
-    assert guarded.stdout == "[[0, 1], [2, 3]]\n", guarded.stderr
-    unguarded = run(DEFINES_ITS_DATA_SET.format(guard="if True:"), tmp_path)
-    assert unguarded.returncode == 1
-    assert "if __name__ == '__main__':" in unguarded.stderr.splitlines()[-1]
+def test_a_script_that_defines_its_data_set_needs_no_guard(tmp_path):
+    for guard in ("if True:", 'if __name__ == "__main__":'):
+        result = run(DEFINES_ITS_DATA_SET.format(guard=guard), tmp_path)
+        assert result.stdout == "[[0, 1], [2, 3]]\n", result.stderr
+
+
+def test_work_of_a_script_that_is_not_under_its_guard_ends_with_advice(tmp_path):
+    """Workers import a script that has a guard, and must not start workers of their own."""
+    program = DEFINES_ITS_DATA_SET.format(guard="if True:")
+    result = run(program + '\n    if __name__ == "__main__":\n        pass\n', tmp_path)
+    assert result.returncode == 1
+    assert result.stderr.splitlines()[-1].endswith("`if __name__ == '__main__':`")
 
 
 class Lengthy(IterableDataset):

@@ -210,7 +210,7 @@ def interrupt(number):
 @pytest.mark.parametrize(
     ("dataset", "options", "error", "message"),
     [
-        (samples.FailsToUnpack(), {}, OSError, "no such disk"),
+        (samples.FailsToUnpack([1]), {}, OSError, "no such disk"),
         (samples.FailsToStart(), {}, LookupError, "nothing to read"),
         (
             samples.Squares(),
@@ -218,7 +218,7 @@ def interrupt(number):
             RuntimeError,
             "cannot start",
         ),
-        (samples.Squares(), {"collate_fn": lambda x: x}, RuntimeError, "cannot be sent"),
+        (samples.HoldsGenerator(), {}, RuntimeError, "cannot be sent .* 'generator'"),
     ],
 )
 def test_workers_that_cannot_start(dataset, options, error, message):

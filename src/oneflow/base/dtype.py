@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from oneflow.base.keyword_aliases import keyword_aliases
+from oneflow.base.process_settings import inherit
 from oneflow.base.program_name import program_name
 
 
@@ -177,6 +178,9 @@ def set_default_dtype(d: DType) -> None:
     if not isinstance(d, DType) or not d.is_floating_point:
         raise TypeError(f"`dtype` must be a floating point dtype, got {d!r}")
     _Default.dtype = d
+
+
+inherit(get_default_dtype, set_default_dtype)
 
 
 def dtypes() -> list[DType]:

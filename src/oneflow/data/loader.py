@@ -75,8 +75,8 @@ class DataLoader(Generic[T_co]):
         timeout: seconds to wait for a batch of a worker that has started; 0 waits forever.
         worker_init_fn: called with the worker's number in each worker process; seeding is then left
             to it.
-        multiprocessing_context: ``"spawn"``, ``"forkserver"`` (default where it exists) or such a
-            context.
+        multiprocessing_context: ``"forkserver"`` (default where it exists), ``"spawn"``,
+            ``"fork"``, which is possible until a tensor is made, or such a context.
         generator: where the order and the workers' seeds come from, default the default generator.
         prefetch_factor: batches that each worker fetches ahead.
         persistent_workers: keep the worker processes between epochs.
@@ -287,6 +287,18 @@ class _Batches(Iterator):
     """One epoch of a loader; `position` outlives it, for `state_dict`."""
 
     def __init__(self, loader: DataLoader, resume: Mapping[str, Any] | None) -> None:
+        # Before anything makes a tensor: workers may be copies of this process.
+        pool = loader._workers() if loader.num_workers else None
+        try:
+            self._begin(loader, resume, pool)
+        except BaseException:
+            if pool is not None:
+                pool.close()
+            raise
+
+    def _begin(
+        self, loader: DataLoader, resume: Mapping[str, Any] | None, pool: WorkerPool | None
+    ) -> None:
         generator = loader.generator or default_generator
         now = generator.get_state()
         self.position = _Position(now if resume is None else resume["begin"])
@@ -303,8 +315,11 @@ class _Batches(Iterator):
         if resume is not None:
             # What the epoch's beginning drew belongs to the past: the generator stays where it is.
             generator.set_state(now)
-        kind = _InWorkers if loader.num_workers else _InThisProcess
-        self._source = kind(loader, numbers, seeds, self.position.given)
+        self._source = (
+            _InThisProcess(loader, numbers)
+            if pool is None
+            else _InWorkers(loader, pool, numbers, seeds, self.position.given)
+        )
         if stream:
             for _ in range(to_skip):
                 next(self)
@@ -341,7 +356,7 @@ class _Batches(Iterator):
 class _InThisProcess:
     """Fetches each batch when it is asked for."""
 
-    def __init__(self, loader: DataLoader, numbers: Iterator, seeds: tuple, first: int) -> None:
+    def __init__(self, loader: DataLoader, numbers: Iterator) -> None:
         self._numbers = numbers
         self._fetcher = loader._fetcher()
         self._fetcher.start()
@@ -377,10 +392,17 @@ class _InWorkers:
     A stream ends in one worker earlier than in another: the rest then take turns.
     """
 
-    def __init__(self, loader: DataLoader, numbers: Iterator, seeds: tuple, first: int) -> None:
+    def __init__(
+        self,
+        loader: DataLoader,
+        pool: WorkerPool,
+        numbers: Iterator,
+        seeds: tuple,
+        first: int,
+    ) -> None:
         self._numbers = numbers
         self._persistent = loader.persistent_workers
-        self._pool = loader._workers()
+        self._pool = pool
         workers = loader.num_workers
         self._turns = deque((first + offset) % workers for offset in range(workers))
         self._waiting: deque[int] = deque()

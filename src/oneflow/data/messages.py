@@ -15,6 +15,7 @@ import queue
 import socket
 import sys
 import threading
+from collections.abc import Iterator
 from multiprocessing import reduction
 from multiprocessing.connection import Connection
 from typing import Any
@@ -34,6 +35,7 @@ class Message:
 
     def __init__(self, parts: list[memoryview]) -> None:
         self.parts = parts
+        self._file: int | None = None
 
     @classmethod
     def share(cls, content: Any) -> Message:
@@ -49,20 +51,50 @@ class Message:
 
     def send(self, connection: Connection) -> None:
         """Send it; blocks while the connection is full."""
-        sizes = [part.nbytes for part in self.parts]
-        if not _HAS_MEMORY_FILES or sum(sizes) < _LARGE:
+        sizes = self._sizes()
+        if not self._is_large():
             connection.send_bytes(pickle.dumps([bytearray(part) for part in self.parts]))
             return
-        descriptor = os.memfd_create("oneflow-batch", os.MFD_CLOEXEC)
+        descriptor = self._memory_file() if self._file is None else self._file
         try:
-            ends = _ends(sizes)
-            os.ftruncate(descriptor, ends[-1])
-            for part, size, end in zip(self.parts, sizes, ends, strict=True):
-                _write(descriptor, part, end - _padded(size))
             connection.send_bytes(pickle.dumps(tuple(sizes)))
             reduction.send_handle(connection, descriptor, None)
         finally:
+            if self._file is None:
+                os.close(descriptor)
+
+    @contextlib.contextmanager
+    def in_one_file(self) -> Iterator[None]:
+        """In the block, all who get the message share the memory of a large one."""
+        if not self._is_large():
+            yield
+            return
+        self._file = self._memory_file()
+        try:
+            yield
+        finally:
+            os.close(self._file)
+            self._file = None
+
+    def _sizes(self) -> list[int]:
+        return [part.nbytes for part in self.parts]
+
+    def _is_large(self) -> bool:
+        return _HAS_MEMORY_FILES and sum(self._sizes()) >= _LARGE
+
+    def _memory_file(self) -> int:
+        """Return the descriptor of a new memory file that holds all parts."""
+        sizes = self._sizes()
+        ends = _ends(sizes)
+        descriptor = os.memfd_create("oneflow-batch", os.MFD_CLOEXEC)
+        try:
+            os.ftruncate(descriptor, ends[-1])
+            for part, size, end in zip(self.parts, sizes, ends, strict=True):
+                _write(descriptor, part, end - _padded(size))
+        except BaseException:
             os.close(descriptor)
+            raise
+        return descriptor
 
 
 def _write(descriptor: int, part: memoryview, position: int) -> None:
@@ -81,16 +113,27 @@ def recv(connection: Connection) -> Any:
     Raises:
         EOFError: the other side is gone.
     """
-    parts = pickle.loads(connection.recv_bytes())
-    if isinstance(parts, tuple):
-        parts = _from_memory_file(reduction.recv_handle(connection), parts)
+    parts = recv_parts(connection, mmap.ACCESS_WRITE)
     return pickle.loads(parts[0], buffers=parts[1:])
 
 
-def _from_memory_file(descriptor: int, sizes: tuple[int, ...]) -> list[memoryview]:
+def recv_parts(connection: Connection, access: int = mmap.ACCESS_COPY) -> list[memoryview]:
+    """The parts of the next message.
+
+    Args:
+        connection: where from.
+        access: how its memory file is mapped. What is written to a copy is for this process alone.
+    """
+    parts = pickle.loads(connection.recv_bytes())
+    if isinstance(parts, tuple):
+        return _from_memory_file(reduction.recv_handle(connection), parts, access)
+    return [memoryview(part) for part in parts]
+
+
+def _from_memory_file(descriptor: int, sizes: tuple[int, ...], access: int) -> list[memoryview]:
     try:
         ends = _ends(sizes)
-        memory = memoryview(mmap.mmap(descriptor, ends[-1]))
+        memory = memoryview(mmap.mmap(descriptor, ends[-1], access=access))
     finally:
         os.close(descriptor)
     starts = [end - _padded(size) for size, end in zip(sizes, ends, strict=True)]

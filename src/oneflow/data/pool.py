@@ -5,43 +5,47 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import os
-import pickle
 import signal
 import sys
 import threading
 import time
 import types
 import weakref
-from collections.abc import Iterator
-from multiprocessing import connection as channels
+from collections.abc import Callable, Iterator
+from multiprocessing import connection as channels, forkserver
 from multiprocessing.context import BaseContext
 from typing import Any
 
-from oneflow.data import messages, worker
+from oneflow.base.device import are_devices_in_use
+from oneflow.data import messages, sending, worker
 
 _SECONDS_TO_EXIT = 5.0
+_NO_FORK = (
+    "`multiprocessing_context='fork'` copies this process, which has used tensors, and XLA's "
+    "threads do not exist in a copy. Leave it out: what plain pickle refuses is then sent by "
+    "value. Or begin to iterate before anything makes a tensor, and keep the workers by "
+    "`persistent_workers=True`"
+)
+_UNPACKING = (
+    "every DataLoader worker process while it unpacked the data set; what a data set is made of "
+    "must be importable there, or come from the script itself"
+)
+# Classes whose own way of being unpickled has failed in a worker.
+_refused: weakref.WeakSet[type] = weakref.WeakSet()
 _main_lock = threading.Lock()
 
 
 def context_for(given: str | BaseContext | None) -> Any:
-    """The way to start processes: never by copying this one, whose XLA threads a copy would lack.
-
-    Raises:
-        ValueError: a context that copies the process.
-    """
+    """Return the way to start processes; by default without copying this one."""
     if given is None:
         methods = multiprocessing.get_all_start_methods()
         given = "forkserver" if "forkserver" in methods else "spawn"
     context = multiprocessing.get_context(given) if isinstance(given, str) else given
-    if context.get_start_method() == "fork":
-        raise ValueError(
-            "`multiprocessing_context` must not be 'fork': XLA's threads do not exist in a "
-            "forked process; "
-            "use 'forkserver' or 'spawn'"
-        )
     if context.get_start_method() == "forkserver":
-        # The server imports this package once; workers then start in milliseconds.
+        # The server imports this package once, while this process goes on; workers then start in
+        # milliseconds.
         context.set_forkserver_preload(["oneflow.data.worker"])
+        forkserver.ensure_running()
     return context
 
 
@@ -64,48 +68,67 @@ class WorkerPool:
         self._connections: list[channels.Connection] = []
         self._writers: list[messages.Writer] = []
         self._stop = weakref.finalize(self, _stop, os.getpid(), self._processes, self._writers)
-        content = _pickled(setup)
-        hidden = contextlib.nullcontext() if _needs_main_module(content) else _without_main_module()
         try:
-            with hidden:
-                for number in range(setup.num_workers):
-                    self._start(context, content, number)
-            for number in range(setup.num_workers):
-                self._wait_until_ready(number)
+            if context.get_start_method() == "fork":
+                self._copy(context, setup)
+            else:
+                self._send(context, setup)
         except BaseException:
             self.close()
             raise
 
-    def _start(self, context: Any, content: bytes, number: int) -> None:
+    def _copy(self, context: Any, setup: worker.Setup) -> None:
+        """Start workers that are copies of this process."""
+        if are_devices_in_use():
+            raise RuntimeError(_NO_FORK)
+        for number in range(setup.num_workers):
+            self._start(context, worker.work_in_copy, (list(self._connections), setup, number))
+
+    def _send(self, context: Any, setup: worker.Setup) -> None:
+        """Start workers, and send them what they need in a form that they can unpack."""
+        packed = sending.pack(setup, set(_refused))
+        environment = dict(os.environ)
+        hidden = contextlib.nullcontext() if packed.imports_script else _without_main_module()
+        with hidden:
+            for number in range(setup.num_workers):
+                self._start(context, worker.work, (number, environment))
+        problem = self._unpacked(packed)
+        while problem is not None:
+            blamed = problem.classes_to_blame() - set(_refused)
+            if not blamed:
+                raise problem.exception(_UNPACKING)
+            _refused.update(blamed)
+            problem = self._unpacked(sending.pack(setup, set(_refused)))
+
+    def _start(self, context: Any, work: Callable[..., None], given: tuple[Any, ...]) -> None:
         parent_end, child_end = context.Pipe()
-        process = context.Process(
-            target=worker.work,
-            args=(child_end, content, number, dict(os.environ)),
-            name=f"oneflow-loader-{number}",
-            daemon=True,
-        )
+        name = f"oneflow-loader-{len(self._processes)}"
+        if work is worker.work_in_copy:
+            given[0].append(parent_end)
+        process = context.Process(target=work, args=(child_end, *given), name=name, daemon=True)
         process.start()
         child_end.close()
         self._processes.append(process)
         self._connections.append(parent_end)
         self._writers.append(messages.Writer(parent_end))
 
-    def _wait_until_ready(self, number: int) -> None:
-        """Wait until a worker has unpacked its data set."""
+    def _unpacked(self, packed: sending.Packed) -> worker.Failure | None:
+        """Send all workers what they need, and return what went wrong when it was unpacked."""
+        with packed.message.in_one_file():
+            for writer in self._writers:
+                writer.put(packed.message)
+            answers = [self._first_answer(number) for number in range(len(self._processes))]
+        return next(filter(None, answers), None)
+
+    def _first_answer(self, number: int) -> worker.Failure | None:
         try:
-            problem = self.recv(number, no_timeout=True)
+            return self.recv(number, no_timeout=True)
         except RuntimeError as error:
             raise RuntimeError(
-                f"{error} before it was ready. A script that uses worker processes must start "
-                "its work under "
-                "`if __name__ == '__main__':`, because workers import it"
+                f"{error} before it was ready. It imports the script, because the script tests "
+                "`__name__`; so all of the script's work must be under "
+                "`if __name__ == '__main__':`"
             ) from None
-        if isinstance(problem, worker.Failure):
-            raise problem.exception(
-                f"DataLoader worker process {number} while it unpacked the data set; what a data "
-                "set is made of must be "
-                "importable there, so define it in a module, or use num_workers=0"
-            )
 
     def begin(self, seeds: tuple[int, int]) -> int:
         """Begin an epoch in all workers; returns its number."""
@@ -192,29 +215,9 @@ def _cause(exit_code: int | None) -> str:
     return f"with exit code {exit_code}, killed by {name}{hint}"
 
 
-def _pickled(setup: worker.Setup) -> bytes:
-    try:
-        return pickle.dumps(setup)
-    except (pickle.PicklingError, AttributeError, TypeError) as error:
-        raise RuntimeError(
-            f"the data set cannot be sent to worker processes: {error}. Define its class and "
-            "functions at the top "
-            "level of a module (no lambdas), or use num_workers=0"
-        ) from error
-
-
-def _needs_main_module(content: bytes) -> bool:
-    """Return whether unpacking needs something that the user's script defines."""
-    return b"__main__" in content
-
-
 @contextlib.contextmanager
 def _without_main_module() -> Iterator[None]:
-    """Keep new processes from importing the user's script, as they otherwise would.
-
-    So a script without `if __name__ == '__main__':` works as long as its data set comes from a
-    module.
-    """
+    """Keep new processes from importing the user's script, as they otherwise would."""
     with _main_lock:
         main = sys.modules["__main__"]
         sys.modules["__main__"] = types.ModuleType("__main__")

@@ -11,6 +11,7 @@ import os
 import pickle
 import random
 import signal
+import sys
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from oneflow.data import messages
+from oneflow.data import messages, sending
 from oneflow.data.collate import from_tensors
 from oneflow.data.fetch import EndOfStream, Fetcher
 from oneflow.data.randomness import numbers_from
@@ -108,11 +109,20 @@ class Answer:
 
 @dataclass(frozen=True)
 class Failure:
-    """An exception in the worker: its class if it can be sent, and its traceback as text."""
+    """An exception in the worker: its class if it can be sent, and its traceback as text.
+
+    Attributes:
+        blamed: pickled classes whose own way of being unpickled it came out of.
+    """
 
     kind: bytes | None
     name: str
     trace: str
+    blamed: tuple[bytes, ...] = ()
+
+    def classes_to_blame(self) -> set[type]:
+        """Return the classes in `blamed`."""
+        return {pickle.loads(each) for each in self.blamed}
 
     def exception(self, where: str) -> Exception:
         """The exception for the parent, with the worker's traceback in its text.
@@ -145,18 +155,45 @@ class _PlainRepr(str):
 
 def failure(error: BaseException) -> Failure:
     """Return the description of an exception that the parent gets."""
-    kind = None
+    kind = _pickled_class(type(error))
+    blamed = tuple(filter(None, map(_pickled_class, sending.classes_to_blame(error))))
+    trace = "".join(traceback.format_exception(error))
+    return Failure(kind, type(error).__name__, trace, blamed)
+
+
+def _pickled_class(kind: type) -> bytes | None:
     with contextlib.suppress(Exception):
-        kind = pickle.dumps(type(error))
-    return Failure(kind, type(error).__name__, "".join(traceback.format_exception(error)))
+        return pickle.dumps(kind)
+    return None
 
 
-def work(connection: Connection, setup: bytes, number: int, environment: dict[str, str]) -> None:
-    """Run a worker process; this is its main function.
+def work_in_copy(
+    connection: Connection, others: list[Connection], setup: Setup, number: int
+) -> None:
+    """Run a worker process that is a copy of its parent, which has not started XLA.
 
     Args:
         connection: to the parent.
-        setup: the pickled `Setup`.
+        others: ends of connections that are the parent's; open in a copy, they would hide that the
+            parent has gone.
+        setup: what the worker gets.
+        number: which worker this is.
+    """
+    for each in others:
+        each.close()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    use_cpu_only()
+    _serve(connection, lambda: setup, number)
+
+
+def work(connection: Connection, number: int, environment: dict[str, str]) -> None:
+    """Run a worker process; this is its main function.
+
+    It gets its `Setup`, packed, as the first message; and once more, packed otherwise, as long as
+    it answers with a `Failure` to unpack it.
+
+    Args:
+        connection: to the parent.
         number: which worker this is.
         environment: the parent's environment variables; the process may come from a server that is
             older.
@@ -166,14 +203,29 @@ def work(connection: Connection, setup: bytes, number: int, environment: dict[st
     os.environ.clear()
     os.environ.update(environment)
     use_cpu_only()
+    _serve(connection, lambda: _receive_setup(connection), number)
+
+
+def _receive_setup(connection: Connection) -> Setup:
+    """The setup, when it has been packed so that it can be unpacked here."""
+    while True:
+        parts = messages.recv_parts(connection)
+        problem = setup = None
+        # What is half made may fail to end, too; of that the parent hears nothing.
+        sys.unraisablehook = lambda problem: None
+        try:
+            setup = sending.unpack(parts)
+        except Exception as error:
+            problem = failure(error)
+        sys.unraisablehook = sys.__unraisablehook__
+        messages.Message.share(problem).send(connection)
+        if setup is not None:
+            return setup
+
+
+def _serve(connection: Connection, get_setup: Callable[[], Setup], number: int) -> None:
     try:
-        unpickled = pickle.loads(setup)
-    except Exception as error:
-        messages.Message.share(failure(error)).send(connection)
-        return
-    messages.Message.share(None).send(connection)
-    try:
-        _Worker(connection, unpickled, number).run()
+        _Worker(connection, get_setup(), number).run()
     except (EOFError, BrokenPipeError, ConnectionResetError):
         # The parent has gone or is not interested any more.
         return

@@ -203,6 +203,11 @@ def start_processes(
         >>> from oneflow import multiprocessing
         >>> multiprocessing.start_processes(print, nprocs=0)
     """
+    if start_method == "fork":
+        raise ValueError(
+            "`start_method` must not be 'fork': XLA's threads do not exist in a forked process; "
+            "use 'forkserver' or 'spawn'"
+        )
     context = context_for(start_method)
     processes, queue_list = [], []
     for number in range(nprocs):

@@ -14,6 +14,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from oneflow.base.process_settings import inherit
 from oneflow.base.program_name import ONEFLOW, PYTORCH, program_name, set_program_name
 from oneflow.mock_torch.pytorch import version
 
@@ -92,6 +93,8 @@ class OneflowImporter(MetaPathFinder, Loader):
     def __init__(self) -> None:
         # The modules called torch that are not in use now.
         self._others: dict[str, ModuleType] = {}
+        # Other modules that were imported while it was enabled, here or in the parent process.
+        self._users: set[str] = set()
 
     @property
     def enabled(self) -> bool:
@@ -106,7 +109,9 @@ class OneflowImporter(MetaPathFinder, Loader):
         Raises:
             ModuleNotFoundError: `oneflow` has no such module.
         """
-        if not (self.enabled and _is_torch(fullname)):
+        if not _is_torch(fullname):
+            return self._find_user(fullname, path, target)
+        if not self.enabled:
             return None
         if not _exists(fullname):
             raise ModuleNotFoundError(
@@ -114,6 +119,37 @@ class OneflowImporter(MetaPathFinder, Loader):
                 name=fullname,
             )
         return ModuleSpec(fullname, self, is_package=True)
+
+    def _find_user(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None
+    ) -> ModuleSpec | None:
+        """Find a module that is imported while the importer is disabled, but in the parent was not.
+
+        A worker process may import late what a block of its parent imported.
+        """
+        if self.enabled:
+            self._users.add(fullname)
+            return None
+        if fullname not in self._users:
+            return None
+        for finder in sys.meta_path:
+            find = getattr(finder, "find_spec", None)
+            spec = None if finder is self or find is None else find(fullname, path, target)
+            if spec is not None:
+                if spec.loader is not None:
+                    spec.loader = _EnabledLoader(spec.loader)
+                return spec
+        return None
+
+    def setting(self) -> tuple[bool, frozenset[str]]:
+        """Return what ``import torch`` means now, and which modules it meant PyTorch's place in."""
+        return self.enabled, frozenset(self._users)
+
+    def take_over(self, setting: tuple[bool, frozenset[str]]) -> None:
+        """Let ``import torch`` mean what it does in another process."""
+        enabled, users = setting
+        self._users |= users
+        self.switch(enabled)
 
     def find_distributions(self, context: Any = None) -> Iterator[Distribution]:
         """Give the version under which libraries find PyTorch: the one whose interface this is."""
@@ -137,6 +173,26 @@ class OneflowImporter(MetaPathFinder, Loader):
             self._others = modules
             set_program_name(PYTORCH if enabled else ONEFLOW)
         return before
+
+
+class _EnabledLoader(Loader):
+    """Runs a module while ``import torch`` finds `oneflow`."""
+
+    def __init__(self, loader: Any) -> None:
+        self._loader = loader
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._loader, name)
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        return self._loader.create_module(spec)
+
+    def exec_module(self, module: ModuleType) -> None:
+        before = _IMPORTER.switch(True)
+        try:
+            self._loader.exec_module(module)
+        finally:
+            _IMPORTER.switch(before)
 
 
 class PyTorchDistribution(Distribution):
@@ -202,6 +258,13 @@ def _names_in(module: ModuleType | None) -> dict[str, Any]:
 _IMPORTER = OneflowImporter()
 # Before all others: an installed PyTorch would be found first.
 sys.meta_path.insert(0, _IMPORTER)
+
+
+def _take_over(setting: tuple[bool, frozenset[str]]) -> None:
+    _IMPORTER.take_over(setting)
+
+
+inherit(_IMPORTER.setting, _take_over)
 
 
 def _rebind(names: dict[str, Any]) -> dict[str, tuple[ModuleType, ModuleType]]:

@@ -1,0 +1,28 @@
+"""Functions and classes as values, for processes that cannot import them: needs cloudpickle."""
+
+from __future__ import annotations
+
+import types
+from typing import Any
+
+import cloudpickle
+
+
+class Pickler(cloudpickle.Pickler):
+    """cloudpickle's pickler, which notes what it takes from the user's script.
+
+    Attributes:
+        script_names: what the script defines and the pickle holds, by its name there.
+    """
+
+    def __init__(self, *given: Any, **options: Any) -> None:
+        super().__init__(*given, **options)
+        self.script_names: dict[str, Any] = {}
+
+    def reducer_override(self, obj: Any) -> Any:
+        """Return how an object is pickled, or NotImplemented for the usual way."""
+        if isinstance(obj, type | types.FunctionType) and obj.__module__ == "__main__":
+            name = obj.__qualname__
+            if name.isidentifier():
+                self.script_names[name] = obj
+        return super().reducer_override(obj)

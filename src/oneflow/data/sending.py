@@ -1,0 +1,150 @@
+"""The data set and functions of a loader on their way to worker processes.
+
+What plain pickle takes is sent so: classes and functions as their names, which the worker imports.
+What it refuses, and what the user's script defines, is sent by value with cloudpickle. So lambdas,
+local classes, those of notebooks, and scripts without `if __name__ == "__main__":` work. Open
+files, arrays in mapped files and locks arrive as a copy of the process would have them: opened
+again, mapped, free.
+"""
+
+from __future__ import annotations
+
+import ast
+import copyreg
+import importlib
+import io
+import pickle
+import sys
+import tokenize
+from collections import ChainMap
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from oneflow.base.process_settings import current_settings
+from oneflow.data.file_objects import FILE_OBJECTS
+from oneflow.data.messages import Message
+
+_SCRIPT = b"__main__"
+_PROTOCOL_METHODS = ("__getstate__", "__setstate__", "__reduce__", "__reduce_ex__")
+
+
+@dataclass(frozen=True)
+class Packed:
+    """What a worker process gets at its start, and whether it must import the user's script."""
+
+    message: Message
+    imports_script: bool
+
+
+def pack(content: Any, refused: set[type]) -> Packed:
+    """Pickle something for worker processes.
+
+    Args:
+        content: what to send.
+        refused: classes whose own way of being pickled has failed. As in a copy of the process,
+            their objects arrive with the attributes that they have.
+
+    Raises:
+        RuntimeError: neither pickle nor cloudpickle takes it.
+    """
+    try:
+        plain = _pickle(pickle.Pickler, content, refused)
+    except Exception as error:
+        plain, problem = None, error
+    else:
+        if _SCRIPT not in plain.parts[0].tobytes():
+            return Packed(plain, imports_script=False)
+        problem = None
+    try:
+        by_value: Any = importlib.import_module("oneflow.data.by_value")
+        message = _pickle(by_value.Pickler, content, refused)
+    except Exception as error:
+        if plain is not None and _script_has_guard():
+            return Packed(plain, imports_script=True)
+        new = classes_to_blame(problem or error) - refused
+        if new:
+            return pack(content, refused | new)
+        raise _refusal(error) from error
+    # What a script sets in other modules, such as an option of a library, holds in workers, too.
+    uses_script = _SCRIPT in message.parts[0].tobytes()
+    return Packed(message, imports_script=uses_script and _script_has_guard())
+
+
+def _refusal(error: Exception) -> RuntimeError:
+    return RuntimeError(
+        f"the data set cannot be sent to worker processes: {type(error).__name__}: {error}. Let it "
+        "open files and connections in the worker, when the first sample is asked for; or take "
+        "`multiprocessing_context='fork'` before tensors are used; or `num_workers=0`"
+    )
+
+
+def _pickle(kind: Callable[..., Any], content: Any, refused: set[type]) -> Message:
+    """Return a message of three pickles that share objects, for `unpack`."""
+    stream, buffers = io.BytesIO(), []
+    pickler = kind(stream, protocol=5, buffer_callback=buffers.append)
+    usual = getattr(pickler, "dispatch_table", copyreg.dispatch_table)
+    as_they_are: dict[type, Any] = dict.fromkeys(refused, _with_its_attributes)
+    pickler.dispatch_table = ChainMap(as_they_are, FILE_OBJECTS, usual)
+    pickler.dump(current_settings())
+    pickler.dump(content)
+    pickler.dump(getattr(pickler, "script_names", {}))
+    return Message([stream.getbuffer(), *(buffer.raw() for buffer in buffers)])
+
+
+def unpack(parts: Sequence[memoryview]) -> Any:
+    """Return what was packed; takes over the settings of the process that packed it.
+
+    What the script defines becomes the worker's `__main__`, so that batches may be made of it.
+    """
+    unpickler = pickle.Unpickler(io.BytesIO(parts[0]), buffers=iter(parts[1:]))
+    for take_over, setting in unpickler.load():
+        take_over(setting)
+    content = unpickler.load()
+    vars(sys.modules["__main__"]).update(unpickler.load())
+    return content
+
+
+def classes_to_blame(error: BaseException) -> set[type]:
+    """Return the classes whose own way of being pickled or unpickled an exception came out of."""
+    classes, trace = set(), error.__traceback__
+    while trace is not None:
+        frame = trace.tb_frame
+        if frame.f_code.co_name in _PROTOCOL_METHODS and frame.f_code.co_argcount:
+            classes.add(type(frame.f_locals[frame.f_code.co_varnames[0]]))
+        trace = trace.tb_next
+    return {each for each in classes if _is_of_attributes(each)}
+
+
+def _is_of_attributes(kind: type) -> bool:
+    """Return whether attributes are all that an object has: no base class is made in C."""
+    return all("__module__" in vars(each) for each in kind.__mro__ if each is not object)
+
+
+def _with_its_attributes(value: Any) -> tuple[Any, ...]:
+    state = object.__getstate__(value)
+    return object.__new__, (type(value),), state, None, None, _set_attributes
+
+
+def _set_attributes(value: Any, state: Any) -> None:
+    attributes, slots = state if isinstance(state, tuple) else (state, None)
+    for name, each in {**(attributes or {}), **(slots or {})}.items():
+        object.__setattr__(value, name, each)
+
+
+def _script_has_guard() -> bool:
+    """Return whether the user's script can be imported: its work is under a test of `__name__`."""
+    path = getattr(sys.modules["__main__"], "__file__", None)
+    if path is None:
+        return False
+    try:
+        with tokenize.open(path) as file:
+            statements = ast.parse(file.read()).body
+    except (OSError, SyntaxError, UnicodeError):
+        return False
+    tests = (each.test for each in statements if isinstance(each, ast.If))
+    return any(
+        isinstance(node, ast.Name) and node.id == "__name__"
+        for test in tests
+        for node in ast.walk(test)
+    )
