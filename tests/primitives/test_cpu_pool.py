@@ -3,11 +3,14 @@
 import numpy as np
 import pytest
 
-from oneflow.primitives.operators.pool import Windows, max_pool, max_pool_gradient
+from oneflow.primitives.operators.pool import max_pool, max_pool_gradient
+from oneflow.primitives.operators.windows import Windows
 
 
 @pytest.mark.parametrize(("kernel", "stride"), [(2, 2), (3, 2)])
-def test_every_window_has_a_maximum_though_its_value_was_rounded_otherwise(kernel, stride):
+def test_every_window_has_a_maximum_though_its_value_was_rounded_otherwise(
+    kernel: int, stride: int
+) -> None:
     """XLA may compute what is pooled twice, in loops that round it differently."""
     windows = Windows((1, 2), (kernel,) * 2, (stride,) * 2, ((0, 0),) * 2, (1, 1))._asdict()
     x = np.random.default_rng(0).standard_normal((2, 9, 9, 3)).astype(np.float32)

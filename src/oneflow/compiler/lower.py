@@ -25,7 +25,6 @@ from oneflow.compiler.executable_cache import EXECUTABLES, OPERATION_BYTES
 from oneflow.compiler.loaded_executable import LoadedExecutable, check_largest_array
 from oneflow.compiler.options import compiler_options, operation_options
 from oneflow.compiler.sharding import abstract_array, committed_to, shard_mapped
-from oneflow.primitives import lowering as lowering  # registers them
 from oneflow.primitives.cost.operation_cost import shard_bytes
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.sharding.collectives import collectives_of

@@ -16,7 +16,7 @@ from oneflow.functional.elementwise.division import divide, divide_rounding
 from oneflow.functional.elementwise.logic import bitwise, bitwise_not
 from oneflow.functional.elementwise.unary import abs_, neg, positive
 from oneflow.functional.linalg.matmul import matmul
-from oneflow.primitives.operators import elementwise as p
+from oneflow.primitives.operators import division, elementwise as p, integers
 from oneflow.primitives.registry import Primitive
 from oneflow.tensor.methods import attach, before_write, write_result
 from oneflow.tensor.tensor import Tensor
@@ -89,14 +89,14 @@ for _name, _compute in (
     ("sub", subtract),
     ("mul", multiply),
     ("truediv", divide),
-    ("floordiv", _with(divide_rounding, p.floor_divide)),
-    ("mod", _with(divide_rounding, p.remainder)),
+    ("floordiv", _with(divide_rounding, division.floor_divide)),
+    ("mod", _with(divide_rounding, division.remainder)),
     ("pow", power),
-    ("and", _with(bitwise, p.bitwise_and)),
-    ("or", _with(bitwise, p.bitwise_or)),
-    ("xor", _with(bitwise, p.bitwise_xor)),
-    ("lshift", _with(bitwise, p.shift_left)),
-    ("rshift", _with(bitwise, p.shift_right)),
+    ("and", _with(bitwise, integers.bitwise_and)),
+    ("or", _with(bitwise, integers.bitwise_or)),
+    ("xor", _with(bitwise, integers.bitwise_xor)),
+    ("lshift", _with(bitwise, integers.shift_left)),
+    ("rshift", _with(bitwise, integers.shift_right)),
 ):
     _attach_operator(_name, _compute)
 _attach_operator("matmul", matmul, inplace=False)

@@ -169,13 +169,16 @@ class Primitive:
         self.zero_second_gradients = zero_second_gradients
         return self
 
-    def lowering(self, platform: str) -> Callable[[Callable], Callable]:
-        """Decorator: the implementation for one platform (``"cpu"``, ``"cuda"``, ``"tpu"``)."""
+    def lowering(self, *platforms: str) -> Callable[[Callable], Callable]:
+        """Decorator: the implementation for platforms (``"cpu"``, ``"cuda"``, ``"tpu"``)."""
 
         def register(impl: Callable) -> Callable:
-            if platform in self.lowerings:
-                raise ValueError(f"primitive `{self.name}` already has a lowering for `{platform}`")
-            self.lowerings[platform] = impl
+            for platform in platforms:
+                if platform in self.lowerings:
+                    raise ValueError(
+                        f"primitive `{self.name}` already has a lowering for `{platform}`"
+                    )
+                self.lowerings[platform] = impl
             return impl
 
         return register

@@ -8,7 +8,7 @@ from oneflow.base.dtype import Category, float32, float64
 from oneflow.functional import return_types
 from oneflow.functional.elementwise.arithmetic import binary, computed_dtype, power
 from oneflow.functional.registry import function
-from oneflow.primitives.operators import elementwise as p, special as s
+from oneflow.primitives.operators import elementwise as p, integers, special as s, trigonometry
 from oneflow.primitives.registry import Primitive
 from oneflow.tensor.call import call
 from oneflow.tensor.operands import (
@@ -49,7 +49,7 @@ def atan2(input: Tensor, other: Tensor) -> Tensor:
         tensor([ 0.7854, -1.5708], dtype=oneflow.float32)
     """
     require_tensors("atan2", input, other)
-    return floating_pair(s.atan2, input, other)
+    return floating_pair(trigonometry.atan2, input, other)
 
 
 @function(inplace=True)
@@ -62,7 +62,7 @@ def hypot(input: Tensor, other: Tensor) -> Tensor:
         tensor([5.], dtype=oneflow.float32)
     """
     require_tensors("hypot", input, other)
-    return floating_pair(s.hypot, input, other)
+    return floating_pair(trigonometry.hypot, input, other)
 
 
 @function()
@@ -153,7 +153,7 @@ def gcd(input: Tensor, other: Tensor) -> Tensor:
         tensor([4, 9], dtype=oneflow.int64)
     """
     require_tensors("gcd", input, other)
-    return integer_pair(p.gcd, input, other)
+    return integer_pair(integers.gcd, input, other)
 
 
 @function(inplace=True, also=("lcm_",))
@@ -166,7 +166,7 @@ def lcm(input: Tensor, other: Tensor) -> Tensor:
         tensor([12, 24], dtype=oneflow.int64)
     """
     require_tensors("lcm", input, other)
-    return integer_pair(p.lcm, input, other)
+    return integer_pair(integers.lcm, input, other)
 
 
 @function(inplace=True, also=("ldexp_",))

@@ -7,7 +7,8 @@ from typing import Any
 from oneflow.base.dtype import Category
 from oneflow.functional.elementwise.arithmetic import computed_dtype
 from oneflow.functional.registry import function
-from oneflow.primitives.operators import elementwise as p
+from oneflow.primitives.operators import division as p
+from oneflow.primitives.operators.elementwise import div as quotient
 from oneflow.primitives.registry import Primitive
 from oneflow.tensor.call import call
 from oneflow.tensor.operands import (
@@ -36,8 +37,8 @@ def divide(x: Any, y: Any) -> Tensor:
         and x._value.spec.dtype.category >= Category.FLOAT
         and same_dtype(x, y)
     ):
-        return call(p.div, x, y)
-    return call(p.div, *promote_factor(x, y, floating=True))
+        return call(quotient, x, y)
+    return call(quotient, *promote_factor(x, y, floating=True))
 
 
 def divide_rounding(primitive: Primitive, x: Any, y: Any) -> Tensor:

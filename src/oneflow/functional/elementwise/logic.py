@@ -7,7 +7,7 @@ from typing import Any
 from oneflow.base.dtype import Category, DType
 from oneflow.functional.elementwise.arithmetic import computed_dtype
 from oneflow.functional.registry import function
-from oneflow.primitives.operators import elementwise as p
+from oneflow.primitives.operators import elementwise as p, integers
 from oneflow.primitives.operators.complex import imag_part
 from oneflow.primitives.registry import Primitive
 from oneflow.tensor.call import call
@@ -115,7 +115,7 @@ def bitwise_and(input: Tensor, other: Tensor | int) -> Tensor:
         >>> flow.bitwise_and(flow.tensor([6, 5]), 3)
         tensor([2, 1], dtype=oneflow.int64)
     """
-    return bitwise(p.bitwise_and, input, other)
+    return bitwise(integers.bitwise_and, input, other)
 
 
 @function(inplace=True)
@@ -133,7 +133,7 @@ def bitwise_or(input: Tensor, other: Tensor | int) -> Tensor:
         >>> flow.bitwise_or(flow.tensor([6, 5]), 3)
         tensor([7, 7], dtype=oneflow.int64)
     """
-    return bitwise(p.bitwise_or, input, other)
+    return bitwise(integers.bitwise_or, input, other)
 
 
 @function(inplace=True)
@@ -151,7 +151,7 @@ def bitwise_xor(input: Tensor, other: Tensor | int) -> Tensor:
         >>> flow.bitwise_xor(flow.tensor([6, 5]), 3)
         tensor([5, 6], dtype=oneflow.int64)
     """
-    return bitwise(p.bitwise_xor, input, other)
+    return bitwise(integers.bitwise_xor, input, other)
 
 
 @function(inplace=True)
@@ -169,7 +169,7 @@ def bitwise_left_shift(input: Tensor, other: Tensor | int) -> Tensor:
         >>> flow.bitwise_left_shift(flow.tensor([1, 5]), 2)
         tensor([ 4, 20], dtype=oneflow.int64)
     """
-    return bitwise(p.shift_left, input, other)
+    return bitwise(integers.shift_left, input, other)
 
 
 @function(inplace=True)
@@ -187,7 +187,7 @@ def bitwise_right_shift(input: Tensor, other: Tensor | int) -> Tensor:
         >>> flow.bitwise_right_shift(flow.tensor([4, -5]), 1)
         tensor([ 2, -3], dtype=oneflow.int64)
     """
-    return bitwise(p.shift_right, input, other)
+    return bitwise(integers.shift_right, input, other)
 
 
 @function(inplace=True)
@@ -204,7 +204,7 @@ def bitwise_not(input: Tensor) -> Tensor:
     """
     require_tensor(input, "bitwise_not")
     _require_bits("bitwise_not", input._value.spec.dtype)
-    return call(p.bitwise_not, input)
+    return call(integers.bitwise_not, input)
 
 
 def tested(primitive: Primitive, x: Tensor) -> Tensor:

@@ -7,7 +7,7 @@ import math
 from oneflow.functional.elementwise.arithmetic import scaled
 from oneflow.functional.elementwise.unary import floating
 from oneflow.functional.registry import function
-from oneflow.primitives.operators import elementwise as e, special as p
+from oneflow.primitives.operators import trigonometry as p
 from oneflow.tensor.tensor import Tensor
 
 
@@ -20,7 +20,7 @@ def sin(x: Tensor) -> Tensor:
         >>> flow.sin(flow.tensor([0.0, 1.0]))
         tensor([0.0000, 0.8415], dtype=oneflow.float32)
     """
-    return floating(e.sin, x)
+    return floating(p.sin, x)
 
 
 @function(inplace=True, also=("cos_",))
@@ -32,7 +32,7 @@ def cos(x: Tensor) -> Tensor:
         >>> flow.cos(flow.tensor([0.0, 1.0]))
         tensor([1.0000, 0.5403], dtype=oneflow.float32)
     """
-    return floating(e.cos, x)
+    return floating(p.cos, x)
 
 
 @function(inplace=True, also=("tan_",))

@@ -9,7 +9,7 @@ from oneflow.base.dtype import Category
 from oneflow.base.sizes import IntOrInts
 from oneflow.functional.nn.spatial import batched, per_dimension, spatial_dims, unbatched
 from oneflow.functional.registry import function
-from oneflow.primitives.operators import elementwise as e, pool as p
+from oneflow.primitives.operators import division, elementwise as e, pool as p
 from oneflow.primitives.operators.creation import ones
 from oneflow.tensor.call import call, wrap
 from oneflow.tensor.tensor import Tensor
@@ -288,7 +288,9 @@ def average_pool(
     sums = call(p.window_sum, input, **windows)
     divisor = divisor_override or _divisor(input, windows, count_include_pad)
     is_integer = input._value.spec.dtype.category < Category.FLOAT
-    return unbatched(call(e.trunc_divide if is_integer else e.div, sums, divisor), was_unbatched)
+    return unbatched(
+        call(division.trunc_divide if is_integer else e.div, sums, divisor), was_unbatched
+    )
 
 
 def _divisor(input: Tensor, windows: dict[str, Any], count_include_pad: bool) -> Any:

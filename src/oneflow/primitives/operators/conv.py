@@ -15,16 +15,16 @@ import jax.numpy as jnp
 from jax import lax
 
 from oneflow.primitives.operation import Operation
+from oneflow.primitives.operators import conv_cpu
 from oneflow.primitives.operators.channels_last import ChannelsLast, dims_rule
 from oneflow.primitives.operators.elementwise import conjugate
 from oneflow.primitives.operators.reduce import sum_
 from oneflow.primitives.operators.rounding import hidden
+from oneflow.primitives.operators.windows import Pairs, Windows
 from oneflow.primitives.registry import primitive
 from oneflow.primitives.sharding.axes import Axes, Names
 from oneflow.primitives.symbolic_size import specialized
 from oneflow.primitives.traits import Fusion, Kind, Precision
-
-Pairs = tuple[tuple[int, int], ...]
 
 
 class Window(NamedTuple):
@@ -35,6 +35,10 @@ class Window(NamedTuple):
     padding: Pairs
     dilation: tuple[int, ...]
     groups: int
+
+    def with_kernel(self, kernel: tuple[int, ...]) -> Windows:
+        """The windows that a kernel of these spatial sizes slides along."""
+        return Windows(self.dims, kernel, self.stride, self.padding, self.dilation)
 
 
 def channel_dim(dims: tuple[int, ...]) -> int:
@@ -73,12 +77,8 @@ def convolve_input_adjoint(y, weight, size: tuple[int, ...], window: Window, dty
         # Output channels of a group behind its input channels, as if there were one group.
         parts = weight.reshape(groups, weight.shape[0] // groups, *weight.shape[1:])
         weight = jnp.moveaxis(parts, 0, 1).reshape(parts.shape[1], -1, *weight.shape[2:])
-    padding = []
-    for at, dim in enumerate(window.dims):
-        kernel_span = window.dilation[at] * (weight.shape[2 + at] - 1)
-        low = specialized(kernel_span - window.padding[at][0])
-        filled = (y.shape[dim] - 1) * window.stride[at] + 1
-        padding.append((low, specialized(size[at] + kernel_span - low - filled)))
+    pads = window.with_kernel(weight.shape[2:]).adjoint_padding(y.shape, size)
+    padding = [(specialized(low), specialized(high)) for low, high in pads]
     layout = (0, channel_dim(window.dims), *window.dims)
     return lax.conv_general_dilated(
         y,
@@ -183,6 +183,18 @@ conv = primitive(
     linear=("x *bias", "weight *bias"),
     precision=Precision.HALF,
 )
+
+
+@conv.lowering("cpu")
+def _conv_on_cpu(x, weight, *bias, dims, stride, padding: Pairs, dilation, groups: int):
+    window = Window(dims, stride, padding, dilation, groups)
+    dtype = conv_cpu.sum_dtype(x.dtype) if bias else x.dtype
+    result = conv_cpu.convolve(x, weight, window.with_kernel(weight.shape[2:]), groups, dtype)
+    if result is None:
+        result = convolve(x, weight, window, dtype if dtype != x.dtype else None)
+    return add_bias(result, bias, dims).astype(x.dtype)
+
+
 conv_input_adjoint = primitive(
     "conv_input_adjoint",
     _conv_input_adjoint,
@@ -193,6 +205,22 @@ conv_input_adjoint = primitive(
     linear=("y *bias", "weight *bias"),
     precision=Precision.HALF,
 )
+
+
+@conv_input_adjoint.lowering("cpu")
+def _conv_input_adjoint_on_cpu(
+    y, weight, *bias, size, dims, stride, padding: Pairs, dilation, groups: int
+):
+    window = Window(dims, stride, padding, dilation, groups)
+    windows = window.with_kernel(weight.shape[2:])
+    dtype = conv_cpu.sum_dtype(y.dtype) if bias else y.dtype
+    result = conv_cpu.convolve_input_adjoint(y, weight, size, windows, groups, dtype)
+    if result is None:
+        wider = dtype if dtype != y.dtype else None
+        result = convolve_input_adjoint(y, weight, size, window, wider)
+    return add_bias(result, bias, dims).astype(y.dtype)
+
+
 conv_weight_adjoint = primitive(
     "conv_weight_adjoint",
     _conv_weight_adjoint,
@@ -202,6 +230,15 @@ conv_weight_adjoint = primitive(
     channels_last=dims_rule((True, True), (False,), preferred=True),
     linear=("x", "y"),
 )
+
+
+@conv_weight_adjoint.lowering("cpu")
+def _conv_weight_adjoint_on_cpu(
+    x, y, *, kernel, dims, stride, padding: Pairs, dilation, groups: int
+):
+    window = Window(dims, stride, padding, dilation, groups)
+    result = conv_cpu.convolve_weight_adjoint(x, y, window.with_kernel(kernel), groups)
+    return convolve_weight_adjoint(x, y, kernel, window) if result is None else result
 
 
 def _forward(x, weight, attributes: dict):

@@ -16,10 +16,13 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
+from oneflow.base.device import DEVICE_TYPES
 from oneflow.base.dtype import DType
-from oneflow.primitives.operators import exponential
+from oneflow.primitives.operators import complex_special_values as special_values, exponential
+from oneflow.primitives.operators.complex_special_values import Function, Parts, completed
 from oneflow.primitives.operators.rounding import quotient, round_once, truncated
 from oneflow.primitives.registry import COMPUTED, Primitive, primitive
 from oneflow.primitives.sharding.linearity import converted
@@ -51,6 +54,8 @@ def unary(
     is_inverse: bool = False,
     curvature: Callable | None = None,
     writable: str = "",
+    special_values: Function | None = None,
+    cpu: Callable | None = None,
     **options: Any,
 ) -> Primitive:
     """Define a function of one number by its derivative.
@@ -65,9 +70,18 @@ def unary(
         curvature: the second derivative of the operand, written with primitives, where deriving it
             from `slope` gives a wrong or inexact one.
         writable: as for a gradient rule.
+        special_values: the function's values at complex infinities and NaNs, one of
+            `complex_special_values`; None if XLA's are right.
+        cpu: the function on the CPU, where XLA's is slow.
         options: what else the primitive declares.
     """
     op = elementwise(name, impl, **options)
+    for platform in DEVICE_TYPES:
+        form = round_once(cpu) if cpu is not None and platform == "cpu" else op.impl
+        if special_values is not None:
+            form = completed(form, special_values)
+        if form is not op.impl:
+            op.lowering(platform)(form)
     if slope is None:
         return op
     combine = quotient if is_inverse else operator.mul
@@ -198,70 +212,6 @@ lerp.gradient(
 )
 
 
-# --- division with rounding: the sign rules of Python (floor) and of C (trunc)
-
-
-def _is_integer(x) -> bool:
-    return jnp.issubdtype(x.dtype, jnp.integer)
-
-
-def _rest(x, y):
-    """The remainder of division rounded towards 0."""
-    return lax.rem(*jnp.broadcast_arrays(x, y))
-
-
-def floor_remainder(rest, y):
-    """The remainder of division rounded down, from that of division rounded towards 0."""
-    return jnp.where((rest != 0) & ((rest < 0) != (y < 0)), rest + y, rest)
-
-
-def floor_quotient(x, y, rest):
-    """``x // y`` of floats: ``x`` without the remainder is divided, so that 1 // 0.1 is 9."""
-    integral = quotient(x - rest, y)
-    integral = jnp.where((rest != 0) & ((rest < 0) != (y < 0)), integral - 1, integral)
-    nearest = jnp.floor(integral)
-    nearest = jnp.where(integral - nearest > 0.5, nearest + 1, nearest)
-    ratio = quotient(x, y)
-    nearest = jnp.where(integral == 0, jnp.copysign(jnp.zeros_like(integral), ratio), nearest)
-    return jnp.where(y == 0, ratio, nearest)
-
-
-def _remainder(x, y):
-    return jnp.remainder(x, y) if _is_integer(x) else floor_remainder(_rest(x, y), y)
-
-
-def _floor_divide(x, y):
-    return jnp.floor_divide(x, y) if _is_integer(x) else floor_quotient(x, y, _rest(x, y))
-
-
-def _trunc_divide(x, y):
-    return lax.div(*jnp.broadcast_arrays(x, y)) if _is_integer(x) else jnp.trunc(quotient(x, y))
-
-
-def _integer_division(name: str, impl: Callable) -> Primitive:
-    """Define a division of integers, where a divisor of 0 is an error."""
-
-    def has_zero_divisor(x, y):
-        return jnp.any(jnp.broadcast_arrays(x, y)[1] == 0), jnp.zeros((), jnp.int64)
-
-    def error(value, attributes, in_specs):
-        return RuntimeError("ZeroDivisionError: integers divided by 0")
-
-    return without_gradient(name, impl, "x y").checked(has_zero_divisor, error)
-
-
-remainder = elementwise("remainder", _remainder, "x y", scalar=None)
-remainder.gradient(x=lambda g: g, y=lambda g, x, y: neg(mul(g, floor_divide(x, y))))
-fmod = elementwise("fmod", _rest, "x y", scalar=None)
-fmod.gradient(x=lambda g: g, y=lambda g, x, y: neg(mul(g, trunc_divide(x, y))))
-floor_divide = step("floor_divide", _floor_divide, "x y")
-trunc_divide = step("trunc_divide", _trunc_divide, "x y")
-
-integer_remainder = _integer_division("integer_remainder", _remainder)
-integer_fmod = _integer_division("integer_fmod", _rest)
-integer_floor_divide = _integer_division("integer_floor_divide", _floor_divide)
-integer_trunc_divide = _integer_division("integer_trunc_divide", _trunc_divide)
-
 # --- larger and smaller: NaN wins; where both are equal the gradient is shared
 
 
@@ -322,39 +272,12 @@ logical_and = without_gradient("logical_and", lambda x, y: (x != 0) & (y != 0), 
 logical_or = without_gradient("logical_or", lambda x, y: (x != 0) | (y != 0), "x y")
 logical_xor = without_gradient("logical_xor", lambda x, y: (x != 0) ^ (y != 0), "x y")
 logical_not = without_gradient("logical_not", lambda x: x == 0)
-bitwise_and = without_gradient("bitwise_and", jnp.bitwise_and, "x y")
-bitwise_or = without_gradient("bitwise_or", jnp.bitwise_or, "x y")
-bitwise_xor = without_gradient("bitwise_xor", jnp.bitwise_xor, "x y")
-bitwise_not = without_gradient("bitwise_not", jnp.bitwise_not)
-
-
-def _shift_left(x, y):
-    # By the number's width or more nothing is left.
-    return jnp.where(y.astype(jnp.uint64) < 8 * x.dtype.itemsize, jnp.left_shift(x, y), 0)
-
-
-def _shift_right(x, y):
-    last = jnp.asarray(8 * x.dtype.itemsize - 1, y.dtype)
-    too_large = y.astype(jnp.uint64) > last.astype(jnp.uint64)
-    shifted = jnp.right_shift(x, jnp.where(too_large, last, y))
-    # Of signed integers all bits are then the sign.
-    return (
-        jnp.where(too_large, 0, shifted)
-        if jnp.issubdtype(x.dtype, jnp.unsignedinteger)
-        else shifted
-    )
-
-
-shift_left = without_gradient("shift_left", _shift_left, "x y")
-shift_right = without_gradient("shift_right", _shift_right, "x y")
 isnan = without_gradient("isnan", jnp.isnan)
 isinf = without_gradient("isinf", jnp.isinf)
 isfinite = without_gradient("isfinite", jnp.isfinite)
 isposinf = without_gradient("isposinf", lambda x: x == jnp.inf, real_only=True)
 isneginf = without_gradient("isneginf", lambda x: x == -jnp.inf, real_only=True)
 signbit = without_gradient("signbit", jnp.signbit)
-gcd = without_gradient("gcd", jnp.gcd, "x y")
-lcm = without_gradient("lcm", jnp.lcm, "x y")
 
 # --- choosing
 
@@ -430,6 +353,17 @@ def direction_of(x):
 abs_ = elementwise("abs", jnp.abs)
 _abs_gradient = elementwise("abs_gradient", lambda g, x: g * direction_of(x), "g x", linear=("g",))
 abs_.gradient(x=lambda g, x: _abs_gradient(g, x))
+
+
+@abs_.lowering(*DEVICE_TYPES)
+def _abs_with_infinities(x):
+    """Infinite where a part is, even if the other is NaN."""
+    value = abs_.impl(x)
+    return (
+        jnp.where(Parts(x.real, x.imag).has_inf(), np.inf, value) if jnp.iscomplexobj(x) else value
+    )
+
+
 sign = step("sign", direction_of)
 floor = step("floor", jnp.floor)
 ceil = step("ceil", jnp.ceil)
@@ -439,7 +373,15 @@ round_ = step("round", jnp.round)
 square = unary("square", lambda x: x * x, lambda x: 2 * x)
 cube = unary("cube", lambda x: x * x * x, lambda x: 3 * (x * x))
 # PyTorch's powers of 0.5, -0.5 and -1, which these are too, keep the operand.
-sqrt = unary("sqrt", jnp.sqrt, lambda out: 2 * out, of_out=True, is_inverse=True, writable="out")
+sqrt = unary(
+    "sqrt",
+    jnp.sqrt,
+    lambda out: 2 * out,
+    of_out=True,
+    is_inverse=True,
+    writable="out",
+    special_values=special_values.sqrt,
+)
 rsqrt = unary(
     "rsqrt",
     lax.rsqrt,
@@ -454,25 +396,61 @@ reciprocal = unary(
     lambda out: -(out * out),
     of_out=True,
     writable="out",
+    special_values=special_values.reciprocal,
     precision=Precision.FULL_OFF_CPU,
 )
-exp = unary("exp", jnp.exp, lambda out: out, of_out=True, precision=Precision.FULL_OFF_CPU)
+
+
+def _lower_rsqrt(platform: str) -> None:
+    """Complex numbers take the reciprocal of the root, both right at special values."""
+    root, inverse = sqrt.implementation(platform), reciprocal.implementation(platform)
+
+    @rsqrt.lowering(platform)
+    def impl(x):
+        return inverse(root(x)) if jnp.iscomplexobj(x) else rsqrt.impl(x)
+
+
+for _platform in DEVICE_TYPES:
+    _lower_rsqrt(_platform)
+
+exp = unary(
+    "exp",
+    jnp.exp,
+    lambda out: out,
+    of_out=True,
+    special_values=special_values.exp,
+    precision=Precision.FULL_OFF_CPU,
+)
 exp2 = unary(
     "exp2",
     exponential.exp2,
     lambda out: out * math.log(2),
     of_out=True,
+    special_values=special_values.exp2,
     precision=Precision.FULL_OFF_CPU,
 )
 expm1 = unary(
-    "expm1", jnp.expm1, lambda out: out + 1, of_out=True, precision=Precision.FULL_OFF_CPU
+    "expm1",
+    jnp.expm1,
+    lambda out: out + 1,
+    of_out=True,
+    special_values=special_values.expm1,
+    precision=Precision.FULL_OFF_CPU,
 )
-log = unary("log", jnp.log, lambda x: x, is_inverse=True, precision=Precision.FULL_OFF_CPU)
+log = unary(
+    "log",
+    jnp.log,
+    lambda x: x,
+    is_inverse=True,
+    special_values=special_values.log,
+    precision=Precision.FULL_OFF_CPU,
+)
 log2 = unary(
     "log2",
     exponential.log2,
     lambda x: x * math.log(2),
     is_inverse=True,
+    special_values=special_values.log2,
     precision=Precision.FULL_OFF_CPU,
 )
 log10 = unary(
@@ -480,15 +458,27 @@ log10 = unary(
     exponential.log10,
     lambda x: x * math.log(10),
     is_inverse=True,
+    special_values=special_values.log10,
     precision=Precision.FULL_OFF_CPU,
 )
 log1p = unary(
-    "log1p", exponential.log1p, lambda x: x + 1, is_inverse=True, precision=Precision.FULL_OFF_CPU
+    "log1p",
+    exponential.log1p,
+    lambda x: x + 1,
+    is_inverse=True,
+    special_values=special_values.log1p,
+    precision=Precision.FULL_OFF_CPU,
 )
-sin = unary("sin", jnp.sin, jnp.cos)
-cos = unary("cos", jnp.cos, lambda x: -jnp.sin(x))
-tanh = unary("tanh", jnp.tanh, lambda out: 1 - out * out, of_out=True)
-sigmoid = unary("sigmoid", jax.nn.sigmoid, lambda out: out * (1 - out), of_out=True)
+tanh = unary(
+    "tanh", jnp.tanh, lambda out: 1 - out * out, of_out=True, special_values=special_values.tanh
+)
+sigmoid = unary(
+    "sigmoid",
+    jax.nn.sigmoid,
+    lambda out: out * (1 - out),
+    of_out=True,
+    special_values=special_values.sigmoid,
+)
 relu = exact("relu", lambda x: lax.max(x, x.dtype.type(0)), real_only=True)
 _relu_gradient = gradient_where("relu_gradient", lambda out: ~(out <= 0), "out")
 relu.gradient(x=lambda g, out: _relu_gradient(g, out))

@@ -10,8 +10,9 @@ from jax import lax
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.operators.elementwise import cast, conjugate
 from oneflow.primitives.operators.reduce import sum_
+from oneflow.primitives.operators.rounding import hidden, is_half
 from oneflow.primitives.operators.shape import reshape, transpose
-from oneflow.primitives.registry import primitive
+from oneflow.primitives.registry import Primitive, primitive
 from oneflow.primitives.sharding.axes import Axes, notation
 from oneflow.primitives.traits import Precision
 
@@ -203,3 +204,23 @@ bilinear = primitive(
     linear=("x *bias", "y *bias", "weight *bias"),
     precision=Precision.HALF,
 )
+
+
+def _lower_half(product: Primitive) -> None:
+    """On the CPU, products of half precision are summed in float32 and rounded once.
+
+    XLA converts the operands of a product whose result is bfloat16 to float32, and multiplies
+    those; asked for a float32 result it uses the processor's instructions for bfloat16 (products of
+    1024 x 1024 take 7 ms instead of 55). A bias is added before the result is rounded.
+    """
+
+    @product.lowering("cpu")
+    def impl(x: Any, y: Any, *bias: Any) -> Any:
+        if not is_half(x.dtype):
+            return product.impl(x, y, *bias)
+        wide = [each.astype(jnp.float32) for each in bias]
+        return hidden(product.impl(x, y, *wide, jnp.float32).astype(x.dtype))
+
+
+for _product in (matmul, linear, linear_no_bias, outer_rows):
+    _lower_half(_product)

@@ -7,8 +7,8 @@ that `dims` span, in row-major order.
 
 from __future__ import annotations
 
+import functools
 import math
-from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -16,89 +16,80 @@ import numpy as np
 from jax import lax
 
 from oneflow.primitives.operators.channels_last import dims_rule
+from oneflow.primitives.operators.materialize import materialize_array
+from oneflow.primitives.operators.windows import MAX_KERNEL_SIZE, Windows
 from oneflow.primitives.registry import primitive
 from oneflow.primitives.sharding.axes import free_dims
 from oneflow.primitives.traits import Fusion
 
-Pairs = tuple[tuple[int, int], ...]
 # Elements of a window along one dimension from which on it may be far larger than its plane.
 _WIDE = 256
 # Planes are independent of each other.
 _spatial_axes = free_dims("dims")
 
 
-class Windows(NamedTuple):
-    """The attributes that window primitives share."""
+def _in_all_dims(windows: Windows, values: tuple, ndim: int, rest) -> list:
+    """`values` at the dimensions of windows, `rest` at all others."""
+    expanded = [rest] * ndim
+    for dim, value in zip(windows.dims, values, strict=True):
+        expanded[dim] = value
+    return expanded
 
-    dims: tuple[int, ...]
-    kernel: tuple[int, ...]
-    stride: tuple[int, ...]
-    padding: Pairs
-    dilation: tuple[int, ...]
 
-    def along(self, values: tuple, ndim: int, rest) -> list:
-        """`values` at the window dimensions, `rest` at all others."""
-        expanded = [rest] * ndim
-        for dim, value in zip(self.dims, values, strict=True):
-            expanded[dim] = value
-        return expanded
+def _trimmed(windows: Windows, shape: tuple[int, ...]) -> Windows:
+    """Windows without the elements that lie in the padding in every window.
 
-    def tile(self, size: tuple[int, ...]) -> bool:
-        """Return whether they tile spatial dimensions of `size`: no gap, overlap or remainder."""
-        return (
-            self.kernel == self.stride
-            and set(self.dilation) <= {1}
-            and not any(low or high for low, high in self.padding)
-            and not any(n % step for n, step in zip(size, self.stride, strict=True))
+    Args:
+        windows: the windows.
+        shape: of the array that they slide along.
+    """
+    if max(windows.kernel) < _WIDE:
+        return windows
+    kernel, stride, padding = [], [], []
+    for dim, width, step, (low, high), factor in zip(*windows, strict=True):
+        span = (width - 1) * factor + 1
+        last = (shape[dim] + low + high - span) // step * step
+        before = max(low - last, 0) // factor
+        after = max(span - low - shape[dim], 0) // factor
+        kernel.append(width - before - after)
+        stride.append(step if last else 1)
+        padding.append((low - before * factor, high - after * factor))
+    return windows._replace(kernel=tuple(kernel), stride=tuple(stride), padding=tuple(padding))
+
+
+def _reduce_windows(x, windows: Windows, start, computation):
+    """`lax.reduce_window` of an array, or of several alike ones."""
+    shape = jnp.shape(jax.tree.leaves(x)[0])
+    windows = _trimmed(windows, shape)
+    kernel, stride, padding, dilation = (
+        _in_all_dims(windows, values, len(shape), rest)
+        for values, rest in (
+            (windows.kernel, 1),
+            (windows.stride, 1),
+            (windows.padding, (0, 0)),
+            (windows.dilation, 1),
         )
+    )
+    return lax.reduce_window(
+        x, start, computation, kernel, stride, padding, window_dilation=dilation
+    )
 
-    def trimmed(self, shape: tuple[int, ...]) -> Windows:
-        """These windows without the elements that lie in the padding in every window.
 
-        Args:
-            shape: of the array that they slide along.
-        """
-        if max(self.kernel) < _WIDE:
-            return self
-        kernel, stride, padding = [], [], []
-        for dim, width, step, (low, high), factor in zip(*self, strict=True):
-            span = (width - 1) * factor + 1
-            last = (shape[dim] + low + high - span) // step * step
-            before = max(low - last, 0) // factor
-            after = max(span - low - shape[dim], 0) // factor
-            kernel.append(width - before - after)
-            stride.append(step if last else 1)
-            padding.append((low - before * factor, high - after * factor))
-        return self._replace(kernel=tuple(kernel), stride=tuple(stride), padding=tuple(padding))
-
-    def reduce(self, x, start, computation):
-        """`lax.reduce_window` with these windows."""
-        shape = jnp.shape(jax.tree.leaves(x)[0])
-        windows = self.trimmed(shape)
-        kernel, stride, padding, dilation = (
-            self.along(values, len(shape), rest)
-            for values, rest in (
-                (windows.kernel, 1),
-                (windows.stride, 1),
-                (windows.padding, (0, 0)),
-                (windows.dilation, 1),
-            )
-        )
-        return lax.reduce_window(
-            x, start, computation, kernel, stride, padding, window_dilation=dilation
-        )
+def _prefer_slices(windows: Windows) -> bool:
+    """Return whether shifted slices beat XLA's window operations on the CPU."""
+    return windows.dims[0] == 1 and math.prod(windows.kernel) <= MAX_KERNEL_SIZE
 
 
 # --- sums
 
 
-def reduce_window_sum(x, windows: Windows):
+def _reduce_sum(x, windows: Windows):
     """Sum of every window."""
-    return windows.reduce(x, np.zeros((), x.dtype), lax.add)
+    return _reduce_windows(x, windows, np.zeros((), x.dtype), lax.add)
 
 
 def _window_sum(x, *, dims, kernel, stride, padding):
-    return reduce_window_sum(x, Windows(dims, kernel, stride, padding, (1,) * len(dims)))
+    return _reduce_sum(x, Windows(dims, kernel, stride, padding, (1,) * len(dims)))
 
 
 def _window_sum_adjoint(y, *, size, dims, kernel, stride, padding):
@@ -107,7 +98,7 @@ def _window_sum_adjoint(y, *, size, dims, kernel, stride, padding):
     for dim, length in zip(dims, size, strict=True):
         shape[dim] = length
     adjoint = jax.linear_transpose(
-        lambda x: reduce_window_sum(x, windows), jax.ShapeDtypeStruct(tuple(shape), y.dtype)
+        lambda x: _reduce_sum(x, windows), jax.ShapeDtypeStruct(tuple(shape), y.dtype)
     )
     return adjoint(y)[0]
 
@@ -143,10 +134,30 @@ window_sum_adjoint.gradient(
     )
 )
 
+
+@window_sum.lowering("cpu")
+def _window_sum_on_cpu(x, *, dims, kernel, stride, padding):
+    windows = Windows(dims, kernel, stride, padding, (1,) * len(dims))
+    if not _prefer_slices(windows):
+        return _reduce_sum(x, windows)
+    parts = windows.gather(x, np.zeros((), x.dtype))
+    return functools.reduce(jnp.add, parts.values())
+
+
+@window_sum_adjoint.lowering("cpu")
+def _window_sum_adjoint_on_cpu(y, *, size, dims, kernel, stride, padding):
+    windows = Windows(dims, kernel, stride, padding, (1,) * len(dims))
+    if not _prefer_slices(windows):
+        return _window_sum_adjoint(
+            y, size=size, dims=dims, kernel=kernel, stride=stride, padding=padding
+        )
+    return windows.scatter(lambda offset: y, size)
+
+
 # --- maxima
 
 
-def lowest(dtype):
+def _lowest(dtype):
     """The identity of the maximum.
 
     A NumPy constant: JAX must recognise the reduction to differentiate it.
@@ -156,13 +167,13 @@ def lowest(dtype):
     return np.array(jnp.iinfo(dtype).min, dtype)
 
 
-def reduce_window_max(x, windows: Windows):
+def _reduce_max(x, windows: Windows):
     """Maximum of every window; a NaN wins."""
-    return windows.reduce(x, lowest(x.dtype), lax.max)
+    return _reduce_windows(x, windows, _lowest(x.dtype), lax.max)
 
 
 def _max_pool(x, *, dims, kernel, stride, padding, dilation):
-    return reduce_window_max(x, Windows(dims, kernel, stride, padding, dilation))
+    return _reduce_max(x, Windows(dims, kernel, stride, padding, dilation))
 
 
 def _max_pool_gradient(y, x, out, *, dims, kernel, stride, padding, dilation):
@@ -172,11 +183,11 @@ def _max_pool_gradient(y, x, out, *, dims, kernel, stride, padding, dilation):
         _, indices = _max_pool_with_indices(x, **windows._asdict())
         size = tuple(x.shape[dim] for dim in dims)
         return _plane_scatter(y, indices, dims=dims, size=size, accumulate=True)
-    _, vjp = jax.vjp(lambda x: reduce_window_max(x, windows), x)
+    _, vjp = jax.vjp(lambda x: _reduce_max(x, windows), x)
     return vjp(y)[0]
 
 
-def plane_positions(shape: tuple[int, ...], dims: tuple[int, ...]):
+def _plane_positions(shape: tuple[int, ...], dims: tuple[int, ...]):
     """For each element of an array of `shape`, its number within the plane of `dims`."""
     position = jnp.zeros(shape, jnp.int64)
     for dim in dims:
@@ -195,8 +206,9 @@ def _max_pool_with_indices(x, *, dims, kernel, stride, padding, dilation):
         return jnp.where(is_greater, other_value, value), jnp.where(is_greater, other_index, index)
 
     windows = Windows(dims, kernel, stride, padding, dilation)
-    start = (lowest(x.dtype), np.array(np.iinfo(np.int64).max))
-    return tuple(windows.reduce((x, plane_positions(x.shape, dims)), start, larger))
+    start = (_lowest(x.dtype), np.array(np.iinfo(np.int64).max))
+    positions = _plane_positions(x.shape, dims)
+    return tuple(_reduce_windows((x, positions), windows, start, larger))
 
 
 max_pool = primitive(
@@ -244,6 +256,57 @@ max_pool_with_indices.gradient(
     writable="out",
     zero_second_gradients=True,
 )
+
+
+@max_pool.lowering("cpu")
+def _max_pool_on_cpu(x, *, dims, kernel, stride, padding, dilation):
+    windows = Windows(dims, kernel, stride, padding, dilation)
+    if not _prefer_slices(windows):
+        return _reduce_max(x, windows)
+    parts = windows.gather(x, _lowest(x.dtype))
+    return functools.reduce(jnp.maximum, parts.values())
+
+
+@max_pool_gradient.lowering("cpu")
+def _max_pool_gradient_on_cpu(y, x, out, *, dims, kernel, stride, padding, dilation):
+    windows = Windows(dims, kernel, stride, padding, dilation)
+    if not _prefer_slices(windows):
+        return _max_pool_gradient(y, x, out, **windows._asdict())
+    # Of another x than the forward pass: XLA would keep its padded copy all that time.
+    parts = windows.gather(materialize_array(x), _lowest(x.dtype))
+    # As wide as the elements compared, or XLA's loop is not vectorised.
+    int_dtype = jnp.int32 if x.dtype.itemsize <= 4 else jnp.int64
+    number = {offset: int_dtype(index) for index, offset in enumerate(parts)}
+    # The first maximum gets the gradient. It is found again: `out` may be that of an `x` which XLA
+    # has computed a second time, and rounded otherwise.
+    first, *others = parts
+    largest, chosen = parts[first], jnp.full(out.shape, number[first])
+    for offset in others:
+        part = parts[offset]
+        is_larger = (part > largest) | ((part != part) & (largest == largest))
+        largest = jnp.where(is_larger, part, largest)
+        chosen = jnp.where(is_larger, number[offset], chosen)
+    size = tuple(x.shape[dim] for dim in dims)
+    if windows.tile(size):
+        return _tiled_choice(chosen, y, windows).reshape(x.shape)
+    # Computed once; fused into every use it would be computed for each offset again.
+    chosen = materialize_array(chosen)
+    return windows.scatter(lambda offset: jnp.where(chosen == number[offset], y, 0), size)
+
+
+def _tiled_choice(chosen, y, windows: Windows):
+    """`y` at the chosen offset of each window, zeros at the others; offsets follow their window."""
+    offsets = math.prod(windows.kernel)
+    numbers = jnp.arange(offsets, dtype=chosen.dtype).reshape(windows.kernel)
+    kernel_dims = [dim + 1 + index for index, dim in enumerate(windows.dims)]
+    others = [dim for dim in range(y.ndim + len(kernel_dims)) if dim not in kernel_dims]
+    grid = jnp.expand_dims(numbers, others)
+    y = materialize_array(y)  # read once per offset
+    is_chosen = jnp.expand_dims(chosen, kernel_dims) == grid
+    return jnp.where(is_chosen, jnp.expand_dims(y, kernel_dims), 0)
+
+
+# --- elements of planes by their position
 
 
 def _flatten_spatial(x, dims: tuple[int, ...]):

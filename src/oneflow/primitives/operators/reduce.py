@@ -14,6 +14,7 @@ from oneflow.base.spec import TensorSpec
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.operators.elementwise import cast, div, eq, isnan, logical_not, ne
 from oneflow.primitives.operators.lax_functions import sum_in
+from oneflow.primitives.operators.materialize import materialize_array
 from oneflow.primitives.operators.rounding import quotient
 from oneflow.primitives.operators.shape import broadcast_to, kept_shape, reshape
 from oneflow.primitives.registry import Primitive, primitive
@@ -318,6 +319,49 @@ def select_along(name: str, best_index: Callable) -> Primitive:
 # A NaN counts as the extreme, as in PyTorch.
 max_along = select_along("max_along", lambda x, dim: jnp.argmax(x, axis=dim, keepdims=True))
 min_along = select_along("min_along", lambda x, dim: jnp.argmin(x, axis=dim, keepdims=True))
+
+# --- the index of an extreme, on the CPU: as two plain reductions, which are vectorised; one
+# reduction of pairs ``(value, index)`` is not, and takes eight times as long
+
+
+def _extreme_and_index(x, best: Callable, dim: int):
+    """The extreme along `dim`, which is kept, and the first index that has it."""
+    # Left to itself XLA spreads the extreme to the size of `x` in memory first.
+    extreme = materialize_array(best(x, axis=dim, keepdims=True))
+    hit = x == extreme
+    if jnp.issubdtype(x.dtype, jnp.floating):
+        hit |= jnp.isnan(x)
+    size = x.shape[dim]
+    counter = jnp.int32 if size < 2**31 else jnp.int64
+    position = jnp.where(hit, lax.broadcasted_iota(counter, x.shape, dim), counter(size))
+    return extreme, jnp.min(position, axis=dim, keepdims=True).astype(jnp.int64)
+
+
+def _lower_index(op: Primitive, best: Callable) -> None:
+    @op.lowering("cpu")
+    def impl(x, *, dim: int | None, keepdim: bool = False):
+        if not x.ndim:
+            return jnp.zeros((), jnp.int64)
+        if dim is None:
+            _, index = _extreme_and_index(x.reshape(-1), best, 0)
+            return index.reshape((1,) * x.ndim if keepdim else ())
+        _, index = _extreme_and_index(x, best, dim)
+        return index if keepdim else index.squeeze(dim)
+
+
+def _lower_along(op: Primitive, best: Callable) -> None:
+    @op.lowering("cpu")
+    def impl(x, *, dim: int, keepdim: bool = False):
+        if not x.ndim:
+            return x, jnp.zeros((), jnp.int64)
+        values, index = _extreme_and_index(x, best, dim)
+        return (values, index) if keepdim else (values.squeeze(dim), index.squeeze(dim))
+
+
+_lower_index(argmax, jnp.max)
+_lower_index(argmin, jnp.min)
+_lower_along(max_along, jnp.max)
+_lower_along(min_along, jnp.min)
 
 # --- logarithm of a sum of exponentials
 

@@ -1,4 +1,4 @@
-"""Trigonometric, hyperbolic and special functions, and further functions of two numbers."""
+"""Special functions, and further functions of two numbers."""
 
 from __future__ import annotations
 
@@ -10,14 +10,11 @@ from jax import lax
 
 from oneflow.primitives.operators import (
     bessel,
-    exponential,
     incomplete_gamma,
     loops,
     scipy_functions as jsp,
 )
 from oneflow.primitives.operators.elementwise import (
-    add,
-    cube,
     div,
     elementwise,
     exact,
@@ -27,7 +24,6 @@ from oneflow.primitives.operators.elementwise import (
     mul,
     ne,
     neg,
-    sqrt,
     step,
     sub,
     unary,
@@ -39,73 +35,6 @@ from oneflow.primitives.registry import primitive
 from oneflow.primitives.traits import Precision
 
 _HALF_PI_ROOT = math.sqrt(math.pi) / 2
-
-# --- circles and hyperbolas
-
-
-def _acosh_root(x):
-    """The root of ``x ** 2 - 1``; of complex numbers on the branch of `acosh`."""
-    if jnp.iscomplexobj(x):
-        return jnp.sqrt(x - 1) * jnp.sqrt(x + 1)
-    return jnp.sqrt((x - 1) * (x + 1))
-
-
-tan = unary(
-    "tan", jnp.tan, lambda out: 1 + out * out, of_out=True, precision=Precision.FULL_OFF_CPU
-)
-asin = unary(
-    "asin", jnp.arcsin, lambda x: 1 / jnp.sqrt(1 - x * x), precision=Precision.FULL_OFF_CPU
-)
-acos = unary(
-    "acos", jnp.arccos, lambda x: -1 / jnp.sqrt(1 - x * x), precision=Precision.FULL_OFF_CPU
-)
-atan = unary("atan", jnp.arctan, lambda x: 1 + x * x, is_inverse=True)
-sinh = unary("sinh", exponential.sinh, exponential.cosh, precision=Precision.FULL_OFF_CPU)
-cosh = unary("cosh", exponential.cosh, exponential.sinh, precision=Precision.FULL_OFF_CPU)
-asinh = unary("asinh", jnp.arcsinh, lambda x: 1 / jnp.sqrt(x * x + 1))
-acosh = unary(
-    "acosh",
-    jnp.arccosh,
-    _acosh_root,
-    is_inverse=True,
-    curvature=lambda x: neg(div(x, cube(mul(sqrt(sub(x, 1.0)), sqrt(add(x, 1.0)))))),
-)
-atanh = unary("atanh", exponential.atanh, lambda x: 1 - x * x, is_inverse=True)
-
-
-def _sinc_slope(x):
-    pi_x = jnp.where(x == 0, 1, math.pi * x)
-    slope = (jnp.cos(pi_x) - jnp.sin(pi_x) / pi_x) * math.pi / pi_x
-    return jnp.where(x == 0, 0, slope)
-
-
-def _sinc(x):
-    """``sin(pi x) / (pi x)``; not a number at infinity, as in PyTorch."""
-    angle = jnp.pi * x
-    return jnp.where(x == 0, 1, jnp.sin(angle) / jnp.where(x == 0, 1, angle))
-
-
-sinc = unary("sinc", _sinc, _sinc_slope)
-
-atan2 = elementwise("atan2", jnp.arctan2, "x y", real_only=True)
-
-
-def _by_square(number, x, y):
-    """``number / (x * x + y * y)``, and 0 at the origin, where there is no slope."""
-    square = x * x + y * y
-    return jnp.where(square == 0, 0, number / jnp.where(square == 0, 1, square))
-
-
-_atan2_x = elementwise(
-    "atan2_x_gradient", lambda g, x, y: _by_square(g * y, x, y), "g x y", linear=("g",)
-)
-_atan2_y = elementwise(
-    "atan2_y_gradient", lambda g, x, y: _by_square(-g * x, x, y), "g x y", linear=("g",)
-)
-atan2.gradient(x=lambda g, x, y: _atan2_x(g, x, y), y=lambda g, x, y: _atan2_y(g, x, y))
-
-hypot = elementwise("hypot", jnp.hypot, "x y")
-hypot.gradient(x=lambda g, x, out: mul(g, div(x, out)), y=lambda g, y, out: mul(g, div(y, out)))
 
 # --- error function, logarithms, gamma
 

@@ -1,7 +1,8 @@
 """Complex functions at infinite and NaN parts, for which XLA's have other values than C's.
 
 Annex G of the C standard, which NumPy and PyTorch follow, says what they are there; so does the
-interpreter, which uses NumPy. Everywhere else the functions are XLA's.
+interpreter, which uses NumPy. Everywhere else the functions are XLA's. The builder `unary` takes
+one of these functions as `special_values`.
 """
 
 from __future__ import annotations
@@ -12,13 +13,6 @@ from typing import NamedTuple
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-
-from oneflow.base.device import DEVICE_TYPES
-
-# What these make, too, is completed below.
-from oneflow.primitives.lowering import cpu_elementwise as cpu_elementwise
-from oneflow.primitives.operators import special as special  # with elementwise: registers them
-from oneflow.primitives.registry import PRIMITIVES
 
 
 class Parts(NamedTuple):
@@ -61,7 +55,8 @@ def _scaled_direction(length: jnp.ndarray, angle: jnp.ndarray) -> Parts:
     return Parts(length * jnp.cos(angle), length * jnp.sin(angle))
 
 
-def _exp(x: Parts, value: Parts) -> Parts:
+def exp(x: Parts, value: Parts) -> Parts:
+    """Exponential."""
     a, b = x
     nan, zero = jnp.full_like(a, np.nan), jnp.zeros_like(a)
     special = _scaled_direction(jnp.exp(a), b)
@@ -72,16 +67,16 @@ def _exp(x: Parts, value: Parts) -> Parts:
     return _where(x.is_special(), special, value)
 
 
-def _expm1(x: Parts, value: Parts) -> Parts:
-    """The plain formula, as in PyTorch; the C standard has no such function."""
+def expm1(x: Parts, value: Parts) -> Parts:
+    """Exponential less 1 by the plain formula, as in PyTorch; C has no such function."""
     a, b = x
     sin_half = jnp.sin(b / 2)
     special = Parts(jnp.expm1(a) * jnp.cos(b) - 2 * sin_half * sin_half, jnp.exp(a) * jnp.sin(b))
     return _where(x.is_special(), special, value)
 
 
-def _reciprocal(x: Parts, value: Parts) -> Parts:
-    """PyTorch's values: NaN unless one part is finite, also for 0 in one part."""
+def reciprocal(x: Parts, value: Parts) -> Parts:
+    """Reciprocal with PyTorch's values: NaN unless one part is finite, also for 0 in one part."""
     a, b = x
     nan = jnp.full_like(a, np.nan)
     is_zero = (a == 0) & (b == 0)
@@ -89,26 +84,28 @@ def _reciprocal(x: Parts, value: Parts) -> Parts:
     return _where(~jnp.isfinite(a) & ~jnp.isfinite(b), Parts(nan, nan), value)
 
 
-def _sigmoid(x: Parts, value: Parts) -> Parts:
-    """``1 / (1 + exp(-x))``."""
+def sigmoid(x: Parts, value: Parts) -> Parts:
+    """Logistic function, ``1 / (1 + exp(-x))``."""
     negative = Parts(-x.real, -x.imag)
-    power = _exp(negative, value)
+    power = exp(negative, value)
     c, d = 1 + power.real, power.imag
     square = c * c + d * d
     overflows = jnp.isinf(c) | jnp.isinf(d)
     zero = jnp.zeros_like(c)
     quotient = _where(overflows, Parts(zero, zero), Parts(c / square, 0 - d / square))
-    special = _reciprocal(Parts(c, d), quotient)
+    special = reciprocal(Parts(c, d), quotient)
     return _where(~(jnp.isfinite(x.real) & jnp.isfinite(x.imag)), special, value)
 
 
-def _exp2(x: Parts, value: Parts) -> Parts:
+def exp2(x: Parts, value: Parts) -> Parts:
+    """Exponential to the base 2."""
     scaled = Parts(x.real * np.log(2).astype(x.real.dtype), x.imag * np.log(2).astype(x.real.dtype))
-    special = _exp(scaled, value)
+    special = exp(scaled, value)
     return _where(x.is_special(), special, value)
 
 
-def _sinh(x: Parts, value: Parts) -> Parts:
+def sinh(x: Parts, value: Parts) -> Parts:
+    """Hyperbolic sine."""
     a, b = x
     nan = jnp.full_like(a, np.nan)
     special = Parts(jnp.sinh(a) * jnp.cos(b), jnp.cosh(a) * jnp.sin(b))
@@ -123,7 +120,8 @@ def _sinh(x: Parts, value: Parts) -> Parts:
     return _where(x.is_special(), special, value)
 
 
-def _cosh(x: Parts, value: Parts) -> Parts:
+def cosh(x: Parts, value: Parts) -> Parts:
+    """Hyperbolic cosine."""
     a, b = x
     nan, zero = jnp.full_like(a, np.nan), jnp.zeros_like(a)
     special = Parts(jnp.cosh(a) * jnp.cos(b), jnp.sinh(a) * jnp.sin(b))
@@ -136,7 +134,8 @@ def _cosh(x: Parts, value: Parts) -> Parts:
     return _where(x.is_special(), special, value)
 
 
-def _tanh(x: Parts, value: Parts) -> Parts:
+def tanh(x: Parts, value: Parts) -> Parts:
+    """Hyperbolic tangent."""
     a, b = x
     nan, zero = jnp.full_like(a, np.nan), jnp.zeros_like(a)
     special = Parts(nan, nan)
@@ -151,20 +150,25 @@ def _tanh(x: Parts, value: Parts) -> Parts:
 def _log_of_base(base: float) -> Function:
     """Return the rule of the logarithm to a base."""
 
-    def log(x: Parts, value: Parts) -> Parts:
+    def function(x: Parts, value: Parts) -> Parts:
         scale = x.real.dtype.type(1 / np.log(base))
         special = Parts(jnp.full_like(x.real, np.inf), jnp.arctan2(x.imag, x.real) * scale)
         return _where(x.has_inf(), special, value)
 
-    return log
+    return function
 
 
-def _log1p(x: Parts, value: Parts) -> Parts:
+log, log2, log10 = map(_log_of_base, (np.e, 2, 10))
+
+
+def log1p(x: Parts, value: Parts) -> Parts:
+    """Logarithm of ``1 + x``, whose real part is exact on the real axis."""
     is_real = (x.imag == 0) & (x.real > -1) & jnp.isfinite(x.real)
     return Parts(jnp.where(is_real, jnp.log1p(x.real), value.real), value.imag)
 
 
-def _sqrt(x: Parts, value: Parts) -> Parts:
+def sqrt(x: Parts, value: Parts) -> Parts:
+    """Square root."""
     a, b = x
     inf, zero = jnp.full_like(a, np.inf), jnp.zeros_like(a)
     nan = jnp.full_like(a, np.nan)
@@ -180,7 +184,8 @@ def _sqrt(x: Parts, value: Parts) -> Parts:
     return _where(~is_finite, special, value)
 
 
-def _asinh(x: Parts, value: Parts) -> Parts:
+def asinh(x: Parts, value: Parts) -> Parts:
+    """Inverse hyperbolic sine."""
     a, b = x
     nan = jnp.full_like(a, np.nan)
     special = Parts(nan, nan)
@@ -191,7 +196,8 @@ def _asinh(x: Parts, value: Parts) -> Parts:
     return _where(~(jnp.isfinite(a) & jnp.isfinite(b)), special, value)
 
 
-def _atanh(x: Parts, value: Parts) -> Parts:
+def atanh(x: Parts, value: Parts) -> Parts:
+    """Inverse hyperbolic tangent."""
     a, b = x
     nan, zero = jnp.full_like(a, np.nan), jnp.zeros_like(a)
     special = _where((a == 0) & jnp.isnan(b), Parts(a, b), Parts(nan, nan))
@@ -205,7 +211,8 @@ def _atanh(x: Parts, value: Parts) -> Parts:
     return _where(~(jnp.isfinite(a) & jnp.isfinite(b)), special, value)
 
 
-def _acos(x: Parts, value: Parts) -> Parts:
+def acos(x: Parts, value: Parts) -> Parts:
+    """Inverse cosine."""
     a, b = x
     nan = jnp.full_like(a, np.nan)
     special = _where(
@@ -217,7 +224,8 @@ def _acos(x: Parts, value: Parts) -> Parts:
     return _where(~(jnp.isfinite(a) & jnp.isfinite(b)), special, value)
 
 
-def _acosh(x: Parts, value: Parts) -> Parts:
+def acosh(x: Parts, value: Parts) -> Parts:
+    """Inverse hyperbolic cosine."""
     a, b = x
     nan = jnp.full_like(a, np.nan)
     half_pi = jnp.full_like(a, np.pi / 2)
@@ -232,77 +240,21 @@ def _circular(function: Function) -> Function:
     return lambda x, value: function(x.over_i(), value.over_i()).times_i()
 
 
-def _cos(x: Parts, value: Parts) -> Parts:
-    return _cosh(x.times_i(), value)
+sin, tan, asin, atan = map(_circular, (sinh, tanh, asinh, atanh))
 
 
-_FUNCTIONS: dict[str, Function] = {
-    "exp": _exp,
-    "expm1": _expm1,
-    "exp2": _exp2,
-    "log": _log_of_base(np.e),
-    "log2": _log_of_base(2),
-    "log10": _log_of_base(10),
-    "log1p": _log1p,
-    "sqrt": _sqrt,
-    "sinh": _sinh,
-    "cosh": _cosh,
-    "tanh": _tanh,
-    "asinh": _asinh,
-    "acosh": _acosh,
-    "atanh": _atanh,
-    "sin": _circular(_sinh),
-    "cos": _cos,
-    "tan": _circular(_tanh),
-    "asin": _circular(_asinh),
-    "acos": _acos,
-    "atan": _circular(_atanh),
-    "reciprocal": _reciprocal,
-    "sigmoid": _sigmoid,
-}
+def cos(x: Parts, value: Parts) -> Parts:
+    """Cosine, the hyperbolic one of ``i * x``."""
+    return cosh(x.times_i(), value)
 
 
-def _lower(name: str, function: Function, platform: str) -> None:
-    """Give a primitive an implementation for one platform that is right at special values."""
-    primitive = PRIMITIVES[name]
-    general = primitive.implementation(platform)
+def completed(impl: Callable, function: Function) -> Callable:
+    """Return an implementation whose complex results have the special values of `function`."""
 
-    def impl(x):
-        value = general(x)
+    def complete(x):
+        value = impl(x)
         if not jnp.issubdtype(x.dtype, jnp.complexfloating):
             return value
         return lax.complex(*function(Parts(x.real, x.imag), Parts(value.real, value.imag)))
 
-    primitive.lowerings[platform] = impl
-
-
-def _lower_abs(platform: str) -> None:
-    primitive = PRIMITIVES["abs"]
-    general = primitive.implementation(platform)
-
-    def impl(x):
-        value = general(x)
-        if not jnp.issubdtype(x.dtype, jnp.complexfloating):
-            return value
-        return jnp.where(Parts(x.real, x.imag).has_inf(), np.inf, value)
-
-    primitive.lowerings[platform] = impl
-
-
-def _lower_rsqrt(platform: str) -> None:
-    primitive, sqrt = PRIMITIVES["rsqrt"], PRIMITIVES["sqrt"].implementation(platform)
-    general, reciprocal = primitive.implementation(platform), PRIMITIVES["reciprocal"]
-    inverse = reciprocal.implementation(platform)
-
-    def impl(x):
-        is_complex = jnp.issubdtype(x.dtype, jnp.complexfloating)
-        return inverse(sqrt(x)) if is_complex else general(x)
-
-    primitive.lowerings[platform] = impl
-
-
-for _platform in DEVICE_TYPES:
-    for _name, _function in _FUNCTIONS.items():
-        _lower(_name, _function, _platform)
-    _lower_abs(_platform)
-    _lower_rsqrt(_platform)
+    return complete

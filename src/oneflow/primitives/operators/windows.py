@@ -1,7 +1,7 @@
-"""Window operations as sums over kernel offsets: shifted slices, and their transpose.
+"""Windows that slide along dimensions of an array: shifted slices of it, and their transpose.
 
-For small kernels this beats XLA's window operations on the CPU: it fuses with whatever is around
-it and runs along the channels, which are contiguous.
+On the CPU, for small kernels, sums over the slices beat XLA's window operations: they fuse with
+whatever is around them and run along the channels, which are contiguous.
 """
 
 from __future__ import annotations
@@ -16,29 +16,37 @@ import numpy as np
 from jax import lax
 
 KernelOffset = tuple[int, ...]
+Pairs = tuple[tuple[int, int], ...]
 
 # Kernels with more elements than this are left to XLA.
 MAX_KERNEL_SIZE = 27
-# XLA is so slow at depthwise convolutions that only larger ones are (7 x 7: 130 ms, not 4).
-MAX_DEPTHWISE_SIZE = 121
 
 
-class WindowSlices(NamedTuple):
+class Windows(NamedTuple):
     """Windows that slide along `dims`; one entry per dimension in every field."""
 
     dims: tuple[int, ...]
     kernel: tuple[int, ...]
     stride: tuple[int, ...]
-    padding: tuple[tuple[int, int], ...]
+    padding: Pairs
     dilation: tuple[int, ...]
 
     def all(self) -> list[KernelOffset]:
         """Every kernel offset, the last dimension running fastest."""
         return list(itertools.product(*map(range, self.kernel)))
 
-    def along(self, axis: int) -> WindowSlices:
+    def along(self, axis: int) -> Windows:
         """The windows along one of the dimensions."""
-        return WindowSlices._make(each[axis : axis + 1] for each in self)
+        return Windows._make(each[axis : axis + 1] for each in self)
+
+    def tile(self, size: tuple[int, ...]) -> bool:
+        """Return whether they tile spatial dimensions of `size`: no gap, overlap or remainder."""
+        return (
+            self.kernel == self.stride
+            and set(self.dilation) <= {1}
+            and not any(low or high for low, high in self.padding)
+            and not any(n % step for n, step in zip(size, self.stride, strict=True))
+        )
 
     def counts(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         """The number of windows along each dimension of an array of `shape`."""
@@ -46,6 +54,21 @@ class WindowSlices(NamedTuple):
             (shape[dim] + low + high - dilation * (length - 1) - 1) // step + 1
             for dim, length, step, (low, high), dilation in zip(*self, strict=True)
         )
+
+    def adjoint_padding(self, shape: tuple[int, ...], size: tuple[int, ...]) -> list:
+        """The padding of the transposed convolution, of an array that is spread by the stride.
+
+        Args:
+            shape: of the array.
+            size: of the result, along `dims`.
+        """
+        padding = []
+        for target, (dim, length, step, (low, _), rate) in zip(
+            size, zip(*self, strict=True), strict=True
+        ):
+            filled = (shape[dim] - 1) * step + 1
+            padding.append((rate * (length - 1) - low, target - filled + low))
+        return padding
 
     def gather(self, x: Any, fill: Any) -> dict[KernelOffset, Any]:
         """The elements of `x` at each kernel offset, one per window; `fill` is outside."""

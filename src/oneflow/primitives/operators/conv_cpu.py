@@ -1,0 +1,269 @@
+"""Convolutions on the CPU, for channels-last activations, where XLA's own are slow.
+
+Each function returns None where XLA's convolution is as fast. Measured against it (see
+`docs/performance.md`): a pointwise convolution is a matrix product; the gradient in the input, if
+that has far more positions than `y`, is one product and a sum of its shifted parts; the gradient in
+the weight of a small kernel is one product per kernel offset; and a convolution that is depthwise,
+or of a single channel, is a sum of shifted products.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from oneflow.primitives.operators import loops
+from oneflow.primitives.operators.materialize import materialize_array
+from oneflow.primitives.operators.windows import MAX_KERNEL_SIZE, Windows
+
+# XLA is so slow at depthwise convolutions that only larger ones are (7 x 7: 130 ms, not 4).
+_MAX_DEPTHWISE_SIZE = 121
+# Kernel offsets that are added up in one go. Each is looked for at every position of the result, so
+# that 5 x 5 take half the time if those of each row are added up first; 3 x 3 do not.
+_MAX_OFFSETS_AT_ONCE = 9
+# Positions added up in one step of the loop of a depthwise gradient, side by side in the last
+# spatial dimension. A step costs some microseconds beside its sums; more positions only take longer
+# to compile.
+_MAX_RUN = 14
+
+
+def sum_dtype(dtype: Any) -> Any:
+    """The type that products of `dtype` are summed in: so half precision is rounded once."""
+    is_inexact = jnp.issubdtype(dtype, jnp.inexact)
+    return jnp.promote_types(dtype, jnp.float32) if is_inexact else dtype
+
+
+def _is_pointwise(windows: Windows, groups: int) -> bool:
+    """A kernel of one element without padding: a matrix product over the channels."""
+    is_padded = any(low or high for low, high in windows.padding)
+    return groups == 1 and math.prod(windows.kernel) == 1 and not is_padded
+
+
+def _is_depthwise(channels: int, out: int, windows: Windows, groups: int) -> bool:
+    return groups == channels == out and math.prod(windows.kernel) <= _MAX_DEPTHWISE_SIZE
+
+
+def _product(x, y, over: tuple[tuple[int, ...], tuple[int, ...]], dtype: Any = None):
+    return lax.dot_general(x, y, (over, ((), ())), preferred_element_type=dtype)
+
+
+def convolve(x, weight, windows: Windows, groups: int, dtype: Any):
+    """The convolution, returned in `dtype`: that of `x`, or the one it is summed in."""
+    if windows.dims[0] != 1:
+        return None
+    channels, out = x.shape[-1], weight.shape[0]
+    if _is_pointwise(windows, groups):
+        matrix = weight.reshape(weight.shape[:2])
+        wider = dtype if dtype != x.dtype else None
+        return _product(_strided(x, windows.stride), matrix, ((x.ndim - 1,), (1,)), wider)
+    is_small = math.prod(windows.kernel) <= MAX_KERNEL_SIZE
+    if _is_depthwise(channels, out, windows, groups) or (is_small and channels == 1):
+        return _sum_of_products(x, weight, windows, dtype)
+    return None
+
+
+def _sum_of_products(x, weight, windows: Windows, dtype: Any):
+    """The convolution with kernels of one input channel each, as a sum over kernel offsets."""
+    kind = sum_dtype(x.dtype)
+    shifted = windows.gather(x, np.zeros((), x.dtype))
+    by_offset = _channels_by_offset(weight.astype(kind))
+    terms = [part.astype(kind) * by_offset[offset] for offset, part in shifted.items()]
+    return functools.reduce(jnp.add, terms).astype(dtype)
+
+
+def _channels_by_offset(weight):
+    """The weight of single input channels with the output channels last, as in the activations.
+
+    So the sum over offsets runs along contiguous memory: in half the time.
+    """
+    return materialize_array(jnp.moveaxis(weight[:, 0], 0, -1))
+
+
+def _strided(x, stride: tuple[int, ...]):
+    if max(stride) == 1:
+        return x
+    return lax.slice(x, (0,) * x.ndim, x.shape, (1, *stride, 1))
+
+
+# --- the gradient in the input
+
+
+def convolve_input_adjoint(
+    y, weight, size: tuple[int, ...], windows: Windows, groups: int, dtype: Any
+):
+    """The transpose of `convolve` in its input, likewise."""
+    if windows.dims[0] != 1:
+        return None
+    if _is_pointwise(windows, groups):
+        wider = dtype if dtype != y.dtype else None
+        x = _product(y, weight.reshape(weight.shape[:2]), ((y.ndim - 1,), (0,)), wider)
+        return _insert_zeros(x, size, windows.stride)
+    if _is_depthwise(weight.shape[1] * groups, y.shape[-1], windows, groups):
+        return _depthwise_input_adjoint(y, weight, size, windows, dtype)
+    if groups == 1 and _prefer_scatter(y, size, windows):
+        return _scatter_products(y, weight, size, windows).astype(dtype)
+    return None
+
+
+def _depthwise_input_adjoint(y, weight, size: tuple[int, ...], windows: Windows, dtype: Any):
+    # In memory, as the gradient in the weight reads it; else each term would compute it anew.
+    y = materialize_array(y)
+    if max(windows.stride) == 1:
+        kernels = lax.rev(weight, tuple(range(2, weight.ndim)))
+        padding = tuple(windows.adjoint_padding(y.shape, size))
+        return _sum_of_products(y, kernels, windows._replace(padding=padding), dtype)
+    wide = y.astype(sum_dtype(y.dtype))
+    by_offset = _channels_by_offset(weight.astype(wide.dtype))
+    return windows.scatter(lambda offset: wide * by_offset[offset], size).astype(dtype)
+
+
+def _prefer_scatter(y, size: tuple[int, ...], windows: Windows) -> bool:
+    """Return whether XLA's convolution would multiply by zeros nearly half of the time.
+
+    It computes every offset at all positions of the result, but only where `y` is do they count.
+    """
+    positions = math.prod(y.shape[dim] for dim in windows.dims)
+    has_zeros = math.prod(size) > 1.5 * positions
+    return max(windows.stride) == 1 and has_zeros and positions > 1 < len(windows.kernel)
+
+
+def _scatter_products(y, weight, size: tuple[int, ...], windows: Windows):
+    """The gradient in the input: one product for all offsets, each part added where it belongs."""
+    out, channels, *kernel = weight.shape
+    by_offset = jnp.moveaxis(weight, 1, -1).reshape(out, -1)
+    columns = _product(y, by_offset, ((y.ndim - 1,), (0,)), sum_dtype(y.dtype))
+    columns = columns.reshape(*y.shape[:-1], *kernel, channels)
+    if math.prod(kernel) <= _MAX_OFFSETS_AT_ONCE:
+        leading = (slice(None),) * (y.ndim - 1)
+        return windows.scatter(lambda offset: columns[(*leading, *offset)], size)
+    for axis in reversed(range(len(kernel))):
+        columns = _scatter_along(columns, windows.along(axis), size[axis])
+    return columns
+
+
+def _scatter_along(columns, windows: Windows, size: int):
+    """Parts added where they belong along one axis, whose offsets come before the channels."""
+    return materialize_array(windows.scatter(lambda offset: columns[..., offset[0], :], (size,)))
+
+
+def _insert_zeros(x, size: tuple[int, ...], stride: tuple[int, ...]):
+    """`x` at every `stride`-th position of an array of zeros with spatial sizes `size`."""
+    pads = [(0, 0, 0)]
+    for length, target, step in zip(x.shape[1:-1], size, stride, strict=True):
+        pads.append((0, target - (length - 1) * step - 1, step - 1))
+    return lax.pad(x, np.zeros((), x.dtype), [*pads, (0, 0, 0)])
+
+
+# --- the gradient in the weight
+
+
+def convolve_weight_adjoint(x, y, windows: Windows, groups: int):
+    """The transpose of `convolve` in its weight."""
+    if windows.dims[0] != 1:
+        return None
+    channels, out = x.shape[-1], y.shape[-1]
+    if _is_pointwise(windows, groups):
+        return _outer(y, _strided(x, windows.stride)).reshape(out, channels, *windows.kernel)
+    if _is_depthwise(channels, out, windows, groups):
+        return _depthwise_weight_adjoint(x, y, windows)
+    if not _prefer_products(channels, out, windows, groups):
+        return None
+    shifted = windows.gather(x, np.zeros((), x.dtype))
+    stacked = jnp.stack([_outer(y, shifted[offset]) for offset in windows.all()], axis=-1)
+    return stacked.reshape(*stacked.shape[:2], *windows.kernel)
+
+
+def _prefer_products(channels: int, out: int, windows: Windows, groups: int) -> bool:
+    """Return whether a product per kernel offset beats XLA's convolution.
+
+    It copies its input once per offset, which takes many channels to be worth it, more still if the
+    copy is strided.
+    """
+    least = 128 if max(windows.stride) == 1 else 256
+    is_small = math.prod(windows.kernel) <= MAX_KERNEL_SIZE
+    return groups == 1 and is_small and min(channels, out) >= least
+
+
+def _outer(y, x):
+    """The sum over rows of ``y[..., n] x[..., k]``, as ``[n, k]``; the smaller side goes first."""
+    rows = tuple(range(x.ndim - 1))
+    if x.shape[-1] < y.shape[-1]:
+        return _product(x, y, (rows, rows)).T
+    return _product(y, x, (rows, rows))
+
+
+def _depthwise_weight_adjoint(x, y, windows: Windows):
+    """The gradient of a depthwise convolution in its weight, ``[channels, 1, *kernel]``.
+
+    A sum over positions of the result: the window of the input at each, times the one element of
+    `y` per channel. The channels are contiguous in both, and the sum, as small as the kernel, stays
+    in the first-level cache. One reduction per kernel offset instead reads both arrays once for
+    each, and XLA does not vectorize it: it takes ten times as long for 3 x 3, twenty for 7 x 7.
+    """
+    if 0 in y.shape:
+        return jnp.zeros((y.shape[-1], 1, *windows.kernel), y.dtype)
+    padded = windows.padded(x, jnp.zeros((), x.dtype))
+    width = y.shape[-2]
+    run = min(width, _MAX_RUN)
+    total = _sum_runs(padded, y, windows, 0, run)
+    if width % run:
+        total += _sum_runs(padded, y, windows, width - width % run, width % run)
+    return jnp.moveaxis(total, -1, 0)[:, None].astype(y.dtype)
+
+
+def _sum_runs(x, y, windows: Windows, first: int, run: int):
+    """The sum over the positions from `first` on, as many runs of them as are complete."""
+    lines, channels = y.shape[:-2], y.shape[-1]
+    columns = (y.shape[-2] - first) // run
+    dilated = [d * (k - 1) + 1 for k, d in zip(windows.kernel, windows.dilation, strict=True)]
+    stride = windows.stride[-1]
+    sizes = (1, *dilated[:-1], (run - 1) * stride + dilated[-1], channels)
+    shape = (*windows.kernel, channels)
+    dtype = sum_dtype(y.dtype)
+
+    # Written in `lax`: what `jax.numpy` does for each of so many terms takes long to trace.
+    def add_run(step, total):
+        step = lax.convert_element_type(step, np.int32)
+        *line, column = _coordinates(step, (*lines, columns))
+        column = lax.add(lax.mul(column, np.int32(run)), np.int32(first))
+        corner = [line[0]]
+        for index, length in zip((*line[1:], column), windows.stride, strict=True):
+            corner.append(lax.mul(index, np.int32(length)))
+        window = lax.dynamic_slice(x, (*corner, np.int32(0)), sizes)
+        values = lax.dynamic_slice(
+            y, (*line, column, np.int32(0)), (*[1] * len(lines), run, channels)
+        )
+        # Read from memory by the many terms, instead of sliced in each.
+        window = materialize_array(lax.convert_element_type(window.reshape(sizes[1:]), dtype))
+        values = materialize_array(lax.convert_element_type(values.reshape(run, channels), dtype))
+        terms = []
+        for t in range(run):
+            part = _at(window, t * stride, dilated, windows.dilation)
+            value = lax.slice(values, (t, 0), (t + 1, channels)).reshape(channels)
+            value = lax.broadcast_in_dim(value, shape, (len(shape) - 1,))
+            terms.append(lax.mul(part, value))
+        return lax.add(total, functools.reduce(lax.add, terms))
+
+    steps = math.prod(lines) * columns
+    return loops.fori_loop(0, steps, add_run, jnp.zeros(shape, dtype))
+
+
+def _coordinates(index, shape: tuple[int, ...]) -> list:
+    """The coordinates of an element, given its number in row-major order."""
+    coordinates = []
+    for size in reversed(shape[1:]):
+        coordinates.append(lax.rem(index, np.int32(size)))
+        index = lax.div(index, np.int32(size))
+    return [index, *reversed(coordinates)]
+
+
+def _at(window, start: int, dilated: list[int], dilation: tuple[int, ...]):
+    """The elements that the kernel reads at a position of the last spatial dimension."""
+    starts = [0] * (len(dilated) - 1) + [start]
+    ends = [first + size for first, size in zip(starts, dilated, strict=True)]
+    return lax.slice(window, (*starts, 0), (*ends, window.shape[-1]), (*dilation, 1))
