@@ -112,7 +112,7 @@ def _sort_keys(x: Any) -> Any:
 def _sort(equation: Any) -> Callable:
     axis, keys = equation.params["dimension"], equation.params["num_keys"]
     if len(equation.invars) == 1 and not is_float(dtype_of(equation.invars[0])):
-        return lambda x: [np.sort(x, axis=axis, kind="stable")]
+        return lambda x: [np.sort(x, axis=axis)]
 
     def sort(*arrays: Any) -> list[Any]:
         if keys == 1:

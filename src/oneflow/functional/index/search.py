@@ -10,7 +10,7 @@ from oneflow.base.dtype import DType, bool_, float32, int32, int64, uint64
 from oneflow.base.shape import wrap_dim
 from oneflow.functional import return_types
 from oneflow.functional.registry import function
-from oneflow.primitives.operators import sort as p
+from oneflow.primitives.operators import sort as p, statistics
 from oneflow.primitives.operators.elementwise import where as choose
 from oneflow.tensor.call import call
 from oneflow.tensor.operands import cast_to, require_tensor
@@ -157,11 +157,8 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> ret
     at = wrap_dim(dim, input.ndim)
     if not 1 <= k <= (input.shape[at] if input.ndim else 1):
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {at}")
-    if not input.ndim:
-        return return_types.kthvalue(input.clone(), input.new_zeros((), dtype=int64))
-    parts = [each.narrow(at, k - 1, 1) for each in sort(input, at)]
-    values, indices = (part.clone() if keepdim else part.squeeze(at).clone() for part in parts)
-    return return_types.kthvalue(values, indices)
+    options = {"k": int(k), "dim": at, "keepdim": bool(keepdim)}
+    return return_types.kthvalue(*call(statistics.kthvalue, input, **options))
 
 
 def _number_like(tensor: Tensor | None, number: Any) -> Tensor:

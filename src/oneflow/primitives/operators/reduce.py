@@ -302,18 +302,36 @@ def select_along_gradient(g, out, x_spec, dim, keepdim):
     return put_along(values, index, dim=dim, size=x_spec.shape[dim] if x_spec.ndim else 1)
 
 
-def select_along(name: str, best_index: Callable) -> Primitive:
-    """A reduction of one dimension to the element at ``best_index(x, dim)`` and that index."""
+def select_along(
+    name: str, best_index: Callable, best_index_on_cpu: Callable | None = None
+) -> Primitive:
+    """A reduction of one dimension to the element at ``best_index(x, dim)`` and that index.
 
+    Args:
+        name: of the primitive.
+        best_index: gives the index, with the dimension kept.
+        best_index_on_cpu: the same for CPUs, where the general one is slow there.
+    """
+    op = primitive(name, _selecting(best_index), axes=reduced_axes(is_sum=False), real_only=True)
+    if best_index_on_cpu is not None:
+        op.lowering("cpu")(_selecting(best_index_on_cpu))
+    return op.gradient(x=select_along_gradient, writable="out")
+
+
+def _selecting(best_index: Callable) -> Callable:
     def impl(x, *, dim: int, keepdim: bool = False):
         if not x.ndim:
             return x, jnp.zeros((), jnp.int64)
-        index = best_index(x, dim).astype(jnp.int64)
-        values = jnp.take_along_axis(x, index, axis=dim)
-        return (values, index) if keepdim else (values.squeeze(dim), index.squeeze(dim))
+        return selected(x, best_index(x, dim), dim, keepdim)
 
-    op = primitive(name, impl, axes=reduced_axes(is_sum=False), real_only=True)
-    return op.gradient(x=select_along_gradient, writable="out")
+    return impl
+
+
+def selected(x, index, dim: int, keepdim: bool):
+    """The elements at an index along a dimension, and the index; `index` has the dimension."""
+    index = index.astype(jnp.int64)
+    values = jnp.take_along_axis(x, index, axis=dim)
+    return (values, index) if keepdim else (values.squeeze(dim), index.squeeze(dim))
 
 
 # A NaN counts as the extreme, as in PyTorch.

@@ -8,7 +8,7 @@ from jax import lax
 
 from oneflow.base.dtype import DType
 from oneflow.primitives.operation import Operation
-from oneflow.primitives.operators import loops
+from oneflow.primitives.operators import loops, sort_cpu
 from oneflow.primitives.operators.indexing import out_of_range
 from oneflow.primitives.operators.rounding import quotient
 from oneflow.primitives.operators.scatter import scatter
@@ -42,6 +42,16 @@ def _put_back(g, out, x_spec, dim):
 
 
 sort = primitive("sort", _sort, axes=free_dims("dim"))
+
+
+@sort.lowering("cpu")
+def _sort_cpu(x, *, dim: int, descending: bool):
+    if jnp.iscomplexobj(x) or not x.ndim:
+        return _sort(x, dim=dim, descending=descending)
+    order = sort_cpu.argsort(x, dim, descending)
+    return jnp.take_along_axis(x, order, axis=dim), order
+
+
 topk = primitive("topk", _topk, axes=free_dims("dim"))
 sort.gradient(x=_put_back, writable="out")
 topk.gradient(x=_put_back, writable="out")

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
 
 import jax.numpy as jnp
 from jax import lax
 
 from oneflow.base.dtype import float32
 from oneflow.primitives.operation import Operation
+from oneflow.primitives.operators import sort_cpu
 from oneflow.primitives.operators.complex import real_part
 from oneflow.primitives.operators.elementwise import (
     cast,
@@ -31,6 +35,8 @@ from oneflow.primitives.operators.reduce import (
     mean,
     reduction_gradient_axes,
     select_along,
+    select_along_gradient,
+    selected,
     sum_,
 )
 from oneflow.primitives.operators.rounding import quotient
@@ -174,15 +180,44 @@ norm.gradient(x=lambda g, x, order, out, dims: _norm_x(g, x, order, out, dims=di
 # --- reductions that sort
 
 
-def _rank_index(x, dim: int, rank):
-    """Index of the element that a sort would put at `rank`."""
-    order = jnp.argsort(x, axis=dim, stable=True)
-    return lax.dynamic_slice_in_dim(order, rank, 1, dim)
+class Ranking(NamedTuple):
+    """How elements are put in order.
+
+    Attributes:
+        argsort: of an array and a dimension: positions in a stable order, NaN last.
+        index_at_rank: of an array, a dimension and a rank, a number or one for each vector along
+            the dimension: the position at that rank in this order, with the dimension kept.
+    """
+
+    argsort: Callable
+    index_at_rank: Callable
 
 
-def _median_index(x, dim: int):
+def _argsort(x, dim: int):
+    return jnp.argsort(x, axis=dim, stable=True)
+
+
+def _index_at_rank(x, dim: int, rank):
+    rank = jnp.broadcast_to(jnp.asarray(rank, jnp.int64), kept_shape(x.shape, (dim,)))
+    return jnp.take_along_axis(_argsort(x, dim), rank, axis=dim)
+
+
+# Ranks that are found one by one rather than by sorting.
+_FEW_PLACES = 4
+
+_SORTED = Ranking(_argsort, _index_at_rank)
+_ON_CPU = Ranking(sort_cpu.argsort, sort_cpu.index_at_rank)
+
+
+def _kthvalue(ranking: Ranking, x, *, k: int, dim: int, keepdim: bool):
+    if not x.ndim:
+        return x, jnp.zeros((), jnp.int64)
+    return selected(x, ranking.index_at_rank(x, dim, k - 1), dim, keepdim)
+
+
+def _median_index(ranking: Ranking, x, dim: int):
     # The lower of the two in the middle; a NaN anywhere is the median.
-    index = _rank_index(x, dim, (x.shape[dim] - 1) // 2)
+    index = ranking.index_at_rank(x, dim, (x.shape[dim] - 1) // 2)
     if not jnp.issubdtype(x.dtype, jnp.floating):
         return index
     nan_mask = jnp.isnan(x)
@@ -190,15 +225,14 @@ def _median_index(x, dim: int):
     return jnp.where(jnp.any(nan_mask, axis=dim, keepdims=True), first, index)
 
 
-def _nanmedian_index(x, dim: int):
-    order = jnp.argsort(x, axis=dim, stable=True)
+def _nanmedian_index(ranking: Ranking, x, dim: int):
     count = jnp.sum(~jnp.isnan(x), axis=dim, keepdims=True)
-    return jnp.take_along_axis(order, jnp.maximum(count - 1, 0) // 2, axis=dim)
+    return ranking.index_at_rank(x, dim, jnp.maximum(count - 1, 0) // 2)
 
 
-def _mode_index(x, dim: int):
+def _mode_index(ranking: Ranking, x, dim: int):
     """Of the values that occur most often the smallest, at its last position."""
-    order = jnp.argsort(x, axis=dim, stable=True)
+    order = ranking.argsort(x, dim)
     values = jnp.take_along_axis(x, order, axis=dim)
     position = lax.broadcasted_iota(jnp.int64, x.shape, dim)
     fresh = jnp.concatenate(
@@ -214,21 +248,31 @@ def _mode_index(x, dim: int):
     return jnp.take_along_axis(order, longest, axis=dim)
 
 
-median = select_along("median", _median_index)
-nanmedian = select_along("nanmedian", _nanmedian_index)
-mode = select_along("mode", _mode_index)
+def _select_along(name: str, index: Callable) -> Primitive:
+    return select_along(name, partial(index, _SORTED), partial(index, _ON_CPU))
+
+
+kthvalue = primitive(
+    "kthvalue", partial(_kthvalue, _SORTED), axes=reduced_axes(is_sum=False), real_only=True
+)
+kthvalue.lowering("cpu")(partial(_kthvalue, _ON_CPU))
+kthvalue.gradient(x=select_along_gradient, writable="out")
+median = _select_along("median", _median_index)
+nanmedian = _select_along("nanmedian", _nanmedian_index)
+mode = _select_along("mode", _mode_index)
 
 
 def _of_all(name: str, index: Callable) -> Primitive:
     """The element picked from all; equal ones share its gradient. Of nothing it is NaN."""
 
-    def impl(x):
+    def impl(ranking: Ranking, x):
         flat = x.reshape(-1)
         if not flat.size:
             return jnp.full((), jnp.nan, x.dtype)
-        return flat[index(flat, 0)].reshape(())
+        return flat[index(ranking, flat, 0)].reshape(())
 
-    op = primitive(name, impl, real_only=True)
+    op = primitive(name, partial(impl, _SORTED), real_only=True)
+    op.lowering("cpu")(partial(impl, _ON_CPU))
     return op.gradient(
         x=lambda g, x, out, x_spec: extreme_gradient(g, x, out, dims=tuple(range(x_spec.ndim)))
     )
@@ -238,33 +282,55 @@ median_of_all = _of_all("median_of_all", _median_index)
 nanmedian_of_all = _of_all("nanmedian_of_all", _nanmedian_index)
 
 
-def _quantile(x, q, *, dim: int | None, keepdim: bool, interpolation: str, skip_nan: bool):
+def _quantile(
+    ranking: Ranking,
+    x,
+    q,
+    *,
+    dim: int | None,
+    keepdim: bool,
+    interpolation: str,
+    skip_nan: bool,
+):
     """The dimension of a vector `q` comes first in the result."""
     vectors = x.reshape(-1) if dim is None else jnp.moveaxis(x, dim, -1)
-    ordered = jnp.sort(vectors, axis=-1)  # NaN comes last
-    numbers = jnp.sum(~jnp.isnan(ordered), axis=-1)
+    numbers = jnp.sum(~jnp.isnan(vectors), axis=-1)
     size = vectors.shape[-1]
     last = (jnp.maximum(numbers, 1) if skip_nan else jnp.full_like(numbers, size)) - 1
     rank = q.reshape(q.shape + (1,) * last.ndim) * last.astype(q.dtype)
     if not skip_nan:
         rank = jnp.where(numbers < size, size - 1, rank)
-    result = _at_rank(ordered, rank, interpolation)
+    result = _at_rank(partial(_at_places, ranking, vectors), rank, interpolation)
     if keepdim:
         kept = (1,) * x.ndim if dim is None else kept_shape(x.shape, (dim % x.ndim,))
         result = result.reshape(q.shape + kept)
     return result
 
 
-def _at_rank(ordered, rank, interpolation: str):
+def _at_places(ranking: Ranking, vectors, places):
+    """The numbers at places in the order along the last dimension; NaN comes last.
+
+    Args:
+        ranking: how they are put in order.
+        vectors: the numbers.
+        places: of the shape of `vectors` without the last dimension, after one of any size.
+    """
+    dim = vectors.ndim - 1
+    places = jnp.broadcast_to(places, (*places.shape[: places.ndim - dim], *vectors.shape[:-1]))
+    places = places.astype(jnp.int64)
+    if math.prod(places.shape[: places.ndim - dim]) <= _FEW_PLACES:
+        found = [
+            jnp.take_along_axis(vectors, ranking.index_at_rank(vectors, dim, place), axis=-1)
+            for place in places.reshape(-1, *vectors.shape[:-1], 1)
+        ]
+        return jnp.stack(found).reshape(places.shape)
+    ordered = jnp.take_along_axis(vectors, ranking.argsort(vectors, dim), axis=-1)
+    table = jnp.broadcast_to(ordered, (*places.shape[: places.ndim - dim], *ordered.shape))
+    return jnp.take_along_axis(table, places[..., None], axis=-1)[..., 0]
+
+
+def _at_rank(at: Callable, rank, interpolation: str):
     """The number at a rank along the last dimension, or between the two next to it."""
-
-    def at(places):
-        places = jnp.broadcast_to(places, rank.shape).astype(jnp.int64)
-        table = jnp.broadcast_to(
-            ordered, (*rank.shape[: rank.ndim - ordered.ndim + 1], *ordered.shape)
-        )
-        return jnp.take_along_axis(table, places[..., None], axis=-1)[..., 0]
-
     rounding = {"lower": jnp.floor, "higher": jnp.ceil, "nearest": jnp.round}.get(interpolation)
     if rounding is not None:
         return at(rounding(rank))
@@ -286,7 +352,8 @@ def _quantile_axes(operation: Operation) -> Axes:
     return Axes((names, quantile_names), ((*quantile_names, *kept),))
 
 
-quantile = primitive("quantile", _quantile, axes=_quantile_axes)
+quantile = primitive("quantile", partial(_quantile, _SORTED), axes=_quantile_axes)
+quantile.lowering("cpu")(partial(_quantile, _ON_CPU))
 quantile.checked(
     _out_of_range,
     lambda value, attributes, in_specs: RuntimeError(
