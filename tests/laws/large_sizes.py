@@ -1,15 +1,7 @@
-"""Calls that name a size no machine has, run one after the other in a process of little memory.
+"""Calls that name a size no machine has, for `tests.little_memory`."""
 
-``python large_sizes.py FIRST`` runs the rows from that number on, and prints one line of JSON for
-each: before it its number, after it what came of it. A row that takes too long ends the process.
-"""
-
-import faulthandler
-import json
-import os
-import resource
+import functools
 import sys
-import time
 
 import numpy as np
 
@@ -17,11 +9,7 @@ import flowvision
 import oneflow as flow
 import oneflow.nn.functional as F
 from oneflow import nn
-
-SIZES = (2**31, 2**40, 2**62)
-# Bytes that the process may allocate beyond what it has, and seconds that one row may take.
-MEMORY = 2**30
-SECONDS = 5
+from tests.little_memory import SIZES, run
 
 # Calls of `n`, one of the sizes; `x` has 3 elements, `m` 3 x 3, `image` 1 x 1 x 4 x 4,
 # `one` 1 element, and `k` is [0, 1, 2].
@@ -347,12 +335,6 @@ flow.optim.lr_scheduler.CosineAnnealingLR(flow.optim.SGD([one.clone()], 0.1), n)
 flow.optim.lr_scheduler.StepLR(flow.optim.SGD([one.clone()], 0.1), n).step(n)
 """
 
-ROWS = [
-    (call, size)
-    for call in CALLS.strip().splitlines()
-    for size in (SIZES if "n" in compile(call, "", "eval").co_names else SIZES[:1])
-]
-
 
 def names():
     """What the calls may use."""
@@ -363,10 +345,10 @@ def names():
         "nn": nn,
         "np": np,
         "x": flow.tensor([1.0, 2.0, 3.0]),
-        "m": flow.eye(3),
+        "m": flow.tensor(np.eye(3, dtype=np.float32)),
         "k": flow.arange(3),
         "one": flow.ones(1),
-        "image": flow.ones(1, 1, 4, 4),
+        "image": flow.tensor(np.ones((1, 1, 4, 4), np.float32)),
         "wide": flow.ones(3, 2**20),
     }
 
@@ -381,38 +363,22 @@ def tensors_of(result):
     return [each for part in parts for each in tensors_of(part)]
 
 
-def outcome(call, size):
-    """What comes of a call whose results are read: None, or the kind and text of an error."""
-    try:
-        for each in tensors_of(eval(call, names(), {"n": size})):
-            if each.numel() and each.device.type != "meta":
-                each[(0,) * each.ndim].item()
-    except BaseException as error:  # panics of XLA's bindings are no `Exception`
-        return type(error).__name__, str(error)
-    return None
+def read(call, size):
+    """Make a call of `n`, and read of each of its results."""
+    for each in tensors_of(eval(call, names(), {"n": size})):
+        if each.numel() and each.device.type != "meta":
+            each[(0,) * each.ndim].item()
 
 
-def report(*columns):
-    """Write a line."""
-    sys.stdout.write(json.dumps(columns) + "\n")
-    sys.stdout.flush()
-
-
-def main(first):
-    """Run the rows from number `first` on."""
-    outcome("F.interpolate(image, size=2)", 2)
-    with open("/proc/self/statm") as file:
-        used = int(file.read().split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY, resource.RLIM_INFINITY))
-    for number in range(first, len(ROWS)):
-        report(number)
-        faulthandler.dump_traceback_later(SECONDS, exit=True)
-        started = time.perf_counter()
-        result = outcome(*ROWS[number])
-        faulthandler.cancel_dump_traceback_later()
-        report(number, result, time.perf_counter() - started)
-    os._exit(0)
+def rows():
+    """The calls with each size that they may have, by name."""
+    return {
+        f"{call}, n = {size}": functools.partial(read, call, size)
+        for call in CALLS.strip().splitlines()
+        for size in (SIZES if "n" in compile(call, "", "eval").co_names else SIZES[:1])
+    }
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]))
+    read("F.interpolate(image, size=2)", 2)
+    run(rows(), int(sys.argv[1]))

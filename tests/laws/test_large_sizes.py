@@ -1,9 +1,5 @@
 """Sizes that no machine has give a result without values, or one clear error at once."""
 
-import json
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 import torch
@@ -13,59 +9,17 @@ import oneflow.nn.functional as F
 from oneflow.primitives.operators.resample import Resampling
 from oneflow.tuning.host_memory import require_host_memory
 from tests.laws import large_sizes
-
-# Seconds that a row may take; the machine may be busy with other tests.
-SECONDS = 2.5
-# Beginnings of errors of NumPy, JAX, XLA and Python that do not say what to do.
-FOREIGN = (
-    "Unable to allocate",
-    "array is too big",
-    "Maximum allowed",
-    "negative dimensions",
-    "Python int too large",
-    "RESOURCE_EXHAUSTED",
-    "cannot fit",
-)
-
-
-def outcomes():
-    """What came of each row: the kind and text of an error or None, and seconds; None if no end."""
-    found = {}
-    first = 0
-    while first < len(large_sizes.ROWS):
-        command = [sys.executable, large_sizes.__file__, str(first)]
-        output = subprocess.run(command, capture_output=True, text=True, check=False)
-        lines = [json.loads(line) for line in output.stdout.splitlines()]
-        assert lines, output.stderr
-        for number, *rest in lines:
-            found[number] = rest or None
-        first = lines[-1][0] + 1
-    return found
-
-
-def fault_of(row):
-    """What is wrong with an outcome, or None."""
-    if row is None:
-        return "the process ended, or had to be ended"
-    error, seconds = row
-    if seconds > SECONDS:
-        return f"took {seconds:.1f} s"
-    if error is None:
-        return None
-    kind, text = error
-    is_clear = kind not in ("MemoryError", "_ArrayMemoryError", "OverflowError", "XlaRuntimeError")
-    return None if is_clear and text and not text.startswith(FOREIGN) else f"{kind}: {text}"
+from tests.little_memory import SIZES, faults
 
 
 def test_every_size_is_answered_at_once():
     """A large size has a result, or an error of ours, within a little memory and time."""
-    found = outcomes()
-    faults = {large_sizes.ROWS[number]: fault_of(row) for number, row in found.items()}
-    assert len(found) == len(large_sizes.ROWS)
-    assert {row: fault for row, fault in faults.items() if fault} == {}
+    count, found = faults("tests.laws.large_sizes")
+    assert count == len(large_sizes.rows())
+    assert found == {}
 
 
-@pytest.mark.parametrize("size", large_sizes.SIZES[:2])
+@pytest.mark.parametrize("size", SIZES[:2])
 def test_tensors_without_values_have_any_size(size):
     """What is not computed on this machine need not fit into its memory."""
     assert flow.zeros(size, device="meta").sum().shape == ()

@@ -183,14 +183,19 @@ def windows_of(
         max((size - window) // stride + 1, 0) if size >= window else 0
         for size, window, stride in zip(x.shape[x.ndim - ndim :], dilated, strides, strict=True)
     ]
-    x_strides = x.strides[x.ndim - ndim :]
+    # Where there is one place, the distance to a next one may be more than NumPy takes.
+    distances = [
+        stride * distance if places > 1 else 0
+        for places, stride, distance in zip(
+            (*counts, *sizes),
+            x.strides[x.ndim - ndim :] * 2,
+            (*strides, *rhs_dilation),
+            strict=True,
+        )
+    ]
     return np.lib.stride_tricks.as_strided(
         x,
         (*leading, *counts, *sizes),
-        (
-            *x.strides[: x.ndim - ndim],
-            *(step * stride for step, stride in zip(x_strides, strides, strict=True)),
-            *(step * dilation for step, dilation in zip(x_strides, rhs_dilation, strict=True)),
-        ),
+        (*x.strides[: x.ndim - ndim], *distances),
         writeable=False,
     )

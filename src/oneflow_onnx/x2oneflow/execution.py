@@ -131,7 +131,10 @@ def _run_on_host(step: Step, operands: list[Value]) -> list[Value]:
     feeds = {name: as_host(value) for name, value in named if name}
     if tensor is None:
         check_host_operands([feeds[name] for name in step.node.input if name])
-    computed = dict(zip(evaluator.output_names, evaluator.run(None, feeds), strict=True))
+    try:
+        computed = dict(zip(evaluator.output_names, evaluator.run(None, feeds), strict=True))
+    except (MemoryError, OverflowError) as error:
+        raise ValueError(f"a size is larger than this machine can hold: {error}") from error
     results = [np.asarray(computed[name]) if name else None for name in step.node.output]
     if tensor is None:
         return results

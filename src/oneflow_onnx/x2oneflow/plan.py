@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import graphlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -100,6 +100,18 @@ class Plan:
         read = set().union(*(step.reads() for step in self.steps)) | set(self.outputs)
         made = {name for step in self.steps for name in step.node.output}
         return read - made - set(self.inputs) - self.constants.keys() - {""}
+
+    def copies_from_around(self, output: int, inputs: Collection[int] = ()) -> bool:
+        """True if an output is a value from around this graph, a constant, or one of `inputs`.
+
+        The nodes in between may copy or cast it.
+        """
+        made = {name: step.node for step in self.steps for name in step.node.output}
+        name = self.outputs[output]
+        while name in made and made[name].op_type in ("Identity", "Cast"):
+            name = made[name].input[0]
+        others = {each for place, each in enumerate(self.inputs) if place not in inputs}
+        return name not in made and name not in others
 
     @cached_property
     def dead_after(self) -> list[list[str]]:

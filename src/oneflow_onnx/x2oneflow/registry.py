@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Any
 
@@ -37,6 +37,7 @@ class Operator:
         function: takes the operands by position and the attributes by keyword.
         host: positions of operands that the function takes as NumPy arrays.
         constant: positions of operands that are not trained.
+        limits: the most that attributes may be which bound loops or sizes on the host, by name.
     """
 
     domain: str
@@ -46,6 +47,7 @@ class Operator:
     host: frozenset[int]
     evaluation: Evaluation
     constant: frozenset[int]
+    limits: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def context(self) -> frozenset[str]:
@@ -53,7 +55,14 @@ class Operator:
         return frozenset(CONTEXT) & frozenset(_parameters(self.function))
 
     def check_attributes(self, attributes: dict[str, Any]) -> dict[str, Any]:
-        """Return the attributes that the function takes; raise for one that it does not know."""
+        """Return the attributes that the function takes.
+
+        Raises:
+            NotImplementedError: it does not know one.
+            ValueError: one is beyond its limit.
+        """
+        for name in self.limits.keys() & attributes.keys():
+            _check_limit(f"`{name}` of `{self.name}`", attributes[name], self.limits[name])
         parameters = _parameters(self.function)
         if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
             return attributes
@@ -61,6 +70,12 @@ class Operator:
         if unknown := attributes.keys() - known - _IGNORED_ATTRIBUTES:
             raise NotImplementedError(f"attributes {sorted(unknown)} of `{self.name}`")
         return {name: value for name, value in attributes.items() if name in known}
+
+
+def _check_limit(label: str, value: Any, most: int) -> None:
+    numbers = value if isinstance(value, list) else [value]
+    if largest := next((each for each in numbers if abs(each) > most), None):
+        raise ValueError(f"{label} is {largest}; it must be at most {most}")
 
 
 @functools.cache
@@ -94,13 +109,21 @@ def operator(
     host: Collection[int] = (),
     evaluation: Evaluation = Evaluation.FOLDED,
     constant: Collection[int] = (),
+    limits: Mapping[str, int] | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register the decorated function as operators `names` from operator set `since` on."""
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
         for name in names:
             record = Operator(
-                domain, name, since, function, frozenset(host), evaluation, frozenset(constant)
+                domain,
+                name,
+                since,
+                function,
+                frozenset(host),
+                evaluation,
+                frozenset(constant),
+                limits or {},
             )
             add_operator(record)
         return function

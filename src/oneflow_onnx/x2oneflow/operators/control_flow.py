@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import contextlib
+import threading
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -12,7 +14,7 @@ from oneflow_onnx.x2oneflow.plan import Plan
 from oneflow_onnx.x2oneflow.registry import Evaluation, operator
 from oneflow_onnx.x2oneflow.values import Value, as_tensor, integer, number, zeros
 
-# A loop of more iterations than this never ends, or its limit is an attack.
+# Loops of more iterations than this, in each other or alone, never end, or are an attack.
 _MOST_ITERATIONS = 10**6
 
 RunGraph = Callable[[Plan, Sequence[Value]], list[Value]]
@@ -20,6 +22,34 @@ RunGraph = Callable[[Plan, Sequence[Value]], list[Value]]
 ExampleRows = Callable[[Plan, Sequence[Value], int], list[Value]]
 # The body of a loop, from its inputs to its results.
 Step = Callable[[Sequence[Value]], list[Value]]
+
+
+class _Iterations(threading.local):
+    """The iterations of the loops of a thread, of those inside of others, too."""
+
+    running = 0
+    taken = 0
+
+    @contextlib.contextmanager
+    def loop(self) -> Iterator[None]:
+        """A loop runs."""
+        self.taken = self.taken if self.running else 0
+        self.running += 1
+        try:
+            yield
+        finally:
+            self.running -= 1
+
+    def take(self, count: int = 1) -> None:
+        """Count iterations that are going to run, or refuse them."""
+        self.taken += count
+        if self.taken > _MOST_ITERATIONS:
+            raise ValueError(
+                f"a loop, with the loops in it, runs for at most {_MOST_ITERATIONS} iterations"
+            )
+
+
+_ITERATIONS = _Iterations()
 
 
 @operator("If", evaluation=Evaluation.ANY)
@@ -52,6 +82,7 @@ def loop(
         carried,
         rows,
         lambda values: example_rows(body, values, rows),
+        only_copies=body.copies_from_around(0, inputs={1}),
     )
 
 
@@ -62,6 +93,7 @@ def repeat(
     carried: Sequence[Value],
     rows: int,
     examples: Step | None = None,
+    only_copies: bool = False,
 ) -> tuple[Value, ...]:
     """Take steps until their condition fails, at most `trips`.
 
@@ -74,31 +106,43 @@ def repeat(
         rows: how many rows a step gives.
         examples: from the inputs of a step to rows like those that it gives, for loops without
             steps; None: their rows are float32 and have no further dimensions.
+        only_copies: a step computes no condition: what the first one gives, all give.
 
     Returns:
         The values after the last step, and the rows of all steps, stacked.
 
     Raises:
-        ValueError: there is no end.
+        ValueError: there is no end, or too many steps.
     """
     state = list(carried)
     limit = None if trips is None else integer(trips)
     go_on = condition is None or bool(number(condition))
     stacks: list[list[Value]] = [[] for _ in range(rows)]
     iteration = 0
-    while go_on and (limit is None or iteration < limit):
-        outputs = step([np.asarray(iteration, np.int64), np.asarray(go_on), *state])
-        go_on = bool(number(outputs[0]))
-        state = outputs[1 : 1 + len(state)]
-        for stack, value in zip(stacks, outputs[1 + len(state) :], strict=True):
-            stack.append(value)
-        iteration += 1
-        if iteration > _MOST_ITERATIONS:
-            raise ValueError(f"a loop runs for more than {_MOST_ITERATIONS} iterations")
+    with _ITERATIONS.loop():
+        while go_on and (limit is None or iteration < limit):
+            _ITERATIONS.take()
+            outputs = step([np.asarray(iteration, np.int64), np.asarray(go_on), *state])
+            go_on = bool(number(outputs[0]))
+            state = outputs[1 : 1 + len(state)]
+            for stack, value in zip(stacks, outputs[1 + len(state) :], strict=True):
+                stack.append(value)
+            iteration += 1
+            if go_on and only_copies and iteration == 1:
+                _check_limit(limit)
     if rows and not iteration and examples is not None:
         start = [np.asarray(0, np.int64), np.asarray(go_on), *state]
         return (*state, *(_none_of(each, 0) for each in examples(start)))
     return (*state, *(_stack(values, 0) for values in stacks))
+
+
+def _check_limit(limit: int | None) -> None:
+    """Refuse a loop that only its limit ends, if that is too high or there is none."""
+    if limit is None or limit > _MOST_ITERATIONS:
+        raise ValueError(
+            "the condition of a loop never changes, so its trip count must be at most"
+            f" {_MOST_ITERATIONS}, not {limit}; check the model"
+        )
 
 
 def _none_of(example: Value, axis: int) -> Value:
@@ -161,6 +205,11 @@ def scan(
     example_rows: ExampleRows,
 ) -> tuple[Value, ...]:
     """Run a subgraph for every slice of the scanned operands, with a state that it carries on."""
+    if not 0 < num_scan_inputs <= len(operands):
+        raise ValueError(
+            f"`num_scan_inputs` is {num_scan_inputs}; it must be from 1 to {len(operands)}, the"
+            " number of inputs"
+        )
     count = len(operands) - num_scan_inputs
     rows = len(body.outputs) - count
     return scan_slices(
@@ -196,15 +245,17 @@ def scan_slices(
     backwards = list(scan_input_directions or [0] * len(scanned))
     steps = scanned[0].shape[axes[0]]
     stacks: list[list[Value]] = [[] for _ in range(rows)]
-    for index in range(steps):
-        slices = [
-            _entry(value, axis, steps - 1 - index if reverse else index)
-            for value, axis, reverse in zip(scanned, axes, backwards, strict=True)
-        ]
-        outputs = step([*state, *slices])
-        state = outputs[:count]
-        for stack, value in zip(stacks, outputs[count:], strict=True):
-            stack.append(value)
+    with _ITERATIONS.loop():
+        _ITERATIONS.take(steps)
+        for index in range(steps):
+            slices = [
+                _entry(value, axis, steps - 1 - index if reverse else index)
+                for value, axis, reverse in zip(scanned, axes, backwards, strict=True)
+            ]
+            outputs = step([*state, *slices])
+            state = outputs[:count]
+            for stack, value in zip(stacks, outputs[count:], strict=True):
+                stack.append(value)
     mirrored = list(scan_output_directions or [0] * len(stacks))
     out_axes = list(scan_output_axes or [0] * len(stacks))
     if rows and not steps and examples is not None:

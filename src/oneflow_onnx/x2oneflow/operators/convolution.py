@@ -11,7 +11,7 @@ import numpy as np
 import oneflow as flow
 from oneflow import Tensor
 from oneflow.nn import functional as F
-from oneflow_onnx.x2oneflow.registry import operator
+from oneflow_onnx.x2oneflow.registry import Evaluation, operator
 from oneflow_onnx.x2oneflow.values import check_size
 
 _CONVOLUTIONS: dict[int, Callable[..., Tensor]] = {1: F.conv1d, 2: F.conv2d, 3: F.conv3d}
@@ -65,7 +65,7 @@ def pad_sides(x: Tensor, begins: Sequence[int], ends: Sequence[int], value: floa
     return F.pad(x, [amount for pair in pairs for amount in pair], value=value)
 
 
-@operator("Conv")
+@operator("Conv", evaluation=Evaluation.TENSORS)
 def conv(
     x: Tensor,
     weight: Tensor,
@@ -93,7 +93,7 @@ def conv(
     return convolve(x, weight, bias, stride, padding, dilation, group)
 
 
-@operator("ConvTranspose")
+@operator("ConvTranspose", evaluation=Evaluation.TENSORS)
 def conv_transpose(
     x: Tensor,
     weight: Tensor,
@@ -147,7 +147,7 @@ def _cropped(full: Tensor, bias: Tensor | None, fronts: list[int], behind: list[
     return pad_sides(full - bias.reshape(view), fronts, behind, 0) + bias.reshape(view)
 
 
-@operator("DeformConv", since=19)
+@operator("DeformConv", since=19, evaluation=Evaluation.TENSORS)
 def deform_conv(
     x: Tensor,
     weight: Tensor,
@@ -173,7 +173,7 @@ def deform_conv(
     return F.deform_conv2d(x, offset, weight, bias, strides or 1, 0, dilations or 1, mask)
 
 
-@operator("Col2Im", since=18, host=(1, 2))
+@operator("Col2Im", since=18, host=(1, 2), evaluation=Evaluation.TENSORS)
 def col2im(
     x: Tensor,
     image_shape: Any,

@@ -9,11 +9,11 @@ import numpy as np
 
 import oneflow as flow
 from oneflow import Tensor
-from oneflow_onnx.x2oneflow.registry import operator
+from oneflow_onnx.x2oneflow.registry import Evaluation, operator
 from oneflow_onnx.x2oneflow.values import check_size, integer, number
 
 
-@operator("RoiAlign", since=10)
+@operator("RoiAlign", since=10, evaluation=Evaluation.TENSORS)
 def roi_align_from_corners(
     x: Tensor,
     rois: Tensor,
@@ -39,7 +39,7 @@ def roi_align_from_corners(
     )
 
 
-@operator("RoiAlign", since=16)
+@operator("RoiAlign", since=16, evaluation=Evaluation.TENSORS)
 def roi_align(
     x: Tensor,
     rois: Tensor,
@@ -108,7 +108,7 @@ def _bilinear(positions: np.ndarray, length: int) -> list[tuple[np.ndarray, np.n
 _MOST_BINS = 2**20
 
 
-@operator("MaxRoiPool")
+@operator("MaxRoiPool", evaluation=Evaluation.TENSORS)
 def max_roi_pool(
     x: Tensor, rois: Tensor, *, pooled_shape: Sequence[int], spatial_scale: float = 1.0
 ) -> Tensor:

@@ -12,7 +12,7 @@ import oneflow as flow
 from oneflow import Tensor
 from oneflow.nn import functional as F
 from oneflow_onnx.x2oneflow.operators.convolution import pad_sides, resolve_padding
-from oneflow_onnx.x2oneflow.registry import operator
+from oneflow_onnx.x2oneflow.registry import Evaluation, operator
 from oneflow_onnx.x2oneflow.values import integers
 
 _MAX_POOLS: dict[int, Callable[..., Tensor]] = {1: F.max_pool1d, 2: F.max_pool2d, 3: F.max_pool3d}
@@ -117,7 +117,7 @@ class Windows:
         return total
 
 
-@operator("MaxPool")
+@operator("MaxPool", evaluation=Evaluation.TENSORS)
 def max_pool(
     x: Tensor,
     *,
@@ -165,7 +165,7 @@ def _flat_places(windows: Windows, taps: Tensor, storage_order: int) -> Tensor:
     return flat + first.reshape(*taps.shape[:2], *[1] * len(windows.sizes))
 
 
-@operator("AveragePool")
+@operator("AveragePool", evaluation=Evaluation.TENSORS)
 def average_pool(
     x: Tensor,
     *,
@@ -193,7 +193,7 @@ def average_pool(
     return means * flow.tensor(taps / counts, dtype=x.dtype, device=x.device)
 
 
-@operator("LpPool")
+@operator("LpPool", evaluation=Evaluation.TENSORS)
 def lp_pool(
     x: Tensor,
     *,
@@ -229,7 +229,7 @@ def global_lp_pool(x: Tensor, *, p: float = 2) -> Tensor:
     return flow.pow(powers, 1 / p)
 
 
-@operator("MaxUnpool", since=9, host=(2,))
+@operator("MaxUnpool", since=9, host=(2,), evaluation=Evaluation.TENSORS)
 def max_unpool(
     x: Tensor,
     indices: Tensor,

@@ -150,7 +150,7 @@ def matmul_integer(
     return flow.matmul(rows, _centred(b, b_zero, -1)).to(flow.int32)
 
 
-@operator("ConvInteger", since=10)
+@operator("ConvInteger", since=10, evaluation=Evaluation.TENSORS)
 def conv_integer(
     x: Tensor,
     weight: Tensor,
@@ -181,7 +181,7 @@ def qlinear_matmul(
     return _limited(scaled, element_type_of(y_zero))
 
 
-@operator("QLinearConv", since=10)
+@operator("QLinearConv", since=10, evaluation=Evaluation.TENSORS)
 def qlinear_conv(
     x: Tensor,
     x_scale: Tensor,

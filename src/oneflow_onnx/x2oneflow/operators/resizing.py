@@ -230,7 +230,7 @@ def _extrapolated(
 _GRID_MODES = {"bilinear": "bilinear", "linear": "bilinear", "nearest": "nearest"}
 
 
-@operator("GridSample", since=16)
+@operator("GridSample", since=16, evaluation=Evaluation.TENSORS)
 def grid_sample(
     x: Tensor,
     grid: Tensor,
@@ -244,7 +244,7 @@ def grid_sample(
     return F.grid_sample(x, grid, kind, padding_mode, bool(align_corners))
 
 
-@operator("AffineGrid", since=20, host=(1,))
+@operator("AffineGrid", since=20, host=(1,), evaluation=Evaluation.TENSORS)
 def affine_grid(theta: Tensor, size: np.ndarray, *, align_corners: int = 0) -> Tensor:
     """Return the grid of sampling positions of affine maps."""
     check_size(integers(size))
@@ -275,7 +275,7 @@ def space_to_depth(x: Tensor, *, blocksize: int, mode: str = "DCR") -> Tensor:
     return split.permute(*order).reshape(batch, channels * blocksize**2, rows, columns)
 
 
-@operator("CenterCropPad", since=18, host=(1,))
+@operator("CenterCropPad", since=18, host=(1,), evaluation=Evaluation.TENSORS)
 def center_crop_pad(x: Tensor, shape: np.ndarray, *, axes: Sequence[int] | None = None) -> Tensor:
     """Crop or pad dimensions around their middle to the sizes given."""
     named = range(x.ndim) if axes is None else [axis % x.ndim for axis in axes]

@@ -12,7 +12,7 @@ from oneflow_onnx.x2oneflow.registry import Evaluation, operator
 from oneflow_onnx.x2oneflow.values import check_size, integer, normalize_axis, number
 
 
-@operator("DFT", since=17, host=(1,))
+@operator("DFT", since=17, host=(1,), evaluation=Evaluation.TENSORS)
 def dft_along(
     x: Tensor,
     length: np.ndarray | None = None,
@@ -25,7 +25,7 @@ def dft_along(
     return dft(x, length, np.asarray(axis), inverse=inverse, onesided=onesided)
 
 
-@operator("DFT", since=20, host=(1, 2))
+@operator("DFT", since=20, host=(1, 2), evaluation=Evaluation.TENSORS)
 def dft(
     x: Tensor,
     length: np.ndarray | None = None,
@@ -77,7 +77,7 @@ def _mirrored(x: Tensor, dim: int, count: int) -> Tensor:
     return flow.cat([kept, rest * signs], dim)
 
 
-@operator("STFT", since=17, host=(1, 3))
+@operator("STFT", since=17, host=(1, 3), evaluation=Evaluation.TENSORS)
 def stft(
     signal: Tensor,
     frame_step: np.ndarray,
