@@ -12,198 +12,79 @@ Example:
     tensor([1., 2., 3.], dtype=oneflow.float32)
 """
 
-from math import e as e, inf as inf, nan as nan, pi as pi
-
-from numpy import newaxis as newaxis
-
-from oneflow.array_api import fft as fft, linalg as linalg
+# isort: off
+# fmt: off
+from math import e, inf, nan, pi
+from numpy import newaxis
+from oneflow.array_api import fft, linalg
 from oneflow.array_api.creation import (
-    arange as arange,
-    asarray as asarray,
-    empty as empty,
-    empty_like as empty_like,
-    eye as eye,
-    from_dlpack as from_dlpack,
-    full as full,
-    full_like as full_like,
-    linspace as linspace,
-    meshgrid as meshgrid,
-    ones as ones,
-    ones_like as ones_like,
-    tril as tril,
-    triu as triu,
-    zeros as zeros,
-    zeros_like as zeros_like,
+    arange, asarray, empty, empty_like, eye, from_dlpack, full, full_like, linspace, meshgrid, ones,
+    ones_like, tril, triu, zeros, zeros_like,
 )
-from oneflow.array_api.data_types import (
-    astype as astype,
-    broadcast_arrays as broadcast_arrays,
-    can_cast as can_cast,
-    finfo as finfo,
-    iinfo as iinfo,
-    isdtype as isdtype,
-)
+from oneflow.array_api.data_types import astype, broadcast_arrays, can_cast, finfo, iinfo, isdtype
 from oneflow.array_api.elementwise import (
-    add as add,
-    atan2 as atan2,
-    bitwise_and as bitwise_and,
-    bitwise_left_shift as bitwise_left_shift,
-    bitwise_or as bitwise_or,
-    bitwise_right_shift as bitwise_right_shift,
-    bitwise_xor as bitwise_xor,
-    clip as clip,
-    copysign as copysign,
-    divide as divide,
-    equal as equal,
-    floor_divide as floor_divide,
-    greater as greater,
-    greater_equal as greater_equal,
-    hypot as hypot,
-    less as less,
-    less_equal as less_equal,
-    logaddexp as logaddexp,
-    logical_and as logical_and,
-    logical_or as logical_or,
-    logical_xor as logical_xor,
-    maximum as maximum,
-    minimum as minimum,
-    multiply as multiply,
-    nextafter as nextafter,
-    not_equal as not_equal,
-    pow as pow,
-    remainder as remainder,
-    round as round,
-    sign as sign,
-    subtract as subtract,
+    add, atan2, bitwise_and, bitwise_left_shift, bitwise_or, bitwise_right_shift, bitwise_xor, clip,
+    copysign, divide, equal, floor_divide, greater, greater_equal, hypot, less, less_equal,
+    logaddexp, logical_and, logical_or, logical_xor, maximum, minimum, multiply, nextafter,
+    not_equal, pow, remainder, round, sign, subtract,
 )
-from oneflow.array_api.linalg import (
-    matmul as matmul,
-    matrix_transpose as matrix_transpose,
-    tensordot as tensordot,
-    vecdot as vecdot,
-)
+from oneflow.array_api.linalg import matmul, matrix_transpose, tensordot, vecdot
 from oneflow.array_api.namespace_info import (
-    VERSION as __array_api_version__,
-    NamespaceInfo as __array_namespace_info__,
+    VERSION as __array_api_version__, NamespaceInfo as __array_namespace_info__,
 )
-from oneflow.array_api.promotion import (
-    result_type as result_type,
-)
+from oneflow.array_api.promotion import result_type
 from oneflow.array_api.reductions import (
-    all as all,
-    any as any,
-    argmax as argmax,
-    argmin as argmin,
-    count_nonzero as count_nonzero,
-    cumulative_prod as cumulative_prod,
-    cumulative_sum as cumulative_sum,
-    diff as diff,
-    max as max,
-    mean as mean,
-    min as min,
-    prod as prod,
-    std as std,
-    sum as sum,
-    var as var,
+    all, any, argmax, argmin, count_nonzero, cumulative_prod, cumulative_sum, diff, max, mean, min,
+    prod, std, sum, var,
 )
 from oneflow.array_api.search_sort import (
-    argsort as argsort,
-    isin as isin,
-    nonzero as nonzero,
-    searchsorted as searchsorted,
-    sort as sort,
-    take as take,
-    take_along_axis as take_along_axis,
-    unique_all as unique_all,
-    unique_counts as unique_counts,
-    unique_inverse as unique_inverse,
-    unique_values as unique_values,
-    where as where,
+    argsort, isin, nonzero, searchsorted, sort, take, take_along_axis, unique_all, unique_counts,
+    unique_inverse, unique_values, where,
 )
 from oneflow.array_api.shapes import (
-    concat as concat,
-    flip as flip,
-    permute_dims as permute_dims,
-    repeat as repeat,
-    reshape as reshape,
-    roll as roll,
-    squeeze as squeeze,
-    stack as stack,
-    unstack as unstack,
+    concat, flip, permute_dims, repeat, reshape, roll, squeeze, stack, unstack,
 )
 from oneflow.base.dtype import (
-    bool_ as bool,
-    complex64 as complex64,
-    complex128 as complex128,
-    float32 as float32,
-    float64 as float64,
-    int8 as int8,
-    int16 as int16,
-    int32 as int32,
-    int64 as int64,
-    uint8 as uint8,
-    uint16 as uint16,
-    uint32 as uint32,
-    uint64 as uint64,
+    bool_ as bool, complex64, complex128, float32, float64, int8, int16, int32, int64, uint8,
+    uint16, uint32, uint64,
 )
-from oneflow.functional.elementwise.activation import (
-    tanh as tanh,
-)
-from oneflow.functional.elementwise.complex import (
-    conj as conj,
-)
+from oneflow.functional.elementwise.activation import tanh
+from oneflow.functional.elementwise.complex import conj
 from oneflow.functional.elementwise.logic import (
-    bitwise_not as bitwise_invert,
-    isfinite as isfinite,
-    isinf as isinf,
-    isnan as isnan,
-    logical_not as logical_not,
-    signbit as signbit,
+    bitwise_not as bitwise_invert, isfinite, isinf, isnan, logical_not, signbit,
 )
-from oneflow.functional.elementwise.rounding import (
-    ceil as ceil,
-    floor as floor,
-    trunc as trunc,
-)
+from oneflow.functional.elementwise.rounding import ceil, floor, trunc
 from oneflow.functional.elementwise.trigonometry import (
-    acos as acos,
-    acosh as acosh,
-    asin as asin,
-    asinh as asinh,
-    atan as atan,
-    atanh as atanh,
-    cos as cos,
-    cosh as cosh,
-    sin as sin,
-    sinh as sinh,
-    tan as tan,
+    acos, acosh, asin, asinh, atan, atanh, cos, cosh, sin, sinh, tan,
 )
 from oneflow.functional.elementwise.unary import (
-    abs_ as abs,
-    exp as exp,
-    expm1 as expm1,
-    log as log,
-    log1p as log1p,
-    log2 as log2,
-    log10 as log10,
-    neg as negative,
-    positive as positive,
-    reciprocal as reciprocal,
-    sqrt as sqrt,
-    square as square,
+    abs_ as abs, exp, expm1, log, log1p, log2, log10, neg as negative, positive, reciprocal, sqrt,
+    square,
 )
-from oneflow.functional.legacy.arrays import (
-    expand_dims as expand_dims,
-)
-from oneflow.functional.shape.rearrange import tile as tile
-from oneflow.functional.shape.reshape import (
-    broadcast_to as broadcast_to,
-    movedim as moveaxis,
-)
-from oneflow.functional.shape.stack import (
-    broadcast_shapes as broadcast_shapes,
-)
-from oneflow.functional.shape.strided_views import (
-    imag as imag,
-    real as real,
-)
+from oneflow.functional.legacy.arrays import expand_dims
+from oneflow.functional.shape.rearrange import tile
+from oneflow.functional.shape.reshape import broadcast_to, movedim as moveaxis
+from oneflow.functional.shape.stack import broadcast_shapes
+from oneflow.functional.shape.strided_views import imag, real
+
+__all__ = [
+    "abs", "acos", "acosh", "add", "all", "any", "arange", "argmax", "argmin", "argsort", "asarray",
+    "asin", "asinh", "astype", "atan", "atan2", "atanh", "bitwise_and", "bitwise_invert",
+    "bitwise_left_shift", "bitwise_or", "bitwise_right_shift", "bitwise_xor", "bool",
+    "broadcast_arrays", "broadcast_shapes", "broadcast_to", "can_cast", "ceil", "clip", "complex64",
+    "complex128", "concat", "conj", "copysign", "cos", "cosh", "count_nonzero", "cumulative_prod",
+    "cumulative_sum", "diff", "divide", "e", "empty", "empty_like", "equal", "exp", "expand_dims",
+    "expm1", "eye", "fft", "finfo", "flip", "float32", "float64", "floor", "floor_divide",
+    "from_dlpack", "full", "full_like", "greater", "greater_equal", "hypot", "iinfo", "imag", "inf",
+    "int8", "int16", "int32", "int64", "isdtype", "isfinite", "isin", "isinf", "isnan", "less",
+    "less_equal", "linalg", "linspace", "log", "log1p", "log2", "log10", "logaddexp", "logical_and",
+    "logical_not", "logical_or", "logical_xor", "matmul", "matrix_transpose", "max", "maximum",
+    "mean", "meshgrid", "min", "minimum", "moveaxis", "multiply", "nan", "negative", "newaxis",
+    "nextafter", "nonzero", "not_equal", "ones", "ones_like", "permute_dims", "pi", "positive",
+    "pow", "prod", "real", "reciprocal", "remainder", "repeat", "reshape", "result_type", "roll",
+    "round", "searchsorted", "sign", "signbit", "sin", "sinh", "sort", "sqrt", "square", "squeeze",
+    "stack", "std", "subtract", "sum", "take", "take_along_axis", "tan", "tanh", "tensordot",
+    "tile", "tril", "triu", "trunc", "uint8", "uint16", "uint32", "uint64", "unique_all",
+    "unique_counts", "unique_inverse", "unique_values", "unstack", "var", "vecdot", "where",
+    "zeros", "zeros_like",
+]

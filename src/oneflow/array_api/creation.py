@@ -2,14 +2,42 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Protocol
 
 import numpy as np
 
+from oneflow.array_api.rows import documented
 from oneflow.base.dtype import DType, get_default_dtype
 from oneflow.functional.creation import factory_functions as make, from_data
+from oneflow.functional.creation.factory_functions import (
+    empty_like as empty_like,
+    full_like as full_like,
+    ones_like as ones_like,
+    zeros_like as zeros_like,
+)
 from oneflow.functional.shape import rearrange, stack
 from oneflow.tensor.tensor import Tensor
+
+
+class _OfShape(Protocol):
+    def __call__(
+        self, shape: int | tuple[int, ...], *, dtype: DType | None = None, device: Any = None
+    ) -> Tensor: ...
+
+
+def _of_shape(function: Callable[..., Tensor], summary: str) -> _OfShape:
+    def standard(
+        shape: int | tuple[int, ...], *, dtype: DType | None = None, device: Any = None
+    ) -> Tensor:
+        return function(shape, dtype=dtype, device=device)
+
+    return documented(standard, function.__name__, summary, function.__name__)
+
+
+empty = _of_shape(make.empty, "Return an array whose values do not matter.")
+ones = _of_shape(make.ones, "Return an array of ones.")
+zeros = _of_shape(make.zeros, "Return an array of zeros.")
 
 
 def asarray(
@@ -71,30 +99,6 @@ def arange(
     return make.arange(first, last, step, dtype=dtype, device=device)
 
 
-def empty(
-    shape: int | tuple[int, ...], *, dtype: DType | None = None, device: Any = None
-) -> Tensor:
-    """Return an array whose values do not matter.
-
-    Example:
-        >>> import oneflow as flow
-        >>> flow.array_api.empty((2, 3)).shape
-        oneflow.Size([2, 3])
-    """
-    return make.empty(shape, dtype=dtype, device=device)
-
-
-def empty_like(x: Tensor, /, *, dtype: DType | None = None, device: Any = None) -> Tensor:
-    """Return an array of the shape of `x` whose values do not matter.
-
-    Example:
-        >>> import oneflow as flow
-        >>> flow.array_api.empty_like(flow.ones(2, 3), dtype=flow.int64).dtype
-        oneflow.int64
-    """
-    return make.empty_like(x, dtype=dtype, device=device)
-
-
 def eye(
     n_rows: int,
     n_cols: int | None = None,
@@ -134,19 +138,6 @@ def full(
     return make.full(shape, fill_value, dtype=dtype, device=device)
 
 
-def full_like(
-    x: Tensor, /, fill_value: complex, *, dtype: DType | None = None, device: Any = None
-) -> Tensor:
-    """Return an array of the shape of `x` that holds one number everywhere.
-
-    Example:
-        >>> import oneflow as flow
-        >>> flow.array_api.full_like(flow.ones(2), 0.5)
-        tensor([0.5000, 0.5000], dtype=oneflow.float32)
-    """
-    return make.full_like(x, fill_value, dtype=dtype, device=device)
-
-
 def linspace(
     start: complex,
     stop: complex,
@@ -184,28 +175,6 @@ def meshgrid(*arrays: Tensor, indexing: str = "xy") -> list[Tensor]:
     return list(stack.meshgrid(*arrays, indexing=indexing)) if arrays else []
 
 
-def ones(shape: int | tuple[int, ...], *, dtype: DType | None = None, device: Any = None) -> Tensor:
-    """Return an array of ones.
-
-    Example:
-        >>> import oneflow as flow
-        >>> flow.array_api.ones((2,), dtype=flow.uint8)
-        tensor([1, 1], dtype=oneflow.uint8)
-    """
-    return make.ones(shape, dtype=dtype, device=device)
-
-
-def ones_like(x: Tensor, /, *, dtype: DType | None = None, device: Any = None) -> Tensor:
-    """Return an array of ones of the shape of `x`.
-
-    Example:
-        >>> import oneflow as flow
-        >>> flow.array_api.ones_like(flow.arange(2))
-        tensor([1, 1], dtype=oneflow.int64)
-    """
-    return make.ones_like(x, dtype=dtype, device=device)
-
-
 def tril(x: Tensor, /, *, k: int = 0) -> Tensor:
     """Return matrices with zeros above the `k`-th diagonal.
 
@@ -228,27 +197,3 @@ def triu(x: Tensor, /, *, k: int = 0) -> Tensor:
                 [0., 0.]], dtype=oneflow.float32)
     """
     return rearrange.triu(x, k)
-
-
-def zeros(
-    shape: int | tuple[int, ...], *, dtype: DType | None = None, device: Any = None
-) -> Tensor:
-    """Return an array of zeros.
-
-    Example:
-        >>> import oneflow as flow
-        >>> flow.array_api.zeros(2)
-        tensor([0., 0.], dtype=oneflow.float32)
-    """
-    return make.zeros(shape, dtype=dtype, device=device)
-
-
-def zeros_like(x: Tensor, /, *, dtype: DType | None = None, device: Any = None) -> Tensor:
-    """Return an array of zeros of the shape of `x`.
-
-    Example:
-        >>> import oneflow as flow
-        >>> flow.array_api.zeros_like(flow.ones(2), dtype=flow.bool)
-        tensor([False, False], dtype=oneflow.bool)
-    """
-    return make.zeros_like(x, dtype=dtype, device=device)

@@ -2,154 +2,75 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
 
+from oneflow.array_api.rows import documented
 from oneflow.base.dtype import DType
 from oneflow.functional.fourier import frequency, transforms
 from oneflow.tensor.tensor import Tensor
 
 
-def fft(x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Tensor:
-    """Return the transform of a signal, of `n` numbers along `axis`.
-
-    Example:
-        >>> import oneflow as flow
-        >>> flow.array_api.fft.fft(flow.ones(4, dtype=flow.complex64)).real
-        tensor([4., 0., 0., 0.], dtype=oneflow.float32)
-    """
-    return transforms.fft(x, n, axis, norm)
+class _AlongAxis(Protocol):
+    def __call__(
+        self, x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: str = "backward"
+    ) -> Tensor: ...
 
 
-def ifft(x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Tensor:
-    """Return the signal of a transform, of `n` numbers along `axis`.
-
-    Example:
-        >>> import oneflow as flow
-        >>> xp = flow.array_api
-        >>> xp.fft.ifft(xp.fft.fft(flow.ones(4, dtype=flow.complex64))).real
-        tensor([1., 1., 1., 1.], dtype=oneflow.float32)
-    """
-    return transforms.ifft(x, n, axis, norm)
-
-
-def rfft(x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Tensor:
-    """Return half of the transform of a real signal, of `n` numbers along `axis`.
-
-    Example:
-        >>> import oneflow as flow
-        >>> flow.array_api.fft.rfft(flow.ones(4)).real
-        tensor([4., 0., 0.], dtype=oneflow.float32)
-    """
-    return transforms.rfft(x, n, axis, norm)
+class _AlongAxes(Protocol):
+    def __call__(
+        self,
+        x: Tensor,
+        /,
+        *,
+        s: Sequence[int] | None = None,
+        axes: Sequence[int] | None = None,
+        norm: str = "backward",
+    ) -> Tensor: ...
 
 
-def irfft(x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Tensor:
-    """Return the real signal of half a transform, of `n` numbers along `axis`.
+def _along_axis(transform: Callable[..., Tensor], summary: str) -> _AlongAxis:
+    def standard(
+        x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: str = "backward"
+    ) -> Tensor:
+        return transform(x, n, axis, norm)
 
-    Example:
-        >>> import oneflow as flow
-        >>> xp = flow.array_api
-        >>> xp.fft.irfft(xp.fft.rfft(flow.ones(4)))
-        tensor([1., 1., 1., 1.], dtype=oneflow.float32)
-    """
-    return transforms.irfft(x, n, axis, norm)
-
-
-def hfft(x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Tensor:
-    """Return the real transform of half a symmetric signal, of `n` numbers along `axis`.
-
-    Example:
-        >>> import oneflow as flow
-        >>> flow.array_api.fft.hfft(flow.ones(3, dtype=flow.complex64))
-        tensor([4., 0., 0., 0.], dtype=oneflow.float32)
-    """
-    return transforms.hfft(x, n, axis, norm)
+    name = transform.__name__
+    return documented(
+        standard, name, f"Return {summary}, of `n` numbers along `axis`.", f"fft.{name}"
+    )
 
 
-def ihfft(x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Tensor:
-    """Return half of the symmetric signal of a real transform, of `n` numbers along `axis`.
+def _along_axes(transform: Callable[..., Tensor], summary: str) -> _AlongAxes:
+    def standard(
+        x: Tensor,
+        /,
+        *,
+        s: Sequence[int] | None = None,
+        axes: Sequence[int] | None = None,
+        norm: str = "backward",
+    ) -> Tensor:
+        return transform(x, s, axes, norm)
 
-    Example:
-        >>> import oneflow as flow
-        >>> flow.array_api.fft.ihfft(flow.ones(4)).real
-        tensor([1., 0., 0.], dtype=oneflow.float32)
-    """
-    return transforms.ihfft(x, n, axis, norm)
-
-
-def fftn(
-    x: Tensor,
-    /,
-    *,
-    s: Sequence[int] | None = None,
-    axes: Sequence[int] | None = None,
-    norm: str = "backward",
-) -> Tensor:
-    """Return the transform over several axes, `s` numbers along each.
-
-    Example:
-        >>> import oneflow as flow
-        >>> flow.array_api.fft.fftn(flow.ones(2, 2, dtype=flow.complex64)).real
-        tensor([[4., 0.],
-                [0., 0.]], dtype=oneflow.float32)
-    """
-    return transforms.fftn(x, s, axes, norm)
+    name = transform.__name__
+    return documented(
+        standard,
+        name,
+        f"Return {summary} over several axes, `s` numbers along each.",
+        f"fft.{name}",
+    )
 
 
-def ifftn(
-    x: Tensor,
-    /,
-    *,
-    s: Sequence[int] | None = None,
-    axes: Sequence[int] | None = None,
-    norm: str = "backward",
-) -> Tensor:
-    """Return the signal of a transform over several axes, `s` numbers along each.
-
-    Example:
-        >>> import oneflow as flow
-        >>> flow.array_api.fft.ifftn(flow.ones(2, 2, dtype=flow.complex64)).real
-        tensor([[1., 0.],
-                [0., 0.]], dtype=oneflow.float32)
-    """
-    return transforms.ifftn(x, s, axes, norm)
-
-
-def rfftn(
-    x: Tensor,
-    /,
-    *,
-    s: Sequence[int] | None = None,
-    axes: Sequence[int] | None = None,
-    norm: str = "backward",
-) -> Tensor:
-    """Return half of the transform of a real signal over several axes, `s` numbers along each.
-
-    Example:
-        >>> import oneflow as flow
-        >>> flow.array_api.fft.rfftn(flow.ones(2, 4)).shape
-        oneflow.Size([2, 3])
-    """
-    return transforms.rfftn(x, s, axes, norm)
-
-
-def irfftn(
-    x: Tensor,
-    /,
-    *,
-    s: Sequence[int] | None = None,
-    axes: Sequence[int] | None = None,
-    norm: str = "backward",
-) -> Tensor:
-    """Return the real signal of half a transform over several axes, `s` numbers along each.
-
-    Example:
-        >>> import oneflow as flow
-        >>> flow.array_api.fft.irfftn(flow.ones(2, 3, dtype=flow.complex64)).shape
-        oneflow.Size([2, 4])
-    """
-    return transforms.irfftn(x, s, axes, norm)
+fft = _along_axis(transforms.fft, "the transform of a signal")
+ifft = _along_axis(transforms.ifft, "the signal of a transform")
+rfft = _along_axis(transforms.rfft, "half of the transform of a real signal")
+irfft = _along_axis(transforms.irfft, "the real signal of half a transform")
+hfft = _along_axis(transforms.hfft, "the real transform of half a symmetric signal")
+ihfft = _along_axis(transforms.ihfft, "half of the symmetric signal of a real transform")
+fftn = _along_axes(transforms.fftn, "the transform")
+ifftn = _along_axes(transforms.ifftn, "the signal of a transform")
+rfftn = _along_axes(transforms.rfftn, "half of the transform of a real signal")
+irfftn = _along_axes(transforms.irfftn, "the real signal of half a transform")
 
 
 def fftfreq(n: int, /, *, d: float = 1.0, dtype: DType | None = None, device: Any = None) -> Tensor:

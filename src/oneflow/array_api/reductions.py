@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Protocol
 
+from oneflow.array_api.rows import documented
 from oneflow.base.dtype import Category, DType, bool_, int64, uint64
 from oneflow.functional.reduce import cumulative, minmax, statistics, sums
 from oneflow.functional.shape.concat import cat
@@ -17,81 +19,41 @@ def reduction(x: Tensor, axis: Axes, keepdims: bool) -> tuple[Tensor, Axes, bool
     return (x[..., None], -1, False) if axis == () else (x, axis, keepdims)
 
 
-def all(x: Tensor, /, *, axis: Axes = None, keepdims: bool = False) -> Tensor:
-    """Return True where every element is not 0.
-
-    Example:
-        >>> import oneflow as flow
-        >>> flow.array_api.all(flow.tensor([[1, 2], [0, 3]]), axis=1)
-        tensor([ True, False], dtype=oneflow.bool)
-    """
-    return sums.all_(x != 0, axis, keepdims)
+class _Reduction(Protocol):
+    def __call__(self, x: Tensor, /, *, axis: Axes = None, keepdims: bool = False) -> Tensor: ...
 
 
-def any(x: Tensor, /, *, axis: Axes = None, keepdims: bool = False) -> Tensor:
-    """Return True where an element is not 0.
-
-    Example:
-        >>> import oneflow as flow
-        >>> flow.array_api.any(flow.tensor([0.0, 2.0]))
-        tensor(True, dtype=oneflow.bool)
-    """
-    return sums.any_(x != 0, axis, keepdims)
+class _Search(Protocol):
+    def __call__(
+        self, x: Tensor, /, *, axis: int | None = None, keepdims: bool = False
+    ) -> Tensor: ...
 
 
-def argmax(x: Tensor, /, *, axis: int | None = None, keepdims: bool = False) -> Tensor:
-    """Return the first place of the greatest element.
+def _reduced(
+    name: str, function: Callable[..., Tensor], summary: str, truth: bool = False
+) -> _Reduction:
+    def standard(x: Tensor, /, *, axis: Axes = None, keepdims: bool = False) -> Tensor:
+        return function(*reduction(x != 0 if truth else x, axis, keepdims))
 
-    Example:
-        >>> import oneflow as flow
-        >>> flow.array_api.argmax(flow.tensor([1, 3, 3]))
-        tensor(1, dtype=oneflow.int64)
-    """
-    return minmax.argmax(x, axis, keepdims)
+    return documented(standard, name, summary, name)
 
 
-def argmin(x: Tensor, /, *, axis: int | None = None, keepdims: bool = False) -> Tensor:
-    """Return the first place of the least element.
+def _searched(function: Callable[..., Tensor], summary: str) -> _Search:
+    def standard(x: Tensor, /, *, axis: int | None = None, keepdims: bool = False) -> Tensor:
+        return function(x, axis, keepdims)
 
-    Example:
-        >>> import oneflow as flow
-        >>> flow.array_api.argmin(flow.tensor([[2, 1], [0, 5]]), axis=1)
-        tensor([1, 0], dtype=oneflow.int64)
-    """
-    return minmax.argmin(x, axis, keepdims)
+    return documented(standard, function.__name__, summary, function.__name__)
 
 
-def count_nonzero(x: Tensor, /, *, axis: Axes = None, keepdims: bool = False) -> Tensor:
-    """Return how many elements are not 0.
-
-    Example:
-        >>> import oneflow as flow
-        >>> flow.array_api.count_nonzero(flow.tensor([0, 4, 5]))
-        tensor(2, dtype=oneflow.int64)
-    """
-    return sums.sum_(*reduction(x != 0, axis, keepdims))
-
-
-def max(x: Tensor, /, *, axis: Axes = None, keepdims: bool = False) -> Tensor:
-    """Return the greatest element; not-a-number if there is one.
-
-    Example:
-        >>> import oneflow as flow
-        >>> flow.array_api.max(flow.tensor([[2, 1], [0, 5]]), axis=0)
-        tensor([2, 5], dtype=oneflow.int64)
-    """
-    return minmax.amax(*reduction(x, axis, keepdims))
-
-
-def min(x: Tensor, /, *, axis: Axes = None, keepdims: bool = False) -> Tensor:
-    """Return the least element; not-a-number if there is one.
-
-    Example:
-        >>> import oneflow as flow
-        >>> flow.array_api.min(flow.tensor([[2, 1], [0, 5]]), axis=0, keepdims=True)
-        tensor([[0, 1]], dtype=oneflow.int64)
-    """
-    return minmax.amin(*reduction(x, axis, keepdims))
+all = _reduced("all", sums.all_, "Return True where every element is not 0.", truth=True)
+any = _reduced("any", sums.any_, "Return True where an element is not 0.", truth=True)
+argmax = _searched(minmax.argmax, "Return the first place of the greatest element.")
+argmin = _searched(minmax.argmin, "Return the first place of the least element.")
+count_nonzero = _reduced(
+    "count_nonzero", sums.sum_, "Return how many elements are not 0.", truth=True
+)
+max = _reduced("max", minmax.amax, "Return the greatest element; not-a-number if there is one.")
+min = _reduced("min", minmax.amin, "Return the least element; not-a-number if there is one.")
 
 
 def mean(x: Tensor, /, *, axis: Axes = None, keepdims: bool = False) -> Tensor:
