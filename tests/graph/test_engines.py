@@ -286,10 +286,10 @@ def test_its_makers_get_no_reports():
 
 
 def test_packages_for_onnx_are_missing(monkeypatch):
-    def absent(name):
+    def absent(group, name):
         raise ModuleNotFoundError("No module named 'onnx_ir'", name="onnx_ir")
 
-    monkeypatch.setattr("oneflow.graph.engines.importlib.import_module", absent)
+    monkeypatch.setattr("oneflow.graph.engines.load_entry_point", absent)
     _, engine = pair(lambda x: x @ x)
     with pytest.raises(ImportError, match=r"needs the package `onnx_ir`.*oneflow-xla\[onnx\]"):
         engine(flow.eye(2))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -451,3 +453,22 @@ def test_handlers_that_do_not_fit(name, error):
         @flow_op(name)
         class Handler:
             pass
+
+
+def test_long_decompositions_are_imported_when_they_are_needed() -> None:
+    program = """
+import sys
+import oneflow as flow
+
+def loaded():
+    start = "oneflow_onnx.oneflow2onnx.decompositions."
+    return {name.removeprefix(start) for name in sys.modules if name.startswith(start)}
+
+flow.onnx.export(flow.nn.Linear(3, 2), flow.randn(1, 3))
+assert loaded() == set(), loaded()
+flow.onnx.export(flow.lgamma, flow.rand(2))
+assert "real.special" in loaded() and "complex.functions" not in loaded()
+flow.onnx.export(lambda x: flow.view_as_real(flow.view_as_complex(x).exp()), flow.rand(3, 2))
+assert "complex.functions" in loaded()
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import importlib.util
 import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -16,6 +15,7 @@ from oneflow.base.dtype import DType, bool_, float16, float32, int32
 from oneflow.base.extras import extra
 from oneflow.cuda.devices import is_available
 from oneflow.graph.captured_step import CapturedStep
+from oneflow.graph.entry_points import load_entry_point
 from oneflow.program.ir import Program
 
 # A compiled program of an engine. Its results are overwritten by the next call.
@@ -27,7 +27,7 @@ class UnsupportedByEngine(Exception):
 
 
 class Connector(Protocol):
-    """A module of `oneflow_onnx` that hands programs to an engine."""
+    """A module that hands programs to an engine: an entry point of the group `oneflow.engines`."""
 
     def compile_program(
         self, program: Program, numbers: Sequence[Any], weights: Mapping[int, Any]
@@ -84,7 +84,8 @@ class Engine:
         package: the Python package; the option is called after it.
         needs_gpu: it runs on GPUs only.
         training: graphs with optimizers may ask for it.
-        connector: the module that hands programs to it; None: there is none yet.
+        connector: the entry point of the module that hands programs to it; None: there is none
+            yet.
         dtypes: what it computes with as XLA does.
     """
 
@@ -137,7 +138,7 @@ class Engine:
         """
         assert self.connector is not None
         with extra("onnx", f"{self.option} hands graphs to {self.name} as ONNX, which"):
-            connector: Any = importlib.import_module(self.connector)
+            connector: Any = load_entry_point("oneflow.engines", self.connector)
         return connector
 
     def unsupported_reason(self, captured: CapturedStep) -> str | None:
@@ -157,7 +158,7 @@ ENGINES = (
         "openvino",
         needs_gpu=False,
         training=False,
-        connector="oneflow_onnx.openvino_connector",
+        connector="openvino",
         # On the CPU it computes int64 in int32 and float64 in float32; its Python package does not
         # know NumPy's bfloat16.
         dtypes=frozenset([float32, float16, int32, bool_]),

@@ -1,11 +1,11 @@
-"""`oneflow.onnx.export`, which `oneflow_onnx` provides."""
+"""`oneflow.onnx.export`, which an entry point of the package for ONNX provides."""
 
 from __future__ import annotations
 
-import importlib
 from typing import Any
 
 from oneflow.base.extras import extra
+from oneflow.graph.entry_points import load_entry_point
 
 
 def export(model: Any = None, *args: Any, **kwargs: Any) -> Any:
@@ -39,5 +39,5 @@ def export(model: Any = None, *args: Any, **kwargs: Any) -> Any:
     if model is None:
         raise TypeError("export() needs a model")
     with extra("onnx", "export to ONNX"):
-        entry = importlib.import_module("oneflow_onnx.oneflow2onnx.entry")
-    return entry.export(model, *args, **kwargs)
+        export_model = load_entry_point("oneflow.onnx", "export")
+    return export_model(model, *args, **kwargs)

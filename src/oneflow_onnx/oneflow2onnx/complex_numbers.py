@@ -2,11 +2,12 @@
 
 Within an export a complex value is one of real numbers with a dimension of 2 more at the end: real
 and imaginary part. What is linear in its complex operands is done to both parts, products of two by
-their four products; the rest is written in `oneflow_onnx.oneflow2onnx.lowerings.complex`.
+their four products; the rest is written in `oneflow_onnx.oneflow2onnx.decompositions.complex`.
 """
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
@@ -30,6 +31,8 @@ ComplexLowering = Callable[[GraphBuilder, Call, Sequence[bool]], "Ref | Sequence
 RealLowering = Callable[[Call, Sequence[Operation]], "list[Ref | None]"]
 
 COMPLEX_LOWERINGS: dict[str, ComplexLowering] = {}
+# Imported for the first complex number; most exports have none.
+_DECOMPOSITIONS = "oneflow_onnx.oneflow2onnx.decompositions.complex"
 
 
 def complex_lowering(*names: str) -> Callable[[ComplexLowering], ComplexLowering]:
@@ -95,6 +98,7 @@ def lower_complex(
         if flags[place] and each.constant is not None and not each.constant[..., 1].any():
             flags[place], operands[place] = False, b.constant(each.constant[..., 0])
     call = replace(call, operands=operands)
+    importlib.import_module(_DECOMPOSITIONS)
     lower = COMPLEX_LOWERINGS.get(call.primitive)
     whole = None if lower is None else lower(b, call, flags)
     if whole is not None:

@@ -16,7 +16,7 @@ from oneflow.primitives.operation import Operation
 from oneflow.primitives.tracing import CALLS, scan_counts
 from oneflow_onnx.oneflow2onnx import operators as o
 from oneflow_onnx.oneflow2onnx.builder import GraphBuilder
-from oneflow_onnx.oneflow2onnx.equations import EQUATIONS, IDENTITIES, Equation
+from oneflow_onnx.oneflow2onnx.equations import IDENTITIES, Equation, find_equation
 from oneflow_onnx.oneflow2onnx.loops import repeat_while, scan
 from oneflow_onnx.oneflow2onnx.lowering import Call, Unsupported
 from oneflow_onnx.oneflow2onnx.reference import Ref
@@ -96,7 +96,7 @@ def _written(b: GraphBuilder, equations: Sequence[Any], sources: list[Ref]) -> l
         return _while(b, equations, sources)
     if name == "scan":
         return _scan(b, equations, sources)
-    lower = EQUATIONS.get(name)
+    lower = find_equation(name)
     if lower is None:
         raise Unsupported(f"its step `{name}` has no counterpart in ONNX")
     shapes = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -54,6 +55,15 @@ class Equation:
 EquationLowering = Callable[[GraphBuilder, Equation], "Ref | Sequence[Ref]"]
 
 EQUATIONS: dict[str, EquationLowering] = {}
+# Imported for a primitive that is not in the table; most exports do without.
+_DECOMPOSITIONS = "oneflow_onnx.oneflow2onnx.decompositions.real"
+
+
+def find_equation(name: str) -> EquationLowering | None:
+    """Return how JAX's primitive of this name is written; None if ONNX has no counterpart."""
+    if name not in EQUATIONS:
+        importlib.import_module(_DECOMPOSITIONS)
+    return EQUATIONS.get(name)
 
 
 def equation(*names: str) -> Callable[[EquationLowering], EquationLowering]:

@@ -3,12 +3,10 @@
 from oneflow_onnx.oneflow2onnx.lowerings import (
     activation as activation,
     comparison as comparison,
-    complex as complex,
     composites as composites,
     convolution as convolution,
     creation as creation,
     detection as detection,
-    eigenvalues as eigenvalues,
     elementwise as elementwise,
     indexing as indexing,
     linalg as linalg,

@@ -8,7 +8,10 @@ import numpy as np
 
 from oneflow_onnx.oneflow2onnx import operators as o
 from oneflow_onnx.oneflow2onnx.builder import GraphBuilder
-from oneflow_onnx.oneflow2onnx.equations.reflections import product_of_reflections, reflectors
+from oneflow_onnx.oneflow2onnx.decompositions.real.reflections import (
+    product_of_reflections,
+    reflectors,
+)
 from oneflow_onnx.oneflow2onnx.equations.table import Equation, equation
 from oneflow_onnx.oneflow2onnx.formulas import (
     Formula,

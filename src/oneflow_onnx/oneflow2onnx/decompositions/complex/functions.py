@@ -10,8 +10,8 @@ import numpy as np
 
 from oneflow_onnx.oneflow2onnx import operators as o
 from oneflow_onnx.oneflow2onnx.builder import GraphBuilder
-from oneflow_onnx.oneflow2onnx.complex_formulas import ComplexFormula
 from oneflow_onnx.oneflow2onnx.complex_numbers import complex_lowering, joined, parts
+from oneflow_onnx.oneflow2onnx.decompositions.complex.formulas import ComplexFormula
 from oneflow_onnx.oneflow2onnx.formulas import Formula, atan2
 from oneflow_onnx.oneflow2onnx.lowering import Call
 from oneflow_onnx.oneflow2onnx.reference import Ref

@@ -9,8 +9,8 @@ import numpy as np
 
 from oneflow_onnx.oneflow2onnx import operators as o
 from oneflow_onnx.oneflow2onnx.builder import INT64, GraphBuilder
-from oneflow_onnx.oneflow2onnx.complex_formulas import ComplexFormula
 from oneflow_onnx.oneflow2onnx.complex_numbers import complex_lowering
+from oneflow_onnx.oneflow2onnx.decompositions.complex.formulas import ComplexFormula
 from oneflow_onnx.oneflow2onnx.formulas import (
     Formula,
     identity,

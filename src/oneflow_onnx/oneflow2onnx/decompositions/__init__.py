@@ -1,0 +1,1 @@
+"""Long decompositions, imported when an export first meets something that they write."""
