@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 
 from oneflow.base.spec import TensorSpec
 from oneflow.differentiation.grad_mode import MODE
+from oneflow.differentiation.nesting import FREE_PASSES, grant_frames, return_frames
 from oneflow.differentiation.node import Node
 from oneflow.primitives.operators.creation import zeros
 from oneflow.primitives.operators.elementwise import add, cast, isnan
@@ -73,8 +74,11 @@ def backward_pass(
     """
     walk = _Walk(keep_graph, targets, [node for (node, _), _ in roots], hooks)
     before = MODE.enabled
+    depth = _passes.depth + 1
+    if depth > FREE_PASSES:
+        grant_frames(depth)
     MODE.enabled = create_graph
-    _passes.depth += 1
+    _passes.depth = depth
     try:
         for (node, index), grad in roots:
             walk.send(node, index, grad if create_graph or grad.node is None else grad.alias())
@@ -85,6 +89,8 @@ def backward_pass(
     finally:
         MODE.enabled = before
         _passes.depth -= 1
+        if depth > FREE_PASSES:
+            return_frames()
         if _passes.at_end and _passes.depth == 0:
             _passes.take()
     return [walk.collected.get(target) for target in targets or ()]
