@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import jax
 
 # PyTorch's names, with JAX's.
@@ -16,10 +18,8 @@ def set_float32_matmul_precision(precision: str) -> None:
 
     Args:
         precision: ``"highest"``: in float32. ``"high"``, the default, as in OneFlow: GPUs round the
-            operands to TensorFloat-32. ``"medium"``: in what is fastest on the device.
-
-    Raises:
-        ValueError: another name.
+            operands to TensorFloat-32. ``"medium"``: in what is fastest on the device. Any other
+            name has no effect but a warning, as in PyTorch.
 
     Example:
         >>> import oneflow as flow
@@ -30,7 +30,11 @@ def set_float32_matmul_precision(precision: str) -> None:
         >>> flow.set_float32_matmul_precision(before)
     """
     if precision not in _JAX_NAMES:
-        raise ValueError(f"`precision` must be one of {sorted(_JAX_NAMES)}, got {precision!r}")
+        warnings.warn(
+            f"`precision` {precision!r} has no effect: it must be one of {sorted(_JAX_NAMES)}",
+            stacklevel=2,
+        )
+        return
     jax.config.update("jax_default_matmul_precision", _JAX_NAMES[precision])
 
 

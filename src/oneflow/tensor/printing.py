@@ -49,11 +49,9 @@ def set_printoptions(
         threshold: tensors with more elements are summarised.
         edgeitems: how many elements a summary shows at each end of a dimension.
         linewidth: characters per line.
-        profile: ``"default"``, ``"short"`` or ``"full"`` to start from.
+        profile: ``"default"``, ``"short"`` or ``"full"`` to start from; any other name is ignored,
+            as in PyTorch.
         sci_mode: scientific notation: always, never, or (None) when the numbers need it.
-
-    Raises:
-        ValueError: there is no such profile.
 
     Example:
         >>> import oneflow as flow
@@ -62,10 +60,8 @@ def set_printoptions(
         tensor([1.12], dtype=oneflow.float32)
         >>> flow.set_printoptions(profile="default")
     """
-    if profile is not None:
-        if profile not in _BY_PROFILE:
-            raise ValueError(f"`profile` must be one of {sorted(_BY_PROFILE)}, got {profile!r}")
-        start = _BY_PROFILE[profile]
+    start = _BY_PROFILE.get(profile or "")
+    if start is not None:
         OPTIONS.precision, OPTIONS.threshold = start.precision, start.threshold
         OPTIONS.edgeitems, OPTIONS.linewidth = start.edgeitems, start.linewidth
     given = {
