@@ -199,7 +199,7 @@ def gather(x: Tensor, indices: Tensor, axis: int) -> Tensor:
     """
     axis = axis % x.ndim
     taken = index_select(x, axis, indices.reshape(-1))
-    return taken.reshape(*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :])
+    return taken.reshape((*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :]))
 
 
 @function(method=False, namespace="_C")

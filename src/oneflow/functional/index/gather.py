@@ -315,5 +315,5 @@ def batch_gather(in_: Tensor, indices: Tensor) -> Tensor:
             f"{tuple(indices.shape)} differ"
         )
     trailing = in_.ndim - indices.ndim
-    wide = indices.reshape(*indices.shape, *(1,) * trailing)
-    return gather(in_, at, wide.expand(*indices.shape, *in_.shape[at + 1 :]))
+    wide = indices.reshape((*indices.shape, *(1,) * trailing))
+    return gather(in_, at, wide.expand((*indices.shape, *in_.shape[at + 1 :])))

@@ -403,7 +403,7 @@ def tensorinv(input: Tensor, ind: int = 2) -> Tensor:
             "linalg.tensorinv: expected input.shape[:ind] and input.shape[ind:] to have the same "
             f"product, got {list(first)} and {list(rest)}"
         )
-    return inv(input.reshape(rows, rows)).reshape(*rest, *first)
+    return inv(input.reshape(rows, rows)).reshape((*rest, *first))
 
 
 @function(method=False, namespace="linalg", keyword_aliases={**_A, "B": "other"})
@@ -433,7 +433,7 @@ def tensorsolve(input: Tensor, other: Tensor, dims: tuple[int, ...] | None = Non
             "linalg.tensorsolve: expected self to satisfy the requirement prod(self.shape[other."
             f"ndim:]) == prod(self.shape[:other.ndim]), got {list(a.shape)} and {list(other.shape)}"
         )
-    return solve(a.reshape(count, count), other.reshape(-1)).reshape(*shape)
+    return solve(a.reshape(count, count), other.reshape(-1)).reshape(shape)
 
 
 @function(method=False, namespace="linalg", keyword_aliases={"x": "input"})

@@ -111,7 +111,7 @@ def _reduced(data: Tensor, reduce: str, counts: Tensor, axis: int, initial: floa
     places = arange(data.shape[axis], device=data.device).expand(*before, -1)
     runs = searchsorted(cumsum(counts, -1), places, right=True)
     ones = (1,) * len(after)
-    index = runs.reshape(*runs.shape, *ones).expand(*data.shape)
+    index = runs.reshape((*runs.shape, *ones)).expand(data.shape)
     operation, identity = _REDUCTIONS[reduce]
     start = data.new_full(
         (*before, counts.shape[-1], *after), identity if initial is None else initial
@@ -119,6 +119,6 @@ def _reduced(data: Tensor, reduce: str, counts: Tensor, axis: int, initial: floa
     result = scatter_reduce(start, axis, index, data, operation)
     if reduce != "mean":
         return result
-    sizes = counts.reshape(*counts.shape, *ones)
+    sizes = counts.reshape((*counts.shape, *ones))
     means = result / sizes
     return means if initial is None else where(sizes == 0, start, means)

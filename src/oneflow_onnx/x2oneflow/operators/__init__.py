@@ -3,6 +3,7 @@
 from oneflow_onnx.x2oneflow.operators import (
     activations as activations,
     arrays as arrays,
+    contributed as contributed,
     control_flow as control_flow,
     conversion as conversion,
     convolution as convolution,

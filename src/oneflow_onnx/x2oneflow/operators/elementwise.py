@@ -82,7 +82,7 @@ def _aligned(a: Tensor, b: Tensor, axis: int | None, broadcast: int) -> Tensor:
     if not broadcast or axis is None:
         return b
     missing = a.ndim - (axis % a.ndim) - b.ndim
-    return b.reshape(*b.shape, *[1] * missing)
+    return b.reshape((*b.shape, *[1] * missing))
 
 
 def _aligned_binary(function: Callable[[Tensor, Tensor], Tensor]) -> Callable[..., Tensor]:

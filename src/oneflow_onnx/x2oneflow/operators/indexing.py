@@ -57,7 +57,7 @@ def gather(x: Tensor, indices: Tensor, *, axis: int = 0) -> Tensor:
     dim = normalize_axis(axis, x.ndim)
     flat = _from_front(indices, x.shape[dim]).reshape(-1)
     picked = flow.index_select(x, dim, flat)
-    return picked.reshape(*x.shape[:dim], *indices.shape, *x.shape[dim + 1 :])
+    return picked.reshape((*x.shape[:dim], *indices.shape, *x.shape[dim + 1 :]))
 
 
 def _from_front(indices: Tensor, length: int) -> Tensor:
@@ -86,7 +86,7 @@ def gather_nd(x: Tensor, indices: Tensor, *, batch_dims: int = 0) -> Tensor:
         along = [1] * (indices.ndim - 1)
         along[axis] = x.shape[axis]
         counter = flow.arange(x.shape[axis], device=x.device).reshape(along)
-        positions.insert(axis, counter.expand(*indices.shape[:-1]))
+        positions.insert(axis, counter.expand(indices.shape[:-1]))
     return x[tuple(positions)]
 
 
@@ -141,7 +141,7 @@ def tensor_scatter(
         places = flow.remainder(places, past.shape[dim])
     view = [1] * past.ndim
     view[0], view[dim] = batch, length
-    return flow.scatter(past, dim, places.reshape(view).expand(*update.shape), update)
+    return flow.scatter(past, dim, places.reshape(view).expand(update.shape), update)
 
 
 @operator("Compress", since=9, host=(1,))
@@ -203,7 +203,7 @@ def reverse_sequence(
     view[time_axis], view[batch_axis] = steps, batch
     oriented = places.T if time_axis < batch_axis else places
     index = flow.tensor(np.ascontiguousarray(oriented), device=x.device).reshape(view)
-    return flow.gather(x, time_axis % x.ndim, index.expand(*x.shape))
+    return flow.gather(x, time_axis % x.ndim, index.expand(x.shape))
 
 
 @operator("ArrayFeatureExtractor", domain="ai.onnx.ml")

@@ -31,7 +31,7 @@ class Settings:
         ]
 
 
-def _settings(
+def settings_of(
     defaults: Sequence[str],
     activations: Sequence[str] | None,
     alpha: Sequence[float] | None,
@@ -40,6 +40,7 @@ def _settings(
     direction: str,
     layout: int,
 ) -> Settings:
+    """Return what all recurrent operators share, with the defaults of one of them."""
     count = 2 if direction == "bidirectional" else 1
     names = list(activations) if activations else list(defaults) * count
     alphas, betas = iter(alpha or ()), iter(beta or ())
@@ -174,7 +175,7 @@ def rnn(
     output_sequence: int = 0,
 ) -> tuple[Tensor, ...]:
     """Elman network: ``h = f(x @ W.T + h @ R.T + b)``."""
-    settings = _settings(
+    settings = settings_of(
         ["Tanh"], activations, activation_alpha, activation_beta, clip, direction, layout
     )
     hidden = recurrence.shape[-1]
@@ -213,7 +214,7 @@ def gru(
 ) -> tuple[Tensor, ...]:
     """Gated recurrent unit; the gates are stored in the order update, reset, hidden."""
     defaults = ["Sigmoid", "Tanh"]
-    settings = _settings(
+    settings = settings_of(
         defaults, activations, activation_alpha, activation_beta, clip, direction, layout
     )
     hidden = recurrence.shape[-1]
@@ -241,6 +242,9 @@ def gru(
     return _run_layer(x, settings, [initial_h], lengths, hidden, make_cell)
 
 
+LSTM_FUNCTIONS = ["Sigmoid", "Tanh", "Tanh"]
+
+
 @operator("LSTM", constant=(4, 5, 6))
 def lstm(
     x: Tensor,
@@ -263,20 +267,58 @@ def lstm(
     output_sequence: int = 0,
 ) -> tuple[Tensor, ...]:
     """Long short-term memory; the gates are stored in the order input, output, forget, cell."""
-    defaults = ["Sigmoid", "Tanh", "Tanh"]
-    settings = _settings(
-        defaults, activations, activation_alpha, activation_beta, clip, direction, layout
+    settings = settings_of(
+        LSTM_FUNCTIONS, activations, activation_alpha, activation_beta, clip, direction, layout
     )
-    hidden = recurrence.shape[-1]
+
+    def products(index: int) -> tuple[Function, Function]:
+        return (
+            lambda inputs: F.linear(inputs, weight[index]),
+            lambda state: F.linear(state, recurrence[index]),
+        )
+
+    operands = LstmOperands(x, products, recurrence.shape[-1], bias, peepholes)
+    return run_lstm(operands, settings, [initial_h, initial_c], lengths, bool(input_forget))
+
+
+@dataclass(frozen=True)
+class LstmOperands:
+    """The operands of an LSTM.
+
+    Attributes:
+        x: the inputs.
+        products: for a direction, the products of inputs and of a state with their matrices.
+        hidden: number of hidden units.
+        bias: of inputs and state, one after the other.
+        peepholes: weights of the cell in the gates.
+    """
+
+    x: Tensor
+    products: Callable[[int], tuple[Function, Function]]
+    hidden: int
+    bias: Tensor | None
+    peepholes: Tensor | None
+
+
+def run_lstm(
+    operands: LstmOperands,
+    settings: Settings,
+    initial: Sequence[Tensor | None],
+    lengths: Tensor | None,
+    input_forget: bool,
+) -> tuple[Tensor, ...]:
+    """Run an LSTM: all outputs, the last output and the last cell."""
+    x, hidden, peepholes, clip = operands.x, operands.hidden, operands.peepholes, settings.clip
 
     def make_cell(index: int) -> tuple[Callable[[Tensor], Tensor], Cell]:
-        input_bias, state_bias = _biases(bias, index, x, 4 * hidden)
+        of_inputs, of_state = operands.products(index)
+        input_bias, state_bias = _biases(operands.bias, index, x, 4 * hidden)
         gate, squash_in, squash_out = settings.functions[3 * index : 3 * index + 3]
         peeps = None if peepholes is None else peepholes[index].reshape(3, hidden)
 
         def cell(gates: Tensor, states: list[Tensor]) -> list[Tensor]:
             h, c = states
-            total = gates + F.linear(h, recurrence[index])
+            total = gates + of_state(h)
             i, o, f, g = flow.split(total, hidden, -1)
             if peeps is not None:
                 i, f = i + peeps[0] * c, f + peeps[2] * c
@@ -287,6 +329,6 @@ def lstm(
                 o = o + peeps[1] * c
             return [gate(_clipped(o, clip)) * squash_out(c), c]
 
-        return lambda inputs: F.linear(inputs, weight[index], input_bias + state_bias), cell
+        return lambda inputs: of_inputs(inputs) + (input_bias + state_bias), cell
 
-    return _run_layer(x, settings, [initial_h, initial_c], lengths, hidden, make_cell)
+    return _run_layer(x, settings, initial, lengths, hidden, make_cell)
