@@ -38,7 +38,7 @@ def propagate_errors(action: str) -> Iterator[None]:
         yield
     except Exception as error:
         failure = error
-    failed = all_gather_ints(np.array([failure is not None], np.int64), "cpu")[:, 0]
+    failed = all_gather_ints([failure is not None], Placement.all("cpu"))[:, 0]
     if failure is not None:
         raise failure
     if failed.any():
@@ -49,7 +49,7 @@ def broadcast_bytes(rank: int, content: bytes) -> bytes:
     """Return the bytes that `rank` passes, in all processes; what others pass is ignored."""
     if not cluster.is_multiprocess():
         return content
-    (size,) = all_gather_ints(np.array([len(content)], np.int64), "cpu")[rank]
+    (size,) = all_gather_ints([len(content)], Placement.all("cpu"))[rank]
     source, all_ranks = Placement("cpu", [rank]), Placement.all("cpu")
     spec = spec_of((int(size),), uint8, source, source.broadcast)
     array = make_global_array(spec, lambda coordinate: np.frombuffer(content, np.uint8))

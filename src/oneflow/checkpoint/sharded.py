@@ -22,6 +22,7 @@ import numpy as np
 
 from oneflow.base import cluster
 from oneflow.base.dtype import from_numpy_dtype
+from oneflow.base.placement import Placement
 from oneflow.checkpoint import tensor_file
 from oneflow.checkpoint.atomic_file import flush_folder
 from oneflow.checkpoint.collective_io import propagate_errors, runs_rank
@@ -123,7 +124,7 @@ def _shared_number(tensors: Tensors, plan: SavePlan) -> int:
         if isinstance(tensor, Tensor) and unwrap(tensor).spec.sbp is not None
     ]
     local = [secrets.randbits(62), zlib.crc32(repr(known).encode())]
-    gathered = all_gather_ints(np.array(local, np.int64), "cpu")
+    gathered = all_gather_ints(local, Placement.all("cpu"))
     others = np.flatnonzero(gathered[:, 1] != gathered[0, 1])
     if others.size:
         raise ValueError(

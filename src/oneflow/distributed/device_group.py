@@ -23,7 +23,7 @@ from oneflow.base.no_interrupt import compiled_without_interrupt
 from oneflow.base.spec import spec_of
 from oneflow.base.x64 import in_x64
 from oneflow.control_plane.collective_launch import launch_collective
-from oneflow.distributed.spmd_collectives import RANKS_AXIS, all_gather
+from oneflow.distributed.spmd_collectives import RANKS_AXIS
 from oneflow.program.value import Value
 from oneflow.runtime.eager import is_capturing, read_array
 
@@ -134,13 +134,6 @@ def run_on_values(
     arrays = [read_array(value) for value in values]
     results = run_collective(function, group_of_ranks(device.type, ranks), arrays, **attributes)
     return [value_of(result, device) for result in results]
-
-
-def gather_numbers(numbers: Sequence[int], ranks: tuple[int, ...]) -> list[tuple[int, ...]]:
-    """Return the numbers that each process passes, equally many of each."""
-    group = group_of_ranks("cpu", ranks)
-    gathered = run_collective(all_gather, group, [np.array(numbers, np.int64)])
-    return [tuple(np.asarray(each).tolist()) for each in gathered]
 
 
 def value_of(array: Any, device: Device) -> Value:

@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from oneflow.distributed.device_group import gather_numbers
+from oneflow.base.placement import Placement
 from oneflow.distributed.groups import ProcessGroup, group_ranks
+from oneflow.tensor.global_values import all_gather_ints
 
 
 class JoinHook:
@@ -158,4 +159,5 @@ class Join:
 
 def _gather_flags(flag: bool, ranks: tuple[int, ...]) -> list[bool]:
     """Return what each process says."""
-    return [bool(number) for (number,) in gather_numbers([flag], ranks)]
+    gathered = all_gather_ints([flag], Placement("cpu", ranks))
+    return gathered[:, 0].astype(bool).tolist()

@@ -11,11 +11,12 @@ import numpy as np
 
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType
+from oneflow.base.placement import Placement
 from oneflow.differentiation.backward import call_after_backward
 from oneflow.differentiation.grad_mode import MODE, no_grad
 from oneflow.distributed.buckets import make_buckets
 from oneflow.distributed.collectives import broadcast_tensors
-from oneflow.distributed.device_group import gather_numbers, run_on_values
+from oneflow.distributed.device_group import run_on_values
 from oneflow.distributed.groups import ProcessGroup, group_ranks
 from oneflow.distributed.joining import Join, Joinable, JoinHook
 from oneflow.distributed.spmd_collectives import average
@@ -25,6 +26,7 @@ from oneflow.primitives.operators.creation import zeros
 from oneflow.primitives.operators.elementwise import mul
 from oneflow.program.value import Value
 from oneflow.tensor.call import wrap
+from oneflow.tensor.global_values import all_gather_ints
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import value_from_numpy
 from oneflow.tensor.views import unwrap
@@ -260,7 +262,7 @@ class Replica(Joinable):
 
     def finish_joining(self, is_last: bool) -> None:
         """Take the state of a process that has trained until the end."""
-        flags = gather_numbers([is_last], self.ranks)
+        flags = all_gather_ints([is_last], Placement("cpu", self.ranks))
         last = max(rank for rank, (flag,) in zip(self.ranks, flags, strict=True) if flag)
         self.take_state_of(last, self._broadcasts_buffers)
 
@@ -300,7 +302,7 @@ class _SharedStep:
     ) -> _SharedStep:
         """Return what the processes do in a step; `takes_buffers` is None on those without data."""
         own = [takes_buffers is not None, bool(takes_buffers), averages]
-        gathered = gather_numbers(own, ranks)
+        gathered = all_gather_ints(own, Placement("cpu", ranks)).tolist()
         active = [rank for rank, each in zip(ranks, gathered, strict=True) if each[0]]
         return cls(
             len(active),

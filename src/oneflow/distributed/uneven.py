@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from oneflow.base.placement import Placement
 from oneflow.differentiation.grad_mode import no_grad
 from oneflow.distributed import spmd_collectives as spmd
 from oneflow.distributed.collectives import check_tensor
-from oneflow.distributed.device_group import gather_numbers, run_on_values
+from oneflow.distributed.device_group import run_on_values
 from oneflow.distributed.groups import ProcessGroup, group_ranks, is_outside
 from oneflow.distributed.work import Work, work_of
 from oneflow.functional.nn.padding import pad
 from oneflow.functional.shape.concat import cat
 from oneflow.tensor.call import wrap
+from oneflow.tensor.global_values import all_gather_ints
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.views import unwrap, write
 
@@ -61,7 +63,7 @@ def all_to_all_single(
     input_sizes = _split_sizes("input_split_sizes", input, input_split_sizes, len(ranks))
     # Programs of all processes have the same shapes, so all parts are as long as the longest.
     longest = max(*output_sizes, *input_sizes)
-    length = max(each for (each,) in gather_numbers([longest], ranks))
+    length = int(all_gather_ints([longest], Placement("cpu", ranks)).max())
     with no_grad():
         parts = [_padded(part, length) for part in input.split(input_sizes)]
         values = run_on_values(spmd.all_to_all, [unwrap(part) for part in parts], ranks)

@@ -50,8 +50,6 @@ _ADDED_KEYWORDS = {
 }
 # PyTorch's of functions that make tensors; they change nothing.
 _CREATION_OPTIONS = ("layout", "pin_memory")
-# What makes a sequence of numbers, which fills any `out=` of as many elements.
-_SEQUENCES = ("arange", "fftfreq", "linspace", "logspace", "range", "rfftfreq")
 # The aliases of an argument by each of them.
 _ALIASES_OF = {name: aliases for aliases in _KEYWORD_ALIASES for name in aliases}
 
@@ -64,6 +62,7 @@ def function(
     aliases: Sequence[str] = (),
     also: Sequence[str] = (),
     keyword_aliases: Mapping[str, str] | None = None,
+    fills_out: bool = False,
 ) -> Callable[[F], F]:
     """Decorator that publishes a function.
 
@@ -82,6 +81,7 @@ def function(
             that.
         keyword_aliases: further argument names of this function alone, each with the declared name
             that it stands for.
+        fills_out: the result is a sequence of numbers, which fills any `out=` of as many elements.
 
     Raises:
         ValueError: a name is taken.
@@ -89,7 +89,7 @@ def function(
 
     def register(body: F) -> F:
         name = body.__name__.removesuffix("_")
-        public: Any = _accept_keyword_aliases(body, keyword_aliases or {}, inplace)
+        public: Any = _accept_keyword_aliases(body, keyword_aliases or {}, inplace, fills_out)
         if namespace is not None:
             # `help(flow.sum)` says so, where the module calls it `sum_` to keep Python's.
             public.__name__ = name
@@ -157,7 +157,9 @@ def _rename_map(parameter_names: Sequence[str], extra: Mapping[str, str]) -> dic
     return rename
 
 
-def _accept_keyword_aliases(body: Callable, extra: Mapping[str, str], inplace: bool) -> Callable:
+def _accept_keyword_aliases(
+    body: Callable, extra: Mapping[str, str], inplace: bool, fills_out: bool
+) -> Callable:
     """`body` accepting other names of its arguments, and arguments that it does not declare.
 
     OneFlow 0.x let programs name each operator; `name=` is accepted and changes nothing. Free when
@@ -198,7 +200,7 @@ def _accept_keyword_aliases(body: Callable, extra: Mapping[str, str], inplace: b
                 before = parameters.positional
                 args = (*_by_position(public.__name__, before, defaults, args, kwargs), values)
             result = body(*args, **kwargs)
-            return result if out is None else put_out(out, result, public.__name__)
+            return result if out is None else put_out(out, result, public.__name__, fills_out)
         except Exception as error:
             _make_clear(error, public.__name__)
             raise
@@ -266,11 +268,11 @@ def _public_signature(body: Callable, names: Sequence[str]) -> inspect.Signature
     return signature.replace(parameters=[*parameters[:last], *added, *parameters[last:]])
 
 
-def put_out(out: Any, result: Any, name: str) -> Any:
+def put_out(out: Any, result: Any, name: str, fills: bool = False) -> Any:
     """Write results into the tensors given as `out=`.
 
-    One of another shape gets that of the result, in the memory that it has; only what makes a
-    sequence of numbers keeps the shape if there are as many elements.
+    One of another shape gets that of the result, in the memory that it has; but a result that
+    `fills` any shape of as many elements leaves it as it is.
     """
     if isinstance(out, tuple | list):
         for each, value in zip(out, result, strict=True):
@@ -281,7 +283,7 @@ def put_out(out: Any, result: Any, name: str) -> Any:
     if out.shape == result.shape:
         return write_result(out, result, name)
     value = cast_value(result, out.dtype, name)
-    if name in _SEQUENCES and out.numel() == result.numel():
+    if fills and out.numel() == result.numel():
         return write(out, reshape(value, shape=tuple(out.shape)))
     if out._family is not None:
         return resize_to_result(out, value)

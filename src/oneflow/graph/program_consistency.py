@@ -23,7 +23,7 @@ from oneflow.control_plane.collective_launch import launch_collective
 from oneflow.program.ir import Program
 from oneflow.program.printer import format_instruction
 from oneflow.runtime.eager import MetaArray
-from oneflow.tensor.global_values import all_gather_ints_on
+from oneflow.tensor.global_values import all_gather_ints
 
 # Bytes of a line that are shown.
 _LONGEST_LINE = 800
@@ -53,17 +53,17 @@ def check_consistency(
     ranks = Placement(device.type, sorted(device.flat))
     lines = _lines_of(program, constants)
     summary = np.array([len(lines), *np.frombuffer(_digest(lines), np.int64)], np.int64)
-    gathered = all_gather_ints_on(summary, ranks)
+    gathered = all_gather_ints(summary, ranks)
     if (gathered == gathered[0]).all():
         return
     sums = np.zeros(gathered[:, 0].max(), np.int64)
     sums[: len(lines)] = [zlib.crc32(line.encode()) + 1 for line in lines]
-    table = all_gather_ints_on(sums, ranks)
+    table = all_gather_ints(sums, ranks)
     first = int(np.argmax((table != table[0]).any(axis=0)))
     line = lines[first] if first < len(lines) else "(no more lines)"
     text = np.frombuffer(line.encode()[:_LONGEST_LINE].ljust(_LONGEST_LINE), np.int64)
     rank_lines = [
-        bytes(each).decode(errors="replace").rstrip() for each in all_gather_ints_on(text, ranks)
+        bytes(each).decode(errors="replace").rstrip() for each in all_gather_ints(text, ranks)
     ]
     raise RuntimeError(_message(name, first, ranks.flat, rank_lines))
 
@@ -73,7 +73,7 @@ def any_rank(condition: bool, device: Device | Placement) -> bool:
     if not _is_multiprocess(device):
         return condition
     ranks = Placement(device.type, sorted(device.flat))
-    return bool(all_gather_ints_on(np.array([condition], np.int64), ranks).any())
+    return bool(all_gather_ints([condition], ranks).any())
 
 
 def _is_multiprocess(device: Device | Placement) -> TypeGuard[Placement]:

@@ -6,6 +6,7 @@ import zlib
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from oneflow.base import cluster, environment
 from oneflow.base.device import CPU, Device, first_index
@@ -108,8 +109,8 @@ def _require_equal_data(array: np.ndarray, placement: Placement) -> None:
     if not placement.includes_this_process:
         return
     kind = zlib.crc32(f"{array.dtype}{array.shape}".encode())
-    sums = np.array([zlib.crc32(array.tobytes(), kind)], np.int64)
-    gathered = all_gather_ints_on(sums, Placement(placement.type, list(placement.flat)))[:, 0]
+    sums = [zlib.crc32(array.tobytes(), kind)]
+    gathered = all_gather_ints(sums, Placement(placement.type, list(placement.flat)))[:, 0]
     mismatched = [
         rank for rank, each in zip(placement.flat, gathered, strict=True) if each != gathered[0]
     ]
@@ -245,7 +246,7 @@ def _shapes_and_dtype_of_ranks(local: Any, sharding: Sharding) -> tuple[np.ndarr
     kind = names.index(local.dtype.name)
     checksum = zlib.crc32(repr(sharding).encode())
     description[: 3 + local.ndim] = (checksum, kind, local.ndim, *local.shape)
-    gathered = all_gather_ints(description, placement.type)
+    gathered = all_gather_ints(description, Placement.all(placement.type))
     if (gathered[:, 0] != gathered[0, 0]).any():
         _raise_different_shardings(sharding)
     gathered = gathered[list(placement.flat), 1:]
@@ -265,7 +266,8 @@ def _shapes_and_dtype_of_ranks(local: Any, sharding: Sharding) -> tuple[np.ndarr
 def _raise_different_shardings(sharding: Sharding) -> None:
     """Raise the error of ranks that make different global tensors; a collective of them all."""
     text = repr(sharding).encode()[:_LONGEST_SHARDING].ljust(_LONGEST_SHARDING)
-    gathered = all_gather_ints(np.frombuffer(text, np.int64), sharding.placement.type)
+    everywhere = Placement.all(sharding.placement.type)
+    gathered = all_gather_ints(np.frombuffer(text, np.int64), everywhere)
     lines = [
         f"\n  rank {rank}: {bytes(each).decode(errors='replace').rstrip()}"
         for rank, each in enumerate(gathered)
@@ -276,20 +278,20 @@ def _raise_different_shardings(sharding: Sharding) -> None:
     )
 
 
-def all_gather_ints(numbers: np.ndarray, type: str) -> np.ndarray:
-    """Return the 64-bit integers of all processes, ``[processes, numbers]``.
+def all_gather_ints(numbers: ArrayLike, placement: Placement) -> np.ndarray:
+    """Return the 64-bit integers of the processes of a placement, ``[processes, numbers]``.
 
-    All processes must call this with equally many. A process on its own gets those it passes.
+    All of them must call this with equally many. A process on its own gets those it passes.
+
+    Args:
+        numbers: those of this process.
+        placement: of one dimension, with one device of each process, whose order is the result's.
     """
+    row = np.asarray(numbers, np.int64)[None]
     if not cluster.is_multiprocess():
-        return numbers[None]
-    return all_gather_ints_on(numbers, Placement.all(type))
-
-
-def all_gather_ints_on(numbers: np.ndarray, placement: Placement) -> np.ndarray:
-    """Return the 64-bit integers of all ranks of a one-dimensional placement, in its order."""
-    spec = spec_of((placement.size, len(numbers)), int64, placement, (split(0),))
-    shards = Value(spec, make_global_array(spec, lambda coordinate: numbers[None]))
+        return row
+    spec = spec_of((placement.size, row.size), int64, placement, (split(0),))
+    shards = Value(spec, make_global_array(spec, lambda coordinate: row))
     return np.asarray(read_array(converted(shards, placement.broadcast)).addressable_data(0))
 
 

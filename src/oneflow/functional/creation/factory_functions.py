@@ -301,7 +301,7 @@ def full_like(
     return with_grad(wrap(value), requires_grad)
 
 
-@function(method=False)
+@function(method=False, fills_out=True)
 def arange(
     start: Any = None,
     end: Any = None,
@@ -366,7 +366,7 @@ def _bounds(dtype: DType, start: float, end: float) -> tuple[float, float]:
     return float(start), float(end)
 
 
-@function(method=False)
+@function(method=False, fills_out=True)
 def linspace(
     start: Any,
     end: Any,
@@ -416,7 +416,7 @@ def linspace(
     return with_grad(wrap(value), requires_grad)
 
 
-@function(method=False)
+@function(method=False, fills_out=True)
 def logspace(
     start: Any,
     end: Any,

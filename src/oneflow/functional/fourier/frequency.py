@@ -17,7 +17,7 @@ from oneflow.tensor.operands import require_tensor
 from oneflow.tensor.tensor import Tensor
 
 
-@function(method=False, namespace="fft")
+@function(method=False, namespace="fft", fills_out=True)
 def fftfreq(
     n: int,
     d: float = 1.0,
@@ -45,7 +45,7 @@ def fftfreq(
     return with_grad(places / (n * d), requires_grad)
 
 
-@function(method=False, namespace="fft")
+@function(method=False, namespace="fft", fills_out=True)
 def rfftfreq(
     n: int,
     d: float = 1.0,

@@ -57,7 +57,7 @@ def constant(
     return factory_functions.full((1,) if shape is None else tuple(shape), value, dtype=dtype)
 
 
-@function(method=False)
+@function(method=False, fills_out=True)
 def range_(
     start: float, limit: float | None = None, delta: float = 1, dtype: DType | None = None
 ) -> Tensor:
