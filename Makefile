@@ -95,6 +95,7 @@ stubs: $(STAMPS)-test  ## Write what is generated: façades, type stubs, figures
 	$(BIN)/python tools/make_room_map.py
 	$(BIN)/python tools/make_counterparts.py
 	$(BIN)/python tools/make_figures.py
+	$(BIN)/python tools/make_diagrams.py
 
 .PHONY: docs
 docs: $(STAMPS)-docs  ## Build the documentation into docs/_build/html

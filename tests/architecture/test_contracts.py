@@ -102,6 +102,7 @@ assert "torch" not in sys.modules
             "make_environment_page.py",
             "make_room_map.py",
             "make_counterparts.py",
+            "make_diagrams.py",
         ],
     ],
     ids=lambda tools: tools[0],
