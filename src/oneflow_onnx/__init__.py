@@ -4,12 +4,7 @@
 that graphs record; OneFlow never imports it, except when `oneflow.onnx.export` is called.
 """
 
-from oneflow.base.extras import extra as _extra
 from oneflow.version import __version__ as __version__
-
-with _extra("onnx", "`oneflow_onnx`"):
-    # Every module of the package imports one of them.
-    import onnx  # noqa: F401
-    import onnx_ir  # noqa: F401
+from oneflow_onnx import packages as packages
 
 __all__ = ["__version__"]

@@ -23,6 +23,12 @@ EXTRAS = [
     for name in PROJECT["optional-dependencies"]
     if name != "test" and not name.startswith("cuda")
 ]
+# Modules that need an extra, by the beginning of their names; all others are there without.
+MODULES = {
+    "onerec": ("oneflow.core.record", "oneflow.legacy.private_names.record"),
+    "onnx": ("oneflow_onnx",),
+    "serving": ("oneflow.serving.",),
+}
 HINT = re.compile(
     r"ModuleNotFoundError: .*needs the package `[\w.]+`: pip install 'oneflow-xla\[(\w+)\]'"
 )
@@ -80,11 +86,8 @@ def assert_extras_are_named(errors: dict[str, str]) -> set[str]:
     assert silent == {}
     named = {name: hint[1] for name, hint in hints.items() if hint is not None}
     assert set(named.values()) <= set(EXTRAS)
-    # Everything else is there without extras.
     wrong = {
-        name: extra
-        for name, extra in named.items()
-        if not name.startswith({"onnx": "oneflow_onnx", "serving": "oneflow.serving."}[extra])
+        name: extra for name, extra in named.items() if not name.startswith(MODULES.get(extra, ()))
     }
     assert wrong == {}
     return set(named.values())

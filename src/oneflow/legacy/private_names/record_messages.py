@@ -7,12 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-try:
+from oneflow.base.extras import extra
+
+with extra("onerec", "`oneflow.core.record`"):
     from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
-except ImportError as error:  # an optional package
-    raise ImportError(
-        "messages of records need the package `protobuf`: pip install protobuf"
-    ) from error
 
 _FIELD: Any = descriptor_pb2.FieldDescriptorProto
 # The lists of a feature, with their numbers in it.
