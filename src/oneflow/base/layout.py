@@ -8,7 +8,9 @@ from oneflow.base.program_name import program_name
 
 
 class Layout(enum.Enum):
-    """A way to store tensors. There is one: all elements, at regular distances.
+    """A way to store tensors. Tensors here have one: all elements, at regular distances.
+
+    The others are PyTorch's, which programs compare with.
 
     Example:
         >>> import oneflow as flow
@@ -17,6 +19,12 @@ class Layout(enum.Enum):
     """
 
     strided = enum.auto()
+    sparse_coo = enum.auto()
+    sparse_csr = enum.auto()
+    sparse_csc = enum.auto()
+    sparse_bsr = enum.auto()
+    sparse_bsc = enum.auto()
+    jagged = enum.auto()
 
     def __repr__(self) -> str:
         return f"{program_name()}.{self.name}"

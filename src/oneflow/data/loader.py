@@ -230,7 +230,7 @@ class DataLoader(Generic[T_co]):
 
     def __iter__(self) -> Iterator[T_co]:
         resume, self._resume = self._resume, None
-        batches = _Batches(self, resume)
+        batches = (BatchesInWorkers if self.num_workers else BatchesInThisProcess)(self, resume)
         self._position = batches.position
         return batches
 
@@ -283,10 +283,10 @@ class DataLoader(Generic[T_co]):
         self._resume = dict(state_dict) if state_dict["begin"] is not None else None
 
 
-class _Batches(Iterator):
+class Batches(Iterator):
     """One epoch of a loader; `position` outlives it, for `state_dict`."""
 
-    def __init__(self, loader: DataLoader, resume: Mapping[str, Any] | None) -> None:
+    def __init__(self, loader: DataLoader, resume: Mapping[str, Any] | None = None) -> None:
         # Before anything makes a tensor: workers may be copies of this process.
         pool = loader._workers() if loader.num_workers else None
         try:
@@ -324,7 +324,7 @@ class _Batches(Iterator):
             for _ in range(to_skip):
                 next(self)
 
-    def __iter__(self) -> _Batches:
+    def __iter__(self) -> Batches:
         return self
 
     def __next__(self) -> Any:
@@ -453,6 +453,14 @@ class _InWorkers:
         self._turns.clear()
         if self._pool.epoch == self._epoch:
             self._pool.close()
+
+
+class BatchesInThisProcess(Batches):
+    """One epoch of a loader without workers."""
+
+
+class BatchesInWorkers(Batches):
+    """One epoch of a loader with workers."""
 
 
 def _check_workers(

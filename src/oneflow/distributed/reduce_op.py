@@ -7,7 +7,15 @@ import enum
 from oneflow.base.dtype import DType
 
 
-class ReduceOp(enum.Enum):
+class _ReduceOpType(enum.EnumType):
+    """The class of `ReduceOp`, which PyTorch has under a second name."""
+
+    @property
+    def RedOpType(cls) -> _ReduceOpType:
+        return cls
+
+
+class ReduceOp(enum.Enum, metaclass=_ReduceOpType):
     """The way a collective operation combines the tensors of the processes.
 
     Means are of floating and complex numbers, the smallest and largest of real ones, and the

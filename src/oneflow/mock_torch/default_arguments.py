@@ -12,11 +12,11 @@ def with_defaults(**defaults: Any) -> Any:
 
     def decorate(kind: Any) -> Any:
         original = kind.__init__
-        signature = inspect.signature(original)
+        parameters = list(inspect.signature(original).parameters)
 
         @functools.wraps(original)
         def make(self: Any, *args: Any, **kwargs: Any) -> None:
-            given = signature.bind_partial(self, *args, **kwargs).arguments
+            given = {*parameters[: 1 + len(args)], *kwargs}
             missing = {name: each for name, each in defaults.items() if name not in given}
             original(self, *args, **kwargs, **missing)
 

@@ -16,6 +16,7 @@ from typing import Any
 
 from oneflow.base.process_settings import inherit
 from oneflow.base.program_name import ONEFLOW, PYTORCH, program_name, set_program_name
+from oneflow.mock_torch.paths import HOMES
 from oneflow.mock_torch.pytorch import version
 
 EXTENSIONS = "oneflow.mock_torch.pytorch"
@@ -29,7 +30,7 @@ class ModuleWrapper(ModuleType):
     """A module of `oneflow` under its name in PyTorch.
 
     What PyTorch alone has, or means otherwise, comes from the module of the same path in
-    `oneflow.mock_torch.pytorch`.
+    `oneflow.mock_torch.pytorch`, and what another module makes public from there (`paths`).
 
     Example:
         >>> from oneflow import mock_torch
@@ -40,15 +41,15 @@ class ModuleWrapper(ModuleType):
     """
 
     def __init__(self, name: str, module: ModuleType | None, extension: ModuleType | None) -> None:
-        first, *others = (each for each in (module, extension) if each is not None)
-        super().__init__(name, first.__doc__)
-        self.__package__ = first.__package__
+        self._modules = tuple(each for each in (module, extension) if each is not None)
+        self._home = self._modules[0].__name__ if self._modules else _name_here(name)
+        super().__init__(name, self._modules[0].__doc__ if self._modules else None)
+        self.__package__ = self._modules[0].__package__ if self._modules else "oneflow"
         if name == "torch":
             self.torch = self  # PyTorch finds itself in itself, and some libraries do so, too
         # Also in the module's dictionary: libraries register all classes that they find there.
         for each in (module, extension):
             vars(self).update(_names_in(each))
-        self._modules = (first, *others)
         self.__all__ = [each for each in dir(self) if not each.startswith("_")]
 
     def __getattr__(self, name: str) -> Any:
@@ -60,12 +61,18 @@ class ModuleWrapper(ModuleType):
                 return getattr(module, name)
         else:
             if name.startswith("__") or not _exists(f"{self.__name__}.{name}"):
-                raise MissingNameError(f"{self._modules[0].__name__}.{name} is not implemented")
+                raise MissingNameError(f"{self._home}.{name} is not implemented")
         with enable():  # also for those who keep a module longer than the switch
             return importlib.import_module(f"{self.__name__}.{name}")
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        # A function keeps its name when the module that PyTorch defines it in is imported.
+        if not (isinstance(value, ModuleWrapper) and callable(vars(self).get(name))):
+            super().__setattr__(name, value)
+
     def __dir__(self) -> list[str]:
-        return sorted({name for each in self._modules for name in dir(each)})
+        names = {name for each in self._modules for name in dir(each)}
+        return sorted(names | HOMES.get(self.__name__, {}).keys())
 
 
 def _is_oneflow(module: ModuleType) -> bool:
@@ -161,7 +168,9 @@ class OneflowImporter(MetaPathFinder, Loader):
         return ModuleWrapper(spec.name, *_modules_of(spec.name))
 
     def exec_module(self, module: ModuleType) -> None:
-        """Nothing is left to run: the module of `oneflow` has been imported."""
+        """Take the names that are found elsewhere; the module of `oneflow` has been imported."""
+        for name, (home, name_there) in HOMES.get(module.__name__, {}).items():
+            vars(module)[name] = getattr(importlib.import_module(home), name_there)
 
     def switch(self, enabled: bool) -> bool:
         """Choose what ``import torch`` means from now on; returns what it meant before."""
@@ -224,7 +233,7 @@ def _modules_of(name: str) -> tuple[ModuleType | None, ModuleType | None]:
 
 
 def _exists(name: str) -> bool:
-    return any(each is not None for each in _modules_of(name))
+    return name in HOMES or any(each is not None for each in _modules_of(name))
 
 
 def _module(name: str) -> ModuleType | None:

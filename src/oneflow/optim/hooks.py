@@ -8,6 +8,39 @@ from typing import Any
 
 from oneflow.differentiation.hooks import HookHandle
 
+# Of all optimizers, by the place where they are called.
+GLOBAL_HOOKS: defaultdict[str, list[Callable[..., Any]]] = defaultdict(list)
+
+
+def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> HookHandle:
+    """Call ``hook(optimizer, args, kwargs)`` before each step of every optimizer.
+
+    It may return new arguments, and runs before the optimizer's own hooks.
+
+    Returns:
+        A handle whose `remove()` takes the hook away.
+
+    Example:
+        >>> import oneflow as flow
+        >>> def show(optimizer, args, kwargs):
+        ...     print(type(optimizer).__name__)
+        >>> with flow.optim.hooks.register_optimizer_step_pre_hook(show):
+        ...     flow.optim.SGD([flow.ones(1, requires_grad=True)], lr=0.1).step()
+        SGD
+    """
+    return HookHandle(GLOBAL_HOOKS["pre"], hook)
+
+
+def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> HookHandle:
+    """Call ``hook(optimizer, args, kwargs)`` after each step of every optimizer.
+
+    It runs after the optimizer's own hooks.
+
+    Returns:
+        A handle whose `remove()` takes the hook away.
+    """
+    return HookHandle(GLOBAL_HOOKS["post"], hook)
+
 
 class OptimizerHooks:
     """The part of `Optimizer` that keeps the functions that users register.
@@ -24,6 +57,12 @@ class OptimizerHooks:
 
     def __init__(self) -> None:
         self._hooks: defaultdict[str, list[Callable[..., Any]]] = defaultdict(list)
+
+    @property
+    def has_step_hooks(self) -> bool:
+        """Whether anything is called before or after a step."""
+        kinds = (self._hooks, GLOBAL_HOOKS)
+        return any(hooks[place] for hooks in kinds for place in ("pre", "post"))
 
     def _register(self, place: str, hook: Callable[..., Any], prepend: bool = False) -> HookHandle:
         hooks = self._hooks[place]

@@ -35,7 +35,7 @@ from oneflow.optim.groups import (
     states_of_parameters,
     with_scaled_lr,
 )
-from oneflow.optim.hooks import OptimizerHooks
+from oneflow.optim.hooks import GLOBAL_HOOKS, OptimizerHooks
 from oneflow.optim.oneflow_layout import from_oneflow_layout
 from oneflow.optim.step_counter import StepCounter
 from oneflow.primitives.operators.optimizer import pack_numbers
@@ -296,7 +296,7 @@ class Optimizer(OptimizerHooks):
     @property
     def steps_by_update(self) -> bool:
         """Return True if `step` is the shared walk over the groups, without hooks."""
-        return type(self).step is Optimizer.step and not (self._hooks["pre"] or self._hooks["post"])
+        return type(self).step is Optimizer.step and not self.has_step_hooks
 
     def _complete_state(self, parameter: Tensor, group: dict[str, Any]) -> dict[str, Any]:
         """The state of one parameter with everything in it that `_initial_state` names.
@@ -482,7 +482,7 @@ def _complete(step: Callable) -> Callable:
             return step(self, *args, **kwargs)
         if self.step_counter is None:
             check_not_in_build(type(self).__name__, self.param_groups)
-        for hook in list(self._hooks["pre"]):
+        for hook in (*GLOBAL_HOOKS["pre"], *self._hooks["pre"]):
             args, kwargs = hook(self, args, kwargs) or (args, kwargs)
         states = states_of_parameters(self.state)
         before = self._counts_before = {id(each): self.counts_of(each) for each in states}
@@ -490,7 +490,7 @@ def _complete(step: Callable) -> Callable:
         result = step(self, *args, **kwargs)
         note_undo(functools.partial(self._restore_counts, before))
         flush_all("step")
-        for hook in list(self._hooks["post"]):
+        for hook in (*self._hooks["post"], *GLOBAL_HOOKS["post"]):
             hook(self, args, kwargs)
         return result
 

@@ -166,6 +166,7 @@ def _run_recorded(operation: Operation, operands: list[Any]) -> Any:
         shapes=tuple([tuple(spec.shape) for spec in specs]),
         dtypes=tuple([spec.dtype.name for spec in specs]),
         output_bytes=sum(spec.nbytes for spec in operation.out_specs),
+        operation=operation,
     ):
         results.append(_run_operation(operation, operands))
     return results[0]

@@ -36,6 +36,7 @@ class TraceEvent:
         shapes: of the operands of an operator.
         dtypes: of these, by name.
         output_bytes: of the results of an operator.
+        operation: the operator's `Operation`.
     """
 
     name: str
@@ -46,6 +47,7 @@ class TraceEvent:
     shapes: tuple[tuple[int, ...], ...] = ()
     dtypes: tuple[str, ...] = ()
     output_bytes: int = 0
+    operation: Any = None
 
 
 class EventSink:

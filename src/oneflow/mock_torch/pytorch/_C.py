@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import enum
 import threading
+from collections.abc import Callable, Iterable
 from contextlib import nullcontext
+from typing import Any
 
+from oneflow import Tensor
 from oneflow.autograd import no_grad
+
+_TensorMeta = type(Tensor)
 
 
 class DispatchKey(enum.Enum):
@@ -75,6 +80,17 @@ class DisableTorchFunctionSubclass(nullcontext[None]):
     """A context without ``__torch_function__``, which is never called."""
 
 
+def _disabled_torch_function_impl(
+    func: Callable[..., Any], types: Iterable[type], args: Any = (), kwargs: Any = None
+) -> Any:
+    """Call a function as it is: the `__torch_function__` of classes that leave it alone."""
+    return func(*args, **(kwargs or {}))
+
+
+def _jit_set_nothing(*values: Any) -> None:
+    """Set nothing: there is no TorchScript whose optimizations could be switched."""
+
+
 def _log_api_usage_once(event: str) -> None:
     """Count nothing: the use of functions is not recorded."""
 
@@ -94,7 +110,9 @@ __all__ = [
     "DispatchKeySet",
     "_AutoDispatchBelowAutograd",
     "_ExcludeDispatchKeyGuard",
+    "_TensorMeta",
     "_are_functorch_transforms_active",
+    "_disabled_torch_function_impl",
     "_get_tracing_state",
     "_log_api_usage_once",
 ]

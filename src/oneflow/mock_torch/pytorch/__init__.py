@@ -5,17 +5,26 @@ Libraries import much of PyTorch's compiler without using it: its names here say
 compiled or traced, which is so, and what cannot act raises an error that says what can.
 """
 
+from oneflow.mock_torch.pytorch import __config__ as __config__
 from oneflow.mock_torch.pytorch.creation import (
     as_tensor as as_tensor,
     range_ as range,
     tensor as tensor,
 )
 from oneflow.mock_torch.pytorch.devices import device as device
+from oneflow.mock_torch.pytorch.futures import Future as Future
+from oneflow.mock_torch.pytorch.jit import (
+    ScriptFunction as ScriptFunction,
+    ScriptModule as ScriptModule,
+)
+from oneflow.mock_torch.pytorch.readers import PyTorchFileReader as PyTorchFileReader
 from oneflow.mock_torch.pytorch.top_level import (
+    DeviceObjType as DeviceObjType,
     Stream as Stream,
     SymBool as SymBool,
     SymFloat as SymFloat,
     SymInt as SymInt,
+    TensorType as TensorType,
     UntypedStorage as UntypedStorage,
     __version__ as __version__,
     _assert as _assert,
@@ -27,14 +36,26 @@ from oneflow.mock_torch.pytorch.top_level import (
     float8_e5m2 as float8_e5m2,
     float8_e5m2fnuz as float8_e5m2fnuz,
     float8_e8m0fnu as float8_e8m0fnu,
+    jagged as jagged,
     randint_like as randint_like,
+    sparse_bsc as sparse_bsc,
+    sparse_bsr as sparse_bsr,
+    sparse_coo as sparse_coo,
+    sparse_csc as sparse_csc,
+    sparse_csr as sparse_csr,
 )
 
 __all__ = [
+    "DeviceObjType",
+    "Future",
+    "PyTorchFileReader",
+    "ScriptFunction",
+    "ScriptModule",
     "Stream",
     "SymBool",
     "SymFloat",
     "SymInt",
+    "TensorType",
     "UntypedStorage",
     "__version__",
     "_assert",
@@ -48,7 +69,13 @@ __all__ = [
     "float8_e5m2",
     "float8_e5m2fnuz",
     "float8_e8m0fnu",
+    "jagged",
     "randint_like",
     "range",
+    "sparse_bsc",
+    "sparse_bsr",
+    "sparse_coo",
+    "sparse_csc",
+    "sparse_csr",
     "tensor",
 ]

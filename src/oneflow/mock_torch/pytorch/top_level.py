@@ -12,7 +12,9 @@ from typing import Any
 import ml_dtypes
 
 from oneflow import Tensor, randint_like as _randint_like
+from oneflow.base.device import Device
 from oneflow.base.dtype import Category, DType
+from oneflow.base.layout import Layout
 from oneflow.cuda import Stream as Stream
 from oneflow.mock_torch.missing import MissingTracing
 from oneflow.mock_torch.pytorch.storage import UntypedStorage as UntypedStorage
@@ -24,6 +26,12 @@ float8_e5m2 = DType("float8_e5m2", ml_dtypes.float8_e5m2, Category.FLOAT)
 float8_e4m3fnuz = DType("float8_e4m3fnuz", ml_dtypes.float8_e4m3fnuz, Category.FLOAT)
 float8_e5m2fnuz = DType("float8_e5m2fnuz", ml_dtypes.float8_e5m2fnuz, Category.FLOAT)
 float8_e8m0fnu = DType("float8_e8m0fnu", ml_dtypes.float8_e8m0fnu, Category.FLOAT)
+
+DeviceObjType = Device
+
+# Programs ask tensors whether they are stored so.
+sparse_coo, sparse_csr, sparse_csc = Layout.sparse_coo, Layout.sparse_csr, Layout.sparse_csc
+sparse_bsr, sparse_bsc, jagged = Layout.sparse_bsr, Layout.sparse_bsc, Layout.jagged
 
 # Half precision for each part of a complex number.
 complex32 = DType("complex32", [("real", "f2"), ("imag", "f2")], Category.COMPLEX)
@@ -52,6 +60,10 @@ def randint_like(input: Tensor, *args: Any, dtype: DType | None = None, **kwargs
     return _randint_like(input, *args, dtype=dtype or input.dtype, **kwargs)
 
 
+class TensorType(MissingTracing):
+    """The type of tensors in TorchScript, which does not exist here."""
+
+
 class SymInt(MissingTracing):
     """The type of sizes that are not numbers; sizes are numbers here."""
 
@@ -65,10 +77,12 @@ class SymBool(MissingTracing):
 
 
 __all__ = [
+    "DeviceObjType",
     "Stream",
     "SymBool",
     "SymFloat",
     "SymInt",
+    "TensorType",
     "UntypedStorage",
     "__version__",
     "_assert",
@@ -80,5 +94,11 @@ __all__ = [
     "float8_e5m2",
     "float8_e5m2fnuz",
     "float8_e8m0fnu",
+    "jagged",
     "randint_like",
+    "sparse_bsc",
+    "sparse_bsr",
+    "sparse_coo",
+    "sparse_csc",
+    "sparse_csr",
 ]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import jax
@@ -176,6 +177,24 @@ def unsharded_flops(operation: Operation) -> int:
     unsharded = [jax.ShapeDtypeStruct(spec.shape, spec.dtype.numpy) for spec in operation.in_specs]
     traced = run_without_interrupt(lambda: jax.make_jaxpr(operation.evaluate_unsharded)(*unsharded))
     return _count_flops(traced.jaxpr)
+
+
+@functools.lru_cache(maxsize=65536)
+def product_flops(operation: Operation) -> int:
+    """The multiplications and additions of an operation's products and convolutions."""
+    arrays = [jax.ShapeDtypeStruct(spec.shape, spec.dtype.numpy) for spec in operation.in_specs]
+    traced = run_without_interrupt(lambda: jax.make_jaxpr(operation.evaluate_unsharded)(*arrays))
+    return sum(_count(each) for each in _products(traced.jaxpr))
+
+
+def _products(jaxpr: Any) -> Iterator[Any]:
+    """The products and convolutions in a traced implementation, each as often as it runs."""
+    for equation in jaxpr.eqns:
+        if equation.primitive.name in ("dot_general", "conv_general_dilated"):
+            yield equation
+        for inner in sub_jaxprs(equation):
+            for _ in range(equation.params.get("length", 1)):
+                yield from _products(inner)
 
 
 def _traceable(operation: Operation) -> Any:

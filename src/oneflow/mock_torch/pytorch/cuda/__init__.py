@@ -6,10 +6,19 @@ from oneflow.mock_torch.pytorch.cuda.graphs import (
     graph as graph,
     is_current_stream_capturing as is_current_stream_capturing,
 )
+from oneflow.mock_torch.pytorch.cuda.selection import (
+    __getattr__ as __getattr__,
+    _lazy_call as _lazy_call,
+    device as device,
+    device_of as device_of,
+)
 
 __all__ = [
     "CUDAGraph",
     "StreamContext",
+    "_lazy_call",
+    "device",
+    "device_of",
     "graph",
     "is_current_stream_capturing",
 ]

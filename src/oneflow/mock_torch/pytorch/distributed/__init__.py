@@ -4,5 +4,36 @@ from oneflow.mock_torch.pytorch.distributed.device_mesh import (
     DeviceMesh as DeviceMesh,
     init_device_mesh as init_device_mesh,
 )
+from oneflow.mock_torch.pytorch.distributed.distributed_c10d import (
+    DistBackendError as DistBackendError,
+    DistError as DistError,
+    DistNetworkError as DistNetworkError,
+    DistStoreError as DistStoreError,
+    get_node_local_rank as get_node_local_rank,
+    get_pg_count as get_pg_count,
+    is_torchelastic_launched as is_torchelastic_launched,
+    is_ucc_available as is_ucc_available,
+    is_xccl_available as is_xccl_available,
+    monitored_barrier as monitored_barrier,
+    new_subgroups as new_subgroups,
+    new_subgroups_by_enumeration as new_subgroups_by_enumeration,
+    supports_complex as supports_complex,
+)
 
-__all__ = ["DeviceMesh", "init_device_mesh"]
+__all__ = [
+    "DeviceMesh",
+    "DistBackendError",
+    "DistError",
+    "DistNetworkError",
+    "DistStoreError",
+    "get_node_local_rank",
+    "get_pg_count",
+    "init_device_mesh",
+    "is_torchelastic_launched",
+    "is_ucc_available",
+    "is_xccl_available",
+    "monitored_barrier",
+    "new_subgroups",
+    "new_subgroups_by_enumeration",
+    "supports_complex",
+]

@@ -1,5 +1,6 @@
 """``torch.fx``: types without objects, since functions are not traced symbolically."""
 
+from oneflow.mock_torch.missing import raise_tracing as map_arg
 from oneflow.mock_torch.pytorch.fx.symbolic import (
     Graph as Graph,
     GraphModule as GraphModule,
@@ -20,6 +21,7 @@ __all__ = [
     "Proxy",
     "Tracer",
     "Transformer",
+    "map_arg",
     "symbolic_trace",
     "wrap",
 ]

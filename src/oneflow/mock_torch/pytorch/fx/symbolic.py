@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from oneflow import nn
 from oneflow.mock_torch.missing import MissingTracing, raise_tracing as symbolic_trace
 
 Wrapped = TypeVar("Wrapped", str, Callable[..., Any])
@@ -34,7 +35,7 @@ class Transformer(Interpreter):
     """The type of what rewrites symbolic graphs."""
 
 
-class GraphModule(MissingTracing):
+class GraphModule(MissingTracing, nn.Module):
     """The type of modules made of symbolic graphs."""
 
 

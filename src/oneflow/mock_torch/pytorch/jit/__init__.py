@@ -1,17 +1,39 @@
 """Names that ``torch.jit`` has beside `oneflow.jit`."""
 
 from oneflow.mock_torch.pytorch.jit.script_modules import (
+    Attribute as Attribute,
+    Error as Error,
+    Future as Future,
     RecursiveScriptModule as RecursiveScriptModule,
     ScriptFunction as ScriptFunction,
     ScriptModule as ScriptModule,
+    TracerWarning as TracerWarning,
+    _overload as _overload,
     _overload_method as _overload_method,
     _script_if_tracing as _script_if_tracing,
+    fork as fork,
+    is_of_type as isinstance,
+    load as load,
+    save as save,
+    trace_module as trace_module,
+    wait as wait,
 )
 
 __all__ = [
+    "Attribute",
+    "Error",
+    "Future",
     "RecursiveScriptModule",
     "ScriptFunction",
     "ScriptModule",
+    "TracerWarning",
+    "_overload",
     "_overload_method",
     "_script_if_tracing",
+    "fork",
+    "isinstance",
+    "load",
+    "save",
+    "trace_module",
+    "wait",
 ]

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+import warnings
+from collections.abc import Iterable, Sequence
 from typing import Any
+
+from oneflow.tensor.tensor import Tensor
+
+DefaultDeviceType = str
 
 
 def get_device_states(*args: Any) -> tuple[list[int], list[Any]]:
@@ -18,4 +24,38 @@ def set_device_states(devices: Sequence[int], states: Sequence[Any], **options: 
     """Set the states that `get_device_states` gave: none."""
 
 
-__all__ = ["get_device_states", "set_device_states"]
+def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the tensors of a tuple detached, to be differentiated by if they were.
+
+    Raises:
+        RuntimeError: `inputs` is no tuple.
+    """
+    if not isinstance(inputs, tuple):
+        raise RuntimeError(f"`inputs` must be a tuple, got {type(inputs).__name__}")
+    return tuple(
+        each.detach().requires_grad_(each.requires_grad) if isinstance(each, Tensor) else each
+        for each in inputs
+    )
+
+
+def check_backward_validity(inputs: Iterable[Any]) -> None:
+    """Warn if no tensor among the inputs requires a gradient, so that none would come."""
+    if not any(each.requires_grad for each in inputs if isinstance(each, Tensor)):
+        warnings.warn(
+            "None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2
+        )
+
+
+def noop_context_fn() -> tuple[Any, Any]:
+    """Return two contexts that change nothing."""
+    return contextlib.nullcontext(), contextlib.nullcontext()
+
+
+__all__ = [
+    "DefaultDeviceType",
+    "check_backward_validity",
+    "detach_variable",
+    "get_device_states",
+    "noop_context_fn",
+    "set_device_states",
+]

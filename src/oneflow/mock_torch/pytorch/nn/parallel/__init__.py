@@ -1,5 +1,19 @@
 """``torch.nn.parallel``: data parallelism as a type, which libraries name in ``isinstance``."""
 
+from oneflow.mock_torch.pytorch.nn.parallel.devices import (
+    data_parallel,
+    gather,
+    parallel_apply,
+    replicate,
+    scatter,
+)
 from oneflow.mock_torch.pytorch.nn.parallel.distributed import DistributedDataParallel
 
-__all__ = ["DistributedDataParallel"]
+__all__ = [
+    "DistributedDataParallel",
+    "data_parallel",
+    "gather",
+    "parallel_apply",
+    "replicate",
+    "scatter",
+]

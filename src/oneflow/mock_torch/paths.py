@@ -1,0 +1,142 @@
+"""Where PyTorch has its names besides: modules that define what others make public.
+
+Each row gives a module of PyTorch, the one in which its names are found, and the names, or
+``name=other`` where that module calls it otherwise.
+"""
+
+from __future__ import annotations
+
+_ROWS = (
+    (
+        "torch._C",
+        "oneflow.mock_torch.pytorch._C",
+        "_jit_set_profiling_mode=_jit_set_nothing "
+        "_jit_set_profiling_executor=_jit_set_nothing "
+        "_jit_set_nvfuser_guard_mode=_jit_set_nothing "
+        "_jit_set_nvfuser_enabled=_jit_set_nothing "
+        "_jit_override_can_fuse_on_gpu=_jit_set_nothing "
+        "_jit_override_can_fuse_on_cpu=_jit_set_nothing "
+        "_jit_set_texpr_fuser_enabled=_jit_set_nothing",
+    ),
+    ("torch._dynamo", "oneflow.mock_torch.pytorch._dynamo.eval_frame", "OptimizedModule"),
+    ("torch._tensor", "torch", "Tensor"),
+    ("torch._tensor_str", "oneflow.tensor.printing", "PRINT_OPTS=OPTIONS set_printoptions"),
+    ("torch.autograd.anomaly_mode", "torch.autograd", "detect_anomaly set_detect_anomaly"),
+    ("torch.autograd.gradcheck", "torch.autograd", "gradcheck gradgradcheck"),
+    ("torch.autograd.profiler_util", "torch.autograd.profiler", "EventList"),
+    ("torch.cuda.amp.autocast_mode", "torch.cuda.amp", "autocast custom_fwd custom_bwd"),
+    ("torch.cuda.amp.grad_scaler", "torch.cuda.amp", "GradScaler"),
+    ("torch.distributed.constants", "torch.distributed", "default_pg_timeout"),
+    ("torch.distributions.multivariate_normal", "torch.distributions", "Distribution"),
+    (
+        "torch.distributions.transforms",
+        "oneflow.distributions.transform",
+        "_InverseTransform=InverseTransform",
+    ),
+    (
+        "torch.distributions.utils",
+        "oneflow.distributions.parameters",
+        "_sum_rightmost=sum_rightmost",
+    ),
+    ("torch.fft", "torch", "Tensor"),
+    (
+        "torch.functional",
+        "torch",
+        "atleast_1d atleast_2d atleast_3d broadcast_shapes broadcast_tensors cartesian_prod "
+        "block_diag cdist chain_matmul einsum istft norm meshgrid pca_lowrank split stft "
+        "svd_lowrank tensordot unique unique_consecutive unravel_index",
+    ),
+    ("torch.fx.graph", "torch.fx", "Graph"),
+    ("torch.fx.interpreter", "torch.fx", "Interpreter Transformer"),
+    ("torch.multiprocessing.reductions", "torch.multiprocessing", "init_reductions"),
+    (
+        "torch.multiprocessing.spawn",
+        "torch.multiprocessing",
+        "ProcessContext ProcessExitedException ProcessRaisedException spawn SpawnContext "
+        "start_processes",
+    ),
+    ("torch.nn.modules", "torch.nn", "RMSNorm"),
+    (
+        "torch.nn.modules.activation",
+        "torch.nn",
+        "Threshold Hardtanh ReLU6 Hardsigmoid Hardswish GLU Hardshrink Softshrink "
+        "MultiheadAttention Softmin Softmax Softmax2d LogSoftmax",
+    ),
+    ("torch.nn.modules.batchnorm", "oneflow.nn.modules.batchnorm", "_NormBase=_Normalization"),
+    ("torch.nn.modules.batchnorm", "torch.nn", "LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d"),
+    ("torch.nn.modules.channelshuffle", "torch.nn", "ChannelShuffle"),
+    ("torch.nn.modules.container", "torch.nn", "ParameterList ParameterDict"),
+    (
+        "torch.nn.modules.conv",
+        "torch.nn",
+        "LazyConv1d LazyConv2d LazyConv3d LazyConvTranspose1d LazyConvTranspose2d "
+        "LazyConvTranspose3d",
+    ),
+    ("torch.nn.modules.instancenorm", "torch.nn.modules.batchnorm", "_InstanceNorm"),
+    ("torch.nn.modules.linear", "torch.nn", "LazyLinear"),
+    (
+        "torch.nn.modules.loss",
+        "torch.nn",
+        "L1Loss PoissonNLLLoss GaussianNLLLoss KLDivLoss MSELoss BCELoss BCEWithLogitsLoss "
+        "HingeEmbeddingLoss MultiLabelMarginLoss SmoothL1Loss HuberLoss SoftMarginLoss "
+        "MultiLabelSoftMarginLoss CosineEmbeddingLoss MarginRankingLoss MultiMarginLoss "
+        "TripletMarginLoss TripletMarginWithDistanceLoss",
+    ),
+    ("torch.nn.modules.module", "oneflow.module.state", "_IncompatibleKeys=IncompatibleKeys"),
+    ("torch.nn.modules.normalization", "torch.nn", "RMSNorm"),
+    ("torch.nn.modules.pixelshuffle", "torch.nn", "PixelUnshuffle"),
+    ("torch.nn.modules.pooling", "torch.nn", "FractionalMaxPool2d FractionalMaxPool3d"),
+    ("torch.nn.modules.rnn", "torch.nn", "RNNCellBase RNNCell LSTMCell GRUCell"),
+    (
+        "torch.nn.modules.transformer",
+        "oneflow.nn.modules.transformer",
+        "_get_activation_fn=_activation",
+    ),
+    (
+        "torch.nn.parallel.comm",
+        "torch.cuda.comm",
+        "broadcast broadcast_coalesced gather reduce_add reduce_add_coalesced scatter",
+    ),
+    ("torch.nn.parallel.data_parallel", "torch.nn.parallel", "data_parallel DataParallel"),
+    ("torch.nn.parallel.parallel_apply", "torch.nn.parallel", "parallel_apply"),
+    ("torch.nn.parallel.replicate", "torch.nn.parallel", "replicate"),
+    (
+        "torch.nn.parallel.scatter_gather",
+        "oneflow.mock_torch.pytorch.nn.parallel.devices",
+        "scatter scatter_kwargs gather",
+    ),
+    (
+        "torch.nn.utils.convert_parameters",
+        "torch.nn.utils",
+        "parameters_to_vector vector_to_parameters",
+    ),
+    ("torch.nn.utils.init", "torch.nn.utils", "skip_init"),
+    ("torch.optim.adagrad", "torch.optim", "Adagrad"),
+    ("torch.optim.adamw", "torch.optim", "AdamW"),
+    ("torch.optim.lbfgs", "torch.optim", "LBFGS"),
+    ("torch.optim.rmsprop", "torch.optim", "RMSprop"),
+    (
+        "torch.profiler.profiler",
+        "torch.profiler",
+        "ProfilerAction schedule tensorboard_trace_handler profile",
+    ),
+    ("torch.serialization", "torch", "save load"),
+    (
+        "torch.signal.windows.windows",
+        "torch.signal.windows",
+        "bartlett blackman cosine exponential gaussian general_cosine general_hamming hamming "
+        "hann kaiser nuttall",
+    ),
+    (
+        "torch.utils._pytree",
+        "oneflow.mock_torch.pytorch.utils._pytree",
+        "_get_node_type=_node_type",
+    ),
+)
+
+# By module and name: the module that has it, and its name there.
+HOMES: dict[str, dict[str, tuple[str, str]]] = {}
+for _module, _home, _names in _ROWS:
+    for _each in _names.split():
+        _name, _, _other = _each.partition("=")
+        HOMES.setdefault(_module, {})[_name] = _home, _other or _name

@@ -1,0 +1,1 @@
+"""Names that ``torch.amp`` has beside `oneflow.amp`."""

@@ -1,0 +1,14 @@
+"""Names that ``torch.amp.grad_scaler`` has beside `oneflow.amp.grad_scaler`."""
+
+import enum
+
+
+class OptState(enum.Enum):
+    """What has been done with the gradients of an optimizer since the last `update`."""
+
+    READY = 0
+    UNSCALED = 1
+    STEPPED = 2
+
+
+__all__ = ["OptState"]

@@ -1,0 +1,58 @@
+"""Names of ``torch.cuda`` that choose a GPU for a while."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import oneflow as flow
+from oneflow import Tensor
+from oneflow.random.generator import default_generator
+
+
+class device:
+    """A context in which ``"cuda"`` means another GPU.
+
+    Args:
+        device: the GPU or its number; None or a negative number changes nothing.
+    """
+
+    def __init__(self, device: Any) -> None:
+        chosen = device if isinstance(device, int) or device is None else flow.device(device).index
+        self.idx = -1 if chosen is None else chosen
+        self.prev_idx = -1
+
+    def __enter__(self) -> None:
+        if self.idx >= 0:
+            self.prev_idx = flow.cuda.current_device()
+            flow.cuda.set_device(self.idx)
+
+    def __exit__(self, *exception: object) -> None:
+        if self.idx >= 0:
+            flow.cuda.set_device(self.prev_idx)
+
+
+class device_of(device):
+    """A context in which ``"cuda"`` means the GPU of a tensor; of other tensors nothing changes.
+
+    Args:
+        obj: the tensor.
+    """
+
+    def __init__(self, obj: Tensor) -> None:
+        super().__init__(obj.device.index if obj.is_cuda else None)
+
+
+def _lazy_call(callable: Callable[[], Any], **options: Any) -> None:
+    """Call a function that needs GPUs; they are found when they are asked for."""
+    callable()
+
+
+def __getattr__(name: str) -> Any:
+    # Counting GPUs starts XLA, which importing this does not.
+    if name == "default_generators":  # all devices draw from one
+        return (default_generator,) * flow.cuda.device_count()
+    raise AttributeError(name)
+
+
+__all__ = ["_lazy_call", "device", "device_of"]

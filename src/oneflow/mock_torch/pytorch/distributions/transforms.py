@@ -1,0 +1,14 @@
+"""Names that ``torch.distributions.transforms`` has beside `oneflow.distributions.transforms`."""
+
+from oneflow import Tensor
+from oneflow.distributions.transforms import SigmoidTransform
+
+_SIGMOID = SigmoidTransform()
+
+
+def _clipped_sigmoid(x: Tensor) -> Tensor:
+    """Return the logistic function, kept inside of (0, 1)."""
+    return _SIGMOID(x)
+
+
+__all__ = ["_clipped_sigmoid"]

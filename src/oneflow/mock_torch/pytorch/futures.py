@@ -1,0 +1,104 @@
+"""``torch.futures``: results that come later, which one may wait for or go on from."""
+
+from __future__ import annotations
+
+import concurrent.futures
+from collections.abc import Callable, Sequence
+from typing import Any, Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class Future(Generic[T]):
+    """A result that comes later.
+
+    Args:
+        devices: accepted: values of devices are waited for where they are read.
+
+    Example:
+        >>> from oneflow import mock_torch
+        >>> with mock_torch.enable():
+        ...     import torch
+        >>> future = torch.futures.Future()
+        >>> twice = future.then(lambda done: 2 * done.value())
+        >>> future.set_result(3)
+        >>> twice.wait()
+        6
+    """
+
+    def __init__(self, *, devices: Sequence[Any] | None = None) -> None:
+        self._result: concurrent.futures.Future[T] = concurrent.futures.Future()
+
+    def done(self) -> bool:
+        """Return whether the result is there, or an exception in its place."""
+        return self._result.done()
+
+    def wait(self) -> T:
+        """Wait for the result; an exception in its place is raised."""
+        return self._result.result()
+
+    def value(self) -> T:
+        """Return the result, which must be there.
+
+        Raises:
+            RuntimeError: it is not.
+        """
+        if not self.done():
+            raise RuntimeError("`Future.value`: the result is not there; `wait()` waits for it")
+        return self.wait()
+
+    def set_result(self, result: T) -> None:
+        """Give the result; those who wait go on."""
+        self._result.set_result(result)
+
+    def set_exception(self, result: BaseException) -> None:
+        """Give an exception in place of the result.
+
+        Raises:
+            AssertionError: it is no exception.
+        """
+        if not isinstance(result, BaseException):
+            raise AssertionError(f"`result` must be an exception, got {result!r}")
+        self._result.set_exception(result)
+
+    def add_done_callback(self, callback: Callable[[Future[T]], None]) -> None:
+        """Call ``callback(future)`` when the result is there, or at once if it is."""
+        self._result.add_done_callback(lambda _: callback(self))
+
+    def then(self, callback: Callable[[Future[T]], Any]) -> Future[Any]:
+        """Return what ``callback(future)`` will return when the result is there."""
+        following: Future[Any] = Future()
+
+        def go_on(done: Future[T]) -> None:
+            try:
+                following.set_result(callback(done))
+            except Exception as error:
+                following.set_exception(error)
+
+        self.add_done_callback(go_on)
+        return following
+
+
+def collect_all(futures: Sequence[Future[Any]]) -> Future[list[Future[Any]]]:
+    """Return the futures as the result of one that is done when they all are."""
+    together: Future[list[Future[Any]]] = Future()
+    waiting = [each for each in futures if not each.done()]
+
+    def count_down(done: Future[Any]) -> None:
+        waiting.remove(done)
+        if not waiting:
+            together.set_result(list(futures))
+
+    if not waiting:
+        together.set_result(list(futures))
+    for each in list(waiting):
+        each.add_done_callback(count_down)
+    return together
+
+
+def wait_all(futures: Sequence[Future[Any]]) -> list[Any]:
+    """Wait for all futures and return their results."""
+    return [each.wait() for each in collect_all(futures).wait()]
+
+
+__all__ = ["Future", "collect_all", "wait_all"]

@@ -1,0 +1,9 @@
+"""Names of ``torch.utils.data._utils``."""
+
+from oneflow.mock_torch.pytorch.utils.data._utils import (
+    collate as collate,
+    pin_memory as pin_memory,
+    worker as worker,
+)
+
+__all__ = ["collate", "pin_memory", "worker"]

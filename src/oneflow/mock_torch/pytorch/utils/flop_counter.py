@@ -1,0 +1,122 @@
+"""``torch.utils.flop_counter``: the multiplications and additions of products, as they run."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from typing import Any, Self
+
+from oneflow import nn
+from oneflow.module.global_hooks import (
+    register_module_forward_hook,
+    register_module_forward_pre_hook,
+)
+from oneflow.primitives.cost.operation_cost import product_flops
+from oneflow.runtime.eager import flush_all
+from oneflow.runtime.eager_settings import SETTINGS
+from oneflow.runtime.events import SINK, EventKind, TraceEvent
+
+_EVERYTHING = "Global"
+
+
+class FlopCounterMode:
+    """A context that counts what products and convolutions compute inside, by module.
+
+    What backward passes compute counts for ``"Global"`` alone. Operators run one by one meanwhile.
+
+    Args:
+        mods: accepted: modules are found as they are called.
+        depth: of modules in the table.
+        display: print the table at the end.
+        custom_mapping: must be empty: what is counted are steps of XLA's programs.
+
+    Raises:
+        NotImplementedError: a `custom_mapping`.
+
+    Example:
+        >>> from oneflow import mock_torch
+        >>> with mock_torch.enable():
+        ...     import torch
+        ...     from torch.utils.flop_counter import FlopCounterMode
+        >>> with FlopCounterMode(display=False) as counter:
+        ...     y = torch.nn.Linear(4, 5)(torch.ones(2, 4))
+        >>> counter.get_total_flops()
+        80
+    """
+
+    def __init__(
+        self,
+        mods: Any = None,
+        depth: int = 2,
+        display: bool = True,
+        custom_mapping: dict[Any, Any] | None = None,
+    ) -> None:
+        if custom_mapping:
+            raise NotImplementedError("`custom_mapping`: steps of XLA's programs are counted")
+        self.depth, self.display = depth, display
+        self.flop_counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        self._names: dict[nn.Module, str] = {}
+        self._open = [_EVERYTHING]
+
+    def __enter__(self) -> Self:
+        if SINK.record is not None:
+            raise RuntimeError("a profile is being made; only one can be made at a time")
+        flush_all("sync")
+        self.flop_counts.clear()
+        self._before = SETTINGS.by_operator
+        SETTINGS.by_operator, SINK.record = True, self._record
+        self._handles = [
+            register_module_forward_pre_hook(self._begin),
+            register_module_forward_hook(self._end, always_call=True),
+        ]
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        for handle in self._handles:
+            handle.remove()
+        flush_all("sync")
+        SETTINGS.by_operator, SINK.record = self._before, None
+        self._open = [_EVERYTHING]
+        if self.display:
+            print(self.get_table(self.depth))  # noqa: T201 - as PyTorch's does
+
+    def _begin(self, module: nn.Module, args: Any) -> None:
+        flush_all("sync")
+        if module not in self._names:
+            root = type(module).__name__
+            for name, each in module.named_modules():
+                self._names[each] = f"{root}.{name}" if name else root
+        self._open.append(self._names[module])
+
+    def _end(self, module: nn.Module, args: Any, output: Any) -> None:
+        flush_all("sync")
+        self._open.pop()
+
+    def _record(self, event: TraceEvent) -> None:
+        if event.kind is EventKind.OPERATOR:
+            flops = product_flops(event.operation)
+            for name in set(self._open) if flops else ():
+                self.flop_counts[name][event.name] += flops
+
+    def get_total_flops(self) -> int:
+        """Return the sum over everything."""
+        return sum(self.flop_counts[_EVERYTHING].values())
+
+    def get_flop_counts(self) -> dict[str, dict[str, int]]:
+        """Return the sums by module and operator."""
+        return {name: dict(counts) for name, counts in self.flop_counts.items()}
+
+    def get_table(self, depth: int | None = None) -> str:
+        """Return the sums as a text, of modules down to a depth."""
+        deepest = self.depth if depth is None else depth
+        total = self.get_total_flops()
+        rows = [("Module", "FLOP", "% Total")]
+        for name, counts in self.flop_counts.items():
+            level = 0 if name == _EVERYTHING else name.count(".") + 1
+            if level <= deepest:
+                flops = sum(counts.values())
+                rows.append((" " * level + name, str(flops), f"{flops / max(total, 1):.2%}"))
+        width = max(len(row[0]) for row in rows)
+        return "\n".join(f"{name:<{width}}  {flops:>16}  {part:>8}" for name, flops, part in rows)
+
+
+__all__ = ["FlopCounterMode"]
