@@ -13,6 +13,7 @@ from contextlib import AbstractContextManager
 from typing import ParamSpec, TypeVar
 
 import jax
+import numpy as np
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -21,6 +22,11 @@ T = TypeVar("T")
 def x64() -> AbstractContextManager[None]:
     """Let JAX have 64-bit types on this thread, until the context is left."""
     return jax.enable_x64(True)
+
+
+def has_x64() -> bool:
+    """Return whether JAX has 64-bit types here: in the process, or within `x64` on this thread."""
+    return jax.dtypes.canonicalize_dtype(np.int64) == np.int64
 
 
 def in_x64(function: Callable[P, T]) -> Callable[P, T]:

@@ -42,9 +42,15 @@ def require_tensors(name: str, *operands: Any) -> None:
     """
     for position, (argument, each) in enumerate(zip(("input", "other"), operands, strict=False), 1):
         if not isinstance(each, Tensor):
+            hint = ""
+            if type(each).__module__.partition(".")[0] in ("jax", "jaxlib"):
+                hint = (
+                    "; `oneflow.jax.from_jax` makes tensors of arrays, and `oneflow.jax.function` "
+                    "functions of arrays of those of tensors"
+                )
             raise TypeError(
                 f"{name}(): argument '{argument}' (position {position}) must be Tensor, not "
-                f"{type(each).__name__}"
+                f"{type(each).__name__}{hint}"
             )
 
 

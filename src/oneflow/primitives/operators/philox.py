@@ -12,7 +12,9 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 from jax import lax
-from jax.interpreters import mlir
+from jax.interpreters import batching, mlir
+
+from oneflow.base.x64 import in_x64
 
 ROUNDS = 10
 FACTORS = (0xD2511F53, 0xCD9E8D57)
@@ -28,6 +30,7 @@ def _multiply_wide(x: jax.Array, factor: int) -> tuple[jax.Array, jax.Array]:
     return (product >> _u64(32)).astype(_u32), product.astype(_u32)
 
 
+@in_x64
 def _random_bits(c0: Any, c1: Any, c2: Any, c3: Any, k0: Any, k1: Any) -> RandomBits:
     """The random words, in operations of JAX's."""
     shape = jnp.broadcast_shapes(*(each.shape for each in (c0, c1, c2, c3)))
@@ -50,6 +53,14 @@ _philox.multiple_results = True
 _philox.def_abstract_eval(_result_types)
 _philox.def_impl(jax.jit(_random_bits))
 mlir.register_lowering(_philox, mlir.lower_fun(_random_bits, multiple_results=True))
+
+
+@in_x64
+def _batched(operands: Any, dims: Any) -> tuple[RandomBits, tuple[int, ...]]:
+    return jax.vmap(_random_bits, in_axes=tuple(dims))(*operands), (0,) * 4
+
+
+batching.primitive_batchers[_philox] = _batched
 
 
 def philox(counter: tuple, key: tuple) -> RandomBits:

@@ -1,0 +1,76 @@
+"""Programs whose indices have 32 bits, for JAX to lower while it has no types of 64 bits.
+
+What JAX traces within `oneflow.base.x64` may have types of 64 bits; when it is lowered as part of a
+function of the user's, JAX is in the user's setting. All it writes down then has its type, but for
+the bounds of indices, which it computes anew, in 32 bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from oneflow.primitives.tracing import CALLS, SCATTER_REDUCTIONS
+
+# The operands that are indices, by primitive.
+_INDICES = {
+    "gather": slice(1, 2),
+    "dynamic_slice": slice(1, None),
+    "dynamic_update_slice": slice(2, None),
+    **dict.fromkeys(SCATTER_REDUCTIONS, slice(1, 2)),
+}
+# Parameters with a jaxpr that is no function of its elements alone.
+_BODIES = ("jaxpr", "cond_jaxpr", "body_jaxpr", "branches")
+
+
+def with_narrow_indices(function: Callable[..., Sequence[Any]]) -> Callable[..., list[Any]]:
+    """Return a function of arrays whose indices have at most 32 bits wherever JAX reads by them."""
+
+    def narrowed(*arrays: Any) -> list[Any]:
+        closed = jax.make_jaxpr(function)(*arrays)
+        return _run(closed.jaxpr, closed.consts, jax.tree.leaves(arrays))
+
+    return narrowed
+
+
+def _run(jaxpr: Any, constants: Sequence[Any], arrays: Sequence[Any]) -> list[Any]:
+    known = dict(zip((*jaxpr.constvars, *jaxpr.invars), (*constants, *arrays), strict=True))
+
+    def read(each: Any) -> Any:
+        return each.val if hasattr(each, "val") else known[each]
+
+    for equation in jaxpr.eqns:
+        results = _apply(equation, [read(each) for each in equation.invars])
+        known.update(zip(equation.outvars, results, strict=True))
+    return [read(each) for each in jaxpr.outvars]
+
+
+def _apply(equation: Any, operands: list[Any]) -> Sequence[Any]:
+    name, params = equation.primitive.name, equation.params
+    if name in CALLS:
+        inner = params[CALLS[name]]
+        return _run(getattr(inner, "jaxpr", inner), getattr(inner, "consts", ()), operands)
+    if name in _INDICES:
+        places = _INDICES[name]
+        operands[places] = [_narrow(each) for each in operands[places]]
+    else:
+        bodies = {key: _narrow_body(params[key]) for key in _BODIES if key in params}
+        params = {**params, **bodies}
+    results = equation.primitive.bind(*operands, **params)
+    return results if equation.primitive.multiple_results else [results]
+
+
+def _narrow(indices: Any) -> Any:
+    return indices.astype(jnp.int32) if indices.dtype.itemsize == 8 else indices
+
+
+def _narrow_body(body: Any) -> Any:
+    """A closed jaxpr, or a tuple of them, with narrow indices."""
+    if isinstance(body, tuple):
+        return tuple(map(_narrow_body, body))
+    if not hasattr(body, "consts"):
+        return body
+    return jax.make_jaxpr(lambda *arrays: _run(body.jaxpr, body.consts, arrays))(*body.in_avals)

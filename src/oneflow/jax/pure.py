@@ -1,0 +1,306 @@
+"""`function`: a function of tensors, or a module, as a pure function of JAX arrays.
+
+What it records for the shapes of a call runs in its place, so that whatever JAX does with
+functions it does with this one. Its derivatives are those that the tape records, not those of JAX:
+one program computes results and gradients; what of it does not depend on the results' gradients
+runs first, and the rest when these are known. That rest is a function with derivatives, too.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from oneflow.autograd.gradients import derivatives
+from oneflow.base.spec import TensorSpec
+from oneflow.base.x64 import in_x64, x64
+from oneflow.jax.recording import ListFunction, record, specs_of
+from oneflow.module.module import Module
+from oneflow.nn.utils.stateless import functional_call
+from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.views import unwrap
+
+
+def function(target: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function of tensors, or a module, as a pure function of JAX arrays.
+
+    `jax.jit`, `jax.grad`, `jax.vmap`, `jax.shard_map` and `jax.checkpoint` take it as any other.
+    Derivatives of any order are those of this package, by reverse mode.
+
+    Args:
+        target: a function of tensors, nested in lists, tuples and dicts, and of anything else; or
+            a module.
+
+    Returns:
+        For a function one with the same arguments, arrays in place of tensors, and arrays as
+        results. For a module one that takes dicts of its parameters and of its buffers, then its
+        arguments, and returns its result and the buffers after the call. Both take `seed`, an
+        integer, array or key, from which random numbers are drawn, and are recorded anew in each
+        call: use `jax.jit`. Types of 64 bits come out as JAX's setting says.
+
+    Raises:
+        RuntimeError: (when called) random numbers are drawn without a seed; or values are read.
+        TypeError: (when called) an argument is a tensor.
+
+    Example:
+        >>> import jax
+        >>> import oneflow as flow
+        >>> square = flow.jax.function(lambda x: (x * x).sum())
+        >>> jax.jit(jax.grad(square))(jax.numpy.arange(3.0)).tolist()
+        [0.0, 2.0, 4.0]
+        >>> layer = flow.nn.Linear(2, 1)
+        >>> weights = flow.jax.to_jax(dict(layer.named_parameters()))
+        >>> y, buffers = flow.jax.function(layer)(weights, {}, jax.numpy.ones((3, 2)))
+        >>> y.shape
+        (3, 1)
+    """
+    called = functools.partial(_call_module, target) if isinstance(target, Module) else target
+    name = getattr(target, "__name__", type(target).__name__)
+
+    def pure(*args: Any, seed: Any = None, **kwargs: Any) -> Any:
+        return _ArrayCall(called, name, args, kwargs).run(seed)
+
+    pure.__name__, pure.__doc__ = name, getattr(target, "__doc__", None)
+    return pure
+
+
+def _call_module(
+    module: Module,
+    parameters: dict[str, Tensor],
+    buffers: dict[str, Tensor],
+    /,
+    *args: Any,
+    **kwargs: Any,
+) -> tuple[Any, dict[str, Tensor]]:
+    state = {**parameters, **buffers}
+    result = functional_call(module, state, args, kwargs, strict=True)
+    return result, {name: state[name] for name in buffers}
+
+
+class _ArrayCall:
+    """One call: which of its arguments are arrays, and the structures of arguments and result."""
+
+    def __init__(self, called: Callable[..., Any], name: str, args: tuple, kwargs: dict) -> None:
+        self._called, self._name = called, name
+        self._leaves, self._structure = jax.tree.flatten((args, kwargs))
+        self._arrays = [
+            index
+            for index, each in enumerate(self._leaves)
+            if isinstance(each, jax.Array | np.ndarray | np.generic)
+        ]
+        if any(isinstance(each, Tensor) for each in self._leaves):
+            raise TypeError(
+                f"`{name}` as a function of JAX got a tensor; give arrays, `oneflow.jax.to_jax` "
+                "has them"
+            )
+        self._results: list[Any] = []
+        self._result_structure: Any = None
+
+    def run(self, seed: Any) -> Any:
+        """The result, with arrays in place of tensors."""
+        arrays = [jnp.asarray(self._leaves[index]) for index in self._arrays]
+        chosen = tuple([jnp.issubdtype(each.dtype, jnp.inexact) for each in arrays])
+        found = iter(_pure(self._on_tensors, chosen, self._name)(arrays, _seed_from(seed)))
+        results = [next(found) if each is None else each for each in self._results]
+        return jax.tree.unflatten(self._result_structure, results)
+
+    def _on_tensors(self, tensors: list[Tensor]) -> list[Tensor]:
+        leaves = list(self._leaves)
+        for index, tensor in zip(self._arrays, tensors, strict=True):
+            leaves[index] = tensor
+        args, kwargs = jax.tree.unflatten(self._structure, leaves)
+        found, self._result_structure = jax.tree.flatten(self._called(*args, **kwargs))
+        self._results = [None if isinstance(each, Tensor) else each for each in found]
+        return [each for each in found if isinstance(each, Tensor)]
+
+
+@in_x64
+def _seed_from(seed: Any) -> Any:
+    """A seed of 64 bits from an integer, an array or a key of `jax.random`."""
+    if seed is None:
+        return None
+    if isinstance(seed, jax.Array) and jnp.issubdtype(seed.dtype, jax.dtypes.prng_key):
+        seed = jax.random.key_data(seed)
+    words = jnp.ravel(jnp.asarray(seed)).astype(jnp.int64)
+    total = words[0]
+    for position in range(1, words.size):
+        total = total * jnp.int64(0x9E3779B97F4A7C15 - (1 << 64)) + words[position]
+    return total
+
+
+def _pure(
+    function: ListFunction, chosen: tuple[bool, ...], name: str
+) -> Callable[[Sequence[Any], Any], list[Any]]:
+    """A function of lists of tensors as one of lists of arrays and a seed, with its derivatives.
+
+    Args:
+        function: the function.
+        chosen: by which arguments it can be differentiated.
+        name: for errors.
+    """
+    of_setting = jax.dtypes.canonicalize_dtype
+
+    @functools.cache
+    def derivative(specs: tuple[TensorSpec, ...]) -> _Derivative:
+        return _Derivative(function, chosen, name, specs)
+
+    @jax.custom_vjp
+    def run(arrays: Sequence[Any], seed: Any) -> list[Any]:
+        results = record(function, specs_of(arrays), name).run(arrays, seed)
+        return [each.astype(of_setting(each.dtype)) for each in results]
+
+    def forward(arrays: Sequence[Any], seed: Any) -> tuple[list[Any], Any]:
+        results, handed = derivative(specs_of(arrays)).start(arrays, seed)
+        return [each.astype(of_setting(each.dtype)) for each in results], (arrays, seed, handed)
+
+    def backward(kept: Any, cotangents: Sequence[Any]) -> tuple[list[Any], None]:
+        return derivative(specs_of(kept[0])).backward(kept, cotangents)
+
+    run.defvjp(forward, backward)
+    return run
+
+
+class _Derivative:
+    """A function with its gradients, recorded as two programs.
+
+    The first one returns the results, and what the second one needs besides the gradients of these.
+    """
+
+    def __init__(
+        self,
+        function: ListFunction,
+        chosen: tuple[bool, ...],
+        name: str,
+        specs: tuple[TensorSpec, ...],
+    ) -> None:
+        self._function, self._chosen, self._name = function, chosen, name
+        plain = record(function, specs, name).program
+        table = plain.spec_table()
+        self._results = [table[number] for number in plain.outputs]
+        self._weights = [each for each in self._results if _is_inexact(each)]
+        both = record(self._with_gradients, (*specs, *self._weights), name)
+        late = range(len(specs), len(specs) + len(self._weights))
+        self._early, self._late = both.split(late, len(self._results))
+
+    def _with_gradients(self, tensors: list[Tensor]) -> list[Tensor]:
+        count = len(self._chosen)
+        arguments = tensors[:count]
+        leaves = []
+        for index, is_chosen in enumerate(self._chosen):
+            if is_chosen:
+                given = tensors[index]
+                leaf = given if given.requires_grad else given.detach().requires_grad_()
+                leaves.append(leaf)
+                # The function may write to what it is given.
+                arguments[index] = leaf.clone()
+        results = self._function(arguments)
+        weighted = [each for each in results if _is_inexact(unwrap(each).spec)]
+        return [*results, *derivatives(weighted, leaves, tensors[count:], hooks=True)]
+
+    def _gradients(self, tensors: list[Tensor]) -> list[Tensor]:
+        return self._with_gradients(tensors)[len(self._results) :]
+
+    @property
+    def start(self) -> Callable[..., tuple[list[Any], list[Any]]]:
+        """The first program: from arguments and seed to the results, and what `backward` keeps.
+
+        Derivatives of derivatives go through it, too.
+        """
+
+        @jax.custom_vjp
+        def start(arrays: Any, seed: Any) -> tuple[list[Any], list[Any]]:
+            # No instruction of the first program reads the gradients.
+            found = self._early.run((*arrays, *[None] * len(self._weights)), seed)
+            return found[: len(self._results)], found[len(self._results) :]
+
+        def forward(arrays: Any, seed: Any) -> tuple[tuple[list[Any], list[Any]], Any]:
+            results, handed = start(arrays, seed)
+            return (results, handed), (arrays, seed, handed)
+
+        start.defvjp(forward, lambda kept, cotangents: self.backward(kept, cotangents[0]))
+        return start
+
+    def backward(self, kept: Any, cotangents: Sequence[Any]) -> tuple[list[Any], None]:
+        """The gradients of the results times their cotangents, None where there is none.
+
+        JAX's are the conjugates of this package's.
+
+        Args:
+            kept: arguments, seed, and what `start` has handed over.
+            cotangents: those of the results.
+        """
+        arrays, seed, handed = kept
+        pairs = zip(cotangents, self._results, strict=True)
+        with x64():
+            weights = [
+                jnp.conj(each.astype(spec.dtype.numpy)) for each, spec in pairs if _is_inexact(spec)
+            ]
+            found = map(jnp.conj, self._finish(arrays, seed, handed, weights))
+            gradients = [
+                _over_devices_of(array, next(found)) if is_chosen else None
+                for array, is_chosen in zip(arrays, self._chosen, strict=True)
+            ]
+        return gradients, None
+
+    @property
+    def _finish(self) -> Callable[..., list[Any]]:
+        """The second program; its derivatives know that what it is handed depends on `arrays`."""
+
+        @jax.custom_vjp
+        def finish(arrays: Any, seed: Any, handed: Any, weights: Any) -> list[Any]:
+            return self._late.run((*arrays, *weights), seed, handed)
+
+        def forward(arrays: Any, seed: Any, handed: Any, weights: Any) -> tuple[list[Any], Any]:
+            return finish(arrays, seed, handed, weights), (arrays, seed, weights)
+
+        def backward(kept: Any, cotangents: list[Any]) -> tuple[Any, None, None, Any]:
+            arrays, seed, weights = kept
+            all_chosen = (*self._chosen, *[True] * len(weights))
+            gradients = _pure(self._gradients, all_chosen, self._name)
+
+            def of_chosen(primals: list[Any], weights: list[Any]) -> list[Any]:
+                given = iter(primals)
+                full = [
+                    next(given) if is_chosen else array
+                    for array, is_chosen in zip(arrays, self._chosen, strict=True)
+                ]
+                return gradients([*full, *weights], seed)
+
+            with x64():
+                _, vjp = jax.vjp(of_chosen, _chosen(arrays, self._chosen), list(weights))
+                found, of_weights = vjp(cotangents)
+            found = iter(found)
+            return [next(found) if each else None for each in self._chosen], None, None, of_weights
+
+        finish.defvjp(forward, backward)
+        return finish
+
+
+def _chosen(arrays: Sequence[Any], chosen: Sequence[bool]) -> list[Any]:
+    return [array for array, is_chosen in zip(arrays, chosen, strict=True) if is_chosen]
+
+
+def _is_inexact(spec: TensorSpec) -> bool:
+    return spec.dtype.is_floating_point or spec.dtype.is_complex
+
+
+def _over_devices_of(array: Any, gradient: Any) -> Any:
+    """A gradient, summed over the dimensions of a mesh along which the array does not differ.
+
+    Within `jax.shard_map` what every device has of it is a part.
+    """
+    axes = _mesh_axes_of(gradient) - _mesh_axes_of(array)
+    return lax.psum(gradient, tuple(axes)) if axes else gradient
+
+
+def _mesh_axes_of(array: Any) -> frozenset[str]:
+    """The names of the dimensions of a mesh along which what a device has of an array differs."""
+    kind = jax.typeof(array)
+    # Releases of JAX before and after 0.10 say it in different places.
+    return kind.mat.varying if hasattr(kind, "mat") else getattr(kind, "vma", frozenset())

@@ -1,0 +1,153 @@
+"""What a function of tensors records, as a program that runs on JAX arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax.core import Tracer
+
+from oneflow.base.device import Device, device_from_xla
+from oneflow.base.dtype import from_numpy_dtype
+from oneflow.base.spec import TensorSpec, spec_of
+from oneflow.base.x64 import has_x64, x64
+from oneflow.compiler.lower import typed_scalar
+from oneflow.differentiation.grad_mode import enable_grad
+from oneflow.graph.capture import captured_step
+from oneflow.graph.captured_step import CapturedStep
+from oneflow.graph.graph import Graph
+from oneflow.graph.pytree import flatten_call
+from oneflow.jax.narrow_indices import with_narrow_indices
+from oneflow.passes.dead_code import eliminate_dead_code
+from oneflow.passes.split_at_inputs import split_at_inputs
+from oneflow.program.evaluate import walk
+from oneflow.program.ir import Program
+from oneflow.program.value import Value
+from oneflow.tensor.call import wrap
+from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.views import unwrap
+
+# Takes and returns lists of tensors.
+ListFunction = Callable[[list[Tensor]], list[Tensor]]
+
+
+@dataclass(frozen=True)
+class Recording:
+    """A program with what it needs besides its arguments.
+
+    Attributes:
+        program: its inputs are the arguments, then `constants`, then what it is handed besides.
+        constants: arrays of tensors that the function found elsewhere.
+        numbers: its run-time numbers.
+        seeds: indices of those that are the seed of random numbers.
+        streams: the number of the draw, by the index of those that tell draws apart.
+    """
+
+    program: Program
+    constants: tuple[Any, ...]
+    numbers: tuple[Any, ...]
+    seeds: frozenset[int]
+    streams: Mapping[int, int]
+
+    def run(self, arguments: Sequence[Any], seed: Any, handed: Sequence[Any] = ()) -> list[Any]:
+        """Run it by JAX, which may be tracing.
+
+        Raises:
+            RuntimeError: it draws random numbers, and there is no seed.
+        """
+        if self.streams and seed is None:
+            raise RuntimeError(
+                "the function draws random numbers, which a pure function can only take from its "
+                "arguments; give `seed=`, an integer or a key of `jax.random`"
+            )
+
+        def outputs(seed: Any, *arrays: Any) -> list[Any]:
+            numbers = [self._number(index, seed) for index in range(len(self.numbers))]
+            return walk(self.program, arrays, numbers)[0]
+
+        run = outputs if has_x64() else with_narrow_indices(outputs)
+        with x64():
+            return run(seed, *arguments, *self.constants, *handed)
+
+    def _number(self, index: int, seed: Any) -> Any:
+        dtype = self.program.scalars[index].dtype.numpy
+        if index in self.seeds:
+            return jnp.asarray(seed).astype(dtype)
+        return typed_scalar(self.streams.get(index, self.numbers[index]), dtype)
+
+    def split(self, late: range, outputs: int) -> tuple[Recording, Recording]:
+        """In two: what does not depend on the `late` arguments, and the rest.
+
+        The first returns, after its `outputs`, what the second one has to be handed.
+        """
+        early, rest = split_at_inputs(self.program, late, outputs)
+        return replace(self, program=early), replace(self, program=rest)
+
+
+class _Recorded(Graph):
+    """A graph that calls a function with a list of tensors."""
+
+    def __init__(self, function: ListFunction, name: str, device: Device) -> None:
+        super().__init__()
+        vars(self).update(_name=name, default_device=device, _function=function)
+
+    def build(self, tensors: list[Tensor]) -> list[Tensor]:
+        """Call it; what it returns are tensors of their own."""
+        return [wrap(unwrap(each)) for each in vars(self)["_function"](tensors)]
+
+
+def record(function: ListFunction, specs: Sequence[TensorSpec], name: str) -> Recording:
+    """Record what a function does with tensors of these specs. Nothing runs.
+
+    Raises:
+        RuntimeError: it cannot be recorded; the message says why.
+    """
+    graph = _Recorded(function, name, specs[0].device if specs else default_device())
+    tensors = [wrap(Value(spec, None)) for spec in specs]
+    structure = flatten_call((tensors,), {}, [], name)
+    with (
+        # What eager code has recorded before runs now, and is no part of what JAX traces.
+        jax.ensure_compile_time_eval(),
+        enable_grad(),
+        captured_step(graph, graph.build, structure, tensors) as step,
+    ):
+        _check_inputs(step)
+        program = step.program
+        results = program.outputs[len(program.outputs) - len(step.outputs.results) :]
+        program = Program(program.inputs, program.scalars, program.instructions, results)
+        return Recording(
+            eliminate_dead_code(program),
+            tuple([each.source for each in step.inputs if each.kind == "constant"]),
+            step.numbers,
+            frozenset([index for use in step.draws for index in use.seeds]),
+            {index: draw for use in step.draws for index, draw in use.streams},
+        )
+
+
+def _check_inputs(step: CapturedStep) -> None:
+    kinds = {each.kind for each in step.inputs}
+    if step.host_inputs or kinds - {"argument", "constant"}:
+        raise RuntimeError(
+            f"`{step.name}` reads files or other state of the process, which a pure function "
+            "cannot; give it what it needs as arguments"
+        )
+
+
+def default_device() -> Device:
+    """The device on which JAX computes what nobody placed."""
+    return device_from_xla(jax.devices()[0])
+
+
+def specs_of(arrays: Sequence[Any]) -> tuple[TensorSpec, ...]:
+    """The specs of tensors in place of arrays, or of what stands for arrays in a trace."""
+    device = default_device()
+    for each in arrays:
+        if isinstance(each, jax.Array) and not isinstance(each, Tracer):
+            device = device_from_xla(min(each.devices(), key=lambda found: found.id))
+            break
+    return tuple(
+        [spec_of(tuple(each.shape), from_numpy_dtype(each.dtype), device) for each in arrays]
+    )
