@@ -111,10 +111,44 @@ def test_rates_are_those_of_oneflow(name: str, mode: str) -> None:
         trained.rates(MODES[mode](trained)), expected_rates(row), strict=True
     ):
         assert rate == pytest.approx(expected, abs=2e-6)
-    assert trained.schedule.last_step == STEPS
+    assert trained.schedule.state_dict()["last_step"] == STEPS
     assert trained.schedule.get_last_lr() == pytest.approx(
         [group["lr"] for group in trained.optimizer.param_groups]
     )
+
+
+@pytest.mark.parametrize("is_stepped", [True, False])
+@pytest.mark.parametrize("name", ROWS)
+def test_a_schedule_shows_the_rate_that_the_call_used(name: str, is_stepped: bool) -> None:
+    row = ROWS[name]
+    trained = Trained(row.make, 0.2 if row.small_rates else 1.0)
+    graph = trained.graph()
+    for expected in expected_rates(row):
+        graph()
+        assert trained.schedule.get_last_lr() == pytest.approx(expected, abs=2e-6)
+        groups = trained.optimizer.param_groups
+        assert [group["lr"] for group in groups] == pytest.approx(expected, abs=2e-6)
+        if is_stepped:
+            trained.schedule.step()
+
+
+@pytest.mark.parametrize("saved", ["schedule", "optimizer", "graph"])
+def test_saved_between_a_call_and_its_schedule(saved: str) -> None:
+    trained = Trained(lambda optimizer: L.StepLR(optimizer, 1, 0.5))
+    graph = trained.graph()
+    graph()
+    parts = {"schedule": trained.schedule, "optimizer": trained.optimizer, "graph": graph}
+    parts[saved].state_dict()
+    assert trained.schedule.last_step == 1
+    trained.schedule.step()
+    assert trained.schedule.last_step == 1
+    graph()
+    trained.schedule.load_state_dict({**trained.schedule.state_dict(), "last_step": 5})
+    trained.schedule.step()
+    assert trained.schedule.last_step == 5
+    graph()
+    trained.schedule.step(3)
+    assert trained.schedule.state_dict()["last_step"] == 3
 
 
 @pytest.mark.parametrize("name", ROWS)

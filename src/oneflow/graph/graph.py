@@ -177,8 +177,9 @@ class Graph(CompiledGraph):
 
         Args:
             optim: an optimizer of parameters of the graph's modules.
-            lr_sch: schedule of its learning rate. It counts the calls of the graph;
-                ``lr_sch.step()`` after a call changes nothing.
+            lr_sch: schedule of its learning rate. It counts the calls of the graph: after each
+                ``lr_sch.step()`` goes on once, or else the next call does. So until then
+                ``lr_sch.get_last_lr()`` is the rate that the call used, as in eager mode.
             is_sparse: update only those rows of embeddings that were looked up.
 
         Raises:
@@ -238,6 +239,8 @@ class Graph(CompiledGraph):
             )
         if self._loaded is not None:
             return self._loaded(*args, **kwargs)
+        for each in self._optimizers:
+            each.optimizer.step_due_schedule()
         called = None if kwargs else plain_key(args)
         tensors: Sequence[Any] = args
         if called is None:

@@ -48,25 +48,24 @@ class GraphOptimizer:
         return has_gradients(self.optimizer.param_groups)
 
     def finish(self, captured: Sequence[OptimizerStep], is_updated: bool) -> None:
-        """Step the schedule after a call, and the optimizer if its step was not captured.
+        """Make the schedule due after a call, and step the optimizer if its step was not captured.
 
         Args:
             captured: the steps that are part of the program.
             is_updated: the optimizer has updated rows of embeddings already.
         """
         if is_updated or any(each.owner is self for each in captured):
-            self._step_schedule()
+            self._end_step()
         elif not self.optimizer.steps_by_update and self.has_gradients():
             self.optimizer.clip_grad()
             self.optimizer.step()
             self.optimizer.zero_grad(set_to_none=True)
-            self._step_schedule()
+            self._end_step()
 
-    def _step_schedule(self) -> None:
-        if self.scheduler is not None:
-            self.optimizer.schedule_of_graph = None
-            self.scheduler.step()
-            self.optimizer.schedule_of_graph = self.scheduler
+    def _end_step(self) -> None:
+        # Until the program steps the schedule, or calls again, it shows the rate that was used.
+        self.optimizer.schedule_of_graph = self.scheduler
+        self.optimizer.has_due_schedule = self.scheduler is not None
 
 
 class OptimizerStep:

@@ -18,6 +18,8 @@ from oneflow.tensor.tensor import Tensor
 
 def graph_state(graph: Capturable, destination: dict[str, Any]) -> dict[str, Any]:
     """Put the state of everything in `graph` into `destination`, and return it."""
+    for each in graph.added_optimizers():
+        each.optimizer.step_due_schedule()
     for name, part in _parts(graph).items():
         destination[name] = part.detach() if isinstance(part, Tensor) else part.state_dict()
     optimizers = graph.added_optimizers()

@@ -249,8 +249,17 @@ class Optimizer(OptimizerHooks):
 
     step_counter: StepCounter | None = None  # counts steps and makes numbers while a graph records
     has_tensor_counts = False  # a graph keeps the counts in `state` as tensors
-    schedule_of_graph: Any = None  # the schedule that a graph has stepped after the latest step
+    schedule_of_graph: Any = None  # the schedule that a graph steps after each call
+    has_due_schedule = False  # it has not been stepped for the latest call
     _counts_before: Mapping[int, dict[str, Any]] = {}  # the latest step; by identity of the state
+
+    def step_due_schedule(self) -> None:
+        """Step the schedule of a graph for the graph's latest call, unless that has been done."""
+        if self.has_due_schedule:
+            schedule, self.schedule_of_graph = self.schedule_of_graph, None
+            self.has_due_schedule = False
+            schedule.step()
+            self.schedule_of_graph = schedule
 
     def numbers(self, group: dict[str, Any], state: dict[str, Any]) -> tuple[Any, ...]:
         """The numbers of the next update of a parameter with `state`, which has been advanced.
@@ -393,6 +402,7 @@ class Optimizer(OptimizerHooks):
 
         It is PyTorch's ``{"state": {number: {...}}, "param_groups": [{"params": [...], ...}]}``.
         """
+        self.step_due_schedule()
         self._call_hooks("state_dict_pre")
         numbers: dict[int, int] = {}
         groups = []
@@ -486,6 +496,7 @@ def _complete(step: Callable) -> Callable:
             args, kwargs = hook(self, args, kwargs) or (args, kwargs)
         states = states_of_parameters(self.state)
         before = self._counts_before = {id(each): self.counts_of(each) for each in states}
+        self.step_due_schedule()
         self.schedule_of_graph = None
         result = step(self, *args, **kwargs)
         note_undo(functools.partial(self._restore_counts, before))

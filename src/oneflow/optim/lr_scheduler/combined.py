@@ -33,8 +33,8 @@ class _CombinedLR(LRScheduler):
         self.schedulers = list(schedulers)
 
     def state_dict(self) -> dict[str, Any]:
-        inner = [scheduler.state_dict() for scheduler in self.schedulers]
-        return {**super().state_dict(), "schedulers": inner}
+        state = super().state_dict()
+        return {**state, "schedulers": [scheduler.state_dict() for scheduler in self.schedulers]}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         state = dict(state_dict)

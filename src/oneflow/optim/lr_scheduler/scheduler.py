@@ -21,7 +21,7 @@ _PYTORCH_NAMES = {"last_epoch": "last_step", "num_bad_epochs": "num_bad_steps"}
 
 
 def _checked(step: Callable) -> Callable:
-    """`step`, which raises inside `build`, and does nothing where a graph has stepped already."""
+    """`step`, which raises inside `build`, and steps once per call of a graph."""
 
     @functools.wraps(step)
     def checked(self: LRScheduler, *args: Any, **kwargs: Any) -> None:
@@ -31,10 +31,14 @@ def _checked(step: Callable) -> Callable:
                 "the graph is recorded; give it to `add_optimizer(optimizer, lr_sch=scheduler)`: "
                 "the graph steps it after every call"
             )
-        if args or kwargs or getattr(self, "optimizer", None) is None:
+        optimizer = getattr(self, "optimizer", None)
+        if optimizer is None or optimizer.schedule_of_graph is not self:
             step(self, *args, **kwargs)
-        elif self.optimizer.schedule_of_graph is not self:
-            step(self)
+        elif args or kwargs:
+            optimizer.has_due_schedule = False
+            step(self, *args, **kwargs)
+        else:
+            optimizer.step_due_schedule()
 
     return checked
 
@@ -153,8 +157,8 @@ class LRScheduler:
     def step(self, epoch: int | None = None) -> None:
         """Go on by one step, or to step `epoch`; call it after `optimizer.step()`.
 
-        After a call of a graph that has this schedule, ``step()`` does nothing: the graph counts
-        its calls itself.
+        A graph that has this schedule counts its calls. For each of them ``step()`` goes on once,
+        or else the next call does.
         """
         self._step_count += 1
         self.last_step = self.last_step + 1 if epoch is None else epoch
@@ -176,12 +180,19 @@ class LRScheduler:
         )
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything but the optimizer and functions, as plain data, by the program's names."""
+        """Everything but the optimizer and functions, as plain data, by the program's names.
+
+        It is the state after the latest call of a graph, whether ``step()`` was called or not.
+        """
+        if self.optimizer.schedule_of_graph is self:
+            self.optimizer.step_due_schedule()
         state = {n: v for n, v in self.__dict__.items() if n not in self._not_saved}
         return _with_pytorch_names(state) if program_name() == PYTORCH else state
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Go on from a `state_dict`, which may be one of PyTorch's."""
+        if self.optimizer.schedule_of_graph is self:
+            self.optimizer.has_due_schedule = False
         for name, value in state_dict.items():
             setattr(self, _PYTORCH_NAMES.get(name, name), value)
 
