@@ -21,6 +21,7 @@ DEMO_ARGS ?=
 OPDB_ARGS ?=
 BENCH_ARGS ?=
 ROWS ?=
+CLIENTS ?=
 # Virtual environments of other frameworks, 4 GB in all.
 X2ONEFLOW ?= .venv-x2oneflow
 
@@ -56,6 +57,10 @@ accelerator: $(STAMPS)-test  ## Run what programs and operators do on this machi
 .PHONY: mutants
 mutants: $(STAMPS)-test  ## Break each promised feature; its test must fail (half an hour; ROWS="003 004-E": some)
 	$(BIN)/python -m tools.mutate_rows $(ROWS)
+
+.PHONY: clients
+clients: $(STAMPS)-test  ## Fetch programs that were written for OneFlow and run them (hours; CLIENTS="libai": some)
+	$(BIN)/python -m tools.clients $(CLIENTS)
 
 .PHONY: exhaustive
 exhaustive: $(STAMPS)-test  ## Run the tests with every sample of every law (hours)

@@ -112,6 +112,7 @@ class Run:
                 self.later()
             dtype = self.model.shift.dtype
             results[f"loss {number}"] = self.step(x.to(dtype), y.to(dtype))
+        results["last step"] = self.schedule.state_dict()["last_step"]
         results |= self.model.state_dict()
         results |= (
             {f"scaler {n}": x for n, x in self.scaler.state_dict().items()} if self.scaler else {}

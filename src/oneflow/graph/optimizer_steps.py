@@ -64,8 +64,9 @@ class GraphOptimizer:
 
     def _end_step(self) -> None:
         # Until the program steps the schedule, or calls again, it shows the rate that was used.
-        self.optimizer.schedule_of_graph = self.scheduler
-        self.optimizer.has_due_schedule = self.scheduler is not None
+        if self.scheduler is not None:
+            self.optimizer.schedule_of_graph = self.scheduler
+            self.optimizer.used_lrs = [group["lr"] for group in self.optimizer.param_groups]
 
 
 class OptimizerStep:

@@ -34,11 +34,11 @@ def _checked(step: Callable) -> Callable:
         optimizer = getattr(self, "optimizer", None)
         if optimizer is None or optimizer.schedule_of_graph is not self:
             step(self, *args, **kwargs)
-        elif args or kwargs:
-            optimizer.has_due_schedule = False
+        elif args or kwargs or optimizer.used_lrs is not None:
+            # Meanwhile it counts as nobody's: its class may call the `step` of another one.
+            optimizer.schedule_of_graph = optimizer.used_lrs = None
             step(self, *args, **kwargs)
-        else:
-            optimizer.step_due_schedule()
+            optimizer.schedule_of_graph = self
 
     return checked
 
@@ -192,7 +192,7 @@ class LRScheduler:
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Go on from a `state_dict`, which may be one of PyTorch's."""
         if self.optimizer.schedule_of_graph is self:
-            self.optimizer.has_due_schedule = False
+            self.optimizer.used_lrs = None
         for name, value in state_dict.items():
             setattr(self, _PYTORCH_NAMES.get(name, name), value)
 

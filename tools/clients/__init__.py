@@ -1,0 +1,1 @@
+"""Programs that were written for OneFlow, fetched and run unmodified: a list, and what runs it."""

@@ -1,0 +1,94 @@
+"""A client's files and environment in the cache folder, outside of the repository."""
+
+from __future__ import annotations
+
+import shutil
+import site
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+from tools.clients.catalogue import FOLDER, Client
+
+_SOURCE = FOLDER.parents[1] / "src"
+
+
+class Checkout:
+    """The files and the virtual environment of a client.
+
+    Args:
+        client: the client.
+        cache: the folder that has those of all clients.
+    """
+
+    def __init__(self, client: Client, cache: Path) -> None:
+        self.client = client
+        self._repository = cache / client.name / "repository"
+        self.folder = cache / client.name / "files"
+        self._environment = cache / client.name / "environment"
+
+    def variables(self) -> dict[str, str]:
+        """What a command of the client finds in its environment."""
+        binaries = self._environment / "bin"
+        return {
+            **self.client.variables,
+            "PATH": f"{binaries}:/usr/local/bin:/usr/bin:/bin",
+            "PYTHONPATH": f"{_SOURCE}:{self.folder}",
+            "VIRTUAL_ENV": str(self._environment),
+        }
+
+    def prepare(self) -> None:
+        """Fetch the commit, edit its files, make its environment and write its data.
+
+        Raises:
+            RuntimeError: an edit does not fit.
+        """
+        stamp = self.folder / ".prepared"
+        client = self.client
+        state = repr((client.commit, client.packages, client.without, client.edits))
+        state += (FOLDER / "data" / client.data).read_text() if client.data else ""
+        if stamp.exists() and stamp.read_text() == state:
+            return
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self._fetch()
+        for edit in self.client.edits:
+            file = self.folder / edit.file
+            text = file.read_text()
+            if edit.old not in text:
+                raise RuntimeError(f"{self.client.name}: {edit.file} does not hold {edit.old!r}")
+            file.write_text(text.replace(edit.old, edit.new))
+        self._make_environment()
+        if self.client.data:
+            self._python(str(FOLDER / "data" / self.client.data))
+        stamp.write_text(state)
+
+    def _fetch(self) -> None:
+        repository, commit = self._repository, self.client.commit
+        if not repository.exists():
+            subprocess.run(["git", "init", "--quiet", str(repository)], check=True)
+        git = ["git", "-C", str(repository)]
+        known = subprocess.run([*git, "cat-file", "-e", commit], capture_output=True, check=False)
+        if known.returncode:
+            fetch = ["fetch", "--quiet", "--depth", "1", self.client.repository, commit]
+            subprocess.run([*git, *fetch], check=True)
+        self.folder.mkdir(parents=True)
+        paths = [".", *(f":(exclude){each}" for each in self.client.without)]
+        archive = subprocess.Popen([*git, "archive", commit, "--", *paths], stdout=subprocess.PIPE)
+        subprocess.run(["tar", "-x", "-C", str(self.folder)], stdin=archive.stdout, check=True)
+        if archive.wait():
+            raise RuntimeError(f"{self.client.name}: git archive ended with {archive.returncode}")
+
+    def _make_environment(self) -> None:
+        """Make an environment that finds this project's packages behind the client's own."""
+        if not (self._environment / "bin" / "python").exists():
+            venv.create(self._environment, with_pip=True, symlinks=True)
+            version = f"python{sys.version_info.major}.{sys.version_info.minor}"
+            packages = self._environment / "lib" / version / "site-packages"
+            (packages / "project.pth").write_text("\n".join(site.getsitepackages()))
+        if self.client.packages:
+            self._python("-m", "pip", "install", "--quiet", *self.client.packages)
+
+    def _python(self, *arguments: str) -> None:
+        python = self._environment / "bin" / "python"
+        subprocess.run([str(python), *arguments], cwd=self.folder, env=self.variables(), check=True)

@@ -1,0 +1,127 @@
+"""Running commands of clients, and comparing what they printed."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from tools.clients.catalogue import Client, Run
+from tools.clients.checkout import Checkout
+
+PASSED = "passed"
+
+
+@dataclass(frozen=True)
+class Result:
+    """How a run ended.
+
+    Attributes:
+        client: the name of the client.
+        run: the name of the run.
+        command: what was run; another command is run again.
+        outcome: `PASSED`, or what went wrong.
+        seconds: how long it took.
+    """
+
+    client: str
+    run: str
+    command: str
+    outcome: str
+    seconds: float
+
+
+class Results:
+    """The results so far, in a file, so that a stopped run of all goes on where it was."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        lines = file.read_text().splitlines() if file.exists() else []
+        self._results = {(r.client, r.run): r for r in (Result(**json.loads(x)) for x in lines)}
+
+    def get(self, run: Run) -> Result | None:
+        """The result of a run, if its command is still the same."""
+        result = self._results.get((run.client, run.name))
+        return result if result is not None and result.command == run.command else None
+
+    def add(self, result: Result) -> None:
+        """Keep a result."""
+        self._results[result.client, result.run] = result
+        lines = [json.dumps(asdict(each)) for each in self._results.values()]
+        self._file.parent.mkdir(parents=True, exist_ok=True)
+        self._file.write_text("\n".join(lines) + "\n")
+
+
+def run(client: Client, run: Run, checkout: Checkout) -> Result:
+    """Run a command of a client and say how it ended."""
+    start = time.monotonic()
+    outcome = _outcome(client, run, checkout)
+    return Result(run.client, run.name, run.command, outcome, round(time.monotonic() - start, 1))
+
+
+def _outcome(client: Client, run: Run, checkout: Checkout) -> str:
+    file = checkout.folder / run.losses.partition(":")[0]
+    if run.losses and file.exists():
+        file.unlink()
+    launch = "python"
+    if run.ranks > 1:
+        launch += f" -m oneflow.distributed.launch --nproc_per_node {run.ranks}"
+    status = _run_command(run.command.replace("{launch}", launch), run, checkout)
+    if status is None:
+        return f"not done after {run.limit} s"
+    if status:
+        return f"exit status {status}"
+    if run.equals:
+        (like,) = (each for each in client.runs if each.name == run.equals)
+        return _compare(run, _losses(checkout, run), _losses(checkout, like))
+    return PASSED
+
+
+def _run_command(command: str, run: Run, checkout: Checkout) -> int | None:
+    """The exit status of a command; None if it was stopped at its limit."""
+    log = checkout.folder.parent / "logs" / f"{run.name}.log"
+    log.parent.mkdir(exist_ok=True)
+    with log.open("w") as output:
+        process = subprocess.Popen(
+            command,
+            shell=True,
+            cwd=checkout.folder,
+            env={"HOME": os.environ.get("HOME", ""), **checkout.variables()},
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        try:
+            return process.wait(run.limit)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            return None
+
+
+def _losses(checkout: Checkout, run: Run) -> list[float]:
+    name, _, field = run.losses.partition(":")
+    lines = (checkout.folder / name).read_text().splitlines()
+    return [record[field] for record in map(json.loads, lines) if field in record]
+
+
+def _compare(run: Run, losses: list[float], expected: list[float]) -> str:
+    if len(losses) != len(expected) or not losses:
+        return f"{len(losses)} losses in place of {len(expected)}"
+    error = max(abs(a - b) / abs(b) for a, b in zip(losses, expected, strict=True))
+    if not error <= run.tolerance:
+        return f"losses differ from those of {run.equals} by {error:.1e}"
+    return PASSED
+
+
+def forget(cache: Path) -> None:
+    """Remove everything that was fetched, made and remembered."""
+    if cache.exists():
+        shutil.rmtree(cache)
+    print(f"{cache} is empty", file=sys.stderr)

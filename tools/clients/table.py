@@ -1,0 +1,43 @@
+"""The table of results in `docs/clients.md`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+from tools.clients.catalogue import FOLDER, Client
+from tools.clients.runs import Results
+
+PAGE = FOLDER.parents[1] / "docs" / "clients.md"
+_BEGIN, _END = "<!-- table -->\n", "<!-- end of table -->\n"
+
+
+def write_table(clients: Iterable[Client], results: Results, page: Path = PAGE) -> None:
+    """Write the results between two marks of the page."""
+    before, _, rest = page.read_text().partition(_BEGIN)
+    _, _, after = rest.partition(_END)
+    lines = [f"Written by `make clients` on {time.strftime('%Y-%m-%d')}.", ""]
+    for client in clients:
+        lines += _lines(client, results)
+    page.write_text(before + _BEGIN + "\n".join(lines) + "\n" + _END + after)
+
+
+def _lines(client: Client, results: Results) -> list[str]:
+    link = f"[{client.name}]({client.repository})"
+    lines = [f"### {link}, commit `{client.commit[:8]}`", ""]
+    if client.edits:
+        edits = [f"`{e.file}`: `{_short(e.old)}` → `{_short(e.new)}`" for e in client.edits]
+        lines += [f"Edits: {'; '.join(edits)}.", ""]
+    lines += ["| run | processes | result | seconds |", "| --- | --- | --- | --- |"]
+    for run in client.runs:
+        result = results.get(run)
+        outcome, seconds = ("not run", "") if result is None else (result.outcome, result.seconds)
+        compared = f", losses of {run.equals}" if run.equals and outcome == "passed" else ""
+        lines.append(f"| {run.name} | {run.ranks} | {outcome}{compared} | {seconds} |")
+    return [*lines, ""]
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) < 60 else line[:57] + "..."
