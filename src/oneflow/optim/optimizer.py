@@ -25,6 +25,7 @@ from oneflow.differentiation.grad_mode import MODE
 from oneflow.optim.build_check import check_not_in_build
 from oneflow.optim.closure import evaluate_closure
 from oneflow.optim.gradient_clipping import clip_grad_norm_
+from oneflow.optim.graph_schedule import ScheduledByGraph
 from oneflow.optim.groups import (
     CLIPPING,
     ParamGroup,
@@ -78,7 +79,7 @@ def accept_common_keywords(init: F) -> F:
     return cast("F", accept)
 
 
-class Optimizer(OptimizerHooks):
+class Optimizer(ScheduledByGraph, OptimizerHooks):
     """Base class of all optimizers.
 
     Args:
@@ -249,24 +250,7 @@ class Optimizer(OptimizerHooks):
 
     step_counter: StepCounter | None = None  # counts steps and makes numbers while a graph records
     has_tensor_counts = False  # a graph keeps the counts in `state` as tensors
-    schedule_of_graph: Any = None  # the schedule that a graph steps after each call
-    used_lrs: list[Any] | None = None  # those of the latest call, until the schedule is stepped
     _counts_before: Mapping[int, dict[str, Any]] = {}  # the latest step; by identity of the state
-
-    def step_due_schedule(self) -> None:
-        """Step the schedule of a graph for the graph's latest call, unless that has been done.
-
-        A rate that the program has set since then stays.
-        """
-        if self.used_lrs is not None:
-            before = [
-                (group, group["lr"], lr)
-                for group, lr in zip(self.param_groups, self.used_lrs, strict=False)
-            ]
-            self.schedule_of_graph.step()
-            for group, lr, used in before:
-                if lr is not used:
-                    group["lr"] = lr
 
     def numbers(self, group: dict[str, Any], state: dict[str, Any]) -> tuple[Any, ...]:
         """The numbers of the next update of a parameter with `state`, which has been advanced.
