@@ -30,3 +30,8 @@ class ScheduledByGraph:
         for group, lr, used in before:
             if lr is not used:
                 group["lr"] = lr
+
+    def leave_schedule_of_graph(self) -> None:
+        """Let the program step the schedule itself: it has stepped the optimizer."""
+        self.step_due_schedule()
+        self.schedule_of_graph = None

@@ -52,8 +52,7 @@ from oneflow.tensor.zero_grad import zero_grad
 F = TypeVar("F", bound=Callable)
 # Switches between PyTorch's implementations of one update; XLA compiles all updates as a whole.
 _WITHOUT_EFFECT = ("foreach", "fused", "capturable", "differentiable")
-# Of one instruction; the first runs hold all of them besides what they replace.
-_MAX_RESULTS = 64
+_MAX_RESULTS = 64  # of one instruction; the first runs hold them besides what they replace
 
 
 def accept_common_keywords(init: F) -> F:
@@ -487,8 +486,7 @@ def _complete(step: Callable) -> Callable:
             args, kwargs = hook(self, args, kwargs) or (args, kwargs)
         states = states_of_parameters(self.state)
         before = self._counts_before = {id(each): self.counts_of(each) for each in states}
-        self.step_due_schedule()
-        self.schedule_of_graph = None
+        self.leave_schedule_of_graph()
         result = step(self, *args, **kwargs)
         note_undo(functools.partial(self._restore_counts, before))
         flush_all("step")
