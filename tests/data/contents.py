@@ -99,6 +99,12 @@ dataset = range(4)
     "__setstate__ that never ran": "dataset = contents.SetStateNeverRan(path)",
     "__reduce__ that never ran": "dataset = contents.ReduceNeverRan(path)",
     "lock and slots": "dataset = contents.WithSlots(threading.Lock())",
+    "class of a notebook that never ran __setstate__": """
+class Mine(contents.SetStateNeverRan):
+    def __setstate__(self, state):
+        self.open(state)
+dataset = Mine(path)
+""",
     "open file": """
 class Lines(contents.OfModule):
     def __init__(self):

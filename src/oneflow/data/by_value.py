@@ -13,14 +13,18 @@ class Pickler(cloudpickle.Pickler):
 
     Attributes:
         script_names: what the script defines and the pickle holds, by its name there.
+        classes: all classes that the pickle holds, by module and name.
     """
 
     def __init__(self, *given: Any, **options: Any) -> None:
         super().__init__(*given, **options)
         self.script_names: dict[str, Any] = {}
+        self.classes: dict[tuple[str, str], type] = {}
 
     def reducer_override(self, obj: Any) -> Any:
         """Return how an object is pickled, or NotImplemented for the usual way."""
+        if isinstance(obj, type):
+            self.classes[obj.__module__, obj.__qualname__] = obj
         if isinstance(obj, type | types.FunctionType) and obj.__module__ == "__main__":
             name = obj.__qualname__
             if name.isidentifier():

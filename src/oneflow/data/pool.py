@@ -94,11 +94,13 @@ class WorkerPool:
                 self._start(context, worker.work, (number, environment))
         problem = self._unpacked(packed)
         while problem is not None:
-            blamed = problem.classes_to_blame() - set(_refused)
+            found = (packed.find_class(*each) for each in problem.blamed)
+            blamed = {each for each in found if each is not None} - set(_refused)
             if not blamed:
                 raise problem.exception(_UNPACKING)
             _refused.update(blamed)
-            problem = self._unpacked(sending.pack(setup, set(_refused)))
+            packed = sending.pack(setup, set(_refused))
+            problem = self._unpacked(packed)
 
     def _start(self, context: Any, work: Callable[..., None], given: tuple[Any, ...]) -> None:
         parent_end, child_end = context.Pipe()

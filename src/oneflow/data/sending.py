@@ -17,24 +17,39 @@ import pickle
 import sys
 import tokenize
 from collections import ChainMap
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from oneflow.base.process_settings import current_settings
 from oneflow.data.file_objects import FILE_OBJECTS
 from oneflow.data.messages import Message
 
-_SCRIPT = b"__main__"
 _PROTOCOL_METHODS = ("__getstate__", "__setstate__", "__reduce__", "__reduce_ex__")
 
 
 @dataclass(frozen=True)
 class Packed:
-    """What a worker process gets at its start, and whether it must import the user's script."""
+    """What a worker process gets at its start.
+
+    Attributes:
+        message: the content.
+        imports_script: whether the process must import the user's script.
+        classes: those that the content holds as values, by module and name.
+    """
 
     message: Message
-    imports_script: bool
+    imports_script: bool = False
+    classes: dict[tuple[str, str], type] = field(default_factory=dict)
+
+    def find_class(self, module: str, name: str) -> type | None:
+        """Return the class that is called so here, if there is one."""
+        if (module, name) in self.classes:
+            return self.classes[module, name]
+        found: Any = sys.modules.get(module)
+        for part in name.split("."):
+            found = getattr(found, part, None)
+        return found
 
 
 def pack(content: Any, refused: set[type]) -> Packed:
@@ -49,26 +64,29 @@ def pack(content: Any, refused: set[type]) -> Packed:
         RuntimeError: neither pickle nor cloudpickle takes it.
     """
     try:
-        plain = _pickle(pickle.Pickler, content, refused)
+        plain = _pickle(_PlainPickler, content, refused)
     except Exception as error:
         plain, problem = None, error
     else:
-        if _SCRIPT not in plain.parts[0].tobytes():
-            return Packed(plain, imports_script=False)
+        if not _uses_script(plain):
+            return plain
         problem = None
     try:
         by_value: Any = importlib.import_module("oneflow.data.by_value")
-        message = _pickle(by_value.Pickler, content, refused)
+        packed = _pickle(by_value.Pickler, content, refused)
     except Exception as error:
         if plain is not None and _script_has_guard():
-            return Packed(plain, imports_script=True)
+            return replace(plain, imports_script=True)
         new = classes_to_blame(problem or error) - refused
         if new:
             return pack(content, refused | new)
         raise _refusal(error) from error
     # What a script sets in other modules, such as an option of a library, holds in workers, too.
-    uses_script = _SCRIPT in message.parts[0].tobytes()
-    return Packed(message, imports_script=uses_script and _script_has_guard())
+    return replace(packed, imports_script=_uses_script(packed) and _script_has_guard())
+
+
+def _uses_script(packed: Packed) -> bool:
+    return b"__main__" in packed.message.parts[0].tobytes()
 
 
 def _refusal(error: Exception) -> RuntimeError:
@@ -79,17 +97,24 @@ def _refusal(error: Exception) -> RuntimeError:
     )
 
 
-def _pickle(kind: Callable[..., Any], content: Any, refused: set[type]) -> Message:
-    """Return a message of three pickles that share objects, for `unpack`."""
+class _PlainPickler(pickle.Pickler):
+    dispatch_table = copyreg.dispatch_table
+
+
+def _pickle(kind: Any, content: Any, refused: set[type]) -> Packed:
+    """Return three pickles that share objects, for `unpack`."""
     stream, buffers = io.BytesIO(), []
-    pickler = kind(stream, protocol=5, buffer_callback=buffers.append)
-    usual = getattr(pickler, "dispatch_table", copyreg.dispatch_table)
     as_they_are: dict[type, Any] = dict.fromkeys(refused, _with_its_attributes)
-    pickler.dispatch_table = ChainMap(as_they_are, FILE_OBJECTS, usual)
+    # A pickler takes its table from its class when it is made.
+    table = ChainMap(as_they_are, FILE_OBJECTS, kind.dispatch_table)
+    pickler = type(kind.__name__, (kind,), {"dispatch_table": table})(
+        stream, protocol=5, buffer_callback=buffers.append
+    )
     pickler.dump(current_settings())
     pickler.dump(content)
     pickler.dump(getattr(pickler, "script_names", {}))
-    return Message([stream.getbuffer(), *(buffer.raw() for buffer in buffers)])
+    message = Message([stream.getbuffer(), *(buffer.raw() for buffer in buffers)])
+    return Packed(message, classes=getattr(pickler, "classes", {}))
 
 
 def unpack(parts: Sequence[memoryview]) -> Any:

@@ -112,17 +112,13 @@ class Failure:
     """An exception in the worker: its class if it can be sent, and its traceback as text.
 
     Attributes:
-        blamed: pickled classes whose own way of being unpickled it came out of.
+        blamed: module and name of classes whose own way of being unpickled it came out of.
     """
 
     kind: bytes | None
     name: str
     trace: str
-    blamed: tuple[bytes, ...] = ()
-
-    def classes_to_blame(self) -> set[type]:
-        """Return the classes in `blamed`."""
-        return {pickle.loads(each) for each in self.blamed}
+    blamed: tuple[tuple[str, str], ...] = ()
 
     def exception(self, where: str) -> Exception:
         """The exception for the parent, with the worker's traceback in its text.
@@ -155,16 +151,13 @@ class _PlainRepr(str):
 
 def failure(error: BaseException) -> Failure:
     """Return the description of an exception that the parent gets."""
-    kind = _pickled_class(type(error))
-    blamed = tuple(filter(None, map(_pickled_class, sending.classes_to_blame(error))))
+    kind = None
+    with contextlib.suppress(Exception):
+        kind = pickle.dumps(type(error))
+    classes = sending.classes_to_blame(error)
+    blamed = tuple((each.__module__, each.__qualname__) for each in classes)
     trace = "".join(traceback.format_exception(error))
     return Failure(kind, type(error).__name__, trace, blamed)
-
-
-def _pickled_class(kind: type) -> bytes | None:
-    with contextlib.suppress(Exception):
-        return pickle.dumps(kind)
-    return None
 
 
 def work_in_copy(
