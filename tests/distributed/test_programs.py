@@ -33,6 +33,8 @@ PROGRAMS = {
         "reading.py",
         "data_parallel.py",
         "data_parallel_law.py",
+        "absent_gradients.py",
+        "wrapped_parameters.py",
         "pipeline.py",
         "auto_parallel.py",
         "jobs.py",

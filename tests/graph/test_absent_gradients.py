@@ -48,6 +48,7 @@ class Case:
         is_clipped: the norm of the gradients is bounded, by more than it is.
         is_global: parameters are on two devices, and batches are split.
         is_pipeline: the layers are on two devices.
+        is_split: parameters are split over two devices, and trained without a graph.
         sometimes: the micro batches that use the parameter of that name.
     """
 
@@ -57,6 +58,7 @@ class Case:
     is_clipped: bool = False
     is_global: bool = False
     is_pipeline: bool = False
+    is_split: bool = False
     sometimes: tuple[int, ...] = ()
 
 
@@ -75,6 +77,8 @@ CASES = {
     "ZeRO 3": Case(zero=3, is_global=True),
     "ZeRO 3, accumulated": Case(zero=3, is_global=True, micro_batches=2, sometimes=(1,)),
     "pipeline": Case(is_pipeline=True, micro_batches=2),
+    "split": Case(is_split=True),
+    "split, accumulated": Case(is_split=True, micro_batches=2, sometimes=(1,)),
 }
 
 
@@ -132,7 +136,12 @@ def train(case, optimizer):
             part.to_global(STAGES[stage], BROADCAST)
         net.sometimes = nn.Parameter(net.sometimes.to_global(STAGES[1], BROADCAST))
         x = x.to_global(STAGES[0], BROADCAST)
+    elif case.is_split:
+        net = net.to_global(BOTH, BROADCAST).to_global(BOTH, SPLIT)
+        steps = OPTIMIZERS[optimizer](flow, net.parameters())
+        return train_eagerly(net, steps, x.to_global(BOTH, BROADCAST), case)
     elif case.is_global:
+        # Each has the whole batch, and takes its micro batches from that.
         net, x = net.to_global(BOTH, BROADCAST), x.to_global(BOTH, SPLIT)
     groups = [{"params": list(net.parameters())}]
     if case.is_clipped:
@@ -143,26 +152,42 @@ def train(case, optimizer):
     return net
 
 
+def train_eagerly(net, optimizer, x, case):
+    """The parameters after three steps without a graph."""
+    for _ in range(3):
+        optimizer.zero_grad(set_to_none=True)
+        for batch, part in enumerate(x.chunk(case.micro_batches)):
+            (net(part, batch).square().mean() / case.micro_batches).backward()
+        optimizer.step()
+    return net
+
+
 def train_with_torch(case, optimizer):
     """The parameters after three steps of PyTorch on one device."""
     net = make_net(torch, case)
     steps = OPTIMIZERS[optimizer](torch, net.parameters())
-    for _ in range(3):
-        steps.zero_grad()
-        for batch, x in enumerate(torch.tensor(INPUTS).chunk(case.micro_batches)):
-            (net(x, batch).square().mean() / case.micro_batches).backward()
-        steps.step()
-    return net
+    return train_eagerly(net, steps, torch.tensor(INPUTS), case)
+
+
+def check(case, optimizer):
+    """Compare what a way to train gives with PyTorch's; also within a process of several."""
+    expected = dict(train_with_torch(case, optimizer).named_parameters())
+    for name, parameter in train(case, optimizer).named_parameters():
+        if name.startswith("unused"):
+            assert parameter.grad is None
+        if parameter.is_global:
+            parameter = parameter.to_global(sbp=BROADCAST).to_local()
+        values = parameter.numpy()
+        if values.size:  # not so in a process without a part of it
+            np.testing.assert_allclose(
+                values, expected[name].detach().numpy(), 1e-4, 1e-5, err_msg=name
+            )
+            if name.startswith("unused"):
+                np.testing.assert_array_equal(values, STATE[name])
 
 
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_parameters_without_gradients_stay(case, optimizer, sample):
     sample.take(f"absent gradients {case} {optimizer}", one_in=3)
-    expected = dict(train_with_torch(case, optimizer).named_parameters())
-    for name, parameter in train(case, optimizer).named_parameters():
-        wanted = expected[name].detach().numpy()
-        np.testing.assert_allclose(parameter.numpy(), wanted, 1e-4, 1e-5, err_msg=name)
-        if name.startswith("unused"):
-            assert parameter.grad is None
-            np.testing.assert_array_equal(parameter.numpy(), STATE[name])
+    check(case, optimizer)

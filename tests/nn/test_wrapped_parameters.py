@@ -133,6 +133,56 @@ WRAPPERS = {
     "averaged": Wrapper(lambda lib, layer: lib.optim.swa_utils.AveragedModel(layer)),
     "copied": Wrapper(lambda lib, layer: copy.deepcopy(layer)),
 }
+BOTH = flow.placement("cpu", [0, 1])
+BROADCAST, SPLIT = flow.sbp.broadcast, flow.sbp.split(0)
+
+
+class _Sharding(flow.nn.Graph):
+    """A step that moves nothing, but leaves parameters as a stage of ZeRO shards them."""
+
+    def __init__(self, layer: Any, stage: int) -> None:
+        super().__init__()
+        self.layer = layer
+        self.add_optimizer(flow.optim.SGD(layer.parameters(), 0.0, momentum=0.5))
+        self.config.enable_zero(stage=stage, shard_min_size=1, shard_restore_level=0)
+
+    def build(self, x: Any) -> Any:
+        """Train on `x`."""
+        loss = self.layer(x).square().mean()
+        loss.backward()
+        return loss
+
+
+def _only_here(change: Callable[[Any], Any]) -> Change:
+    return lambda lib, layer: change(layer) if lib is flow else None
+
+
+def _sharded_by(stage: int) -> Change:
+    def shard(layer: Any) -> None:
+        layer.to_global(BOTH, BROADCAST)
+        x = flow.tensor(random_array(4, 3))
+        _Sharding(layer, stage)(x.to_global(BOTH, BROADCAST).to_global(sbp=SPLIT))
+
+    return _only_here(shard)
+
+
+def _split_weight(layer: Any) -> None:
+    layer.to_global(BOTH, BROADCAST)
+    layer.weight.data = layer.weight.data.to_global(sbp=flow.sbp.split(1))
+
+
+# What several processes, or devices, share; PyTorch's trains on one. Momentum that is there already
+# stays local, as it stays on the device when a module moves.
+DISTRIBUTED = {
+    "global": Wrapper(_only_here(lambda layer: layer.to_global(BOTH, BROADCAST)), momentum=0.0),
+    "split": Wrapper(
+        _only_here(lambda layer: layer.to_global(BOTH, BROADCAST).to_global(BOTH, SPLIT)),
+        _only_here(lambda layer: layer.to_global(BOTH, BROADCAST)),
+        momentum=0.0,
+    ),
+    "split weight": Wrapper(_only_here(_split_weight), momentum=0.0),
+    **{f"ZeRO {stage}": Wrapper(_sharded_by(stage), momentum=0.0) for stage in (1, 2, 3)},
+}
 
 
 class Programme:
@@ -154,12 +204,18 @@ class Programme:
         momentum = self.wrapper.momentum
         return self.lib.optim.SGD(list(self.layer.parameters()), 0.1, momentum=momentum)
 
+    def input(self) -> Any:
+        """What the layer is trained on, as its parameters are."""
+        x = self.x.to(self.layer.bias.dtype)
+        is_global = self.lib is flow and self.layer.bias.is_global
+        return x.to_global(BOTH, BROADCAST) if is_global else x
+
     def train(self, *optimizers: Any) -> None:
         """Two steps of each optimizer."""
         for optimizer in optimizers:
             for _ in range(2):
                 optimizer.zero_grad(set_to_none=True)
-                loss = (self.layer(self.x.to(self.layer.bias.dtype)) ** 2).mean()
+                loss = (self.layer(self.input()) ** 2).mean()
                 if loss.requires_grad:
                     loss.backward()
                 optimizer.step()
@@ -167,7 +223,7 @@ class Programme:
 
     def _note(self) -> None:
         for name, each in self.layer.named_parameters():
-            values = None if self.wrapper.is_random else each.tolist()
+            values = None if self.wrapper.is_random else each.detach().tolist()
             self.log.append((name, self.names.get(id(each)), each.requires_grad, values))
         self.log.append([each.training for each in self.layer.modules()])
 
@@ -207,9 +263,14 @@ def _assert_alike(got: Any, expected: Any) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:.*weight_norm.* is deprecated:FutureWarning")
-@pytest.mark.parametrize("name", WRAPPERS)
+@pytest.mark.parametrize("name", [*WRAPPERS, *DISTRIBUTED])
 def test_optimizers_train_what_pytorchs_train(name: str) -> None:
-    got, expected = (Programme(lib, WRAPPERS[name], _layer(lib)).run() for lib in (flow, torch))
+    check(WRAPPERS.get(name) or DISTRIBUTED[name])
+
+
+def check(wrapper: Wrapper) -> None:
+    """Compare a whole programme with PyTorch's."""
+    got, expected = (Programme(lib, wrapper, _layer(lib)).run() for lib in (flow, torch))
     _assert_alike(got, expected)
 
 
