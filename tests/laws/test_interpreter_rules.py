@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from oneflow.interpreter.jaxpr_template import IDENTITY_NAMES
 from oneflow.interpreter.rules import RULES
 from oneflow.primitives.inference import abstract_operands
-from oneflow.primitives.tracing import CALLS, LINEAR_SOLVE, sub_jaxprs, trace
+from oneflow.primitives.jax_primitives import CALLS, IDENTITIES, LINEAR_SOLVE
+from oneflow.primitives.tracing import sub_jaxprs, trace
 from tests.laws.recording import of_recorded_programs, recorded_programs
 
 pytestmark = [*of_recorded_programs, pytest.mark.one_in(2)]
@@ -64,5 +64,5 @@ def traced_primitives() -> set[str]:
 
 
 def test_primitives_without_a_rule_are_explained() -> None:
-    known = RULES.keys() | IDENTITY_NAMES | {LINEAR_SOLVE}
+    known = RULES.keys() | IDENTITIES | {LINEAR_SOLVE}
     assert traced_primitives() - known == WITHOUT_RULE.keys()

@@ -19,16 +19,20 @@ import jax.numpy as jnp
 from jax import lax
 
 from oneflow.compiler.check_rows import check_rows
+from oneflow.primitives.jax_primitives import (
+    IDENTITIES,
+    RESHAPES,
+    SCATTER_REDUCTIONS,
+    called_jaxpr,
+)
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.operators.checked_update import update_unless_failed
-from oneflow.primitives.tracing import SCATTER_REDUCTIONS
 from oneflow.program.ir import Instruction, Program, checks_before, replacements
 
 Checked = Sequence[tuple[Operation, Sequence[Any]]]
 
-# They change no element.
-_IDENTITY_NAMES = frozenset(["hidden", "reshape"])
-_CALLS = frozenset(["jit", "pjit"])
+# Steps whose results have the elements of their operands, in order.
+_SAME_ELEMENTS = IDENTITIES | RESHAPES
 
 
 class CheckedUpdates:
@@ -142,8 +146,8 @@ class _Choice:
 
     def run(self, closed: Any, operands: Sequence[Any], old_values: Mapping[int, Any]) -> list[Any]:
         """The results of a jaxpr, or the `old_values` (by place) if something has failed."""
-        jaxpr = closed.jaxpr
-        values = dict(zip(jaxpr.constvars, closed.consts, strict=True))
+        jaxpr = getattr(closed, "jaxpr", closed)
+        values = dict(zip(jaxpr.constvars, getattr(closed, "consts", ()), strict=True))
         values.update(zip(jaxpr.invars, operands, strict=True))
         wanted = self._wanted(jaxpr, old_values)
         for equation in jaxpr.eqns:
@@ -167,8 +171,8 @@ class _Choice:
         for place, old in old_values.items():
             variable = jaxpr.outvars[place]
             producer = defining_eqns.get(variable)
-            while producer is not None and producer.primitive.name in _IDENTITY_NAMES:
-                inner = producer.invars[0]
+            while producer is not None and producer.primitive.name in _SAME_ELEMENTS:
+                inner = producer.invars[producer.outvars.index(variable)]
                 if inner not in defining_eqns or inner in wanted:
                     break
                 if inner.aval.shape != old.shape:
@@ -184,11 +188,13 @@ class _Choice:
         name = equation.primitive.name
         if not chosen:
             results = _eval_eqn(equation, given)
-            if name in _IDENTITY_NAMES:
-                self._derived(results[0], given[0])
+            if name in _SAME_ELEMENTS:
+                for result, operand in zip(results, given, strict=True):
+                    self._derived(result, operand)
             return results
-        if name in _CALLS:
-            return self.run(equation.params["jaxpr"], given, chosen)
+        called = called_jaxpr(name, equation.params)
+        if called is not None:
+            return self.run(called, given, chosen)
         if 0 in chosen and self._is(given[0], chosen[0]):
             if name == "dynamic_update_slice":
                 operand, update, *starts = given

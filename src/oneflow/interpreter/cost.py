@@ -13,7 +13,7 @@ import numpy as np
 
 from oneflow.interpreter.jaxpr_template import Equation, JaxprAtSizes
 from oneflow.interpreter.rules import is_float
-from oneflow.primitives.tracing import SCATTER_REDUCTIONS
+from oneflow.primitives.jax_primitives import SCATTER_REDUCTIONS, VIEWS
 
 # Of a call of a NumPy function.
 _CALL = 1.5e-6
@@ -21,19 +21,6 @@ _CALL = 1.5e-6
 _REPEATED = frozenset(("scan", "while", "cond"))
 _ITERATIONS = 16
 # Nanoseconds per element: of the larger of operands and results. Views cost nothing.
-_VIEWS = (
-    "reshape",
-    "squeeze",
-    "expand_dims",
-    "transpose",
-    "slice",
-    "rev",
-    "split",
-    "hidden",
-    "optimization_barrier",
-    "stop_gradient",
-    "dynamic_slice",
-)
 _FUNCTIONS = (
     "exp",
     "exp2",
@@ -69,7 +56,7 @@ _FUNCTIONS = (
     "cummax",
 )
 _NS_PER_ELEMENT = {
-    **dict.fromkeys(_VIEWS, 0.0),
+    **dict.fromkeys(VIEWS, 0.0),
     **dict.fromkeys(_FUNCTIONS, 6.0),
     **dict.fromkeys(("sort", "top_k"), 80.0),
     "fft": 20.0,

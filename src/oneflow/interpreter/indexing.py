@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from oneflow.interpreter.rules import dtype_of, is_float, is_integer, rule, shape_of
-from oneflow.primitives.tracing import SCATTER_REDUCTIONS
+from oneflow.primitives.jax_primitives import SCATTER_REDUCTIONS
 
 
 @dataclass(frozen=True)

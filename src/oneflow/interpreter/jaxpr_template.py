@@ -8,13 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from oneflow.interpreter.rules import RULES, UnsupportedEquation, dtype_of
+from oneflow.primitives.jax_primitives import IDENTITIES, LINEAR_SOLVE, called_jaxpr
 from oneflow.primitives.symbolic_size import SymbolicSize, shape_at
-from oneflow.primitives.tracing import CALLS, LINEAR_SOLVE, linear_solver
+from oneflow.primitives.tracing import linear_solver
 
-# Primitives whose results are their operands.
-IDENTITY_NAMES = frozenset(
-    ("hidden", "optimization_barrier", "copy", "copy_p", "stop_gradient", "name", "pvary")
-)
 # Primitives with rules that evaluate jaxprs among their parameters.
 _HIGHER_ORDER = frozenset(("scan", "while", "cond", "reduce_window"))
 
@@ -137,10 +134,11 @@ class JaxprTemplate:
     def _add(self, equation: Any, sources: list[int]) -> list[int]:
         """Append the steps of an equation; returns where its results are."""
         name, params = equation.primitive.name, equation.params
-        if name in IDENTITY_NAMES:
+        if name in IDENTITIES:
             return sources
-        if name in CALLS and CALLS[name] in params:
-            return self._inline(params[CALLS[name]], sources)
+        called = called_jaxpr(name, params)
+        if called is not None:
+            return self._inline(called, sources)
         if name == LINEAR_SOLVE:
             return self._inline(*linear_solver(params, sources))
         if name not in RULES:

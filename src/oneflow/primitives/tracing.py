@@ -16,29 +16,8 @@ from jax.interpreters.partial_eval import trace_to_jaxpr_dynamic
 
 from oneflow.base.no_interrupt import run_without_interrupt
 from oneflow.base.spec import require_size
+from oneflow.primitives.jax_primitives import CALLS, is_across_elements
 from oneflow.primitives.symbolic_size import shape_at
-
-# Primitives of JAX that only hold another jaxpr, by the parameter that it is in.
-CALLS = {
-    **dict.fromkeys(("jit", "pjit", "closed_call", "core_call", "checkpoint", "remat2"), "jaxpr"),
-    "custom_jvp_call": "call_jaxpr",
-    "custom_vjp_call": "call_jaxpr",
-    "custom_vjp_call_jaxpr": "fun_jaxpr",
-    "custom_lin": "call_jaxpr",
-}
-# The primitive that says how a system of equations is solved, and how its derivatives are.
-LINEAR_SOLVE = "custom_linear_solve"
-# Scatters by name, in the spelling of every release of JAX, with how they combine elements.
-SCATTER_REDUCTIONS: dict[str, str | None] = {
-    "scatter": None,
-    **{
-        f"scatter{sep}{combine}": combine
-        for sep in "-_"
-        for combine in ("add", "sub", "mul", "min", "max")
-    },
-}
-# Beginnings of the names of those whose result depends on several elements, were there several.
-_ACROSS = ("reduce_", "arg", "cum", "sort", "random", "rng", "threefry", LINEAR_SOLVE)
 
 
 class ClosedJaxpr(NamedTuple):
@@ -248,7 +227,7 @@ def _is_elementwise(jaxpr: Any) -> bool:
         inner = sub_jaxprs(equation)
         if inner and name not in CALLS:
             return False
-        if name.startswith(_ACROSS) and name != "reduce_precision":
+        if is_across_elements(name):
             return False
         if any(each.aval.shape for each in (*equation.invars, *equation.outvars)):
             return False
@@ -270,7 +249,7 @@ def scan_counts(params: Mapping[str, Any]) -> tuple[int, int]:
 
 
 def linear_solver(params: Mapping[str, Any], operands: Sequence[Any]) -> tuple[Any, list[Any]]:
-    """Return the jaxpr that an equation of `LINEAR_SOLVE` runs, and those of its operands it takes.
+    """Return the jaxpr that an equation of a linear solve runs, and those of its operands it takes.
 
     Args:
         params: of the equation.

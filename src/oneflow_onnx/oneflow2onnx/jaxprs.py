@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 
 from oneflow.primitives.inference import jaxpr_of
+from oneflow.primitives.jax_primitives import CALLS, IDENTITIES
 from oneflow.primitives.operation import Operation
-from oneflow.primitives.tracing import CALLS, scan_counts
+from oneflow.primitives.tracing import scan_counts
 from oneflow_onnx.oneflow2onnx import operators as o
 from oneflow_onnx.oneflow2onnx.builder import GraphBuilder
-from oneflow_onnx.oneflow2onnx.equations import IDENTITIES, Equation, find_equation
+from oneflow_onnx.oneflow2onnx.equations import Equation, find_equation
 from oneflow_onnx.oneflow2onnx.loops import repeat_while, scan
 from oneflow_onnx.oneflow2onnx.lowering import Call, Unsupported
 from oneflow_onnx.oneflow2onnx.reference import Ref

@@ -18,98 +18,19 @@ from jax.sharding import AbstractMesh, PartitionSpec
 from oneflow.base.no_interrupt import run_without_interrupt
 from oneflow.base.placement import mesh_axis
 from oneflow.base.spec import TensorSpec
+from oneflow.primitives.jax_primitives import (
+    FLOPS_PER_ELEMENT,
+    MOVES,
+    REDUCTIONS,
+    SCATTER_REDUCTIONS,
+    STORED,
+)
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.shard_index import ShardIndex
 from oneflow.primitives.shard_shapes import shard_shape, traced_offsets
 from oneflow.primitives.sharding.collectives import collectives_of
-from oneflow.primitives.tracing import SCATTER_REDUCTIONS, sub_jaxprs
+from oneflow.primitives.tracing import sub_jaxprs
 from oneflow.primitives.traits import Kind
-
-# Steps of a traced implementation that only move data.
-_NO_FLOPS = frozenset(
-    (
-        "reshape",
-        "transpose",
-        "broadcast_in_dim",
-        "squeeze",
-        "expand_dims",
-        "rev",
-        "pad",
-        "slice",
-        "dynamic_slice",
-        "dynamic_update_slice",
-        "gather",
-        "scatter",
-        "concatenate",
-        "convert_element_type",
-        "bitcast_convert_type",
-        "copy",
-        "copy_p",
-        "iota",
-        "split",
-        "stop_gradient",
-        "device_put",
-        "axis_index",
-        "reduce_precision",
-        "optimization_barrier",
-        "hidden",
-    )
-)
-# Operations for each element of the result, where there are many.
-_FLOPS_PER_ELEMENT = {"philox4x32": 150}
-# Steps that read more elements than they produce.
-_REDUCTIONS = frozenset(
-    (
-        "argmax",
-        "argmin",
-        "cumlogsumexp",
-        "cummax",
-        "cummin",
-        "cumprod",
-        "cumsum",
-        "reduce_and",
-        "reduce_max",
-        "reduce_min",
-        "reduce_or",
-        "reduce_prod",
-        "reduce_sum",
-        "reduce_window",
-        "reduce_window_max",
-        "reduce_window_min",
-        "reduce_window_sum",
-        "reduce_xor",
-        "scatter-add",
-        "scatter_add",
-        "scatter-mul",
-        "sort",
-    )
-)
-
-# Steps that XLA does not fuse into their readers.
-_STORED = frozenset(
-    (
-        "dot_general",
-        "conv_general_dilated",
-        "scan",
-        "while",
-        "cond",
-        "sort",
-        "top_k",
-        "fft",
-        "scatter",
-        "scatter-add",
-        "scatter_add",
-        "reduce_window",
-        "cumsum",
-        "concatenate",
-        "reduce_sum",
-        "reduce_max",
-        "reduce_min",
-        "argmax",
-        "argmin",
-        "custom_call",
-    )
-)
 
 
 class OperationCost(NamedTuple):
@@ -245,11 +166,11 @@ def _count(equation: Any) -> int:
         features = equation.params["dimension_numbers"].rhs_spec[0]
         kernel = equation.invars[1].aval.shape
         return 2 * output_size * math.prod(kernel) // max(kernel[features], 1)
-    if name in _NO_FLOPS:
+    if name in MOVES:
         return 0
-    if name in _REDUCTIONS:
+    if name in REDUCTIONS:
         return max(math.prod(each.aval.shape) for each in equation.invars)
-    return output_size * _FLOPS_PER_ELEMENT.get(name, 1)
+    return output_size * FLOPS_PER_ELEMENT.get(name, 1)
 
 
 def _temporary(jaxpr: Any) -> int:
@@ -286,4 +207,4 @@ def _stores(jaxpr: Any) -> bool:
 
 
 def _stored(equation: Any) -> bool:
-    return equation.primitive.name in _STORED
+    return equation.primitive.name in STORED

@@ -7,9 +7,8 @@ from oneflow_onnx.oneflow2onnx.equations import (
     structure as structure,
 )
 from oneflow_onnx.oneflow2onnx.equations.table import (
-    IDENTITIES as IDENTITIES,
     Equation as Equation,
     find_equation as find_equation,
 )
 
-__all__ = ["IDENTITIES", "Equation", "find_equation"]
+__all__ = ["Equation", "find_equation"]

@@ -13,11 +13,6 @@ from oneflow_onnx.oneflow2onnx.builder import GraphBuilder
 from oneflow_onnx.oneflow2onnx.reference import Ref
 from oneflow_onnx.oneflow2onnx.sizes import Shape
 
-# Primitives whose results are their operands.
-IDENTITIES = frozenset(
-    ("hidden", "copy", "copy_p", "stop_gradient", "optimization_barrier", "name", "pvary")
-)
-
 
 @dataclass(frozen=True, eq=False)
 class Equation:
