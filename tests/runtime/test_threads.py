@@ -11,7 +11,7 @@ import pytest
 import oneflow as flow
 import oneflow.nn.functional as F
 from oneflow.runtime import checks, eager
-from oneflow.runtime.checks import thread_pending
+from oneflow.runtime.checks import thread_checks
 from oneflow.utils.checkpoint import checkpoint
 from oneflow.utils.global_view import current_global_mode, global_mode
 
@@ -340,7 +340,7 @@ def test_errors_of_a_thread_that_has_ended_reach_the_reader_of_its_values_alone(
 
     bad = _in_thread(work)
     assert flow.ones(2).sum().item() == 2.0
-    assert not thread_pending()
+    assert not thread_checks()
     with pytest.raises(IndexError, match="9"):
         bad.numpy()
 

@@ -18,6 +18,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
+from oneflow.base import cluster
 from oneflow.compiler.check_rows import check_rows
 from oneflow.primitives.jax_primitives import (
     IDENTITIES,
@@ -41,10 +42,14 @@ class CheckedUpdates:
     Args:
         program: the program.
         all_reduce_or: makes "a check has failed" the same on all devices.
+        failed: a check before the program has failed; None if that is not known.
     """
 
-    def __init__(self, program: Program, all_reduce_or: Callable[[Any], Any]) -> None:
+    def __init__(
+        self, program: Program, all_reduce_or: Callable[[Any], Any], failed: Any = None
+    ) -> None:
         self._all_reduce_or = all_reduce_or
+        self._failed_before = failed
         self._rows: dict[int, jax.Array] = {}
         self._failed: dict[int, jax.Array] = {}
         # The old values by the new ones that are chosen where they are computed.
@@ -92,24 +97,32 @@ class CheckedUpdates:
             old, new = operands
             # A task of a pipeline may have none of the checks.
             before = checked[: operation.attributes["checks"]]
-            if instruction.results[0] in self._chosen or not before:
+            if instruction.results[0] in self._chosen or not self._can_fail(before):
                 return (new,)
-            return (jnp.where(self._has_failed(before), old, new),)
+            return (jnp.where(self.has_failed(before), old, new),)
         old_values = {
             place: environment[self._olds[number]]
             for place, number in enumerate(instruction.results)
             if number in self._olds
         }
-        if not old_values or not checked:
+        if not old_values or not self._can_fail(checked):
             results = operation.evaluate(*operands)
             return (results,) if operation.single else results
-        return unless(self._has_failed(checked), operation.evaluate, operands, old_values)
+        return unless(self.has_failed(checked), operation.evaluate, operands, old_values)
 
-    def _has_failed(self, checked: Checked) -> jax.Array:
-        """One of these checks has failed, on any device."""
+    def _can_fail(self, checked: Checked) -> bool:
+        return bool(checked) or self._failed_before is not None
+
+    def has_failed(self, checked: Checked) -> Any:
+        """One of these checks, or one before the program, has failed, on any device."""
         count = len(checked)
+        failed = self._failed_before
+        if not count and not cluster.is_multiprocess():  # all devices have the same
+            return failed
         if count not in self._failed:
-            failed = self.rows(checked).reshape(-1, 2)[:, 0].any()
+            if count:
+                own = self.rows(checked).reshape(-1, 2)[:, 0].any()
+                failed = own if failed is None else failed | own
             self._failed[count] = self._all_reduce_or(failed)
         return self._failed[count]
 

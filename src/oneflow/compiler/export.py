@@ -10,6 +10,7 @@ from operator import mul
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax import export
 
@@ -59,15 +60,17 @@ def to_bytes(executable: Executable) -> bytes:
         RuntimeError: the package `flatbuffers` is missing, or the program calls native functions
             that no saved program may call.
     """
+    inputs = executable.abstract_inputs()
+    # A run of a saved program comes behind no check.
+    flags = [inputs.pop()] if executable.guarded else []
 
     def portable(*arguments: Any) -> list[Any]:
-        outputs, rows = executable.sorted_results(executable.function(*arguments))
-        return outputs if rows is None else [*outputs, rows]
+        cleared = [jnp.zeros(each.shape, each.dtype) for each in flags]
+        outputs, results = executable.sorted_results(executable.function(*arguments, *cleared))
+        return outputs if results is None else [*outputs, results.rows]
 
     exported = run_without_interrupt(
-        lambda: export.export(jax.jit(portable), platforms=[_platform(executable.device)])(
-            *executable.abstract_inputs()
-        )
+        lambda: export.export(jax.jit(portable), platforms=[_platform(executable.device)])(*inputs)
     )
     _check_calls(exported.mlir_module())
     try:

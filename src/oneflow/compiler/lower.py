@@ -22,8 +22,10 @@ from oneflow.compiler.check_rows import check_rows
 from oneflow.compiler.checked_updates import CheckedUpdates
 from oneflow.compiler.donation import plan_donation
 from oneflow.compiler.executable_cache import EXECUTABLES, OPERATION_BYTES
+from oneflow.compiler.failed_flag import CheckResults, abstract_flag, cleared_flag, flag_partition
 from oneflow.compiler.loaded_executable import LoadedExecutable, check_largest_array
 from oneflow.compiler.options import compiler_options, operation_options
+from oneflow.compiler.sent_numbers import SentNumbers
 from oneflow.compiler.sharding import abstract_array, committed_to, shard_mapped
 from oneflow.primitives.cost.operation_cost import shard_bytes
 from oneflow.primitives.operation import Operation
@@ -38,11 +40,12 @@ class Executable:
     """A compiled program.
 
     Call it with the array inputs and the Python numbers; it returns the list of output arrays and
-    one int64 array of ``(is_bad, value)`` rows, or None when the program has no checks.
+    the results of its checks, or None when the program has none.
 
     Attributes:
-        function: of arrays and vectors of numbers, on all devices of a placement; see
-            `sorted_results` for what it returns.
+        function: of arrays, vectors of numbers and the flag of a guarded program, on all devices
+            of a placement; see `sorted_results` for what it returns.
+        guarded: it takes the flag of failed checks.
         has_convolution: some instruction is a convolution, which chooses XLA's options.
 
     Args:
@@ -51,6 +54,7 @@ class Executable:
         device: where it runs.
         constants: Python numbers, by their position, that are the same in every run.
         name: its name in profilers and dumps.
+        guarded: it takes the flag of failed checks before it, and writes nothing if that is set.
     """
 
     def __init__(
@@ -60,8 +64,10 @@ class Executable:
         device: Device | Placement,
         constants: Mapping[int, Any] | None = None,
         name: str = "program",
+        guarded: bool = False,
     ) -> None:
         self.program = program
+        self.guarded = guarded
         self._constants = dict(constants or {})
         dynamic = [slot for slot in range(len(program.scalars)) if slot not in self._constants]
         self._floats = [i for i in dynamic if _is_float_scalar(program.scalars[i])]
@@ -69,6 +75,7 @@ class Executable:
         self._has_checks = bool(program.checks)
         self._all_reduces = isinstance(device, Placement) and _can_all_reduce(program, device)
         self.device = device
+        self._sent_floats, self._sent_integers = SentNumbers(device), SentNumbers(device)
         self._only_floats = not self._integers and not self._constants
         # One collective program at a time: those of several devices of one CPU share its threads,
         # and wait for each other forever if too many are under way.
@@ -83,10 +90,12 @@ class Executable:
         if isinstance(device, Placement):
             outputs = [program.outputs[slot] for slot in self._order]
             table = program.spec_table()
+            vectors = [None for each in (self._floats, self._integers) if each]
+            others = (1 + guarded) * self._has_checks
             function = shard_mapped(
                 function,
-                [*program.inputs, *[None] * len([v for v in (self._floats, self._integers) if v])],
-                [*[table[number] for number in outputs], *[None] * self._has_checks],
+                [*program.inputs, *vectors, *[flag_partition(device)] * guarded],
+                [*[table[number] for number in outputs], *[None] * others],
                 device,
             )
         self.function = function
@@ -99,7 +108,7 @@ class Executable:
         )
 
     def trace(self, *arguments: Any) -> Any:
-        """The program as a function of arrays and vectors of numbers, for JAX to trace."""
+        """The program as a function of arrays, vectors of numbers and the flag, to be traced."""
         count = len(self.program.inputs)
         arrays, vectors = arguments[:count], list(arguments[count:])
         scalars: list[Any] = [None] * len(self.program.scalars)
@@ -112,10 +121,15 @@ class Executable:
                 vector = vectors.pop(0)
                 for index, slot in enumerate(slots):
                     scalars[slot] = vector[index].astype(self.program.scalars[slot].dtype.numpy)
-        updates = CheckedUpdates(self.program, self._all_reduce_or)
+        failed = vectors.pop(0)[0] if self.guarded else None
+        updates = CheckedUpdates(self.program, self._all_reduce_or, failed)
         outputs, checked = walk(self.program, arrays, scalars, updates.evaluate)
-        rows = [updates.rows(checked)] if checked else []
-        return [*[outputs[slot] for slot in self._order], *rows]
+        results = [outputs[slot] for slot in self._order]
+        if checked:
+            results.append(updates.rows(checked))
+            if self.guarded:
+                results.append(updates.has_failed(checked).reshape(1))
+        return results
 
     def _all_reduce_or(self, failed: Any) -> Any:
         """A truth value that is the same on all devices: "or" of theirs."""
@@ -125,14 +139,16 @@ class Executable:
         axes = tuple(map(mesh_axis, range(placement.ndim)))
         return lax.pmax(failed.astype(jnp.int32), axes) > 0
 
-    def _vectors(self, scalars: Sequence[Any]) -> list[np.ndarray]:
+    def _vectors(self, scalars: Sequence[Any]) -> list[Any]:
         if self._only_floats:
-            return [np.array(scalars, np.float64)] if scalars else []
+            return [self._sent_floats(np.array(scalars, np.float64))] if scalars else []
         vectors = []
         if self._floats:
-            vectors.append(np.array([scalars[i] for i in self._floats], np.float64))
+            floats = np.array([scalars[i] for i in self._floats], np.float64)
+            vectors.append(self._sent_floats(floats))
         if self._integers:
-            vectors.append(np.array([wrap_integer(scalars[i]) for i in self._integers], np.int64))
+            integers = np.array([wrap_integer(scalars[i]) for i in self._integers], np.int64)
+            vectors.append(self._sent_integers(integers))
         return vectors
 
     def compile(self) -> Executable:
@@ -164,7 +180,8 @@ class Executable:
         """Shapes and dtypes of what `trace` takes."""
         arrays = list(map(abstract_array, self.program.inputs))
         vectors = [(self._floats, np.float64), (self._integers, np.int64)]
-        return arrays + [jax.ShapeDtypeStruct((len(v),), kind) for v, kind in vectors if v]
+        arrays += [jax.ShapeDtypeStruct((len(v),), kind) for v, kind in vectors if v]
+        return arrays + [abstract_flag(self.device)] * self.guarded
 
     @property
     def runtime_numbers(self) -> tuple[list[int], list[int]]:
@@ -187,8 +204,12 @@ class Executable:
         return self._compiled.as_text()
 
     def __call__(
-        self, arrays: Sequence[Any], scalars: Sequence[Any], box: list | None = None
-    ) -> tuple[list[Any], Any]:
+        self,
+        arrays: Sequence[Any],
+        scalars: Sequence[Any],
+        box: list | None = None,
+        failed: Any = None,
+    ) -> tuple[list[Any], CheckResults | None]:
         """Run it.
 
         Args:
@@ -196,9 +217,10 @@ class Executable:
             scalars: the Python numbers.
             box: an empty list that gets what XLA returns, see `sorted_results`, the moment it has
                 started; a program that has left something there already does not run again.
+            failed: the flag that a guarded program takes; None: no check has failed.
 
         Returns:
-            The results, and the rows of the run-time checks or None.
+            The results, and those of the run-time checks or None.
 
         Raises:
             OutOfMemoryError: there is not enough memory; donated inputs are as before.
@@ -207,15 +229,20 @@ class Executable:
         if not box:
             self.compile()
             assert self._loaded is not None
-            self._loaded((*arrays, *self._vectors(scalars)), box)
+            given = (*arrays, *self._vectors(scalars))
+            if self.guarded:
+                given += (cleared_flag(self.device) if failed is None else failed,)
+            self._loaded(given, box)
         if self._waits:
             jax.block_until_ready(box[0])
         return self.sorted_results(box[0])
 
-    def sorted_results(self, results: Sequence[Any]) -> tuple[list[Any], Any]:
-        """The outputs of `function`, or of its compiled form, in order; and the rows or None."""
-        rows = results[-1] if self._has_checks else None
-        return [results[position] for position in self._positions], rows
+    def sorted_results(self, results: Sequence[Any]) -> tuple[list[Any], CheckResults | None]:
+        """The outputs of `function`, or of its compiled form, in order; and those of its checks."""
+        outputs = [results[position] for position in self._positions]
+        if not self._has_checks:
+            return outputs, None
+        return outputs, CheckResults(*results[len(outputs) :])
 
 
 def _named(function: Callable, name: str) -> Callable:

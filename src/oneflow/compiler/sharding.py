@@ -62,7 +62,7 @@ def abstract_array(spec: TensorSpec) -> jax.ShapeDtypeStruct:
 
 def shard_mapped(
     function: Callable,
-    inputs: Sequence[TensorSpec | None],
+    inputs: Sequence[TensorSpec | PartitionSpec | None],
     outputs: Sequence[TensorSpec | None],
     placement: Placement,
 ) -> Callable:
@@ -70,21 +70,29 @@ def shard_mapped(
 
     Args:
         function: takes and returns what one device holds.
-        inputs: what the arrays are; None for one that all devices get whole.
+        inputs: what the arrays are; None for one that all devices get whole, a `PartitionSpec` for
+            one that is no tensor.
         outputs: likewise; None for one whose shards are concatenated.
         placement: where it runs.
     """
     # XLA fails where all that a device is given has no elements; it can make that itself.
-    given = [index for index, spec in enumerate(inputs) if spec is None or spec.numel]
+    empty = {
+        index: spec
+        for index, spec in enumerate(inputs)
+        if isinstance(spec, TensorSpec) and not spec.numel
+    }
+    given = [index for index in range(len(inputs)) if index not in empty]
     specs = [inputs[index] for index in given]
 
     def run(*arrays: Any) -> list:
         local_arrays: list[Any] = [
-            _empty_shard(spec) if spec is not None and not spec.numel else None for spec in inputs
+            _empty_shard(empty[index]) if index in empty else None for index in range(len(inputs))
         ]
         for index, spec, array in zip(given, specs, arrays, strict=True):
             local_arrays[index] = (
-                array if spec is None else array.reshape(array.shape[len(partial_axes(spec)) :])
+                array.reshape(array.shape[len(partial_axes(spec)) :])
+                if isinstance(spec, TensorSpec)
+                else array
             )
         return [
             result
@@ -120,8 +128,12 @@ def _empty_shard(spec: TensorSpec) -> jax.Array:
     return jnp.zeros(shard_shape(spec.shape, placement.hierarchy, spec.sbp or ()), spec.dtype.numpy)
 
 
-def _partitions(specs: Sequence[TensorSpec | None], others: PartitionSpec) -> list[PartitionSpec]:
-    return [others if spec is None else partition_of(spec) for spec in specs]
+def _partitions(
+    specs: Sequence[TensorSpec | PartitionSpec | None], others: PartitionSpec
+) -> list[PartitionSpec]:
+    return [
+        partition_of(spec) if isinstance(spec, TensorSpec) else spec or others for spec in specs
+    ]
 
 
 def _one_after_the_other(placement: Placement) -> PartitionSpec:

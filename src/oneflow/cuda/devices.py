@@ -18,6 +18,7 @@ from oneflow.random.generator import (
     manual_seed as seed_generator,
     set_rng_state as set_default_rng_state,
 )
+from oneflow.runtime.checks import raise_failed
 from oneflow.runtime.eager import flush_all
 from oneflow.runtime.memory import memory_statistics, wait_for
 from oneflow.tensor.tensor import Tensor
@@ -108,6 +109,7 @@ def synchronize(device: Device | str | int | None = None) -> None:
     xla_device(device)
     flush_all("sync")
     wait_for(device)
+    raise_failed()
 
 
 def get_device_properties(device: Device | str | int | None = None) -> DeviceProperties:

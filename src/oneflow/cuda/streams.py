@@ -12,6 +12,7 @@ from typing import Any
 
 from oneflow.base.device import CPU, Device
 from oneflow.cuda.devices import gpu, is_available
+from oneflow.runtime.checks import raise_failed
 from oneflow.runtime.eager import flush_all
 from oneflow.runtime.memory import wait_for
 
@@ -143,3 +144,4 @@ def synchronize_device(device: Device | None) -> None:
     """Run what was recorded, and wait until a device has finished; by default the current one."""
     flush_all("sync")
     wait_for(Stream().device if device is None else device)
+    raise_failed()

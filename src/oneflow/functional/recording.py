@@ -10,6 +10,7 @@ from oneflow.base.location import user_line
 from oneflow.passes.pipeline import PassGroup, run_passes
 from oneflow.program.ir import Program, program_from_key
 from oneflow.runtime.background import COMPILER
+from oneflow.runtime.checks import raise_failed
 from oneflow.runtime.eager import flush_all, recorder_for
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.views import unwrap
@@ -57,9 +58,13 @@ def record(function: Callable[..., Any], *args: Any) -> Program:
 def synchronize() -> None:
     """Run everything recorded so far and wait until background compilation is done.
 
+    Raises:
+        Exception: a run-time check of something that this thread has run has failed.
+
     Example:
         >>> import oneflow as flow
         >>> flow.eager.synchronize()
     """
     flush_all("sync")
     COMPILER.wait()
+    raise_failed()

@@ -342,16 +342,15 @@ class _Capture:
         recorder, variables, steps = self._recorder, self._variables, self._scope.optimizer_steps
         updates, written = variables.updates(), self._written_arguments()
         gradients = self._gradients(set().union(*(step.tensors for step in steps)))
-        known: dict[int, Tensor | int] = {id(each): i for i, each in enumerate(self._placeholders)}
-        known.update({id(each.tensor): each.tensor for each in variables})
+        known: dict[int, Any] = {id(each): i for i, each in enumerate(self._placeholders)}
+        known |= {id(each.tensor): each.tensor for each in variables}
         returned = tuple([known.get(id(each), each._value.spec) for each in results])
         values = [value for _, value in (*updates, *written, *gradients)]
         values += [unwrap(each) for each in results if id(each) not in known]
         outputs = [recorder.reference(value) for value in values]
         program = program_from_key(recorder.key, outputs, dict(enumerate(recorder.specs)))
         assigned = [(recorder.reference(new), ~variable.input) for variable, new in updates]
-        first = len(program.inputs) + len(program.scalars)
-        draws, dynamic = self._draws()
+        first, (draws, dynamic) = len(program.inputs) + len(program.scalars), self._draws()
         return CapturedStep(
             name=self._graph.name,
             device=recorder.device,
@@ -381,6 +380,7 @@ class _Capture:
                 for each in program.instructions
             },
             writes=tuple(recorder.written_in(program, assigned)),
+            guarded=recorder.guarded,
             pinned=frozenset([first + position for position in recorder.pinned]),
             summary=StepSummary(
                 list(map(describe_tensor, self._arguments)),

@@ -22,6 +22,7 @@ from oneflow.graph.optimizer_steps import OptimizerStep
 from oneflow.graph.variables import GraphVariables
 from oneflow.program.value import Value
 from oneflow.random.generator import DrawCapture, capture_draws
+from oneflow.runtime.checks import thread_checks
 from oneflow.tensor.batch_sharding import BatchSharding
 from oneflow.tensor.call import wrap
 from oneflow.tensor.host_inputs import HostInputCapture, capture_host_inputs
@@ -67,6 +68,7 @@ class CaptureScope:
         outside: Sequence[Tensor] = (),
     ) -> None:
         self.recorder = CapturingRecorder(device, graph_name)
+        self.recorder.guarded = thread_checks().guards(device)
         self.variables = GraphVariables(self.recorder)
         self.optimizer_steps: list[OptimizerStep] = []
         self.draws = DrawCapture()

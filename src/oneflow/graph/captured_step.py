@@ -126,6 +126,7 @@ class CapturedStep:
         checks: operations with a run-time check, and the user's lines that called them.
         phases: phase of each instruction, by the number of its first result.
         writes: numbers of new values of tensors, each with that of the value it replaces.
+        guarded: a check in the step or before it may have failed when the step writes.
         pinned: results of conversions that the user asked for.
         summary: its description.
     """
@@ -150,5 +151,6 @@ class CapturedStep:
     checks: tuple[tuple[Operation, str], ...]
     phases: Mapping[int, Phase]
     writes: tuple[tuple[int, int], ...]
+    guarded: bool
     pinned: Collection[int]
     summary: StepSummary

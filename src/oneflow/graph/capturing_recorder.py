@@ -76,11 +76,11 @@ class CapturingRecorder(Recorder):
     def note_replacement(
         self, new: Value, old: Value, invalidate: Callable[[], None] | None = None
     ) -> None:
-        """Remember what is written behind a run-time check.
+        """Remember what is written behind a run-time check, or may be.
 
         The tensors themselves get back what they held when recording ends.
         """
-        if self.checked:
+        if self.checked or self.guarded:
             before = self.reference(old)
             if before != new.position:
                 self.updates += (new.position, before)

@@ -98,6 +98,7 @@ def pass_context(captured: CapturedStep, settings: CaptureSettings) -> PassConte
         auto_sharding=sharding_search(captured, settings.config.auto_parallel),
         sparse_tables=frozenset([n for n, each in inputs if id(each.source) in sparse]),
         partitioned=len(captured.program.devices) > 1,
+        guarded=captured.guarded,
     )
 
 
@@ -147,7 +148,8 @@ def compile_step(
     elif engine is not None:
         executable = _with_engine(engine, program, binding, constants, captured)
     else:
-        executable = Executable(program, donated, device, constants, name)
+        guarded = captured.guarded and bool(captured.writes or captured.checks)
+        executable = Executable(program, donated, device, constants, name, guarded)
     with compile_message(name, len(program.instructions)):
         executable.compile()
     return Step(executable, binding, captured, summary)

@@ -287,9 +287,9 @@ def _in_xla(
     """The executable; what it checks is noted."""
 
     def runner(arrays: Sequence[Any], numbers: Sequence[Any]) -> list[Any]:
-        results, rows = executable(arrays, numbers)
-        if rows is not None:
-            checks.add(rows, checked, results)
+        results, checked_results = executable(arrays, numbers)
+        if checked_results is not None:
+            checks.add(checked_results, checked, executable.device, results)
         return results
 
     return runner

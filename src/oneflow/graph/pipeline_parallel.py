@@ -10,6 +10,7 @@ from typing import Any
 
 from oneflow.base.no_interrupt import run_without_interrupt
 from oneflow.base.placement import Placement
+from oneflow.compiler.failed_flag import CheckResults
 from oneflow.compiler.lower import Executable
 from oneflow.graph.program_consistency import any_rank, runner_for
 from oneflow.graph.schedule import Slot, assumed_duration, one_forward_one_backward, stages_of
@@ -196,13 +197,13 @@ class PipelineExecutable:
                 missing.
         """
         box = [] if box is None else box
-        rows: list[tuple[Any, list, list]] = []
+        rows: list[tuple[CheckResults, list, list]] = []
         try:
             # Tasks donate values that cannot be computed again, so all of them have to run.
             run_without_interrupt(lambda: self._run_all(arrays, scalars, box, rows))
         finally:
-            for each in rows:
-                checks.add(*each)
+            for results, checked, outputs in rows:
+                checks.add(results, checked, self.stages[0], outputs)
         if self._has_failed:
             checks.raise_failed()
             raise RuntimeError(
@@ -245,9 +246,10 @@ class PipelineExecutable:
     def _is_update(self, task: int) -> bool:
         return self.partition.tasks[task].phase.kind == UPDATE
 
-    def _any_failed(self, rows: Sequence[tuple[Any, list, list]]) -> bool:
+    def _any_failed(self, rows: Sequence[tuple[CheckResults, list, list]]) -> bool:
         """Wait for the run-time checks so far; true if one has failed, on any rank."""
-        failed = any(local_rows(each, len(checked))[:, 0].any() for each, checked, _ in rows)
+        tables = [local_rows(results.rows, len(checked)) for results, checked, _ in rows]
+        failed = any(table[:, 0].any() for table in tables)
         ranks = sorted({rank for stage in self.stages for rank in stage.flat})
         return any_rank(failed, Placement(self.stages[0].type, ranks))
 
@@ -265,14 +267,14 @@ class PipelineExecutable:
             if profile:
                 wait_until_ready(operands)
                 start = time.perf_counter()
-            results, rows_of_task = run.run(operands, [scalars[slot] for slot in run.slots])
+            results, checked = run.run(operands, [scalars[slot] for slot in run.slots])
             del operands
             if profile:
                 wait_until_ready(results)
                 self.durations[run.task] = time.perf_counter() - start
             values.update(zip(run.outputs, results, strict=True))
-            if rows_of_task is not None:
-                rows.append((rows_of_task, run.checks, results))
+            if checked is not None:
+                rows.append((checked, run.checks, results))
         for each in run.transfers:
             self._transfer(each, values)
         for number in run.freed:

@@ -18,6 +18,7 @@ from oneflow.base.spec import TensorSpec, spec_of
 from oneflow.checkpoint import serialization
 from oneflow.checkpoint.load_errors import load_errors
 from oneflow.compiler.export import ImportedProgram
+from oneflow.compiler.failed_flag import CheckResults
 from oneflow.graph.program_consistency import collective_runner
 from oneflow.graph.pytree import count_leaves, flatten_call, tree_unflatten
 from oneflow.graph.pytree_json import tree_from_json
@@ -344,7 +345,7 @@ class SavedStep:
         arrays += self._weights(variables)
         outputs = self._run(arrays, data["floats"], self._integers())
         if self._checked and outputs[-1] is not None:
-            checks.add(outputs[-1], self._checked, outputs)
+            checks.add(CheckResults(outputs[-1]), self._checked, self._device, outputs)
         remaining = iter(outputs)
         for key in self.updated:
             variables[key] = Value(variables[key].spec, next(remaining))
@@ -373,7 +374,7 @@ class SavedStep:
             run = run.run_arrays
         outputs = run(given, data["floats"], self._integers())
         if self._checked:
-            error = checks.ProgramChecks(outputs[-1], self._checked, ()).error()
+            error = checks.ProgramChecks(CheckResults(outputs[-1]), self._checked).error()
             if error is not None:
                 raise error
         remaining = iter(outputs)

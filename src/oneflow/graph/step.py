@@ -15,6 +15,7 @@ from weakref import ref
 
 from oneflow.base.no_interrupt import run_without_interrupt
 from oneflow.base.spec import TensorSpec
+from oneflow.compiler.failed_flag import CheckResults
 from oneflow.compiler.lower import Executable
 from oneflow.differentiation.grad_mode import MODE, no_grad
 from oneflow.graph.binding import StepBinding
@@ -28,7 +29,7 @@ from oneflow.module.hooks import Hooks
 from oneflow.passes.checked_updates import invalid_outputs
 from oneflow.program.value import INFERENCE, Value
 from oneflow.runtime import checks
-from oneflow.runtime.checks import ProgramChecks
+from oneflow.runtime.checks import ProgramChecks, thread_checks
 from oneflow.runtime.eager import flush_all
 from oneflow.runtime.events import SINK, EventKind, span
 from oneflow.tensor.call import wrap
@@ -105,6 +106,10 @@ class Step:
         self.checks = list(captured.checks)
         is_single = isinstance(executable, Executable)
         self._run = runner_for(executable) if is_single else executable
+        self._guarded = is_single and executable.guarded
+        self._writes = bool(captured.writes)
+        self._needs_no_flag = self._guarded or not is_single or not self._writes
+        self._device = captured.device
         self._specs = [tensor._value.spec for tensor in binding.variables]
         depends_on_gradients = self.optimizer_steps or binding.gradients
         self._requires_grad = self._variables_require_grad() if depends_on_gradients else None
@@ -136,6 +141,7 @@ class Step:
         objects = map(dict.get, self._owners, self._keys)
         return (
             not self._failed
+            and (self._needs_no_flag or not thread_checks().guards(self._device))
             and not any(map(is_not, objects, self._objects))
             and list(map(len, self.binding.guarded_dicts)) == self._sizes
             and [tensor._value.spec for tensor in self.binding.variables] == self._specs
@@ -173,20 +179,19 @@ class Step:
         references = _reference_counts(values, arrays, binding.changed)
         if references != self._exclusive:
             shared = _copy_shared(arrays, references)
-        self._counts = counts = [each.counts() for each in self.optimizer_steps]
+        earlier, counts = self._counts, None
         positions = [draws.generator.position for draws in self.draws]
         box: list[Any] = []
         try:
-            checks.require_valid([*given, *arrays])
-            self._update_numbers(first)
             inputs = [*given, *arrays, *binding.constants]
+            failed = self._failed_before(inputs)
+            self._counts = counts = [each.counts() for each in self.optimizer_steps]
+            self._update_numbers(first)
             run = self._run if SINK.record is None else self._run_recorded
-            outputs, rows = run(inputs, self.numbers, box)
-            added = None
-            if rows is not None:
-                added = checks.add(rows, self.checks, outputs)
-                added.note_invalid([outputs[slot] for slot in self._invalid])
-                added.undo.append(partial(self._take_back_counts, counts))
+            outputs, results = run(inputs, self.numbers, box, *failed)
+            added = self._add_checks(results, outputs)
+            if added is not None:
+                added.undo.append(partial(self._take_back_counts, counts, earlier))
             self._replace_variables(values, outputs, shared)
             return self._distribute(arguments, outputs[binding.changed :], added)
         except BaseException:
@@ -208,6 +213,27 @@ class Step:
         for each in optimizers:
             each.finish(self.optimizer_steps, id(each.optimizer) in updated)
 
+    def _failed_before(self, inputs: list[Any]) -> tuple[Any, ...]:
+        """The flag of failed checks, if the program takes it; one that does not waits for them.
+
+        Raises:
+            Exception: a check has failed.
+        """
+        checks.inherit(inputs)
+        owner = thread_checks()
+        if self._guarded:
+            return (owner.flag_on(self._device),)
+        if owner and self._writes:
+            owner.raise_failed()
+        return ()
+
+    def _add_checks(self, results: CheckResults | None, outputs: list) -> ProgramChecks | None:
+        """Remember the checks of a call; return them if they may have failed."""
+        if results is not None:
+            invalid = [outputs[slot] for slot in self._invalid]
+            return checks.add(results, self.checks, self._device, invalid)
+        return checks.add_write(self._device) if self._guarded else None
+
     def _run_recorded(self, *given: Any) -> tuple[list, Any]:
         """Run the program and record that as an event, until its results are there."""
         results: list[Any] = []
@@ -216,22 +242,28 @@ class Step:
             results += outputs
         return outputs, rows
 
-    def _take_back_counts(self, counts: list) -> None:
-        """Take back what the optimizers counted in the latest call; before it were `counts`."""
+    def _take_back_counts(self, counts: list, earlier: list) -> None:
+        """Take back what the optimizers counted in the latest call.
+
+        Args:
+            counts: what they were before it.
+            earlier: what they were before the one before it.
+        """
         if self._counts is counts:
+            self._counts = earlier
             for each, before in zip(self.optimizer_steps, counts, strict=True):
                 each.restore_counts(before)
 
-    def _restore_counts(self, first: bool, counts: list, positions: list) -> None:
-        """Restore step counts and generators after a call that failed."""
+    def _restore_counts(self, first: bool, counts: list | None, positions: list) -> None:
+        """Restore step counts, if there are any yet, and generators after a call that failed."""
         for draws, position in zip(self.draws, positions, strict=True):
             draws.generator.position = position
-        for each, before in zip(self.optimizer_steps, counts, strict=True):
-            if first:
-                # The next call captures the step again.
-                self._failed = True
+        if first:  # the next call captures the step again
+            self._failed = True
+            for each in self.optimizer_steps:
                 each.undo()
-            else:
+        elif counts is not None:
+            for each, before in zip(self.optimizer_steps, counts, strict=True):
                 each.restore_counts(before)
 
     def _replace_variables(self, values: list[Value], outputs: list, shared: list[int]) -> None:

@@ -269,9 +269,10 @@ class Optimizer(ScheduledByGraph, OptimizerHooks):
         """The counters in `state`."""
         return {name: state[name] for name in self._counts if name in state}
 
-    def _restore_counts(self, before: dict[int, dict[str, Any]]) -> None:
-        """Take back what the latest step has counted, see `_counts_before`."""
+    def _restore_counts(self, before: Mapping[int, Any], earlier: Mapping[int, Any]) -> None:
+        """Take back what the latest step has counted; `_counts_before` it, and the one before."""
         if self._counts_before is before:
+            self._counts_before = earlier
             for state in states_of_parameters(self.state):
                 state.update(before.get(id(state), self._counts))
 
@@ -465,10 +466,7 @@ class Optimizer(ScheduledByGraph, OptimizerHooks):
 
 
 def _run_recorded() -> None:
-    """Run what was recorded before the first step, most often initial values and data.
-
-    Without them the first step is the same program as the others, which so is hot a step earlier.
-    """
+    """Run what was recorded before the first step, so that it is the same program as the others."""
     if not is_capturing():
         flush_devices("step")
 
@@ -484,11 +482,11 @@ def _complete(step: Callable) -> Callable:
             check_not_in_build(type(self).__name__, self.param_groups)
         for hook in (*GLOBAL_HOOKS["pre"], *self._hooks["pre"]):
             args, kwargs = hook(self, args, kwargs) or (args, kwargs)
-        states = states_of_parameters(self.state)
-        before = self._counts_before = {id(each): self.counts_of(each) for each in states}
+        before = {id(each): self.counts_of(each) for each in states_of_parameters(self.state)}
+        earlier, self._counts_before = self._counts_before, before
         self.leave_schedule_of_graph()
         result = step(self, *args, **kwargs)
-        note_undo(functools.partial(self._restore_counts, before))
+        note_undo(functools.partial(self._restore_counts, before, earlier))
         flush_all("step")
         for hook in (*self._hooks["post"], *GLOBAL_HOOKS["post"]):
             hook(self, args, kwargs)

@@ -13,24 +13,28 @@ from oneflow.primitives.operators.checked_update import update_unless_failed
 from oneflow.program.ir import Program, checks_before, replacements
 
 
-def check_updates(program: Program, updates: Iterable[tuple[int, int]]) -> Program:
+def check_updates(
+    program: Program, updates: Iterable[tuple[int, int]], guarded: bool = False
+) -> Program:
     """Return the program with `update_unless_failed` behind the updates that need it.
 
     Args:
         program: as it was recorded.
         updates: the numbers of new values of tensors, each with that of the value it replaces, in
             the order of the writes.
+        guarded: a check before the program may have failed, so that all need it.
     """
-    if not program.checks:
+    if not program.checks and not guarded:
         return program
-    return _CheckedUpdateBuilder(program).run(list(updates))
+    return _CheckedUpdateBuilder(program, guarded).run(list(updates))
 
 
 class _CheckedUpdateBuilder:
     """One program being rewritten."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, guarded: bool) -> None:
         self._program = program
+        self._guarded = guarded
         self._checks = checks_before(program)
         self._replaced_by_rule = {(new, old) for _, old, new in replacements(program)}
         # What takes the place of the new values.
@@ -46,12 +50,12 @@ class _CheckedUpdateBuilder:
         by_rule: dict[int, int] = {}
         for new, old in self._visible(updates):
             checks = self._checks.get(new, 0)
-            if not checks:
+            if not checks and not self._guarded:
                 continue
             if (new, old) in self._replaced_by_rule and old not in self._checked:
                 by_rule[new] = old
                 continue
-            if self._checks.get(old) == checks:
+            if self._checks.get(old, 0) == checks:
                 old = by_rule.get(old, old)
             (self._checked[new],) = builder.apply(
                 update_unless_failed, [self._checked.get(old, old), new], {"checks": checks}

@@ -57,6 +57,7 @@ class PassContext:
         auto_sharding: the search for shardings, if the graph asks for auto parallelism.
         sparse_tables: inputs that optimizers update sparsely.
         partitioned: the program is split into tasks, and each is compiled for itself.
+        guarded: a check before the program may have failed.
     """
 
     writes: Collection[tuple[int, int]] = ()
@@ -66,6 +67,7 @@ class PassContext:
     auto_sharding: ShardingSearch | None = None
     sparse_tables: Collection[int] = ()
     partitioned: bool = False
+    guarded: bool = False
 
 
 @dataclass(frozen=True)
@@ -98,9 +100,11 @@ PASSES: tuple[Pass, ...] = (
     Pass(
         "checked_updates",
         PassGroup.PROGRAM,
-        lambda program, context: check_updates(program, context.writes),
+        lambda program, context: check_updates(program, context.writes, context.guarded),
         lambda program, context: (
-            bool(context.writes) and bool(program.checks) and not context.partitioned
+            bool(context.writes)
+            and (context.guarded or bool(program.checks))
+            and not context.partitioned
         ),
     ),
     # Parameters that ZeRO 3 splits are gathered when they are read, in each phase anew.

@@ -77,6 +77,8 @@ class Recorder:
         done: its program has run, or has failed for good.
         error: why some values could not be computed; reading those raises it.
         recorded_by: the run-time checks of the thread that recorded it; the runtime's own record.
+        guarded: a check before the program may have failed, and then it writes nothing; so all
+            that it writes is noted as if behind a check.
         taken: the end of what another thread has taken.
     """
 
@@ -90,6 +92,7 @@ class Recorder:
         "done",
         "end",
         "error",
+        "guarded",
         "key",
         "launch",
         "leaves",
@@ -133,6 +136,7 @@ class Recorder:
         self.closed = False
         self.done = False
         self.recorded_by: Any = None
+        self.guarded = False
         self.taken = 0
         self._run = run
         self.user_line = user_line
@@ -195,6 +199,8 @@ class Recorder:
         position = self.end
         entry, numbers = self._references(operation, operands)
         check = [(operation, self.user_line())] if operation.needs_check else []
+        if check and not self.replaced:  # all writes are yet to come
+            self.guarded = True
         positions = range(position, position + operation.count)
         specs = operation.out_specs
         values = [Value(s, None, self, p) for s, p in zip(specs, positions, strict=True)]
@@ -270,7 +276,7 @@ class Recorder:
             old: what it held.
             invalidate: makes those who share the memory look at it again.
         """
-        if self.checked:
+        if self.checked or self.guarded:
             if old.trace is not self:
                 old.read()
             with _TAKING:
@@ -304,7 +310,7 @@ class Recorder:
 
     def note_gradient(self, restore: Callable[[], None]) -> None:
         """Remember what gives a tensor its old gradient back, should a check fail."""
-        if self.checked:
+        if self.checked or self.guarded:
             self.undo += (restore,)
 
     def add_alias(self, value: Value) -> None:

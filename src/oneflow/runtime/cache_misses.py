@@ -23,12 +23,14 @@ class ProgramKey:
         live: output positions that somebody still holds.
         donated: leaf arrays that nobody else holds.
         updates: what was written in place behind a run-time check.
+        guarded: it writes nothing if a check before it has failed.
     """
 
     recorded: tuple[Any, ...]
     live: tuple[int, ...]
     donated: tuple[int, ...]
     updates: tuple[int, ...]
+    guarded: bool
 
 
 _history: deque[ProgramKey] = deque(maxlen=32)
@@ -80,7 +82,9 @@ def _difference() -> str:
     if latest.donated != nearest.donated:
         changed = sorted(set(latest.donated) ^ set(nearest.donated))
         return f"new program: same instructions, but other inputs are donated: {changed[:8]}"
-    return "new program: same instructions, but other tensors are written to"
+    if latest.updates != nearest.updates:
+        return "new program: same instructions, but other tensors are written to"
+    return "new program: same instructions, but run-time checks were not made before it"
 
 
 def _shared_prefix(first: Sequence[Any], second: Sequence[Any]) -> int:

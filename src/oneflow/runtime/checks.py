@@ -1,84 +1,83 @@
 """Run-time value checks, such as an index in range.
 
-Programs collect them; they are read at the next sync point, by the thread that recorded the program
-and by any other that reads what the program made.
+What a thread runs is in order, and so are its checks. A flag on the device goes from each program
+to the next and says whether one of them has failed; programs that write to tensors take it and then
+write nothing (`compiler/failed_flag.py`). The host learns of a failure later: when a value is read,
+or when a flag that it looks at now and then has arrived. It then takes back what it has itself done
+since, such as counting a step, and raises the error of the first check that failed.
+
+Other threads that read what a program made look at its checks, too.
 """
 
 from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence, Set
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 from weakref import ref
 
 import numpy as np
 
+from oneflow.base import cluster
+from oneflow.base.device import Device
+from oneflow.base.placement import Placement
+from oneflow.compiler.failed_flag import CheckResults, move_flag
 from oneflow.primitives.operation import Operation
+
+Undo = Callable[[], None]
+
+# Programs that one thread runs before it has the flag of the latest one sent to the host.
+LOOK_EVERY = 16
 
 
 class ProgramChecks:
-    """The checks of one run of a program.
+    """The checks of one run of a program, and what the host has done for it.
 
     Attributes:
-        outputs: weak references to the arrays that the program made.
-        undo: called when a check has failed.
-        invalid: weak references to those that are wrong if a check has failed, by their identity,
-            which another array may have when they are gone.
-        threads: the threads that have these checks, or had them, by their own `deque` of checks.
+        failed: the flag behind it; None if it gave none.
+        undo: called, the last one first, when one of these checks or an earlier one has failed.
+        outputs: weak references to the arrays that are wrong then.
+        threads: those that have these checks, or had them.
     """
 
-    __slots__ = ("__weakref__", "_checked", "_rows", "invalid", "outputs", "threads", "undo")
+    __slots__ = ("__weakref__", "_checked", "_rows", "failed", "outputs", "threads", "undo")
 
     def __init__(
-        self, rows: Any, checked: Sequence[tuple[Operation, str]], outputs: Iterable[Any]
+        self,
+        results: CheckResults | None,
+        checked: Sequence[tuple[Operation, str]] = (),
+        outputs: Iterable[Any] = (),
     ) -> None:
-        self._rows = rows
+        self._rows, self.failed = results or (None, None)
         self._checked = checked
-        self.undo: list[Callable[[], None]] = []
-        self.invalid: dict[int, ref[Any]] = {}
+        self.undo: list[Undo] = []
         # Asked of the type: a pipeline may have given an array up, which then answers nothing.
         self.outputs = [
             ref(array) for array in outputs if hasattr(type(array), "addressable_shards")
         ]
-        self.threads: list[deque[ProgramChecks]] = []
-
-    def notify(self, thread: deque[ProgramChecks]) -> None:
-        """Let a thread look at the checks at its next sync point; once."""
-        if not any(each is thread for each in self.threads):
-            self.threads.append(thread)
-            thread.append(self)
+        self.threads: list[ThreadChecks] = []
 
     @property
     def is_ready(self) -> bool:
         """True if the program has finished."""
-        return isinstance(self._rows, np.ndarray) or self._rows.is_ready()
+        rows: Any = self._rows
+        return isinstance(rows, np.ndarray) or rows.is_ready()
 
     @property
     def is_needed(self) -> bool:
-        """True while a result of the program still exists."""
+        """True while an array that may be wrong still exists."""
         return any(reference() is not None for reference in self.outputs)
 
-    def note_invalid(self, arrays: Iterable[Any]) -> None:
-        """Remember which arrays are wrong if a check has failed."""
-        self.invalid = {
-            id(array): ref(array) for array in arrays if hasattr(type(array), "addressable_shards")
-        }
-
-    def concerns(self, arrays: Set[int]) -> bool:
-        """Return whether one of these arrays, given by identity, is wrong if a check has failed."""
-        same = self.invalid.keys() & arrays
-        return any(self.invalid[each]() is not None for each in same)
-
     def error(self) -> Exception | None:
-        """The error of the first check that failed; waits for the program."""
+        """The error of the first of these checks that failed; waits for the program."""
+        if self._rows is None:
+            return None
         self._rows = local_rows(self._rows, len(self._checked))
         # As Python's numbers, which are read much faster than NumPy's.
         rows = self._rows.tolist()
         for (bad, value), (operation, line) in zip(rows, self._checked, strict=True):
             if bad:
-                while self.undo:
-                    self.undo.pop()()
                 name = operation.primitive.name
                 error = operation.primitive.check_error(
                     value, operation.attributes, operation.in_specs
@@ -86,12 +85,161 @@ class ProgramChecks:
                 return type(error)(f"{error} (in `{name}`{line})")
         return None
 
+    def take_back(self) -> None:
+        """Call what undoes what the host has done for it."""
+        while self.undo:
+            self.undo.pop()()
 
-class _Thread(threading.local):
-    """The checks that one thread has yet to look at, oldest first."""
+
+class ThreadChecks:
+    """What one thread has run and not yet looked at.
+
+    Attributes:
+        chained: the programs that the flag went through, oldest first.
+        loose: checks that it knows nothing of, of saved graphs or of other threads. They are
+            waited for before the next program takes the flag.
+    """
+
+    __slots__ = ("_device", "_failed", "_sent", "chained", "checked", "loose")
 
     def __init__(self) -> None:
-        self.pending: deque[ProgramChecks] = deque()
+        self.chained: deque[ProgramChecks] = deque()
+        self.loose: deque[ProgramChecks] = deque()
+        # Where the thread has run a check.
+        self.checked: set[Device | Placement] = set()
+        # The flag behind the latest program, and where it is; None: nothing can have failed.
+        self._failed: Any = None
+        self._device: Device | Placement | None = None
+        # The program whose flag is on its way to the host, and that flag.
+        self._sent: tuple[ProgramChecks, Any] | None = None
+
+    def __bool__(self) -> bool:
+        return bool(self.chained or self.loose)
+
+    def guards(self, device: Device | Placement) -> bool:
+        """Return whether what is recorded for a device takes the flag: after the first check.
+
+        All processes of a placement must come to the same, whatever else one of them runs.
+        """
+        is_shared = isinstance(device, Placement) and cluster.is_multiprocess()
+        return device in self.checked if is_shared else bool(self.checked)
+
+    def chain(self, checks: ProgramChecks, device: Device | Placement) -> None:
+        """Add a program that has been started with the flag."""
+        self.chained.append(checks)
+        if checks.failed is not None:
+            self._failed, self._device = checks.failed, device
+        if len(self.chained) >= LOOK_EVERY:
+            self.send()
+
+    def send(self) -> None:
+        """Have the latest flag sent to the host, unless an earlier one is on its way."""
+        latest = self._latest() if self._sent is None else None
+        if latest is not None:
+            failed: Any = latest.failed
+            failed = failed.addressable_data(0)
+            failed.copy_to_host_async()
+            self._sent = latest, failed
+
+    def flag_on(self, device: Device | Placement, undo: Sequence[Undo] = ()) -> Any:
+        """The flag for a program on a device; None: nothing can have failed.
+
+        Args:
+            device: where the program runs.
+            undo: see `raise_failed`.
+
+        Raises:
+            Exception: a check has failed that the flag knows nothing of.
+        """
+        if self.loose:
+            self.raise_failed(undo)
+        if self._failed is not None and self._device is not device:
+            self._failed, self._device = move_flag(self._failed, device), device
+        return self._failed
+
+    def look(self) -> None:
+        """Raise the error of a check if the host knows without waiting that one has failed."""
+        if self._sent is not None and self._sent[1].is_ready():
+            (latest, failed), self._sent = self._sent, None
+            if np.asarray(failed)[0]:
+                self.raise_failed()
+            self._forget(latest)
+        while self.loose and self.loose[0].is_ready:
+            if self.loose[0].error() is not None:
+                self.raise_failed()
+            _open.pop(id(self.loose.popleft()), None)
+
+    def raise_failed(self, undo: Sequence[Undo] = ()) -> None:
+        """Wait for all programs, and raise the error of the first check that failed.
+
+        Args:
+            undo: undoes what the host has done for a program that is yet to be started.
+        """
+        latest = self._latest()
+        if latest is not None:
+            if _is_set(latest.failed):
+                self._raise_chained(undo)
+            self._forget(latest)
+        loose = list(self.loose)
+        self.clear()
+        for place, checks in enumerate(loose):
+            error = checks.error()
+            if error is not None:
+                _take_back(loose[place:], undo)
+                raise error
+            _open.pop(id(checks), None)
+
+    def clear(self) -> None:
+        """Forget all programs."""
+        self.chained.clear()
+        self.loose.clear()
+        self._failed = self._device = self._sent = None
+
+    def _raise_chained(self, undo: Sequence[Undo]) -> None:
+        """Raise the error of the first program behind which the flag is set."""
+        chained = list(self.chained)
+        self.clear()
+        for place, checks in enumerate(chained):
+            if checks.failed is not None and _is_set(checks.failed):
+                _take_back(chained[place:], undo)
+                raise checks.error() or RuntimeError(
+                    "a run-time check has failed on another rank, so that nothing was updated "
+                    "here; its error says more"
+                )
+
+    def _latest(self) -> ProgramChecks | None:
+        """The latest program that has returned the flag."""
+        return next((each for each in reversed(self.chained) if each.failed is not None), None)
+
+    def _forget(self, latest: ProgramChecks) -> None:
+        """Forget the programs up to one behind which nothing has failed."""
+        while self.chained:
+            checks = self.chained.popleft()
+            _open.pop(id(checks), None)
+            if checks is latest:
+                break
+        if self._sent is not None and self._sent[0] not in self.chained:
+            self._sent = None
+
+
+def _is_set(failed: Any) -> bool:
+    """Return whether a flag is set; waits for it. All devices of a process have the same."""
+    return bool(np.asarray(failed.addressable_data(0))[0])
+
+
+def _take_back(programs: Sequence[ProgramChecks], undo: Sequence[Undo]) -> None:
+    """Undo what the host has done for some programs and the one after them, the latest first."""
+    for latest in reversed(undo):
+        latest()
+    for each in reversed(programs):
+        each.take_back()
+
+
+class _Thread(threading.local):
+    """What this thread has run."""
+
+    def __init__(self) -> None:
+        self.checks = ThreadChecks()
 
 
 _thread = _Thread()
@@ -100,34 +248,78 @@ _open: dict[int, ProgramChecks] = {}
 _PRUNED_AT = 64
 
 
-def thread_pending() -> deque[ProgramChecks]:
-    """This thread's checks, for programs that other threads may run."""
-    return _thread.pending
+def thread_checks() -> ThreadChecks:
+    """What this thread has run and not yet looked at."""
+    return _thread.checks
 
 
 def add(
-    rows: Any,
+    results: CheckResults,
     checked: Sequence[tuple[Operation, str]],
+    device: Device | Placement,
     outputs: Iterable[Any] = (),
-    recorded_by: deque[ProgramChecks] | None = None,
-) -> ProgramChecks:
-    """Remember a program's ``(is_bad, value)`` rows.
+    recorded_by: ThreadChecks | None = None,
+) -> ProgramChecks | None:
+    """Remember the checks of a program that has been started.
 
     Args:
-        rows: what the program returned.
+        results: of the checks.
         checked: the operations with their source lines.
-        outputs: the arrays that it returned too; other threads may read them.
-        recorded_by: the `thread_pending` of the thread that recorded it, if that may be another.
+        device: where the program runs.
+        outputs: the arrays that are wrong if a check has failed; other threads may read them.
+        recorded_by: the `thread_checks` of the thread that recorded it, if that may be another.
+
+    Returns:
+        What is remembered; None if the host knows already that nothing has failed.
     """
-    checks = ProgramChecks(rows, checked, outputs)
-    checks.notify(_thread.pending)
-    if recorded_by is not None:
-        checks.notify(recorded_by)
+    current = _thread.checks
+    owner = current if recorded_by is None else recorded_by
+    owner.checked.add(device)
+    if isinstance(results.rows, np.ndarray) and not results.rows[:, 0].any():
+        return None
+    checks = ProgramChecks(results, checked, outputs)
+    checks.threads.append(owner)
+    if checks.failed is not None:
+        owner.chain(checks, device)
+    else:
+        owner.loose.append(checks)
+    if owner is not current:
+        _notify(checks, current)
     if checks.outputs:
         _open[id(checks)] = checks
         if len(_open) > _PRUNED_AT:
             _prune()
     return checks
+
+
+def add_write(
+    device: Device | Placement, recorded_by: ThreadChecks | None = None
+) -> ProgramChecks | None:
+    """Remember a program without checks of its own that takes the flag, see `add`."""
+    owner = _thread.checks if recorded_by is None else recorded_by
+    if not owner.chained:
+        return None
+    checks = ProgramChecks(None)
+    owner.chain(checks, device)
+    return checks
+
+
+def note_write(array: Any, undo: Undo) -> None:
+    """Note that a tensor holds an array that exists already; `undo` gives it its old one back."""
+    inherit((array,))
+    owner = _thread.checks
+    if owner.loose:
+        owner.raise_failed()
+    if any(each() is array for checks in owner.chained for each in checks.outputs):
+        owner.chained[-1].undo.append(undo)
+        owner.send()
+
+
+def _notify(checks: ProgramChecks, thread: ThreadChecks) -> None:
+    """Let another thread look at checks at its next sync point; once."""
+    if not any(each is thread for each in checks.threads):
+        checks.threads.append(thread)
+        thread.loose.append(checks)
 
 
 def _prune() -> None:
@@ -141,55 +333,25 @@ def inherit(arrays: Sequence[Any]) -> None:
     """Let this thread look at the checks of the programs of other threads that made `arrays`."""
     if not _open:
         return
+    current = _thread.checks
     other_checks = [
         checks
         for checks in list(_open.values())
-        if not any(each is _thread.pending for each in checks.threads)
+        if not any(each is current for each in checks.threads)
     ]
     if not other_checks:
         return
     given = set(map(id, arrays))
     for checks in other_checks:
         if any(id(reference()) in given for reference in checks.outputs):
-            checks.notify(_thread.pending)
+            _notify(checks, current)
 
 
-def require_valid(arrays: Sequence[Any]) -> None:
-    """See that arrays to be written to tensors were not computed behind a check that has failed.
-
-    It waits for programs that made some of them.
-
-    Raises:
-        Exception: one of them was; the error of the check.
-    """
-    if not _thread.pending and not _open:
-        return
-    inherit(arrays)
-    given = set(map(id, arrays))
-    for checks in list(_thread.pending):
-        if checks.concerns(given):
-            error = checks.error()
-            if error is not None:
-                _thread.pending.clear()
-                raise error
-
-
-def raise_failed(wait: bool = True) -> None:
-    """Raise the error of the first of this thread's checks that failed.
-
-    Args:
-        wait: False looks only at programs that have finished already.
-    """
-    pending = _thread.pending
-    while pending:
-        if not wait and not pending[0].is_ready:
-            return
-        checks = pending.popleft()
-        error = checks.error()
-        if error is not None:
-            pending.clear()
-            raise error
-        _open.pop(id(checks), None)
+def raise_failed() -> None:
+    """Wait for this thread's programs, and raise the error of the first check that failed."""
+    owner = _thread.checks
+    if owner:
+        owner.raise_failed()
     if _open:
         _prune()
 

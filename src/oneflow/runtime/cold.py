@@ -24,6 +24,7 @@ from oneflow.base.no_interrupt import run_without_interrupt
 from oneflow.base.placement import Placement
 from oneflow.base.units import bytes_text
 from oneflow.base.x64 import in_x64
+from oneflow.compiler.failed_flag import CheckResults
 from oneflow.compiler.lower import check_executable, operation_executable, typed_scalar
 from oneflow.interpreter.numpy_function import NumpyFunction, is_slow, numpy_function_of
 from oneflow.primitives.operation import Operation
@@ -76,14 +77,14 @@ class FailedResult:
 @in_x64
 def run_cold(
     program: Program, arrays: Sequence[Any], scalars: Sequence[Any]
-) -> tuple[list[Any], Any]:
+) -> tuple[list[Any], CheckResults | None]:
     """Run a program. Values are freed after their last use.
 
     Nothing that is given is changed before all is done, so that it can be interrupted anywhere.
 
     Returns:
         The outputs as JAX arrays, with a `FailedResult` for each that could not be computed, and
-        the rows of the run-time checks or None.
+        the results of the run-time checks or None.
     """
     started = time.perf_counter()
     numbers = [
@@ -97,7 +98,7 @@ def run_cold(
         _run_instructions(program, values, rows)
     outputs = _as_jax_arrays(program, values)
     STATISTICS.cold_seconds += time.perf_counter() - started
-    return outputs, np.array(rows) if rows else None
+    return outputs, CheckResults(np.array(rows)) if rows else None
 
 
 def _runs_on_numpy(device: Device | Placement) -> bool:

@@ -23,6 +23,7 @@ from oneflow.base.device import Device
 from oneflow.base.errors import OutOfMemoryError
 from oneflow.base.placement import Placement
 from oneflow.base.planning import is_planning
+from oneflow.compiler.failed_flag import CheckResults
 from oneflow.compiler.lower import Executable
 from oneflow.passes.pipeline import PassContext, PassGroup, run_passes
 from oneflow.program.ir import Program, number_of, program_from_key
@@ -78,7 +79,8 @@ def recorder_for(device: Any, user_line: Callable[[], str]) -> Recorder:
     if recorder is None or recorder.closed:
         recorder = current.capture if isinstance(device, Placement) else None
         recorder = recorder or Recorder(device, run_recorder, user_line)
-        recorder.recorded_by = checks.thread_pending()
+        recorder.recorded_by = owner = checks.thread_checks()
+        recorder.guarded = owner.guards(device)
         current.recorders[device] = recorder
     current.recorder = recorder
     return recorder
@@ -89,7 +91,7 @@ def flush_all(reason: str) -> None:
     for recorder in list(current.recorders.values()):
         if not recorder.closed:
             recorder.flush(reason)
-    checks.raise_failed(wait=False)
+    checks.thread_checks().look()
 
 
 def flush_devices(reason: str) -> None:
@@ -120,6 +122,13 @@ def read_array(value: Value) -> Any:
     array = value.read()
     checks.inherit((array,))
     checks.raise_failed()
+    return array
+
+
+def started_array(value: Value) -> Any:
+    """The array of `value` for others that this thread runs in this process; waits for no check."""
+    array = value.read()
+    checks.inherit((array,))
     return array
 
 
@@ -169,7 +178,7 @@ def run_recorder(recorder: Recorder, reason: str) -> None:
         if recorder.done:
             return
         if not recorder.closed:
-            if recorder.recorded_by is None or recorder.recorded_by is checks.thread_pending():
+            if recorder.recorded_by is None or recorder.recorded_by is checks.thread_checks():
                 recorder.close()
             else:
                 recorder.take()
@@ -179,11 +188,10 @@ def run_recorder(recorder: Recorder, reason: str) -> None:
         try:
             if recorder.done:  # by a signal handler
                 return
-            computed, rows, error = _run(recorder)
+            computed, results, error = _run(recorder)
             if not recorder.done:
                 checks.inherit(recorder.arrays)
-                if rows is not None:
-                    _add_checks(recorder, computed, rows)
+                _add_checks(recorder, computed, results)
                 alias_count = len(recorder.aliases)
                 _assign_arrays(recorder, computed, error)
                 recorder.done = True
@@ -197,12 +205,14 @@ def run_recorder(recorder: Recorder, reason: str) -> None:
         raise error
 
 
-def _run(recorder: Recorder) -> tuple[dict[int, Any], Any, BaseException | None]:
+def _run(
+    recorder: Recorder,
+) -> tuple[dict[int, Any], CheckResults | None, BaseException | None]:
     """Run a program, as a whole or, where that fails, instruction by instruction.
 
     Returns:
-        The arrays that could be computed, by output position; the rows of the run-time checks or
-        None; and what is to be raised.
+        The arrays that could be computed, by output position; the results of the run-time checks
+        or None; and what is to be raised.
     """
     try:
         prepared = recorder.launch or _prepare(recorder)
@@ -214,21 +224,21 @@ def _run(recorder: Recorder) -> tuple[dict[int, Any], Any, BaseException | None]
     positions, cached, executable = launch.positions, launch.cached, launch.executable
     if cached is None:
         return {position: MetaArray() for position in positions}, None, None
-    error: BaseException | None = None
+    failed, error = _failed_before(recorder, executable)
+    if error is not None:
+        return {}, None, error
     if executable is not None:
-        try:
-            _run_executable(recorder, cached.program, executable)
-        except BaseException as failure:
-            if not launch.box and not isinstance(failure, Exception):
-                raise
-            error = failure
+        error = _run_executable(recorder, cached.program, executable, failed)
         if launch.box:
             STATISTICS.hot_runs += 1
-            outputs, rows = executable.sorted_results(launch.box[0])
-            return dict(zip(positions, outputs, strict=True)), rows, error
+            outputs, results = executable.sorted_results(launch.box[0])
+            return dict(zip(positions, outputs, strict=True)), results, error
+        _, check_error = _failed_before(recorder, None)
+        if check_error is not None:
+            return {}, None, check_error
     STATISTICS.cold_runs += 1
     started = time.perf_counter()
-    outputs, rows = run_cold(cached.program, recorder.arrays, recorder.scalars)
+    outputs, results = run_cold(cached.program, recorder.arrays, recorder.scalars)
     cached.note_cold_run(time.perf_counter() - started)
     failures = [each.error for each in outputs if type(each) is FailedResult]
     if failures:
@@ -237,26 +247,67 @@ def _run(recorder: Recorder) -> tuple[dict[int, Any], Any, BaseException | None]
         logger.warning("a hot program was run op by op, because as a whole it failed: %s", error)
         error = None
     pairs = zip(positions, outputs, strict=True)
-    return {p: array for p, array in pairs if type(array) is not FailedResult}, rows, error
+    return {p: array for p, array in pairs if type(array) is not FailedResult}, results, error
 
 
-def _run_executable(recorder: Recorder, program: Program, executable: Executable | Trial) -> None:
-    """Run a hot program; if events are recorded it is one, until its results are there."""
-    given = recorder.arrays, recorder.scalars, recorder.launch.box
-    if SINK.record is None:
-        executable(*given)
-        return
-    results: list[Any] = []
-    with span(EventKind.PROGRAM, f"program of {len(program.instructions)} operators", results):
-        results += executable(*given)[0]
+def _failed_before(
+    recorder: Recorder, executable: Executable | Trial | None
+) -> tuple[Any, BaseException | None]:
+    """Whether checks before a program have failed: what it does if it writes to tensors.
+
+    Returns:
+        The flag that it takes, None if it takes none or nothing can have failed; and the error of a
+        check for which one without it has waited. Then tensors hold what they held before.
+    """
+    owner = recorder.recorded_by
+    if recorder.replaced:
+        checks.inherit(recorder.arrays)
+    if not owner:
+        return None, None
+    try:
+        if executable is not None and executable.guarded:
+            return owner.flag_on(recorder.device, recorder.undo), None
+        if recorder.replaced:
+            owner.raise_failed(recorder.undo)
+    except Exception as error:
+        restore_replaced(recorder, to_start=True)
+        return None, error
+    return None, None
 
 
-def _add_checks(recorder: Recorder, computed: dict[int, Any], rows: Any) -> None:
+def _run_executable(
+    recorder: Recorder, program: Program, executable: Executable | Trial, failed: Any
+) -> BaseException | None:
+    """Run a hot program; if events are recorded it is one, until its results are there.
+
+    Returns:
+        What was raised, unless nothing was started and that is no error, which goes on.
+    """
+    given = recorder.arrays, recorder.scalars, recorder.launch.box, failed
+    try:
+        if SINK.record is None:
+            executable(*given)
+            return None
+        results: list[Any] = []
+        with span(EventKind.PROGRAM, f"program of {len(program.instructions)} operators", results):
+            results += executable(*given)[0]
+    except BaseException as failure:
+        if not recorder.launch.box and not isinstance(failure, Exception):
+            raise
+        return failure
+    return None
+
+
+def _add_checks(recorder: Recorder, computed: dict[int, Any], results: CheckResults | None) -> None:
     """Let threads look at a program's checks."""
-    added = checks.add(rows, recorder.checked, computed.values(), recorder.recorded_by)
-    invalid = recorder.launch.invalid
-    added.note_invalid([computed[each] for each in invalid if each in computed])
-    added.undo = list(recorder.undo)
+    launch, owner, device = recorder.launch, recorder.recorded_by, recorder.device
+    if results is not None:
+        outputs = [computed[each] for each in launch.invalid if each in computed]
+        added = checks.add(results, recorder.checked, device, outputs, owner)
+    else:
+        added = checks.add_write(device, owner) if recorder.undo else None
+    if added is not None:
+        added.undo += recorder.undo
 
 
 def _assign_arrays(
@@ -291,14 +342,7 @@ def _live_values(recorder: Recorder) -> dict[int, list[Value]]:
 
 
 def _prepare(recorder: Recorder) -> Launch:
-    """Prepare the run of a recorder's program; compile it if it has just become hot.
-
-    Raises:
-        Exception: it writes to tensors, and was given what an earlier program computed behind a
-            check that has failed.
-    """
-    if recorder.replaced:
-        checks.require_valid(recorder.arrays)
+    """Prepare the run of a recorder's program; compile it if it has just become hot."""
     live_values = _live_values(recorder)
     positions = sorted(live_values) if recorder.aliases else list(live_values)
     del live_values
@@ -340,7 +384,7 @@ class MetaArray:
 
 def _lookup(recorder: Recorder, positions: list[int]) -> tuple[CachedProgram, tuple[int, ...]]:
     """The cache entry of a recorder's program, and the inputs that it donates."""
-    key_parts = key, live, donated, updates = _key(recorder, positions)
+    key_parts = key, live, donated, updates, guarded = _key(recorder, positions)
     cached = PROGRAMS.find(key_parts)
     if cached is not None and len(cached.program.inputs) == len(recorder.arrays):
         return cached, donated
@@ -350,13 +394,15 @@ def _lookup(recorder: Recorder, positions: list[int]) -> tuple[CachedProgram, tu
     record_miss(ProgramKey(*key_parts), log=SETTINGS.explain)
     program = program_from_key(key, live, recorder.updated)
     numbers = [number_of(each, program) for each in updates]
-    context = PassContext(writes=list(zip(numbers[::2], numbers[1::2], strict=True)))
+    writes = list(zip(numbers[::2], numbers[1::2], strict=True))
+    context = PassContext(writes=writes, guarded=guarded)
     program = run_passes(program, PassGroup.PROGRAM, context=context)
-    return PROGRAMS.add(key_parts, program), donated
+    return PROGRAMS.add(key_parts, program, guarded), donated
 
 
-def _key(recorder: Recorder, positions: list[int]) -> tuple[tuple, ...]:
+def _key(recorder: Recorder, positions: list[int]) -> tuple[tuple, tuple, tuple, tuple, bool]:
     """The key of a recorder's program, see `ProgramKey`."""
     counts = reference_counts(recorder.arrays)
     donated = tuple([i for i, count in enumerate(counts) if count == _NO_OTHER_REFERENCE])
-    return tuple(recorder.key), tuple(positions), donated, tuple(recorder.updates)
+    guarded = recorder.guarded and bool(recorder.replaced or recorder.checked)
+    return tuple(recorder.key), tuple(positions), donated, tuple(recorder.updates), guarded

@@ -140,7 +140,8 @@ def _executable(
     program = run_passes(cached.program, PassGroup.EXECUTABLE)
     try:
         with span(EventKind.COMPILATION, "compile a program"), compiling():
-            executable = Executable(program, donated, device).compile()
+            executable = Executable(program, donated, device, guarded=cached.guarded)
+            executable.compile()
         STATISTICS.program_compiles += 1
         return executable
     except OutOfMemoryError:

@@ -26,6 +26,7 @@ class CachedProgram:
 
     Attributes:
         program: the program.
+        guarded: it takes the flag of failed checks before it.
         invalid: indices of the outputs that are wrong if a run-time check has failed.
         seen: how often it was wanted without an executable.
         executable: the program as a whole, once it is hot.
@@ -45,6 +46,7 @@ class CachedProgram:
         "compiled",
         "executable",
         "fastest_cold",
+        "guarded",
         "invalid",
         "lost_trial",
         "program",
@@ -54,8 +56,9 @@ class CachedProgram:
         "waited_seconds",
     )
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, guarded: bool = False) -> None:
         self.program = program
+        self.guarded = guarded
         self.invalid = invalid_outputs(program)
         self.seen = 0
         self.executable: Executable | None = None
@@ -101,10 +104,10 @@ class ProgramCache(OrderedDict[tuple[Any, ...], CachedProgram]):
             EXECUTABLES.touch(cached)
         return cached
 
-    def add(self, key: tuple[Any, ...], program: Program) -> CachedProgram:
+    def add(self, key: tuple[Any, ...], program: Program, guarded: bool = False) -> CachedProgram:
         """Remember a new program, and forget the oldest if there are too many instructions."""
         self._evict(self.pop(key, None))
-        cached = self[key] = CachedProgram(program)
+        cached = self[key] = CachedProgram(program, guarded)
         self.instructions += _FIXED_COST + len(program.instructions)
         while self.instructions > _MAX_INSTRUCTIONS and len(self) > 1:
             self._evict(self.popitem(last=False)[1])

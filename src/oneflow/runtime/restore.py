@@ -11,14 +11,19 @@ from oneflow.program.value import Value
 from oneflow.runtime.cold import FailedResult, run_cold
 
 
-def restore_replaced(recorder: Recorder) -> None:
-    """Give tensors whose new values could not be computed their old ones."""
+def restore_replaced(recorder: Recorder, to_start: bool = False) -> None:
+    """Give tensors whose new values could not be computed their old ones.
+
+    Args:
+        recorder: what was recorded.
+        to_start: those before the program; otherwise what the part of it wrote that can run.
+    """
     by_position = {each.position: each for each in recorder.replaced}
     for each in recorder.replaced:
         value = each.new()
         if value is None or value.array is not None:
             continue
-        array = _array_before(recorder, each, by_position)
+        array = _array_before(recorder, each, by_position, to_start)
         if array is None:
             continue
         value.array = array
@@ -28,7 +33,10 @@ def restore_replaced(recorder: Recorder) -> None:
 
 
 def _array_before(
-    recorder: Recorder, replacement: Replacement, by_position: dict[int, Replacement]
+    recorder: Recorder,
+    replacement: Replacement,
+    by_position: dict[int, Replacement],
+    to_start: bool,
 ) -> Any:
     """The latest content before a replacement that is known or can be computed, or None."""
     step: Replacement | None = replacement
@@ -40,7 +48,7 @@ def _array_before(
             return old
         if old < 0:
             return recorder.arrays[~old]
-        array = _compute(recorder, old)
+        array = None if to_start and old in by_position else _compute(recorder, old)
         if array is not None:
             return array
         step = by_position.get(old)

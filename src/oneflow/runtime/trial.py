@@ -41,19 +41,23 @@ class Trial:
 
     Attributes:
         executable: the program, compiled.
+        guarded: it takes the flag of failed checks.
     """
 
     def __init__(self, executable: Executable, cold_seconds: float) -> None:
         self.executable = executable
+        self.guarded = executable.guarded
         self._cold_seconds = cold_seconds
         self._hot_seconds = math.inf
         self._hot_runs = self._cold_runs = 0
 
-    def __call__(self, arrays: Sequence[Any], scalars: Sequence[Any], box: list[Any]) -> Any:
+    def __call__(
+        self, arrays: Sequence[Any], scalars: Sequence[Any], box: list[Any], failed: Any = None
+    ) -> Any:
         """Run the program as a whole, as its executable does, until its results are there."""
         jax.block_until_ready(arrays)
         started = time.perf_counter()
-        results = self.executable(arrays, scalars, box)
+        results = self.executable(arrays, scalars, box, failed)
         jax.block_until_ready(results)
         self._hot_seconds = min(self._hot_seconds, time.perf_counter() - started)
         self._hot_runs += 1

@@ -26,7 +26,7 @@ from oneflow.primitives.shard_shapes import (
     split_counts,
 )
 from oneflow.program.value import Value
-from oneflow.runtime.eager import MetaArray, read_array
+from oneflow.runtime.eager import MetaArray, read_array, started_array
 from oneflow.runtime.lazy_array import lazy_array_of
 from oneflow.runtime.memory import put
 from oneflow.runtime.shards import (
@@ -134,7 +134,7 @@ def local_to_global(value: Value, sharding: Sharding, check_meta: bool = True) -
     placement.require_devices()
     local = value.spec
     shape, dtype = _global_shape_and_dtype(local, sharding, check_meta)
-    shard = read_array(value) if placement.includes_this_process else None
+    shard = started_array(value) if placement.includes_this_process else None
     if check_meta and cluster.is_multiprocess() and BROADCAST in sbp:
         result = _from_first(shard, shape, dtype, sharding)
     else:
@@ -184,7 +184,7 @@ def _local_shard(value: Value, device: Device) -> Value:
         slices = shard_slices(spec.shape, placement.hierarchy, spec.sbp or (), coordinate)
         shape = tuple(each.stop - each.start for each in slices)
         return Value(spec_of(shape, spec.dtype, device), MetaArray())
-    array = read_array(value)
+    array = started_array(value)
     shard = empty_shard(spec) if isinstance(array, MetaArray) else local_shard(array, spec)
     return Value(spec_of(tuple(shard.shape), spec.dtype, device), shard)
 
@@ -193,7 +193,7 @@ def _from_shards(value: Value, spec: Any, sharding: Sharding) -> Value:
     """Make a global value like `spec` from the shards of all ranks."""
     placement = sharding.placement
     target = spec_of(spec.shape, spec.dtype, placement, sharding.sbp)
-    shard = read_array(value) if placement.includes_this_process else None
+    shard = started_array(value) if placement.includes_this_process else None
 
     def shard_at(coordinate: tuple[int, ...]) -> Any:
         # A process that drives all ranks has the same local tensor on each: cut if another rank's
@@ -391,7 +391,8 @@ def move_global(value: Value, sharding: Sharding, grad_sbp: NdSbp | None = None)
     if given.is_symbolic:
         moved = transfer(given, target=target)
     else:
-        moved = Value(target, transfer_array(read_array(given), given.spec, target))
+        read = read_array if cluster.is_multiprocess() else started_array
+        moved = Value(target, transfer_array(read(given), given.spec, target))
     result = converted(moved, sharding.sbp)
     back_sharding = Sharding(source, grad_sbp or default_gradient_sbp(spec.sbp))
 

@@ -28,7 +28,7 @@ from oneflow.primitives.operators.elementwise import conj
 from oneflow.primitives.operators.shape import overwrite
 from oneflow.primitives.strides import StridedLayout
 from oneflow.program.value import INFERENCE, Value
-from oneflow.runtime.checks import require_valid
+from oneflow.runtime.checks import note_write
 from oneflow.tensor.view_chain import (
     Chain,
     ViewStep,
@@ -133,13 +133,22 @@ def note_replacement(new: Value, old: Value, invalidate: Callable[[], None] | No
     """Let a tensor have `old` again if `new`, which it shall hold, cannot be computed.
 
     Raises:
-        Exception: `new` was computed behind a run-time check that has failed.
+        Exception: `new` was computed behind a check of another thread that has failed.
     """
     trace = new.trace
     if new.array is not None:
-        require_valid((new.array,))
+        note_write(new.array, partial(_restore, ref(new), old, invalidate))
     elif trace is not None:
         trace.note_replacement(new, old, invalidate)
+
+
+def _restore(new: ref[Value], old: Value, invalidate: Callable[[], None] | None) -> None:
+    """Have a value that a tensor holds stand for what the tensor held before."""
+    value = new()
+    if value is not None:
+        value.array = old.read()
+        if invalidate is not None:
+            invalidate()
 
 
 class Family:
