@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Iterable
-from typing import Any, SupportsIndex, overload
+from collections.abc import Iterable, Sequence
+from typing import Any, SupportsIndex, TypeGuard, overload
 
 from oneflow.base.program_name import program_name
 
@@ -71,6 +71,15 @@ def wrap_dim(dim: int, ndim: int) -> int:
     return dim + size if dim < 0 else dim
 
 
+def is_several(value: Any) -> TypeGuard[Sequence[Any]]:
+    """Return whether a value is several numbers, and not one: a tensor of 0 dimensions is one."""
+    return (
+        isinstance(value, Iterable)
+        and not isinstance(value, str)
+        and getattr(value, "ndim", 1) != 0
+    )
+
+
 def wrap_dims(dims: int | Iterable[int] | None, ndim: int) -> tuple[int, ...]:
     """`dims` counted from the front, in the given order; None means all dimensions.
 
@@ -81,9 +90,7 @@ def wrap_dims(dims: int | Iterable[int] | None, ndim: int) -> tuple[int, ...]:
     if dims is None:
         return tuple(range(ndim))
     given: Any = dims
-    if type(dims) is not tuple and (
-        not isinstance(dims, Iterable) or getattr(dims, "ndim", 1) == 0
-    ):
+    if type(dims) is not tuple and not is_several(dims):
         given = (dims,)
     wrapped = tuple([wrap_dim(operator.index(dim), ndim) for dim in given])
     if len(set(wrapped)) != len(wrapped):

@@ -15,7 +15,14 @@ from oneflow.base import cluster
 from oneflow.base.device import CPU
 from oneflow.base.hook import Hook
 from oneflow.base.keyword_aliases import keyword_aliases
-from oneflow.checkpoint import manifest, oneflow_folder, sharded, tensor_file, torch_file
+from oneflow.checkpoint import (
+    manifest,
+    oneflow_folder,
+    pickled_objects,
+    sharded,
+    tensor_file,
+    torch_file,
+)
 from oneflow.checkpoint.collective_io import propagate_errors, runs_rank
 from oneflow.checkpoint.load_errors import load_errors
 from oneflow.checkpoint.manifest import PROGRAM_FILE
@@ -74,7 +81,8 @@ def save(
         global_dst_rank: save whole tensors, which this rank writes alone, to a file; all processes
             call this together.
         consistent_dst_rank: another name of `global_dst_rank`.
-        pickle_module: accepted; nothing is pickled.
+        pickle_module: a module like `pickle`, for objects of other classes; they are loaded with
+            ``weights_only=False`` only. By default nothing is pickled.
         pickle_protocol: accepted; nothing is pickled.
 
     Raises:
@@ -97,7 +105,7 @@ def save(
     if isinstance(obj, PROGRAM_STORE.value.kind):
         PROGRAM_STORE.value.save(obj, path)
         return
-    encoder = Encoder(gathered=rank is not None)
+    encoder = Encoder(gathered=rank is not None, pickle_module=pickle_module)
     structure = encoder.encode(obj)
     target = Path(path) if isinstance(path, str | os.PathLike) else path
     is_shared = any(map(is_global, encoder.tensors.values()))
@@ -132,13 +140,13 @@ def load(
     *,
     support_pytorch_format: bool = True,
     consistent_src_rank: int | None = None,
-    weights_only: bool = True,
+    weights_only: bool | None = True,
     mmap: bool | None = None,
     pickle_module: Any = None,
 ) -> Any:
     """Load what `save` stored, graphs too; safetensors and PyTorch files; old OneFlow folders.
 
-    Nothing in a file is ever executed.
+    Nothing in a file is executed, unless ``weights_only=False`` asks for it.
 
     Global tensors are read when they are needed: `load_state_dict` reads of each only what the
     process needs for its own tensor, whatever placement and SBP either has. The folder must not
@@ -154,7 +162,8 @@ def load(
             default: where they were saved. May be given in second position, as in PyTorch.
         support_pytorch_format: whether to read PyTorch's files.
         consistent_src_rank: another name of `global_src_rank`.
-        weights_only: accepted; loading never does more.
+        weights_only: False if you trust the file: objects that are pickled in it are made, which
+            runs whatever the file says. Without them it changes nothing.
         mmap: accepted; large files are always mapped.
         pickle_module: accepted; pickles are read without it.
 
@@ -178,13 +187,14 @@ def load(
     if global_src_rank is not None and not isinstance(global_src_rank, int):
         map_location, global_src_rank = global_src_rank, None
     rank = _given_rank("global_src_rank", global_src_rank, consistent_src_rank)
-    if rank is None:
-        return _load(path, make_restore_location(map_location), support_pytorch_format)
+    with pickled_objects.trusting(weights_only is False):
+        if rank is None:
+            return _load(path, make_restore_location(map_location), support_pytorch_format)
 
-    def load_object(restore_location: Callable) -> Any:
-        return _load(path, restore_location, support_pytorch_format)
+        def load_object(restore_location: Callable) -> Any:
+            return _load(path, restore_location, support_pytorch_format)
 
-    return load_from_rank(rank, load_object, map_location)
+        return load_from_rank(rank, load_object, map_location)
 
 
 def _load(path: Any, restore_location: Callable, support_pytorch_format: bool) -> Any:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import functools
 import math
+import pickle
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from typing import Any
@@ -20,7 +22,7 @@ from oneflow.base.dtype import DType, dtype_named
 from oneflow.base.placement import DeviceOrSharding, Placement, Sharding
 from oneflow.base.sbp import named_sbp, nd_sbp_of
 from oneflow.base.shape import Size
-from oneflow.checkpoint import code_names
+from oneflow.checkpoint import code_names, pickled_objects
 from oneflow.checkpoint.numpy_pickle import Budget, text_array
 from oneflow.checkpoint.plain_objects import KIND_NAMED, KIND_OF_TYPE
 from oneflow.checkpoint.shared_memory import Layout, Member, checked_layout, join_overlaps
@@ -40,14 +42,15 @@ class Encoder:
 
     Args:
         gathered: global tensors will be stored as local ones with all of their values.
+        pickle_module: a module like `pickle` for objects of other classes, which None refuses.
 
     Attributes:
         tensors: the tensors and NumPy arrays found, by name.
     """
 
-    def __init__(self, gathered: bool = False) -> None:
+    def __init__(self, gathered: bool = False, pickle_module: Any = None) -> None:
         self.tensors: dict[str, Tensor | np.ndarray] = {}
-        self._gathered = gathered
+        self._gathered, self._pickle_module = gathered, pickle_module
         self._names: dict[Any, str] = {}
         self._members: list[Member] = []
         self._modules: dict[int, int] = {}
@@ -88,13 +91,19 @@ class Encoder:
         return self._code(value, path)
 
     def _code(self, value: Any, path: str) -> Any:
-        """A function or a class, of which the name is saved."""
+        """A function or a class, of which the name is saved; what else there is is pickled."""
         function = code_names.name_of_function(value)
         if function is not None:
             return {"function": function}
         if isinstance(value, type) and issubclass(value, Module):
             return {"class": code_names.name_of_class(value)}
-        raise TypeError(_cannot_save(value, path))
+        if self._pickle_module is None:
+            raise TypeError(_cannot_save(value, path))
+        try:
+            encode = functools.partial(self._tensor, path=path)
+            return pickled_objects.dump(value, self._pickle_module, encode)
+        except (pickle.PicklingError, AttributeError, TypeError) as error:
+            raise TypeError(f"{_cannot_save(value, path)} ({error})") from error
 
     def _module(self, module: Module, path: str) -> Any:
         """A module; later ones that are the same one only name it."""
@@ -272,6 +281,7 @@ class Decoder:
             "part": self._tensor,
             "module": self._module,
             "numpy_text": self._text_array,
+            "pickled": functools.partial(pickled_objects.load, decode=self.decode),
         }
         if kind in special:
             return special[kind](data)

@@ -24,6 +24,7 @@ from oneflow.checkpoint.load_errors import UnsafePickleError, load_errors
 from oneflow.checkpoint.narrow_types import COMPLEX32, NARROW_TYPES, NarrowType
 from oneflow.checkpoint.numpy_pickle import Budget, Pending, finished, numpy_table
 from oneflow.checkpoint.pickle_reader import PickleReader
+from oneflow.checkpoint.pickled_objects import Unpickler, is_unpickled
 from oneflow.functional.creation.factory_functions import empty
 from oneflow.module.parameter import Parameter
 from oneflow.tensor.copied_memory import become_part, steps_to
@@ -77,7 +78,7 @@ def load(file: BinaryIO, label: str, restore_location: Callable[[Device], Device
     file.seek(0)
     reader = _read_archive if head.startswith(_ZIP_HEAD) else _read_legacy
     with load_errors(label, "it is a damaged or incomplete PyTorch file, or no PyTorch file"):
-        return finished(reader(file, size, restore_location))
+        return reader(file, size, restore_location)
 
 
 # --- the two kinds of file
@@ -101,10 +102,30 @@ def _read_archive(file: BinaryIO, size: int, restore_location: Callable) -> Any:
 
         if _byte_order(archive, folder) != sys.byteorder:
             raise ValueError("it was written on a machine with the other byte order")
-        content = io.BytesIO(archive.read(pickled))
-        builder = _Builder(restore_location, Budget(size))
-        # Tensors are finished later, from storages that are in memory by then.
-        return PickleReader(content, builder.table(), persistent).read()
+        content = archive.read(pickled)
+        table = _Builder(restore_location, Budget(size)).table()
+        try:
+            # Tensors are finished later, from storages that are in memory by then.
+            return finished(PickleReader(io.BytesIO(content), table, persistent).read())
+        except UnsafePickleError:
+            if not is_unpickled():
+                raise
+        return Unpickler(io.BytesIO(content), _at_once(table), persistent).load()
+
+
+def _at_once(table: Mapping[tuple[str, str], Any]) -> dict[tuple[str, str], Any]:
+    """Return what names stand for, with tensors that are finished where they are made.
+
+    They may be attributes of any object, in which nothing is looked for.
+    """
+
+    def finish(make: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda *arguments: finished(make(*arguments))
+
+    return {
+        name: finish(each) if callable(each) and not isinstance(each, type) else each
+        for name, each in table.items()
+    }
 
 
 def _check_sizes(archive: zipfile.ZipFile, size: int) -> None:
@@ -145,7 +166,7 @@ def _read_legacy(file: BinaryIO, size: int, restore_location: Callable) -> Any:
         if length > size - file.tell():
             raise ValueError("the file ends early")
         storages[key].content = file.read(length)
-    return result
+    return finished(result)
 
 
 def _named_storage(reference: Any) -> tuple[DType, str, Device]:

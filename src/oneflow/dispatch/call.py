@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from oneflow.base.dtype import real_dtype
 from oneflow.base.location import user_line
 from oneflow.base.placement import Placement
@@ -57,6 +59,9 @@ def bind(primitive: Primitive, operands: tuple[Any, ...], attributes: dict[Any, 
     if operation is None:
         if any(type(x) is not Value and type(x) not in _NUMBERS for x in operands):
             return _evaluate(primitive, operands, attributes)
+        plain = {name: plain_attribute(value) for name, value in attributes.items()}
+        if any(plain[name] is not attributes[name] for name in plain):
+            return bind(primitive, operands, plain)
         operation = _operations.setdefault(key, _new_operation(primitive, operands, attributes))
 
     recorder = current.recorder
@@ -156,13 +161,29 @@ def _with_tensors(primitive: Primitive, operands: tuple) -> tuple:
     )
 
 
+def plain_attribute(value: Any) -> Any:
+    """Return an attribute with Python numbers for NumPy's scalars and tensors without dimensions.
+
+    Where nothing changes it is the attribute itself.
+    """
+    if type(value) is tuple:
+        plain = tuple([plain_attribute(each) for each in value])
+        same = all(new is old for new, old in zip(plain, value, strict=True))
+        return value if same else plain
+    return value.item() if hasattr(value, "item") and not getattr(value, "ndim", 1) else value
+
+
 def _evaluate(primitive: Primitive, operands: tuple, attributes: dict) -> Any:
     """Primitives inside another primitive's implementation get arrays and simply run on them.
 
-    Complex numbers are brought into tensors first.
+    Complex numbers are brought into tensors first, and NumPy's scalars are Python's numbers.
     """
     if any(type(x) is complex for x in operands):
         return bind(primitive, _with_tensors(primitive, operands), attributes)
+    known = (Value, np.generic, *_NUMBERS)
+    if all(isinstance(x, known) for x in operands):
+        numbers = tuple(x.item() if isinstance(x, np.generic) else x for x in operands)
+        return bind(primitive, numbers, attributes)
     wrong = [x for x in operands if not hasattr(x, "dtype") and type(x) not in _NUMBERS]
     if any(type(x) is Value for x in operands):
         # Called with tensors: arrays among them are wrong, too.

@@ -120,7 +120,6 @@ _ROWS = (
         "torch.profiler",
         "ProfilerAction schedule tensorboard_trace_handler profile",
     ),
-    ("torch.serialization", "torch", "save load"),
     (
         "torch.signal.windows.windows",
         "torch.signal.windows",

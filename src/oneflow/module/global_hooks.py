@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from oneflow.module.hooks import GLOBAL_HOOKS, HooksMixin, RemovableHandle, call_hook
+from oneflow.module.hooks import (
+    GLOBAL_HOOKS,
+    REGISTRATION_HOOKS,
+    HooksMixin,
+    RemovableHandle,
+    call_hook,
+)
 
 
 def register_module_forward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
@@ -56,6 +62,38 @@ def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHan
     What it returns (not None) replaces `grad_input`.
     """
     return _register("_backward_hooks", hook)
+
+
+def register_module_parameter_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call ``hook(module, name, parameter)`` when a module gets a parameter.
+
+    What it returns (not None) takes its place.
+    """
+    return REGISTRATION_HOOKS["_parameters"].register(hook)
+
+
+def register_module_buffer_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call ``hook(module, name, buffer)`` when a module gets a buffer.
+
+    What it returns (not None) takes its place.
+    """
+    return REGISTRATION_HOOKS["_buffers"].register(hook)
+
+
+def register_module_module_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call ``hook(module, name, child)`` when a module gets a child.
+
+    What it returns (not None) takes its place.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from oneflow.nn.modules.module import register_module_module_registration_hook
+        >>> with register_module_module_registration_hook(lambda *given: print(given[1])):
+        ...     _ = flow.nn.Sequential(flow.nn.ReLU(), flow.nn.Tanh())
+        0
+        1
+    """
+    return REGISTRATION_HOOKS["_modules"].register(hook)
 
 
 def _register(kind: str, hook: Callable) -> RemovableHandle:

@@ -230,6 +230,23 @@ class HooksMixin:
 GLOBAL_HOOKS = {name: Hooks() for name in CALL_KINDS}
 
 
+# Hooks on what becomes a member of any module, by the dictionary that it is put into.
+REGISTRATION_HOOKS = {name: Hooks() for name in ("_parameters", "_buffers", "_modules")}
+
+
+def registered(module: HooksMixin, kind: str, name: str, member: Any) -> Any:
+    """Return a member that a module gets, or what hooks on all modules put in its place.
+
+    A parameter that is None is only a name.
+    """
+    if member is None and kind == "_parameters":
+        return None
+    for hook in list(REGISTRATION_HOOKS[kind].values()):
+        replaced = hook(module, name, member)
+        member = member if replaced is None else replaced
+    return member
+
+
 def _hooks_of(module: HooksMixin, kind: str) -> list[tuple[int, Any]]:
     return [*GLOBAL_HOOKS[kind].items(), *getattr(module, kind).items()]
 

@@ -9,7 +9,7 @@ from oneflow.base.change_count import CHANGES
 from oneflow.base.traceback import hide_internal_frames
 from oneflow.module.buffer import Buffer
 from oneflow.module.conversion import ConversionMixin
-from oneflow.module.hooks import HooksMixin, call_with_hooks
+from oneflow.module.hooks import HooksMixin, call_with_hooks, registered
 from oneflow.module.parameter import Parameter
 from oneflow.module.state import (
     IncompatibleKeys,
@@ -120,7 +120,7 @@ class Module(HooksMixin, ConversionMixin):
             self.register_buffer(name, value, value.persistent)
         elif isinstance(value, Module):
             self._unregister(name, "_modules")
-            members["_modules"][name] = value
+            members["_modules"][name] = registered(self, "_modules", name, value)
         elif "_parameters" in members and name in members["_parameters"]:
             if value is not None:
                 raise TypeError(
@@ -141,7 +141,7 @@ class Module(HooksMixin, ConversionMixin):
                     f"cannot assign '{type(value).__name__}' as buffer '{name}' "
                     "(oneflow.Tensor or None expected)"
                 )
-            members["_buffers"][name] = value
+            members["_buffers"][name] = registered(self, "_buffers", name, value)
         else:
             object.__setattr__(self, name, value)
             CHANGES.value += 1
@@ -197,7 +197,7 @@ class Module(HooksMixin, ConversionMixin):
                 f"Cannot assign non-leaf Tensor to parameter '{name}'. "
                 "Model parameters must be created explicitly."
             )
-        self.__dict__["_parameters"][name] = param
+        self.__dict__["_parameters"][name] = registered(self, "_parameters", name, param)
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
         """Add a buffer: a tensor that is part of the state but not a parameter.
@@ -213,7 +213,7 @@ class Module(HooksMixin, ConversionMixin):
                 f"cannot assign '{type(tensor).__name__}' object to buffer '{name}' "
                 "(oneflow.Tensor or None required)"
             )
-        self._buffers[name] = tensor
+        self._buffers[name] = registered(self, "_buffers", name, tensor)
         if persistent:
             self._non_persistent_buffers_set.discard(name)
         else:
@@ -224,7 +224,7 @@ class Module(HooksMixin, ConversionMixin):
         if module is not None and not isinstance(module, Module):
             raise TypeError(f"child `{name}` is not a Module but {type(module).__name__}")
         self._check_name(name, "module", "_modules")
-        self._modules[name] = module
+        self._modules[name] = registered(self, "_modules", name, module)
 
     register_module = add_module
 

@@ -54,7 +54,9 @@ class Parameter(Tensor):
     def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[Any, ...]:
         # As of any tensor, see `oneflow.tensor.copy_methods.reduce`.
         device = device_or_sharding(unwrap(self).spec)
-        return (_rebuild, (self.numpy(), self.dtype, device, self.requires_grad))
+        arguments = self.numpy(), self.dtype, device, self.requires_grad
+        attributes = dict(vars(self))
+        return (_rebuild, arguments, attributes) if attributes else (_rebuild, arguments)
 
     def __repr__(self) -> str:
         return "Parameter containing:\n" + super().__repr__()

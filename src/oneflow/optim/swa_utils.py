@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -29,7 +30,7 @@ def get_swa_avg_fn() -> AverageFunction:
         >>> average(flow.tensor(1.0), flow.tensor(4.0), flow.tensor(2))
         tensor(2., dtype=oneflow.float32)
     """
-    return lambda average, new, count: average + (new - average) / (count + 1)
+    return _plain_average
 
 
 def get_ema_avg_fn(decay: float = 0.999) -> AverageFunction:
@@ -46,7 +47,7 @@ def get_ema_avg_fn(decay: float = 0.999) -> AverageFunction:
     """
     if not 0 <= decay <= 1:
         raise ValueError(f"Invalid decay value {decay} provided. Please provide a value in [0,1].")
-    return lambda average, new, count: average * decay + new * (1 - decay)
+    return functools.partial(_moving_average, decay)
 
 
 def get_swa_multi_avg_fn() -> InplaceAverageFunction:
@@ -60,7 +61,7 @@ def get_swa_multi_avg_fn() -> InplaceAverageFunction:
         >>> weights
         [tensor(2., dtype=oneflow.float32)]
     """
-    return _inplace(get_swa_avg_fn())
+    return functools.partial(_average_all, get_swa_avg_fn())
 
 
 def get_ema_multi_avg_fn(decay: float = 0.999) -> InplaceAverageFunction:
@@ -77,16 +78,26 @@ def get_ema_multi_avg_fn(decay: float = 0.999) -> InplaceAverageFunction:
         >>> weights
         [tensor(2., dtype=oneflow.float32)]
     """
-    return _inplace(get_ema_avg_fn(decay))
+    return functools.partial(_average_all, get_ema_avg_fn(decay))
 
 
-def _inplace(function: AverageFunction) -> InplaceAverageFunction:
-    def average_all(averages: list[Tensor], new: list[Tensor], count: Tensor) -> None:
-        with no_grad():
-            for average, each in zip(averages, new, strict=True):
-                average.copy_(function(average, each, count))
+# Functions of the module, which can be pickled with the model that averages by them.
 
-    return average_all
+
+def _plain_average(average: Tensor, new: Tensor, count: Tensor) -> Tensor:
+    return average + (new - average) / (count + 1)
+
+
+def _moving_average(decay: float, average: Tensor, new: Tensor, count: Tensor) -> Tensor:
+    return average * decay + new * (1 - decay)
+
+
+def _average_all(
+    function: AverageFunction, averages: list[Tensor], new: list[Tensor], count: Tensor
+) -> None:
+    with no_grad():
+        for average, each in zip(averages, new, strict=True):
+            average.copy_(function(average, each, count))
 
 
 class AveragedModel(Module):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from multiprocessing.reduction import ForkingPickler
 from pickle import HIGHEST_PROTOCOL
 from typing import Any, SupportsIndex
@@ -39,12 +40,14 @@ def deep_copy(self: Tensor, memo: dict[Any, Any]) -> Tensor:
         result.requires_grad_(self.requires_grad)
         if self.grad is not None:
             result._grad = deep_copy(self.grad, memo)
+    vars(result).update(copy.deepcopy(vars(self), memo))
     return result
 
 
 def shallow_copy(self: Tensor) -> Tensor:
     """Another leaf on the same memory."""
     result = alias_storage(wrap(unwrap(self).alias()), self, quiet=False)
+    vars(result).update(vars(self))
     return result.requires_grad_(self.requires_grad)
 
 
@@ -64,11 +67,15 @@ def rebuild_part(root: Tensor, part: Part, requires_grad: bool) -> Tensor:
 def reduce(self: Tensor, protocol: SupportsIndex) -> tuple[Any, ...]:
     """Reduce a tensor for pickling to values, dtype, device or sharding and `requires_grad`.
 
+    What users have set on it goes with it.
+
     Of a global tensor all values are pickled, so that the pickle is complete in itself. Ranks take
     part as in reading it, and hold their parts again when all of them unpickle it.
     """
     device = device_or_sharding(unwrap(self).spec)
-    return rebuild, (self.numpy(), self.dtype, device, self.requires_grad)
+    arguments = self.numpy(), self.dtype, device, self.requires_grad
+    attributes = dict(vars(self))
+    return (rebuild, arguments, attributes) if attributes else (rebuild, arguments)
 
 
 def reduce_for_process(tensor: Tensor) -> tuple[Any, ...]:

@@ -91,6 +91,11 @@ def as_operand(value: Any, device: Device | Placement = CPU) -> Any:
     )
 
 
+def as_number(value: Any) -> Any:
+    """A tensor of one element, or a NumPy scalar, as a Python number; others as they are."""
+    return value.item() if isinstance(value, Tensor | np.generic) else value
+
+
 def cast_to(operand: Any, dtype: DType) -> Any:
     """A tensor cast to `dtype` (itself if it has it); Python numbers are left to the primitive."""
     if isinstance(operand, Tensor) and operand._value.spec.dtype is not dtype:

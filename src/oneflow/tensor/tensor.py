@@ -34,6 +34,7 @@ from oneflow.primitives.strides import StridedLayout
 from oneflow.program.value import INFERENCE, Value
 from oneflow.runtime.eager import read_ready
 from oneflow.runtime.lazy_array import HostArray
+from oneflow.tensor.attributes import UserAttributes, WithState
 from oneflow.tensor.global_values import full_array
 from oneflow.tensor.reads import READS
 from oneflow.tensor.views import (
@@ -51,7 +52,7 @@ from oneflow.tensor.views import (
 ZERO_GRAD: Any = object()
 
 
-class Tensor:
+class Tensor(WithState):
     """A multi-dimensional array with PyTorch's semantics.
 
     Make one with `oneflow.tensor`, `oneflow.zeros`, ...
@@ -98,6 +99,7 @@ class Tensor:
     # The SBP of a global leaf's gradient, if not the leaf's.
     gradient_sbp: NdSbp | None = None
     __array_priority__ = 1000
+    __dict__ = UserAttributes()  # pyright: ignore[reportAssignmentType]
 
     # --- what is known without running anything
 
@@ -146,8 +148,8 @@ class Tensor:
             READS.noted.append(np.asarray(array))
         return array
 
-    def numpy(self) -> np.ndarray:
-        """A NumPy copy of the values; the tensor may require grad."""
+    def numpy(self, *, force: bool = False) -> np.ndarray:
+        """A NumPy copy of the values; the tensor may require grad, whatever `force` says."""
         return np.array(self._read())
 
     def item(self) -> int | float | bool:

@@ -17,6 +17,7 @@ from oneflow.primitives.operators.sampling import random_truncated_normal
 from oneflow.program.value import Value
 from oneflow.random.generator import Generator, draw
 from oneflow.tensor.methods import attach
+from oneflow.tensor.operands import as_number
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import import_array
 from oneflow.tensor.views import unwrap, write
@@ -133,7 +134,7 @@ def constant_(tensor: Tensor, val: float) -> Tensor:
         tensor([0.5000, 0.5000], dtype=oneflow.float32)
     """
     full = full_float if tensor.dtype.is_floating_point else full_integer
-    return _fill(tensor, lambda **spec: full(val, **spec))
+    return _fill(tensor, lambda **spec: full(as_number(val), **spec))
 
 
 def ones_(tensor: Tensor) -> Tensor:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+import numpy as np
+
 from oneflow.base.dtype import Category, DType, float32, real_dtype
-from oneflow.base.shape import wrap_dim, wrap_dims
+from oneflow.base.shape import is_several, wrap_dim, wrap_dims
 from oneflow.functional.reduce.sums import reduced_dims
 from oneflow.functional.registry import function
 from oneflow.functional.shape.stack import triu_indices
@@ -73,6 +75,8 @@ def vector_norm(
         >>> flow.linalg.vector_norm(flow.tensor([3.0, -4.0]))
         tensor(5., dtype=oneflow.float32)
     """
+    if isinstance(ord, np.generic | Tensor):
+        ord = ord.item()
     if not isinstance(ord, int | float):
         raise TypeError(f"vector_norm(): argument 'ord' must be a number, not {type(ord).__name__}")
     x = _floating("linalg.vector_norm", input, dtype)
@@ -136,7 +140,7 @@ def matrix_norm(
         raise RuntimeError(
             "linalg.matrix_norm: The input tensor A must have at least 2 dimensions."
         )
-    if isinstance(dim, int) or len(dim) != 2:
+    if not is_several(dim) or len(dim) != 2:
         raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {dim}")
     rows, columns = (wrap_dim(each, x.ndim) for each in dim)
     if rows == columns:
@@ -241,7 +245,7 @@ def norm_(
         tensor(5., dtype=oneflow.float32)
     """
     if p == "nuc":
-        dims = (-2, -1) if dim is None else (dim,) if isinstance(dim, int) else dim
+        dims = (-2, -1) if dim is None else dim if is_several(dim) else (dim,)
         return matrix_norm(input, p, dims, keepdim, dtype=dtype)
     if p is None or p == "fro":
         p = 2

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from typing import Any, Literal, overload
 
+from oneflow.base.shape import is_several
 from oneflow.functional.nn.spatial import (
     batched,
     per_dimension,
@@ -44,7 +44,7 @@ def _target_sizes(
     Raises:
         RuntimeError: a negative size, or an input without elements in a spatial dimension.
     """
-    given = tuple(output_size) if isinstance(output_size, Iterable) else (output_size,) * len(dims)
+    given = tuple(output_size) if is_several(output_size) else (output_size,) * len(dims)
     if len(given) not in (1, len(dims)):
         raise RuntimeError(f"{name}: output_size must be one or {len(dims)} numbers, got {given}")
     given = given * (len(dims) // len(given))

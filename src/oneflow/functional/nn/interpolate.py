@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
+from oneflow.base.shape import is_several
 from oneflow.functional.nn.adaptive_pooling import adaptive_average
 from oneflow.functional.nn.spatial import per_dimension, require_sizes
 from oneflow.functional.registry import function
@@ -118,7 +119,7 @@ def _sizes_and_scales(
         return _per_dimension(size, len(lengths), "size"), (0.0,) * len(lengths)
     factors = (
         tuple(map(float, scale_factor))
-        if isinstance(scale_factor, Iterable)
+        if is_several(scale_factor)
         else (float(scale_factor),) * len(lengths)
     )
     if len(factors) != len(lengths):
@@ -131,7 +132,7 @@ def _sizes_and_scales(
 
 
 def _per_dimension(size: Any, count: int, name: str) -> tuple[int, ...]:
-    if isinstance(size, Iterable) and len(tuple(size)) != count:
+    if is_several(size) and len(tuple(size)) != count:
         raise ValueError(f"{name} must have one number per spatial dimension ({count}), got {size}")
     return per_dimension(size, count, name)
 

@@ -7,6 +7,7 @@ import operator
 from typing import Any
 
 from oneflow.base.dtype import HALF_DTYPES, DType, float32
+from oneflow.base.shape import is_several
 from oneflow.differentiation.grad_mode import no_grad
 from oneflow.functional.registry import function
 from oneflow.primitives.operators import elementwise as e, norm as p
@@ -161,7 +162,7 @@ def _normalized_dims(
     input: Tensor, normalized_shape: Any, weight: Tensor | None, bias: Tensor | None = None
 ) -> tuple[int, ...]:
     """The last dimensions, after checking that all shapes agree."""
-    shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+    shape = tuple(normalized_shape) if is_several(normalized_shape) else (normalized_shape,)
     if not shape:
         raise RuntimeError("Expected normalized_shape to be at least 1-dimensional, got ()")
     for name, part in (("weight", weight), ("bias", bias)):

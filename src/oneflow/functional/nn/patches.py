@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import operator
+from typing import Any
+
+from oneflow.base.shape import is_several
 from oneflow.functional.registry import function
 from oneflow.primitives.operators import patches as p
 from oneflow.primitives.operators.shape import reshape, transpose
@@ -11,8 +15,9 @@ from oneflow.tensor.tensor import Tensor
 IntOrPair = int | tuple[int, int]
 
 
-def _pair(value: IntOrPair, name: str) -> tuple[int, int]:
-    pair = (value, value) if isinstance(value, int) else tuple(value)
+def _pair(value: Any, name: str) -> tuple[int, int]:
+    given = tuple(value) if is_several(value) else (value, value)
+    pair = tuple(map(operator.index, given))
     if len(pair) == 1:
         pair *= 2
     if len(pair) != 2:

@@ -6,6 +6,7 @@ import math
 from typing import Any, Literal, overload
 
 from oneflow.base.dtype import Category
+from oneflow.base.shape import is_several
 from oneflow.base.sizes import IntOrInts
 from oneflow.functional.nn.spatial import batched, per_dimension, spatial_dims, unbatched
 from oneflow.functional.registry import function
@@ -33,7 +34,9 @@ def window_attributes(
     count = len(dims)
     kernel = per_dimension(kernel_size, count, "kernel_size")
     stride = (
-        kernel if stride is None or stride in ([], ()) else per_dimension(stride, count, "stride")
+        kernel
+        if stride is None or (is_several(stride) and not len(stride))
+        else per_dimension(stride, count, "stride")
     )
     padding = per_dimension(padding, count, "padding")
     dilation = per_dimension(dilation, count, "dilation")

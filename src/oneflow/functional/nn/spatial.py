@@ -6,6 +6,7 @@ import operator
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from oneflow.base.shape import is_several
 from oneflow.base.spec import require_size
 from oneflow.primitives.operators.shape import reshape
 from oneflow.tensor.call import call
@@ -22,9 +23,7 @@ def per_dimension(value: Any, count: int, name: str) -> tuple[int, ...]:
         RuntimeError: a list of the wrong length.
         TypeError: something that is not an integer.
     """
-    is_number = isinstance(value, str) or getattr(value, "ndim", 1) == 0
-    is_sequence = isinstance(value, Iterable) and not is_number
-    given: tuple[Any, ...] = tuple(value) if is_sequence else (value,)
+    given: tuple[Any, ...] = tuple(value) if is_several(value) else (value,)
     try:
         numbers = tuple(map(operator.index, given))
     except TypeError:

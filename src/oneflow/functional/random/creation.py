@@ -27,6 +27,7 @@ from oneflow.primitives.operators.elementwise import add_scaled, mul
 from oneflow.primitives.operators.shape import broadcast_to
 from oneflow.random.generator import Generator, draw
 from oneflow.tensor.call import call
+from oneflow.tensor.operands import as_number
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.views import unwrap, write
 
@@ -370,6 +371,10 @@ def normal(
         >>> flow.normal(flow.zeros(3), 0.0)
         tensor([0., 0., 0.], dtype=oneflow.float32)
     """
+    if size:
+        if any(isinstance(each, Tensor) and each.ndim for each in (mean, std)):
+            raise TypeError(f"normal() takes sizes from its tensors, got size={size} besides")
+        mean, std = as_number(mean), as_number(std)
     if not isinstance(std, Tensor):
         _check_std(std)
     tensors = [each for each in (mean, std) if isinstance(each, Tensor)]
@@ -381,8 +386,6 @@ def normal(
         }
         sample = call(rng.random_normal, *draw(generator), mean, std, **options)
         return with_grad(sample, requires_grad)
-    if size:
-        raise TypeError(f"normal() takes sizes from its tensors, got size={size} besides")
     kind = floating_dtype(dtype, tensors[0].dtype, "normal")
     device = choose_device_like(tensors[0]._value.spec, device, placement, sbp)
     mean, std = (x.to(device, kind) if isinstance(x, Tensor) else x for x in (mean, std))

@@ -12,6 +12,7 @@ from oneflow.primitives.registry import Primitive
 from oneflow.program.value import Value
 from oneflow.random.generator import Generator, draw
 from oneflow.tensor.methods import attach
+from oneflow.tensor.operands import as_number
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.views import unwrap, write
 
@@ -31,7 +32,7 @@ def _draw_like(
     """Random numbers with the shape, dtype and device of `tensor`."""
     spec = tensor._value.spec
     options = {"shape": spec.shape, "dtype": spec.dtype, "device": spec.device}
-    return primitive(*draw(generator), *numbers, **options)
+    return primitive(*draw(generator), *map(as_number, numbers), **options)
 
 
 def _need_floating(tensor: Tensor, name: str, complex_too: bool = False) -> None:

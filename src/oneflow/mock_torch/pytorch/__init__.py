@@ -18,6 +18,7 @@ from oneflow.mock_torch.pytorch.jit import (
     ScriptModule as ScriptModule,
 )
 from oneflow.mock_torch.pytorch.readers import PyTorchFileReader as PyTorchFileReader
+from oneflow.mock_torch.pytorch.serialization import load as load, save as save
 from oneflow.mock_torch.pytorch.top_level import (
     DeviceObjType as DeviceObjType,
     Stream as Stream,
@@ -70,8 +71,10 @@ __all__ = [
     "float8_e5m2fnuz",
     "float8_e8m0fnu",
     "jagged",
+    "load",
     "randint_like",
     "range",
+    "save",
     "sparse_bsc",
     "sparse_bsr",
     "sparse_coo",

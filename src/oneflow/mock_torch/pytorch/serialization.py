@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import inspect
 import os
-from collections.abc import Callable
+import pickle
+from collections.abc import Callable, Iterator, Sequence
 from typing import IO, Any
+
+import oneflow as flow
+from oneflow.checkpoint.pickled_objects import SAFE_GLOBALS
 
 DEFAULT_PROTOCOL = 2
 FileLike = str | os.PathLike[str] | IO[bytes]
@@ -12,4 +18,164 @@ FILE_LIKE = FileLike
 MapLocation = Callable[[Any, str], Any] | dict[str, str] | Any
 MAP_LOCATION = MapLocation
 
-__all__ = ["DEFAULT_PROTOCOL", "FILE_LIKE", "MAP_LOCATION", "FileLike", "MapLocation"]
+
+def save(
+    obj: Any,
+    f: Any,
+    pickle_module: Any = pickle,
+    pickle_protocol: int = DEFAULT_PROTOCOL,
+    _use_new_zipfile_serialization: bool = True,
+    _disable_byteorder_record: bool = False,
+) -> None:
+    """Save anything that can be pickled; what is plain data needs no trust to be loaded.
+
+    Args:
+        obj: what to save.
+        f: file name, or a file open for writing bytes.
+        pickle_module: a module like `pickle`, for objects of other classes than plain data.
+        pickle_protocol: accepted.
+        _use_new_zipfile_serialization: accepted: files are those of `oneflow.save`.
+        _disable_byteorder_record: accepted.
+
+    Example:
+        >>> import argparse, io
+        >>> from oneflow import mock_torch
+        >>> with mock_torch.enable():
+        ...     import torch
+        >>> file = io.BytesIO()
+        >>> torch.save({"args": argparse.Namespace(lr=0.1)}, file)
+        >>> _ = file.seek(0)
+        >>> torch.load(file)
+        {'args': Namespace(lr=0.1)}
+    """
+    flow.save(obj, f, pickle_module=pickle_module)
+
+
+def load(
+    f: Any,
+    map_location: Any = None,
+    pickle_module: Any = None,
+    *,
+    weights_only: bool | None = None,
+    mmap: bool | None = None,
+    **pickle_load_args: Any,
+) -> Any:
+    """Load what `save` stored, and PyTorch's own files.
+
+    Args:
+        f: file name, or a file open for reading bytes.
+        map_location: where tensors go: a device, a dict from saved to new devices, or a function of
+            a storage on the CPU and the name of the saved device.
+        pickle_module: given, the file is trusted.
+        weights_only: False trusts the file: objects that are pickled in it are made, which runs
+            whatever it says.
+        mmap: accepted; large files are always mapped.
+        pickle_load_args: accepted.
+
+    Raises:
+        RuntimeError: the file is damaged, or holds objects and is not trusted.
+    """
+    trusted = weights_only is False or (weights_only is None and pickle_module is not None)
+    if callable(map_location) and not isinstance(map_location, flow.device):
+        map_location = _of_saved_device(map_location)
+    return flow.load(f, map_location=map_location, weights_only=not trusted)
+
+
+class _StorageOnCPU:
+    """A storage as `map_location` functions see it: they say where it goes.
+
+    Args:
+        device: where it goes.
+    """
+
+    def __init__(self, device: flow.device) -> None:
+        self.device = device
+
+    def cpu(self) -> _StorageOnCPU:
+        """Return the storage on the CPU."""
+        return _StorageOnCPU(flow.device("cpu"))
+
+    def cuda(self, device: Any = None, non_blocking: bool = False) -> _StorageOnCPU:
+        """Return the storage on a GPU."""
+        return _StorageOnCPU(
+            flow.device("cuda", device)
+            if isinstance(device, int)
+            else flow.device(device or "cuda")
+        )
+
+    def to(self, *, device: Any, non_blocking: bool = False) -> _StorageOnCPU:
+        """Return the storage on a device."""
+        return _StorageOnCPU(flow.device(device))
+
+
+def _of_saved_device(function: Callable[..., Any]) -> Callable[[Any], Any]:
+    """Return a function of the saved device; `function` takes a storage and the device's name."""
+    try:
+        inspect.signature(function).bind(None, None)
+    except (TypeError, ValueError):
+        return function
+
+    def new_device(saved: Any) -> Any:
+        found = function(_StorageOnCPU(flow.device("cpu")), str(saved))
+        return saved if found is None else found.device
+
+    return new_device
+
+
+Globals = Sequence[Any]
+
+
+def _named(safe_globals: Globals) -> dict[tuple[str, str], Any]:
+    """Return classes and functions by module and name; pairs name what they hold."""
+    table = {}
+    for each in safe_globals:
+        found, path = each if isinstance(each, tuple) else (each, None)
+        module, name = path.rsplit(".", 1) if path else (found.__module__, found.__qualname__)
+        table[module, name] = found
+    return table
+
+
+def add_safe_globals(safe_globals: Globals) -> None:
+    """Declare that files which are not trusted may name these classes and functions.
+
+    Args:
+        safe_globals: classes and functions, or pairs of one and the name that files have for it.
+    """
+    SAFE_GLOBALS.update(_named(safe_globals))
+
+
+def get_safe_globals() -> list[Any]:
+    """Return what is declared safe."""
+    return list(SAFE_GLOBALS.values())
+
+
+def clear_safe_globals() -> None:
+    """Declare that nothing is safe."""
+    SAFE_GLOBALS.clear()
+
+
+@contextlib.contextmanager
+def safe_globals(safe_globals: Globals) -> Iterator[None]:
+    """Declare classes and functions safe inside of a context."""
+    before = dict(SAFE_GLOBALS)
+    add_safe_globals(safe_globals)
+    try:
+        yield
+    finally:
+        SAFE_GLOBALS.clear()
+        SAFE_GLOBALS.update(before)
+
+
+__all__ = [
+    "DEFAULT_PROTOCOL",
+    "FILE_LIKE",
+    "MAP_LOCATION",
+    "FileLike",
+    "MapLocation",
+    "add_safe_globals",
+    "clear_safe_globals",
+    "get_safe_globals",
+    "load",
+    "safe_globals",
+    "save",
+]

@@ -23,6 +23,22 @@ def _position(index: Any, length: int) -> int:
     return index % length if length else index
 
 
+def _times(count: Any) -> int:
+    """How often modules are repeated, checked.
+
+    Raises:
+        TypeError: it is no integer.
+        ValueError: it is not positive.
+    """
+    if not isinstance(count, int):
+        raise TypeError(
+            f"unsupported operand type(s) for *: 'Sequential' and '{type(count).__name__}'"
+        )
+    if count <= 0:
+        raise ValueError(f"`Sequential` is repeated a positive number of times, got {count}")
+    return count
+
+
 class Sequential(Module):
     """Modules called one after the other.
 
@@ -80,6 +96,15 @@ class Sequential(Module):
     def __iadd__(self, other: Sequential) -> Self:
         return self.extend(other)
 
+    def __mul__(self, times: int) -> Sequential:
+        return Sequential(*list(self) * _times(times))
+
+    __rmul__ = __mul__
+
+    def __imul__(self, times: int) -> Self:
+        self._replace(list(self) * _times(times))
+        return self
+
     def append(self, module: Module) -> Self:
         """Add a module at the end."""
         self.add_module(str(len(self)), module)
@@ -134,7 +159,8 @@ class ModuleList(Module):
 
     def __init__(self, modules: Iterable[Module] | None = None) -> None:
         super().__init__()
-        self.extend(modules or ())
+        if modules is not None:  # a subclass may need more before its `extend`
+            self.extend(modules)
 
     def __getitem__(self, index: int | slice) -> Any:
         modules = list(self)
@@ -231,7 +257,8 @@ class ModuleDict(Module):
 
     def __init__(self, modules: Any = None) -> None:
         super().__init__()
-        self.update(modules or {})
+        if modules is not None:  # a subclass may need more before its `update`
+            self.update(modules)
 
     def __getitem__(self, key: str) -> Module:
         return self._modules[key]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from typing import Any, ClassVar, NoReturn
+from pickle import HIGHEST_PROTOCOL
+from typing import Any, ClassVar, NoReturn, SupportsIndex
 
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType
@@ -28,9 +29,15 @@ class _Uninitialized(Tensor):
         """
         self._raise_uninitialized("shape")
 
-    def numpy(self) -> NoReturn:
+    def numpy(self, *, force: bool = False) -> NoReturn:
         """Raise an error: there are no values yet."""
         self._raise_uninitialized("values")
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
+        if id(self) not in memo:
+            kind, arguments = self.__reduce_ex__(HIGHEST_PROTOCOL)
+            memo[id(self)] = kind(*arguments)
+        return memo[id(self)]
 
     def _raise_uninitialized(self, what: str) -> NoReturn:
         raise RuntimeError(
@@ -63,6 +70,9 @@ class UninitializedParameter(_Uninitialized, Parameter):
         # Everything happens in `__new__`.
         pass
 
+    def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[Any, ...]:
+        return (type(self), (self.requires_grad, self.device, self.dtype))
+
     def materialize(self, parameter: Parameter) -> None:
         """Become an ordinary parameter, with the values of another one."""
         object.__setattr__(self, "__class__", Parameter)
@@ -84,6 +94,9 @@ class UninitializedBuffer(_Uninitialized, Buffer):
     def __init__(self, device: Any = None, dtype: Any = None) -> None:
         # Everything happens in `__new__`.
         pass
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[Any, ...]:
+        return (type(self), (self.device, self.dtype))
 
     def to(self, *args: Any, **kwargs: Any) -> Tensor:
         """Return one of another dtype or on another device."""

@@ -6,6 +6,7 @@ from typing import Any
 
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType
+from oneflow.base.shape import is_several
 from oneflow.functional.nn import normalization as functional
 from oneflow.module.module import Module
 from oneflow.module.parameter import new_parameter
@@ -256,7 +257,7 @@ class CrossMapLRN2d(LocalResponseNorm):
 
 
 def _shape_of(normalized_shape: Any) -> tuple[int, ...]:
-    return (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+    return tuple(normalized_shape) if is_several(normalized_shape) else (normalized_shape,)
 
 
 def _reset(module: Module) -> None:

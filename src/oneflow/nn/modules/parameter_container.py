@@ -45,7 +45,8 @@ class ParameterList(Module):
     def __init__(self, parameters: Iterable[Any] | None = None) -> None:
         super().__init__()
         self._size = 0
-        self.extend(parameters or ())
+        if parameters is not None:  # a subclass may need more before its `extend`
+            self.extend(parameters)
 
     def _name(self, index: int) -> str:
         index = operator.index(index)
@@ -114,7 +115,8 @@ class ParameterDict(Module):
     def __init__(self, parameters: Any = None) -> None:
         super().__init__()
         self._names: dict[str, None] = {}
-        self.update(parameters or {})
+        if parameters is not None:  # a subclass may need more before its `update`
+            self.update(parameters)
 
     def __getitem__(self, key: str) -> Any:
         return getattr(self, key)

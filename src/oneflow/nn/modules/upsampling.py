@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
 from typing import Any
 
+from oneflow.base.shape import is_several
 from oneflow.functional.nn.interpolate import interpolate
 from oneflow.module.module import Module
 from oneflow.tensor.tensor import Tensor
@@ -37,7 +37,7 @@ class Upsample(Module):
     ) -> None:
         super().__init__()
         self.size = size
-        if isinstance(scale_factor, Iterable):
+        if is_several(scale_factor):
             self.scale_factor = tuple(map(float, scale_factor))
         else:
             self.scale_factor = float(scale_factor) if scale_factor else None

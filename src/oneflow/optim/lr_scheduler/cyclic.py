@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from oneflow.optim.lr_scheduler.scheduler import LRScheduler, check_count, functions_of_groups
@@ -22,6 +22,12 @@ class _MomentumLR(LRScheduler):
     """A schedule that may set the momentum as well: `momentum`, or the first of `betas`."""
 
     cycle_momentum: bool
+    base_momentums: list[float]
+    max_momentums: list[float]
+
+    def _momentum_bounds(self) -> Iterator[tuple[float, float]]:
+        """The lower and upper bound of each group."""
+        return zip(self.base_momentums, self.max_momentums, strict=True)
 
     def _momentum_name(self, optimizer: Optimizer) -> str:
         for name in ("momentum", "betas"):
@@ -67,8 +73,8 @@ class CyclicLR(_MomentumLR):
         scale_mode: what `scale_fn` takes: the number of the ``"cycle"`` from 1, or of the step
             (``"iterations"``).
         cycle_momentum: move the momentum down and up at the same time.
-        base_momentum: lower bound of the momentum.
-        max_momentum: upper bound of the momentum.
+        base_momentum: lower bound of the momentum, one or a list with one per parameter group.
+        max_momentum: upper bound of the momentum, likewise.
         last_step: number of the last step done.
         verbose: print every change.
 
@@ -94,8 +100,8 @@ class CyclicLR(_MomentumLR):
         scale_fn: Callable[[float], float] | None = None,
         scale_mode: str = "cycle",
         cycle_momentum: bool = True,
-        base_momentum: float = 0.8,
-        max_momentum: float = 0.9,
+        base_momentum: float | Sequence[float] = 0.8,
+        max_momentum: float | Sequence[float] = 0.9,
         last_step: int = -1,
         verbose: bool = False,
     ) -> None:
@@ -118,8 +124,8 @@ class CyclicLR(_MomentumLR):
         self.cycle_momentum = cycle_momentum
         if cycle_momentum:
             self._momentum_name(optimizer)
-        self.base_momentum = base_momentum
-        self.max_momentum = max_momentum
+        self.base_momentums = functions_of_groups(base_momentum, optimizer, "base_momentum")
+        self.max_momentums = functions_of_groups(max_momentum, optimizer, "max_momentum")
         # Not `super().__init__`: the rates to start from are the lower bounds.
         self._attach(optimizer, last_step, verbose)
         self.base_lrs = lowest
@@ -145,8 +151,8 @@ class CyclicLR(_MomentumLR):
         ]
 
     def momentum_at(self, step: int) -> list[float]:
-        momentum = self.max_momentum - (self.max_momentum - self.base_momentum) * self._height(step)
-        return [momentum] * len(self.base_lrs)
+        height = self._height(step)
+        return [high - (high - low) * height for low, high in self._momentum_bounds()]
 
 
 class OneCycleLR(_MomentumLR):
@@ -161,8 +167,8 @@ class OneCycleLR(_MomentumLR):
         pct_start: part of the steps that the rise takes.
         anneal_strategy: ``"cos"`` or ``"linear"``.
         cycle_momentum: move the momentum down and up at the same time.
-        base_momentum: lower bound of the momentum.
-        max_momentum: upper bound of the momentum.
+        base_momentum: lower bound of the momentum, one or a list with one per parameter group.
+        max_momentum: upper bound of the momentum, likewise.
         div_factor: the learning rate starts at ``max_lr / div_factor``.
         final_div_factor: and ends at its start divided by this.
         three_phase: come back to the start symmetrically before the last fall.
@@ -190,8 +196,8 @@ class OneCycleLR(_MomentumLR):
         pct_start: float = 0.3,
         anneal_strategy: str = "cos",
         cycle_momentum: bool = True,
-        base_momentum: float = 0.85,
-        max_momentum: float = 0.95,
+        base_momentum: float | Sequence[float] = 0.85,
+        max_momentum: float | Sequence[float] = 0.95,
         div_factor: float = 25.0,
         final_div_factor: float = 1e4,
         three_phase: bool = False,
@@ -222,8 +228,8 @@ class OneCycleLR(_MomentumLR):
         self.cycle_momentum = cycle_momentum
         if cycle_momentum:
             self._momentum_name(optimizer)
-        self.base_momentum = base_momentum
-        self.max_momentum = max_momentum
+        self.base_momentums = functions_of_groups(base_momentum, optimizer, "base_momentum")
+        self.max_momentums = functions_of_groups(max_momentum, optimizer, "max_momentum")
         super().__init__(optimizer, last_step, verbose)
 
     def _phases(self) -> list[tuple[float, str, str]]:
@@ -259,6 +265,7 @@ class OneCycleLR(_MomentumLR):
         return lrs
 
     def momentum_at(self, step: int) -> list[float]:
-        high, low = self.max_momentum, self.base_momentum
-        momentum = self._interpolate(step, {"start": high, "top": low, "end": high})
-        return [momentum] * len(self.base_lrs)
+        return [
+            self._interpolate(step, {"start": high, "top": low, "end": high})
+            for low, high in self._momentum_bounds()
+        ]

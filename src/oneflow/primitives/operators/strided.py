@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from oneflow.base.dtype import DType, uint8
+from oneflow.base.dtype import DType, real_dtype, uint8
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.operators.shape import raise_overlap, zeros_of
 from oneflow.primitives.registry import primitive
@@ -263,6 +263,14 @@ as_strided_update.gradient(_as_strided_update_gradient)
 
 def _bitcast(x, *, dtype: DType):
     """The last dimension shrinks or grows with the element size."""
+    if not x.ndim and dtype.itemsize == x.dtype.itemsize:
+        return _bitcast(x[None], dtype=dtype)[0]
+    if jnp.iscomplexobj(x):
+        x = jnp.stack([x.real, x.imag], -1).reshape((*x.shape[:-1], -1))
+    if dtype.is_complex:
+        parts = _bitcast(x, dtype=real_dtype(dtype))
+        parts = parts.reshape((*parts.shape[:-1], -1, 2))
+        return lax.complex(parts[..., 0], parts[..., 1])
     have, want = x.dtype.itemsize, dtype.itemsize
     if x.dtype == bool:
         x = x.astype(jnp.uint8)

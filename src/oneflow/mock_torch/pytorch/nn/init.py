@@ -1,7 +1,8 @@
 """PyTorch's older names of initializers, without the underscore."""
 
+from oneflow import Tensor
 from oneflow.nn.init import (
-    calc_fan as _calculate_correct_fan,
+    calc_fan,
     constant_ as constant,
     dirac_ as dirac,
     eye_ as eye,
@@ -14,6 +15,12 @@ from oneflow.nn.init import (
     xavier_normal_ as xavier_normal,
     xavier_uniform_ as xavier_uniform,
 )
+
+
+def _calculate_correct_fan(tensor: Tensor, mode: str) -> float:
+    """Return the fan of a weight; `mode` is ``"fan_in"`` or ``"fan_out"``."""
+    return calc_fan(tensor.shape, mode, "NCHW")
+
 
 __all__ = [
     "_calculate_correct_fan",

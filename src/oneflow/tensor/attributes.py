@@ -1,0 +1,62 @@
+"""What users keep on a tensor, apart from its own state: `Tensor.__dict__`."""
+
+from __future__ import annotations
+
+from collections.abc import MutableMapping
+from typing import Any
+
+
+class Attributes(dict[str, Any]):
+    """What users have set on a tensor, by name; changes are made to the tensor.
+
+    Args:
+        stored: the dictionary of the instance.
+        state: names in it that are the tensor's own.
+    """
+
+    def __init__(self, stored: dict[str, Any], state: Any) -> None:
+        super().__init__({name: each for name, each in stored.items() if name not in state})
+        self._stored = stored
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        super().__setitem__(name, value)
+        self._stored[name] = value
+
+    def __delitem__(self, name: str) -> None:
+        super().__delitem__(name)
+        del self._stored[name]
+
+    def __ior__(self, other: Any) -> Attributes:
+        self.update(other)
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (dict, (dict(self),))
+
+    update = MutableMapping.update
+    pop = MutableMapping.pop
+    popitem = MutableMapping.popitem
+    setdefault = MutableMapping.setdefault
+    clear = MutableMapping.clear
+
+
+class WithState:
+    """Base of tensors: what keeps their state and what users set in one dictionary."""
+
+
+_stored = vars(WithState)["__dict__"].__get__
+
+
+class UserAttributes:
+    """The descriptor `Tensor.__dict__`; attributes themselves are found without it."""
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return Attributes(_stored(instance), self._state)
+
+    def __set__(self, instance: Any, value: dict[str, Any]) -> None:
+        attributes = self.__get__(instance)
+        attributes.clear()
+        attributes.update(value)
+
+    def __set_name__(self, owner: Any, name: str) -> None:
+        self._state = frozenset(owner.__annotations__)

@@ -1,0 +1,316 @@
+"""What libraries do with tensors, layers and files in PyTorch's place, compared with PyTorch."""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import importlib
+import io
+import pickle
+
+import pytest
+import torch
+
+import oneflow as flow
+from oneflow import mock_torch
+
+
+def imported(name):
+    with mock_torch.enable():
+        return importlib.import_module(name)
+
+
+# --- what users set on tensors
+
+
+@pytest.mark.parametrize("kind", ["tensor", "parameter"])
+def test_dictionaries_of_tensors_hold_what_users_set(kind):
+    def seen(framework):
+        x = framework.ones(2)
+        x = framework.nn.Parameter(x) if kind == "parameter" else x
+        view = x[0]
+        (x * 2).sum()
+        before = dict(vars(x)), dict(vars(view))
+        x.mark = [1]
+        vars(x)["other"] = 2
+        members = dict(x.__dict__), x.other
+        del vars(x)["other"]
+        copies = copy.copy(x), copy.deepcopy(x), pickle.loads(pickle.dumps(x))
+        found = [dict(vars(each)) for each in copies], hasattr(x, "other")
+        same = copies[0].mark is x.mark
+        x.__dict__ = {"new": 3}
+        return before, members, found, same, dict(vars(x)), {"_value", "_grad"} & vars(x).keys()
+
+    assert seen(flow) == seen(torch)
+
+
+def test_parameters_are_made_again_as_accelerate_does():
+    parameter = flow.nn.Parameter(flow.ones(2), requires_grad=False)
+    parameter.tag = "a"
+    options = parameter.__dict__
+    options["requires_grad"] = parameter.requires_grad
+    assert dict(**options) == {"tag": "a", "requires_grad": False}
+
+
+# --- containers, layers and hooks
+
+
+class NeedsMore:
+    """A container whose methods need what its constructor sets later."""
+
+    def __init__(self, *given):
+        super().__init__(*given)
+        self.ready = True
+
+    def update(self, *given):
+        assert self.ready
+        super().update(*given)
+
+    def extend(self, *given):
+        assert self.ready
+        return super().extend(*given)
+
+
+@pytest.mark.parametrize("name", ["ModuleDict", "ModuleList", "ParameterDict", "ParameterList"])
+def test_containers_given_nothing_call_nothing(name):
+    for framework in (flow, torch):
+        kind = type("Own", (NeedsMore, getattr(framework.nn, name)), {})
+        assert len(kind()) == 0
+
+
+@pytest.mark.parametrize("times", [1, 2, 0, 1.5])
+def test_sequential_times(times):
+    def result(framework):
+        layers = framework.nn.Sequential(framework.nn.ReLU(), framework.nn.Tanh())
+        outcome = []
+        for repeat in (lambda: layers * times, lambda: times * layers, lambda: inplace(layers)):
+            try:
+                outcome.append([type(each).__name__ for each in repeat()])
+            except (TypeError, ValueError) as error:
+                outcome.append(type(error))
+        return outcome
+
+    def inplace(layers):
+        layers *= times
+        return layers
+
+    assert result(flow) == result(torch)
+
+
+@pytest.mark.parametrize("name", ["LazyLinear", "LazyConv2d", "LazyBatchNorm1d"])
+def test_lazy_layers_are_copied_and_pickled(name):
+    arguments = {"LazyLinear": (3,), "LazyConv2d": (3, 2), "LazyBatchNorm1d": ()}[name]
+    layer = getattr(flow.nn, name)(*arguments)
+    x = flow.ones(2, 4, 5, 5) if "Conv" in name else flow.ones(2, 4)
+    for copied in (copy.deepcopy(layer), pickle.loads(pickle.dumps(layer))):
+        assert type(copied) is type(layer)
+        assert copied.has_uninitialized_params()
+        assert copied(x).shape == getattr(flow.nn, name)(*arguments)(x).shape
+
+
+def test_hooks_on_members_of_all_modules():
+    def calls(framework, module):
+        seen = []
+
+        def note(owner, name, member):
+            seen.append((type(owner).__name__, name, type(member).__name__))
+
+        def double(owner, name, member):
+            return framework.nn.Parameter(member * 2)
+
+        with (
+            module.register_module_parameter_registration_hook(note),
+            module.register_module_parameter_registration_hook(double),
+            module.register_module_buffer_registration_hook(note),
+            module.register_module_module_registration_hook(note),
+        ):
+            root = framework.nn.Module()
+            root.weight = framework.nn.Parameter(framework.ones(1))
+            root.register_parameter("nothing", None)
+            root.register_buffer("count", framework.ones(1))
+            root.count = framework.zeros(1)
+            root.child = framework.nn.ReLU()
+            root.add_module("other", framework.nn.ReLU())
+        root.late = framework.nn.ReLU()
+        return seen, root.weight.item()
+
+    ours = calls(flow, imported("torch.nn.modules.module"))
+    assert ours == calls(torch, torch.nn.modules.module)
+
+
+# --- values seen as another dtype
+
+
+@pytest.mark.parametrize("shape", [(4,), (2, 4), ()])
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("float32", "complex64"),
+        ("complex64", "float32"),
+        ("complex128", "complex64"),
+        ("complex64", "complex128"),
+        ("complex64", "int64"),
+        ("float64", "complex64"),
+        ("int16", "complex64"),
+    ],
+)
+def test_complex_numbers_are_seen_as_their_parts(before, after, shape):
+    def seen(framework):
+        numbers = framework.arange(4.0).expand(shape) if shape else framework.tensor(3.0)
+        x = numbers.to(getattr(framework, before)).contiguous() + 1
+        try:
+            view = x.view(getattr(framework, after))
+        except RuntimeError:
+            return None
+        written = tuple(view.shape), view.tolist()
+        view.zero_()
+        return written, x.tolist()
+
+    assert seen(flow) == seen(torch)
+
+
+# --- files
+
+
+class Settings:
+    """A class of the user's."""
+
+    def __init__(self):
+        self.weight, self.name = None, "a"
+
+
+def round_trip(module, value, **options):
+    file = io.BytesIO()
+    module.save(value, file)
+    file.seek(0)
+    return module.load(file, **options)
+
+
+def test_objects_are_loaded_on_trust():
+    framework = imported("torch")
+    settings = Settings()
+    settings.weight = flow.tensor([1.0, 2.0])
+    value = {"args": argparse.Namespace(a=1), "settings": settings, "again": settings.weight}
+    loaded = round_trip(framework, value, weights_only=False)
+    assert loaded["args"] == argparse.Namespace(a=1)
+    assert loaded["settings"].weight.tolist() == [1.0, 2.0]
+    assert loaded["settings"].name == "a"
+    loaded["again"][0] = 5
+    assert loaded["settings"].weight.tolist() == [5.0, 2.0]
+    for options in ({}, {"weights_only": True}):
+        with pytest.raises(RuntimeError, match=r"Settings.*weights_only=False"):
+            round_trip(framework, value, **options)
+
+
+def test_classes_can_be_declared_safe():
+    framework, serialization = imported("torch"), imported("torch.serialization")
+    with serialization.safe_globals([Settings]):
+        assert serialization.get_safe_globals() == [Settings]
+        assert round_trip(framework, Settings()).name == "a"
+        with pytest.raises(RuntimeError, match="Hidden"):
+            round_trip(framework, Hidden())
+    assert not serialization.get_safe_globals()
+
+
+class Hidden(Settings):
+    """Another one."""
+
+
+def test_what_cannot_be_pickled_says_where_it_is():
+    with pytest.raises(TypeError, match=r"cannot save settings\.x"):
+        imported("torch").save({"settings": {"x": (each for each in "a")}}, io.BytesIO())
+    with pytest.raises(TypeError, match="cannot save the object"):
+        flow.save(Settings(), io.BytesIO())
+
+
+def test_objects_in_files_of_pytorch():
+    settings = Settings()
+    settings.weight = torch.arange(6.0).reshape(2, 3).t()
+    file = io.BytesIO()
+    torch.save({"settings": settings, "weight": settings.weight}, file)
+    for options in ({}, {"weights_only": True}):
+        file.seek(0)
+        with pytest.raises(RuntimeError, match="Settings"):
+            flow.load(file, **options)
+    file.seek(0)
+    loaded = flow.load(file, weights_only=False)
+    assert type(loaded["settings"]) is Settings
+    assert loaded["settings"].weight.tolist() == settings.weight.tolist()
+    assert loaded["weight"].tolist() == settings.weight.tolist()
+
+
+def test_options_of_saving_and_loading():
+    framework = imported("torch")
+    x = flow.ones(2)
+    for given in (lambda storage, location: storage, lambda storage, location: None, "cpu"):
+        assert round_trip(framework, x, map_location=given, encoding="latin1").tolist() == [1, 1]
+    file = io.BytesIO()
+    framework.save(x, file, pickle, _use_new_zipfile_serialization=False)
+    assert file.tell()
+
+
+def test_averaged_models_are_pickled():
+    averages = imported("torch.optim.swa_utils")
+    for function in (None, averages.get_ema_avg_fn(0.5)):
+        model = averages.AveragedModel(flow.nn.Linear(1, 1), avg_fn=function)
+        copied = pickle.loads(pickle.dumps(model))
+        copied.update_parameters(flow.nn.Linear(1, 1))
+        assert copied.n_averaged.item() == 1
+
+
+def test_momenta_of_groups():
+    def momenta(framework):
+        groups = [{"params": [framework.ones(1, requires_grad=True)]} for _ in range(2)]
+        optimizer = framework.optim.SGD(groups, lr=0.1, momentum=0.9)
+        schedule = framework.optim.lr_scheduler.CyclicLR(
+            optimizer, 0.1, 0.2, 3, base_momentum=[0.5, 0.8], max_momentum=[0.6, 0.9]
+        )
+        found = []
+        for _ in range(4):
+            optimizer.step()
+            schedule.step()
+            found += [group["momentum"] for group in optimizer.param_groups]
+        return found
+
+    assert momenta(flow) == pytest.approx(momenta(torch))
+
+
+# --- switches of libraries
+
+
+def test_switches_of_libraries_are_kept():
+    cuda, cudnn = imported("torch.backends.cuda"), imported("torch.backends.cudnn")
+    before = flow.get_float32_matmul_precision()
+    try:
+        for allowed, precision in ((False, "highest"), (True, "high")):
+            cuda.matmul.allow_tf32 = allowed
+            assert cuda.matmul.allow_tf32 is allowed
+            assert flow.get_float32_matmul_precision() == precision
+            cuda.matmul.fp32_precision = cuda.matmul.fp32_precision
+            assert flow.get_float32_matmul_precision() == precision
+        with pytest.raises(RuntimeError, match="fp32_precision"):
+            cuda.matmul.fp32_precision = "half"
+    finally:
+        flow.set_float32_matmul_precision(before)
+    for name in ("flash", "mem_efficient", "math", "cudnn"):
+        is_enabled = getattr(cuda, f"{name}_sdp_enabled")
+        getattr(cuda, f"enable_{name}_sdp")(False)
+        assert not is_enabled()
+        getattr(cuda, f"enable_{name}_sdp")(True)
+        assert is_enabled()
+    with cuda.sdp_kernel(enable_flash=False), cudnn.flags(enabled=True, benchmark=False):
+        assert not cuda.flash_sdp_enabled()
+    assert cuda.flash_sdp_enabled()
+
+
+def test_fans_of_weights():
+    ours, theirs = imported("torch.nn.init"), torch.nn.init
+    for shape in ((2, 3), (4, 3, 2, 2)):
+        for mode in ("fan_in", "fan_out"):
+            assert ours._calculate_correct_fan(
+                flow.ones(shape), mode
+            ) == theirs._calculate_correct_fan(torch.ones(shape), mode)
+
+
+def test_modules_of_symbolic_graphs_are_modules():
+    assert issubclass(imported("torch.fx").GraphModule, flow.nn.Module)
