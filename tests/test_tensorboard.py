@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import struct
 import sys
 
@@ -52,3 +53,45 @@ def test_without_tensorboardx_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "tensorboardX", None)
     with pytest.raises(ModuleNotFoundError, match=r"pip install 'oneflow-xla\[tensorboard\]'"):
         SummaryWriter()
+
+
+def contents(folder):
+    """Every file in a folder, with what is in it."""
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+NAMES = [
+    "../x",
+    "../../x",
+    "/x",
+    "a/../../../x",
+    "..",
+    'x"\ntensor_path: "/etc/passwd',
+    "\x1b[2J\0",
+    "%s{}",
+]
+METHODS = {
+    "scalar": lambda writer, name: writer.add_scalar(name, 0.5, 1),
+    "scalars": lambda writer, name: writer.add_scalars(name, {"x": 0.5}, 1),
+    "names of scalars": lambda writer, name: writer.add_scalars("x", {name: 0.5}, 1),
+    "run": lambda writer, name: writer.add_hparams({"x": 1}, {"y": 2}, name),
+    "settings": lambda writer, name: writer.add_hparams({name: name}, {name: 2}),
+    "text": lambda writer, name: writer.add_text(name, name),
+    "embedding": lambda writer, name: writer.add_embedding(flow.ones(2, 2), [name, name], tag=name),
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("method", METHODS)
+def test_names_lead_nowhere(name, method, tmp_path):
+    """They are folders inside that of the logs, or refused; files of text have no lines more."""
+    folder = tmp_path / "logs" / "run"
+    name = name.replace("/x", f"{tmp_path}/x") if name == "/x" else name
+    with SummaryWriter(folder) as writer, contextlib.suppress(ValueError):
+        METHODS[method](writer, name)
+    for path, content in contents(tmp_path).items():
+        assert path.is_relative_to(folder), path
+        if path.name == "projector_config.pbtxt":
+            assert content.count(b"\n") == 5
+        if path.name == "metadata.tsv":
+            assert len(content.splitlines()) == 2

@@ -192,7 +192,8 @@ class Encoder:
 
     def _add(self, value: Any, path: str) -> str:
         """Enter a tensor under a name that says where it is."""
-        wanted = path or "value"
+        # Keys may be text that is no Unicode, as names of files are; entries may not.
+        wanted = path.encode(errors="replace").decode() or "value"
         name, count = wanted, 1
         while name in self.tensors or name == "__metadata__":
             name, count = f"{wanted}#{count}", count + 1

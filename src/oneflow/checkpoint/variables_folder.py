@@ -48,7 +48,7 @@ def save(path: str | os.PathLike[str], var_dict: Mapping[str, Tensor] | None = N
     target = Path(path)
     variables = SESSION_VARIABLES.value() if var_dict is None else var_dict
     for name in variables:
-        if not name or "/" in name or name in (".", "..", DONE):
+        if not name or "/" in name or "\0" in name or name in (".", "..", DONE):
             raise ValueError(f"variable `{name}` cannot be the name of a folder")
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise FileExistsError(f"cannot save variables to `{target}`: it exists and is not empty")

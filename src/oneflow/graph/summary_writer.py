@@ -5,6 +5,9 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib
+import json
+import os
+import re
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -56,6 +59,74 @@ class SummaryWriter:
     def __exit__(self, *exception: object) -> None:
         self._writer.close()
 
+    def add_scalars(
+        self,
+        main_tag: str,
+        tag_scalar_dict: Mapping[str, Any],
+        global_step: int | None = None,
+        walltime: float | None = None,
+    ) -> None:
+        """Add numbers that are drawn together, each in a folder of its own.
+
+        Args:
+            main_tag: the name of the drawing, and of the folder.
+            tag_scalar_dict: the numbers by their names.
+            global_step: the step.
+            walltime: the time in seconds; by default the present.
+
+        Raises:
+            ValueError: a name leads out of the folder of the logs.
+        """
+        for tag in (main_tag, *tag_scalar_dict):
+            _require_inside(tag)
+        _call(self._writer.add_scalars, main_tag, tag_scalar_dict, global_step, walltime)
+
+    def add_hparams(
+        self,
+        hparam_dict: dict[str, Any],
+        metric_dict: dict[str, Any],
+        name: str | None = None,
+        global_step: int | None = None,
+    ) -> None:
+        """Add a run with the settings that it had, in a folder of its own.
+
+        Args:
+            hparam_dict: the settings.
+            metric_dict: what they led to.
+            name: of the folder; by default the time.
+            global_step: the step.
+
+        Raises:
+            ValueError: `name` leads out of the folder of the logs.
+        """
+        _require_inside(name or "")
+        _call(self._writer.add_hparams, hparam_dict, metric_dict, name, global_step)
+
+    def add_embedding(
+        self,
+        mat: Any,
+        metadata: Any = None,
+        label_img: Any = None,
+        global_step: int | None = None,
+        tag: str = "default",
+        metadata_header: Any = None,
+    ) -> None:
+        """Add vectors, which TensorBoard shows in two or three dimensions.
+
+        Args:
+            mat: a vector in each row.
+            metadata: a label for each; with a header, a sequence of them.
+            label_img: an image for each.
+            global_step: the step.
+            tag: the name of the vectors.
+            metadata_header: the names of labels.
+        """
+        labels = None if metadata is None else [_as_cells(each) for each in _as_arrays(metadata)]
+        header = None if metadata_header is None else _as_cells(list(metadata_header))
+        # The file that lists embeddings is text, in which the name stands in quotes.
+        quoted = json.dumps(tag)[1:-1]
+        _call(self._writer.add_embedding, mat, labels, label_img, global_step, quoted, header)
+
     def add_graph(self, model: Module, input_to_model: Any = None, **options: Any) -> None:
         """Add the graph of a module, which is exported to ONNX for it.
 
@@ -70,6 +141,22 @@ class SummaryWriter:
             export(model, given, file)
             with contextlib.redirect_stdout(None):  # tensorboardX lists what it finds
                 self._writer.add_onnx_graph(str(file))
+
+
+def _require_inside(name: str) -> None:
+    """Refuse the name of a folder that would lead out of the one around it."""
+    if os.path.isabs(name) or ".." in re.split(r"[/\\]", name):
+        raise ValueError(
+            f"{name!r} names a folder of logs: it must not begin with `/` nor have `..` between"
+            " slashes"
+        )
+
+
+def _as_cells(label: Any) -> Any:
+    """A label, or a row of them, without what would begin another cell or row."""
+    if isinstance(label, list | tuple):
+        return [_as_cells(each) for each in label]
+    return " ".join(re.split(r"[\t\r\n]", str(label)))
 
 
 def _call(method: Any, *args: Any, **kwargs: Any) -> Any:

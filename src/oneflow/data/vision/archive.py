@@ -106,7 +106,14 @@ def extract_archive(
                 shutil.copyfileobj(compressed, file)
         else:
             raise ValueError("it is no tar, zip or gzip file")
-    except (OSError, EOFError, ValueError, tarfile.TarError, zipfile.BadZipFile) as error:
+    except (
+        OSError,
+        EOFError,
+        ValueError,
+        IndexError,  # of a zip file, for an empty name
+        tarfile.TarError,
+        zipfile.BadZipFile,
+    ) as error:
         raise RuntimeError(f"cannot unpack `{archive}`: {error}") from error
     if remove_finished:
         archive.unlink()
