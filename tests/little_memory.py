@@ -71,10 +71,10 @@ def _report(*columns: object) -> None:
 def faults(module: str, *arguments: str) -> tuple[int, dict[str, str]]:
     """Run a module of calls; return how many it has, and what is wrong with each that is not right.
 
-    A call that ends the process, or has no end, is a fault; a new process goes on after it.
+    A call that ends the process twice, or has no end, is a fault; a new process goes on after it.
     """
     found: dict[str, str] = {}
-    first = 0
+    first, tried = 0, -1
     while True:
         command = [sys.executable, "-m", module, str(first), *arguments]
         output = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
@@ -88,7 +88,9 @@ def faults(module: str, *arguments: str) -> tuple[int, dict[str, str]]:
         number, *more = lines[-1]
         if not more:
             return number, found
-        first = number + 1
+        # Those before it may have taken the memory.
+        first = number + (number == tried)
+        tried = number
 
 
 def _fault_of(error: tuple[str, str] | None = None, seconds: float | None = None) -> str | None:

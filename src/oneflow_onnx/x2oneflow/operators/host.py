@@ -34,7 +34,11 @@ _COLUMNS = dict.fromkeys(
     ["n_targets", "target_ids", "class_ids", "inputdimensions", "targets", "leaf_targetids"],
     _MOST_COLUMNS,
 )
-_GRAMS = {"ngram_indexes": _MOST_COLUMNS, "max_skip_count": _MOST_STEPS}
+_GRAMS = {
+    "ngram_counts": _MOST_COLUMNS,
+    "ngram_indexes": _MOST_COLUMNS,
+    "max_skip_count": _MOST_STEPS,
+}
 
 
 def _on_host(**attributes: Any) -> None:

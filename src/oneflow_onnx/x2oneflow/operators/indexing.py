@@ -176,13 +176,13 @@ def one_hot(indices: Tensor, depth: np.ndarray, values: Tensor, *, axis: int = -
     return flow.where(hot, values[1], values[0])
 
 
-@operator("TopK", since=1)
+@operator("TopK", since=1, evaluation=Evaluation.TENSORS)
 def top_k_at(x: Tensor, *, k: int, axis: int = -1) -> tuple[Tensor, Tensor]:
     """Return the `k` greatest elements and their indices, before operator set 10."""
     return flow.topk(x, k, axis)
 
 
-@operator("TopK", since=10, host=(1,))
+@operator("TopK", since=10, host=(1,), evaluation=Evaluation.TENSORS)
 def top_k(
     x: Tensor, k: np.ndarray, *, axis: int = -1, largest: int = 1, sorted: int = 1
 ) -> tuple[Tensor, Tensor]:
