@@ -77,6 +77,10 @@ _MADE_OF_PART = (
     "A strided view of a detached part of a tensor that requires grad is being modified inplace. "
     "Write to the part itself, or to a copy of the view."
 )
+_OVERLAP_WITH_GRADIENT = (
+    "A detached view that shows elements several times is being modified inplace by values that "
+    "require a gradient. Write to what it was detached from, or to a clone() of it."
+)
 
 
 class Storage:
@@ -418,6 +422,9 @@ def _notify(tensor: Handle, new: Value) -> None:
 def _write_to_family(tensor: Handle, family: Family, new: Value, steps: Chain) -> None:
     """Write `new` to `tensor`, which shares its memory, or to the view at the end of `steps`."""
     root, chain = new, (*tensor._chain, *steps)
+    if family.prefix and any(map(overlapping, family.prefix)):
+        _write_through_overlap(tensor, family, new, chain)
+        return
     if chain:
         base = family.current()
         root = _with_spec(scatter_back(base, chain, new), base.spec)
@@ -436,6 +443,22 @@ def _write_to_family(tensor: Handle, family: Family, new: Value, steps: Chain) -
     if root is not new:
         family.storage.track(new)
     tensor._value, tensor._seen = new, family.version
+
+
+def _write_through_overlap(tensor: Handle, family: Family, new: Value, chain: Chain) -> None:
+    """Write to the view at the end of `chain` in a root that shows elements several times.
+
+    Raises:
+        RuntimeError: the write is recorded; the root's history has a place for each showing.
+    """
+    if MODE.enabled and (new.node is not None or family.value.node is not None):
+        raise RuntimeError(_OVERLAP_WITH_GRADIENT)
+    storage = family.storage
+    with no_grad():
+        root = scatter_back(storage.value, (*family.prefix, *chain), new)
+    root = marked_like(root, tensor._value)
+    _notify(tensor, root)
+    storage.replace(root, family.quiet)
 
 
 def keep_history(old: Value, new: Value) -> Value:
