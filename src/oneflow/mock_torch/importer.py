@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import inspect
 import sys
 from collections.abc import Iterator, Sequence
 from importlib.abc import Loader, MetaPathFinder
@@ -18,8 +19,10 @@ from oneflow.base.process_settings import inherit
 from oneflow.base.program_name import ONEFLOW, PYTORCH, program_name, set_program_name
 from oneflow.mock_torch.paths import HOMES
 from oneflow.mock_torch.pytorch import version
+from oneflow.tensor.subclasses import ON_FIRST_SUBCLASS, asking
 
 EXTENSIONS = "oneflow.mock_torch.pytorch"
+_FUNCTIONS = "oneflow.functional"
 
 
 class MissingNameError(AttributeError, NotImplementedError):
@@ -51,6 +54,14 @@ class ModuleWrapper(ModuleType):
         for each in (module, extension):
             vars(self).update(_names_in(each))
         self.__all__ = [each for each in dir(self) if not each.startswith("_")]
+        if not ON_FIRST_SUBCLASS:
+            self.ask_subclasses()
+
+    def ask_subclasses(self) -> None:
+        """Let functions of tensors ask subclasses, which exist, how they are computed."""
+        for name, value in vars(self).items():
+            if inspect.isfunction(value) and value.__module__.startswith(_FUNCTIONS):
+                vars(self)[name] = asking(value)
 
     def __getattr__(self, name: str) -> Any:
         for module in self._modules:
@@ -264,6 +275,14 @@ def _names_in(module: ModuleType | None) -> dict[str, Any]:
     return {n: value for n, value in found.items() if not isinstance(value, ModuleType)}
 
 
+def _ask_subclasses() -> None:
+    """Let functions ask in all modules that have been imported."""
+    for module in list(sys.modules.values()):
+        if isinstance(module, ModuleWrapper):
+            module.ask_subclasses()
+
+
+ON_FIRST_SUBCLASS.append(_ask_subclasses)
 _IMPORTER = OneflowImporter()
 # Before all others: an installed PyTorch would be found first.
 sys.meta_path.insert(0, _IMPORTER)

@@ -9,6 +9,7 @@ from oneflow.base.dtype import DType, get_default_dtype
 from oneflow.base.placement import DeviceOrSharding
 from oneflow.functional.creation.options import choose_device
 from oneflow.primitives.operators.creation import zeros
+from oneflow.tensor.subclasses import call_as_it_is
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import device_or_sharding, import_array
 from oneflow.tensor.views import alias_storage, unwrap
@@ -28,6 +29,8 @@ class Parameter(Tensor):
         >>> p.requires_grad, p.is_leaf
         (True, True)
     """
+
+    __torch_function__ = staticmethod(call_as_it_is)
 
     def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Parameter:
         if data is None:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import enum
 import threading
-from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from typing import Any
 
 from oneflow import Tensor
 from oneflow.autograd import no_grad
+from oneflow.tensor.subclasses import (
+    DisableTorchFunctionSubclass as DisableTorchFunctionSubclass,
+    call_as_it_is as _disabled_torch_function_impl,
+)
 
 _TensorMeta = type(Tensor)
 
@@ -74,17 +77,6 @@ class _AutoDispatchBelowAutograd(no_grad):
     def __exit__(self, *exception: object) -> None:
         BELOW_AUTOGRAD.count -= 1
         super().__exit__(*exception)
-
-
-class DisableTorchFunctionSubclass(nullcontext[None]):
-    """A context without ``__torch_function__``, which is never called."""
-
-
-def _disabled_torch_function_impl(
-    func: Callable[..., Any], types: Iterable[type], args: Any = (), kwargs: Any = None
-) -> Any:
-    """Call a function as it is: the `__torch_function__` of classes that leave it alone."""
-    return func(*args, **(kwargs or {}))
 
 
 def _jit_set_nothing(*values: Any) -> None:

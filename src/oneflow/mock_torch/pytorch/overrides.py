@@ -1,4 +1,4 @@
-"""Names of ``torch.overrides``: functions do not ask their arguments how to be computed."""
+"""Names of ``torch.overrides``: functions that ask their arguments how to be computed."""
 
 from __future__ import annotations
 
@@ -6,31 +6,68 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from oneflow.mock_torch.missing import Missing
+from oneflow.tensor.subclasses import ask_classes, asks
+from oneflow.tensor.tensor import Tensor
 
 
 class TorchFunctionMode(Missing):
     """The type of contexts that compute functions in other ways."""
 
     _reason = (
-        "`__torch_function__` is never called; subclasses of modules can replace what they call"
+        "functions ask subclasses of tensors only; a subclass with `__torch_function__` computes"
+        " them in another way"
     )
 
 
+def _is_asked(kind: type) -> bool:
+    return asks(kind) if issubclass(kind, Tensor) else hasattr(kind, "__torch_function__")
+
+
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
-    """Return False: no argument is asked how to compute a function."""
-    return False
+    """Return whether an argument is asked how to compute a function.
+
+    Example:
+        >>> from oneflow import mock_torch
+        >>> with mock_torch.enable():
+        ...     import torch
+        >>> torch.overrides.has_torch_function([torch.ones(2), 3])
+        False
+    """
+    return any(_is_asked(type(each)) for each in relevant_args)
+
+
+def has_torch_function_unary(input: Any) -> bool:
+    """Return whether an argument is asked how to compute a function."""
+    return has_torch_function((input,))
+
+
+def has_torch_function_variadic(*relevant_args: Any) -> bool:
+    """Return whether an argument is asked how to compute a function."""
+    return has_torch_function(relevant_args)
 
 
 def is_tensor_like(inp: Any) -> bool:
-    """Return whether something is a tensor, or says that functions ask it."""
-    return hasattr(type(inp), "__torch_function__") or type(inp).__name__ == "Tensor"
+    """Return whether something is a tensor, or is asked how to compute functions."""
+    return isinstance(inp, Tensor) or hasattr(type(inp), "__torch_function__")
 
 
 def handle_torch_function(
-    public_api: Callable[..., Any], relevant_args: Any, *args: Any, **kwargs: Any
+    public_api: Callable[..., Any], relevant_args: Iterable[Any], *args: Any, **kwargs: Any
 ) -> Any:
-    """Call a function."""
-    return public_api(*args, **kwargs)
+    """Ask the arguments how to compute a function.
+
+    Raises:
+        TypeError: none of them knows.
+    """
+    kinds = dict.fromkeys(type(each) for each in relevant_args if _is_asked(type(each)))
+    return ask_classes(public_api, tuple(kinds), args, kwargs)
 
 
-__all__ = ["TorchFunctionMode", "handle_torch_function", "has_torch_function", "is_tensor_like"]
+__all__ = [
+    "TorchFunctionMode",
+    "handle_torch_function",
+    "has_torch_function",
+    "has_torch_function_unary",
+    "has_torch_function_variadic",
+    "is_tensor_like",
+]

@@ -14,11 +14,14 @@ from oneflow.module.buffer import Buffer
 from oneflow.module.module import Module
 from oneflow.module.parameter import Parameter
 from oneflow.nn.modules import batchnorm, conv, linear
+from oneflow.tensor.subclasses import call_as_it_is
 from oneflow.tensor.tensor import Tensor
 
 
 class _Uninitialized(Tensor):
     """A tensor of a lazy layer before its first input: it has neither shape nor values."""
+
+    __torch_function__ = staticmethod(call_as_it_is)
 
     @property
     def shape(self) -> Size:

@@ -1,0 +1,204 @@
+"""Subclasses of tensors, whose methods ask ``__torch_function__`` how they are computed.
+
+A subclass of its own gets methods in the place of `Tensor`'s, which ask its class; tensors
+themselves, and parameters, do not ask and pay nothing.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import threading
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+from oneflow.primitives.operators.shape import reshape
+from oneflow.tensor.call import call_view
+from oneflow.tensor.methods import attach
+from oneflow.tensor.tensor import Tensor
+
+T = TypeVar("T", bound=Tensor)
+# Python's own protocol of objects, and copies, which are made as of any tensor.
+_NOT_ASKED = {"as_subclass"} | {
+    f"__{name}__"
+    for names in (
+        "init new init_subclass torch_function dict class annotations hash repr format str dir",
+        "sizeof copy deepcopy reduce reduce_ex setstate getstate getattribute setattr delattr",
+        "array array_namespace dlpack dlpack_device subclasshook",
+    )
+    for name in names.split()
+}
+_VIEWS = ("T", "mT", "H", "mH", "real", "imag", "data")
+
+
+# Called when there is a class that is asked.
+ON_FIRST_SUBCLASS: list[Callable[[], None]] = []
+
+
+class _Asking(threading.local):
+    """Whether methods of subclasses ask; not inside of what `Tensor.__torch_function__` calls."""
+
+    is_on = True
+
+
+_asking = _Asking()
+
+
+class DisableTorchFunctionSubclass:
+    """A context in which methods of subclasses are those of `Tensor`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from oneflow.tensor.subclasses import DisableTorchFunctionSubclass
+        >>> class Length(flow.Tensor):
+        ...     pass
+        >>> x = flow.ones(2).as_subclass(Length)
+        >>> with DisableTorchFunctionSubclass():
+        ...     inside = type(x + 1).__name__
+        >>> type(x + 1).__name__, inside
+        ('Length', 'Tensor')
+    """
+
+    def __enter__(self) -> None:
+        self._before, _asking.is_on = _asking.is_on, False
+
+    def __exit__(self, *exception: object) -> None:
+        _asking.is_on = self._before
+
+
+def _types_of(values: Iterable[Any]) -> tuple[type, ...]:
+    """The classes of arguments that are asked, each once; of lists and tuples, of their items."""
+    flat = [
+        item
+        for each in values
+        for item in (each if isinstance(each, list | tuple) else (each,))
+        if isinstance(item, Tensor)
+    ]
+    return tuple(dict.fromkeys(type(each) for each in flat if asks(type(each))))
+
+
+def asks(kind: type) -> bool:
+    """Return whether methods of a class of tensors ask it."""
+    if kind is Tensor or not issubclass(kind, Tensor):
+        return False
+    function: Any = kind.__torch_function__
+    return not hasattr(getattr(function, "__func__", function), "asks_nothing")
+
+
+@functools.cache
+def asking(function: Callable[..., Any], asked_for: Any = None) -> Callable[..., Any]:
+    """Return a function that asks the classes of its tensors, if these are subclasses that do.
+
+    Args:
+        function: the function.
+        asked_for: what they are told to compute, by default the function that is returned.
+    """
+
+    @functools.wraps(function)
+    def ask(*args: Any, **kwargs: Any) -> Any:
+        types = _types_of((*args, *kwargs.values())) if _asking.is_on else ()
+        if not types:
+            return function(*args, **kwargs)
+        return ask_classes(asked_for or ask, types, args, kwargs)
+
+    return ask
+
+
+def ask_classes(
+    function: Callable[..., Any], types: tuple[type, ...], args: Any, kwargs: dict[str, Any]
+) -> Any:
+    """Return what the first class that knows how says a function gives, the most special first.
+
+    Raises:
+        TypeError: none knows.
+    """
+    kinds: list[Any] = sorted(types, key=lambda kind: -len(kind.__mro__))
+    for kind in kinds:
+        result = kind.__torch_function__(function, types, args, kwargs)
+        if result is not NotImplemented:
+            return result
+    names = [kind.__name__ for kind in kinds]
+    raise TypeError(f"no implementation of `{function.__name__}` for {names}: each was asked")
+
+
+def _torch_function(
+    cls: type[Tensor], func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None
+) -> Any:
+    """Call a function, and give tensors that it makes this class.
+
+    A subclass overrides it, a class method, to compute functions in other ways.
+    """
+    if not all(issubclass(cls, each) for each in types):
+        return NotImplemented
+    with DisableTorchFunctionSubclass():
+        return _of_class(func(*args, **(kwargs or {})), cls, args)
+
+
+def _of_class(result: Any, kind: type[Tensor], given: Any) -> Any:
+    """A result with tensors of a class."""
+    if type(result) is Tensor:
+        if any(result is each for each in given):
+            return as_subclass(result, kind)
+        object.__setattr__(result, "__class__", kind)
+        return result
+    if isinstance(result, tuple | list) and type(result).__name__ != "Size":
+        parts = [_of_class(each, kind, given) for each in result]
+        cls: Any = type(result)
+        return cls(*parts) if hasattr(result, "_fields") else cls(parts)
+    return result
+
+
+def call_as_it_is(func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    """Call a function: the `__torch_function__` of classes whose methods do not ask."""
+    return func(*args, **(kwargs or {}))
+
+
+vars(call_as_it_is)["asks_nothing"] = True
+
+
+def as_subclass(self: Tensor, cls: type[T]) -> T:
+    """Return the tensor as one of a subclass, on the same memory and with the same history.
+
+    Example:
+        >>> import oneflow as flow
+        >>> class Length(flow.Tensor):
+        ...     pass
+        >>> x = flow.ones(2).as_subclass(Length)
+        >>> type(x).__name__, type(x.sum() * 2).__name__
+        ('Length', 'Length')
+    """
+    if not (isinstance(cls, type) and issubclass(cls, Tensor)):
+        raise TypeError(f"`cls` must be a subclass of Tensor, got {cls!r}")
+    result: Any = call_view(reshape, self, shape=self._value.spec.shape)
+    object.__setattr__(result, "__class__", cls)
+    return result
+
+
+def make_subclass(cls: type[T], data: Tensor, require_grad: bool = False) -> T:
+    """Return a leaf of a subclass on the memory of a tensor."""
+    result: Any = Tensor.detach(data)
+    object.__setattr__(result, "__class__", cls)
+    return result.requires_grad_(require_grad)
+
+
+def prepare(cls: Any, **options: Any) -> None:
+    """Give a new subclass methods that ask it, unless it says that it is not asked."""
+    if not asks(cls):
+        return
+    while ON_FIRST_SUBCLASS:
+        ON_FIRST_SUBCLASS.pop()()
+    for name, member in list(vars(Tensor).items()):
+        is_private = name.startswith("_") and not name.startswith("__")
+        if is_private or name in _NOT_ASKED or getattr(cls, name, None) is not member:
+            continue
+        if inspect.isfunction(member):
+            setattr(cls, name, asking(member, member))
+        elif name in _VIEWS and isinstance(member, property):
+            getter: Any = member.fget
+            setattr(cls, name, property(asking(getter, getter), member.fset))
+
+
+setattr(Tensor, "__torch_function__", classmethod(_torch_function))  # noqa: B010
+setattr(Tensor, "__init_subclass__", classmethod(prepare))  # noqa: B010
+attach("as_subclass", as_subclass)
+attach("_make_subclass", staticmethod(make_subclass))
