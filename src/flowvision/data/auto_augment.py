@@ -157,8 +157,8 @@ def auto_augment_policy(name: str = "v0", hparams: HParams = None) -> list[list[
     policy, bits = _POLICIES[name]
     return [
         [
-            AugmentOp(bits if "Posterize" in each else each, prob, level, hparams)
-            for each, prob, level in changes
+            AugmentOp(bits if "Posterize" in operation else operation, prob, level, hparams)
+            for operation, prob, level in changes
         ]
         for changes in policy
     ]

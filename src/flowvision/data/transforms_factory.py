@@ -163,7 +163,7 @@ def _augmentation(config: str, img_size: Size, interpolation: str, mean: Sequenc
     min_side = img_size if isinstance(img_size, int) else min(img_size)
     hparams: dict[str, Any] = {
         "translate_const": int(min_side * 0.45),
-        "img_mean": tuple(min(255, round(255 * each)) for each in mean),
+        "img_mean": tuple(min(255, round(255 * channel)) for channel in mean),
     }
     if interpolation != "random":
         hparams["interpolation"] = str_to_pil_interp(interpolation)

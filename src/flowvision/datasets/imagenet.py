@@ -74,7 +74,7 @@ class ImageNet(datasets.ImageNet):
             names = load_meta_file(folder)[0]
             self.classes = [names[wnid] for wnid in self.wnids]
             self.class_to_idx = {
-                name: number for number, each in enumerate(self.classes) for name in each
+                name: number for number, names in enumerate(self.classes) for name in names
             }
 
 

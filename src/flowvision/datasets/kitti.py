@@ -72,8 +72,8 @@ def _box(fields: list[str]) -> dict[str, Any]:
         "truncated": float(fields[1]),
         "occluded": int(fields[2]),
         "alpha": float(fields[3]),
-        "bbox": [float(each) for each in fields[4:8]],
-        "dimensions": [float(each) for each in fields[8:11]],
-        "location": [float(each) for each in fields[11:14]],
+        "bbox": [float(field) for field in fields[4:8]],
+        "dimensions": [float(field) for field in fields[8:11]],
+        "location": [float(field) for field in fields[11:14]],
         "rotation_y": float(fields[14]),
     }

@@ -82,7 +82,7 @@ class Places365(ImageDataset):
     ) -> None:
         super().__init__(root, transform=transform, target_transform=target_transform)
         self.split = verify_str_arg(
-            split, "split", list(dict.fromkeys(each for each, _ in _IMAGES))
+            split, "split", list(dict.fromkeys(split_name for split_name, _ in _IMAGES))
         )
         self.small = small
         self.loader = loader

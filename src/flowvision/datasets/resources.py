@@ -88,10 +88,11 @@ def ensure_files(
     missing = [path for path in needed if not path.exists()]
     if missing and download and resources:
         folder.mkdir(parents=True, exist_ok=True)
-        for each in resources:
-            each.download(folder)
+        for resource in resources:
+            resource.download(folder)
     if not source:
-        source = f"get it with download=True, or from {', '.join(each.url for each in resources)}"
+        addresses = ", ".join(resource.url for resource in resources)
+        source = f"get it with download=True, or from {addresses}"
     require_files(needed, name, source)
 
 

@@ -80,7 +80,7 @@ class STL10(SplitImageDataset):
         """Return the images, and the class number of each."""
         self.classes = read_lines(self._unpacked / "class_names.txt")
         parts = [self._read(part) for part in _PARTS[self.split]]
-        images, labels = (np.concatenate(each) for each in zip(*parts, strict=True))
+        images, labels = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
         # The file lists columns, not rows.
         self.data, self.labels = images.transpose(0, 1, 3, 2), labels
         return self.data.transpose(0, 2, 3, 1), labels.tolist()

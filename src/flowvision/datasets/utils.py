@@ -68,7 +68,7 @@ def iterable_to_str(iterable: Iterable[Any]) -> str:
         >>> print(iterable_to_str(["train", "val"]))
         'train', 'val'
     """
-    return ", ".join(f"'{each}'" for each in iterable)
+    return ", ".join(f"'{item}'" for item in iterable)
 
 
 def verify_str_arg(
@@ -111,9 +111,9 @@ def list_dir(root: str | Path, prefix: bool = False) -> list[str]:
 
 def list_files(root: str | Path, suffix: str, prefix: bool = False) -> list[str]:
     """Return the names of the files in a folder that end with `suffix`, sorted, or their paths."""
-    return _list(root, prefix, lambda each: each.is_file() and each.name.endswith(suffix))
+    return _list(root, prefix, lambda path: path.is_file() and path.name.endswith(suffix))
 
 
 def _list(root: str | Path, prefix: bool, accept: Callable[[Path], bool]) -> list[str]:
-    found = sorted(each for each in Path(root).expanduser().iterdir() if accept(each))
-    return [str(each) if prefix else each.name for each in found]
+    found = sorted(path for path in Path(root).expanduser().iterdir() if accept(path))
+    return [str(path) if prefix else path.name for path in found]

@@ -87,4 +87,4 @@ class WIDERFace(SplitImageDataset):
 
 def _boxes(rows: np.ndarray) -> dict[str, flow.Tensor]:
     columns = {name: rows[:, 4 + index] for index, name in enumerate(_COLUMNS)}
-    return {name: flow.tensor(each) for name, each in {"bbox": rows[:, :4], **columns}.items()}
+    return {name: flow.tensor(column) for name, column in {"bbox": rows[:, :4], **columns}.items()}

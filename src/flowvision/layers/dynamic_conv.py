@@ -89,11 +89,11 @@ class Dynamic_conv2d(nn.Module):
         self.stride, self.padding = stride, padding
         self.dilation, self.groups = dilation, groups
         self.attention = attention2d(in_planes, ratio, K, temperature)
-        kernel = (in_planes // groups, kernel_size, kernel_size)
-        self.weight = nn.Parameter(flow.empty(K, out_planes, *kernel))
+        kernel_shape = (out_planes, in_planes // groups, kernel_size, kernel_size)
+        self.weight = nn.Parameter(flow.empty(K, *kernel_shape))
         self.bias = nn.Parameter(flow.zeros(K, out_planes)) if bias else None
-        for each in self.weight:
-            nn.init.kaiming_uniform_(each)
+        for kernel in self.weight:
+            nn.init.kaiming_uniform_(kernel)
 
     def update_temperature(self) -> None:
         """Lower the temperature of the mixture; see `attention2d`."""

@@ -108,11 +108,11 @@ class LePEAttention(nn.Module):
     def forward(self, qkv: Tensor) -> Tensor:
         grid = (self.resolution, self.resolution)
         query, key, value = (
-            window_partition(each.unflatten(1, grid), self.window_size) for each in qkv.unbind()
+            window_partition(tokens.unflatten(1, grid), self.window_size) for tokens in qkv.unbind()
         )
         positions = self.get_v(value.permute(0, 3, 1, 2)).flatten(2).transpose(1, 2)
         heads = nn.functional.scaled_dot_product_attention(
-            *(split_heads(each.flatten(1, 2), self.num_heads) for each in (query, key, value)),
+            *(split_heads(tokens.flatten(1, 2), self.num_heads) for tokens in (query, key, value)),
             dropout_p=self.attn_drop if self.training else 0.0,
             scale=self.scale,
         )

@@ -97,7 +97,7 @@ class ChannelProcessing(nn.Module):
         self.attn_drop = nn.Dropout(attn_drop)
 
     def forward(self, x: Tensor, H: int, W: int) -> Tensor:
-        query, key = (split_heads(each, self.num_heads).softmax(-2) for each in (self.q(x), x))
+        query, key = (split_heads(tokens, self.num_heads).softmax(-2) for tokens in (self.q(x), x))
         gate = (query.transpose(-1, -2) @ key.mean(-1, keepdim=True)).sigmoid()
         gate = self.attn_drop(gate * self.temperature)
         values = split_heads(self.norm_v(self.mlp_v(x, H, W)), self.num_heads)

@@ -41,8 +41,10 @@ class PositionalEncodingFourier(nn.Module):
             for size in (height, width)
         )
         encoded = [
-            np.stack([np.sin(each), np.cos(each)], axis=-1).reshape(len(each), self.hidden_dim)
-            for each in (rows, columns)
+            np.stack([np.sin(angles), np.cos(angles)], axis=-1).reshape(
+                len(angles), self.hidden_dim
+            )
+            for angles in (rows, columns)
         ]
         grid = np.concatenate(
             [

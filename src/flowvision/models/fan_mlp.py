@@ -121,7 +121,7 @@ class MlpOri(Mlp):
 
     Example:
         >>> from flowvision.models import MlpOri
-        >>> sum(each.numel() for each in MlpOri(4, 2, bias=False).parameters())
+        >>> sum(parameter.numel() for parameter in MlpOri(4, 2, bias=False).parameters())
         16
     """
 

@@ -71,8 +71,8 @@ class SuperBlock(PlainNetBasicBlockClass):
             self.shortcut_list.append(shortcut(channels, out_channels, step))
             first, *others = self.convolutions(channels, step)
             layers = [*first]
-            for each in others:
-                layers += [nn.ReLU(inplace=True), *each]
+            for layers_of_block in others:
+                layers += [nn.ReLU(inplace=True), *layers_of_block]
             self.conv_list.append(nn.Sequential(*layers))
 
     def convolutions(self, in_channels: int, stride: int) -> list[nn.Sequential]:

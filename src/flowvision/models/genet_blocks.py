@@ -90,7 +90,7 @@ class PlainNetBasicBlockClass(nn.Module):
     def from_sizes(cls, text: str, **options: Any) -> Self:
         """Return the block with the sizes in a text, such as "3,8,3,2"."""
         try:
-            sizes = [json.loads(each) for each in text.split(",")]
+            sizes = [json.loads(size) for size in text.split(",")]
             return cls(**dict(zip(cls.fields, sizes, strict=True)), **options)
         except ValueError as error:
             raise ValueError(
@@ -99,7 +99,7 @@ class PlainNetBasicBlockClass(nn.Module):
 
     def sizes(self) -> str:
         """Return the sizes as a text."""
-        return ",".join(json.dumps(getattr(self, each)) for each in self.fields)
+        return ",".join(json.dumps(getattr(self, name)) for name in self.fields)
 
     def __str__(self) -> str:
         name = f"{self.block_name}|" if self.block_name else ""
@@ -129,7 +129,7 @@ def parse_blocks(s: str, separator: str = "", no_create: bool = False) -> list[A
 
     Example:
         >>> from flowvision.models.genet_blocks import parse_blocks
-        >>> [each.out_channels for each in parse_blocks("ConvKX(3,8,3,2)BN(8)RELU(8)")]
+        >>> [block.out_channels for block in parse_blocks("ConvKX(3,8,3,2)BN(8)RELU(8)")]
         [8, 8, 8]
     """
     blocks = []

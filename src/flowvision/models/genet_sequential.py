@@ -38,7 +38,7 @@ class Sequential(PlainNetBasicBlockClass):
     ) -> None:
         blocks = list(inner_block_list)
         channels = blocks[0].in_channels, blocks[-1].out_channels
-        stride = math.prod(each.stride for each in blocks)
+        stride = math.prod(block.stride for block in blocks)
         super().__init__(*channels, stride, no_create, block_name)
         self.inner_block_list = nn.ModuleList(blocks)
 

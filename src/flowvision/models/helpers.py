@@ -68,6 +68,6 @@ def named_apply(
         >>> _ = named_apply(lambda module, name: print(name), model)
         0
     """
-    for path, each in named_modules(module, name, depth_first, include_root):
-        fn(module=each, name=path)
+    for path, submodule in named_modules(module, name, depth_first, include_root):
+        fn(module=submodule, name=path)
     return module

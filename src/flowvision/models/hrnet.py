@@ -126,8 +126,8 @@ class HighResolutionModule(nn.Module):
         for layers in self.fuse_layers:
             first, *rest = (layer(x) for layer, x in zip(layers.children(), outputs, strict=True))
             total = first
-            for each in rest:
-                total = total + each
+            for addend in rest:
+                total = total + addend
             fused.append(nn.functional.relu(total))
         return fused
 
@@ -159,7 +159,9 @@ class HighResolutionNet(nn.Module):
         self.bn2 = nn.BatchNorm2d(64)
         first = cfg.first_width * Bottleneck.expansion
         inputs = [64] + [first] * (cfg.first_blocks - 1)
-        self.layer1 = nn.Sequential(*(_bottleneck(each, cfg.first_width) for each in inputs))
+        self.layer1 = nn.Sequential(
+            *(_bottleneck(channels, cfg.first_width) for channels in inputs)
+        )
         self.transition1 = HighResolutionTransition([first], widths[:2])
         self.stage2 = self._stage(cfg.modules[0], widths[:2], cfg.blocks)
         self.transition2 = HighResolutionTransition(widths[:2], widths[:3])
@@ -167,10 +169,10 @@ class HighResolutionNet(nn.Module):
         self.transition3 = HighResolutionTransition(widths[:3], widths)
         self.stage4 = self._stage(cfg.modules[2], widths, cfg.blocks)
         planes = (32, 64, 128, 256)
-        heads = [each * Bottleneck.expansion for each in planes]
+        heads = [channels * Bottleneck.expansion for channels in planes]
         self.incre_modules = nn.ModuleList(
-            nn.Sequential(_bottleneck(width, each))
-            for width, each in zip(widths, planes, strict=True)
+            nn.Sequential(_bottleneck(width, channels))
+            for width, channels in zip(widths, planes, strict=True)
         )
         self.downsamp_modules = nn.ModuleList(
             ConvBnAct(smaller, larger, 3, 2, bias=True)

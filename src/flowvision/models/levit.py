@@ -143,7 +143,7 @@ class _BiasedAttention(nn.Module):
     def attend(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
         """Return (N, queries, heads * C) from tensors of shape (N, tokens, heads, C)."""
         bias = self.attention_biases[:, self.attention_bias_idxs]
-        query, key, value = (each.transpose(1, 2) for each in (query, key, value))
+        query, key, value = (tokens.transpose(1, 2) for tokens in (query, key, value))
         heads = nn.functional.scaled_dot_product_attention(query, key, value, bias)
         return merge_heads(heads)
 
@@ -312,7 +312,7 @@ class LeViT(nn.Module):
                 attention = LevitAttention(
                     dim, key_dim, heads, attn_ratio, attention_activation, side
                 )
-                blocks += [Residual(each, drop_path) for each in (attention, mlp(dim))]
+                blocks += [Residual(branch, drop_path) for branch in (attention, mlp(dim))]
         self.blocks = nn.Sequential(*blocks)
         self.head = BN_Linear(embed_dim[-1], num_classes)
         self.head_dist = BN_Linear(embed_dim[-1], num_classes) if distillation else None
@@ -385,7 +385,7 @@ def model_factory(
         >>> model.head.l.out_features
         5
     """
-    embed_dim, depth, num_heads = (tuple(map(int, each.split("_"))) for each in (C, X, N))
+    embed_dim, depth, num_heads = (tuple(map(int, numbers.split("_"))) for numbers in (C, X, N))
     model = find_model(name).factory(
         pretrained,
         progress,

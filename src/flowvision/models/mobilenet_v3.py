@@ -48,7 +48,7 @@ class InvertedResidualConfig:
     def scaled(self, width_mult: float) -> InvertedResidualConfig:
         """Return the row with all numbers of channels multiplied by `width_mult`."""
         channels = (self.input_channels, self.expanded_channels, self.out_channels)
-        first, middle, last = (make_divisible(each * width_mult) for each in channels)
+        first, middle, last = (make_divisible(number * width_mult) for number in channels)
         return InvertedResidualConfig(
             first, self.kernel, middle, last, *self._rest(), dilation=self.dilation
         )

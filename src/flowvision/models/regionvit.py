@@ -47,7 +47,8 @@ class AttentionWithRelPos(SelfAttention):
         rows, columns = np.indices((window_size, window_size)).reshape(2, -1)
         # Published weights count offsets from half a window below zero, and wrap around.
         down, right = (
-            (each[None, :] - each[:, None] + window_size // 2) % offsets for each in (rows, columns)
+            (positions[None, :] - positions[:, None] + window_size // 2) % offsets
+            for positions in (rows, columns)
         )
         self.rel_pos_index = down * offsets + right
 
@@ -62,7 +63,7 @@ class AttentionWithRelPos(SelfAttention):
         if mask is not None:
             bias = bias + mask
         heads = self.queries_keys_values(x.flatten(0, 1))
-        mixed = self.attend(*(each.unflatten(0, x.shape[:2]) for each in heads), mask=bias)
+        mixed = self.attend(*(tokens.unflatten(0, x.shape[:2]) for tokens in heads), mask=bias)
         mixed = merge_heads(mixed.flatten(0, 1)).unflatten(0, x.shape[:2])
         return self.proj_drop(self.proj(mixed))
 

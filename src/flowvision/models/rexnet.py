@@ -73,7 +73,7 @@ def ConvBNAct(
         >>> from flowvision.models import ConvBNAct
         >>> layers = []
         >>> ConvBNAct(layers, 3, 8, kernel=3, pad=1)
-        >>> [type(each).__name__ for each in layers]
+        >>> [type(layer).__name__ for layer in layers]
         ['Conv2d', 'BatchNorm2d', 'ReLU']
     """
     out.extend(ConvBn(in_channels, channels, kernel, stride, pad, groups=num_group))
@@ -96,7 +96,7 @@ def ConvBNSiLU(
         >>> from flowvision.models import ConvBNSiLU
         >>> layers = []
         >>> ConvBNSiLU(layers, 3, 8)
-        >>> [type(each).__name__ for each in layers]
+        >>> [type(layer).__name__ for layer in layers]
         ['Conv2d', 'BatchNorm2d', 'SiLU']
     """
     ConvBNAct(out, in_channels, channels, kernel, stride, pad, num_group, active=False)

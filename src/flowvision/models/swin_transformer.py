@@ -74,7 +74,7 @@ class WindowAttention(SelfAttention):
         bias = self.relative_position_bias_table[self.relative_position_index].permute(2, 0, 1)
         if mask is not None:
             bias = bias + mask.unsqueeze(1)
-            heads = [each.unflatten(0, (-1, len(mask))) for each in heads]
+            heads = [tokens.unflatten(0, (-1, len(mask))) for tokens in heads]
         mixed = self.attend(*heads, mask=bias)
         if mask is not None:
             mixed = mixed.flatten(0, 1)

@@ -115,7 +115,7 @@ class VisionTransformer(ImageClassifier):
 
     def _tokens(self, x: Tensor) -> Tensor:
         x = self.patch_embed(x)
-        first = [each for each in (self.cls_token, self.dist_token) if each is not None]
+        first = [token for token in (self.cls_token, self.dist_token) if token is not None]
         x = flow.cat([*[token.expand(x.shape[0], -1, -1) for token in first], x], dim=1)
         return self.norm(self.blocks(self.pos_drop(x + self.pos_embed)))
 

@@ -25,8 +25,8 @@ def convert_boxes_to_roi_format(boxes: Sequence[Tensor]) -> Tensor:
     """
     return flow.cat(
         [
-            flow.cat([flow.full_like(each[:, :1], number), each], 1)
-            for number, each in enumerate(boxes)
+            flow.cat([flow.full_like(image_boxes[:, :1], number), image_boxes], 1)
+            for number, image_boxes in enumerate(boxes)
         ]
     )
 
@@ -58,10 +58,10 @@ def check_roi_boxes_shape(boxes: Tensor | Sequence[Tensor]) -> None:
         if boxes.ndim != 2 or boxes.shape[1] != 5:
             raise ValueError(f"`boxes` must have shape (n, 5), got {list(boxes.shape)}")
     elif isinstance(boxes, list | tuple):
-        for each in boxes:
-            if each.ndim != 2 or each.shape[1] != 4:
+        for image_boxes in boxes:
+            if image_boxes.ndim != 2 or image_boxes.shape[1] != 4:
                 raise ValueError(
-                    f"each tensor in `boxes` must have shape (n, 4), got {list(each.shape)}"
+                    f"each tensor in `boxes` must have shape (n, 4), got {list(image_boxes.shape)}"
                 )
     else:
         raise TypeError(f"`boxes` must be a tensor or a list of tensors, got {type(boxes)}")
@@ -105,13 +105,15 @@ def split_normalization_params(
         (2, 2)
     """
     classes = tuple(norm_classes or _NORM_CLASSES)
-    for each in classes:
-        if not issubclass(each, nn.Module):
-            raise ValueError(f"`norm_classes` must hold classes of modules, got {each}")
+    for class_ in classes:
+        if not issubclass(class_, nn.Module):
+            raise ValueError(f"`norm_classes` must hold classes of modules, got {class_}")
     norms: list[Tensor] = []
     others: list[Tensor] = []
     for module in model.modules():
-        own = [each for each in module.parameters(recurse=False) if each.requires_grad]
+        own = [
+            parameter for parameter in module.parameters(recurse=False) if parameter.requires_grad
+        ]
         (norms if isinstance(module, classes) else others).extend(own)
     return norms, others
 

@@ -290,7 +290,7 @@ def distance_box_iou(boxes1: Tensor, boxes2: Tensor, eps: float = 1e-7) -> Tenso
     boxes1, boxes2 = _upcast(boxes1), _upcast(boxes2)
     width, height = _enclosing_sides(boxes1, boxes2)
     diagonal = width**2 + height**2 + eps
-    center1, center2 = ((each[:, :2] + each[:, 2:]) / 2 for each in (boxes1, boxes2))
+    center1, center2 = ((boxes[:, :2] + boxes[:, 2:]) / 2 for boxes in (boxes1, boxes2))
     distance = ((center1[:, None] - center2) ** 2).sum(-1)
     return box_iou(boxes1, boxes2) - distance / diagonal
 

@@ -50,7 +50,7 @@ def roi_pool(
     size = pair(output_size)
     if len(rois) <= _AT_ONCE:
         return _pooled(input, rois, size, spatial_scale)
-    return flow.cat([_pooled(input, each, size, spatial_scale) for each in rois.split(_AT_ONCE)])
+    return flow.cat([_pooled(input, part, size, spatial_scale) for part in rois.split(_AT_ONCE)])
 
 
 def _pooled(input: Tensor, rois: Tensor, size: tuple[int, int], spatial_scale: float) -> Tensor:

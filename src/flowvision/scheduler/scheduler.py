@@ -69,7 +69,7 @@ class Scheduler:
 
     def state_dict(self) -> dict[str, Any]:
         """Return all numbers, without the optimizer."""
-        return {name: each for name, each in self.__dict__.items() if name != "optimizer"}
+        return {name: value for name, value in self.__dict__.items() if name != "optimizer"}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over the numbers of `state_dict`."""
@@ -101,8 +101,8 @@ class Scheduler:
     def update_groups(self, values: float | Sequence[float]) -> None:
         """Set the groups' numbers, or one number for all."""
         groups = self.optimizer.param_groups
-        each = values if isinstance(values, Sequence) else [values] * len(groups)
-        for group, value in zip(groups, each, strict=True):
+        group_values = values if isinstance(values, Sequence) else [values] * len(groups)
+        for group, value in zip(groups, group_values, strict=True):
             # The optimizer itself multiplies learning rates.
             scale = 1.0 if self.param_group_field == "lr" else group.get("lr_scale", 1.0)
             group[self.param_group_field] = value * scale

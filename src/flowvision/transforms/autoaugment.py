@@ -64,7 +64,7 @@ class _MagnitudeRanges:
             bins: number of magnitudes.
             size: height and width of the image.
         """
-        height, width = (self.translation * (each if self.translation < 1 else 1) for each in size)
+        height, width = (self.translation * (side if self.translation < 1 else 1) for side in size)
         first, last = self.bits
         kept = first - np.round(np.linspace(0, first - last, bins)).astype(int)
         signed = {
@@ -140,7 +140,7 @@ class _Augmentation(ImageTransform):
         self.fill = fill
 
     def extra_repr(self) -> str:
-        own = [each for each in inspect.signature(type(self)).parameters if each in self.__dict__]
+        own = [name for name in inspect.signature(type(self)).parameters if name in self.__dict__]
         return ", ".join(f"{name}={getattr(self, name)}" for name in own)
 
     @staticmethod
@@ -152,7 +152,7 @@ class _Augmentation(ImageTransform):
         channels = functional.get_dimensions(img)[0]
         if isinstance(self.fill, int | float):
             return [float(self.fill)] * channels
-        return None if self.fill is None else [float(each) for each in self.fill]
+        return None if self.fill is None else [float(number) for number in self.fill]
 
     def _changed(self, img: Any, name: str, levels: np.ndarray, level: int, signed: bool) -> Any:
         magnitude = float(levels[level])
@@ -329,12 +329,12 @@ class AugMix(_Augmentation):
         weights = random.dirichlet([self.alpha] * self.mixture_width) * mixed
         images = [img, *(self._chain(img) for _ in weights)]
         tensors = [
-            each if isinstance(each, flow.Tensor) else functional.pil_to_tensor(each)
-            for each in images
+            image if isinstance(image, flow.Tensor) else functional.pil_to_tensor(image)
+            for image in images
         ]
         mean = flow.zeros_like(tensors[0], dtype=flow.float32)
-        for weight, each in zip([own, *weights.tolist()], tensors, strict=True):
-            mean = mean + float(weight) * each.float()
+        for weight, tensor in zip([own, *weights.tolist()], tensors, strict=True):
+            mean = mean + float(weight) * tensor.float()
         result = mean.to(tensors[0].dtype)
         return result if isinstance(img, flow.Tensor) else functional.to_pil_image(result, img.mode)
 

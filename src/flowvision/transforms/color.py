@@ -75,8 +75,8 @@ class ColorJitter(ImageTransform):
         random = random_numbers()
         order = random.permutation(4)
         factors = [
-            None if each is None else float(random.uniform(each[0], each[1]))
-            for each in (brightness, contrast, saturation, hue)
+            None if limits is None else float(random.uniform(limits[0], limits[1]))
+            for limits in (brightness, contrast, saturation, hue)
         ]
         return order, factors[0], factors[1], factors[2], factors[3]
 

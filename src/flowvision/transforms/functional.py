@@ -290,7 +290,7 @@ def gaussian_blur(
         sigma = [0.15 * size + 0.35 for size in sizes]
     sigma_xy = [sigma] * 2 if isinstance(sigma, int | float) else list(sigma)
     sigma_xy = sigma_xy * 2 if len(sigma_xy) == 1 else sigma_xy
-    if len(sigma_xy) != 2 or any(each <= 0 for each in sigma_xy):
+    if len(sigma_xy) != 2 or any(number <= 0 for number in sigma_xy):
         raise ValueError(f"sigma should have positive values. Got {sigma}")
     return _on_tensor(img, functional_tensor.gaussian_blur, sizes, sigma_xy)
 

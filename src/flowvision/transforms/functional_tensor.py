@@ -311,7 +311,7 @@ def _colors(img: flow.Tensor, fill: Any) -> list[float] | None:
     """
     if fill is None:
         return None
-    numbers = [float(each) for each in fill] if isinstance(fill, Sequence) else [float(fill)]
+    numbers = [float(number) for number in fill] if isinstance(fill, Sequence) else [float(fill)]
     channels = get_image_num_channels(img)
     if len(numbers) not in (1, channels):
         raise ValueError(

@@ -115,9 +115,9 @@ class RandomAffine(ImageTransform):
         fillcolor: Any = None,
     ) -> None:
         super().__init__()
-        if translate is not None and not all(0 <= each <= 1 for each in translate):
+        if translate is not None and not all(0 <= share <= 1 for share in translate):
             raise ValueError(f"translation values should be between 0 and 1, got {translate}")
-        if scale is not None and not all(each > 0 for each in scale):
+        if scale is not None and not all(factor > 0 for factor in scale):
             raise ValueError(f"scale values should be positive, got {scale}")
         self.degrees = _angles(degrees, "degrees")
         self.translate = translate
@@ -261,7 +261,9 @@ class ElasticTransform(ImageTransform):
         self.alpha = _two(alpha)
         self.sigma = _two(sigma)
         self.interpolation = interpolation_mode(interpolation)
-        self.fill = [float(each) for each in ([fill] if isinstance(fill, int | float) else fill)]
+        self.fill = [
+            float(number) for number in ([fill] if isinstance(fill, int | float) else fill)
+        ]
 
     @staticmethod
     def get_params(
@@ -291,4 +293,4 @@ class ElasticTransform(ImageTransform):
 
 def _two(given: float | Sequence[float]) -> list[float]:
     numbers = [given] if isinstance(given, int | float) else list(given)
-    return [float(each) for each in (numbers * 2 if len(numbers) == 1 else numbers)]
+    return [float(number) for number in (numbers * 2 if len(numbers) == 1 else numbers)]

@@ -32,7 +32,7 @@ def inverse_affine_matrix(
         scale: factor of lengths.
         shear: degrees along x and y.
     """
-    rotation, shear_x, shear_y = (math.radians(each) for each in (angle, *shear))
+    rotation, shear_x, shear_y = (math.radians(degrees) for degrees in (angle, *shear))
     # Rotation times shears is [[a, b], [c, d]], with determinant 1.
     a = math.cos(rotation - shear_y) / math.cos(shear_y)
     b = -a * math.tan(shear_x) - math.sin(rotation)
@@ -96,7 +96,7 @@ def _products(x: np.ndarray, y: np.ndarray, factors: np.ndarray) -> np.ndarray:
     The nearest pixel of a point halfway between two is decided by the last bit. PyTorch sums small
     products one term after the other, and large ones with fused multiply-adds.
     """
-    columns, rows = (each[..., None] for each in np.meshgrid(x, y))
+    columns, rows = (coordinates[..., None] for coordinates in np.meshgrid(x, y))
     first = columns * factors[0]
     if 3 * first.size < _SMALL_PRODUCT:
         return first + rows * factors[1] + factors[2]

@@ -48,9 +48,9 @@ def adaptive_clip_grad(
         >>> weight.grad
         tensor([[0.5000, 0.5000, 0.5000, 0.5000]], dtype=oneflow.float32)
     """
-    each = [parameters] if isinstance(parameters, flow.Tensor) else parameters
+    weights = [parameters] if isinstance(parameters, flow.Tensor) else parameters
     with flow.no_grad():
-        for weight in each:
+        for weight in weights:
             if weight.grad is None:
                 continue
             limit = unitwise_norm(weight.detach(), norm_type).clamp(min=eps) * clip_factor

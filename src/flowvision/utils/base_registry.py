@@ -67,5 +67,5 @@ class Registry(Iterable[tuple[str, T]], Generic[T]):
         return iter(self._obj_map.items())
 
     def __repr__(self) -> str:
-        lines = [f"Registry of {self._name}:", *(f"{name}: {each!r}" for name, each in self)]
+        lines = [f"Registry of {self._name}:", *(f"{name}: {value!r}" for name, value in self)]
         return "\n    ".join(lines)

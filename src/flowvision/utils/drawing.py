@@ -66,8 +66,8 @@ def draw_bounding_boxes(
     pil_image = _as_pil_image(image)
     draw = ImageDraw.Draw(pil_image, "RGBA" if fill else "RGB")
     text_font = _font(font, font_size)
-    each = _colors(colors, len(corners))
-    for index, (box, color) in enumerate(zip(corners, each, strict=True)):
+    colors_of_boxes = _colors(colors, len(corners))
+    for index, (box, color) in enumerate(zip(corners, colors_of_boxes, strict=True)):
         draw.rectangle(box, (*color, _ALPHA) if fill else None, color, width)
         if labels is not None:
             corner = (box[0] + width + 1, box[1] + width + 1)
@@ -134,10 +134,10 @@ def _colors(given: Colors, count: int) -> list[tuple[int, int, int]]:
     if given is None:
         # Hues that are far apart however many there are: steps of the golden section.
         return [_from_hue(index * 0.618 % 1) for index in range(count)]
-    each = [given] * count if isinstance(given, str | tuple) else list(given)
-    if len(each) < count:
-        raise ValueError(f"there are {count} things to draw, but {len(each)} colors")
-    return [_numbers(color) for color in each[:count]]
+    colors_of_things = [given] * count if isinstance(given, str | tuple) else list(given)
+    if len(colors_of_things) < count:
+        raise ValueError(f"there are {count} things to draw, but {len(colors_of_things)} colors")
+    return [_numbers(color) for color in colors_of_things[:count]]
 
 
 def _numbers(color: Any) -> tuple[int, int, int]:

@@ -57,7 +57,7 @@ def accuracy(
         >>> import oneflow as flow
         >>> from flowvision.utils import accuracy
         >>> logits = flow.tensor([[0.1, 0.7, 0.2], [0.5, 0.2, 0.3]])
-        >>> [each.item() for each in accuracy(logits, flow.tensor([1, 2]), topk=(1, 2))]
+        >>> [share.item() for share in accuracy(logits, flow.tensor([1, 2]), topk=(1, 2))]
         [50.0, 100.0]
     """
     most = min(max(topk), output.shape[1])

@@ -73,7 +73,7 @@ def make_grid(
 
 def _as_batch(tensor: flow.Tensor | Sequence[flow.Tensor]) -> flow.Tensor:
     """Return images as ``[N, C, H, W]`` with three channels where there was one."""
-    if isinstance(tensor, list | tuple) and all(isinstance(each, flow.Tensor) for each in tensor):
+    if isinstance(tensor, list | tuple) and all(isinstance(image, flow.Tensor) for image in tensor):
         tensor = flow.stack(list(tensor))
     if not isinstance(tensor, flow.Tensor):
         raise TypeError(f"tensor or list of tensors expected, got {type(tensor).__name__}")

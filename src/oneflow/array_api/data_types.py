@@ -114,7 +114,7 @@ def isdtype(dtype: DType, kind: DType | str | tuple[DType | str, ...]) -> bool:
         True
     """
     if isinstance(kind, tuple):
-        return any(isdtype(dtype, each) for each in kind)
+        return any(isdtype(dtype, one_kind) for one_kind in kind)
     if isinstance(kind, DType):
         return dtype is kind
     if kind not in _KINDS:

@@ -72,7 +72,7 @@ def clip(
         >>> flow.array_api.clip(flow.tensor([-2, 0, 9]), 0, 5)
         tensor([0, 0, 5], dtype=oneflow.int64)
     """
-    bounds = [each.to(x.dtype) if isinstance(each, Tensor) else each for each in (min, max)]
+    bounds = [bound.to(x.dtype) if isinstance(bound, Tensor) else bound for bound in (min, max)]
     if bounds == [None, None]:
         return x.clone()
     return clamp.clamp(x, *bounds).to(x.dtype)

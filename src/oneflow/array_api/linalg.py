@@ -203,7 +203,7 @@ def vecdot(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
         >>> flow.array_api.vecdot(flow.tensor([[1, 2], [3, 4]]), flow.tensor([1, 1]))
         tensor([3, 7], dtype=oneflow.int64)
     """
-    first, second = (movedim(each, axis, -1) for each in promoted(x1, x2))
+    first, second = (movedim(vectors, axis, -1) for vectors in promoted(x1, x2))
     return products.matmul(conj(first)[..., None, :], second[..., None])[..., 0, 0]
 
 

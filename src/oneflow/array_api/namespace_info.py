@@ -48,4 +48,6 @@ class NamespaceInfo:
         self, *, device: Any = None, kind: str | tuple[str, ...] | None = None
     ) -> dict[str, DType]:
         """Return the standard's dtypes by name, or those of a kind."""
-        return {each.name: each for each in STANDARD_DTYPES if kind is None or isdtype(each, kind)}
+        return {
+            dtype.name: dtype for dtype in STANDARD_DTYPES if kind is None or isdtype(dtype, kind)
+        }

@@ -25,11 +25,11 @@ def result_type(*arrays_and_dtypes: Tensor | DType | complex) -> DType:
         oneflow.float64
     """
     dtypes = [
-        each.dtype if isinstance(each, Tensor) else each
-        for each in arrays_and_dtypes
-        if isinstance(each, Tensor | DType)
+        operand.dtype if isinstance(operand, Tensor) else operand
+        for operand in arrays_and_dtypes
+        if isinstance(operand, Tensor | DType)
     ]
-    numbers = [each for each in arrays_and_dtypes if not isinstance(each, Tensor | DType)]
+    numbers = [operand for operand in arrays_and_dtypes if not isinstance(operand, Tensor | DType)]
     if not dtypes:
         raise ValueError(f"result_type(): expected an array or a dtype, got {numbers}")
     # A number takes the dtype that it takes beside any array with dimensions.
@@ -43,11 +43,11 @@ def promoted(*operands: Tensor | complex) -> list[Tensor]:
     Raises:
         TypeError: there is no array among them, or something else.
     """
-    arrays = [each for each in operands if isinstance(each, Tensor)]
+    arrays = [operand for operand in operands if isinstance(operand, Tensor)]
     if not arrays:
         raise TypeError(f"expected at least one array, got {list(map(type, operands))}")
     dtype = result_type(*operands)
-    return [_as_array(each, dtype, arrays[0]) for each in operands]
+    return [_as_array(operand, dtype, arrays[0]) for operand in operands]
 
 
 def _as_array(operand: Any, dtype: DType, like: Tensor) -> Tensor:

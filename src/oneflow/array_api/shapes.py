@@ -19,9 +19,9 @@ def concat(arrays: Sequence[Tensor], /, *, axis: int | None = 0) -> Tensor:
         tensor([1.0000, 2.5000], dtype=oneflow.float32)
     """
     dtype = result_type(*arrays)
-    parts = [cast_to(each, dtype) for each in arrays]
+    parts = [cast_to(array, dtype) for array in arrays]
     if axis is None:
-        return joining.cat([each.reshape(-1) for each in parts])
+        return joining.cat([part.reshape(-1) for part in parts])
     return joining.cat(parts, axis)
 
 
@@ -106,9 +106,9 @@ def squeeze(x: Tensor, /, axis: int | tuple[int, ...]) -> Tensor:
         oneflow.Size([3, 1])
     """
     axes = (axis,) if isinstance(axis, int) else axis
-    for each in axes:
-        if x.shape[each] != 1:
-            raise ValueError(f"squeeze(): axis {each} has size {x.shape[each]}, expected 1")
+    for dim in axes:
+        if x.shape[dim] != 1:
+            raise ValueError(f"squeeze(): axis {dim} has size {x.shape[dim]}, expected 1")
     return shapes.squeeze(x, axes)
 
 

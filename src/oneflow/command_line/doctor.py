@@ -41,10 +41,14 @@ def report() -> Iterator[str]:
     yield f"threads: {get_num_threads()}"
     yield f"cache: {_describe_cache()}"
     yield f"network: host {socket.gethostname()}, a port can be opened ({free_port()})"
-    read = [each for each in vars(environment).values() if isinstance(each, EnvironmentVariable)]
-    for each in read:
-        if each.read() != each.default and each is not environment.SECRET:
-            yield f"{each.name}={each.read()}"
+    read = [
+        variable
+        for variable in vars(environment).values()
+        if isinstance(variable, EnvironmentVariable)
+    ]
+    for variable in read:
+        if variable.read() != variable.default and variable is not environment.SECRET:
+            yield f"{variable.name}={variable.read()}"
     for name, place in replaced_variables().items():
         yield f"{name} is not read; in its place: {place}"
 
@@ -53,8 +57,8 @@ def _describe_cache() -> str:
     folder = cache_folder()
     if folder is None:
         return "off"
-    files = [each for each in folder.rglob("*") if each.is_file()] if folder.is_dir() else []
-    size = sum(each.stat().st_size for each in files) / 2**20
+    files = [path for path in folder.rglob("*") if path.is_file()] if folder.is_dir() else []
+    size = sum(file.stat().st_size for file in files) / 2**20
     return f"{folder}, {len(files)} files, {size:.0f} MiB"
 
 

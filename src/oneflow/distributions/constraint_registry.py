@@ -143,12 +143,12 @@ def _register_composed(registry: ConstraintRegistry) -> None:
 
     @registry.register(constraints.cat)
     def _to_cat(constraint: Any) -> Transform:
-        parts = [registry(each) for each in constraint.cseq]
+        parts = [registry(part) for part in constraint.cseq]
         return CatTransform(parts, constraint.dim, constraint.lengths)
 
     @registry.register(constraints.stack)
     def _to_stack(constraint: Any) -> Transform:
-        return StackTransform([registry(each) for each in constraint.cseq], constraint.dim)
+        return StackTransform([registry(part) for part in constraint.cseq], constraint.dim)
 
 
 _register_composed(biject_to)

@@ -43,7 +43,7 @@ class CovarianceParameters(Distribution):
         Raises:
             ValueError: not exactly one was given, or it has fewer than two dimensions.
         """
-        given = {name: each for name, each in matrices.items() if each is not None}
+        given = {name: candidate for name, candidate in matrices.items() if candidate is not None}
         if len(given) != 1:
             raise ValueError(
                 "Exactly one of covariance_matrix or precision_matrix or scale_tril may be "

@@ -158,11 +158,11 @@ class Distribution:
         """
         result = copy.copy(self)
         first = len(self._batch_shape)
-        for name, each in vars(self).items():
-            if isinstance(each, Tensor) and each.shape[:first] == self._batch_shape:
-                setattr(result, name, each.expand((*batch_shape, *each.shape[first:])))
-            elif isinstance(each, Distribution):
-                setattr(result, name, each.expand((*batch_shape, *each.batch_shape[first:])))
+        for name, value in vars(self).items():
+            if isinstance(value, Tensor) and value.shape[:first] == self._batch_shape:
+                setattr(result, name, value.expand((*batch_shape, *value.shape[first:])))
+            elif isinstance(value, Distribution):
+                setattr(result, name, value.expand((*batch_shape, *value.batch_shape[first:])))
         result._batch_shape = Size(batch_shape)
         return result
 

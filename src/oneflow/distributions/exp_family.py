@@ -40,8 +40,8 @@ class ExponentialFamily(Distribution):
     def _log_normalizer_with_slopes(self) -> tuple[Tensor, Sequence[Tensor], Sequence[Any]]:
         """The log-normalizer, the natural parameters, and its gradients with regard to them."""
         natural = [
-            each if each.requires_grad else each.detach().requires_grad_()
-            for each in self._natural_params
+            parameter if parameter.requires_grad else parameter.detach().requires_grad_()
+            for parameter in self._natural_params
         ]
         with enable_grad():
             normalizer = self._log_normalizer(*natural)

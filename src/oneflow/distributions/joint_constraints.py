@@ -102,12 +102,12 @@ class _JointConstraint(Constraint):
     @property
     def is_discrete(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
         """Some of the values are integers."""
-        return any(each.is_discrete for each in self.cseq)
+        return any(constraint.is_discrete for constraint in self.cseq)
 
     @property
     def event_dim(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
         """The number of the last dimensions that make up one value."""
-        return max(each.event_dim for each in self.cseq)
+        return max(constraint.event_dim for constraint in self.cseq)
 
 
 class Cat(_JointConstraint):
@@ -137,7 +137,9 @@ class Cat(_JointConstraint):
     def check(self, value: Tensor) -> Tensor:
         """Return which values are inside, one truth value for each."""
         parts = value.split(self.lengths, self.dim)
-        checked = [each.check(part) for each, part in zip(self.cseq, parts, strict=True)]
+        checked = [
+            constraint.check(part) for constraint, part in zip(self.cseq, parts, strict=True)
+        ]
         return cat(checked, self.dim)
 
 
@@ -168,5 +170,7 @@ class Stack(_JointConstraint):
     def check(self, value: Tensor) -> Tensor:
         """Return which values are inside, one truth value for each."""
         parts = value.unbind(self.dim)
-        checked = [each.check(part) for each, part in zip(self.cseq, parts, strict=True)]
+        checked = [
+            constraint.check(part) for constraint, part in zip(self.cseq, parts, strict=True)
+        ]
         return stack(checked, self.dim)

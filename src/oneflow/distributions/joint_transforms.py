@@ -18,16 +18,18 @@ class _PartsTransform(Transform):
     """Base of transforms, each of which takes a part of a tensor along a dimension."""
 
     def __init__(self, tseq: Sequence[Transform], dim: int, cache_size: int) -> None:
-        if not all(isinstance(each, Transform) for each in tseq):
+        if not all(isinstance(transform, Transform) for transform in tseq):
             raise ValueError("`tseq` must be transforms")
         super().__init__(cache_size)
-        self.transforms = [each.with_cache(cache_size) for each in tseq] if cache_size else [*tseq]
+        self.transforms = (
+            [transform.with_cache(cache_size) for transform in tseq] if cache_size else [*tseq]
+        )
         self.dim = dim
 
     @property
     def bijective(self) -> bool:
         """Return True if all transforms are."""
-        return all(each.bijective for each in self.transforms)
+        return all(transform.bijective for transform in self.transforms)
 
     def _split(self, value: Tensor) -> Sequence[Tensor]:
         raise NotImplementedError
@@ -37,11 +39,11 @@ class _PartsTransform(Transform):
 
     def _call(self, x: Tensor) -> Tensor:
         parts = zip(self.transforms, self._split(x), strict=True)
-        return self._join([each(part) for each, part in parts])
+        return self._join([transform(part) for transform, part in parts])
 
     def _inverse(self, y: Tensor) -> Tensor:
         parts = zip(self.transforms, self._split(y), strict=True)
-        return self._join([each.inv(part) for each, part in parts])
+        return self._join([transform.inv(part) for transform, part in parts])
 
 
 class CatTransform(_PartsTransform):
@@ -79,7 +81,7 @@ class CatTransform(_PartsTransform):
     @property
     def event_dim(self) -> int:
         """The greatest of the transforms."""
-        return max(each.event_dim for each in self.transforms)
+        return max(transform.event_dim for transform in self.transforms)
 
     @property
     def length(self) -> int:
@@ -89,12 +91,16 @@ class CatTransform(_PartsTransform):
     @property
     def domain(self) -> Constraint:
         """Those of the transforms."""
-        return constraints.cat([each.domain for each in self.transforms], self.dim, self.lengths)
+        return constraints.cat(
+            [transform.domain for transform in self.transforms], self.dim, self.lengths
+        )
 
     @property
     def codomain(self) -> Constraint:
         """Those of the transforms."""
-        return constraints.cat([each.codomain for each in self.transforms], self.dim, self.lengths)
+        return constraints.cat(
+            [transform.codomain for transform in self.transforms], self.dim, self.lengths
+        )
 
     def _split(self, value: Tensor) -> Sequence[Tensor]:
         return value.split(self.lengths, self.dim)
@@ -105,14 +111,14 @@ class CatTransform(_PartsTransform):
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         """Those of the transforms, concatenated or, if `dim` is one of an event, added."""
         event_dim = self.event_dim
-        each = [
+        terms = [
             sum_rightmost(transform.log_abs_det_jacobian(*parts), event_dim - transform.event_dim)
             for transform, *parts in zip(
                 self.transforms, self._split(x), self._split(y), strict=True
             )
         ]
         dim = (self.dim if self.dim < 0 else self.dim - x.ndim) + event_dim
-        return cat(each, dim) if dim < 0 else sum(each[1:], start=each[0])
+        return cat(terms, dim) if dim < 0 else sum(terms[1:], start=terms[0])
 
 
 class StackTransform(_PartsTransform):
@@ -138,12 +144,12 @@ class StackTransform(_PartsTransform):
     @property
     def domain(self) -> Constraint:
         """Those of the transforms."""
-        return constraints.stack([each.domain for each in self.transforms], self.dim)
+        return constraints.stack([transform.domain for transform in self.transforms], self.dim)
 
     @property
     def codomain(self) -> Constraint:
         """Those of the transforms."""
-        return constraints.stack([each.codomain for each in self.transforms], self.dim)
+        return constraints.stack([transform.codomain for transform in self.transforms], self.dim)
 
     def _split(self, value: Tensor) -> Sequence[Tensor]:
         return value.unbind(self.dim)
@@ -154,7 +160,7 @@ class StackTransform(_PartsTransform):
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         """Those of the transforms, stacked."""
         parts = zip(self.transforms, self._split(x), self._split(y), strict=True)
-        return self._join([each.log_abs_det_jacobian(*pair) for each, *pair in parts])
+        return self._join([transform.log_abs_det_jacobian(*pair) for transform, *pair in parts])
 
 
 class ReshapeTransform(Transform):

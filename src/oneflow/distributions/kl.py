@@ -35,10 +35,10 @@ def register_kl(type_p: type, type_q: type) -> Callable[[Formula], Formula]:
         >>> kl_divergence(Fixed(1), Fixed(2))
         tensor(inf, dtype=oneflow.float32)
     """
-    for each in (type_p, type_q):
-        # Also of bases that a library puts beside `Distribution`.
-        if not isinstance(each, type):
-            raise TypeError(f"Expected a class of distributions, but got {each}")
+    for type_ in (type_p, type_q):
+        # A library may register a class beside `Distribution`.
+        if not isinstance(type_, type):
+            raise TypeError(f"Expected a class of distributions, but got {type_}")
 
     def register(formula: Formula) -> Formula:
         _KL_FORMULA[type_p, type_q] = formula

@@ -68,7 +68,9 @@ class LowRankMultivariateNormal(Distribution):
         if cov_diag.shape[-1:] != (size,):
             raise ValueError(f"cov_diag must be a batch of vectors with shape {(size,)}")
         batch = broadcast_shapes(loc.shape[:-1], cov_factor.shape[:-2], cov_diag.shape[:-1])
-        self.loc, self.cov_diag = (each.expand((*batch, size)) for each in (loc, cov_diag))
+        self.loc, self.cov_diag = (
+            parameter.expand((*batch, size)) for parameter in (loc, cov_diag)
+        )
         self.cov_factor = cov_factor.expand((*batch, *cov_factor.shape[-2:]))
         super().__init__(batch, (size,), validate_args)
         scaled = self.cov_factor / self.cov_diag.unsqueeze(-1)

@@ -97,14 +97,14 @@ class MixtureSameFamily(Distribution):
         """The logarithm of the probability, or of its density."""
         self._validate_sample(value)
         value = value.unsqueeze(-1 - len(self._event_shape))
-        each = self.component_distribution.log_prob(value)
-        return (each + self.mixture_distribution.logits.log_softmax(-1)).logsumexp(-1)
+        log_probs = self.component_distribution.log_prob(value)
+        return (log_probs + self.mixture_distribution.logits.log_softmax(-1)).logsumexp(-1)
 
     def cdf(self, value: Tensor) -> Tensor:
         """The probability of a draw of at most `value`."""
         self._validate_sample(value)
-        each = self.component_distribution.cdf(value.unsqueeze(-1))
-        return (self.mixture_distribution.probs * each).sum(-1)
+        probabilities = self.component_distribution.cdf(value.unsqueeze(-1))
+        return (self.mixture_distribution.probs * probabilities).sum(-1)
 
     def __repr__(self) -> str:
         parts = f"{self.mixture_distribution}, {self.component_distribution}"

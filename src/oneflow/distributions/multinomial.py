@@ -75,7 +75,7 @@ class Multinomial(ClassProbabilities):
     def entropy(self) -> Tensor:
         """The entropy in nats."""
         n = self.total_count
-        each = Binomial(n, self.probs, validate_args=False)
-        support = each.enumerate_support(False)
-        weights = each.log_prob(support).exp() * (support + 1).lgamma()
+        marginal = Binomial(n, self.probs, validate_args=False)
+        support = marginal.enumerate_support(False)
+        weights = marginal.log_prob(support).exp() * (support + 1).lgamma()
         return n * self._categorical.entropy() - math.lgamma(n + 1) + weights.sum((0, -1))

@@ -47,12 +47,13 @@ def as_tensors(*values: Any) -> list[Tensor]:
 
     Numbers get the dtype and device of the first tensor, or the default ones.
     """
-    first = next((each for each in values if isinstance(each, Tensor)), None)
+    first = next((value for value in values if isinstance(value, Tensor)), None)
     dtype, device = (get_default_dtype(), CPU) if first is None else (first.dtype, first.device)
     if not dtype.is_floating_point:
         dtype = get_default_dtype()
     return [
-        each if isinstance(each, Tensor) else import_array(each, dtype, device) for each in values
+        value if isinstance(value, Tensor) else import_array(value, dtype, device)
+        for value in values
     ]
 
 
@@ -63,7 +64,7 @@ def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
 
     Example:
         >>> import oneflow as flow
-        >>> [each.shape for each in flow.distributions.utils.broadcast_all(1.0, flow.ones(2))]
+        >>> [tensor.shape for tensor in flow.distributions.utils.broadcast_all(1.0, flow.ones(2))]
         [oneflow.Size([2]), oneflow.Size([2])]
     """
     return broadcast_tensors(*as_tensors(*values))

@@ -281,8 +281,8 @@ class ComposeTransform(Transform):
         total = sum_rightmost(x * 0, event_dim) if not self.parts else 0
         for position, part in enumerate(self.parts):
             output = y if position == len(self.parts) - 1 else part(x)
-            each = part.log_abs_det_jacobian(x, output)
-            total = total + sum_rightmost(each, event_dim - part.domain.event_dim)
+            term = part.log_abs_det_jacobian(x, output)
+            total = total + sum_rightmost(term, event_dim - part.domain.event_dim)
             event_dim += part.codomain.event_dim - part.domain.event_dim
             x = output
         return total  # pyright: ignore[reportReturnType]
@@ -365,8 +365,8 @@ class IndependentTransform(Transform):
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         """That of the transform, summed over the further dimensions."""
-        each = self.base_transform.log_abs_det_jacobian(x, y)
-        return sum_rightmost(each, self.reinterpreted_batch_ndims)
+        terms = self.base_transform.log_abs_det_jacobian(x, y)
+        return sum_rightmost(terms, self.reinterpreted_batch_ndims)
 
     def forward_shape(self, shape: Sequence[int]) -> Size:
         """The shape of results whose arguments have this one."""

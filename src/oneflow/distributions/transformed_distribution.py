@@ -45,7 +45,7 @@ class TransformedDistribution(Distribution):
         validate_args: bool | None = None,
     ) -> None:
         self.transforms = [transforms] if isinstance(transforms, Transform) else list(transforms)
-        if not all(isinstance(each, Transform) for each in self.transforms):
+        if not all(isinstance(part, Transform) for part in self.transforms):
             raise ValueError("transforms must be a Transform or list of Transforms")
         shape = (*base_distribution.batch_shape, *base_distribution.event_shape)
         event_dim = len(base_distribution.event_shape)

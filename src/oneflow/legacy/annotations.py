@@ -119,7 +119,7 @@ class ListNumpyPlaceholder(Placeholder):
                 f"got {len(given)}"
             )
         checked = super().arrays
-        return [checked(f"{name}[{rank}]", each, 1)[0] for rank, each in enumerate(given)]
+        return [checked(f"{name}[{rank}]", array, 1)[0] for rank, array in enumerate(given)]
 
 
 class ListListNumpyPlaceholder(ListNumpyPlaceholder):
@@ -128,10 +128,10 @@ class ListListNumpyPlaceholder(ListNumpyPlaceholder):
     def arrays(self, name: str, given: Any, replicas: int) -> list[np.ndarray]:
         """Return the array of each replica; see `Placeholder.arrays`."""
         if isinstance(given, list | tuple):
-            for rank, each in enumerate(given):
-                if not isinstance(each, list | tuple) or len(each) != 1:
+            for rank, arrays_of_rank in enumerate(given):
+                if not isinstance(arrays_of_rank, list | tuple) or len(arrays_of_rank) != 1:
                     raise TypeError(f"argument `{name}[{rank}]` must be a list with one array")
-            given = [each[0] for each in given]
+            given = [arrays_of_rank[0] for arrays_of_rank in given]
         return super().arrays(name, given, replicas)
 
 
@@ -261,16 +261,16 @@ def converter(annotation: Any, where: str) -> Callable[[Any], Any]:
     if annotation is ListNumpy:
         return list
     if annotation is ListListNumpy:
-        return lambda leaf: [[each] for each in leaf]
+        return lambda leaf: [[array] for array in leaf]
     if isinstance(annotation, ResultOf) and annotation.origin is Bundle:
         inner = converter(annotation.content, where)
         return lambda tree: map_leaves(inner, tree)
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
     if origin is tuple and arguments[-1:] == (...,):
-        each = converter(arguments[0], where)
-        return lambda tree: tuple(map(each, _sequence(tree, None, where)))
+        of_item = converter(arguments[0], where)
+        return lambda tree: tuple(map(of_item, _sequence(tree, None, where)))
     if origin is tuple:
-        items = [converter(each, where) for each in arguments]
+        items = [converter(argument, where) for argument in arguments]
         return lambda tree: tuple(
             convert(item)
             for convert, item in zip(items, _sequence(tree, len(items), where), strict=True)
@@ -301,7 +301,7 @@ def map_leaves(function: Callable[[Any], Any], tree: Any) -> Any:
         return function(tree)
     if isinstance(tree, dict):
         return {key: map_leaves(function, value) for key, value in tree.items()}
-    return type(tree)(map_leaves(function, each) for each in tree)
+    return type(tree)(map_leaves(function, branch) for branch in tree)
 
 
 def _sequence(tree: Any, count: int | None, where: str) -> Sequence[Any]:

@@ -64,9 +64,9 @@ def numpy_list(self: Tensor) -> list[np.ndarray]:
     for sbp, count in grid:
         parts = [
             part
-            for each in parts
+            for array in parts
             for part in (
-                np.array_split(each, count, sbp.dim) if isinstance(sbp, Split) else [each] * count
+                np.array_split(array, count, sbp.dim) if isinstance(sbp, Split) else [array] * count
             )
         ]
     return parts

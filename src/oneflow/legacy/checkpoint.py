@@ -66,9 +66,9 @@ class SimpleCheckPointManager:
     def list_checkpoints(self) -> list[str]:
         """Return the names of the snapshots that are complete, the oldest first."""
         return sorted(
-            each.name
-            for each in self._folder.iterdir()
-            if each.name.startswith(self._prefix) and (each / variables_folder.DONE).is_file()
+            path.name
+            for path in self._folder.iterdir()
+            if path.name.startswith(self._prefix) and (path / variables_folder.DONE).is_file()
         )
 
     def latest_checkpoint(self) -> str | None:

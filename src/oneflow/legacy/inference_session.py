@@ -170,8 +170,8 @@ class InferenceSession:
         with load_errors(path, "it is damaged"):
             graphs = json.loads(path.read_text(encoding="utf-8"))["graphs"]
             jobs = {
-                name: (dict(each["signatures"]), each["default_signature"])
-                for name, each in graphs.items()
+                name: (dict(graph["signatures"]), graph["default_signature"])
+                for name, graph in graphs.items()
             }
         if graph_name is not None:
             jobs = {graph_name: _chosen(jobs, graph_name, "job")}
@@ -196,10 +196,11 @@ class InferenceSession:
             NotImplementedError: it takes others.
             ValueError: there is no such job.
         """
-        for name, each in self._signature(job_name)["inputs"].items():
-            if each["shape"][:1] != [batch_size]:
+        for name, description in self._signature(job_name)["inputs"].items():
+            if description["shape"][:1] != [batch_size]:
+                shape = tuple(description["shape"])
                 raise NotImplementedError(
-                    f"input `{name}` of job `{job_name}` has the shape {tuple(each['shape'])}; a "
+                    f"input `{name}` of job `{job_name}` has the shape {shape}; a "
                     "saved program has fixed shapes: save one with placeholders of that size"
                 )
 
@@ -240,8 +241,11 @@ class InferenceSession:
             ValueError: there is no such job or input.
         """
         job = self._job_of(input_name, job_name, "inputs")
-        each = self._signature(job)["inputs"][input_name]
-        return {"shape": tuple(each["shape"]), "dtype": dtype_named(each["dtype"]).numpy}
+        description = self._signature(job)["inputs"][input_name]
+        return {
+            "shape": tuple(description["shape"]),
+            "dtype": dtype_named(description["dtype"]).numpy,
+        }
 
     def output_info(self, output_name: str, job_name: str | None = None) -> dict[str, Any]:
         """Return the shape and the NumPy dtype of an output.
@@ -252,8 +256,10 @@ class InferenceSession:
         job = self._job_of(output_name, job_name, "outputs")
         inputs = self._signature(job)["inputs"].values()
         placeholders = {
-            each["argument"]: np.zeros(each["shape"], dtype_named(each["dtype"]).numpy)
-            for each in inputs
+            description["argument"]: np.zeros(
+                description["shape"], dtype_named(description["dtype"]).numpy
+            )
+            for description in inputs
         }
         array = self._results(job, [placeholders[number] for number in sorted(placeholders)])[
             output_name
@@ -289,17 +295,16 @@ class InferenceSession:
                 f"job `{job_name}` takes the inputs {', '.join(inputs)}, got {', '.join(kwargs)}"
             )
         arrays: dict[int, np.ndarray] = {}
-        for name, each in inputs.items():
+        for name, description in inputs.items():
             array = np.asarray(kwargs[name])
-            if array.dtype != dtype_named(each["dtype"]).numpy:
+            if array.dtype != dtype_named(description["dtype"]).numpy:
                 raise TypeError(
-                    f"input `{name}` must be an array of {each['dtype']}, got {array.dtype}"
+                    f"input `{name}` must be an array of {description['dtype']}, got {array.dtype}"
                 )
-            if list(array.shape) != each["shape"]:
-                raise ValueError(
-                    f"input `{name}` must have the shape {tuple(each['shape'])}, got {array.shape}"
-                )
-            arrays[each["argument"]] = array
+            shape = tuple(description["shape"])
+            if array.shape != shape:
+                raise ValueError(f"input `{name}` must have the shape {shape}, got {array.shape}")
+            arrays[description["argument"]] = array
         return self._results(job_name, [arrays[number] for number in sorted(arrays)])
 
     def _signature(self, job_name: str) -> Mapping[str, Any]:
@@ -333,7 +338,7 @@ def _version_folder(path: Path, version: int | ModelVersionPolicy) -> Path:
     """
     if not path.is_dir():
         raise FileNotFoundError(f"{path} is no folder of a saved model")
-    known = sorted(int(each.name) for each in path.iterdir() if each.name.isdecimal())
+    known = sorted(int(version.name) for version in path.iterdir() if version.name.isdecimal())
     if version is ModelVersionPolicy.LATEST and known:
         return path / str(known[-1])
     if version not in known:

@@ -101,7 +101,7 @@ class JobFunction:
             for name, parameter in signature.parameters.items()
         }
         # A placeholder that stands where a default does is none.
-        needed = [each.replace(default=each.empty) for each in signature.parameters.values()]
+        needed = [own.replace(default=own.empty) for own in signature.parameters.values()]
         self._signature = signature.replace(parameters=needed)
         self._convert, self._wrap_reading = _result_conversion(self.name, signature)
         self._graph: JobGraph | None = None
@@ -135,7 +135,7 @@ class JobFunction:
             for set_option in self._config.graph_options:
                 set_option(graph.config)
             graph.config.set_gradient_accumulation_steps(self._config.train.accumulation_steps)
-            graph.define([self._blank(each) for each in self._placeholders.values()])
+            graph.define([self._blank(placeholder) for placeholder in self._placeholders.values()])
             self._graph = graph
         return self._graph
 
@@ -144,8 +144,8 @@ class JobFunction:
         """Arguments of zeros, by name, as the graph takes them."""
         graph = self.define()
         return {
-            name: from_data.from_numpy(self._blank(each))
-            for name, each in self._placeholders.items()
+            name: from_data.from_numpy(self._blank(placeholder))
+            for name, placeholder in self._placeholders.items()
             if graph.replicas == 1
         }
 
@@ -243,5 +243,5 @@ def _result_conversion(
 
 
 def _as_tensors(leaf: Leaf) -> Tensor | list[Tensor]:
-    tensors = [from_data.as_tensor(each) for each in leaf]
+    tensors = [from_data.as_tensor(array) for array in leaf]
     return tensors[0] if len(tensors) == 1 else tensors

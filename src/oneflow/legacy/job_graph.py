@@ -81,11 +81,15 @@ class JobGraph(Graph):
             RuntimeError: a job that does not train minimises a loss.
         """
         with planning():
-            run, _ = self._run_body([self._blob(each) for each in placeholders], records=False)
+            run, _ = self._run_body(
+                [self._blob(placeholder) for placeholder in placeholders], records=False
+            )
             if run.placements and self.placement is None:
                 # Blobs come from and go to the devices of all scopes.
                 self.placement = _union(run.placements)
-                run, _ = self._run_body([self._blob(each) for each in placeholders], records=False)
+                run, _ = self._run_body(
+                    [self._blob(placeholder) for placeholder in placeholders], records=False
+                )
         if self.placement is not None:
             self.default_device = self.placement
         session = default_session()
@@ -287,7 +291,7 @@ def _blank_tensor(spec: TensorSpec) -> Tensor:
 
 def _union(placements: Sequence[Placement]) -> Placement:
     """Return the placement with the ranks of all `placements`."""
-    ranks = sorted({rank for each in placements for rank in each.flat})
+    ranks = sorted({rank for placement in placements for rank in placement.flat})
     return Placement(placements[0].type, ranks)
 
 

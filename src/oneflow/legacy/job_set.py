@@ -64,8 +64,6 @@ def get_job_set() -> JobSet:
     """
     session = default_session()
     session.define_jobs()
-    jobs = [each for each in session.jobs if isinstance(each, JobFunction)]
-    confs = [
-        JobConf(each.name, each.is_training, tuple(each.define().variable_names)) for each in jobs
-    ]
+    jobs = [job for job in session.jobs if isinstance(job, JobFunction)]
+    confs = [JobConf(job.name, job.is_training, tuple(job.define().variable_names)) for job in jobs]
     return JobSet(tuple(map(JobDescription, confs)))

@@ -248,7 +248,7 @@ def upsample_2d(
         raise ValueError(f"data_format must be 'NCHW' or 'NHWC', got {data_format!r}")
     is_first = data_format == "NCHW"
     images = x if is_first else x.permute(0, 3, 1, 2)
-    factors = [float(each) for each in windows.sizes_of(size, 2, "size")]
+    factors = [float(factor) for factor in windows.sizes_of(size, 2, "size")]
     larger = interpolate(
         images,
         scale_factor=factors,
@@ -457,7 +457,8 @@ def layer_norm_param_grad(
     Example:
         >>> import oneflow as flow
         >>> ones = flow.ones(2, 3)
-        >>> [each.shape[0] for each in flow.layers.layer_norm_param_grad(ones, ones, ones[0])]
+        >>> gradients = flow.layers.layer_norm_param_grad(ones, ones, ones[0])
+        >>> [gradient.shape[0] for gradient in gradients]
         [2, 3, 3]
     """
     axes = tuple(range(begin_params_axis % dy.ndim))

@@ -72,8 +72,8 @@ class JobOptimizer:
                 f"job `{run.job_name}` minimises a loss; decorate it with "
                 '@flow.global_function(type="train")'
             )
-        for each in [loss] if isinstance(loss, Tensor) else loss:
-            run.minimize_calls.append((self, each))
+        for tensor in [loss] if isinstance(loss, Tensor) else loss:
+            run.minimize_calls.append((self, tensor))
 
     def Variables(self) -> list[str] | None:
         """Return the names of the variables to update; None stands for all of the job's."""
@@ -113,7 +113,9 @@ class JobOptimizer:
     def change_gradients(self, optimizer: Optimizer) -> None:
         """Clip the gradients of the variables that `optimizer` updates, if that was asked for."""
         if self.grad_clipping is not None:
-            variables = [each for group in optimizer.param_groups for each in group["params"]]
+            variables = [
+                variable for group in optimizer.param_groups for variable in group["params"]
+            ]
             clip_grad_norm_(variables, self.grad_clipping)
 
     def _has_decay(self, name: str) -> bool:
@@ -459,15 +461,15 @@ class CombinedOptimizer:
         train_step_lbn: str | None = None,
         loss_scale_policy: Any = None,
     ) -> None:
-        if any(each.variables is None for each in optimizers):
+        if any(optimizer.variables is None for optimizer in optimizers):
             raise ValueError("every optimizer of a CombinedOptimizer needs its `variables`")
         self.optimizers = list(optimizers)
 
     def Variables(self) -> list[str]:
         """Return the names of all variables to update."""
-        return [name for each in self.optimizers for name in each.Variables() or ()]
+        return [name for optimizer in self.optimizers for name in optimizer.Variables() or ()]
 
     def minimize(self, loss: Tensor | Sequence[Tensor]) -> None:
         """Let every optimizer update its variables; see `SGD.minimize`."""
-        for each in self.optimizers:
-            each.minimize(loss)
+        for optimizer in self.optimizers:
+            optimizer.minimize(loss)

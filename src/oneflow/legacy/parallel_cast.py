@@ -65,11 +65,11 @@ def hierarchical_parallel_cast(
         raise ValueError(f"`grad_mode` must be one of {_GRAD_MODES}, got {grad_mode!r}")
     if grad_mode == "manual" and grad_parallel_distribution is None:
         raise ValueError("`grad_mode` is 'manual' and needs a `grad_parallel_distribution`")
-    sbp = [named_sbp(each) for each in parallel_distribution]
+    sbp = [named_sbp(distribution) for distribution in parallel_distribution]
     if not input.is_global:
         return input
     grad_sbp = {
         "identity": sbp,
-        "manual": [named_sbp(each) for each in grad_parallel_distribution or ()],
+        "manual": [named_sbp(distribution) for distribution in grad_parallel_distribution or ()],
     }.get(grad_mode or "restore")
     return input.to_global(sbp=sbp, grad_sbp=grad_sbp)

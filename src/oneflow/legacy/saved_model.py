@@ -176,7 +176,8 @@ class GraphBuilder:
         return {
             "default_signature": self.default_signature or next(iter(signatures)),
             "signatures": {
-                name: each.description(self._job, graph) for name, each in signatures.items()
+                name: signature.description(self._job, graph)
+                for name, signature in signatures.items()
             },
         }
 
@@ -260,7 +261,7 @@ class ModelBuilder:
             "name": self._name,
             "version": self._version,
             "default_graph": self.default_graph or next(iter(self._graphs)),
-            "graphs": {name: each.save(folder / name) for name, each in self._graphs.items()},
+            "graphs": {name: graph.save(folder / name) for name, graph in self._graphs.items()},
         }
         with atomic_write(folder / f"{META_FILE}.json") as file:
             file.write(json.dumps(data, indent=1).encode())

@@ -170,15 +170,15 @@ def _ranks(text: str) -> list[int]:
     """
     machine, separator, devices = text.replace("@", "").partition(":")
     try:
-        ranges = [tuple(map(int, each.split("-"))) for each in devices.split(",")]
-        if not separator or int(machine) != 0 or any(len(each) > 2 for each in ranges):
+        ranges = [tuple(map(int, text_of_range.split("-"))) for text_of_range in devices.split(",")]
+        if not separator or int(machine) != 0 or any(len(ends) > 2 for ends in ranges):
             raise ValueError
     except ValueError:
         raise ValueError(
             f"devices are named as in '0:0-1' (the devices 0 and 1 of machine 0), got {text!r}; "
             "devices of other machines are ranks of the launcher's processes"
         ) from None
-    return [rank for each in ranges for rank in range(each[0], each[-1] + 1)]
+    return [rank for ends in ranges for rank in range(ends[0], ends[-1] + 1)]
 
 
 namespace = context.namespace

@@ -86,7 +86,7 @@ class Session:
 
     def define_jobs(self) -> None:
         """Let every job that was not called yet say which variables it has."""
-        for job in [each for each in self.jobs if not each.is_defined]:
+        for job in [candidate for candidate in self.jobs if not candidate.is_defined]:
             job.define()
 
     def add_variable(self, spec: VariableSpec) -> None:

@@ -153,7 +153,7 @@ def _nd_sbp(distribute: Distribute, placement: Placement | None) -> NdSbp:
         ValueError: there is a split, and not one signature for each dimension.
     """
     given = [distribute] if isinstance(distribute, Sbp | str) else list(distribute or ())
-    named = tuple(named_sbp(each) if isinstance(each, str) else each for each in given)
+    named = tuple(named_sbp(sbp) if isinstance(sbp, str) else sbp for sbp in given)
     if placement is None:
         return named or (BROADCAST,)
     if placement.size == 1 or set(named) <= {BROADCAST}:

@@ -47,9 +47,9 @@ def parse_args(arguments: Sequence[str] | None = None) -> argparse.Namespace:
         parser.error(f"--ranks must look like 8 or 8x512, got {options.ranks!r}")
     if ":" not in options.function:
         parser.error(f"name a function: `{options.function}:make`")
-    for each in options.options:
-        if "=" not in each:
-            parser.error(f"{each!r} is not NAME=VALUE")
+    for option in options.options:
+        if "=" not in option:
+            parser.error(f"{option!r} is not NAME=VALUE")
     return options
 
 

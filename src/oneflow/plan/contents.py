@@ -43,7 +43,7 @@ class CostEstimate:
     @property
     def sent(self) -> float:
         """Bytes that the device sends."""
-        return sum(each.sent for each in self.collectives)
+        return sum(collective.sent for collective in self.collectives)
 
 
 @dataclass(frozen=True)

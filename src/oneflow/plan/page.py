@@ -141,21 +141,21 @@ def _collectives(contents: PlanContents) -> str:
     estimate = contents.estimate
     if not estimate.collectives:
         return "<h2>Collectives</h2><p>No device sends anything.</p>"
-    largest = max(each.sent for each in estimate.collectives) or 1
+    largest = max(collective.sent for collective in estimate.collectives) or 1
     rows = [
         (
             "",
             [
-                escape(each.kind),
-                f"of {each.group}",
-                _number(str(each.count)),
-                _number(bytes_text(each.given)),
-                _number(bytes_text(each.sent)),
+                escape(collective.kind),
+                f"of {collective.group}",
+                _number(str(collective.count)),
+                _number(bytes_text(collective.given)),
+                _number(bytes_text(collective.sent)),
                 f'<div class="bar" style="margin:2px 0;height:14px"><i style="background:#2f6fdb;'
-                f'width:{100 * each.sent / largest:.2f}%"></i></div>',
+                f'width:{100 * collective.sent / largest:.2f}%"></i></div>',
             ],
         )
-        for each in estimate.collectives
+        for collective in estimate.collectives
     ]
     head = ["collective", "devices", "number", "operands", "sends", ""]
     return "<h2>Collectives</h2>" + _table(head, rows)

@@ -111,8 +111,8 @@ def _operator_row(instruction: Instruction) -> OperatorRow:
         "convert" if is_conversion else operation.primitive.name,
         _spec_lines(tensors),
         _spec_lines(operation.out_specs),
-        tuple(f"{each.kind} of {each.group}" for each in collectives),
-        sum(each.sent for each in collectives),
+        tuple(f"{collective.kind} of {collective.group}" for collective in collectives),
+        sum(collective.sent for collective in collectives),
         operation_cost(operation).flops,
     )
 

@@ -55,7 +55,7 @@ def plan_step(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> St
     """
     tensors: list[Tensor] = []
     structure = flatten_call(args, kwargs, tensors, graph.name)
-    optimizers = [each.optimizer for each in graph.added_optimizers()]
+    optimizers = [added.optimizer for added in graph.added_optimizers()]
     with (
         planning(),
         zero_scope(optimizers),

@@ -35,9 +35,9 @@ def sum_collectives(program: Program) -> list[CollectiveTotal]:
     Conversions of one value that begin alike share their beginning.
     """
     found = {
-        (instruction.operands[0], each.path): _total_of(each)
+        (instruction.operands[0], collective.path): _total_of(collective)
         for instruction in program.instructions
-        for each in collectives_of(instruction.operation)
+        for collective in collectives_of(instruction.operation)
     }
     return merge_collectives(found.values())
 
@@ -49,18 +49,21 @@ def _total_of(collective: Collective) -> CollectiveTotal:
 def merge_collectives(collectives: Iterable[CollectiveTotal]) -> list[CollectiveTotal]:
     """Merge totals of the same kind and size of groups."""
     sums: dict[tuple[str, int], CollectiveTotal] = {}
-    for each in collectives:
-        known = sums.get((each.kind, each.group), CollectiveTotal(each.kind, each.group, 0, 0, 0))
-        sums[each.kind, each.group] = CollectiveTotal(
-            each.kind,
-            each.group,
-            known.count + each.count,
-            known.given + each.given,
-            known.sent + each.sent,
+    for collective in collectives:
+        known = sums.get(
+            (collective.kind, collective.group),
+            CollectiveTotal(collective.kind, collective.group, 0, 0, 0),
+        )
+        sums[collective.kind, collective.group] = CollectiveTotal(
+            collective.kind,
+            collective.group,
+            known.count + collective.count,
+            known.given + collective.given,
+            known.sent + collective.sent,
         )
     return sorted(sums.values())
 
 
 def flops_of(program: Program) -> int:
     """The floating point operations that each device computes."""
-    return sum(operation_cost(each.operation).flops for each in program.instructions)
+    return sum(operation_cost(instruction.operation).flops for instruction in program.instructions)

@@ -38,22 +38,22 @@ def text_of(contents: PlanContents, lists_all: bool = False) -> str:
 def _sums(contents: PlanContents) -> list[str]:
     columns = [contents.model, *([contents.xla] if contents.xla else [])]
     rows = [
-        ["memory, at most", *(bytes_text(each.memory.peak) for each in columns)],
-        ["  given", *(bytes_text(each.memory.arguments) for each in columns)],
+        ["memory, at most", *(bytes_text(column.memory.peak) for column in columns)],
+        ["  given", *(bytes_text(column.memory.arguments) for column in columns)],
     ]
     rows += [[f"    {kind}", bytes_text(size)] for kind, size in contents.input_bytes().items()]
     rows += [
-        ["  results", *(bytes_text(each.memory.outputs) for each in columns)],
-        ["  temporary", *(bytes_text(each.memory.temporary) for each in columns)],
-        ["computes", *(flops_text(each.flops) for each in columns)],
-        ["sends", *(bytes_text(each.sent) for each in columns)],
+        ["  results", *(bytes_text(column.memory.outputs) for column in columns)],
+        ["  temporary", *(bytes_text(column.memory.temporary) for column in columns)],
+        ["computes", *(flops_text(column.flops) for column in columns)],
+        ["sends", *(bytes_text(column.sent) for column in columns)],
         ["takes about", seconds_text(sum(contents.seconds))],
         *(
             [f"  {what}", seconds_text(seconds)]
             for what, seconds in zip(("computing", "exchanging"), contents.seconds, strict=True)
         ),
     ]
-    lines = _table(["each device, each step", *(each.by for each in columns)], rows)
+    lines = _table(["each device, each step", *(column.by for column in columns)], rows)
     return [*lines, *_sources(contents)]
 
 
@@ -72,13 +72,13 @@ def _collectives(contents: PlanContents) -> list[str]:
         return ["no device sends anything"]
     rows = [
         [
-            each.kind,
-            f"of {each.group}",
-            str(each.count),
-            bytes_text(each.given),
-            bytes_text(each.sent),
+            collective.kind,
+            f"of {collective.group}",
+            str(collective.count),
+            bytes_text(collective.given),
+            bytes_text(collective.sent),
         ]
-        for each in estimate.collectives
+        for collective in estimate.collectives
     ]
     return _table([f"collective ({estimate.by})", "group", "number", "given", "sends"], rows)
 

@@ -61,7 +61,7 @@ class EventAverages:
         >>> import oneflow as flow
         >>> with flow.profiler.profile() as prof:
         ...     y = flow.ones(3).relu()
-        >>> [(each.key, each.count) for each in prof.key_averages()]
+        >>> [(average.key, average.count) for average in prof.key_averages()]
         [('ones', 1), ('relu', 1)]
     """
 
@@ -103,16 +103,16 @@ class EventList(list[EventAverages]):
     @property
     def self_cpu_time_total(self) -> float:
         """Microseconds of all events, each counted once."""
-        return sum(each.self_cpu_time_total for each in self)
+        return sum(average.self_cpu_time_total for average in self)
 
     def total_average(self) -> EventAverages:
         """Return one entry for all."""
         total = EventAverages("Total", EventKind.RANGE, [])
-        for each in self:
-            total.count += each.count
-            total.cpu_time_total += each.cpu_time_total
-            total.self_cpu_time_total += each.self_cpu_time_total
-            total.output_bytes += each.output_bytes
+        for average in self:
+            total.count += average.count
+            total.cpu_time_total += average.cpu_time_total
+            total.self_cpu_time_total += average.self_cpu_time_total
+            total.output_bytes += average.output_bytes
         return total
 
     def table(
@@ -133,19 +133,19 @@ class EventList(list[EventAverages]):
         if sort_by is not None:
             if sort_by not in _SORT_KEYS:
                 raise ValueError(f"`sort_by` must be one of {_SORT_KEYS}, got {sort_by!r}")
-            rows = sorted(self, key=lambda each: getattr(each, sort_by), reverse=True)
+            rows = sorted(self, key=lambda row: getattr(row, sort_by), reverse=True)
         rows = rows if row_limit < 0 else rows[:row_limit]
-        has_shapes = any(each.input_shapes for each in rows)
+        has_shapes = any(row.input_shapes for row in rows)
         head = ["Name", "Self CPU %", "Self CPU", "CPU total", "CPU time avg", "# of Calls"]
         cells = [[*head, "Input Shapes"] if has_shapes else head]
         total = self.self_cpu_time_total or 1.0
-        for each in rows:
-            share = f"{100 * each.self_cpu_time_total / total:.2f}%"
-            times = each.self_cpu_time_total, each.cpu_time_total, each.cpu_time
-            name = each.key[:max_name_column_width]
-            cells.append([name, share, *map(_time_text, times), str(each.count)])
+        for row in rows:
+            share = f"{100 * row.self_cpu_time_total / total:.2f}%"
+            times = row.self_cpu_time_total, row.cpu_time_total, row.cpu_time
+            name = row.key[:max_name_column_width]
+            cells.append([name, share, *map(_time_text, times), str(row.count)])
             if has_shapes:
-                cells[-1].append(str(each.input_shapes))
+                cells[-1].append(str(row.input_shapes))
         return f"{_aligned(cells)}\nSelf CPU time total: {_time_text(self.self_cpu_time_total)}\n"
 
 
@@ -175,7 +175,7 @@ def timed(events: Iterable[TraceEvent]) -> list[TimedEvent]:
     """Return events with the time of each that is its own: without that of events inside it."""
     inside: dict[int, int] = defaultdict(int)
     open_events: dict[int, list[tuple[int, TraceEvent]]] = defaultdict(list)
-    ordered = sorted(enumerate(events), key=lambda each: (each[1].start, -each[1].end))
+    ordered = sorted(enumerate(events), key=lambda pair: (pair[1].start, -pair[1].end))
     for number, event in ordered:
         stack = open_events[event.thread]
         while stack and stack[-1][1].end <= event.start:
@@ -183,17 +183,17 @@ def timed(events: Iterable[TraceEvent]) -> list[TimedEvent]:
         if stack:
             inside[stack[-1][0]] += event.end - event.start
         stack.append((number, event))
-    by_number = sorted(ordered, key=lambda each: each[0])
+    by_number = sorted(ordered, key=lambda pair: pair[0])
     return [TimedEvent(event, event.end - event.start - inside[n]) for n, event in by_number]
 
 
 def averages(events: Iterable[TraceEvent], by_shape: bool) -> EventList:
     """Return the averages of events of the same name, and of the same shapes if asked for."""
     found: dict[tuple, EventAverages] = {}
-    for each in timed(events):
-        shapes = each.input_shapes if by_shape else []
-        key = each.name, each.event.kind, str(shapes)
+    for event in timed(events):
+        shapes = event.input_shapes if by_shape else []
+        key = event.name, event.event.kind, str(shapes)
         if key not in found:
-            found[key] = EventAverages(each.name, each.event.kind, shapes)
-        found[key].add(each)
+            found[key] = EventAverages(event.name, event.event.kind, shapes)
+        found[key].add(event)
     return EventList(found.values())

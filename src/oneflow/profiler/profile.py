@@ -67,7 +67,7 @@ class profile:
         >>> import oneflow as flow
         >>> with flow.profiler.profile() as prof:
         ...     y = (flow.ones(3) * 2).relu()
-        >>> [each.key for each in prof.key_averages()]
+        >>> [average.key for average in prof.key_averages()]
         ['ones', 'mul', 'relu']
     """
 

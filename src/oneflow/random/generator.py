@@ -67,8 +67,8 @@ class DrawCapture:
 
     def position_in(self, state: Tensor) -> tuple[int, int] | None:
         """The position that a state is of; None for a state from before the capture."""
-        for each, position in self._states:
-            if each is state:
+        for known_state, position in self._states:
+            if known_state is state:
                 return position.seed, position.stream
         return None
 

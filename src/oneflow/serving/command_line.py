@@ -82,7 +82,7 @@ def _run_supervisor(arguments: Sequence[str], options: argparse.Namespace) -> in
     if not options.grpc:
         raise ValueError("--restart needs a fixed port of gRPC, so that clients find it again")
     with open_socket(options.host, options.http) as server_socket:
-        kept = [each for each in arguments if each != "--restart"]
+        kept = [argument for argument in arguments if argument != "--restart"]
         return Supervisor(kept, server_socket).run()
 
 

@@ -50,7 +50,7 @@ def split(outputs: Sequence[np.ndarray], rows: Sequence[int]) -> list[list[np.nd
     parts = []
     first = 0
     for count in rows:
-        parts.append([each[first : first + count] for each in outputs])
+        parts.append([output[first : first + count] for output in outputs])
         first += count
     return parts
 

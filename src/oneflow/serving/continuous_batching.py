@@ -144,11 +144,15 @@ class ContinuousBatcher:
         """Wait until there is a sequence; false if there will be nobody any more."""
         with self._changed:
             while True:
-                self._reader.drop(each for each in self._reader.sequences if each.is_cancelled)
+                self._reader.drop(
+                    waiting for waiting in self._reader.sequences if waiting.is_cancelled
+                )
                 for sequence in self._running.sequences:
                     if sequence.is_cancelled:
                         self._running.leave(sequence)
-                self._queue = deque(each for each in self._queue if not each.is_cancelled)
+                self._queue = deque(
+                    sequence for sequence in self._queue if not sequence.is_cancelled
+                )
                 if self._queue or self._count():
                     return True
                 if self._is_closed:
@@ -185,16 +189,16 @@ class ContinuousBatcher:
         begin, count = time.perf_counter_ns(), len(self._reader.sequences)
         read = self._reader.advance()
         self._note_run(count, begin)
-        ready = [each for each in read if self._answer(each.sequence, each.logits)]
-        joined = {id(each.sequence) for each in ready}
-        self._reader.drop(each.sequence for each in read if id(each.sequence) not in joined)
+        ready = [prompt for prompt in read if self._answer(prompt.sequence, prompt.logits)]
+        joined = {id(prompt.sequence) for prompt in ready}
+        self._reader.drop(prompt.sequence for prompt in read if id(prompt.sequence) not in joined)
         if not ready:
             return
-        position = max(each.sequence.position for each in ready)
+        position = max(prompt.sequence.position for prompt in ready)
         self._running.resize(self._expected(), position)
-        for each in ready:
-            self._running.join(each.sequence, self._reader.state, each.row)
-        self._reader.drop(each.sequence for each in ready)
+        for prompt in ready:
+            self._running.join(prompt.sequence, self._reader.state, prompt.row)
+        self._reader.drop(prompt.sequence for prompt in ready)
 
     def _advance(self) -> None:
         """Let the graph see a further token of those that are running."""
@@ -231,7 +235,7 @@ class ContinuousBatcher:
         logger.error("a run failed", exc_info=error)
         failure = run_error(error)
         known = (*self._admitted, *self._reader.sequences, *self._running.sequences)
-        for sequence in {id(each): each for each in known}.values():
+        for sequence in {id(sequence): sequence for sequence in known}.values():
             self._call(sequence.outputs.put_nowait, failure)
         self._admitted = []
         self._reader.clear()

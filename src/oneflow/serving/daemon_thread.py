@@ -47,4 +47,4 @@ def call_in_loop(
 
 def is_working() -> bool:
     """Return true if a thread is still at such work."""
-    return any(each.name == _NAME for each in threading.enumerate())
+    return any(thread.name == _NAME for thread in threading.enumerate())

@@ -41,7 +41,7 @@ def generation_request(tokens: Any, options: Mapping[str, Any]) -> GenerationReq
     Raises:
         RequestError: one of them is of another type, or negative.
     """
-    if not isinstance(tokens, Sequence) or not all(type(each) is int for each in tokens):
+    if not isinstance(tokens, Sequence) or not all(type(token) is int for token in tokens):
         raise invalid("`tokens` must be a list of integers")
     if not tokens:
         raise invalid("`tokens` must not be empty")

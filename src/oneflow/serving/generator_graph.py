@@ -220,7 +220,7 @@ def _values(numbers: Iterable[int]) -> tuple[int, ...]:
 
 def _smallest(numbers: Sequence[int], wanted: int) -> int:
     """The smallest of ascending numbers that is not less than another one, or the largest."""
-    return next((each for each in numbers if each >= wanted), numbers[-1])
+    return next((number for number in numbers if number >= wanted), numbers[-1])
 
 
 def _zeros(spec: TensorSpec) -> Tensor:

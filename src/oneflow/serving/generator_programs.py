@@ -101,18 +101,26 @@ def _capacity_per_step(steps: Sequence[SavedStep], max_length: int) -> list[int]
         ValueError: they differ in something else than their sizes.
     """
     states = [state_of(step) for step in steps]
-    kinds = [{name: (spec.dtype, spec.ndim) for name, spec in each.items()} for each in states]
+    kinds = [{name: (spec.dtype, spec.ndim) for name, spec in specs.items()} for specs in states]
     token_counts = {step.outputs[LOGITS].shape[1] for step in steps}
     has_places = all(
         spec.shape[:1] == step.outputs[LOGITS].shape[:1]
         for step, state in zip(steps, states, strict=True)
         for spec in state.values()
     )
-    if any(each != kinds[0] for each in kinds) or len(token_counts) > 1 or not has_places:
+    if (
+        any(kinds_of_step != kinds[0] for kinds_of_step in kinds)
+        or len(token_counts) > 1
+        or not has_places
+    ):
         raise _mismatch(steps)
-    sizes = [[size for spec in each.values() for size in spec.shape[1:]] for each in states]
-    mismatched = [each for each in zip(*sizes, strict=True) if len(set(each)) > 1]
-    if any(each != mismatched[0] for each in mismatched):
+    sizes = [[size for spec in specs.values() for size in spec.shape[1:]] for specs in states]
+    mismatched = [
+        sizes_of_steps
+        for sizes_of_steps in zip(*sizes, strict=True)
+        if len(set(sizes_of_steps)) > 1
+    ]
+    if any(sizes_of_steps != mismatched[0] for sizes_of_steps in mismatched):
         raise _mismatch(steps)
     return list(mismatched[0]) if mismatched else [max_length] * len(steps)
 

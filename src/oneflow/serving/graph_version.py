@@ -90,7 +90,7 @@ class GraphVersion(ModelVersion):
         pending = PendingRequest(
             bucket,
             rows,
-            [arrays[each.name] for each in self.inputs],
+            [arrays[spec.name] for spec in self.inputs],
             asyncio.get_running_loop().create_future(),
             None if timeout is None else time.monotonic() + timeout,
         )

@@ -49,20 +49,22 @@ def decode_request(message: Any, limits: Limits) -> InferRequest:
     if raw and len(raw) != len(message.inputs):
         raise invalid(f"there are {len(message.inputs)} inputs and {len(raw)} raw contents")
     arrays: dict[str, np.ndarray] = {}
-    for index, each in enumerate(message.inputs):
-        _parameters(each.parameters, f"input `{each.name}`")
-        dtype = dtype_of(each.datatype)
-        shape = check_shape(each.name, tuple(each.shape), limits)
+    for index, message_input in enumerate(message.inputs):
+        _parameters(message_input.parameters, f"input `{message_input.name}`")
+        dtype = dtype_of(message_input.datatype)
+        shape = check_shape(message_input.name, tuple(message_input.shape), limits)
         if raw:
-            if each.HasField("contents"):
-                raise invalid(f"input `{each.name}` has both `contents` and raw contents")
-            array = from_bytes(each.name, dtype, shape, raw[index])
+            if message_input.HasField("contents"):
+                raise invalid(f"input `{message_input.name}` has both `contents` and raw contents")
+            array = from_bytes(message_input.name, dtype, shape, raw[index])
         else:
-            array = _from_contents(each, dtype, shape)
-        add_array(arrays, each.name, array)
+            array = _from_contents(message_input, dtype, shape)
+        add_array(arrays, message_input.name, array)
     classes = {
-        each.name: classes_of(_parameters(each.parameters, f"output `{each.name}`"), each.name)
-        for each in message.outputs
+        output.name: classes_of(
+            _parameters(output.parameters, f"output `{output.name}`"), output.name
+        )
+        for output in message.outputs
     }
     return InferRequest(message.id, arrays, tuple(classes), classes, timeout_of(parameters))
 
@@ -71,7 +73,11 @@ def _from_contents(tensor: Any, dtype: DType, shape: tuple[int, ...]) -> np.ndar
     field = _CONTENTS.get(tensor.datatype)
     if field is None:
         raise invalid(f"input `{tensor.name}`: {tensor.datatype} comes in `raw_input_contents`")
-    others = [each.name for each, _ in tensor.contents.ListFields() if each.name != field]
+    others = [
+        field_of_type.name
+        for field_of_type, _ in tensor.contents.ListFields()
+        if field_of_type.name != field
+    ]
     if others:
         raise invalid(
             f"input `{tensor.name}`: {tensor.datatype} comes in `{field}`, got `{others[0]}`"
@@ -81,8 +87,8 @@ def _from_contents(tensor: Any, dtype: DType, shape: tuple[int, ...]) -> np.ndar
 
 def _parameters(parameters: Any, of: str) -> Mapping[str, Any]:
     found = {
-        name: getattr(each, each.WhichOneof("parameter_choice") or "int64_param")
-        for name, each in parameters.items()
+        name: getattr(parameter, parameter.WhichOneof("parameter_choice") or "int64_param")
+        for name, parameter in parameters.items()
     }
     check_parameters(found, of)
     return found
@@ -131,8 +137,8 @@ def encode_response(response: InferResponse, identifier: str) -> Any:
         model_version=str(response.model.version),
         id=identifier,
         outputs=[
-            tensor(name=each.name, datatype=each.datatype, shape=each.array.shape)
-            for each in outputs
+            tensor(name=output.name, datatype=output.datatype, shape=output.array.shape)
+            for output in outputs
         ],
-        raw_output_contents=[to_bytes(each.array) for each in outputs],
+        raw_output_contents=[to_bytes(output.array) for output in outputs],
     )

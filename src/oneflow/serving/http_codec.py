@@ -70,8 +70,8 @@ def decode_request(body: bytes, json_length: str | None, limits: Limits) -> Http
     is_binary = _flag(parameters, "binary_data_output", False)
     binary: dict[str, bool] = {}
     classes: dict[str, int] = {}
-    for each in _list(data, "outputs"):
-        output = _mapping(each, "an output")
+    for item in _list(data, "outputs"):
+        output = _mapping(item, "an output")
         name = _name(output, "output")
         options = _parameters(output, f"output `{name}`")
         binary[name] = _flag(options, "binary_data", is_binary)
@@ -104,8 +104,8 @@ def _decode_inputs(
     data: Mapping[str, Any], rest: memoryview, limits: Limits
 ) -> dict[str, np.ndarray]:
     arrays: dict[str, np.ndarray] = {}
-    for each in _list(data, "inputs"):
-        entry = _mapping(each, "an input")
+    for item in _list(data, "inputs"):
+        entry = _mapping(item, "an input")
         name = _name(entry, "input")
         dtype = dtype_of(entry.get("datatype"))
         shape = check_shape(name, entry.get("shape"), limits)

@@ -114,18 +114,18 @@ async def infer(
     """
     model = repository.find(name, version)
     wanted = set(request.outputs)
-    unknown = wanted - {each.name for each in model.outputs}
+    unknown = wanted - {output.name for output in model.outputs}
     if unknown:
-        known = ", ".join(f"`{each.name}`" for each in model.outputs)
+        known = ", ".join(f"`{output.name}`" for output in model.outputs)
         raise invalid(f"there is no output `{min(unknown)}`; the outputs are {known}")
     arrays = await model.infer(request.arrays, request.timeout)
     outputs = []
-    for each, array in zip(model.outputs, arrays, strict=True):
-        count = request.classes.get(each.name, 0)
+    for output, array in zip(model.outputs, arrays, strict=True):
+        count = request.classes.get(output.name, 0)
         if count:
             has_rows = bool(model.config.max_batch_size)
-            classes = top_classes(array, count, model.labels.get(each.name, ()), has_rows)
-            outputs.append(Output(each.name, BYTES, classes))
-        elif each.name in wanted or not wanted:
-            outputs.append(Output(each.name, datatype_of(each.dtype), array))
+            classes = top_classes(array, count, model.labels.get(output.name, ()), has_rows)
+            outputs.append(Output(output.name, BYTES, classes))
+        elif output.name in wanted or not wanted:
+            outputs.append(Output(output.name, datatype_of(output.dtype), array))
     return InferResponse(model, outputs)

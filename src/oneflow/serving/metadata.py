@@ -45,7 +45,7 @@ def model_metadata(repository: Repository, name: str, version: str) -> Any:
 
     return messages["ModelMetadataResponse"](
         name=name,
-        versions=[str(each.version) for each in repository.versions(name)],
+        versions=[str(model_version.version) for model_version in repository.versions(name)],
         platform=SERVER_NAME,
         inputs=map(metadata_of, model.inputs),
         outputs=map(metadata_of, model.outputs),
@@ -57,9 +57,9 @@ def repository_index(repository: Repository, is_ready: bool) -> Any:
     entry = messages["RepositoryIndexResponse.ModelIndex"]
     return messages["RepositoryIndexResponse"](
         models=[
-            entry(**each._asdict())
-            for each in repository.index()
-            if each.state == "READY" or not is_ready
+            entry(**version._asdict())
+            for version in repository.index()
+            if version.state == "READY" or not is_ready
         ]
     )
 
@@ -78,7 +78,9 @@ def statistics(repository: Repository, name: str, version: str) -> Any:
 def _model_statistics(model: ModelVersion) -> Any:
     found = model.statistics
     failures = found.failures.values()
-    failed = Duration(sum(each.count for each in failures), sum(each.ns for each in failures))
+    failed = Duration(
+        sum(failure.count for failure in failures), sum(failure.ns for failure in failures)
+    )
     return messages["ModelStatistics"](
         name=model.name,
         version=str(model.version),
@@ -96,11 +98,11 @@ def _model_statistics(model: ModelVersion) -> Any:
         batch_stats=[
             messages["InferBatchStatistics"](
                 batch_size=rows,
-                compute_input=_duration(each.input),
-                compute_infer=_duration(each.infer),
-                compute_output=_duration(each.output),
+                compute_input=_duration(batch.input),
+                compute_infer=_duration(batch.infer),
+                compute_output=_duration(batch.output),
             )
-            for rows, each in sorted(found.batches.items())
+            for rows, batch in sorted(found.batches.items())
         ],
     )
 
@@ -119,9 +121,9 @@ def to_json(message: Any) -> dict[str, Any]:
         elif field.message_type is None:
             data[field.name] = list(value) if field.is_repeated else value
         elif field.message_type.GetOptions().map_entry:
-            data[field.name] = {key: to_json(each) for key, each in sorted(value.items())}
+            data[field.name] = {key: to_json(item) for key, item in sorted(value.items())}
         elif field.is_repeated:
-            data[field.name] = [to_json(each) for each in value]
+            data[field.name] = [to_json(item) for item in value]
         elif message.HasField(field.name):
             data[field.name] = to_json(value)
     return data

@@ -134,11 +134,11 @@ def _complete(
     complete.name = name
     complete.backend = BACKEND
     for fields, tensors in ((complete.input, inputs), (complete.output, outputs)):
-        expected = [_tensor_fields(each) for each in tensors]
-        given = [(each.name, each.data_type, tuple(each.dims)) for each in fields]
+        expected = [_tensor_fields(tensor) for tensor in tensors]
+        given = [(field.name, field.data_type, tuple(field.dims)) for field in fields]
         if given and not _matches(sorted(given), sorted(expected)):
             raise ConfigError(f"the configuration of `{name}` has {given}, its graph {expected}")
-        labels = {each.name: getattr(each, "label_filename", "") for each in fields}
+        labels = {field.name: getattr(field, "label_filename", "") for field in fields}
         del fields[:]
         for tensor_name, data_type, dims in expected:
             added = fields.add(name=tensor_name, data_type=data_type, dims=dims)

@@ -38,16 +38,16 @@ def model_paths(path: Path) -> dict[str, Path]:
         raise FileNotFoundError(f"`{path}` is no folder with a saved graph or with models")
     if is_saved_graph(path):
         return {path.resolve().name: path}
-    paths = sorted(each for each in path.iterdir() if each.is_dir())
-    return {each.name: each for each in paths if not each.name.startswith(".")}
+    paths = sorted(folder for folder in path.iterdir() if folder.is_dir())
+    return {folder.name: folder for folder in paths if not folder.name.startswith(".")}
 
 
 def version_paths(folder: Path) -> dict[int, Path]:
     """Return the folders of a model's versions by number."""
     if is_saved_graph(folder):
         return {1: folder}
-    versions = [each for each in folder.iterdir() if each.is_dir() and each.name.isdecimal()]
-    return {int(each.name): each for each in versions if int(each.name) > 0}
+    versions = [path for path in folder.iterdir() if path.is_dir() and path.name.isdecimal()]
+    return {int(path.name): path for path in versions if int(path.name) > 0}
 
 
 def chosen_versions(config: Any, versions: dict[int, Path]) -> dict[int, Path]:
@@ -89,4 +89,4 @@ def model_snapshots(path: Path) -> dict[str, tuple[Path, Snapshot]]:
 def version_files(folder: Path, version: Path) -> Snapshot:
     """Return the files that a version is made of: its graph and the model's configuration."""
     config = str(folder / CONFIG_FILE)
-    return (*snapshot_of(version), *(each for each in snapshot_of(folder) if each[0] == config))
+    return (*snapshot_of(version), *(file for file in snapshot_of(folder) if file[0] == config))

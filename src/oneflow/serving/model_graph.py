@@ -137,15 +137,15 @@ class ModelGraph:
         Raises:
             RequestError: names, data types or shapes are others than the model's.
         """
-        unknown = arrays.keys() - {each.name for each in self.inputs}
+        unknown = arrays.keys() - {spec.name for spec in self.inputs}
         if unknown:
             raise invalid(f"there is no input `{min(unknown)}`; the inputs are {self._names()}")
-        for each in self.inputs:
-            if each.name not in arrays:
-                raise invalid(f"input `{each.name}` is missing; the inputs are {self._names()}")
-            if arrays[each.name].dtype != each.dtype.numpy:
-                raise invalid(f"input `{each.name}` must have datatype {datatype_of(each.dtype)}")
-        shapes = tuple(arrays[each.name].shape for each in self.inputs)
+        for spec in self.inputs:
+            if spec.name not in arrays:
+                raise invalid(f"input `{spec.name}` is missing; the inputs are {self._names()}")
+            if arrays[spec.name].dtype != spec.dtype.numpy:
+                raise invalid(f"input `{spec.name}` must have datatype {datatype_of(spec.dtype)}")
+        shapes = tuple(arrays[spec.name].shape for spec in self.inputs)
         if not self.max_batch_size:
             return self._bucket(shapes), 0
         sizes = {shape[:1] for shape in shapes}
@@ -157,12 +157,15 @@ class ModelGraph:
         return self._bucket(tuple(shape[1:] for shape in shapes)), rows
 
     def _names(self) -> str:
-        return ", ".join(f"`{each.name}`" for each in self.inputs)
+        return ", ".join(f"`{spec.name}`" for spec in self.inputs)
 
     def _bucket(self, shapes: Shapes) -> Bucket:
         bucket = self._buckets.get(shapes)
         if bucket is None:
-            known = "; ".join(", ".join(map(str, map(list, each))) for each in self._buckets)
+            known = "; ".join(
+                ", ".join(map(str, map(list, shapes_of_bucket)))
+                for shapes_of_bucket in self._buckets
+            )
             given = ", ".join(map(str, map(list, shapes)))
             of = "rows of the inputs" if self.max_batch_size else "inputs"
             raise invalid(f"the {of} must have the shapes ({known}), got ({given})")
@@ -180,10 +183,10 @@ class ModelGraph:
             Exception: what the program's run-time checks raise, or the runtime.
         """
         step = bucket.steps[size]
-        by_name = dict(zip((each.name for each in self.inputs), arrays, strict=True))
+        by_name = dict(zip((spec.name for spec in self.inputs), arrays, strict=True))
         results = self._run_step(step, [by_name[name] for name in step.inputs])
         outputs = dict(zip(step.outputs, results, strict=True))
-        return [outputs[each.name] for each in self.outputs]
+        return [outputs[spec.name] for spec in self.outputs]
 
     def _run_step(self, step: SavedStep, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
         specs = step.inputs.values()
@@ -192,7 +195,7 @@ class ModelGraph:
         tensors = [
             from_numpy(array).to(spec.device) for array, spec in zip(arrays, specs, strict=True)
         ]
-        return [each.numpy() for each in self._graph.run_step(step, tensors)]
+        return [result.numpy() for result in self._graph.run_step(step, tensors)]
 
     def warm_up(self) -> None:
         """Run every program, so that no request waits for its compilation; note their times."""
@@ -201,8 +204,8 @@ class ModelGraph:
                 head = (size,) if self.max_batch_size else ()
                 shapes = [(*head, *shape) for shape in bucket.row_shapes]
                 arrays = [
-                    np.zeros(shape, each.dtype.numpy)
-                    for shape, each in zip(shapes, self.inputs, strict=True)
+                    np.zeros(shape, spec.dtype.numpy)
+                    for shape, spec in zip(shapes, self.inputs, strict=True)
                 ]
                 # Zeros may fail a run-time check of values; the program is compiled all the same.
                 with contextlib.suppress(IndexError, ValueError):
@@ -237,7 +240,7 @@ def _check_steps(steps: Sequence[SavedStep]) -> None:
                 raise ValueError("a graph on a placement is not served; save one on one device")
     for kind in ("inputs", "outputs"):
         found = [_types(getattr(step, kind)) for step in steps]
-        if any(each != found[0] for each in found):
+        if any(names != found[0] for names in found):
             raise ValueError(f"the graph was saved for calls with different {kind}: {found}")
         if not found[0]:
             raise ValueError(f"the graph has no {kind}")
@@ -267,7 +270,7 @@ def _buckets_of(steps: Sequence[SavedStep], is_batched: bool) -> dict[Shapes, Bu
             "inputs and outputs of the graph do not share their first dimension, so that requests "
             "cannot be batched; serve it with max_batch_size 0"
         )
-    for step in sorted(steps, key=lambda each: rows[id(each)] or 0):
+    for step in sorted(steps, key=lambda step: rows[id(step)] or 0):
         shapes = tuple(step.inputs[name].shape[is_batched:] for name in names)
         bucket = buckets.setdefault(shapes, Bucket(shapes))
         bucket.steps[rows[id(step)] or 0] = step
@@ -282,10 +285,12 @@ def _metadata(found: Sequence[Mapping[str, TensorSpec]], is_batched: bool) -> li
     """
     metadata = []
     for name, spec in found[0].items():
-        shapes = {tuple(each[name].shape[is_batched:]) for each in found}
+        shapes = {tuple(tensors[name].shape[is_batched:]) for tensors in found}
         if len({len(shape) for shape in shapes}) > 1:
             raise ValueError(f"the graph was saved for different ranks of `{name}`")
-        sizes = [set(each) for each in zip(*shapes, strict=True)]
-        shape = tuple(each.pop() if len(each) == 1 else ANY_SIZE for each in sizes)
+        sizes = [set(sizes_of_axis) for sizes_of_axis in zip(*shapes, strict=True)]
+        shape = tuple(
+            sizes_of_axis.pop() if len(sizes_of_axis) == 1 else ANY_SIZE for sizes_of_axis in sizes
+        )
         metadata.append(TensorMetadata(name, spec.dtype, shape))
     return metadata

@@ -48,7 +48,7 @@ class PromptReader:
     @property
     def sequences(self) -> list[GeneratedSequence]:
         """Those whose prompts are being read."""
-        return [each for each in self._sequences if each is not None]
+        return [sequence for sequence in self._sequences if sequence is not None]
 
     def begin(self, sequences: Sequence[GeneratedSequence]) -> None:
         """Take sequences, not more than the graph reads together, when there are none."""
@@ -56,7 +56,7 @@ class PromptReader:
         places = graph.prompt_places_for(len(sequences))
         self._sequences = [*sequences, *[None] * (places - len(sequences))]
         self._position = 0
-        longest = max(len(each.request.tokens) for each in sequences)
+        longest = max(len(sequence.request.tokens) for sequence in sequences)
         capacity = graph.capacity_for(graph.padded_length(longest))
         state = self.state
         if state is None or (state.places, state.capacity) != (places, capacity):
@@ -65,7 +65,9 @@ class PromptReader:
     def drop(self, sequences: Iterable[GeneratedSequence]) -> None:
         """Read on without some of the sequences."""
         removed = set(map(id, sequences))
-        self._sequences = [None if id(each) in removed else each for each in self._sequences]
+        self._sequences = [
+            None if id(sequence) in removed else sequence for sequence in self._sequences
+        ]
 
     def advance(self) -> list[ReadPrompt]:
         """Read a chunk of each prompt.
@@ -75,7 +77,7 @@ class PromptReader:
         """
         assert self.state is not None
         position = self._position
-        given = [[] if each is None else each.request.tokens for each in self._sequences]
+        given = [[] if reading is None else reading.request.tokens for reading in self._sequences]
         chunk = self._graph.chunk_for(max(map(len, given)) - position)
         parts = [list(prompt[position : position + chunk]) for prompt in given]
         logits = self._graph.read(

@@ -122,10 +122,10 @@ class Repository:
         if name:
             self.find(name)
         return [
-            each
+            version
             for found, model in sorted(self._models.items())
             if found == name or not name
-            for _, each in sorted(model.versions.items())
+            for _, version in sorted(model.versions.items())
         ]
 
     @property
@@ -154,7 +154,7 @@ class Repository:
             FileNotFoundError: the folder does not exist.
         """
         await self.update()
-        await asyncio.gather(*[each.loading for each in self._models.values() if each.loading])
+        await asyncio.gather(*[model.loading for model in self._models.values() if model.loading])
 
     async def update(self) -> None:
         """Begin to load what is new or has changed, unload what is gone.
@@ -261,7 +261,9 @@ class Repository:
         model.failures = failures
         kept_versions = model.versions if failures else {}
         model.files = {**(model.files if failures else {}), **{n: files[n] for n in loaded}}
-        replaced = {n: each for n, each in model.versions.items() if loaded.get(n) is not each}
+        replaced = {
+            n: version for n, version in model.versions.items() if loaded.get(n) is not version
+        }
         model.versions = {**kept_versions, **loaded}
         self._close_versions({n: e for n, e in replaced.items() if model.versions.get(n) is not e})
 

@@ -33,7 +33,7 @@ class RunningBatch:
     @property
     def sequences(self) -> list[GeneratedSequence]:
         """Those that have a place."""
-        return [each for each in self._sequences if each is not None]
+        return [sequence for sequence in self._sequences if sequence is not None]
 
     def resize(self, added: int, position: int = 0) -> None:
         """Have enough places, and a capacity that is enough, before the next run.
@@ -43,7 +43,7 @@ class RunningBatch:
             position: the largest position of theirs.
         """
         present = self.sequences
-        position = max([position, *(each.position for each in present)])
+        position = max([position, *(sequence.position for sequence in present)])
         places = self._graph.places_for(len(present) + added)
         capacity = self._graph.capacity_for(position + 1)
         state = self._state
@@ -55,7 +55,7 @@ class RunningBatch:
             return
         if present:
             capacity = max(capacity, state.capacity if places >= state.places else 0)
-        kept = [place for place, each in enumerate(self._sequences) if each is not None]
+        kept = [place for place, sequence in enumerate(self._sequences) if sequence is not None]
         self._state = self._graph.rearrange(state, kept, places, capacity)
         self._sequences = [*present, *[None] * (places - len(present))]
         self._unneeded_runs = 0
@@ -77,7 +77,7 @@ class RunningBatch:
 
     def leave(self, sequence: GeneratedSequence) -> None:
         """Free the place of a sequence, if it has one."""
-        self._sequences = [None if each is sequence else each for each in self._sequences]
+        self._sequences = [None if running is sequence else running for running in self._sequences]
 
     def advance(self) -> list[tuple[GeneratedSequence, np.ndarray]]:
         """Let the graph see the next token of each sequence.
@@ -87,8 +87,8 @@ class RunningBatch:
         """
         logits = self._graph.advance(
             self._state,
-            [0 if each is None else each.next_token for each in self._sequences],
-            [0 if each is None else each.position for each in self._sequences],
+            [0 if running is None else running.next_token for running in self._sequences],
+            [0 if running is None else running.position for running in self._sequences],
         )
         found = []
         for place, sequence in enumerate(self._sequences):

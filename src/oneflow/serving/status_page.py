@@ -55,9 +55,9 @@ def status_page(repository: Repository) -> str:
     head = "".join(f"<th>{column}</th>" for column in _COLUMNS)
     rows = "".join(map(_row, models))
     unavailable = "".join(
-        f"<li class=failed>{_escape(each.name)} {each.version}: {_escape(each.reason)}</li>"
-        for each in repository.index()
-        if each.reason
+        f"<li class=failed>{_escape(model.name)} {model.version}: {_escape(model.reason)}</li>"
+        for model in repository.index()
+        if model.reason
     )
     return (
         f"<!doctype html><html lang=en><meta charset=utf-8><title>oneflow.serving</title>"
@@ -77,7 +77,7 @@ def _escape(text: str) -> str:
 def _row(model: ModelVersion) -> str:
     found = model.statistics
     name = _escape(f"{model.name} {model.version}")
-    failed = sum(each.count for each in found.failures.values())
+    failed = sum(failure.count for failure in found.failures.values())
     count = found.success.count
     cells = (
         f"{failed}",

@@ -71,7 +71,7 @@ def export(
         >>> proto = flow.onnx.export(model, flow.randn(2, 3), dynamic_axes={"input": {0: "batch"}})
         >>> [node.op_type for node in proto.graph.node], proto.opset_import[0].version
         (['Gemm', 'Relu'], 10)
-        >>> [each.name for each in proto.graph.initializer]
+        >>> [initializer.name for initializer in proto.graph.initializer]
         ['0.weight', '0.bias']
     """
     given = args if isinstance(args, tuple) else (args,)

@@ -44,7 +44,7 @@ class ChannelAttn(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         pooled = (x.mean((2, 3), keepdim=True), x.amax((2, 3), keepdim=True))
-        average, largest = (self.fc2(self.act(self.fc1(each))) for each in pooled)
+        average, largest = (self.fc2(self.act(self.fc1(features))) for features in pooled)
         return x * self.gate(average + largest)
 
 

@@ -51,7 +51,7 @@ class FeaturePyramidNetwork(nn.Module):
         >>> from flowvision.layers import FeaturePyramidNetwork
         >>> network = FeaturePyramidNetwork([4, 8], 3)
         >>> features = OrderedDict(fine=flow.ones(1, 4, 8, 8), coarse=flow.ones(1, 8, 4, 4))
-        >>> {name: tuple(each.shape) for name, each in network(features).items()}
+        >>> {name: tuple(level.shape) for name, level in network(features).items()}
         {'fine': (1, 3, 8, 8), 'coarse': (1, 3, 4, 4)}
     """
 

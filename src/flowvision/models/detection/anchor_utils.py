@@ -40,12 +40,13 @@ class AnchorGenerator(nn.Module):
         self.sizes = sizes
         self.aspect_ratios = aspect_ratios
         self.cell_anchors = [
-            _cell_anchors(each, ratios) for each, ratios in zip(sizes, aspect_ratios, strict=True)
+            _cell_anchors(level_sizes, ratios)
+            for level_sizes, ratios in zip(sizes, aspect_ratios, strict=True)
         ]
 
     def num_anchors_per_location(self) -> list[int]:
         """Return for each feature map how many anchors an element has."""
-        return [len(each) for each in self.cell_anchors]
+        return [len(anchors) for anchors in self.cell_anchors]
 
     def forward(self, image_list: ImageList, feature_maps: Sequence[Tensor]) -> list[Tensor]:
         if len(feature_maps) != len(self.cell_anchors):
@@ -113,7 +114,7 @@ class DefaultBoxGenerator(nn.Module):
 
     def num_anchors_per_location(self) -> list[int]:
         """Return for each feature map how many boxes an element has."""
-        return [len(each) for each in self._sides]
+        return [len(sides) for sides in self._sides]
 
     def forward(self, image_list: ImageList, feature_maps: Sequence[Tensor]) -> list[Tensor]:
         height, width = image_list.tensors.shape[-2:]

@@ -22,7 +22,7 @@ def only_where(condition: Tensor, scores: Tensor, *others: Tensor) -> tuple[Tens
     if _have_fixed_sizes(scores):
         return flow.where(condition, scores, -float("inf")), *others
     chosen = condition.nonzero(as_tuple=True)[0]
-    return tuple(each[chosen] for each in (scores, *others))
+    return tuple(values[chosen] for values in (scores, *others))
 
 
 def suppress(
@@ -44,7 +44,7 @@ def suppress(
     found = {"boxes": boxes, "labels": labels, "scores": scores}
     if not _have_fixed_sizes(scores):
         kept = batched_nms(boxes, scores, labels, iou_threshold, most)
-        return {name: each[kept] for name, each in found.items()}
+        return {name: values[kept] for name, values in found.items()}
     positions, kept = batched_nms_padded(boxes, scores, labels, iou_threshold, most)
     found["boxes"] = flow.where(kept[:, None], boxes[positions], 0.0)
     found["labels"] = flow.where(kept, labels[positions], 0)

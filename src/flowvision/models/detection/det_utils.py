@@ -94,7 +94,7 @@ class BoxCoder:
     ) -> list[Tensor]:
         """Encode the boxes of several images, see `encode_single`."""
         encoded = self.encode_single(flow.cat(list(reference_boxes)), flow.cat(list(proposals)))
-        return list(encoded.split([len(each) for each in reference_boxes]))
+        return list(encoded.split([len(boxes) for boxes in reference_boxes]))
 
     def encode_single(self, reference_boxes: Tensor, proposals: Tensor) -> Tensor:
         """Return the offsets (n, 4) of boxes (n, 4) from proposals (n, 4)."""
@@ -253,7 +253,7 @@ class SSDMatcher(Matcher):
         if match_quality_matrix.numel():
             quality, best_boxes = match_quality_matrix.max(1)
             objects, boxes = (
-                flow.arange(each, device=matches.device) for each in match_quality_matrix.shape
+                flow.arange(count, device=matches.device) for count in match_quality_matrix.shape
             )
             # Of several objects with the same best box, the last one gets it.
             best_pairs = (best_boxes[:, None] == boxes) & (quality >= 0)[:, None]
@@ -285,4 +285,4 @@ def retrieve_out_channels(model: nn.Module, size: tuple[int, int]) -> list[int]:
         )
     model.train(was_training)
     values = [features] if isinstance(features, Tensor) else list(features.values())
-    return [each.shape[1] for each in values]
+    return [value.shape[1] for value in values]

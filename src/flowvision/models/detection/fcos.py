@@ -81,7 +81,9 @@ class FCOSClassificationHead(_ConvBranch):
         )
 
     def forward(self, x: Sequence[Tensor]) -> Tensor:
-        logits = [by_anchor(self.cls_logits(self.conv(each)), self.num_classes) for each in x]
+        logits = [
+            by_anchor(self.cls_logits(self.conv(features)), self.num_classes) for features in x
+        ]
         return flow.cat(logits, 1)
 
 
@@ -111,9 +113,9 @@ class FCOSRegressionHead(_ConvBranch):
         init_normal_(self)
 
     def forward(self, x: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
-        hidden = [self.conv(each) for each in x]
-        distances = [by_anchor(F.relu(self.bbox_reg(each)), 4) for each in hidden]
-        centerness = [by_anchor(self.bbox_ctrness(each), 1) for each in hidden]
+        hidden = [self.conv(features) for features in x]
+        distances = [by_anchor(F.relu(self.bbox_reg(features)), 4) for features in hidden]
+        centerness = [by_anchor(self.bbox_ctrness(features), 1) for features in hidden]
         return flow.cat(distances, 1), flow.cat(centerness, 1)
 
 
@@ -161,9 +163,9 @@ class FCOSHead(nn.Module):
             matched_idxs: the object of each anchor, negative for none.
         """
         parts = []
-        for index, each in enumerate(zip(targets, anchors, matched_idxs, strict=True)):
-            parts.append(self._image_losses(image_outputs(head_outputs, index), *each))
-        sums = [flow.stack(each).sum() for each in zip(*parts, strict=True)]
+        for index, image in enumerate(zip(targets, anchors, matched_idxs, strict=True)):
+            parts.append(self._image_losses(image_outputs(head_outputs, index), *image))
+        sums = [flow.stack(losses).sum() for losses in zip(*parts, strict=True)]
         count = sums.pop().clamp(min=1)
         names = ("classification", "bbox_regression", "bbox_ctrness")
         return {name: total / count for name, total in zip(names, sums, strict=True)}

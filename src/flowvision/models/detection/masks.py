@@ -22,7 +22,7 @@ def maskrcnn_inference(x: Tensor, labels: Sequence[Tensor]) -> list[Tensor]:
     """
     every = flow.cat(list(labels))
     chosen = x.sigmoid()[flow.arange(len(every), device=x.device), every][:, None]
-    return list(chosen.split([len(each) for each in labels]))
+    return list(chosen.split([len(image_labels) for image_labels in labels]))
 
 
 def project_masks_on_boxes(gt_masks: Tensor, boxes: Tensor, matched_idxs: Tensor, M: int) -> Tensor:
@@ -65,7 +65,9 @@ def maskrcnn_loss(
         return mask_logits.sum() * 0
     size = mask_logits.shape[-1]
     objects = [index.clamp(min=0) for index in mask_matched_idxs]
-    labels = flow.cat([each[index] for each, index in zip(gt_labels, objects, strict=True)])
+    labels = flow.cat(
+        [image_labels[index] for image_labels, index in zip(gt_labels, objects, strict=True)]
+    )
     targets = flow.cat(
         [
             project_masks_on_boxes(masks, boxes, index, size)

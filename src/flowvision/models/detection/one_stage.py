@@ -75,7 +75,8 @@ class OneStageDetector(nn.Module):
         anchors = self.anchor_generator(batch, maps)
         kinds = self.anchor_generator.num_anchors_per_location()
         levels = [
-            each.shape[-2] * each.shape[-1] * kind for each, kind in zip(maps, kinds, strict=True)
+            features.shape[-2] * features.shape[-1] * kind
+            for features, kind in zip(maps, kinds, strict=True)
         ]
         if self.training:
             return self.losses(targets or (), outputs, anchors, levels)
@@ -95,10 +96,16 @@ class OneStageDetector(nn.Module):
             anchors: for each image those of each level, (anchors, 4).
             image_shapes: height and width of each image.
         """
-        levels = [len(each) for each in anchors[0]] if len(anchors) else []
-        outputs = {name: flow.cat(list(each), 1) for name, each in head_outputs.items()}
+        levels = [len(level) for level in anchors[0]] if len(anchors) else []
+        outputs = {
+            name: flow.cat(list(levels_of_output), 1)
+            for name, levels_of_output in head_outputs.items()
+        }
         return self._detections(
-            outputs, [flow.cat(list(each)) for each in anchors], image_shapes, levels
+            outputs,
+            [flow.cat(list(image_anchors)) for image_anchors in anchors],
+            image_shapes,
+            levels,
         )
 
     def _detections(
@@ -140,7 +147,7 @@ def best_of_levels(
         topk_candidates: how many pairs of each level remain at most.
     """
     boxes, kept_scores, labels = [], [], []
-    split = [each.split(list(levels)) for each in (scores, offsets, anchors)]
+    split = [values.split(list(levels)) for values in (scores, offsets, anchors)]
     for score, offset, anchor in zip(*split, strict=True):
         pairs = score.flatten()
         best, index = pairs.topk(min(topk_candidates, len(pairs)))

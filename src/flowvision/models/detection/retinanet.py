@@ -92,7 +92,9 @@ class RetinaNetClassificationHead(_ConvStack):
         )
 
     def forward(self, x: Sequence[Tensor]) -> Tensor:
-        logits = [by_anchor(self.cls_logits(self.conv(each)), self.num_classes) for each in x]
+        logits = [
+            by_anchor(self.cls_logits(self.conv(features)), self.num_classes) for features in x
+        ]
         return flow.cat(logits, 1)
 
     def compute_loss(
@@ -134,7 +136,7 @@ class RetinaNetRegressionHead(_ConvStack):
         init_normal_(self)
 
     def forward(self, x: Sequence[Tensor]) -> Tensor:
-        return flow.cat([by_anchor(self.bbox_reg(self.conv(each)), 4) for each in x], 1)
+        return flow.cat([by_anchor(self.bbox_reg(self.conv(features)), 4) for features in x], 1)
 
     def compute_loss(
         self,
@@ -308,10 +310,10 @@ class RetinaNet(OneStageDetector):
 
 def init_normal_(module: nn.Module) -> None:
     """Draw the weights of all convolutions from a narrow normal distribution; biases become 0."""
-    for each in module.modules():
-        if isinstance(each, nn.Conv2d):
-            nn.init.normal_(each.weight, std=0.01)
-            nn.init.zeros_(each.bias)
+    for layer in module.modules():
+        if isinstance(layer, nn.Conv2d):
+            nn.init.normal_(layer.weight, std=0.01)
+            nn.init.zeros_(layer.bias)
 
 
 def _with_resnet(

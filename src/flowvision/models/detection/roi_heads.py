@@ -206,8 +206,8 @@ class RoIHeads(nn.Module):
         )
         # Proposals that a graph filled up with have no area, nor have objects that only pad.
         labels = [
-            flow.where(box_area(boxes) > 0, each, -1)
-            for boxes, each in zip(proposals, labels, strict=True)
+            flow.where(box_area(boxes) > 0, image_labels, -1)
+            for boxes, image_labels in zip(proposals, labels, strict=True)
         ]
         positives, negatives = self.fg_bg_sampler(labels)
         pixel = flow.tensor([0, 0, 1, 1], dtype=dtype, device=proposals[0].device)
@@ -235,7 +235,7 @@ class RoIHeads(nn.Module):
         all_boxes = self.box_coder.decode(box_regression, proposals).split(counts)
         scores = class_logits.softmax(-1).split(counts)
         return [
-            self._detections(*each) for each in zip(all_boxes, scores, image_shapes, strict=True)
+            self._detections(*image) for image in zip(all_boxes, scores, image_shapes, strict=True)
         ]
 
     def _detections(
@@ -269,11 +269,11 @@ class RoIHeads(nn.Module):
         features: Mapping[str, Tensor],
         image_shapes: Sequence[tuple[int, int]],
     ) -> None:
-        logits = self._masks(features, [each["boxes"] for each in found], image_shapes)
-        masks = maskrcnn_inference(logits, [each["labels"] for each in found])
-        for each, probabilities in zip(found, masks, strict=True):
+        logits = self._masks(features, [image["boxes"] for image in found], image_shapes)
+        masks = maskrcnn_inference(logits, [image["labels"] for image in found])
+        for image, probabilities in zip(found, masks, strict=True):
             # Of detections that a graph filled up with, nothing is pasted into the image.
-            each["masks"] = probabilities * (each["scores"] > 0)[:, None, None, None]
+            image["masks"] = probabilities * (image["scores"] > 0)[:, None, None, None]
 
     def _mask_loss(
         self,

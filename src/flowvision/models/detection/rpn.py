@@ -50,7 +50,9 @@ class RPNHead(nn.Module):
 
     def forward(self, x: Sequence[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
         hidden = [F.relu(self.conv(feature)) for feature in x]
-        return [self.cls_logits(each) for each in hidden], [self.bbox_pred(each) for each in hidden]
+        return [self.cls_logits(features) for features in hidden], [
+            self.bbox_pred(features) for features in hidden
+        ]
 
 
 def permute_and_flatten(layer: Tensor, N: int, A: int, C: int, H: int, W: int) -> Tensor:
@@ -144,7 +146,7 @@ class RegionProposalNetwork(nn.Module):
         maps = list(features.values())
         objectness, deltas = self.head(maps)
         anchors = self.anchor_generator(images, maps)
-        per_level = [each[0].numel() for each in objectness]
+        per_level = [scores[0].numel() for scores in objectness]
         objectness, deltas = concat_box_prediction_layers(objectness, deltas)
         proposals = self.box_coder.decode(deltas.detach(), anchors)
         proposals = proposals.reshape(len(anchors), -1, 4)

@@ -40,8 +40,8 @@ class SSDScoringHead(nn.Module):
     def forward(self, x: Sequence[Tensor]) -> Tensor:
         return flow.cat(
             [
-                by_anchor(module(each), self.num_columns)
-                for module, each in zip(self.module_list, x, strict=True)
+                by_anchor(module(features), self.num_columns)
+                for module, features in zip(self.module_list, x, strict=True)
             ],
             1,
         )
@@ -86,10 +86,10 @@ def _convolutions(
 
 
 def _init_xavier(module: nn.Module) -> None:
-    for each in module.modules():
-        if isinstance(each, nn.Conv2d):
-            nn.init.xavier_uniform_(each.weight)
-            nn.init.zeros_(each.bias)
+    for layer in module.modules():
+        if isinstance(layer, nn.Conv2d):
+            nn.init.xavier_uniform_(layer.weight)
+            nn.init.zeros_(layer.bias)
 
 
 class SSDHead(nn.Module):
@@ -243,9 +243,9 @@ class SSD(OneStageDetector):
             image_anchors: the default boxes of each image, (boxes, 4).
             image_shapes: height and width of each image.
         """
-        outputs = {name: [each] for name, each in head_outputs.items()}
+        outputs = {name: [output] for name, output in head_outputs.items()}
         return super().postprocess_detections(
-            outputs, [[each] for each in image_anchors], image_shapes
+            outputs, [[anchors] for anchors in image_anchors], image_shapes
         )
 
     def detections(
@@ -256,7 +256,7 @@ class SSD(OneStageDetector):
         scores = outputs["cls_logits"].softmax(-1)[:, 1:]
         best, index = scores.topk(min(self.topk_candidates, len(scores)), 0)
         labels = flow.arange(1, scores.shape[1] + 1, device=scores.device).expand(best.shape)
-        scores, index, labels = (each.flatten() for each in (best, index, labels))
+        scores, index, labels = (values.flatten() for values in (best, index, labels))
         good = scores > self.score_thresh
         scores, index, labels = only_where(good, scores, index, labels)
         return suppress_in_image(
@@ -278,7 +278,7 @@ class SSDFeatureExtractorVGG(nn.Module):
     def __init__(self, backbone: nn.Module, highres: bool) -> None:
         super().__init__()
         layers = list(backbone.children())
-        indices = [place for place, each in enumerate(layers) if isinstance(each, nn.MaxPool2d)]
+        indices = [place for place, layer in enumerate(layers) if isinstance(layer, nn.MaxPool2d)]
         layers[indices[2]].ceil_mode = True
         self.scale_weight = nn.Parameter(flow.ones(512) * 20)
         self.features = nn.Sequential(*layers[: indices[3]])
@@ -317,7 +317,7 @@ class SSDFeatureExtractorVGG(nn.Module):
         for block in self.extra:
             x = block(x)
             results.append(x)
-        return {str(number): each for number, each in enumerate(results)}
+        return {str(number): result for number, result in enumerate(results)}
 
 
 def _vgg_extractor(
@@ -327,7 +327,7 @@ def _vgg_extractor(
     layers = list(features.children())
     starts = [
         0,
-        *(place for place, each in enumerate(layers) if isinstance(each, nn.MaxPool2d)),
+        *(place for place, module in enumerate(layers) if isinstance(module, nn.MaxPool2d)),
     ][:-1]
     if not 0 <= trainable <= len(starts):
         raise ValueError(

@@ -46,11 +46,11 @@ def _extra(in_channels: int, out_channels: int, norm_layer: Norm) -> nn.Sequenti
 
 
 def _init_normal(module: nn.Module) -> None:
-    for each in module.modules():
-        if isinstance(each, nn.Conv2d):
-            nn.init.normal_(each.weight, std=0.03)
-            if each.bias is not None:
-                nn.init.zeros_(each.bias)
+    for layer in module.modules():
+        if isinstance(layer, nn.Conv2d):
+            nn.init.normal_(layer.weight, std=0.03)
+            if layer.bias is not None:
+                nn.init.zeros_(layer.bias)
 
 
 class SSDLiteClassificationHead(SSDScoringHead):
@@ -180,7 +180,7 @@ class SSDLiteFeatureExtractorMobileNet(nn.Module):
         for block in (*self.features, *self.extra):
             x = block(x)
             results.append(x)
-        return {str(number): each for number, each in enumerate(results)}
+        return {str(number): result for number, result in enumerate(results)}
 
 
 @register_model(

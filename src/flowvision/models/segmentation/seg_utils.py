@@ -133,4 +133,4 @@ def stage_starts(blocks: Sequence[nn.Module]) -> list[int]:
 
 def block_channels(block: nn.Module) -> int:
     """Return the channels of what the last convolution of a block gives."""
-    return [each for each in block.modules() if isinstance(each, nn.Conv2d)][-1].out_channels
+    return [module for module in block.modules() if isinstance(module, nn.Conv2d)][-1].out_channels

@@ -114,7 +114,7 @@ class ArgsTree:
 
     def iter_tuple_nodes(self) -> Iterator[Any]:
         """What the lists and tuples of the tree hold, except lists and tuples."""
-        return (each for each in self.iter_nodes() if type(each) not in (list, tuple))
+        return (node for node in self.iter_nodes() if type(node) not in (list, tuple))
 
     def map_tuple_leaf(self, map_function: Callable[[Any], Any]) -> Any:
         """The list or tuple at the root, of what `map_function` makes of its elements."""
@@ -148,7 +148,7 @@ def _children(value: Any) -> list[Any] | None:
     if type(value) in (list, tuple) or hasattr(value, "_fields"):
         return list(value)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return [getattr(value, each.name) for each in dataclasses.fields(value)]
+        return [getattr(value, field.name) for field in dataclasses.fields(value)]
     return None
 
 
@@ -156,7 +156,7 @@ def _like(container: Any, children: list[Any]) -> Any:
     """A container such as `container` with other children."""
     kind: Any = type(container)
     if dataclasses.is_dataclass(container) and not isinstance(container, type):
-        names = [each.name for each in dataclasses.fields(container)]
+        names = [field.name for field in dataclasses.fields(container)]
         return kind(**dict(zip(names, children, strict=True)))
     if isinstance(container, dict):
         return kind(zip(container, children, strict=True))

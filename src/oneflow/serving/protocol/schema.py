@@ -78,7 +78,7 @@ def _add_field(
     field = message.field.add(name=row["name"], number=int(row["number"]))
     field.label = _FIELD.LABEL_REPEATED if row["list"] or row["map"] else _FIELD.LABEL_OPTIONAL
     if row["oneof"]:
-        names = [each.name for each in message.oneof_decl]
+        names = [choice.name for choice in message.oneof_decl]
         if row["oneof"] not in names:
             message.oneof_decl.add(name=row["oneof"])
             names.append(row["oneof"])

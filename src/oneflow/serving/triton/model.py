@@ -48,8 +48,8 @@ class TritonPythonModel:
         for index, request in enumerate(requests):
             try:
                 arrays = {
-                    each.name: read_tensor(self._triton, request, each)
-                    for each in self._graph.inputs
+                    spec.name: read_tensor(self._triton, request, spec)
+                    for spec in self._graph.inputs
                 }
                 bucket, rows = self._graph.bucket_for(arrays)
             except RequestError as error:
@@ -72,15 +72,15 @@ class TritonPythonModel:
             outputs = self._graph.run(buckets[0], size, join(arrays, size))
         except Exception as error:
             if len(group) > 1:
-                return [answer for each in group for answer in self._run([each])]
+                return [answer for request in group for answer in self._run([request])]
             return [(indices[0], self._error(run_error(error)))]
         parts = split(outputs, list(rows))
         return [(index, self._answer(part)) for index, part in zip(indices, parts, strict=True)]
 
     def _answer(self, arrays: Sequence[np.ndarray]) -> Any:
         tensors = [
-            write_tensor(self._triton, each.name, array)
-            for each, array in zip(self._graph.outputs, arrays, strict=True)
+            write_tensor(self._triton, spec.name, array)
+            for spec, array in zip(self._graph.outputs, arrays, strict=True)
         ]
         return self._triton.InferenceResponse(tensors)
 
