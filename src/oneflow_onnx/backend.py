@@ -50,7 +50,7 @@ class PreparedModel(BackendRep):
 
     def _outputs(self, values: dict[str, Value]) -> list[Value]:
         tensors = [values[name] for name in self.module.input_names]
-        if self._graph is not None and all(isinstance(each, flow.Tensor) for each in tensors):
+        if self._graph is not None and all(isinstance(tensor, flow.Tensor) for tensor in tensors):
             try:
                 return list(self._graph(*tensors))
             except (RuntimeError, TypeError):

@@ -21,10 +21,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         prog="python -m oneflow_onnx", description="OneFlow models to ONNX and back."
     )
     choices = parser.add_subparsers(dest="subcommand", required=True)
-    for each in SUBCOMMANDS:
-        each.add_arguments(choices.add_parser(each.name, help=each.summary))
+    for command in SUBCOMMANDS:
+        command.add_arguments(choices.add_parser(command.name, help=command.summary))
     options = parser.parse_args(arguments)
-    (chosen,) = [each for each in SUBCOMMANDS if each.name == options.subcommand]
+    (chosen,) = [command for command in SUBCOMMANDS if command.name == options.subcommand]
     try:
         return chosen.run(options)
     except (ValueError, TypeError, RuntimeError, OSError) as error:

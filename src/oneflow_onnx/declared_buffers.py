@@ -25,13 +25,16 @@ def declared_buffers(model: onnx.ModelProto) -> frozenset[str] | None:
     Raises:
         ValueError: the entry is no list of names.
     """
-    entry = next((each.value for each in model.metadata_props if each.key == BUFFERS_KEY), None)
+    entry = next(
+        (property_.value for property_ in model.metadata_props if property_.key == BUFFERS_KEY),
+        None,
+    )
     if entry is None:
         return None
     try:
         names = json.loads(entry)
     except (ValueError, RecursionError):
         names = None
-    if not isinstance(names, list) or not all(isinstance(each, str) for each in names):
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise ValueError(f"the model's metadata `{BUFFERS_KEY}` must be a list of names in JSON")
     return frozenset(names)

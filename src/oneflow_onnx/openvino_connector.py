@@ -43,13 +43,13 @@ class OpenVinoProgram:
             raise UnsupportedByEngine(f"OpenVINO refuses it: {_summary(error)}") from error
         self._request = compiled.create_infer_request()
         # An output that is also another one is listed once.
-        names = [each.name for each in model.graph.outputs]
+        names = [output.name for output in model.graph.outputs]
         self._outputs = [compiled.output(name) for name in names]
 
     def __call__(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
         """Return the outputs for these inputs, in order."""
         results = self._request.infer(list(arrays), share_inputs=True, share_outputs=True)
-        return [results[each] for each in self._outputs]
+        return [results[output] for output in self._outputs]
 
 
 def compile_program(
@@ -77,7 +77,7 @@ def write_program(program: Program, numbers: Sequence[Any], weights: Collection[
 def load_program(content: bytes, weights: Mapping[int, np.ndarray]) -> OpenVinoProgram:
     """Compile a program from a file; see `oneflow.graph.engines.Connector`."""
     model = ir.from_proto(onnx.ModelProto.FromString(content))
-    inputs = {each.name: each for each in model.graph.inputs}
+    inputs = {input_.name: input_ for input_ in model.graph.inputs}
     for number, array in weights.items():
         value = inputs.get(_weight_name(number))
         if value is not None:
@@ -104,7 +104,7 @@ def _model(program: Program, numbers: Sequence[Any], weights: Mapping[int, Any])
         for index in range(len(program.inputs))
     ]
     trace = program_trace(program, sources, numbers)
-    names = {index: each.name for index, each in enumerate(sources)}
+    names = {index: source.name for index, source in enumerate(sources)}
     inputs = {index: names[index] for index in names if index not in weights}
     emission = emit(trace, _OPSET, inputs, names, LOWERINGS, iter)
     if emission.needs:

@@ -25,7 +25,7 @@ def _run(options: argparse.Namespace) -> int:
     except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError) as error:
         raise ValueError(f"`{path}` is no valid ONNX model: {error}") from error
     session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
-    names = ", ".join(each.name for each in session.get_inputs())
+    names = ", ".join(input_.name for input_ in session.get_inputs())
     show(f"{path}: valid, and ONNX Runtime loads it; inputs: {names}")
     return 0
 

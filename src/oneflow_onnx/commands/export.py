@@ -51,11 +51,11 @@ def _run(options: argparse.Namespace) -> int:
 def _dynamic_axes(given: list[str]) -> dict[str, dict[int, str]]:
     """The symbolic sizes on the command line, as `export` takes them."""
     axes: dict[str, dict[int, str]] = {}
-    for each in given:
-        place, _, name = each.partition("=")
+    for axis in given:
+        place, _, name = axis.partition("=")
         tensor, _, dim = place.rpartition(":")
         if not (tensor and name and dim.isdecimal()):
-            raise ValueError(f"--dynamic must look like x:0=batch, got {each!r}")
+            raise ValueError(f"--dynamic must look like x:0=batch, got {axis!r}")
         axes.setdefault(tensor, {})[int(dim)] = name
     return axes
 

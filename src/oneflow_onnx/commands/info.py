@@ -38,16 +38,20 @@ def _run(options: argparse.Namespace) -> int:
 def describe(model: ir.Model) -> str:
     """Return the contents of a model as text."""
     graph = model.graph
-    weights = [each.const_value for each in graph.initializers.values() if each.const_value]
+    weights = [
+        initializer.const_value
+        for initializer in graph.initializers.values()
+        if initializer.const_value
+    ]
     opsets = ", ".join(f"{domain or 'ai.onnx'} {n}" for domain, n in graph.opset_imports.items())
-    operators = Counter(each.op_type for each in graph)
+    operators = Counter(node.op_type for node in graph)
     lines = [
         f"graph {graph.name or '(no name)'}, by {model.producer_name or 'an unknown program'}",
         f"opsets: {opsets}; IR version {model.ir_version}",
-        *[f"input  {_typed(each)}" for each in graph.inputs],
-        *[f"output {_typed(each)}" for each in graph.outputs],
-        f"{len(weights)} weights, {sum(each.size for each in weights):,} numbers, "
-        f"{sum(each.nbytes for each in weights):,} bytes",
+        *[f"input  {_typed(input_)}" for input_ in graph.inputs],
+        *[f"output {_typed(output)}" for output in graph.outputs],
+        f"{len(weights)} weights, {sum(weight.size for weight in weights):,} numbers, "
+        f"{sum(weight.nbytes for weight in weights):,} bytes",
         f"{sum(operators.values())} nodes:",
         *[f"  {count:5} {name}" for name, count in operators.most_common()],
     ]
@@ -55,7 +59,7 @@ def describe(model: ir.Model) -> str:
 
 
 def _typed(value: ir.Value) -> str:
-    shape = "?" if value.shape is None else ", ".join(str(each) for each in value.shape)
+    shape = "?" if value.shape is None else ", ".join(str(dim) for dim in value.shape)
     return f"{value.name}: {value.dtype}[{shape}]"
 
 
@@ -65,7 +69,7 @@ def figure_of(model: ir.Model) -> GraphFigure:
     Raises:
         ValueError: there are too many nodes.
     """
-    nodes = [each for each in model.graph if each.op_type != "Constant"]
+    nodes = [node for node in model.graph if node.op_type != "Constant"]
     if len(nodes) > _MAX_BOXES:
         raise ValueError(f"the graph has {len(nodes)} nodes; at most {_MAX_BOXES} are drawn")
     figure, makers = GraphFigure(), {}
@@ -75,7 +79,7 @@ def figure_of(model: ir.Model) -> GraphFigure:
     for place, node in enumerate(nodes):
         name = f"node {place}"
         figure.boxes[name] = FigureBox(node.op_type, node.name or "")
-        figure.edges.update((makers[each], name) for each in node.inputs if each in makers)
+        figure.edges.update((makers[input_], name) for input_ in node.inputs if input_ in makers)
         makers.update(dict.fromkeys(node.outputs, name))
     for value in model.graph.outputs:
         name = f"output {value.name}"

@@ -93,7 +93,7 @@ def assemble(
         ir_version=version,
         producer_name="oneflow_onnx",
         producer_version=__version__,
-        metadata_props=declaration([f"{each.name}" for each in buffers]),
+        metadata_props=declaration([f"{buffer.name}" for buffer in buffers]),
     )
 
 
@@ -101,7 +101,10 @@ def _with_weights(
     emission: Emission, trace: Trace, needed: set[ir.Value]
 ) -> tuple[list[ir.Value], list[ir.Value]]:
     """The initializers that are needed, with what is in them: parameters, and all others."""
-    parameters, buffers = [], [each for each in emission.builder.initializers if each in needed]
+    parameters, buffers = (
+        [],
+        [initializer for initializer in emission.builder.initializers if initializer in needed],
+    )
     for number, value in emission.parameters.items():
         if value in needed:
             kind, origin = trace.inputs[number]
@@ -141,7 +144,7 @@ def _needed(
 
 def _read_by(node: ir.Node) -> Iterator[ir.Value]:
     """The values that a node reads, and those that nodes of its subgraphs do."""
-    yield from (each for each in node.inputs if each is not None)
+    yield from (input_ for input_ in node.inputs if input_ is not None)
     for attribute in node.attributes.values():
         if attribute.type is ir.AttributeType.GRAPH:
             graph = attribute.as_graph()
@@ -154,7 +157,11 @@ def _with_kernels_in_order(nodes: list[ir.Node], initializers: list[ir.Value]) -
 
     These are stored as they are needed. Matrices stay as in the state dict.
     """
-    kernels = {each for each in initializers if each.shape is not None and len(each.shape) > 3}
+    kernels = {
+        initializer
+        for initializer in initializers
+        if initializer.shape is not None and len(initializer.shape) > 3
+    }
     kept = []
     for node in nodes:
         (source, *_) = [*node.inputs, None]

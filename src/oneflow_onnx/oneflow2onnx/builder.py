@@ -96,8 +96,8 @@ class GraphBuilder:
         Raises:
             NeedsOpset: the operator, or its type, came with a later opset.
         """
-        given = [each for each in inputs if each is not None]
-        shape = broadcast_shapes([each.shape for each in given]) if shape is None else shape
+        given = [operand for operand in inputs if operand is not None]
+        shape = broadcast_shapes([operand.shape for operand in given]) if shape is None else shape
         dtype = given[0].dtype if dtype is None else dtype
         return self.multiple(name, inputs, [(shape, dtype)], **attributes)[0]
 
@@ -114,13 +114,13 @@ class GraphBuilder:
         while inputs and inputs[-1] is None:
             inputs.pop()
         wide = [
-            None if each is None else (each[0], restored.get(place, each[1]))
-            for place, each in enumerate(outputs)
+            None if kind is None else (kind[0], restored.get(place, kind[1]))
+            for place, kind in enumerate(outputs)
         ]
-        for place, each in enumerate(wide):
-            if each is not None:
-                require_result(name, self.opset, place, each[1])
-        made = [self._output(each) for each in wide]
+        for place, kind in enumerate(wide):
+            if kind is not None:
+                require_result(name, self.opset, place, kind[1])
+        made = [self._output(kind) for kind in wide]
         for key, value in attributes.items():
             if has_size(value):
                 raise DynamicSizeError(
@@ -128,17 +128,17 @@ class GraphBuilder:
                 )
         node = ir.node(
             name,
-            [None if each is None else each.value for each in inputs],
+            [None if operand is None else operand.value for operand in inputs],
             {key: value for key, value in attributes.items() if value is not None},
-            outputs=[each.value for each in made],
+            outputs=[ref.value for ref in made],
             name=self._name(name),
         )
         self.nodes.append(node)
         if len(made) == 1:
             self.sources[made[0]] = name, inputs, attributes
         return [
-            self.cast(each, given[1]) if given is not None and each.dtype != given[1] else each
-            for each, given in zip(made, outputs, strict=True)
+            self.cast(ref, given[1]) if given is not None and ref.dtype != given[1] else ref
+            for ref, given in zip(made, outputs, strict=True)
         ]
 
     def missing(
@@ -150,7 +150,7 @@ class GraphBuilder:
         """
         made = self._output(kind)
         self.unavailable[made.value] = reason
-        inputs = [each.value for each in operands]
+        inputs = [operand.value for operand in operands]
         node = ir.node(self.primitive, inputs, domain=UNSUPPORTED_DOMAIN, outputs=[made.value])
         self.nodes.append(node)
         return made
@@ -169,15 +169,15 @@ class GraphBuilder:
             function: from its inputs to its outputs; it may use values from around it.
         """
         with self._scope() as nodes:
-            given = [self._output(each) for each in inputs]
-            for each in given:
-                plain = [dim if isinstance(dim, int) else None for dim in each.shape]
-                each.value.shape = ir.Shape(plain)
+            given = [self._output(kind) for kind in inputs]
+            for ref in given:
+                plain = [dim if isinstance(dim, int) else None for dim in ref.shape]
+                ref.value.shape = ir.Shape(plain)
             # Outputs are values that the graph makes itself, each another one.
-            outputs = [self.op("Identity", each) for each in function(given)]
+            outputs = [self.op("Identity", result) for result in function(given)]
         return ir.Graph(
-            [each.value for each in given],
-            [each.value for each in outputs],
+            [ref.value for ref in given],
+            [output.value for output in outputs],
             nodes=nodes,
             name=self._name(name),
         )
@@ -202,22 +202,26 @@ class GraphBuilder:
         """The inputs in types that the operator takes, and the types of outputs that follow."""
         declared, results = type_parameters(name, self.opset)
         changed: dict[str, np.dtype] = {}
-        for place, each in enumerate(inputs):
-            if each is None:
+        for place, operand in enumerate(inputs):
+            if operand is None:
                 continue
-            dtype = computing_type(name, self.opset, place, each.dtype)
-            if dtype != each.dtype:
+            dtype = computing_type(name, self.opset, place, operand.dtype)
+            if dtype != operand.dtype:
                 changed[declared[min(place, len(declared) - 1)]] = dtype
         if not changed:
             return inputs, {}
         cast = [
-            self.cast(each, changed[parameter])
-            if each is not None
+            self.cast(operand, changed[parameter])
+            if operand is not None
             and (parameter := declared[min(place, len(declared) - 1)]) in changed
-            else each
-            for place, each in enumerate(inputs)
+            else operand
+            for place, operand in enumerate(inputs)
         ]
-        return cast, {p: changed[each] for p, each in enumerate(results) if each in changed}
+        return cast, {
+            p: changed[parameter_of_result]
+            for p, parameter_of_result in enumerate(results)
+            if parameter_of_result in changed
+        }
 
     def _output(self, kind: tuple[Shape, np.dtype] | None) -> Ref:
         if kind is None:
@@ -303,8 +307,8 @@ class GraphBuilder:
 
     def _computed(self, dim: Size) -> Ref:
         """The size computed from known ones."""
-        for each in list(self._origins):
-            found = self._affine(dim, each)
+        for origin in list(self._origins):
+            found = self._affine(dim, origin)
             if found is not None:
                 return found
         for one, other in itertools.combinations_with_replacement(list(self._origins), 2):
@@ -355,7 +359,7 @@ def _line(xs: Sequence[int], ys: Sequence[int]) -> tuple[int, int, int, int] | N
             continue  # ONNX divides negative numbers towards 0.
         for up in (0, b - 1):
             c = y - (x * a + up) // b
-            if all((each * a + up) // b + c == value for each, value in pairs):
+            if all((source * a + up) // b + c == value for source, value in pairs):
                 return a, up, b, c
     return None
 

@@ -66,10 +66,13 @@ def captures(
 
     def at(chosen: Mapping[str, int], capture: int) -> tuple[CapturedStep, bool]:
         resized = iter(
-            [_resized(each, dynamic.get(place, {}), chosen) for place, each in enumerate(tensors)]
+            [
+                _resized(tensor, dynamic.get(place, {}), chosen)
+                for place, tensor in enumerate(tensors)
+            ]
         )
-        new_args = [_replaced(each, resized) for each in args]
-        new_kwargs = {key: _replaced(each, resized) for key, each in kwargs.items()}
+        new_args = [_replaced(argument, resized) for argument in args]
+        new_kwargs = {key: _replaced(argument, resized) for key, argument in kwargs.items()}
         with assumed_counts(_counts(capture)) as assumed:
             try:
                 step = capture_call(exported.graph, new_args, new_kwargs)
@@ -141,8 +144,8 @@ def _replaced(value: Any, tensors: Any) -> Any:
     if isinstance(value, flow.Tensor):
         return next(tensors)
     if isinstance(value, dict):
-        return {key: _replaced(each, tensors) for key, each in value.items()}
+        return {key: _replaced(item, tensors) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        items = [_replaced(each, tensors) for each in value]
+        items = [_replaced(item, tensors) for item in value]
         return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
     return value

@@ -78,7 +78,7 @@ def _parameters(function: Callable[..., Any]) -> tuple[str, ...]:
     """The names by which a function takes its arguments; ``*names`` end them."""
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     parameters = inspect.signature(function).parameters.values()
-    return tuple(each.name for each in parameters if each.kind in kinds)
+    return tuple(parameter.name for parameter in parameters if parameter.kind in kinds)
 
 
 def compiled_arguments(graph: Graph | JobFunction) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -115,21 +115,21 @@ def capture_call(graph: Graph, args: Sequence[Any], kwargs: Mapping[str, Any]) -
     tensors: list[flow.Tensor] = []
     structure = flatten_call(tuple(args), dict(kwargs), tensors, graph.name)
     with captured_step(graph, graph.build, structure, tensors) as step:
-        for each in step.optimizer_steps:
-            each.undo()
+        for optimizer_step in step.optimizer_steps:
+            optimizer_step.undo()
     return step
 
 
 @contextlib.contextmanager
 def mode(graph: Graph, training: bool | None) -> Iterator[None]:
     """Context manager: the modules of a graph are in training mode or not; None: as they are."""
-    modules = [each for _, top in graph.named_modules() for each in top.modules()]
-    before = [each.training for each in modules]
+    modules = [module for _, top in graph.named_modules() for module in top.modules()]
+    before = [module.training for module in modules]
     try:
         if training is not None:
             for _, top in graph.named_modules():
                 top.train(training)
         yield
     finally:
-        for each, was in zip(modules, before, strict=True):
-            vars(each)["training"] = was
+        for module, was in zip(modules, before, strict=True):
+            vars(module)["training"] = was

@@ -66,15 +66,15 @@ def parts(b: GraphBuilder, x: Ref) -> tuple[Ref, Ref]:
     """The real and the imaginary parts of pairs."""
     if x not in b.parts:
         places = [b.constant(np.int64(place)) for place in (0, 1)]
-        re, im = (o.gather(b, x, each, x.rank - 1) for each in places)
+        re, im = (o.gather(b, x, index, x.rank - 1) for index in places)
         b.parts[x] = re, im
     return b.parts[x]
 
 
 def joined(b: GraphBuilder, re: Ref, im: Ref, shape: Sequence[Dim]) -> Ref:
     """Pairs of real and imaginary parts, broadcast to `shape`."""
-    both = [o.expand(b, each, shape) for each in (re, im)]
-    pairs = o.concat(b, [o.unsqueeze(b, each, [len(shape)]) for each in both], len(shape))
+    both = [o.expand(b, part, shape) for part in (re, im)]
+    pairs = o.concat(b, [o.unsqueeze(b, part, [len(shape)]) for part in both], len(shape))
     b.parts[pairs] = both[0], both[1]
     return pairs
 
@@ -94,9 +94,9 @@ def lower_complex(
     """
     flags = [spec.dtype.is_complex for spec in operations[0].in_specs]
     operands = list(call.operands)
-    for place, each in enumerate(operands):
-        if flags[place] and each.constant is not None and not each.constant[..., 1].any():
-            flags[place], operands[place] = False, b.constant(each.constant[..., 0])
+    for place, operand in enumerate(operands):
+        if flags[place] and operand.constant is not None and not operand.constant[..., 1].any():
+            flags[place], operands[place] = False, b.constant(operand.constant[..., 0])
     call = replace(call, operands=operands)
     importlib.import_module(_DECOMPOSITIONS)
     lower = COMPLEX_LOWERINGS.get(call.primitive)
@@ -111,14 +111,14 @@ def lower_complex(
     ]
     attributes = {name: _real_attribute(value) for name, value in call.attributes.items()}
     real_call = replace(call, attributes=attributes, results=kinds)
-    real_operations = [_real_operation(each) for each in operations]
+    real_operations = [_real_operation(operation) for operation in operations]
 
     def write_real(operands: Sequence[Ref]) -> list[Ref]:
         refs = write(replace(real_call, operands=operands), real_operations)
-        return [b.cast(each, kinds[0].dtype) for each in refs if each is not None]
+        return [b.cast(ref, kinds[0].dtype) for ref in refs if ref is not None]
 
     re, im = _components(b, operands, flags, operations[0], write_real)
-    return [joined(b, *each) for each in zip(re, im, shapes, strict=True)]
+    return [joined(b, *pair) for pair in zip(re, im, shapes, strict=True)]
 
 
 def _components(
@@ -129,7 +129,9 @@ def _components(
     write: Callable[[Sequence[Ref]], list[Ref]],
 ) -> tuple[list[Ref], list[Ref]]:
     """The real and the imaginary parts of results."""
-    places = frozenset(place for place, each in enumerate(flags) if each)
+    places = frozenset(
+        place for place, is_complex_operand in enumerate(flags) if is_complex_operand
+    )
     sets = linear_operands(operation)
     split = {place: parts(b, operands[place]) for place in places}
 
@@ -137,22 +139,22 @@ def _components(
         """The operands with one part in the place of each complex one."""
         taken = dict(zip(sorted(places), which, strict=True))
         return [
-            split[place][taken[place]] if place in places else each
-            for place, each in enumerate(operands)
+            split[place][taken[place]] if place in places else operand
+            for place, operand in enumerate(operands)
         ]
 
     if not places and "dtype" in operation.attributes:
         re = write(operands)
-        return re, [o.filled(b, each.shape, 0, each.dtype) for each in re]
-    together = next((each for each in sets if places and places <= each), None)
+        return re, [o.filled(b, part.shape, 0, part.dtype) for part in re]
+    together = next((linear for linear in sets if places and places <= linear), None)
     if together is not None:
         imaginary = with_parts(*[1] * len(places))
         for place in together - places:
-            each = operands[place]
-            imaginary[place] = o.filled(b, each.shape, 0, each.dtype)
+            operand = operands[place]
+            imaginary[place] = o.filled(b, operand.shape, 0, operand.dtype)
         return write(with_parts(*[0] * len(places))), write(imaginary)
-    if len(places) == 2 and all(frozenset({each}) in sets for each in places):
-        four = {each: write(with_parts(*each)) for each in ((0, 0), (1, 1), (0, 1), (1, 0))}
+    if len(places) == 2 and all(frozenset({factor}) in sets for factor in places):
+        four = {which: write(with_parts(*which)) for which in ((0, 0), (1, 1), (0, 1), (1, 0))}
         return (
             _merged(b, "Sub", four[0, 0], four[1, 1]),
             _merged(b, "Add", four[0, 1], four[1, 0]),
@@ -161,7 +163,7 @@ def _components(
 
 
 def _merged(b: GraphBuilder, name: str, one: Iterable[Ref], other: Iterable[Ref]) -> list[Ref]:
-    return [b.op(name, *each) for each in zip(one, other, strict=True)]
+    return [b.op(name, *pair) for pair in zip(one, other, strict=True)]
 
 
 def _real_dtype(dtype: DType) -> DType:

@@ -37,7 +37,9 @@ def _from_axes(input_names: Sequence[str], dynamic_axes: Mapping[str, Any]) -> D
             # PyTorch takes the names of outputs too, whose sizes follow from the inputs.
             continue
         named = dims if isinstance(dims, Mapping) else {d: f"{name}_dim_{d}" for d in dims}
-        dimensions[input_names.index(name)] = {int(d): str(each) for d, each in named.items()}
+        dimensions[input_names.index(name)] = {
+            int(d): str(axis_name) for d, axis_name in named.items()
+        }
     if dynamic_axes and not dimensions:
         raise ValueError(
             f"`dynamic_axes` names {sorted(dynamic_axes)}, but the inputs are {list(input_names)}"
@@ -53,10 +55,10 @@ def _from_shapes(input_names: Sequence[str], shapes: Any) -> Dimensions:
             raise ValueError(
                 f"`dynamic_shapes` names {unknown}, but the inputs are {list(input_names)}"
             )
-        given = [(input_names.index(name), each) for name, each in shapes.items()]
+        given = [(input_names.index(name), shape) for name, shape in shapes.items()]
     else:
         given = list(enumerate(shapes))
-    return {place: dict(_named(each, counter)) for place, each in given if each}
+    return {place: dict(_named(shape, counter)) for place, shape in given if shape}
 
 
 def _named(dims: Any, counter: Iterator[int]) -> Iterator[tuple[int, str]]:

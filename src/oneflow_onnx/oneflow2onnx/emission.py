@@ -107,7 +107,7 @@ def emit(
         call = Call(
             traced.primitive,
             traced.attributes,
-            [values[each] for each in traced.operands],
+            [values[number] for number in traced.operands],
             [as_stored(kind) for _, kind in traced.results],
             makers,
         )
@@ -116,8 +116,8 @@ def emit(
             values[number] = ref
             makers.setdefault(ref, (call, place))
     emission.outputs = [
-        values[each] if each in values else _number(emission, *trace.numbers[each])
-        for each in trace.results
+        values[number] if number in values else _number(emission, *trace.numbers[number])
+        for number in trace.results
     ]
     for place, number in enumerate(trace.results):
         if number in complex_values and emission.outputs[place].value not in emission.failures:
@@ -186,11 +186,11 @@ def _written(
     """The results of a call; where it cannot be written, values that are known to be missing."""
     b = emission.builder
     b.scope, b.primitive = traced.scope, traced.primitive
-    shapes = [static(each.shape) for each in call.results]
+    shapes = [static(result.shape) for result in call.results]
     plain = [shape for shape in shapes if shape is not None and 0 in shape]
     if len(plain) == len(shapes):
-        types = [each.dtype for each in call.results]
-        return [b.constant(np.zeros(*each)) for each in zip(plain, types, strict=True)]
+        types = [result.dtype for result in call.results]
+        return [b.constant(np.zeros(*zeros)) for zeros in zip(plain, types, strict=True)]
     refs, reason = _tried(emission, traced, call, lowerings)
     made = []
     for place, (ref, kind) in enumerate(zip(refs, call.results, strict=True)):

@@ -23,7 +23,8 @@ class UnsupportedOperatorsError(RuntimeError):
 
     def __init__(self, failures: Sequence[Failure], opset: int) -> None:
         rows = [
-            f"  {each.scope or '(model)'}: `{each.primitive}`: {each.reason}" for each in failures
+            f"  {failure.scope or '(model)'}: `{failure.primitive}`: {failure.reason}"
+            for failure in failures
         ]
         super().__init__(
             f"{len(failures)} operators cannot be exported in opset {opset}:\n"

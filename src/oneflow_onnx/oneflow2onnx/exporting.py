@@ -130,9 +130,9 @@ def recorded_captures(
 
 
 def _log_counts(trace: Trace, emission: Emission) -> None:
-    operators = Counter(each.primitive for each in trace.calls)
-    attributes = Counter(name for each in trace.calls for name in each.attributes)
-    unmapped = Counter(each.primitive for each in emission.failures.values())
+    operators = Counter(call.primitive for call in trace.calls)
+    attributes = Counter(name for call in trace.calls for name in call.attributes)
+    unmapped = Counter(failure.primitive for failure in emission.failures.values())
     _LOGGER.debug(
         "operators: %s; attributes: %s; mapped: %s; unmapped: %s",
         *map(dict, (operators, attributes, operators - unmapped, unmapped)),
@@ -159,13 +159,13 @@ def _emission(
     opset = options.opset or DEFAULT_OPSET
     emission = emit(trace, opset, inputs, parameters, table, options.progress or iter)
     while emission.needs:
-        reasons = sorted({f"{each}" for each in emission.needs})
+        reasons = sorted({f"{need}" for need in emission.needs})
         if options.opset is not None:
             raise OpsetError(
                 f"opset {opset} cannot express the model: {'; '.join(reasons)}; ask for a later "
                 "opset, or for none to get the lowest that can"
             )
-        opset = max(each.opset for each in emission.needs)
+        opset = max(need.opset for need in emission.needs)
         emission = emit(trace, opset, inputs, parameters, table, options.progress or iter)
     if opset != (options.opset or DEFAULT_OPSET):
         warnings.warn(
@@ -244,7 +244,7 @@ def _unique(names: Mapping[int, str], taken: Iterable[str]) -> dict[int, str]:
     used, unique = set(taken), {}
     for number, name in names.items():
         candidates = itertools.chain([name], (f"{name}.{n}" for n in itertools.count(1)))
-        unique[number] = next(each for each in candidates if each not in used)
+        unique[number] = next(candidate for candidate in candidates if candidate not in used)
         used.add(unique[number])
     return unique
 

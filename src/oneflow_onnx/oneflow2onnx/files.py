@@ -55,16 +55,16 @@ def write_model(
             _write_content(model, file)
     else:
         _write_with_data(model, weights, path)
-    for each in before:
+    for file in before:
         with contextlib.suppress(OSError):
-            each.unlink()
+            file.unlink()
     return path
 
 
 def _weights(model: ir.Model) -> list[tuple[ir.Value, ir.TensorProtocol]]:
     """The initializers of a model with their tensors."""
     values = model.graph.initializers.values()
-    return [(each, each.const_value) for each in values if each.const_value is not None]
+    return [(value, value.const_value) for value in values if value.const_value is not None]
 
 
 def _write_with_data(
@@ -73,7 +73,7 @@ def _write_with_data(
     """Write the weights to a new file, and then the model that names it."""
     data = path.with_name(f"{path.name}.{secrets.token_hex(4)}.data")
     try:
-        large = [each for each in weights if each[1].nbytes >= _SMALLEST_EXTERNAL]
+        large = [pair for pair in weights if pair[1].nbytes >= _SMALLEST_EXTERNAL]
         stored = ir.external_data.convert_tensors_to_external(
             [tensor for _, tensor in large], path.parent, data.name
         )
@@ -153,4 +153,4 @@ def _flush(path: Path) -> None:
 def _data_files(path: Path) -> list[Path]:
     """The files with weights that belong to the model at a path, by the names that we give."""
     name = re.compile(rf"{re.escape(path.name)}\.[0-9a-f]{{8}}\.data")
-    return [each for each in path.parent.iterdir() if name.fullmatch(each.name)]
+    return [file for file in path.parent.iterdir() if name.fullmatch(file.name)]

@@ -100,7 +100,7 @@ def ProcessFlowGraph(
     args, kwargs = _arguments(flow_graph, shape_override)
     if model_save_dir is not None:
         _load_weights(flow_graph, Path(model_save_dir))
-    domains = {each.domain: each.version for each in extra_opset or ()}
+    domains = {opset.domain: opset.version for opset in extra_opset or ()}
     options = ExportOptions(
         opset=opset or None,
         dynamic={0: {0: "batch"}} if dynamic_batch_size else {},
@@ -135,24 +135,24 @@ def FlowToOnnxNaive(
     trace = merged_trace(recorded.steps, exported.prefix)
     inputs, weights = input_names(trace, exported, argument_names(flow_graph, args, kwargs))
     kinds = {number: kind for number, (kind, _) in trace.inputs.items()}
-    kinds.update(pair for each in trace.calls for pair in each.results)
+    kinds.update(pair for call in trace.calls for pair in call.results)
     names = {n: f"v{n}" for n in (*kinds, *trace.numbers)} | inputs | weights
     nodes = [
         onnx.helper.make_node(
-            each.primitive,
-            [names[number] for number in each.operands],
-            [names[number] for number, _ in each.results],
-            name=each.scope,
+            call.primitive,
+            [names[number] for number in call.operands],
+            [names[number] for number, _ in call.results],
+            name=call.scope,
             domain=UNSUPPORTED_DOMAIN,
-            **{name: _as_attribute(value) for name, value in each.attributes.items()},
+            **{name: _as_attribute(value) for name, value in call.attributes.items()},
         )
-        for each in trace.calls
+        for call in trace.calls
     ]
     types = {names[number]: int(onnx_type(kind.dtype)) for number, kind in kinds.items()}
     shapes = {
         names[number]: list(require_static(kind.shape, "a shape")) for number, kind in kinds.items()
     }
-    operators = Counter(each.primitive for each in trace.calls)
+    operators = Counter(call.primitive for call in trace.calls)
     return nodes, operators, Counter(a.name for n in nodes for a in n.attribute), types, shapes
 
 
@@ -232,7 +232,7 @@ def _as_attribute(value: Any) -> Any:
     """A value that ONNX can hold as an attribute; a text for any other."""
     if isinstance(value, bool | int | float | str):
         return value
-    if isinstance(value, tuple) and value and all(type(each) is int for each in value):
+    if isinstance(value, tuple) and value and all(type(item) is int for item in value):
         return list(value)
     return repr(value)
 

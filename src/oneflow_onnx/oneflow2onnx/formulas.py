@@ -37,7 +37,7 @@ class Formula:
 
     def apply(self, name: str, *others: Formula | float, dtype: np.dtype | None = None) -> Formula:
         """The result of an operator on this value and others."""
-        inputs = [self.ref, *(self._like(each) for each in others)]
+        inputs = [self.ref, *(self._like(other) for other in others)]
         return Formula(self.b, self.b.op(name, *inputs, dtype=dtype))
 
     def _like(self, other: Formula | float) -> Ref:
@@ -194,9 +194,11 @@ def repeated(
 
     def advance(number: Ref, values: list[Ref]) -> list[Ref]:
         place = Formula(b, o.reshape(b, number, (1,)))
-        return [each.ref for each in step(place, [Formula(b, value) for value in values])]
+        return [formula.ref for formula in step(place, [Formula(b, value) for value in values])]
 
-    return [Formula(b, each) for each in repeat(b, count, [each.ref for each in start], advance)]
+    return [
+        Formula(b, ref) for ref in repeat(b, count, [formula.ref for formula in start], advance)
+    ]
 
 
 def atan2(b: GraphBuilder, y: Ref, x: Ref) -> Ref:

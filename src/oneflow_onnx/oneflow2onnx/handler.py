@@ -65,20 +65,22 @@ class flow_op:
     ) -> None:
         names = [name] if isinstance(name, str) else list(name)
         targets = [onnx_op] * len(names) if isinstance(onnx_op, str | None) else list(onnx_op)
-        unknown = [each for each in names if each not in PRIMITIVES]
+        unknown = [flow_op for flow_op in names if flow_op not in PRIMITIVES]
         if unknown:
             raise ValueError(f"there are no operators {unknown}; their names are those in listings")
         self._pairs = list(zip(names, targets, strict=True))
         self._domain, self._kwargs = domain, kwargs
-        for each in names:
+        for flow_op in names:
             if flow_ibns is not None:
-                self.ibn4op_type[each] = flow_ibns
+                self.ibn4op_type[flow_op] = flow_ibns
             if flow_obns is not None:
-                self.obn4op_type[each] = flow_obns
+                self.obn4op_type[flow_op] = flow_obns
 
     def __call__(self, handler: type) -> type:
         """Register the class."""
-        found = [(re.fullmatch(r"Version_(\d+)", each), each) for each in dir(handler)]
+        found = [
+            (re.fullmatch(r"Version_(\d+)", attribute), attribute) for attribute in dir(handler)
+        ]
         versions = [(int(match[1]), name) for match, name in found if match]
         if not versions:
             raise TypeError(f"{handler.__name__} has no class method `Version_N`")
@@ -100,9 +102,13 @@ class flow_op:
     ) -> dict[str, HandlerEntry]:
         """The handler of each operator in an opset: the latest up to it."""
         mapping: dict[str, HandlerEntry] = {}
-        for domain in ["", *(each.domain for each in extra_opsets)]:
+        for domain in ["", *(opset.domain for opset in extra_opsets)]:
             opsets = cls._OPSETS.get(domain, {})
-            for version in sorted(each for each in opsets if each <= max_onnx_opset_version):
+            for version in sorted(
+                version_of_opset
+                for version_of_opset in opsets
+                if version_of_opset <= max_onnx_opset_version
+            ):
                 mapping.update(opsets[version])
         return mapping
 
@@ -132,8 +138,8 @@ def ordered(name: str, operands: Sequence[_Operand]) -> list[_Operand]:
     wanted = flow_op.ibn4op_type.get(name)
     if wanted is None:
         return list(operands)
-    places = {each.lstrip("*"): place for place, each in enumerate(PRIMITIVES[name].operands)}
-    return [operands[places[each]] for each in wanted]
+    places = {operand.lstrip("*"): place for place, operand in enumerate(PRIMITIVES[name].operands)}
+    return [operands[places[operand]] for operand in wanted]
 
 
 @dataclass
@@ -154,7 +160,7 @@ class HandledNode:
     @property
     def input_tensor_names(self) -> list[str]:
         """The names of what it reads."""
-        return [str(each.value.name) for each in self.inputs]
+        return [str(input_.value.name) for input_ in self.inputs]
 
 
 @dataclass

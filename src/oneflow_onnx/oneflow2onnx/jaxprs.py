@@ -37,26 +37,26 @@ def lower_by_steps(
         NeedsOpset: one has in a later opset.
         DynamicSizeError: the steps differ from size to size.
     """
-    jaxprs = [jaxpr_of(each) for each in operations]
+    jaxprs = [jaxpr_of(operation) for operation in operations]
     return list(_inlined(b, jaxprs, list(call.operands)))
 
 
 def _inlined(b: GraphBuilder, jaxprs: Sequence[Any], operands: Sequence[Ref]) -> list[Ref]:
     """The results of a jaxpr, given in every capture, on these operands."""
-    inner = [getattr(each, "jaxpr", each) for each in jaxprs]
-    if len({len(each.eqns) for each in inner}) > 1:
+    inner = [getattr(jaxpr, "jaxpr", jaxpr) for jaxpr in jaxprs]
+    if len({len(jaxpr.eqns) for jaxpr in inner}) > 1:
         raise DynamicSizeError("it takes other steps at other sizes")
     values: dict[Any, Ref] = dict(zip(inner[0].invars, operands, strict=True))
-    constants = [getattr(each, "consts", ()) for each in jaxprs]
+    constants = [getattr(jaxpr, "consts", ()) for jaxpr in jaxprs]
     for var, value, *others in zip(inner[0].constvars, *constants, strict=True):
-        if any(not np.array_equal(value, each) for each in others):
+        if any(not np.array_equal(value, other) for other in others):
             raise DynamicSizeError("it uses a table that depends on a symbolic size")
         values[var] = b.constant(np.asarray(value))
-    for equations in zip(*(each.eqns for each in inner), strict=True):
-        sources = _sources(b, values, [each.invars for each in equations])
+    for equations in zip(*(jaxpr.eqns for jaxpr in inner), strict=True):
+        sources = _sources(b, values, [equation.invars for equation in equations])
         results = _written(b, equations, sources)
         values.update(zip(equations[0].outvars, results, strict=True))
-    return _sources(b, values, [each.outvars for each in inner])
+    return _sources(b, values, [jaxpr.outvars for jaxpr in inner])
 
 
 def _sources(
@@ -72,10 +72,10 @@ def _sources(
 def _number(b: GraphBuilder, literals: Sequence[Any]) -> Ref:
     """A number of a jaxpr; one that depends on a symbolic size is computed from it."""
     dtype = literals[0].aval.dtype
-    arrays = [np.asarray(each.val, dtype) for each in literals]
-    if len({each.tobytes() for each in arrays}) == 1:
+    arrays = [np.asarray(literal.val, dtype) for literal in literals]
+    if len({array.tobytes() for array in arrays}) == 1:
         return b.constant(arrays[0])
-    number = merge([each.item() for each in arrays], "a number in its steps")
+    number = merge([array.item() for array in arrays], "a number in its steps")
     return b.number(number, dtype)
 
 
@@ -83,12 +83,12 @@ def _written(b: GraphBuilder, equations: Sequence[Any], sources: list[Ref]) -> l
     """The results of an equation, given in every capture."""
     first = equations[0]
     name = first.primitive.name
-    if any(each.primitive.name != name for each in equations):
+    if any(equation.primitive.name != name for equation in equations):
         raise DynamicSizeError("it takes other steps at other sizes")
     if name in IDENTITIES:
         return sources
     if name in CALLS and CALLS[name] in first.params:
-        return _inlined(b, [each.params[CALLS[name]] for each in equations], sources)
+        return _inlined(b, [equation.params[CALLS[name]] for equation in equations], sources)
     if name == "cond":
         return _branch(b, equations, sources)
     if name == "custom_linear_solve":
@@ -101,17 +101,17 @@ def _written(b: GraphBuilder, equations: Sequence[Any], sources: list[Ref]) -> l
     if lower is None:
         raise Unsupported(f"its step `{name}` has no counterpart in ONNX")
     shapes = [
-        merge([tuple(each.outvars[place].aval.shape) for each in equations], "a shape")
+        merge([tuple(equation.outvars[place].aval.shape) for equation in equations], "a shape")
         for place in range(len(first.outvars))
     ]
-    dtypes = [np.dtype(each.aval.dtype) for each in first.outvars]
+    dtypes = [np.dtype(variable.aval.dtype) for variable in first.outvars]
     params = {
-        key: merge([_plain(each.params[key]) for each in equations], f"`{key}` of `{name}`")
+        key: merge([_plain(equation.params[key]) for equation in equations], f"`{key}` of `{name}`")
         for key in first.params
     }
     results = lower(b, Equation(name, params, sources, shapes, dtypes))
     refs = [results] if isinstance(results, Ref) else list(results)
-    return [_typed(b, *each) for each in zip(refs, shapes, dtypes, strict=True)]
+    return [_typed(b, *result) for result in zip(refs, shapes, dtypes, strict=True)]
 
 
 def _plain(value: Any) -> Any:
@@ -136,11 +136,11 @@ def _typed(b: GraphBuilder, ref: Ref, shape: tuple, dtype: np.dtype) -> Ref:
 def _scan(b: GraphBuilder, equations: Sequence[Any], sources: list[Ref]) -> list[Ref]:
     """A loop over the first dimension: step by step if it is short."""
     params = equations[0].params
-    length = merge([each.params["length"] for each in equations], "the length of a loop")
+    length = merge([equation.params["length"] for equation in equations], "the length of a loop")
     fixed, num_carry = scan_counts(params)
     first = fixed + num_carry
     constants, carry, scanned = sources[:fixed], sources[fixed:first], sources[first:]
-    bodies = [each.params["jaxpr"] for each in equations]
+    bodies = [equation.params["jaxpr"] for equation in equations]
 
     def step(inputs: list[Ref]) -> list[Ref]:
         return _inlined(b, bodies, [*constants, *inputs])
@@ -149,8 +149,11 @@ def _scan(b: GraphBuilder, equations: Sequence[Any], sources: list[Ref]) -> list
         order = range(length - 1, -1, -1) if params["reverse"] else range(length)
         return _unrolled(b, step, carry, scanned, order)
     rows = [
-        (merge([tuple(each.aval.shape) for each in same], "a shape"), np.dtype(same[0].aval.dtype))
-        for same in zip(*(each.jaxpr.outvars[num_carry:] for each in bodies), strict=True)
+        (
+            merge([tuple(variable.aval.shape) for variable in same], "a shape"),
+            np.dtype(same[0].aval.dtype),
+        )
+        for same in zip(*(body.jaxpr.outvars[num_carry:] for body in bodies), strict=True)
     ]
     return scan(b, carry, scanned, rows, length, params["reverse"], step)
 
@@ -167,12 +170,14 @@ def _unrolled(
     rows: list[list[Ref]] = []
     for place in order:
         number = b.constant(np.int64(place))
-        results = step([*carry, *(o.gather(b, each, number, 0) for each in stacked)])
+        results = step([*carry, *(o.gather(b, operand, number, 0) for operand in stacked)])
         carry = results[:count]
         rows.append(results[count:])
     rows = rows[::-1] if order.step < 0 else rows
     columns = zip(*rows, strict=True)
-    joined = [o.concat(b, [o.unsqueeze(b, each, [0]) for each in column], 0) for column in columns]
+    joined = [
+        o.concat(b, [o.unsqueeze(b, result, [0]) for result in column], 0) for column in columns
+    ]
     return [*carry, *joined]
 
 
@@ -180,7 +185,7 @@ def _branch(b: GraphBuilder, equations: Sequence[Any], sources: list[Ref]) -> li
     """The results of one of several branches, chosen by a number, or by a value: `If`."""
     which, *operands = sources
     branches = [
-        [each.params["branches"][place] for each in equations]
+        [equation.params["branches"][place] for equation in equations]
         for place in range(len(equations[0].params["branches"]))
     ]
     if which.number is not None:
@@ -207,7 +212,10 @@ def _branch(b: GraphBuilder, equations: Sequence[Any], sources: list[Ref]) -> li
         )
 
     kinds = [
-        (merge([tuple(each.outvars[place].aval.shape) for each in equations], "a shape"), dtype)
+        (
+            merge([tuple(equation.outvars[place].aval.shape) for equation in equations], "a shape"),
+            dtype,
+        )
         for place, dtype in enumerate(np.dtype(v.aval.dtype) for v in equations[0].outvars)
     ]
     return results_from(0)
@@ -218,7 +226,9 @@ def _linear_solve(b: GraphBuilder, equations: Sequence[Any], sources: list[Ref])
     counts = equations[0].params["const_lengths"]
     first = counts.matvec + counts.vecmat
     known, right = sources[first : first + counts.solve], sources[sum(counts) :]
-    return _inlined(b, [each.params["jaxprs"].solve for each in equations], [*known, *right])
+    return _inlined(
+        b, [equation.params["jaxprs"].solve for equation in equations], [*known, *right]
+    )
 
 
 def _while(b: GraphBuilder, equations: Sequence[Any], sources: list[Ref]) -> list[Ref]:
@@ -226,8 +236,8 @@ def _while(b: GraphBuilder, equations: Sequence[Any], sources: list[Ref]) -> lis
     params = equations[0].params
     ends = params["cond_nconsts"], params["cond_nconsts"] + params["body_nconsts"]
     tested, fixed, carry = sources[: ends[0]], sources[ends[0] : ends[1]], sources[ends[1] :]
-    conditions = [each.params["cond_jaxpr"] for each in equations]
-    bodies = [each.params["body_jaxpr"] for each in equations]
+    conditions = [equation.params["cond_jaxpr"] for equation in equations]
+    bodies = [equation.params["body_jaxpr"] for equation in equations]
 
     def condition(values: Sequence[Ref]) -> Ref:
         return _inlined(b, conditions, [*tested, *values])[0]

@@ -29,7 +29,7 @@ def repeat(
         step: from the number of the step, int64 without dimensions, and the values to those after
             it.
     """
-    kinds = [(each.shape, each.dtype) for each in carried]
+    kinds = [(ref.shape, ref.dtype) for ref in carried]
 
     def body(inputs: list[Ref]) -> list[Ref]:
         number, goes_on, *values = inputs
@@ -56,7 +56,7 @@ def repeat_while(
         at_most: the most steps; None: no limit.
     """
     limit = None if at_most is None else b.number(at_most)
-    kinds = [(each.shape, each.dtype) for each in carried]
+    kinds = [(ref.shape, ref.dtype) for ref in carried]
 
     def body(inputs: list[Ref]) -> list[Ref]:
         results = list(step(inputs[2:]))
@@ -86,8 +86,8 @@ def scan(
         reverse: begin with the last row.
         step: from values and rows to values and rows.
     """
-    kinds = [(each.shape, each.dtype) for each in carried]
-    taken = [(each.shape[1:], each.dtype) for each in scanned]
+    kinds = [(ref.shape, ref.dtype) for ref in carried]
+    taken = [(ref.shape[1:], ref.dtype) for ref in scanned]
     graph = b.subgraph("body", [*kinds, *taken], step)
     return b.multiple(
         "Scan",

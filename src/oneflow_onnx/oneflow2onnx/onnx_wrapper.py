@@ -35,8 +35,10 @@ class Node:
     def __init__(self, ir_node: ir.Node) -> None:
         self.ir_node = ir_node
         self.attrs = {
-            name: each.as_tensor().numpy() if each.type is ir.AttributeType.TENSOR else each.value
-            for name, each in ir_node.attributes.items()
+            name: attribute.as_tensor().numpy()
+            if attribute.type is ir.AttributeType.TENSOR
+            else attribute.value
+            for name, attribute in ir_node.attributes.items()
         }
         self.skip_conversion = False
 
@@ -82,12 +84,12 @@ class Node:
     @property
     def input_tensor_names(self) -> list[str]:
         """The names of what it reads; empty for one that is left out."""
-        return ["" if each is None else _name(each) for each in self.ir_node.inputs]
+        return ["" if input_ is None else _name(input_) for input_ in self.ir_node.inputs]
 
     @property
     def output_tensor_names(self) -> list[str]:
         """The names of what it makes."""
-        return [_name(each) for each in self.ir_node.outputs]
+        return [_name(output) for output in self.ir_node.outputs]
 
     @property
     def proto(self) -> onnx.NodeProto:
@@ -99,8 +101,8 @@ class Node:
         self.ir_node.attributes.clear()
         given = {name: value for name, value in self.attrs.items() if value is not None}
         tensors = {n: ir.Tensor(v) if isinstance(v, np.ndarray) else v for n, v in given.items()}
-        for each in ir.convenience.convert_attributes(tensors):
-            self.ir_node.attributes.add(each)
+        for attribute in ir.convenience.convert_attributes(tensors):
+            self.ir_node.attributes.add(attribute)
         return self.proto
 
 
@@ -165,10 +167,12 @@ class Graph:
             ],
             value_info=[declared(name) for name in made if name in read and name in shapes],
         )
-        domains = {each.domain: each.version for each in extra_opset or ()}
+        domains = {opset.domain: opset.version for opset in extra_opset or ()}
         version = opset or onnx.defs.onnx_opset_version()
         imports = {**dict.fromkeys((node.domain for node in nodes), 1), **domains, "": version}
-        opsets = [helper.make_opsetid(*each) for each in imports.items()]
+        opsets = [
+            helper.make_opsetid(*domain_and_version) for domain_and_version in imports.items()
+        ]
         model = helper.make_model(
             proto,
             opset_imports=opsets,
@@ -198,7 +202,7 @@ class Graph:
 
     def get_nodes(self) -> list[Node]:
         """Return its nodes, in order."""
-        return [self._wrapped(each) for each in self.model.graph]
+        return [self._wrapped(node) for node in self.model.graph]
 
     def get_node_by_name(self, name: str) -> Node:
         """Return the node of this name.
@@ -206,7 +210,7 @@ class Graph:
         Raises:
             KeyError: there is none.
         """
-        found = [each for each in self.model.graph if each.name == name]
+        found = [node for node in self.model.graph if node.name == name]
         if not found:
             raise KeyError(f"no node is named `{name}`")
         return self._wrapped(found[0])
@@ -218,14 +222,14 @@ class Graph:
 
     def FindOutputConsumers(self, output: str | ir.Value) -> list[Node]:
         """Return the nodes that read a value."""
-        return [self._wrapped(each) for each in self._value(output).consumers()]
+        return [self._wrapped(consumer) for consumer in self._value(output).consumers()]
 
     def get_shape(self, value: str | ir.Value) -> tuple[Any, ...] | None:
         """Return the sizes of a value, names for symbolic ones; None if they are not known."""
         shape = self._value(value).shape
         if shape is None:
             return None
-        return tuple(each if isinstance(each, int) else each.value for each in shape)
+        return tuple(dim if isinstance(dim, int) else dim.value for dim in shape)
 
     def get_dtype(self, value: str | ir.Value) -> np.dtype | None:
         """Return the element type of a value; None if it is not known."""
@@ -277,7 +281,7 @@ class Graph:
             shape=None if shape is None else ir.Shape(shape),
             type=None if dtype is None else ir.TensorType(onnx_type(np.dtype(dtype))),
         )
-        read = [None if each is None else self._value(each) for each in inputs]
+        read = [None if input_name is None else self._value(input_name) for input_name in inputs]
         made = ir.Node(domain, op_type, read, outputs=[result], name=name)
         self._insert(made)
         node = self._wrapped(made)
@@ -307,8 +311,8 @@ class Graph:
     def ReplaceInput(self, node: Node, old: str | ir.Value, new: str | ir.Value) -> None:
         """Let a node read another value in place of one that it reads."""
         before, after = self._value(old), self._value(new)
-        for place, each in enumerate(node.ir_node.inputs):
-            if each is before:
+        for place, input_ in enumerate(node.ir_node.inputs):
+            if input_ is before:
                 node.ir_node.replace_input_with(place, after)
 
     def ReplaceAllInputs(self, old: str | ir.Value, new: str | ir.Value) -> None:
@@ -359,8 +363,8 @@ class Graph:
 
     def UpdateProto(self) -> None:
         """Write the attributes of all wrapped nodes to the model."""
-        for each in self._nodes.values():
-            each.UpdateProto()
+        for node in self._nodes.values():
+            node.UpdateProto()
 
     def MakeModel(
         self,
@@ -405,18 +409,20 @@ class Graph:
 
     def _values(self) -> dict[str, ir.Value]:
         graph = self.model.graph
-        made = [each for node in graph for each in node.outputs]
-        return {_name(each): each for each in [*graph.inputs, *graph.initializers.values(), *made]}
+        made = [output for node in graph for output in node.outputs]
+        return {
+            _name(value): value for value in [*graph.inputs, *graph.initializers.values(), *made]
+        }
 
     def _free_name(self, stem: str) -> str:
-        taken = {*self._values(), *(each.name for each in self.model.graph)}
+        taken = {*self._values(), *(node.name for node in self.model.graph)}
         taken.update(name.removesuffix(":0") for name in list(self._values()))
         return next(n for n in (f"{stem}_{k}" for k in range(len(taken) + 1)) if n not in taken)
 
     def _insert(self, node: ir.Node) -> None:
         """Add a node after the last of those that make what it reads."""
-        makers = [each.producer() for each in node.inputs if each is not None]
-        places = [self.model.graph.index(each) for each in makers if each is not None]
+        makers = [input_.producer() for input_ in node.inputs if input_ is not None]
+        places = [self.model.graph.index(maker) for maker in makers if maker is not None]
         if places:
             self.model.graph.insert_after(self.model.graph[max(places)], node)
         elif len(self.model.graph):
@@ -434,7 +440,7 @@ def saved_weights(folder: str | os.PathLike[str]) -> dict[str, np.ndarray]:
     if not Path(folder).exists():
         raise FileNotFoundError(f"there are no weights at `{folder}`")
     if (Path(folder) / "snapshot_done").exists():
-        return {name: each.numpy() for name, each in flow.checkpoint.get(str(folder)).items()}
+        return {name: tensor.numpy() for name, tensor in flow.checkpoint.get(str(folder)).items()}
     return dict(_flattened(flow.load(str(folder)), ""))
 
 

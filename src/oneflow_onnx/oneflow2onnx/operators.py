@@ -204,15 +204,15 @@ def _span(given: Dim, start: Dim | Ref, size: Dim, step: int) -> Dim:
 def _vector(b: GraphBuilder, numbers: Sequence[Dim | Ref]) -> Ref:
     """Numbers and values without dimensions as one vector of int64."""
     numbers = [
-        int(each.number) if isinstance(each, Ref) and each.number is not None else each
-        for each in numbers
+        int(number.number) if isinstance(number, Ref) and number.number is not None else number
+        for number in numbers
     ]
-    plain = [each for each in numbers if not isinstance(each, Ref)]
+    plain = [number for number in numbers if not isinstance(number, Ref)]
     if len(plain) == len(numbers):
         return b.sizes(plain)
     parts = [
-        reshape(b, b.cast(each, INT64), (1,)) if isinstance(each, Ref) else b.sizes([each])
-        for each in numbers
+        reshape(b, b.cast(number, INT64), (1,)) if isinstance(number, Ref) else b.sizes([number])
+        for number in numbers
     ]
     return parts[0] if len(parts) == 1 else concat(b, parts, 0)
 
@@ -232,8 +232,8 @@ def concat(b: GraphBuilder, parts: Sequence[Ref], dim: int) -> Ref:
     shape = list(parts[0].shape)
     along = [part.shape[dim] for part in parts]
     total: Any = along[0]
-    for each in along[1:]:
-        total = _plus(total, each)
+    for size in along[1:]:
+        total = _plus(total, size)
     shape[dim] = total
     return b.op("Concat", *parts, shape=tuple(shape), axis=dim)
 
@@ -301,20 +301,20 @@ def any_nonzero(b: GraphBuilder, x: Ref, dims: Sequence[int], keepdim: bool = Tr
 
 def clip(b: GraphBuilder, x: Ref, low: Ref | None, high: Ref | None) -> Ref:
     """`x` limited to an interval by numbers without dimensions."""
-    low, high = (None if each is None else b.cast(each, x.dtype) for each in (low, high))
+    low, high = (None if bound is None else b.cast(bound, x.dtype) for bound in (low, high))
     if b.opset >= 11:
         return b.op("Clip", x, low, high, shape=x.shape)
     limits = {"min": low, "max": high}
-    computed = any(each is not None and each.constant is None for each in limits.values())
+    computed = any(bound is not None and bound.constant is None for bound in limits.values())
     # Of float64 ONNX Runtime has no kernel in these opsets.
     if computed or not x.is_float or x.dtype == np.float64:
         x = x if low is None else b.op("Max", x, low)
         return x if high is None else b.op("Min", x, high)
-    numbers = {name: each.number for name, each in limits.items() if each is not None}
+    numbers = {name: bound.number for name, bound in limits.items() if bound is not None}
     finite: dict[str, Any] = {
-        name: float(each)
-        for name, each in numbers.items()
-        if each is not None and math.isfinite(each)
+        name: float(number)
+        for name, number in numbers.items()
+        if number is not None and math.isfinite(number)
     }
     return b.op("Clip", x, shape=x.shape, **finite)
 
@@ -369,9 +369,9 @@ def arange(b: GraphBuilder, count: Dim, start: Dim, step: Dim) -> Ref:
 
 def rounded_once(b: GraphBuilder, name: str, *operands: Ref, dtype: np.dtype) -> Ref:
     """The operator `name` in the widest type of its float operands, with a result of `dtype`."""
-    floats = [each.dtype for each in operands if each.is_float]
+    floats = [operand.dtype for operand in operands if operand.is_float]
     common_dtype = max((dtype, *floats), key=lambda kind: kind.itemsize)
-    return b.cast(b.op(name, *(b.cast(each, common_dtype) for each in operands)), dtype)
+    return b.cast(b.op(name, *(b.cast(operand, common_dtype) for operand in operands)), dtype)
 
 
 def matmul(b: GraphBuilder, x: Ref, y: Ref) -> Ref:

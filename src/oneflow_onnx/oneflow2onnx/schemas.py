@@ -52,7 +52,7 @@ def require_operator(name: str, opset: int) -> None:
     Raises:
         NeedsOpset: it came later.
     """
-    versions = [each.since_version for each in _history(name)]
+    versions = [schema.since_version for schema in _history(name)]
     if min(versions) > opset:
         raise NeedsOpset(min(versions), f"`{name}`")
 
@@ -97,21 +97,21 @@ def type_parameters(name: str, opset: int) -> tuple[tuple[str, ...], tuple[str, 
     """The type parameters of an operator's inputs and outputs; the last input may repeat."""
     schema = onnx.defs.get_schema(name, opset)
     return (
-        tuple(each.type_str for each in schema.inputs),
-        tuple(each.type_str for each in schema.outputs),
+        tuple(parameter.type_str for parameter in schema.inputs),
+        tuple(parameter.type_str for parameter in schema.outputs),
     )
 
 
 @functools.cache
 def _history(name: str) -> tuple[onnx.defs.OpSchema, ...]:
     found = [
-        each
-        for each in onnx.defs.get_all_schemas_with_history()
-        if each.name == name and not each.domain
+        schema
+        for schema in onnx.defs.get_all_schemas_with_history()
+        if schema.name == name and not schema.domain
     ]
     if not found:
         raise KeyError(f"ONNX has no operator `{name}`")
-    return tuple(sorted(found, key=lambda each: each.since_version))
+    return tuple(sorted(found, key=lambda schema: schema.since_version))
 
 
 @functools.cache
@@ -128,5 +128,8 @@ def _gives(name: str, opset: int, position: int, dtype_name: str) -> bool:
 
 def _allows(schema: Any, parameters: Sequence[Any], position: int, dtype_name: str) -> bool:
     declared = parameters[min(position, len(parameters) - 1)].type_str
-    allowed = {each.type_param_str: each.allowed_type_strs for each in schema.type_constraints}
+    allowed = {
+        constraint.type_param_str: constraint.allowed_type_strs
+        for constraint in schema.type_constraints
+    }
     return f"tensor({_ONNX_NAMES.get(dtype_name, dtype_name)})" in allowed.get(declared, [declared])

@@ -46,18 +46,18 @@ def merge(values: Sequence[Any], what: str) -> Any:
         DynamicSizeError: they differ in something else than whole numbers.
     """
     first = values[0]
-    if all(each is first for each in values) or all(_equal(each, first) for each in values):
+    if all(value is first for value in values) or all(_equal(value, first) for value in values):
         return first
-    if any(type(each) is not type(first) for each in values):
+    if any(type(value) is not type(first) for value in values):
         raise DynamicSizeError(f"{what} is of another kind at another size")
-    if type(first) in (int, float) and all(float(each).is_integer() for each in values):
+    if type(first) in (int, float) and all(float(value).is_integer() for value in values):
         return Size(tuple(map(int, values)))
-    if isinstance(first, tuple) and all(len(each) == len(first) for each in values):
-        parts = [merge(each, what) for each in zip(*values, strict=True)]
+    if isinstance(first, tuple) and all(len(value) == len(first) for value in values):
+        parts = [merge(part, what) for part in zip(*values, strict=True)]
         return type(first)(*parts) if hasattr(first, "_fields") else tuple(parts)
     if dataclasses.is_dataclass(first) and not isinstance(first, type):
         names = [field.name for field in dataclasses.fields(first)]
-        fields = {name: merge([getattr(each, name) for each in values], what) for name in names}
+        fields = {name: merge([getattr(value, name) for value in values], what) for name in names}
         return dataclasses.replace(first, **fields)
     raise DynamicSizeError(f"{what} is {' or '.join(map(repr, values))}, depending on the size")
 
@@ -88,11 +88,13 @@ def product(dims: Sequence[Dim]) -> Dim:
 
 def combine(one: Dim, other: Dim, function: Any) -> Dim:
     """`function` of two sizes, in every capture."""
-    counts = [len(each.values) for each in (one, other) if isinstance(each, Size)]
+    counts = [len(dim.values) for dim in (one, other) if isinstance(dim, Size)]
     if not counts:
         return function(one, other)
     count = counts[0]
-    values = [function(value_in(one, each), value_in(other, each)) for each in range(count)]
+    values = [
+        function(value_in(one, capture), value_in(other, capture)) for capture in range(count)
+    ]
     return values[0] if len(set(values)) == 1 else Size(tuple(values))
 
 
@@ -115,7 +117,7 @@ def require_static(dims: Sequence[Dim], what: str) -> tuple[int, ...]:
 
 def static(dims: Sequence[Dim]) -> tuple[int, ...] | None:
     """Sizes as plain integers; None if one is symbolic."""
-    plain = tuple([each for each in dims if not isinstance(each, Size)])
+    plain = tuple([dim for dim in dims if not isinstance(dim, Size)])
     return plain if len(plain) == len(dims) else None
 
 

@@ -80,7 +80,7 @@ def merged_trace(steps: Sequence[CapturedStep], prefix: str = "") -> Trace:
         DynamicSizeError: they differ in more than sizes.
     """
     programs = [step.program for step in steps]
-    if len({len(each.instructions) for each in programs}) > 1:
+    if len({len(captured.instructions) for captured in programs}) > 1:
         raise DynamicSizeError(
             "the model does other things at other sizes (Python code asks for a size), so it has "
             "no one ONNX graph; give that dimension a fixed size"
@@ -89,16 +89,19 @@ def merged_trace(steps: Sequence[CapturedStep], prefix: str = "") -> Trace:
     results = _results(step)
     needed = _needed(first.instructions, results)
     calls = tuple(
-        _merged_call(each, prefix)
-        for each in zip(*(program.instructions for program in programs), strict=True)
-        if not needed.isdisjoint(each[0].results)
+        _merged_call(instructions, prefix)
+        for instructions in zip(*(program.instructions for program in programs), strict=True)
+        if not needed.isdisjoint(instructions[0].results)
     )
     inputs = {
-        number: (_merged_type([each.inputs[number] for each in programs]), step.inputs[number])
+        number: (
+            _merged_type([captured.inputs[number] for captured in programs]),
+            step.inputs[number],
+        )
         for number in range(len(first.inputs))
     }
     for number in needed & inputs.keys():
-        _check_same([each.inputs[number] for each in steps])
+        _check_same([captured.inputs[number] for captured in steps])
     start = len(first.inputs)
     numbers = {
         start + place: (_merged_number(steps, place), _merged_type([spec]))
@@ -116,7 +119,7 @@ def program_trace(program: Program, inputs: Sequence[StepInput], numbers: Sequen
         inputs: the origin of each of its inputs.
         numbers: its Python numbers.
     """
-    calls = tuple([_merged_call([each], "") for each in program.instructions])
+    calls = tuple([_merged_call([instruction], "") for instruction in program.instructions])
     kinds = [_merged_type([spec]) for spec in program.inputs]
     given = dict(enumerate(zip(kinds, inputs, strict=True)))
     first = len(program.inputs)
@@ -130,30 +133,34 @@ def program_trace(program: Program, inputs: Sequence[StepInput], numbers: Sequen
 def _results(step: CapturedStep) -> tuple[int, ...]:
     """The numbers of the values that `build` returned."""
     outputs, places = step.program.outputs, step.outputs
-    computed = [each for each in places.results if isinstance(each, TensorSpec)]
-    by_source = {id(each.source): number for number, each in enumerate(step.inputs)}
+    computed = [result for result in places.results if isinstance(result, TensorSpec)]
+    by_source = {id(input_.source): number for number, input_ in enumerate(step.inputs)}
     arguments = {
-        each.source: number for number, each in enumerate(step.inputs) if each.kind == "argument"
+        input_.source: number
+        for number, input_ in enumerate(step.inputs)
+        if input_.kind == "argument"
     }
     # Inputs that `build` writes to: their new contents come first.
     updated = [id(step.inputs[number].source) for number in step.updates]
     by_source.update(zip(updated, outputs, strict=False))
     arguments.update(zip(places.written, outputs[len(updated) :], strict=False))
     numbers, made = [], iter(outputs[len(outputs) - len(computed) :])
-    for each in step.outputs.results:
-        if isinstance(each, TensorSpec):
+    for result in step.outputs.results:
+        if isinstance(result, TensorSpec):
             numbers.append(next(made))
         else:
-            numbers.append(by_source[id(each)] if isinstance(each, Tensor) else arguments[each])
+            numbers.append(
+                by_source[id(result)] if isinstance(result, Tensor) else arguments[result]
+            )
     return tuple(numbers)
 
 
 def _needed(instructions: Sequence[Instruction], results: Sequence[int]) -> set[int]:
     """The numbers of all values on which the results depend."""
     needed = set(results)
-    for each in reversed(instructions):
-        if not needed.isdisjoint(each.results):
-            needed.update(each.operands)
+    for instruction in reversed(instructions):
+        if not needed.isdisjoint(instruction.results):
+            needed.update(instruction.operands)
     return needed
 
 
@@ -164,12 +171,12 @@ def _check_same(inputs: Sequence[StepInput]) -> None:
         DynamicSizeError: Python made it from a size.
     """
     first = inputs[0]
-    if first.kind == "argument" or all(each.source is first.source for each in inputs):
+    if first.kind == "argument" or all(input_.source is first.source for input_ in inputs):
         return
-    arrays = [_array(each.source) for each in inputs]
-    if not all(np.array_equal(each, arrays[0], equal_nan=True) for each in arrays):
+    arrays = [_array(input_.source) for input_ in inputs]
+    if not all(np.array_equal(array, arrays[0], equal_nan=True) for array in arrays):
         raise DynamicSizeError(
-            f"a tensor that Python makes ({' or '.join(str(each.shape) for each in arrays)}) is "
+            f"a tensor that Python makes ({' or '.join(str(array.shape) for array in arrays)}) is "
             "another one at other sizes; compute it with operators (`oneflow.arange`), or give "
             "that dimension a fixed size"
         )
@@ -183,21 +190,22 @@ def _merged_call(instructions: Sequence[Instruction], prefix: str) -> TracedCall
     first = instructions[0]
     name = first.operation.primitive.name
     if any(
-        each.operation.primitive is not first.operation.primitive or each.operands != first.operands
-        for each in instructions
+        instruction.operation.primitive is not first.operation.primitive
+        or instruction.operands != first.operands
+        for instruction in instructions
     ):
         raise DynamicSizeError(
             f"at another size `{first.scope}` does something else than `{name}`; give that "
             "dimension a fixed size"
         )
-    operations = tuple([each.operation for each in instructions])
+    operations = tuple([instruction.operation for instruction in instructions])
     defaults = first.operation.primitive.attributes
     attributes = {
-        key: merge([each.attributes[key] for each in operations], f"`{key}` of `{name}`")
+        key: merge([operation.attributes[key] for operation in operations], f"`{key}` of `{name}`")
         for key in first.operation.attributes
     }
     attributes = {**defaults, **attributes}
-    specs = zip(*(each.out_specs for each in operations), strict=True)
+    specs = zip(*(operation.out_specs for operation in operations), strict=True)
     results = zip(first.results, map(_merged_type, specs), strict=True)
     scope = f"{first.scope}.".removeprefix(prefix).rstrip(".")
     return TracedCall(name, attributes, first.operands, tuple(results), scope, operations)

@@ -86,8 +86,8 @@ def export_onnx_model(
     )
 
     def cleanup() -> None:
-        for each in [path, *path.parent.glob(f"{path.name}.*.data")]:
-            each.unlink(missing_ok=True)
+        for file in [path, *path.parent.glob(f"{path.name}.*.data")]:
+            file.unlink(missing_ok=True)
 
     return str(path), cleanup
 
@@ -156,8 +156,8 @@ def run_onnx(
         settings.graph_optimization_level = level
     session = onnxruntime.InferenceSession(str(onnx_model_path), settings, providers=providers)
     if ipt_dict is None:
-        ipt_dict = {each.name: _random(each, low, high) for each in session.get_inputs()}
-    missing = sorted({each.name for each in session.get_inputs()} - set(ipt_dict))
+        ipt_dict = {input_.name: _random(input_, low, high) for input_ in session.get_inputs()}
+    missing = sorted({input_.name for input_ in session.get_inputs()} - set(ipt_dict))
     if missing:
         raise ValueError(f"`ipt_dict` lacks the inputs {missing}")
     outputs = session.run(None, dict(ipt_dict))
@@ -176,7 +176,7 @@ def _random(node: Any, low: float, high: float) -> np.ndarray:
     """Random numbers for an input; a symbolic size is 1."""
     if node.type not in _TYPES:
         raise ValueError(f"input `{node.name}` is {node.type}; give it in `ipt_dict`")
-    shape = [each if isinstance(each, int) else 1 for each in node.shape]
+    shape = [dim if isinstance(dim, int) else 1 for dim in node.shape]
     numbers = np.random.default_rng(0).uniform(low, high, shape)
     return numbers.astype(_TYPES[node.type])
 
@@ -283,11 +283,13 @@ def convert_to_onnx_and_check(
 def _call(graph: Graph | JobFunction, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
     """The arrays that a graph, or a job, returns for these arguments."""
     given, _ = compiled_arguments(graph)
-    tensors = [_like(flow.tensor(array), each) for array, each in zip(arrays, given, strict=True)]
+    tensors = [
+        _like(flow.tensor(array), example) for array, example in zip(arrays, given, strict=True)
+    ]
     called = graph.define() if isinstance(graph, JobFunction) else graph
     results: list[Tensor] = []
     tree_flatten(called(*tensors), results, "the results")
-    return [each.detach().numpy() for each in results]
+    return [result.detach().numpy() for result in results]
 
 
 def _like(x: Tensor, other: Tensor) -> Tensor:

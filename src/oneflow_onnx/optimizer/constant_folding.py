@@ -20,20 +20,20 @@ class ConstFoldOptimizer(NodeRewriting):
 
     def rewrite(self, node: ir.Node) -> bool:
         """Replace a node by its result, if that is always the same."""
-        arrays = [constant_of(each) for each in node.inputs if each is not None]
-        known = [each for each in arrays if each is not None]
+        arrays = [constant_of(input_) for input_ in node.inputs if input_ is not None]
+        known = [array for array in arrays if array is not None]
         if not arrays or len(known) < len(arrays) or not _is_function(node):
             return False
         assert isinstance(node.graph, ir.Graph)
         evaluator = reference_evaluator(ir.to_proto(node), {"": node.graph.opset_imports[""]})
-        names = [each.name or "" for each in node.inputs if each is not None]
+        names = [input_.name or "" for input_ in node.inputs if input_ is not None]
         try:
             (result,) = evaluator.run(None, dict(zip(names, known, strict=True)))
         except Exception:  # The reference implementation lacks it; the runtime may not.
             return False
         if not isinstance(result, np.ndarray | np.generic):
             return False
-        if result.nbytes > max(_LARGEST, sum(each.nbytes for each in known)):
+        if result.nbytes > max(_LARGEST, sum(array.nbytes for array in known)):
             return False
         replace(node, new_constant(node, np.asarray(result)))
         return True
@@ -44,5 +44,5 @@ def _is_function(node: ir.Node) -> bool:
     if node.domain != "" or len(node.outputs) != 1 or not defs.has(node.op_type):
         return False
     inner = (ir.AttributeType.GRAPH, ir.AttributeType.GRAPHS)
-    has_graph = any(each.type in inner for each in node.attributes.values())
+    has_graph = any(attribute.type in inner for attribute in node.attributes.values())
     return not has_graph and node.op_type not in _RANDOM

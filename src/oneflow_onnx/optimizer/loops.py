@@ -53,7 +53,7 @@ def _move_transpose(node: ir.Node, body: ir.Graph, place: int) -> None:
     body.remove(transpose, safe=True)
     rows = node.outputs[place]
     name, uses, is_output = rows.name, list(rows.uses()), rows.is_graph_output()
-    made = ir.node("Transpose", [rows], {"perm": [0, *(each + 1 for each in perm)]})
+    made = ir.node("Transpose", [rows], {"perm": [0, *(dim + 1 for dim in perm)]})
     made.outputs[0].type, made.outputs[0].shape = rows.type, rows.shape
     rows.shape = None
     node.graph.insert_after(node, made)

@@ -41,8 +41,12 @@ class TransposeOptimizer(NodeRewriting):
             return merge_transposes(node)
         if node.op_type not in _ELEMENTWISE and node.op_type != "Concat":
             return False
-        transposes = {each: made_by(each, "Transpose") for each in node.inputs if each is not None}
-        perms = {permutation(each) for each in transposes.values() if each is not None}
+        transposes = {
+            input_: made_by(input_, "Transpose") for input_ in node.inputs if input_ is not None
+        }
+        perms = {
+            permutation(transpose) for transpose in transposes.values() if transpose is not None
+        }
         if len(perms) != 1 or None in perms:
             return False
         (perm,) = perms
@@ -61,7 +65,7 @@ def merge_transposes(node: ir.Node) -> bool:
     perm, first = permutation(node), made_by(node.inputs[0], "Transpose")
     before = None if first is None else permutation(first)
     if first is not None and perm is not None and before is not None:
-        joint = [before[each] for each in perm]
+        joint = [before[dim] for dim in perm]
         node.attributes["perm"] = ir.AttrInt64s("perm", joint)
         node.replace_input_with(0, first.inputs[0])
         return True

@@ -45,4 +45,4 @@ def _types(name: str, opset: int, domain: str) -> Mapping[str, int]:
         schema: Any = defs.get_schema(name, opset, "" if domain == "ai.onnx" else domain)
     except defs.SchemaError:
         return {}
-    return {key: int(each.type.value) for key, each in schema.attributes.items()}
+    return {key: int(attribute.type.value) for key, attribute in schema.attributes.items()}

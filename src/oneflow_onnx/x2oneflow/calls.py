@@ -135,7 +135,7 @@ def _examples(body: Callable[..., Any], around: Sequence[Value], rows: int) -> _
 def _filled(values: Sequence[Value], size: int) -> list[Value]:
     """The values, zeros of a size in place of 0 for those that are empty."""
     return [
-        zeros([each or size for each in value.shape], value)
+        zeros([dim or size for dim in value.shape], value)
         if has_shape(value) and 0 in value.shape
         else value
         for value in values

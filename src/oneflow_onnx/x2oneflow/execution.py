@@ -87,13 +87,13 @@ def _check_growth(operands: Sequence[Value], results: Sequence[Value]) -> None:
 
     Sizes in attributes, paddings and products of a row with a column make them, too.
     """
-    for each in results:
-        if isinstance(each, flow.Tensor) and each.numel() > MOST_ELEMENTS:
+    for result in results:
+        if isinstance(result, flow.Tensor) and result.numel() > MOST_ELEMENTS:
             given = sum(
                 v.size if isinstance(v, np.ndarray) else v.numel() for v in operands if has_shape(v)
             )
-            if each.numel() > _MOST_GROWTH * given:
-                check_size(each.shape)
+            if result.numel() > _MOST_GROWTH * given:
+                check_size(result.shape)
 
 
 def _run_function(step: Step, operands: list[Value], training: bool) -> Sequence[Value]:
@@ -169,9 +169,9 @@ def _facts(step: Step, known: dict[str, Value], training: bool) -> dict[str, Any
     def example_rows(plan: Plan, inputs: Sequence[Value], count: int) -> list[Value]:
         assert plan.graph is not None
         values = read_by(plan, inputs)
-        like = next((each for each in values.values() if isinstance(each, flow.Tensor)), None)
+        like = next((value for value in values.values() if isinstance(value, flow.Tensor)), None)
         rows = example_outputs(plan.graph, plan.opsets, values)[-count:]
-        return [each if like is None else as_tensor(each, like) for each in rows]
+        return [row if like is None else as_tensor(row, like) for row in rows]
 
     facts: dict[str, Any | Callable[..., Any]] = {
         "training": training,

@@ -95,7 +95,7 @@ def check_expansion(
                     )
                 counts[key] = count(functions[key].node, level + 1)
             total += counts.get(key, 0) + (level > 0)
-            graphs = (each.g for each in node.attribute if each.HasField("g"))
+            graphs = (attribute.g for attribute in node.attribute if attribute.HasField("g"))
             total += sum(count(graph.node, level) for graph in graphs)
         return total
 

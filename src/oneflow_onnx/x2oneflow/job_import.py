@@ -73,14 +73,14 @@ def blobs_from_onnx(
     if model_weight_dir is not None and run.records:
         _save(arrays, Path(model_weight_dir))
     outputs = run_plan(plan, {**state, **given}, run.is_training)
-    blobs = {name: presented(each) for name, each in zip(plan.outputs, outputs, strict=True)}
+    blobs = {name: presented(output) for name, output in zip(plan.outputs, outputs, strict=True)}
     return next(iter(blobs.values())) if len(blobs) == 1 else blobs
 
 
 def example_arrays(blobs: Any) -> list[np.ndarray]:
     """Arrays of zeros like blobs, which have no values in a job."""
     listed = blobs if isinstance(blobs, list | tuple) else [blobs]
-    return [np.zeros(tuple(each.shape), each.dtype.numpy) for each in listed]
+    return [np.zeros(tuple(blob.shape), blob.dtype.numpy) for blob in listed]
 
 
 def _variable(name: str, array: np.ndarray, kind: Kind) -> Value:

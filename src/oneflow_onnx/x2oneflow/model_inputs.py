@@ -25,12 +25,12 @@ class ModelInputs:
     @classmethod
     def of(cls, model: onnx.ModelProto, plan: Plan) -> ModelInputs:
         """Return the inputs of a model that was planned."""
-        return cls(tuple(each for each in model.graph.input if each.name not in plan.constants))
+        return cls(tuple(value for value in model.graph.input if value.name not in plan.constants))
 
     @property
     def names(self) -> list[str]:
         """Their names, in order."""
-        return [each.name for each in self.declared]
+        return [value.name for value in self.declared]
 
     def bind(self, *args: Value, **kwargs: Value) -> dict[str, Value]:
         """Return values by name.

@@ -129,7 +129,11 @@ def from_pytorch(
 
 def _torch_buffers(model: Any, exported: onnx.ModelProto) -> set[str]:
     """The names of a model's buffers, and of numbers that its export made."""
-    numbers = {each.name for each in exported.graph.initializer if math.prod(each.dims) == 1}
+    numbers = {
+        initializer.name
+        for initializer in exported.graph.initializer
+        if math.prod(initializer.dims) == 1
+    }
     parameters = {name for name, _ in model.named_parameters()}
     return {name for name, _ in model.named_buffers()} | (numbers - parameters)
 

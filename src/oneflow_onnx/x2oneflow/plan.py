@@ -110,7 +110,7 @@ class Plan:
         name = self.outputs[output]
         while name in made and made[name].op_type in ("Identity", "Cast"):
             name = made[name].input[0]
-        others = {each for place, each in enumerate(self.inputs) if place not in inputs}
+        others = {source for place, source in enumerate(self.inputs) if place not in inputs}
         return name not in made and name not in others
 
     @cached_property
@@ -186,7 +186,7 @@ class Planner:
 
     def plan_graph(self, graph: onnx.GraphProto, opsets: Mapping[str, int], level: int) -> Plan:
         """Return the plan of `graph`, which is `level` levels inside the model."""
-        inputs, outputs = ([each.name for each in x] for x in (graph.input, graph.output))
+        inputs, outputs = ([value.name for value in x] for x in (graph.input, graph.output))
         plan = Plan(graph.name, inputs, outputs, [], graph=graph if level else None, opsets=opsets)
         for tensor in graph.initializer:
             plan.constants[tensor.name] = _host_array(tensor)

@@ -74,7 +74,7 @@ class Operator:
 
 def _check_limit(label: str, value: Any, most: int) -> None:
     numbers = value if isinstance(value, list) else [value]
-    if largest := next((each for each in numbers if abs(each) > most), None):
+    if largest := next((number for number in numbers if abs(number) > most), None):
         raise ValueError(f"{label} is {largest}; it must be at most {most}")
 
 

@@ -39,7 +39,7 @@ def example_outputs(
     imports = [helper.make_opsetid(domain, version) for domain, version in opsets.items()]
     model = helper.make_model(inner, opset_imports=imports)
     inferred = onnx.shape_inference.infer_shapes(model, data_prop=True)
-    return [_zeros(each.type.tensor_type) for each in inferred.graph.output]
+    return [_zeros(output.type.tensor_type) for output in inferred.graph.output]
 
 
 def _type_of(name: str, value: Value) -> onnx.ValueInfoProto:

@@ -92,7 +92,7 @@ def _kind(array: np.ndarray, uses: list[tuple[str, int, bool]]) -> Kind:
 
 
 def _can_train(array: np.ndarray, uses: list[tuple[str, int, bool]]) -> bool:
-    trained = any(each for _, _, each in uses)
+    trained = any(is_trainable for _, _, is_trainable in uses)
     return trained and fits_tensor(array) and array.dtype.kind not in "iubc"
 
 

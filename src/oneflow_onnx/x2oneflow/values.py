@@ -146,15 +146,15 @@ def check_host_operands(operands: Sequence[Any]) -> None:
 
     It may join them, or broadcast them; a few nodes that double their operand make any size.
     """
-    arrays = [each for each in operands if isinstance(each, np.ndarray)]
-    check_size([sum(each.size for each in arrays)], _MOST_ON_HOST)
+    arrays = [operand for operand in operands if isinstance(operand, np.ndarray)]
+    check_size([sum(array.size for array in arrays)], _MOST_ON_HOST)
     try:
-        shape = np.broadcast_shapes(*[each.shape for each in arrays])
+        shape = np.broadcast_shapes(*[array.shape for array in arrays])
     except ValueError:
         shape = ()
     check_size(shape, _MOST_ON_HOST)
-    texts = [each for each in arrays if each.dtype.kind in "OSU" and each.size]
-    longest = sum(max(len(str(letters)) for letters in each.flat) for each in texts)
+    texts = [array for array in arrays if array.dtype.kind in "OSU" and array.size]
+    longest = sum(max(len(str(letters)) for letters in text.flat) for text in texts)
     check_size([longest * math.prod(shape)], _MOST_ON_HOST)
 
 

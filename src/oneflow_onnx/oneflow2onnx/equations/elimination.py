@@ -11,7 +11,7 @@ import numpy as np
 
 from oneflow_onnx.oneflow2onnx import operators as o
 from oneflow_onnx.oneflow2onnx.builder import INT64, GraphBuilder
-from oneflow_onnx.oneflow2onnx.equations.table import Equation, equation
+from oneflow_onnx.oneflow2onnx.equations.table import Equation, equation_lowering
 from oneflow_onnx.oneflow2onnx.formulas import (
     Formula,
     last_position,
@@ -31,15 +31,15 @@ def _exchanged(x: Formula, row: Formula, one: Formula, other: Formula) -> Formul
     return at_one.where(second, at_other.where(first, x))
 
 
-@equation("lu")
-def _lu(b: GraphBuilder, each: Equation) -> list[Ref]:
+@equation_lowering("lu")
+def _lu(b: GraphBuilder, equation: Equation) -> list[Ref]:
     """Both triangles in one matrix, the pivots, and the order of the rows.
 
     Gaussian elimination with partial pivoting: Golub and Van Loan, Matrix Computations, 3.4.
     """
-    a = Formula(b, each.operands[0])
+    a = Formula(b, equation.operands[0])
     *batch, rows, columns = a.shape
-    count = each.shapes[1][-1]
+    count = equation.shapes[1][-1]
     row, number = row_numbers(b, rows), row_numbers(b, count)
     column = positions(b, columns)
 
@@ -49,7 +49,7 @@ def _lu(b: GraphBuilder, each: Equation) -> list[Ref]:
         dim = sizes.ref.rank - 2
         shape = (*batch, 1, 1)
         place = Formula(b, b.op("ArgMax", sizes.ref, shape=shape, dtype=INT64, axis=dim))
-        a, order = (_exchanged(each, row, k, place) for each in (a, order))
+        a, order = (_exchanged(matrix, row, k, place) for matrix in (a, order))
         current = a.at(k, -1)
         pivot = current.at(k, -2)
         factors = (row > k).where(current / pivot.equals(0).where(1, pivot), 0)
@@ -63,11 +63,11 @@ def _lu(b: GraphBuilder, each: Equation) -> list[Ref]:
     return [a.ref, *(b.cast(x, INT32) for x in vectors)]
 
 
-@equation("lu_pivots_to_permutation")
-def _permutation(b: GraphBuilder, each: Equation) -> Ref:
+@equation_lowering("lu_pivots_to_permutation")
+def _permutation(b: GraphBuilder, equation: Equation) -> Ref:
     """The order of rows after exchanging each with its pivot, one after the other."""
-    (pivots,) = each.operands
-    *batch, rows = each.shape
+    (pivots,) = equation.operands
+    *batch, rows = equation.shape
     row = row_numbers(b, rows)
     others = Formula(b, o.unsqueeze(b, b.cast(pivots, INT64), [pivots.rank]))
 
@@ -75,19 +75,19 @@ def _permutation(b: GraphBuilder, each: Equation) -> Ref:
         return [_exchanged(values[0], row, k, others.at(k, -2))]
 
     (order,) = repeated(pivots.shape[-1], [row.expanded(*batch, rows, 1)], step)
-    return b.cast(o.squeeze(b, order.ref, [order.ref.rank - 1]), each.dtype)
+    return b.cast(o.squeeze(b, order.ref, [order.ref.rank - 1]), equation.dtype)
 
 
-@equation("triangular_solve")
-def _triangular_solve(b: GraphBuilder, each: Equation) -> Ref:
+@equation_lowering("triangular_solve")
+def _triangular_solve(b: GraphBuilder, equation: Equation) -> Ref:
     """Substitution: each row of the solution from those that are known."""
-    a, y = (Formula(b, operand) for operand in each.operands)
+    a, y = (Formula(b, operand) for operand in equation.operands)
     # From the right: the transposed equation.
-    if not each["left_side"]:
+    if not equation["left_side"]:
         y = y.transposed
-    transposed = each["transpose_a"] == each["left_side"]
+    transposed = equation["transpose_a"] == equation["left_side"]
     a = a.transposed if transposed else a
-    lower = each["lower"] != transposed
+    lower = equation["lower"] != transposed
     row, column = row_numbers(b, a.shape[-1]), positions(b, a.shape[-1])
     last = last_position(b, a.shape[-1])
     others = ((row > column) if lower else (row < column)).where(a, 0)
@@ -96,18 +96,18 @@ def _triangular_solve(b: GraphBuilder, each: Equation) -> Ref:
         (x,) = values
         k = number if lower else last - number
         found = y.at(k, -2) - others.at(k, -2) @ x
-        if not each["unit_diagonal"]:
+        if not equation["unit_diagonal"]:
             found = found / a.at(k, -2).at(k, -1)
         return [row.equals(k).where(found, x)]
 
     (x,) = repeated(a.shape[-1], [Formula(b, o.filled(b, y.shape, 0, y.ref.dtype))], step)
-    return x.ref if each["left_side"] else x.transposed.ref
+    return x.ref if equation["left_side"] else x.transposed.ref
 
 
-@equation("cholesky")
-def _cholesky(b: GraphBuilder, each: Equation) -> Ref:
+@equation_lowering("cholesky")
+def _cholesky(b: GraphBuilder, equation: Equation) -> Ref:
     """Column by column; NaN for a matrix that is not positive definite."""
-    a = Formula(b, each.operands[0])
+    a = Formula(b, equation.operands[0])
     row, column = row_numbers(b, a.shape[-1]), positions(b, a.shape[-1])
 
     def step(k: Formula, values: list[Formula]) -> list[Formula]:
@@ -116,7 +116,7 @@ def _cholesky(b: GraphBuilder, each: Equation) -> Ref:
         found = (row < k).where(0, rest / rest.at(k, -2).sqrt())
         return [column.equals(k).where(found, lower)]
 
-    (lower,) = repeated(a.shape[-1], [Formula(b, o.filled(b, a.shape, 0, each.dtype))], step)
+    (lower,) = repeated(a.shape[-1], [Formula(b, o.filled(b, a.shape, 0, equation.dtype))], step)
     dim = lower.ref.rank - 2
     missing = lower.apply("IsNaN", dtype=np.dtype(bool)).ref
     failed = Formula(b, o.any_nonzero(b, missing, [dim, dim + 1]))

@@ -8,7 +8,7 @@ import numpy as np
 
 from oneflow_onnx.oneflow2onnx import operators as o
 from oneflow_onnx.oneflow2onnx.builder import INT64, GraphBuilder
-from oneflow_onnx.oneflow2onnx.equations.table import Equation, equation
+from oneflow_onnx.oneflow2onnx.equations.table import Equation, equation_lowering
 from oneflow_onnx.oneflow2onnx.lowering import Unsupported
 from oneflow_onnx.oneflow2onnx.reference import Ref
 from oneflow_onnx.oneflow2onnx.schemas import NeedsOpset
@@ -29,17 +29,17 @@ _COMBINE = {
 _SINCE = {"add": 16, "mul": 16, "max": 18, "min": 18}
 
 
-@equation("gather")
-def _gather(b: GraphBuilder, each: Equation) -> Ref:
-    x, starts = each.operands
-    numbers, sizes = each["dimension_numbers"], each["slice_sizes"]
-    starts = _in_bounds(b, each, x, b.cast(starts, INT64))
-    if _is_aligned(each, x, starts):
-        return _gather_aligned(b, each, x, starts)
+@equation_lowering("gather")
+def _gather(b: GraphBuilder, equation: Equation) -> Ref:
+    x, starts = equation.operands
+    numbers, sizes = equation["dimension_numbers"], equation["slice_sizes"]
+    starts = _in_bounds(b, equation, x, b.cast(starts, INT64))
+    if _is_aligned(equation, x, starts):
+        return _gather_aligned(b, equation, x, starts)
     dims, collapsed = tuple(numbers.start_index_map), tuple(numbers.collapsed_slice_dims)
     whole = all(sizes[d] == x.shape[d] for d in range(x.rank) if d not in dims)
     if not whole or any(sizes[d] != 1 for d in dims) or set(collapsed) != set(dims):
-        return _gather_blocks(b, each, x, starts)
+        return _gather_blocks(b, equation, x, starts)
     lead = starts.shape[:-1]
     rest = [d for d in range(x.rank) if d not in dims]
     shape = (*lead, *(x.shape[d] for d in rest))
@@ -58,9 +58,9 @@ def _order(offset_dims: Sequence[int], lead: int, rest: int) -> list[int]:
     return [next(slices) if d in offset_dims else next(indices) for d in range(lead + rest)]
 
 
-def _is_aligned(each: Equation, x: Ref, starts: Ref) -> bool:
+def _is_aligned(equation: Equation, x: Ref, starts: Ref) -> bool:
     """Return whether elements along one dimension are read, those of all others being aligned."""
-    numbers = each["dimension_numbers"]
+    numbers = equation["dimension_numbers"]
     dims = list(numbers.start_index_map)
     others = [d for d in range(x.rank) if [d] != dims]
     aligned = len(others) == x.rank - 1 and list(numbers.operand_batching_dims) == others
@@ -68,9 +68,9 @@ def _is_aligned(each: Equation, x: Ref, starts: Ref) -> bool:
     return aligned and list(numbers.collapsed_slice_dims) == dims and free == 1
 
 
-def _gather_aligned(b: GraphBuilder, each: Equation, x: Ref, starts: Ref) -> Ref:
+def _gather_aligned(b: GraphBuilder, equation: Equation, x: Ref, starts: Ref) -> Ref:
     """Elements along one dimension, those of all others being aligned."""
-    numbers = each["dimension_numbers"]
+    numbers = equation["dimension_numbers"]
     (dim,) = numbers.start_index_map
     batch = list(numbers.start_indices_batching_dims)
     (free,) = [d for d in range(starts.rank - 1) if d not in batch]
@@ -82,9 +82,9 @@ def _gather_aligned(b: GraphBuilder, each: Equation, x: Ref, starts: Ref) -> Ref
     return o.transpose(b, taken, np.argsort(order).tolist())
 
 
-def _gather_blocks(b: GraphBuilder, each: Equation, x: Ref, starts: Ref) -> Ref:
+def _gather_blocks(b: GraphBuilder, equation: Equation, x: Ref, starts: Ref) -> Ref:
     """Blocks of any sizes: elements of the flattened tensor, at positions that are computed."""
-    numbers, sizes = each["dimension_numbers"], each["slice_sizes"]
+    numbers, sizes = equation["dimension_numbers"], equation["slice_sizes"]
     lead, batching = starts.shape[:-1], list(numbers.operand_batching_dims)
     gone = {*numbers.collapsed_slice_dims, *batching}
     windows = [d for d in range(x.rank) if d not in gone]
@@ -114,25 +114,25 @@ def _along(b: GraphBuilder, shape: Shape, dim: int) -> Ref:
     return o.reshape(b, o.positions(b, shape[dim]), placed)
 
 
-def _in_bounds(b: GraphBuilder, each: Equation, x: Ref, starts: Ref) -> Ref:
+def _in_bounds(b: GraphBuilder, equation: Equation, x: Ref, starts: Ref) -> Ref:
     """Positions as JAX reads them: out of range they are moved to the last one."""
-    if "clip" not in str(each["mode"]).lower():
+    if "clip" not in str(equation["mode"]).lower():
         return starts
-    dims = each["dimension_numbers"].start_index_map
-    blocks = b.sizes([each["slice_sizes"][d] for d in dims])
+    dims = equation["dimension_numbers"].start_index_map
+    blocks = b.sizes([equation["slice_sizes"][d] for d in dims])
     last = b.op("Sub", b.sizes([x.shape[d] for d in dims]), blocks)
     starts = b.op("Max", starts, b.constant(0, INT64))
     return b.op("Min", starts, last)
 
 
-@equation(*_COMBINE)
-def _scatter(b: GraphBuilder, each: Equation) -> Ref:
-    x, starts, updates = each.operands
-    numbers = each["dimension_numbers"]
+@equation_lowering(*_COMBINE)
+def _scatter(b: GraphBuilder, equation: Equation) -> Ref:
+    x, starts, updates = equation.operands
+    numbers = equation["dimension_numbers"]
     dims = tuple(numbers.scatter_dims_to_operand_dims)
     if numbers.operand_batching_dims or set(numbers.inserted_window_dims) != set(dims):
         raise Unsupported("a writing step that writes blocks")
-    reduction = _COMBINE[each.name]
+    reduction = _COMBINE[equation.name]
     if reduction is not None and b.opset < _SINCE[reduction]:
         raise NeedsOpset(_SINCE[reduction], f"`ScatterND` with `{reduction}`")
     rest = [d for d in range(x.rank) if d not in dims]
@@ -143,7 +143,7 @@ def _scatter(b: GraphBuilder, each: Equation) -> Ref:
     moved = o.transpose(b, x, order)
     starts = b.cast(starts, INT64)
     # What is written out of range is dropped: it goes to a row that is cut off again.
-    drops = "FILL_OR_DROP" in str(each["mode"]) and starts.constant is None
+    drops = "FILL_OR_DROP" in str(equation["mode"]) and starts.constant is None
     if drops:
         starts, moved = _with_spare_row(b, starts, moved, len(dims))
     result = b.op(

@@ -8,7 +8,7 @@ import numpy as np
 
 from oneflow_onnx.oneflow2onnx import operators as o
 from oneflow_onnx.oneflow2onnx.builder import INT64, GraphBuilder
-from oneflow_onnx.oneflow2onnx.equations.table import Equation, equation
+from oneflow_onnx.oneflow2onnx.equations.table import Equation, equation_lowering
 from oneflow_onnx.oneflow2onnx.loops import scan
 from oneflow_onnx.oneflow2onnx.lowering import Unsupported
 from oneflow_onnx.oneflow2onnx.lowerings.movement import flipped, spread, written
@@ -24,139 +24,143 @@ _REDUCTIONS = {
 }
 
 
-@equation("reshape", "squeeze", "expand_dims")
-def _reshape(b: GraphBuilder, each: Equation) -> Ref:
-    return o.reshape(b, each.operands[0], each.shape)
+@equation_lowering("reshape", "squeeze", "expand_dims")
+def _reshape(b: GraphBuilder, equation: Equation) -> Ref:
+    return o.reshape(b, equation.operands[0], equation.shape)
 
 
-@equation("transpose")
-def _transpose(b: GraphBuilder, each: Equation) -> Ref:
-    return o.transpose(b, each.operands[0], each["permutation"])
+@equation_lowering("transpose")
+def _transpose(b: GraphBuilder, equation: Equation) -> Ref:
+    return o.transpose(b, equation.operands[0], equation["permutation"])
 
 
-@equation("broadcast_in_dim")
-def _broadcast(b: GraphBuilder, each: Equation) -> Ref:
-    x, shape = each.operands[0], each.shape
+@equation_lowering("broadcast_in_dim")
+def _broadcast(b: GraphBuilder, equation: Equation) -> Ref:
+    x, shape = equation.operands[0], equation.shape
     placed: list[Dim] = [1] * len(shape)
-    for dim, place in enumerate(each["broadcast_dimensions"]):
+    for dim, place in enumerate(equation["broadcast_dimensions"]):
         placed[place] = x.shape[dim]
     return o.expand(b, o.reshape(b, x, placed), shape)
 
 
-@equation("concatenate")
-def _concatenate(b: GraphBuilder, each: Equation) -> Ref:
-    return o.concat(b, each.operands, each["dimension"])
+@equation_lowering("concatenate")
+def _concatenate(b: GraphBuilder, equation: Equation) -> Ref:
+    return o.concat(b, equation.operands, equation["dimension"])
 
 
-@equation("stack")
-def _stack(b: GraphBuilder, each: Equation) -> Ref:
-    parts = [o.unsqueeze(b, operand, [each["axis"]]) for operand in each.operands]
-    return o.concat(b, parts, each["axis"])
+@equation_lowering("stack")
+def _stack(b: GraphBuilder, equation: Equation) -> Ref:
+    parts = [o.unsqueeze(b, operand, [equation["axis"]]) for operand in equation.operands]
+    return o.concat(b, parts, equation["axis"])
 
 
-@equation("unstack")
-def _unstack(b: GraphBuilder, each: Equation) -> Sequence[Ref]:
-    dim = each["axis"]
-    places = [b.constant(np.int64(place)) for place in range(len(each.shapes))]
-    return [o.gather(b, each.operands[0], place, dim) for place in places]
+@equation_lowering("unstack")
+def _unstack(b: GraphBuilder, equation: Equation) -> Sequence[Ref]:
+    dim = equation["axis"]
+    places = [b.constant(np.int64(place)) for place in range(len(equation.shapes))]
+    return [o.gather(b, equation.operands[0], place, dim) for place in places]
 
 
-@equation("split")
-def _split(b: GraphBuilder, each: Equation) -> Sequence[Ref]:
-    return o.split(b, each.operands[0], each["sizes"], each["axis"])
+@equation_lowering("split")
+def _split(b: GraphBuilder, equation: Equation) -> Sequence[Ref]:
+    return o.split(b, equation.operands[0], equation["sizes"], equation["axis"])
 
 
-@equation("rev")
-def _rev(b: GraphBuilder, each: Equation) -> Ref:
-    return flipped(b, each.operands[0], tuple(each["dimensions"]))
+@equation_lowering("rev")
+def _rev(b: GraphBuilder, equation: Equation) -> Ref:
+    return flipped(b, equation.operands[0], tuple(equation["dimensions"]))
 
 
-@equation("pad")
-def _pad(b: GraphBuilder, each: Equation) -> Ref:
-    x, value = each.operands
-    low, high, interior = zip(*each["padding_config"], strict=True)
+@equation_lowering("pad")
+def _pad(b: GraphBuilder, equation: Equation) -> Ref:
+    x, value = equation.operands
+    low, high, interior = zip(*equation["padding_config"], strict=True)
     return o.pad(b, spread(b, x, value, interior), value, low, high)
 
 
-@equation("slice")
-def _slice(b: GraphBuilder, each: Equation) -> Ref:
-    (x,) = each.operands
-    all_steps = each["strides"] or (1,) * x.rank
-    dims = [d for d in range(x.rank) if x.shape[d] != each.shape[d]]
-    starts, sizes = [each["start_indices"][d] for d in dims], [each.shape[d] for d in dims]
+@equation_lowering("slice")
+def _slice(b: GraphBuilder, equation: Equation) -> Ref:
+    (x,) = equation.operands
+    all_steps = equation["strides"] or (1,) * x.rank
+    dims = [d for d in range(x.rank) if x.shape[d] != equation.shape[d]]
+    starts, sizes = [equation["start_indices"][d] for d in dims], [equation.shape[d] for d in dims]
     return o.slice_(b, x, dims, starts, sizes, [all_steps[d] for d in dims])
 
 
-@equation("dynamic_slice")
-def _dynamic_slice(b: GraphBuilder, each: Equation) -> Ref:
-    x, *starts = each.operands
-    dims = [d for d in range(x.rank) if x.shape[d] != each.shape[d]]
-    return o.slice_(b, x, dims, [starts[d] for d in dims], [each.shape[d] for d in dims])
+@equation_lowering("dynamic_slice")
+def _dynamic_slice(b: GraphBuilder, equation: Equation) -> Ref:
+    x, *starts = equation.operands
+    dims = [d for d in range(x.rank) if x.shape[d] != equation.shape[d]]
+    return o.slice_(b, x, dims, [starts[d] for d in dims], [equation.shape[d] for d in dims])
 
 
-@equation("dynamic_update_slice")
-def _dynamic_update_slice(b: GraphBuilder, each: Equation) -> Ref:
-    x, values, *starts = each.operands
+@equation_lowering("dynamic_update_slice")
+def _dynamic_update_slice(b: GraphBuilder, equation: Equation) -> Ref:
+    x, values, *starts = equation.operands
     return written(b, x, values, range(x.rank), starts, [1] * x.rank)
 
 
-@equation("iota")
-def _iota(b: GraphBuilder, each: Equation) -> Ref:
-    dim, shape = each["dimension"], each.shape
-    along = b.cast(o.positions(b, shape[dim]), each.dtype)
+@equation_lowering("iota")
+def _iota(b: GraphBuilder, equation: Equation) -> Ref:
+    dim, shape = equation["dimension"], equation.shape
+    along = b.cast(o.positions(b, shape[dim]), equation.dtype)
     placed = [size if d == dim else 1 for d, size in enumerate(shape)]
     return o.expand(b, o.reshape(b, along, placed), shape)
 
 
-@equation("reduce_sum", "reduce_max", "reduce_min", "reduce_prod")
-def _reduce(b: GraphBuilder, each: Equation) -> Ref:
-    return o.reduce(b, _REDUCTIONS[each.name], each.operands[0], each["axes"], keepdim=False)
+@equation_lowering("reduce_sum", "reduce_max", "reduce_min", "reduce_prod")
+def _reduce(b: GraphBuilder, equation: Equation) -> Ref:
+    return o.reduce(
+        b, _REDUCTIONS[equation.name], equation.operands[0], equation["axes"], keepdim=False
+    )
 
 
-@equation("reduce_and")
-def _reduce_and(b: GraphBuilder, each: Equation) -> Ref:
-    number = b.cast(each.operands[0], np.int32)
-    return b.cast(o.reduce(b, "ReduceMin", number, each["axes"], keepdim=False), BOOL)
+@equation_lowering("reduce_and")
+def _reduce_and(b: GraphBuilder, equation: Equation) -> Ref:
+    number = b.cast(equation.operands[0], np.int32)
+    return b.cast(o.reduce(b, "ReduceMin", number, equation["axes"], keepdim=False), BOOL)
 
 
-@equation("reduce_or")
-def _reduce_or(b: GraphBuilder, each: Equation) -> Ref:
-    return o.any_nonzero(b, each.operands[0], each["axes"], keepdim=False)
+@equation_lowering("reduce_or")
+def _reduce_or(b: GraphBuilder, equation: Equation) -> Ref:
+    return o.any_nonzero(b, equation.operands[0], equation["axes"], keepdim=False)
 
 
-@equation("argmax", "argmin")
-def _arg(b: GraphBuilder, each: Equation) -> Ref:
-    name = "ArgMax" if each.name == "argmax" else "ArgMin"
-    (dim,) = each["axes"]
-    place = b.op(name, each.operands[0], shape=each.shape, dtype=INT64, axis=dim, keepdims=0)
-    return b.cast(place, each.dtype)
+@equation_lowering("argmax", "argmin")
+def _arg(b: GraphBuilder, equation: Equation) -> Ref:
+    name = "ArgMax" if equation.name == "argmax" else "ArgMin"
+    (dim,) = equation["axes"]
+    place = b.op(
+        name, equation.operands[0], shape=equation.shape, dtype=INT64, axis=dim, keepdims=0
+    )
+    return b.cast(place, equation.dtype)
 
 
-@equation("cumsum")
-def _cumsum(b: GraphBuilder, each: Equation) -> Ref:
-    (x,) = each.operands
-    dim = b.constant(np.int64(each["axis"]))
-    return b.op("CumSum", x, dim, shape=x.shape, reverse=int(each["reverse"]))
+@equation_lowering("cumsum")
+def _cumsum(b: GraphBuilder, equation: Equation) -> Ref:
+    (x,) = equation.operands
+    dim = b.constant(np.int64(equation["axis"]))
+    return b.op("CumSum", x, dim, shape=x.shape, reverse=int(equation["reverse"]))
 
 
 _CUMULATIVE = {"cumprod": "Mul", "cummax": "Max", "cummin": "Min"}
 
 
-@equation("cumprod", "cummax", "cummin")
-def _cumulative(b: GraphBuilder, each: Equation) -> Ref:
+@equation_lowering("cumprod", "cummax", "cummin")
+def _cumulative(b: GraphBuilder, equation: Equation) -> Ref:
     """Each element with the one 1, 2, 4, ... before it (Hillis and Steele, 1986)."""
-    (x,), dim = each.operands, each["axis"]
-    size, operator = x.shape[dim], _CUMULATIVE[each.name]
+    (x,), dim = equation.operands, equation["axis"]
+    size, operator = x.shape[dim], _CUMULATIVE[equation.name]
     if not isinstance(size, int):
-        return _by_rows(b, x, dim, operator, each["reverse"])
-    x = flipped(b, x, (dim,)) if each["reverse"] else x
+        return _by_rows(b, x, dim, operator, equation["reverse"])
+    x = flipped(b, x, (dim,)) if equation["reverse"] else x
     step = 1
     while step < size:
         head = o.slice_(b, x, [dim], [0], [step])
         ends = [o.slice_(b, x, [dim], [start], [size - step]) for start in (step, 0)]
         x = o.concat(b, [head, b.op(operator, *ends)], dim)
         step *= 2
-    return flipped(b, x, (dim,)) if each["reverse"] else x
+    return flipped(b, x, (dim,)) if equation["reverse"] else x
 
 
 def _by_rows(b: GraphBuilder, x: Ref, dim: int, operator: str, reverse: bool) -> Ref:
@@ -179,10 +183,10 @@ def _neutral(operator: str, x: Ref) -> float:
     return 1 if operator == "Mul" else o.extreme(x.dtype, largest=operator == "Min")
 
 
-@equation("cumlogsumexp")
-def _cumlogsumexp(b: GraphBuilder, each: Equation) -> Ref:
-    (x,), dim = each.operands, each["axis"]
-    if each["reverse"]:
+@equation_lowering("cumlogsumexp")
+def _cumlogsumexp(b: GraphBuilder, equation: Equation) -> Ref:
+    (x,), dim = equation.operands, equation["axis"]
+    if equation["reverse"]:
         raise Unsupported("a reverse cumulative logarithm of sums")
     top = o.reduce(b, "ReduceMax", x, [dim])
     place = b.constant(np.int64(dim))
@@ -191,11 +195,11 @@ def _cumlogsumexp(b: GraphBuilder, each: Equation) -> Ref:
     return b.op("Add", b.op("Log", total), top)
 
 
-@equation("dot_general")
-def _dot_general(b: GraphBuilder, each: Equation) -> Ref:
+@equation_lowering("dot_general")
+def _dot_general(b: GraphBuilder, equation: Equation) -> Ref:
     """A product of matrices, batched: ``[batch, rows, summed] @ [batch, summed, columns]``."""
-    x, y = (b.cast(operand, each.dtype) for operand in each.operands)
-    (x_sum, y_sum), (x_batch, y_batch) = each["dimension_numbers"]
+    x, y = (b.cast(operand, equation.dtype) for operand in equation.operands)
+    (x_sum, y_sum), (x_batch, y_batch) = equation["dimension_numbers"]
     x_free = [d for d in range(x.rank) if d not in (*x_sum, *x_batch)]
     y_free = [d for d in range(y.rank) if d not in (*y_sum, *y_batch)]
     batch = [x.shape[d] for d in x_batch]
@@ -208,19 +212,19 @@ def _dot_general(b: GraphBuilder, each: Equation) -> Ref:
     return o.reshape(b, o.matmul(b, left, right), [*batch, *rows, *columns])
 
 
-@equation("top_k")
-def _top_k(b: GraphBuilder, each: Equation) -> Sequence[Ref]:
-    (x,) = each.operands
-    outputs = [(each.shapes[0], x.dtype), (each.shapes[1], INT64)]
-    values, places = b.multiple("TopK", [x, b.sizes(each.shape[-1:])], outputs, axis=x.rank - 1)
-    return values, b.cast(places, each.dtypes[1])
+@equation_lowering("top_k")
+def _top_k(b: GraphBuilder, equation: Equation) -> Sequence[Ref]:
+    (x,) = equation.operands
+    outputs = [(equation.shapes[0], x.dtype), (equation.shapes[1], INT64)]
+    values, places = b.multiple("TopK", [x, b.sizes(equation.shape[-1:])], outputs, axis=x.rank - 1)
+    return values, b.cast(places, equation.dtypes[1])
 
 
-@equation("sort")
-def _sort(b: GraphBuilder, each: Equation) -> Sequence[Ref]:
-    keys, *others = each.operands
-    dim = each["dimension"]
-    if each["num_keys"] != 1:
+@equation_lowering("sort")
+def _sort(b: GraphBuilder, equation: Equation) -> Sequence[Ref]:
+    keys, *others = equation.operands
+    dim = equation["dimension"]
+    if equation["num_keys"] != 1:
         raise Unsupported("sorting by several keys")
     outputs = [(keys.shape, keys.dtype), (keys.shape, INT64)]
     count = b.sizes([keys.shape[dim]])
@@ -230,10 +234,10 @@ def _sort(b: GraphBuilder, each: Equation) -> Sequence[Ref]:
     return [values, *rest]
 
 
-@equation("platform_index")
-def _platform_index(b: GraphBuilder, each: Equation) -> Ref:
+@equation_lowering("platform_index")
+def _platform_index(b: GraphBuilder, equation: Equation) -> Ref:
     """The number of the implementation that is for every platform, or else for CPUs."""
-    for number, platforms in enumerate(each["platforms"]):
+    for number, platforms in enumerate(equation["platforms"]):
         if platforms is None or "cpu" in platforms:
-            return b.constant(number, each.dtype)
+            return b.constant(number, equation.dtype)
     raise Unsupported("a choice between platforms without one for CPUs")

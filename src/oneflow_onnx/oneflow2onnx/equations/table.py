@@ -61,7 +61,7 @@ def find_equation(name: str) -> EquationLowering | None:
     return EQUATIONS.get(name)
 
 
-def equation(*names: str) -> Callable[[EquationLowering], EquationLowering]:
+def equation_lowering(*names: str) -> Callable[[EquationLowering], EquationLowering]:
     """Decorator: how JAX's primitives of these names are written.
 
     Raises:

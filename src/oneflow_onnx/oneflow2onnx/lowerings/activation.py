@@ -51,7 +51,7 @@ def _silu(b: GraphBuilder, call: Call) -> Ref:
 @lowering("softplus")
 def _softplus(b: GraphBuilder, call: Call) -> Ref:
     """``log(1 + exp(beta x)) / beta``, and x itself above the threshold."""
-    x, beta, threshold = (b.cast(each, call.result.dtype) for each in call.operands)
+    x, beta, threshold = (b.cast(operand, call.result.dtype) for operand in call.operands)
     is_plain = beta.constant is not None and float(beta.constant) == 1
     scaled = x if is_plain else b.op("Mul", x, beta)
     soft = b.op("Softplus", scaled)
@@ -75,7 +75,7 @@ def _log_sigmoid(b: GraphBuilder, call: Call) -> Ref:
 def _elu(b: GraphBuilder, call: Call) -> Ref:
     """``scale * (x, or alpha * (exp(input_scale * x) - 1) below 0)``."""
     x, alpha, scale, input_scale = call.operands
-    a, s, i = (_number(each) for each in (alpha, scale, input_scale))
+    a, s, i = (_number(ref) for ref in (alpha, scale, input_scale))
     if i == 1 and s == 1:
         return b.op("Elu", x, alpha=a)
     if i == 1:
@@ -115,7 +115,7 @@ def _square_relu(b: GraphBuilder, call: Call) -> Ref:
 
 @lowering("threshold")
 def _threshold(b: GraphBuilder, call: Call) -> Ref:
-    x, limit, value = (b.cast(each, call.result.dtype) for each in call.operands)
+    x, limit, value = (b.cast(operand, call.result.dtype) for operand in call.operands)
     return o.where(b, b.op("Greater", x, limit, dtype=BOOL), x, value)
 
 
@@ -127,7 +127,7 @@ def _hardtanh(b: GraphBuilder, call: Call) -> Ref:
 
 @lowering("hardshrink")
 def _hardshrink(b: GraphBuilder, call: Call) -> Ref:
-    x, limit = (b.cast(each, call.result.dtype) for each in call.operands)
+    x, limit = (b.cast(operand, call.result.dtype) for operand in call.operands)
     outside = b.op("Greater", b.op("Abs", x), limit, dtype=BOOL)
     return o.where(b, outside, x, b.constant(0, x.dtype))
 

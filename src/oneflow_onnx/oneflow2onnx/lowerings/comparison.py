@@ -49,7 +49,7 @@ def _or_equal(b: GraphBuilder, name: str, x: Ref, y: Ref) -> Ref:
 
 def _logic(name: str) -> Lowering:
     def lower(b: GraphBuilder, call: Call) -> Ref:
-        return b.op(name, *[o.as_bool(b, each) for each in call.operands])
+        return b.op(name, *[o.as_bool(b, operand) for operand in call.operands])
 
     return lower
 

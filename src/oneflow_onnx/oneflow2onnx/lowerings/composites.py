@@ -46,7 +46,7 @@ def _fake_quantization(b: GraphBuilder, call: Call) -> Ref | None:
     quotient = call.made_by(rounded.operands[0], "div") if rounded else None
     if limited is None or quotient is None or quotient.operands[1] is not scale:
         return None
-    x, (low, high) = quotient.operands[0], (each.number for each in limited.operands[1:])
+    x, (low, high) = quotient.operands[0], (bound.number for bound in limited.operands[1:])
     per_row = scale.rank == x.rank > 0 and scale.shape == (x.shape[0], *[1] * (x.rank - 1))
     if x.dtype != np.float32 or low is None or high is None or not 0 < high == -low < 128:
         return None

@@ -136,14 +136,15 @@ def _rsqrt(b: GraphBuilder, call: Call) -> Ref:
 
 @lowering("pow")
 def _pow(b: GraphBuilder, call: Call) -> Ref:
-    x, y = (b.cast(each, call.result.dtype) for each in call.operands)
+    x, y = (b.cast(operand, call.result.dtype) for operand in call.operands)
     power = b.op("Pow", x, y)
     if x.is_float or (y.number is not None and y.number >= 0):
         return power
     # Of integers a negative power is 0, also of 0, where the runtime's is no number.
     zero = b.constant(0, x.dtype)
     none = [
-        b.op(name, each, zero, dtype=np.dtype(bool)) for name, each in (("Equal", x), ("Less", y))
+        b.op(name, operand, zero, dtype=np.dtype(bool))
+        for name, operand in (("Equal", x), ("Less", y))
     ]
     return o.where(b, b.op("And", *none), zero, power)
 
@@ -200,7 +201,7 @@ def _remainder(b: GraphBuilder, call: Call) -> Ref:
 def _is_rounded_up(b: GraphBuilder, rest: Ref, y: Ref) -> Ref:
     """Return where division towards 0, which leaves `rest`, is above division rounded down."""
     zero, truth = b.constant(0, y.dtype), np.dtype(bool)
-    negative = [b.op("Less", each, zero, dtype=truth) for each in (rest, y)]
+    negative = [b.op("Less", number, zero, dtype=truth) for number in (rest, y)]
     differ = b.op("Xor", *negative, dtype=truth)
     return b.op("And", differ, b.op("Not", b.op("Equal", rest, zero, dtype=truth)))
 
@@ -257,8 +258,8 @@ def _clamp_max(b: GraphBuilder, call: Call) -> Ref:
 def limited(b: GraphBuilder, call: Call, x: Ref, low: Ref | None, high: Ref | None) -> Ref:
     """`x` limited by numbers or tensors."""
     x = b.cast(x, call.result.dtype)
-    limits = [None if each is None else b.cast(each, x.dtype) for each in (low, high)]
-    if all(each is None or not each.shape for each in limits) and not _may_cross(*limits):
+    limits = [None if bound is None else b.cast(bound, x.dtype) for bound in (low, high)]
+    if all(bound is None or not bound.shape for bound in limits) and not _may_cross(*limits):
         return o.clip(b, x, *limits)
     x = x if limits[0] is None else b.op("Max", x, limits[0])
     return x if limits[1] is None else b.op("Min", x, limits[1])

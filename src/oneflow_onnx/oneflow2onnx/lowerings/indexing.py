@@ -37,7 +37,7 @@ def _from_front(b: GraphBuilder, index: Ref, size: Dim) -> Ref:
 
 def _positions(b: GraphBuilder, call: Call, x: Ref, indices: list[Ref]) -> Ref:
     """Index tensors as one, whose last dimension holds a position along each of `dims`."""
-    shape = broadcast_shapes([each.shape for each in indices])
+    shape = broadcast_shapes([ref.shape for ref in indices])
     columns = []
     for dim, index in zip(call["dims"], indices, strict=True):
         index = _from_front(b, b.cast(index, INT64), x.shape[dim])

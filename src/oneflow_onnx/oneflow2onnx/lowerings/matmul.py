@@ -43,7 +43,8 @@ def _linear(b: GraphBuilder, call: Call) -> Ref:
 @lowering("outer_rows")
 def _outer_rows(b: GraphBuilder, call: Call) -> Ref:
     y, x = (
-        o.reshape(b, each, (product(each.shape[:-1]), each.shape[-1])) for each in call.operands
+        o.reshape(b, operand, (product(operand.shape[:-1]), operand.shape[-1]))
+        for operand in call.operands
     )
     return o.matmul(b, o.transpose(b, y, (1, 0)), x)
 
@@ -58,7 +59,7 @@ def _bilinear(b: GraphBuilder, call: Call) -> Ref:
 
 @lowering("einsum")
 def _einsum(b: GraphBuilder, call: Call) -> Ref:
-    labels = sorted({each for part in call["inputs"] for each in part})
+    labels = sorted({label for part in call["inputs"] for label in part})
     letters = dict(zip(labels, string.ascii_letters, strict=False))
     sizes: dict = {}
     for operand, part in zip(call.operands, call["inputs"], strict=True):

@@ -144,7 +144,7 @@ def _spliced(b: GraphBuilder, x: Ref, values: Ref, dim: int, start: int) -> Ref:
 
 @lowering("concat")
 def _concat(b: GraphBuilder, call: Call) -> Ref:
-    parts = [b.cast(each, call.result.dtype) for each in call.operands]
+    parts = [b.cast(operand, call.result.dtype) for operand in call.operands]
     return o.concat(b, parts, call["dim"])
 
 
@@ -155,15 +155,15 @@ def _split(b: GraphBuilder, call: Call) -> list[Ref]:
 
 @lowering("stack")
 def _stack(b: GraphBuilder, call: Call) -> Ref:
-    parts = [o.unsqueeze(b, each, [call["dim"]]) for each in call.operands]
+    parts = [o.unsqueeze(b, operand, [call["dim"]]) for operand in call.operands]
     return o.concat(b, parts, call["dim"])
 
 
 @lowering("unbind")
 def _unbind(b: GraphBuilder, call: Call) -> list[Ref]:
     (x,), dim = call.operands, call["dim"]
-    indices = [b.constant(np.int64(each)) for each in range(len(call.results))]
-    return [o.gather(b, x, each, dim) for each in indices]
+    indices = [b.constant(np.int64(number)) for number in range(len(call.results))]
+    return [o.gather(b, x, index, dim) for index in indices]
 
 
 @lowering("flip")
@@ -178,7 +178,7 @@ def flipped(b: GraphBuilder, x: Ref, dims: tuple[int, ...]) -> Ref:
     if b.opset < 10:
         raise NeedsOpset(10, "`Slice` with negative steps")
     count = len(dims)
-    bounds = [b.integers(*[each] * count) for each in (-1, -(2**63 - 1))]
+    bounds = [b.integers(*[bound] * count) for bound in (-1, -(2**63 - 1))]
     return b.op("Slice", x, *bounds, b.integers(*dims), b.integers(*[-1] * count), shape=x.shape)
 
 

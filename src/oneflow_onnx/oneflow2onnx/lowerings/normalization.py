@@ -30,23 +30,23 @@ def _moments(b: GraphBuilder, call: Call) -> tuple[Ref, Ref]:
 @lowering("normalize_fixed")
 def _normalize_fixed(b: GraphBuilder, call: Call) -> Ref:
     x, mean, variance, weight, bias, eps = call.operands
-    vectors = [_per_channel(b, call, each, x) for each in (weight, bias, mean, variance)]
+    vectors = [_per_channel(b, call, vector, x) for vector in (weight, bias, mean, variance)]
     if x.rank > 1 and None not in vectors and eps.constant is not None:
         epsilon = float(eps.constant)
         return b.op("BatchNormalization", x, *vectors, shape=x.shape, epsilon=epsilon)
     return _arithmetic(b, x, mean, variance, weight, bias, eps)
 
 
-def _per_channel(b: GraphBuilder, call: Call, each: Ref, x: Ref) -> Ref | None:
+def _per_channel(b: GraphBuilder, call: Call, vector: Ref, x: Ref) -> Ref | None:
     """A statistic or weight as one number per channel of `x`; None if it is not that."""
     channels = x.shape[1] if x.rank > 1 else 1
     if isinstance(channels, Size):
         return None
-    if each.constant is not None and each.constant.size == 1:
-        return b.constant(np.full(channels, each.constant.item(), x.dtype))
-    if x.rank == 2 and each.shape == (channels,):
-        return each
-    return channel_vector(call, each, x.rank)
+    if vector.constant is not None and vector.constant.size == 1:
+        return b.constant(np.full(channels, vector.constant.item(), x.dtype))
+    if x.rank == 2 and vector.shape == (channels,):
+        return vector
+    return channel_vector(call, vector, x.rank)
 
 
 def _arithmetic(
@@ -56,7 +56,7 @@ def _arithmetic(
     dtype = x.dtype
     wide = mean.dtype if mean.dtype.itemsize > x.dtype.itemsize else x.dtype
     x, mean, variance, weight, bias, eps = (
-        b.cast(each, wide) for each in (x, mean, variance, weight, bias, eps)
+        b.cast(operand, wide) for operand in (x, mean, variance, weight, bias, eps)
     )
     result = b.op("Div", b.op("Sub", x, mean), b.op("Sqrt", b.op("Add", variance, eps)))
     result = result if _is(weight, 1) else b.op("Mul", result, weight)
@@ -90,21 +90,25 @@ def _layer_norm(b: GraphBuilder, call: Call) -> Ref | None:
     x, _, _, weight, bias, eps = call.operands
     dims = call["dims"]
     shape = tuple(x.shape[dim] for dim in dims)
-    given = [_full(b, each, shape, x.dtype) for each in (weight, bias)]
-    if any(each is None for each in given) or eps.constant is None:
+    given = [_full(b, parameter, shape, x.dtype) for parameter in (weight, bias)]
+    if any(parameter is None for parameter in given) or eps.constant is None:
         return None
     return b.op(
         "LayerNormalization", x, *given, shape=x.shape, axis=dims[0], epsilon=float(eps.constant)
     )
 
 
-def _full(b: GraphBuilder, each: Ref, shape: tuple, dtype: np.dtype) -> Ref | None:
+def _full(b: GraphBuilder, parameter: Ref, shape: tuple, dtype: np.dtype) -> Ref | None:
     """A weight of exactly this shape; None if it is of another one."""
-    if each.shape == shape:
-        return b.cast(each, dtype)
-    if each.constant is None or each.constant.size != 1 or any(isinstance(d, Size) for d in shape):
+    if parameter.shape == shape:
+        return b.cast(parameter, dtype)
+    if (
+        parameter.constant is None
+        or parameter.constant.size != 1
+        or any(isinstance(d, Size) for d in shape)
+    ):
         return None
-    return b.constant(np.full(shape, each.constant.item(), dtype))
+    return b.constant(np.full(shape, parameter.constant.item(), dtype))
 
 
 def _group_norm(b: GraphBuilder, call: Call) -> Ref:
@@ -114,7 +118,7 @@ def _group_norm(b: GraphBuilder, call: Call) -> Ref:
     if isinstance(groups, Size) or eps.constant is None:
         return _arithmetic(b, x, mean, variance, weight, bias, eps)
     epsilon = float(eps.constant)
-    vectors = [_per_channel(b, call, each, x) for each in (weight, bias)]
+    vectors = [_per_channel(b, call, vector, x) for vector in (weight, bias)]
     if None not in vectors:
         return b.op("InstanceNormalization", x, *vectors, shape=x.shape, epsilon=epsilon)
     whole = _group_normalization(b, call, epsilon)
@@ -130,14 +134,14 @@ def _group_normalization(b: GraphBuilder, call: Call, epsilon: float) -> Ref | N
     """The operator on the tensor before its channels were parted; None where it is not that."""
     x, _, _, weight, bias, _ = call.operands
     parted = call.made_by(x, "reshape")
-    sources = [call.made_by(each, "reshape") for each in (weight, bias)]
+    sources = [call.made_by(vector, "reshape") for vector in (weight, bias)]
     if b.opset < 21 or parted is None or None in sources:
         return None
     whole = parted.operands[0]
-    vectors = [each.operands[0] for each in sources if each is not None]
+    vectors = [source.operands[0] for source in sources if source is not None]
     channels = combine(x.shape[1], x.shape[2], lambda one, other: one * other)
     fits = whole.rank == x.rank - 1 and whole.shape == (x.shape[0], channels, *x.shape[3:])
-    if not fits or any(each.shape != (channels,) for each in vectors):
+    if not fits or any(vector.shape != (channels,) for vector in vectors):
         return None
     result = b.op(
         "GroupNormalization",

@@ -72,7 +72,7 @@ def _cumulative_extreme(b: GraphBuilder, call: Call) -> tuple[Ref, Ref]:
         return x, b.constant(np.int64(0))
     is_max, dim = call.primitive == "cummax", call["dim"]
     first = o.move_first(b, x, dim)
-    kinds = [(first.shape[1:], each) for each in (x.dtype, INT64)]
+    kinds = [(first.shape[1:], dtype) for dtype in (x.dtype, INT64)]
     worst = o.extreme(x.dtype, largest=not is_max)
 
     def step(values: list[Ref]) -> list[Ref]:

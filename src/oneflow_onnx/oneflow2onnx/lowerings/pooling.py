@@ -113,7 +113,11 @@ def average_of_quotient(b: GraphBuilder, call: Call) -> Ref | None:
     counted = call.made_by(divisor, "window_sum")
     ones = None if counted is None else counted.made_by(counted.operands[0], "ones")
     same = ("kernel", "stride", "padding")
-    if counted is None or ones is None or any(counted[each] != windows[each] for each in same):
+    if (
+        counted is None
+        or ones is None
+        or any(counted[option] != windows[option] for option in same)
+    ):
         return None
     sizes = [counted.operands[0].shape[dim] for dim in counted["dims"]]
     if sizes != [windows.operands[0].shape[dim] for dim in windows["dims"]]:
@@ -140,12 +144,14 @@ def _uneven_maxima(b: GraphBuilder, call: Call, sizes: Sequence[int]) -> tuple[R
     """Maxima over windows of different sizes, and their places in the flattened dimensions."""
     planes = _Planes(b, call.operands[0], call["dims"])
     windows, count = planes.x, len(sizes)
-    grids = [_window_places(*each) for each in zip(sizes, call["size"], strict=True)]
+    grids = [
+        _window_places(*sizes_of_dim) for sizes_of_dim in zip(sizes, call["size"], strict=True)
+    ]
     for index, grid in enumerate(grids):
         windows = o.gather(b, windows, b.constant(grid), 2 + 2 * index)
     # Of each window all elements last, in their order.
     order = [*range(0, 2 * count, 2), *range(1, 2 * count, 2)]
-    windows = o.transpose(b, windows, [0, 1, *(2 + each for each in order)])
+    windows = o.transpose(b, windows, [0, 1, *(2 + dim for dim in order)])
     shape = (*windows.shape[: 2 + count], math.prod(grid.shape[1] for grid in grids))
     windows = o.reshape(b, windows, shape)
     values = o.reduce(b, "ReduceMax", windows, [2 + count], keepdim=False)
@@ -173,7 +179,7 @@ def _window_places(size: int, count: int) -> np.ndarray:
     width = max(stop - start for start, stop in zip(starts, stops, strict=True))
     return np.array(
         [
-            [min(start + each, stop - 1) for each in range(width)]
+            [min(start + offset, stop - 1) for offset in range(width)]
             for start, stop in zip(starts, stops, strict=True)
         ],
         INT64,

@@ -28,11 +28,13 @@ def _lstm(b: GraphBuilder, call: Call) -> tuple[Ref, Ref, None]:
     if call["extra"] or rest:
         raise Unsupported("an LSTM with projections or sequences of different lengths")
     inputs = _layer_inputs(b, call, projected, weight, None, _LSTM_ORDER)
-    states = [o.unsqueeze(b, each, [0]) for each in (h0, c0)]
+    states = [o.unsqueeze(b, state, [0]) for state in (h0, c0)]
     shape, last = _shapes(call, 0)
     outputs = [(shape, h0.dtype), (last, h0.dtype), (last, c0.dtype)]
     made = b.multiple("LSTM", [*inputs, None, *states], outputs, **_options(call, weight, 4))
-    hs, h_last, c_last = (o.squeeze(b, each, [1 if i == 0 else 0]) for i, each in enumerate(made))
+    hs, h_last, c_last = (
+        o.squeeze(b, result, [1 if i == 0 else 0]) for i, result in enumerate(made)
+    )
     b.final_states[hs] = h_last
     # Only the last of the cell's states can be had.
     cs = b.missing((call.results[1].shape, c0.dtype), "all cell states of an LSTM")
@@ -116,8 +118,8 @@ def _layer_inputs(
         return [x, *weights, None]
     (rows,) = require_static(weight.shape[:1], "the weight of a recurrent layer")
     zeros = b.constant(np.zeros(rows, weight.dtype))
-    biases = [zeros if each is None else each for each in (bias, recurrent_bias)]
-    joint = o.concat(b, [_reordered(b, each, order) for each in biases], 0)
+    biases = [zeros if vector is None else vector for vector in (bias, recurrent_bias)]
+    joint = o.concat(b, [_reordered(b, vector, order) for vector in biases], 0)
     return [x, *weights, o.unsqueeze(b, joint, [0])]
 
 
@@ -134,7 +136,7 @@ def _reordered(b: GraphBuilder, x: Ref, order: Sequence[int]) -> Ref:
 def _lstm_cell(b: GraphBuilder, call: Call) -> tuple[Ref, Ref]:
     into, c = call.operands
     i, f, g, out = _gates(b, into, 4)
-    i, f, out = (b.op("Sigmoid", each) for each in (i, f, out))
+    i, f, out = (b.op("Sigmoid", gate) for gate in (i, f, out))
     new = b.op("Add", b.op("Mul", f, c), b.op("Mul", i, b.op("Tanh", g)))
     return b.op("Mul", out, b.op("Tanh", new)), new
 

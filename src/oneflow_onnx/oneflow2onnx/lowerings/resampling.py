@@ -34,10 +34,10 @@ def _resample(b: GraphBuilder, call: Call) -> Ref:
         return _averages(b, x, plans)
     if plan.kind in _PADDING:
         return _padded(b, x, plans)
-    has_factors = all(each.scale for each in plans.values())
+    has_factors = all(axis.scale for axis in plans.values())
     if b.opset >= 11 and has_factors and any(map(_needs_indices, plans.values())):
         return _gathered(b, x, plans)
-    if has_factors and all(each.source == each.target for each in plans.values()):
+    if has_factors and all(axis.source == axis.target for axis in plans.values()):
         # ONNX Runtime copies what keeps its size, whatever the factor.
         return _product(b, x, plans)
     return _resized(b, x, plans)
@@ -58,7 +58,7 @@ def _grid_sample(b: GraphBuilder, call: Call) -> Ref:
 
 def _alike(one: Resampling, other: Resampling) -> bool:
     same = ("kind", "align_corners", "adjoint")
-    return all(getattr(one, each) == getattr(other, each) for each in same)
+    return all(getattr(one, name) == getattr(other, name) for name in same)
 
 
 def _product(b: GraphBuilder, x: Ref, plans: dict[int, Resampling]) -> Ref:
@@ -78,7 +78,7 @@ def _product(b: GraphBuilder, x: Ref, plans: dict[int, Resampling]) -> Ref:
 def _averages(b: GraphBuilder, x: Ref, plans: dict[int, Resampling]) -> Ref:
     """Adaptive averages: a pooling where windows are equal, copies where each has one element."""
     if all(_ratio(plan.target, plan.source) is not None for plan in plans.values()):
-        return _resized(b, x, {d: replace(each, kind="nearest") for d, each in plans.items()})
+        return _resized(b, x, {d: replace(axis, kind="nearest") for d, axis in plans.items()})
     ratios = {dim: _ratio(plan.source, plan.target) for dim, plan in plans.items()}
     factors = {dim: ratio for dim, ratio in ratios.items() if ratio is not None}
     if len(factors) < len(ratios) or x.rank < 3 or min(plans) < 2:
@@ -131,8 +131,8 @@ def _wrapped(b: GraphBuilder, x: Ref, low: list[int], high: list[int]) -> Ref:
 def _resized(b: GraphBuilder, x: Ref, plans: dict[int, Resampling]) -> Ref:
     plan = next(iter(plans.values()))
     shape = list(x.shape)
-    for dim, each in plans.items():
-        shape[dim] = each.target
+    for dim, axis in plans.items():
+        shape[dim] = axis.target
     scales = [_scale(plans[dim]) if dim in plans else 1.0 for dim in range(x.rank)]
     if b.opset < 11:
         return _resized_early(b, x, plan, scales, tuple(shape))
@@ -202,10 +202,10 @@ def _scale(plan: Resampling) -> float | None:
     dropped. Where the nearest number gives one element less, it is the next one: only there,
     because another factor moves the positions that are integers.
     """
-    counts = [len(each.values) for each in (plan.source, plan.target) if isinstance(each, Size)]
+    counts = [len(size.values) for size in (plan.source, plan.target) if isinstance(size, Size)]
     pairs = [
-        (value_in(plan.source, each), value_in(plan.target, each))
-        for each in range(max(counts, default=1))
+        (value_in(plan.source, capture), value_in(plan.target, capture))
+        for capture in range(max(counts, default=1))
     ]
     factors = {1 / plan.scale} if plan.scale else {target / source for source, target in pairs}
     if len(factors) != 1:

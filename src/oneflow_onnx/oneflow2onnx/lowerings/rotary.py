@@ -54,7 +54,7 @@ def _rotation(call: Call, plain: Ref, turned: Ref) -> _Rotation | None:
         return None
     for halves, sine in itertools.permutations(products[1].operands):
         x = _turned(call, halves)
-        others = [each for each in products[0].operands if each is not x]
+        others = [operand for operand in products[0].operands if operand is not x]
         if x is not None and len(others) == 1:
             return _Rotation(x, others[0], sine)
     return None

@@ -93,7 +93,7 @@ def _array(array: np.ndarray) -> str:
     dtype = array.dtype
     if not is_number(array):
         return f"np.array({_expression(array.tolist())}, object)"
-    if any(dtype == each for each in (np.int64, np.bool_)) and array.size:
+    if any(dtype == type_ for type_ in (np.int64, np.bool_)) and array.size:
         return f"np.array({_rows(array)})"
     # NumPy's own types are its attributes; it knows others by their names.
     written = f"np.{dtype.name}" if dtype.isbuiltin == 1 else repr(dtype.name)

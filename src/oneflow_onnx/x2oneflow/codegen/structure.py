@@ -144,7 +144,7 @@ class Body:
 def _made(item: Item) -> list[Layer | Part]:
     if isinstance(item, Part):
         return [item]
-    return [each for each in item.layers if isinstance(each, Layer | Part)]
+    return [layer for layer in item.layers if isinstance(layer, Layer | Part)]
 
 
 def _numbers(items: Sequence[Item]) -> dict[str, list[int]]:

@@ -299,7 +299,7 @@ def _write_pool(step: Step, source: Source) -> Line | None:
     spread = set(a.get("dilations") or [1]) != {1}
     if not fits or special or spread or len(step.node.output) > 1 or rank > 3:
         return None
-    size, stride = (literal(_pair(each)) for each in (kernel, a.get("strides") or [1] * rank))
+    size, stride = (literal(_pair(sizes)) for sizes in (kernel, a.get("strides") or [1] * rank))
     tail = f", {literal(_pair(pads[:rank]))}" if any(pads) else ""
     if step.node.op_type == "MaxPool":
         text = f"F.max_pool{rank}d({{0}}, {size}, {stride}{tail})"

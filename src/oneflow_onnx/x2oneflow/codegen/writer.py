@@ -168,7 +168,7 @@ def _loop(step: Step, operands: list[str], around: str, results: int) -> str:
                 "`from_onnx`, or convert it to a later set"
             )
         count = len(operands) - step.attributes["num_scan_inputs"]
-        given = [f"[{', '.join(each)}]" for each in (operands[:count], operands[count:])]
+        given = [f"[{', '.join(names)}]" for names in (operands[:count], operands[count:])]
     given += [f"around=[{around}]"] if around else []
     given += [f"rows={results - count}"] if results > count else []
     given += [

@@ -132,7 +132,7 @@ def repeat(
                 _check_limit(limit)
     if rows and not iteration and examples is not None:
         start = [np.asarray(0, np.int64), np.asarray(go_on), *state]
-        return (*state, *(_none_of(each, 0) for each in examples(start)))
+        return (*state, *(_none_of(example, 0) for example in examples(start)))
     return (*state, *(_stack(values, 0) for values in stacks))
 
 
@@ -261,8 +261,8 @@ def scan_slices(
     if rows and not steps and examples is not None:
         slices = [_example_entry(value, axis) for value, axis in zip(scanned, axes, strict=True)]
         none = [
-            _none_of(each, axis)
-            for each, axis in zip(examples([*state, *slices]), out_axes, strict=True)
+            _none_of(example, axis)
+            for example, axis in zip(examples([*state, *slices]), out_axes, strict=True)
         ]
         return (*state, *none)
     stacked = zip(stacks, out_axes, mirrored, strict=True)

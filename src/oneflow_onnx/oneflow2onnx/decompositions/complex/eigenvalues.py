@@ -65,7 +65,7 @@ def _least(dtype: np.dtype) -> float:
 def _row(x: ComplexFormula) -> Ref:
     """Row vectors as pairs without the dimension of rows."""
     b, dim = x.re.b, x.re.ref.rank - 2
-    re, im = (Formula(b, o.squeeze(b, each.ref, [dim])) for each in (x.re, x.im))
+    re, im = (Formula(b, o.squeeze(b, part.ref, [dim])) for part in (x.re, x.im))
     return ComplexFormula(re, im).pairs
 
 
@@ -91,21 +91,21 @@ def _schur(a: ComplexFormula, bound: Formula) -> tuple[ComplexFormula, ComplexFo
     start = [a.re, a.im, unit, unit * 0, last, last * 0]
 
     def sweep(values: Sequence[Ref]) -> list[Ref]:
-        *both, end, steps = (Formula(b, each) for each in values)
+        *both, end, steps = (Formula(b, value) for value in values)
         t, q = ComplexFormula(*both[:2]), ComplexFormula(*both[2:])
         turn = _rotation(t - ComplexFormula(unit, unit * 0) * _shift(t, end, steps), end)
         t, q = turn.adjoint @ t @ turn, q @ turn
         active = _left_of_end(t, end) > bound
         end, steps = active.where(end, end - 1), active.where(steps + 1, 0)
-        return [each.ref for each in (t.re, t.im, q.re, q.im, end, steps)]
+        return [formula.ref for formula in (t.re, t.im, q.re, q.im, end, steps)]
 
     def unfinished(values: Sequence[Ref]) -> Ref:
         left = Formula(b, values[4]) > 0
         return o.any_nonzero(b, left.ref, range(left.ref.rank), keepdim=False)
 
     most = combine(size, _MOST_STEPS, operator.mul)
-    found = repeat_while(b, [each.ref for each in start], unfinished, sweep, most)
-    t_re, t_im, q_re, q_im, *_ = (Formula(b, each) for each in found)
+    found = repeat_while(b, [formula.ref for formula in start], unfinished, sweep, most)
+    t_re, t_im, q_re, q_im, *_ = (Formula(b, ref) for ref in found)
     return ComplexFormula(t_re, t_im), ComplexFormula(q_re, q_im)
 
 

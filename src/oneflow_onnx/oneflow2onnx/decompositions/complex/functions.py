@@ -37,7 +37,7 @@ def _polar(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Ref:
 
 def _from_angle(b: GraphBuilder, length: Ref, angle: Ref, shape: Shape) -> Ref:
     directions = [b.op(name, angle) for name in ("Cos", "Sin")]
-    re, im = (b.op("Mul", length, each) for each in directions)
+    re, im = (b.op("Mul", length, direction) for direction in directions)
     return joined(b, re, im, shape[:-1])
 
 
@@ -91,7 +91,7 @@ def _div(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Ref | None:
         return None
     if flags[0]:
         return _product(b, x, _inverse(b, y))
-    re, im = (b.op("Mul", x, each) for each in parts(b, _inverse(b, y)))
+    re, im = (b.op("Mul", x, part) for part in parts(b, _inverse(b, y)))
     return joined(b, re, im, call.result.shape[:-1])
 
 
@@ -99,7 +99,7 @@ def _div(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Ref | None:
 def _add_product(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Ref:
     """``x + a * y * z``, or ``x + a * y / z``."""
     operands = zip(call.operands, flags, strict=True)
-    x, y, z, a = (each if flag else _from_real(b, each) for each, flag in operands)
+    x, y, z, a = (operand if flag else _from_real(b, operand) for operand, flag in operands)
     factor = z if call.primitive == "add_product" else _inverse(b, z)
     return b.op("Add", x, _product(b, _product(b, a, y), factor))
 
@@ -108,7 +108,7 @@ def _add_product(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Ref:
 def _add_scaled(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Ref:
     """``x + a * y``."""
     operands = zip(call.operands, flags, strict=True)
-    x, y, a = (each if flag else _from_real(b, each) for each, flag in operands)
+    x, y, a = (operand if flag else _from_real(b, operand) for operand, flag in operands)
     return b.op("Add", x, _product(b, a, y))
 
 
@@ -165,7 +165,7 @@ def _rsqrt(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Ref:
 
 @complex_lowering("pow")
 def _pow(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Ref:
-    x, y = (ComplexFormula.of(b, *each) for each in zip(call.operands, flags, strict=True))
+    x, y = (ComplexFormula.of(b, *operand) for operand in zip(call.operands, flags, strict=True))
     found = (y * x.log()).exp()
     # The logarithm of 0 is infinite.
     at_zero = x.square.equals(0)

@@ -12,7 +12,7 @@ from oneflow_onnx.oneflow2onnx.decompositions.real.reflections import (
     product_of_reflections,
     reflectors,
 )
-from oneflow_onnx.oneflow2onnx.equations.table import Equation, equation
+from oneflow_onnx.oneflow2onnx.equations.table import Equation, equation_lowering
 from oneflow_onnx.oneflow2onnx.formulas import (
     Formula,
     identity,
@@ -36,7 +36,7 @@ _MOST_SWEEPS = 30
 def _joined(parts: Sequence[Formula], dim: int) -> Formula:
     """Values one after the other along a dimension counted from the end."""
     b = parts[0].b
-    return Formula(b, o.concat(b, [each.ref for each in parts], parts[0].ref.rank + dim))
+    return Formula(b, o.concat(b, [part.ref for part in parts], parts[0].ref.rank + dim))
 
 
 class _Order:
@@ -77,7 +77,7 @@ def _rotated(x: Formula, rows: Dim, order: _Order, step: Formula) -> tuple[Formu
     side, neighbour, alone = order.neighbours(step)
     other = x.at(neighbour, -1)
     p, q = x.part(0, rows, -2), other.part(0, rows, -2)
-    product, square = ((p * each).reduced("ReduceSum", -2) for each in (q, p))
+    product, square = ((p * factor).reduced("ReduceSum", -2) for factor in (q, p))
     square_other = square.at(neighbour, -1)
     # Columns that are nothing but rounding errors of the others are let alone.
     tiny = (1e-3 * float(np.finfo(x.ref.dtype).eps)) ** 2
@@ -109,7 +109,7 @@ def _orthogonalized(x: Formula, rows: Dim) -> Formula:
 
     def sweep(values: list[Ref]) -> list[Ref]:
         start = [Formula(b, values[0]), Formula(b, zero)]
-        return [each.ref for each in repeated(count, start, step)]
+        return [formula.ref for formula in repeated(count, start, step)]
 
     def unfinished(values: Sequence[Ref]) -> Ref:
         return b.op("Greater", values[1], bound, dtype=BOOL)
@@ -134,17 +134,17 @@ def _in_order(keys: Formula, *matrices: Formula) -> list[Formula]:
         b.op("GatherElements", x.ref, order.expanded(*x.shape).ref, shape=x.shape, axis=dim)
         for x in matrices
     ]
-    return [Formula(b, each) for each in (values, *chosen)]
+    return [Formula(b, ref) for ref in (values, *chosen)]
 
 
-@equation("svd")
-def _svd(b: GraphBuilder, each: Equation) -> list[Ref]:
+@equation_lowering("svd")
+def _svd(b: GraphBuilder, equation: Equation) -> list[Ref]:
     """Singular values and, where asked for, vectors."""
-    a = Formula(b, each.operands[0])
-    if each["subset_by_index"] is not None:
+    a = Formula(b, equation.operands[0])
+    if equation["subset_by_index"] is not None:
         raise Unsupported("some of the singular values")
     rows, columns = a.shape[-2:]
-    count = each.shapes[0][-1]
+    count = equation.shapes[0][-1]
     # Of symbolic sizes neither may always be the smaller one; matrices then stay as they are.
     wide = count == rows and count != columns
     a = a.transposed if wide else a
@@ -154,10 +154,10 @@ def _svd(b: GraphBuilder, each: Equation) -> list[Ref]:
     norms, product, right = _in_order(norms, product, right)
     norms, product = (x.part(0, count, -1) for x in (norms, product))
     singular = o.squeeze(b, (norms * scale).ref, [norms.ref.rank - 2])
-    if not each["compute_uv"]:
+    if not equation["compute_uv"]:
         return [singular]
-    left = _completed(product / norms.equals(0).where(1, norms), each["full_matrices"])
-    right = right if each["full_matrices"] else right.part(0, count, -1)
+    left = _completed(product / norms.equals(0).where(1, norms), equation["full_matrices"])
+    right = right if equation["full_matrices"] else right.part(0, count, -1)
     first, second = (right, left) if wide else (left, right)
     return [singular, first.ref, second.transposed.ref]
 
@@ -174,19 +174,19 @@ def _completed(x: Formula, full: bool) -> Formula:
     return signed if count == columns else _joined([signed, product.part(columns, rows, -1)], -1)
 
 
-@equation("eigh")
-def _eigh(b: GraphBuilder, each: Equation) -> list[Ref]:
+@equation_lowering("eigh")
+def _eigh(b: GraphBuilder, equation: Equation) -> list[Ref]:
     """Eigenvectors and eigenvalues of symmetric matrices, the smallest value first.
 
     Of a matrix with positive eigenvalues the singular vectors are its eigenvectors; a multiple of
     the identity is added to make them so.
     """
-    a = Formula(b, each.operands[0])
+    a = Formula(b, equation.operands[0])
     size = a.shape[-1]
-    if each["subset_by_index"] is not None:
+    if equation["subset_by_index"] is not None:
         raise Unsupported("some of the eigenvalues")
     row, column = row_numbers(b, size), positions(b, size)
-    known = (row > column) if each["lower"] else (row < column)
+    known = (row > column) if equation["lower"] else (row < column)
     a = (known | row.equals(column)).where(a, a.transposed)
     scale = scale_of(a)
     a = a / scale

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from oneflow_onnx.oneflow2onnx import operators as o
 from oneflow_onnx.oneflow2onnx.builder import GraphBuilder
-from oneflow_onnx.oneflow2onnx.equations.table import Equation, equation
+from oneflow_onnx.oneflow2onnx.equations.table import Equation, equation_lowering
 from oneflow_onnx.oneflow2onnx.formulas import (
     Formula,
     identity,
@@ -65,27 +65,27 @@ def product_of_reflections(packed: Formula, scales: Formula, columns: Dim) -> Fo
     return repeated(count, [identity(packed, columns)], step)[0]
 
 
-@equation("geqrf")
-def _geqrf(b: GraphBuilder, each: Equation) -> list[Ref]:
-    packed, scales = reflectors(Formula(b, each.operands[0]), each.shapes[1][-1])
+@equation_lowering("geqrf")
+def _geqrf(b: GraphBuilder, equation: Equation) -> list[Ref]:
+    packed, scales = reflectors(Formula(b, equation.operands[0]), equation.shapes[1][-1])
     return [packed.ref, o.squeeze(b, scales.ref, [scales.ref.rank - 1])]
 
 
-@equation("householder_product")
-def _householder_product(b: GraphBuilder, each: Equation) -> Ref:
-    packed, scales = each.operands
+@equation_lowering("householder_product")
+def _householder_product(b: GraphBuilder, equation: Equation) -> Ref:
+    packed, scales = equation.operands
     scales = o.unsqueeze(b, scales, [scales.rank])
-    return product_of_reflections(Formula(b, packed), Formula(b, scales), each.shape[-1]).ref
+    return product_of_reflections(Formula(b, packed), Formula(b, scales), equation.shape[-1]).ref
 
 
-@equation("qr")
-def _qr(b: GraphBuilder, each: Equation) -> list[Ref]:
+@equation_lowering("qr")
+def _qr(b: GraphBuilder, equation: Equation) -> list[Ref]:
     """The orthogonal and the upper triangular factor."""
-    if each["pivoting"]:
+    if equation["pivoting"]:
         raise Unsupported("QR factorizations with pivoting")
-    a = Formula(b, each.operands[0])
+    a = Formula(b, equation.operands[0])
     rows, columns = a.shape[-2:]
     packed, scales = reflectors(a, combine(rows, columns, min))
     upper = (row_numbers(b, rows) > positions(b, columns)).where(0, packed)
-    kept = each.shape[-1]
+    kept = equation.shape[-1]
     return [product_of_reflections(packed, scales, kept).ref, upper.part(0, kept, -2).ref]

@@ -9,7 +9,7 @@ import numpy as np
 
 from oneflow_onnx.oneflow2onnx import operators as o
 from oneflow_onnx.oneflow2onnx.builder import GraphBuilder
-from oneflow_onnx.oneflow2onnx.equations.table import Equation, equation
+from oneflow_onnx.oneflow2onnx.equations.table import Equation, equation_lowering
 from oneflow_onnx.oneflow2onnx.formulas import Formula
 from oneflow_onnx.oneflow2onnx.gamma_functions import digamma, lgamma, zeta
 from oneflow_onnx.oneflow2onnx.loops import repeat_while
@@ -19,25 +19,25 @@ from oneflow_onnx.oneflow2onnx.reference import Ref
 _MOST_STEPS = 1000
 
 
-@equation("lgamma")
-def _lgamma(b: GraphBuilder, each: Equation) -> Ref:
-    return lgamma(Formula(b, each.operands[0])).ref
+@equation_lowering("lgamma")
+def _lgamma(b: GraphBuilder, equation: Equation) -> Ref:
+    return lgamma(Formula(b, equation.operands[0])).ref
 
 
-@equation("digamma")
-def _digamma(b: GraphBuilder, each: Equation) -> Ref:
-    return digamma(Formula(b, each.operands[0])).ref
+@equation_lowering("digamma")
+def _digamma(b: GraphBuilder, equation: Equation) -> Ref:
+    return digamma(Formula(b, equation.operands[0])).ref
 
 
-@equation("zeta")
-def _zeta(b: GraphBuilder, each: Equation) -> Ref:
-    s, q = each.operands
+@equation_lowering("zeta")
+def _zeta(b: GraphBuilder, equation: Equation) -> Ref:
+    s, q = equation.operands
     return zeta(Formula(b, s), Formula(b, q)).ref
 
 
-@equation("polygamma")
-def _polygamma(b: GraphBuilder, each: Equation) -> Ref:
-    n, x = (Formula(b, operand) for operand in each.operands)
+@equation_lowering("polygamma")
+def _polygamma(b: GraphBuilder, equation: Equation) -> Ref:
+    n, x = (Formula(b, operand) for operand in equation.operands)
     odd = (n * 0.5).apply("Floor") * 2 < n
     value = lgamma(n + 1).exp() * zeta(n + 1, x)
     return odd.where(value, -value).ref
@@ -68,9 +68,9 @@ _TAIL = (
 )
 
 
-@equation("erf_inv")
-def _erf_inv(b: GraphBuilder, each: Equation) -> Ref:
-    x = Formula(b, each.operands[0])
+@equation_lowering("erf_inv")
+def _erf_inv(b: GraphBuilder, equation: Equation) -> Ref:
+    x = Formula(b, equation.operands[0])
     w = -((1 - x) * (1 + x)).log()
     near = w < 5
     tail = w.apply("Max", 5).apply("Sqrt") - 3
@@ -115,16 +115,16 @@ def _bessel(x: Formula, small: Sequence[float], large: Sequence[float]) -> tuple
     return inner, outer
 
 
-@equation("bessel_i0e")
-def _bessel_i0e(b: GraphBuilder, each: Equation) -> Ref:
-    x = Formula(b, each.operands[0])
+@equation_lowering("bessel_i0e")
+def _bessel_i0e(b: GraphBuilder, equation: Equation) -> Ref:
+    x = Formula(b, equation.operands[0])
     inner, outer = _bessel(x, _I0_SMALL, _I0_LARGE)
     return (x.apply("Abs") < 3.75).where(inner, outer).ref
 
 
-@equation("bessel_i1e")
-def _bessel_i1e(b: GraphBuilder, each: Equation) -> Ref:
-    x = Formula(b, each.operands[0])
+@equation_lowering("bessel_i1e")
+def _bessel_i1e(b: GraphBuilder, equation: Equation) -> Ref:
+    x = Formula(b, equation.operands[0])
     inner, outer = _bessel(x, _I1_SMALL, _I1_LARGE)
     return (x.apply("Abs") < 3.75).where(inner * x, outer * x.apply("Sign")).ref
 
@@ -132,10 +132,10 @@ def _bessel_i1e(b: GraphBuilder, each: Equation) -> Ref:
 # --- the incomplete gamma function
 
 
-@equation("igamma", "igammac")
-def _igamma(b: GraphBuilder, each: Equation) -> Ref:
+@equation_lowering("igamma", "igammac")
+def _igamma(b: GraphBuilder, equation: Equation) -> Ref:
     """Its series up to x = a + 1, else the continued fraction of its complement."""
-    a, x = (Formula(b, o.expand(b, operand, each.shape)) for operand in each.operands)
+    a, x = (Formula(b, o.expand(b, operand, equation.shape)) for operand in equation.operands)
     bad = (a < 0) | a.equals(0) | (x < 0)
     ends = x.equals(0) | x.equals(math.inf)
     inside = (bad | ends).where(1.0, x)
@@ -144,7 +144,7 @@ def _igamma(b: GraphBuilder, each: Equation) -> Ref:
     by_series = inside < a + 1
     lower = _series(a, by_series.where(inside, 0.5 * a)) * scale
     upper = _fraction(a, by_series.where(a + 2, inside)) * scale
-    if each.name == "igamma":
+    if equation.name == "igamma":
         value = by_series.where(lower, 1 - upper)
         value = ends.where((x > 1).where(value * 0 + 1, value * 0), value)
     else:
@@ -204,14 +204,14 @@ def _repeated(
     b = start[0].b
 
     def formulas(values: Sequence[Ref]) -> list[Formula]:
-        return [Formula(b, each) for each in values]
+        return [Formula(b, value) for value in values]
 
     def goes_on(values: Sequence[Ref]) -> Ref:
         left = unfinished(formulas(values)).ref
         return o.any_nonzero(b, left, range(left.rank), keepdim=False)
 
     def advance(values: list[Ref]) -> list[Ref]:
-        return [each.ref for each in step(formulas(values))]
+        return [formula.ref for formula in step(formulas(values))]
 
-    carried = [each.ref for each in start]
+    carried = [formula.ref for formula in start]
     return formulas(repeat_while(b, carried, goes_on, advance, at_most=_MOST_STEPS))
