@@ -30,8 +30,8 @@ def _moved(img: Image.Image, matrix: tuple[float, ...], options: Mapping[str, An
 
 
 def _resampling(options: Mapping[str, Any]) -> Image.Resampling:
-    given = options.get("resample", Image.Resampling.BICUBIC)
-    return random.choice(given) if isinstance(given, list | tuple) else given
+    resampling = options.get("resample", Image.Resampling.BICUBIC)
+    return random.choice(resampling) if isinstance(resampling, list | tuple) else resampling
 
 
 def _fill(options: Mapping[str, Any]) -> dict[str, Any]:

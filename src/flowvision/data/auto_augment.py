@@ -68,8 +68,8 @@ def _options(config: str, kind: str | None, allowed: str) -> tuple[str, dict[str
 
 
 def _with_defaults(hparams: HParams, **defaults: Any) -> dict[str, Any]:
-    given = {name: value for name, value in defaults.items() if value is not None}
-    return {**given, **(hparams or DEFAULT_HPARAMS)}
+    settings = {name: value for name, value in defaults.items() if value is not None}
+    return {**settings, **(hparams or DEFAULT_HPARAMS)}
 
 
 # --- AutoAugment

@@ -291,9 +291,9 @@ class Mixup:
             return float(np.random.beta(alpha, alpha)), cut
         cut = self._draw_cut(count)
         lam = np.ones(count)
-        for alpha, chosen in ((self.cutmix_alpha, cut), (self.mixup_alpha, ~cut)):
+        for alpha, mask in ((self.cutmix_alpha, cut), (self.mixup_alpha, ~cut)):
             if alpha > 0:
-                lam = np.where(chosen, np.random.beta(alpha, alpha, size=count), lam)
+                lam = np.where(mask, np.random.beta(alpha, alpha, size=count), lam)
         act = np.random.rand(count) < self.mix_prob
         return np.where(act, lam.astype(np.float32), np.float32(1)), cut
 

@@ -41,11 +41,11 @@ class RandomResizedCropAndInterpolation(transforms.RandomResizedCrop):
         ratio: Sequence[float] = (3.0 / 4.0, 4.0 / 3.0),
         interpolation: str = "bilinear",
     ) -> None:
-        chosen = interpolation == "random"
-        super().__init__(size, scale, ratio, "bilinear" if chosen else interpolation)
+        is_random = interpolation == "random"
+        super().__init__(size, scale, ratio, "bilinear" if is_random else interpolation)
         self.choices = (
             (InterpolationMode.BILINEAR, InterpolationMode.BICUBIC)
-            if chosen
+            if is_random
             else (self.interpolation,)
         )
 

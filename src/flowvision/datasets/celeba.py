@@ -118,8 +118,8 @@ class CelebA(SplitImageDataset):
     def read(self) -> tuple[list[Path], list[Any]]:
         """Return the images of the split; what is known of them is read as tables."""
         parts = [line.split() for line in read_lines(self.folder / _PARTITION)]
-        wanted = _SPLITS[self.split]
-        rows = [row for row, (_, part) in enumerate(parts) if wanted in (None, int(part))]
+        split = _SPLITS[self.split]
+        rows = [row for row, (_, part) in enumerate(parts) if split in (None, int(part))]
         self.attr_names = read_lines(self.folder / _LISTS["attr"][0])[1].split()
         self.known = {kind: self._table(*_LISTS[kind])[rows] for kind in self.target_type}
         if "attr" in self.known:
@@ -133,10 +133,10 @@ class CelebA(SplitImageDataset):
 
     def target(self, index: int) -> Any:
         """Return what is known of an image, as int64 tensors."""
-        found = [flow.tensor(self.known[kind][index]) for kind in self.target_type]
+        tensors = [flow.tensor(self.known[kind][index]) for kind in self.target_type]
         return one_or_all(
             [
                 tensor[0] if kind == "identity" else tensor
-                for kind, tensor in zip(self.target_type, found, strict=True)
+                for kind, tensor in zip(self.target_type, tensors, strict=True)
             ]
         )

@@ -46,8 +46,8 @@ class Flickr8kParser(HTMLParser):
             self._photo = None
         elif self._tag == "a":
             number = data.split("/")[-2]
-            found = sorted(self.root.glob(f"{number}_*.jpg"))
-            self._photo = str(found[0]) if found else None
+            photos = sorted(self.root.glob(f"{number}_*.jpg"))
+            self._photo = str(photos[0]) if photos else None
             if self._photo is not None:
                 self.annotations[self._photo] = []
         elif self._tag == "li" and self._photo is not None:

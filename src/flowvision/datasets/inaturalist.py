@@ -115,20 +115,20 @@ class INaturalist(ImageDataset):
 
     def _read_before_2021(self) -> tuple[list[str], list[dict[str, int]]]:
         """Return the folders, ``super/name`` (2017) or ``super/number``, and their numbers."""
-        found: dict[int, tuple[str, dict[str, int]]] = {}
+        categories: dict[int, tuple[str, dict[str, int]]] = {}
         for group in list_dir(self.root):
             above = {"super": self._number("super", group)}
             for name in list_dir(self.root / group):
                 if self.version != "2017" and not name.isdigit():
                     raise RuntimeError(f"the folder {group}/{name} should be named by a number")
-                number = len(found) if self.version == "2017" else int(name)
-                if number in found:
+                number = len(categories) if self.version == "2017" else int(name)
+                if number in categories:
                     raise RuntimeError(f"there are two folders of the species {number}")
-                found[number] = (f"{group}/{name}", above)
-        missing = sorted(set(range(len(found))) - set(found))
+                categories[number] = (f"{group}/{name}", above)
+        missing = sorted(set(range(len(categories))) - set(categories))
         if missing:
             raise RuntimeError(f"there is no folder of the species {missing[0]} in `{self.root}`")
-        both = [found[number] for number in range(len(found))]
+        both = [categories[number] for number in range(len(categories))]
         return [folder for folder, _ in both], [ranks for _, ranks in both]
 
     def target(self, index: int) -> Any:

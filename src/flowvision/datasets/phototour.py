@@ -109,8 +109,8 @@ def read_image_file(data_dir: str | Path, image_ext: str, n: int) -> flow.Tensor
         rows, columns = (size // _SIDE for size in pixels.shape)
         tiled = pixels.reshape(rows, _SIDE, columns, _SIDE).transpose(0, 2, 1, 3)
         patches.append(tiled.reshape(-1, _SIDE, _SIDE))
-    found = np.concatenate(patches) if patches else np.zeros((0, _SIDE, _SIDE), np.uint8)
-    return flow.tensor(found[:n])
+    images = np.concatenate(patches) if patches else np.zeros((0, _SIDE, _SIDE), np.uint8)
+    return flow.tensor(images[:n])
 
 
 def read_info_file(data_dir: str | Path, info_file: str) -> flow.Tensor:

@@ -121,8 +121,8 @@ class ImageDataset(VisionDataset):
         resources: Sequence[Resource] | None = None,
     ) -> None:
         """Download what is missing, see the function of this name."""
-        chosen = self.resources if resources is None else resources
-        self._wanted = folder, list(needed), chosen
+        downloads = self.resources if resources is None else resources
+        self._wanted = folder, list(needed), downloads
         ensure_files(type(self).__name__, *self._wanted, download, self.source)
 
     def download(self) -> None:
@@ -313,13 +313,13 @@ def list_class_files(
     return [path for path, _ in samples], [number for _, number in samples]
 
 
-def check_target_types(given: str | Sequence[str], valid: Sequence[str]) -> list[str]:
+def check_target_types(target_type: str | Sequence[str], valid: Sequence[str]) -> list[str]:
     """Return the kinds of targets that are asked for, as a list.
 
     Raises:
         ValueError: there is no such kind.
     """
-    kinds = [given] if isinstance(given, str) else list(given)
+    kinds = [target_type] if isinstance(target_type, str) else list(target_type)
     return [verify_str_arg(kind, "target_type", valid) for kind in kinds]
 
 

@@ -86,10 +86,10 @@ class SBDataset(ImageDataset):
 
     def target(self, index: int) -> Any:
         """Return the classes of the pixels of a photo, or the outlines."""
-        known = read_matlab(self.masks[index])["GTcls"][0]
+        annotation = read_matlab(self.masks[index])["GTcls"][0]
         if self.mode == "segmentation":
-            return Image.fromarray(known["Segmentation"][0])
-        boundaries = known["Boundaries"][0]
+            return Image.fromarray(annotation["Segmentation"][0])
+        boundaries = annotation["Boundaries"][0]
         return np.stack([boundaries[number][0].toarray() for number in range(_NUM_CLASSES)])
 
     def extra_repr(self) -> str:

@@ -59,13 +59,13 @@ class SBU(ImageDataset):
         url_lines, lines = (path.read_text("utf-8").splitlines() for path in (urls, captions))
         if is_new:
             _download_images(url_lines, folder)
-        found = [
+        pairs = [
             (url.strip().rpartition("/")[2], text.strip())
             for url, text in zip(url_lines, lines, strict=True)
             if (folder / url.strip().rpartition("/")[2]).is_file()
         ]
-        self.photos = [photo for photo, _ in found]
-        self.captions = self.targets = [text for _, text in found]
+        self.photos = [photo for photo, _ in pairs]
+        self.captions = self.targets = [text for _, text in pairs]
         self.images = [folder / photo for photo in self.photos]
 
 

@@ -92,5 +92,5 @@ class STL10(SplitImageDataset):
         labels = np.fromfile(self._unpacked / f"{part}_y.bin", np.uint8).astype(np.int64) - 1
         if part == "test" or self.folds is None:
             return pixels, labels
-        chosen = read_lines(self._unpacked / "fold_indices.txt")[self.folds].split()
-        return pixels[np.array(chosen, int)], labels[np.array(chosen, int)]
+        indices = read_lines(self._unpacked / "fold_indices.txt")[self.folds].split()
+        return pixels[np.array(indices, int)], labels[np.array(indices, int)]

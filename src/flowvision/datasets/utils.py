@@ -115,5 +115,5 @@ def list_files(root: str | Path, suffix: str, prefix: bool = False) -> list[str]
 
 
 def _list(root: str | Path, prefix: bool, accept: Callable[[Path], bool]) -> list[str]:
-    found = sorted(path for path in Path(root).expanduser().iterdir() if accept(path))
-    return [str(path) if prefix else path.name for path in found]
+    paths = sorted(path for path in Path(root).expanduser().iterdir() if accept(path))
+    return [str(path) if prefix else path.name for path in paths]

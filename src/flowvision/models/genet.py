@@ -248,18 +248,18 @@ def fuse_bn(model: nn.Module) -> nn.Module:
 
 def _fused(layers: Iterable[nn.Module]) -> list[nn.Module]:
     """Return layers without the normalizations that follow convolutions."""
-    kept: list[nn.Module] = []
+    fused: list[nn.Module] = []
     for layer in layers:
-        before = kept[-1] if kept else None
+        before = fused[-1] if fused else None
         norm = layer.netblock if isinstance(layer, BN) else layer
         convolution = before.netblock if isinstance(before, ConvKX) else before
         if not isinstance(norm, nn.BatchNorm2d) or not isinstance(convolution, nn.Conv2d):
-            kept.append(layer)
+            fused.append(layer)
         elif isinstance(before, ConvKX):
             before.netblock = fuse_conv_bn_eval(convolution, norm)
         else:
-            kept[-1] = fuse_conv_bn_eval(convolution, norm)
-    return kept
+            fused[-1] = fuse_conv_bn_eval(convolution, norm)
+    return fused
 
 
 def remove_bn_in_superblock(super_block: SuperBlock) -> None:

@@ -234,12 +234,12 @@ def find_model(name: str) -> RegisteredModel:
     Raises:
         ValueError: if there is none; the message names similar ones.
     """
-    found = _MODELS.get(_ALIASES.get(name, name))
-    if found is None:
+    model = _MODELS.get(_ALIASES.get(name, name))
+    if model is None:
         close = difflib.get_close_matches(name, [*_MODELS, *_ALIASES], n=3)
         hint = f"; did you mean {', '.join(map(repr, close))}?" if close else ""
         raise ValueError(f"unknown model {name!r}{hint}")
-    return found
+    return model
 
 
 def registered_models() -> list[RegisteredModel]:

@@ -102,9 +102,9 @@ def batched_nms_padded(
     """
     order = scores.argsort(descending=True)
     best = _center_distance(boxes, scores, idxs)[order]
-    kept = flow._C.nms(best, iou_threshold, keep_n).bool() & (scores[order] > -float("inf"))
-    first = (~kept).int().argsort(stable=True)[:keep_n]
-    return order[first], kept[first]
+    mask = flow._C.nms(best, iou_threshold, keep_n).bool() & (scores[order] > -float("inf"))
+    first = (~mask).int().argsort(stable=True)[:keep_n]
+    return order[first], mask[first]
 
 
 def _center_distance(boxes: Tensor, scores: Tensor, idxs: Tensor) -> Tensor:
@@ -187,9 +187,9 @@ def box_convert(boxes: Tensor, in_fmt: str, out_fmt: str) -> Tensor:
     """
     # How far the named point is from the first corner, in parts of width and height.
     anchors = {"xyxy": 0.0, "xywh": 0.0, "cxcywh": 0.5}
-    for given in (in_fmt, out_fmt):
-        if given not in anchors:
-            raise ValueError(f"formats of boxes are {list(anchors)}, not {given!r}")
+    for format_ in (in_fmt, out_fmt):
+        if format_ not in anchors:
+            raise ValueError(f"formats of boxes are {list(anchors)}, not {format_!r}")
     if in_fmt == out_fmt:
         return boxes.clone()
     point, size = boxes[..., :2], boxes[..., 2:]

@@ -91,8 +91,8 @@ def ps_roi_align(
         )
     every = roi_align(input, boxes, output_size, spatial_scale, sampling_ratio, aligned=True)
     by_bin = every.reshape(len(every), input.shape[1] // bins, bins, bins)
-    chosen = flow.diagonal(by_bin, dim1=2, dim2=3)
-    return chosen.reshape(len(every), input.shape[1] // bins, height, width)
+    bins_of_channels = flow.diagonal(by_bin, dim1=2, dim2=3)
+    return bins_of_channels.reshape(len(every), input.shape[1] // bins, height, width)
 
 
 class RoIAlign(nn.Module):

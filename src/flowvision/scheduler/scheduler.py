@@ -111,8 +111,8 @@ class Scheduler:
         """Return the noise at a time, the same each time it is asked for."""
         if self.noise_range_t is None:
             return 0.0
-        given = self.noise_range_t
-        first, end = (given, math.inf) if isinstance(given, int) else (given[0], given[1])
+        limits = self.noise_range_t
+        first, end = (limits, math.inf) if isinstance(limits, int) else (limits[0], limits[1])
         if not first <= t < end:
             return 0.0
         random = np.random.default_rng(self.noise_seed + t)

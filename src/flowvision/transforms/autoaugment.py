@@ -66,7 +66,7 @@ class _MagnitudeRanges:
         """
         height, width = (self.translation * (side if self.translation < 1 else 1) for side in size)
         first, last = self.bits
-        kept = first - np.round(np.linspace(0, first - last, bins)).astype(int)
+        bits = first - np.round(np.linspace(0, first - last, bins)).astype(int)
         signed = {
             "ShearX": self.shear,
             "ShearY": self.shear,
@@ -77,7 +77,7 @@ class _MagnitudeRanges:
         }
         return {
             **{name: (np.linspace(0, most, bins), True) for name, most in signed.items()},
-            "Posterize": (kept, False),
+            "Posterize": (bits, False),
             "Solarize": (np.linspace(255, 0, bins), False),
             **dict.fromkeys(
                 ("AutoContrast", "Equalize", "Invert", "Identity"), (np.zeros(bins), False)

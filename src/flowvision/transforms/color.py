@@ -95,26 +95,26 @@ class ColorJitter(ImageTransform):
         return img
 
 
-def _factors(given: float | Sequence[float], name: str) -> tuple[float, float] | None:
+def _factors(value: float | Sequence[float], name: str) -> tuple[float, float] | None:
     """Return the range of a factor, or None where it is always 1."""
-    if isinstance(given, int | float):
-        if given < 0:
+    if isinstance(value, int | float):
+        if value < 0:
             raise ValueError(f"If {name} is a single number, it must be non negative.")
-        low, high = max(0.0, 1.0 - given), 1.0 + given
+        low, high = max(0.0, 1.0 - value), 1.0 + value
     else:
-        low, high = map(float, given)
+        low, high = map(float, value)
     if not 0 <= low <= high:
         raise ValueError(f"{name} values should be between (0, inf), but got {(low, high)}.")
     return None if low == high == 1 else (low, high)
 
 
-def _hue_range(given: float | Sequence[float]) -> tuple[float, float] | None:
+def _hue_range(hue: float | Sequence[float]) -> tuple[float, float] | None:
     """Return the range of the turn of hues, or None where it is always 0."""
-    if isinstance(given, int | float):
-        if given < 0:
+    if isinstance(hue, int | float):
+        if hue < 0:
             raise ValueError("If hue is a single number, it must be non negative.")
-        given = (-given, given)
-    low, high = map(float, given)
+        hue = (-hue, hue)
+    low, high = map(float, hue)
     if not -0.5 <= low <= high <= 0.5:
         raise ValueError(f"hue values should be between (-0.5, 0.5), but got {(low, high)}.")
     return None if low == high == 0 else (low, high)

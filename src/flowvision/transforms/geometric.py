@@ -15,15 +15,15 @@ from oneflow.data.vision.resize import interpolation_mode
 from oneflow.utils.vision.transforms import ImageTransform, random_numbers
 
 
-def _angles(given: float | Sequence[float], name: str) -> list[float]:
+def _angles(degrees: float | Sequence[float], name: str) -> list[float]:
     """Return a range of degrees; one number stands for both directions."""
-    if isinstance(given, int | float):
-        if given < 0:
+    if isinstance(degrees, int | float):
+        if degrees < 0:
             raise ValueError(f"If {name} is a single number, it must be positive.")
-        return [float(-given), float(given)]
-    if len(given) != 2:
-        raise ValueError(f"{name} should be a sequence of length 2, got {given!r}")
-    return [float(given[0]), float(given[1])]
+        return [float(-degrees), float(degrees)]
+    if len(degrees) != 2:
+        raise ValueError(f"{name} should be a sequence of length 2, got {degrees!r}")
+    return [float(degrees[0]), float(degrees[1])]
 
 
 class RandomRotation(ImageTransform):
@@ -171,8 +171,8 @@ class RandomAffine(ImageTransform):
     def extra_repr(self) -> str:
         names = ("translate", "scale", "shear", "interpolation", "fill", "center")
         defaults = (None, 0, InterpolationMode.NEAREST)
-        given = (name for name in names if getattr(self, name) not in defaults)
-        return self.options_repr("degrees", *given)
+        options = (name for name in names if getattr(self, name) not in defaults)
+        return self.options_repr("degrees", *options)
 
 
 class RandomPerspective(ImageTransform):
@@ -291,6 +291,6 @@ class ElasticTransform(ImageTransform):
         return f"{self.options_repr('alpha', 'sigma')}, {rest}"
 
 
-def _two(given: float | Sequence[float]) -> list[float]:
-    numbers = [given] if isinstance(given, int | float) else list(given)
+def _two(value: float | Sequence[float]) -> list[float]:
+    numbers = [value] if isinstance(value, int | float) else list(value)
     return [float(number) for number in (numbers * 2 if len(numbers) == 1 else numbers)]

@@ -192,13 +192,13 @@ def _nearest(img: flow.Tensor, grid: np.ndarray, fill: Sequence[float] | None) -
     pixel = np.rint(((grid + 1) * size - 1) / 2)
     inside = np.asarray(((pixel >= 0) & (pixel < size)).all(-1))
     x, y = np.where(inside[..., None], pixel, 0).astype(np.int64).reshape(-1, 2).T
-    chosen = img.flatten(-2).index_select(-1, constant_like(img, y * width + x))
+    pixels = img.flatten(-2).index_select(-1, constant_like(img, y * width + x))
     color = np.reshape([0] if fill is None else fill, (-1, 1, 1))
     if not img.dtype.is_floating_point:
         color = np.rint(color)
     return flow.where(
         constant_like(img, inside),
-        chosen.reshape(*img.shape[:-2], *inside.shape),
+        pixels.reshape(*img.shape[:-2], *inside.shape),
         constant_like(img, color).to(img.dtype),
     )
 

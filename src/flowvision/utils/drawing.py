@@ -129,12 +129,12 @@ def _check_image(image: Any) -> None:
         raise ValueError(f"`image` must be uint8 or floating point, got {image.dtype}")
 
 
-def _colors(given: Colors, count: int) -> list[tuple[int, int, int]]:
+def _colors(colors: Colors, count: int) -> list[tuple[int, int, int]]:
     """Return red, green and blue for each of `count` things."""
-    if given is None:
+    if colors is None:
         # Hues that are far apart however many there are: steps of the golden section.
         return [_from_hue(index * 0.618 % 1) for index in range(count)]
-    colors_of_things = [given] * count if isinstance(given, str | tuple) else list(given)
+    colors_of_things = [colors] * count if isinstance(colors, str | tuple) else list(colors)
     if len(colors_of_things) < count:
         raise ValueError(f"there are {count} things to draw, but {len(colors_of_things)} colors")
     return [_numbers(color) for color in colors_of_things[:count]]

@@ -81,9 +81,9 @@ def _as_batch(tensor: flow.Tensor | Sequence[flow.Tensor]) -> flow.Tensor:
     return flow.cat([batch] * 3, 1) if batch.shape[1] == 1 else batch
 
 
-def _normalized(batch: flow.Tensor, given: Range, scale_each: bool) -> flow.Tensor:
-    if given is not None:
-        low, high = given
+def _normalized(batch: flow.Tensor, limits: Range, scale_each: bool) -> flow.Tensor:
+    if limits is not None:
+        low, high = limits
         return (batch.clamp(low, high) - low) / max(high - low, 1e-5)
     dims = (1, 2, 3) if scale_each else (0, 1, 2, 3)
     low, high = batch.amin(dim=dims, keepdim=True), batch.amax(dim=dims, keepdim=True)

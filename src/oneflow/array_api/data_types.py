@@ -85,8 +85,8 @@ def finfo(type: DType | Tensor, /) -> FloatLimits:
         64
     """
     dtype = real_dtype(_dtype_of(type))
-    found = limits.finfo(dtype)
-    return FloatLimits(found.bits, found.eps, found.max, found.min, found.smallest_normal, dtype)
+    info = limits.finfo(dtype)
+    return FloatLimits(info.bits, info.eps, info.max, info.min, info.smallest_normal, dtype)
 
 
 def iinfo(type: DType | Tensor, /) -> IntegerLimits:
@@ -98,8 +98,8 @@ def iinfo(type: DType | Tensor, /) -> IntegerLimits:
         127
     """
     dtype = _dtype_of(type)
-    found = limits.iinfo(dtype)
-    return IntegerLimits(found.bits, found.max, found.min, dtype)
+    info = limits.iinfo(dtype)
+    return IntegerLimits(info.bits, info.max, info.min, dtype)
 
 
 def isdtype(dtype: DType, kind: DType | str | tuple[DType | str, ...]) -> bool:
@@ -122,8 +122,8 @@ def isdtype(dtype: DType, kind: DType | str | tuple[DType | str, ...]) -> bool:
     return dtype in _KINDS[kind]
 
 
-def _dtype_of(given: DType | Tensor) -> DType:
-    return given.dtype if isinstance(given, Tensor) else given
+def _dtype_of(array_or_dtype: DType | Tensor) -> DType:
+    return array_or_dtype.dtype if isinstance(array_or_dtype, Tensor) else array_or_dtype
 
 
 def _named(names: str) -> tuple[DType, ...]:

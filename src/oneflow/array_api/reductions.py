@@ -77,8 +77,10 @@ def prod(
         >>> flow.array_api.prod(flow.tensor([2, 3], dtype=flow.int8))
         tensor(6, dtype=oneflow.int64)
     """
-    chosen = _sum_dtype(x, dtype)
-    return x.to(chosen, copy=True) if axis == () else sums.prod(x, axis, keepdims, dtype=chosen)
+    sum_dtype = _sum_dtype(x, dtype)
+    return (
+        x.to(sum_dtype, copy=True) if axis == () else sums.prod(x, axis, keepdims, dtype=sum_dtype)
+    )
 
 
 def std(
@@ -119,8 +121,10 @@ def sum(
         >>> flow.array_api.sum(flow.tensor([100, 100], dtype=flow.uint8))
         tensor(200, dtype=oneflow.uint64)
     """
-    chosen = _sum_dtype(x, dtype)
-    return x.to(chosen, copy=True) if axis == () else sums.sum_(x, axis, keepdims, dtype=chosen)
+    sum_dtype = _sum_dtype(x, dtype)
+    return (
+        x.to(sum_dtype, copy=True) if axis == () else sums.sum_(x, axis, keepdims, dtype=sum_dtype)
+    )
 
 
 def cumulative_sum(

@@ -29,14 +29,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("command", choices=COMMANDS, metavar="COMMAND", help=argparse.SUPPRESS)
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    if not given:
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    if not words:
         parser.print_help()
         return
     # The rest belongs to the command, options such as `--help` too.
-    command = parser.parse_args(given[:1]).command
+    command = parser.parse_args(words[:1]).command
     module, _ = COMMANDS[command]
-    sys.argv[1:] = given[1:]
+    sys.argv[1:] = words[1:]
     try:
         importlib.import_module(module)
     except ModuleNotFoundError as error:

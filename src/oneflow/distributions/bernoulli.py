@@ -49,8 +49,8 @@ class Bernoulli(SuccessProbability, ExponentialFamily):
     @property
     def mode(self) -> Tensor:
         """The more probable value; NaN if both are the same."""
-        found = (self.probs > 0.5).to(self.probs.dtype)
-        return full_like(found, math.nan).where(self.probs == 0.5, found)
+        larger = (self.probs > 0.5).to(self.probs.dtype)
+        return full_like(larger, math.nan).where(self.probs == 0.5, larger)
 
     @property
     def variance(self) -> Tensor:

@@ -43,13 +43,13 @@ class CovarianceParameters(Distribution):
         Raises:
             ValueError: not exactly one was given, or it has fewer than two dimensions.
         """
-        given = {name: candidate for name, candidate in matrices.items() if candidate is not None}
-        if len(given) != 1:
+        passed = {name: candidate for name, candidate in matrices.items() if candidate is not None}
+        if len(passed) != 1:
             raise ValueError(
                 "Exactly one of covariance_matrix or precision_matrix or scale_tril may be "
                 "specified."
             )
-        name, matrix = given.popitem()
+        name, matrix = passed.popitem()
         if matrix.ndim < 2:
             raise ValueError(
                 f"{name} must be at least two-dimensional, with optional leading batch dimensions"
@@ -60,13 +60,13 @@ class CovarianceParameters(Distribution):
 
     def _set_factor(self) -> None:
         """Compute the Cholesky factor of the matrix, which has been checked."""
-        given = vars(self)
-        if "scale_tril" in given:
-            self._factor = given["scale_tril"]
-        elif "covariance_matrix" in given:
-            self._factor = cholesky(given["covariance_matrix"])
+        parameters = vars(self)
+        if "scale_tril" in parameters:
+            self._factor = parameters["scale_tril"]
+        elif "covariance_matrix" in parameters:
+            self._factor = cholesky(parameters["covariance_matrix"])
         else:
-            self._factor = cholesky(inv(given["precision_matrix"]))
+            self._factor = cholesky(inv(parameters["precision_matrix"]))
 
     @lazy_property
     def scale_tril(self) -> Tensor:

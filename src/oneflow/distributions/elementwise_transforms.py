@@ -169,8 +169,8 @@ def _sign(number: Any) -> Any:
 
 def _broadcast_shape(shape: Sequence[int], *parameters: Any) -> Size:
     """The shape of what is computed of values of `shape` and of numbers or tensors."""
-    given = [parameter.shape for parameter in parameters if isinstance(parameter, Tensor)]
-    return Size(broadcast_shapes(tuple(shape), *given))
+    shapes = [parameter.shape for parameter in parameters if isinstance(parameter, Tensor)]
+    return Size(broadcast_shapes(tuple(shape), *shapes))
 
 
 class PowerTransform(Transform):

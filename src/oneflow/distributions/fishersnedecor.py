@@ -44,15 +44,15 @@ class FisherSnedecor(Distribution):
     @property
     def mode(self) -> Tensor:
         """The most probable value; NaN up to a `df1` of 2."""
-        found = (self.df1 - 2) / self.df1 * self.df2 / (self.df2 + 2)
-        return where(self.df1 > 2, found, math.nan)
+        maximum = (self.df1 - 2) / self.df1 * self.df2 / (self.df2 + 2)
+        return where(self.df1 > 2, maximum, math.nan)
 
     @property
     def variance(self) -> Tensor:
         """The variance; NaN up to a `df2` of 4."""
         n, m = self.df1, self.df2
-        found = 2 * m**2 * (n + m - 2) / (n * (m - 2) ** 2 * (m - 4))
-        return where(m > 4, found, math.nan)
+        finite = 2 * m**2 * (n + m - 2) / (n * (m - 2) ** 2 * (m - 4))
+        return where(m > 4, finite, math.nan)
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Draw; gradients flow to the parameters."""

@@ -42,9 +42,9 @@ class Independent(Distribution):
             )
         self.base_dist = base_distribution
         self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
-        kept = len(batch) - reinterpreted_batch_ndims
-        event = (*batch[kept:], *base_distribution.event_shape)
-        super().__init__(batch[:kept], event, validate_args)
+        batch_ndims = len(batch) - reinterpreted_batch_ndims
+        event = (*batch[batch_ndims:], *base_distribution.event_shape)
+        super().__init__(batch[:batch_ndims], event, validate_args)
 
     @property
     def has_rsample(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]

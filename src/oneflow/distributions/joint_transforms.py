@@ -221,9 +221,11 @@ class ReshapeTransform(Transform):
 
 def _with_event(shape: Sequence[int], old: Sequence[int], new: Sequence[int]) -> Size:
     """Return `shape` with the last dimensions `old` replaced by `new`."""
-    kept = len(shape) - len(old)
-    if kept < 0:
+    batch_ndims = len(shape) - len(old)
+    if batch_ndims < 0:
         raise ValueError("Too few dimensions on input")
-    if tuple(shape[kept:]) != tuple(old):
-        raise ValueError(f"Shape mismatch: expected {tuple(shape[kept:])} but got {tuple(old)}")
-    return Size((*shape[:kept], *new))
+    if tuple(shape[batch_ndims:]) != tuple(old):
+        raise ValueError(
+            f"Shape mismatch: expected {tuple(shape[batch_ndims:])} but got {tuple(old)}"
+        )
+    return Size((*shape[:batch_ndims], *new))

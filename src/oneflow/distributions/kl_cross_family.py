@@ -134,8 +134,8 @@ def _uniform_to_beta(p: Uniform, q: Beta) -> Tensor:
     a, b = q.concentration1, q.concentration0
     rest = Uniform(1 - p.high, 1 - p.low, False)
     size = a.lgamma() + b.lgamma() - (a + b).lgamma()
-    found = size - (a - 1) * _mean_log(p) - (b - 1) * _mean_log(rest) - p.entropy()
-    return where((p.low >= 0) & (p.high <= 1), found, math.inf)
+    divergence = size - (a - 1) * _mean_log(p) - (b - 1) * _mean_log(rest) - p.entropy()
+    return where((p.low >= 0) & (p.high <= 1), divergence, math.inf)
 
 
 @register_kl(Beta, ContinuousBernoulli)
@@ -145,8 +145,8 @@ def _to_continuous_bernoulli(p: Distribution, q: ContinuousBernoulli) -> Tensor:
 
 @register_kl(Uniform, ContinuousBernoulli)
 def _uniform_to_continuous_bernoulli(p: Uniform, q: ContinuousBernoulli) -> Tensor:
-    found = _to_continuous_bernoulli(p, q)
-    return where((p.low >= 0) & (p.high <= 1), found, math.inf)
+    divergence = _to_continuous_bernoulli(p, q)
+    return where((p.low >= 0) & (p.high <= 1), divergence, math.inf)
 
 
 @register_kl_pairs((Exponential, Gamma, Normal, Uniform), (Gumbel,))
@@ -166,14 +166,14 @@ def _normal_to_laplace(p: Normal, q: Laplace) -> Tensor:
 @register_kl(Uniform, Pareto)
 def _uniform_to_pareto(p: Uniform, q: Pareto) -> Tensor:
     size = q.alpha.log() + q.alpha * q.scale.log()
-    found = (q.alpha + 1) * _mean_log(p) - size - p.entropy()
-    return where(p.low >= q.scale, found, math.inf)
+    divergence = (q.alpha + 1) * _mean_log(p) - size - p.entropy()
+    return where(p.low >= q.scale, divergence, math.inf)
 
 
 @register_kl_pairs(_BETWEEN_0_AND_1, (Uniform,))
 def _to_uniform(p: Distribution, q: Uniform) -> Tensor:
-    found = (q.high - q.low).log() - p.entropy()
-    return where((q.low <= 0) & (q.high >= 1), found, math.inf)
+    divergence = (q.high - q.low).log() - p.entropy()
+    return where((q.low <= 0) & (q.high >= 1), divergence, math.inf)
 
 
 @register_kl(Bernoulli, Poisson)

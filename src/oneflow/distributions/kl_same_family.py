@@ -69,8 +69,8 @@ def _half_normal(p: HalfNormal, q: HalfNormal) -> Tensor:
 
 @register_kl(Uniform, Uniform)
 def _uniform(p: Uniform, q: Uniform) -> Tensor:
-    found = ((q.high - q.low) / (p.high - p.low)).log()
-    return where((q.low <= p.low) & (q.high >= p.high), found, math.inf)
+    divergence = ((q.high - q.low) / (p.high - p.low)).log()
+    return where((q.low <= p.low) & (q.high >= p.high), divergence, math.inf)
 
 
 @register_kl(Bernoulli, Bernoulli)
@@ -102,9 +102,9 @@ def _geometric(p: Geometric, q: Geometric) -> Tensor:
 
 @register_kl(Categorical, Categorical)
 def _categorical(p: Categorical, q: Categorical) -> Tensor:
-    found = p.probs * (p.logits - q.logits)
-    found = where((q.probs == 0).expand(found.shape), math.inf, found)
-    return where((p.probs == 0).expand(found.shape), 0.0, found).sum(-1)
+    terms = p.probs * (p.logits - q.logits)
+    terms = where((q.probs == 0).expand(terms.shape), math.inf, terms)
+    return where((p.probs == 0).expand(terms.shape), 0.0, terms).sum(-1)
 
 
 @register_kl(OneHotCategorical, OneHotCategorical)
@@ -147,8 +147,8 @@ def _gumbel(p: Gumbel, q: Gumbel) -> Tensor:
 @register_kl(Pareto, Pareto)
 def _pareto(p: Pareto, q: Pareto) -> Tensor:
     ratio = q.alpha / p.alpha
-    found = q.alpha * (p.scale / q.scale).log() - ratio.log() + ratio - 1
-    return where(p.scale >= q.scale, found, math.inf)
+    divergence = q.alpha * (p.scale / q.scale).log() - ratio.log() + ratio - 1
+    return where(p.scale >= q.scale, divergence, math.inf)
 
 
 @register_kl(Gamma, Gamma)

@@ -57,8 +57,8 @@ class Kumaraswamy(InverseTransformSampling):
     def mode(self) -> Tensor:
         """The most probable value; NaN if a concentration is less than 1."""
         a, b = self.concentration1, self.concentration0
-        found = ((a - 1) / (a * b - 1)) ** (1 / a)
-        return found.where((a >= 1) & (b >= 1), full_like(found, math.nan))
+        maximum = ((a - 1) / (a * b - 1)) ** (1 / a)
+        return maximum.where((a >= 1) & (b >= 1), full_like(maximum, math.nan))
 
     @property
     def variance(self) -> Tensor:

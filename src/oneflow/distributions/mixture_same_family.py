@@ -90,8 +90,8 @@ class MixtureSameFamily(Distribution):
         samples = self.component_distribution.sample(sample_shape)
         which = self.mixture_distribution.sample(sample_shape)
         which = which.reshape((*which.shape, *(1,) * -dim))
-        chosen = which.expand((*which.shape[:dim], 1, *self._event_shape))
-        return samples.gather(dim, chosen).squeeze(dim)
+        index = which.expand((*which.shape[:dim], 1, *self._event_shape))
+        return samples.gather(dim, index).squeeze(dim)
 
     def log_prob(self, value: Tensor) -> Tensor:
         """The logarithm of the probability, or of its density."""

@@ -70,15 +70,15 @@ class ClassProbabilities(_ProbsOrLogits):
         validate_args: bool | None,
     ) -> None:
         """Set the one that was given; without `event_shape` an event is a vector of classes."""
-        name, given = next(iter(_given(probs, logits).items()))
-        if not isinstance(given, Tensor) or given.ndim < 1:
+        name, parameter = next(iter(_given(probs, logits).items()))
+        if not isinstance(parameter, Tensor) or parameter.ndim < 1:
             raise ValueError(f"`{name}` parameter must be at least one-dimensional.")
         if name == "probs":
-            self.__dict__["probs"] = given / given.sum(-1, True)
+            self.__dict__["probs"] = parameter / parameter.sum(-1, True)
         else:
-            self.__dict__["logits"] = given - given.logsumexp(-1, True)
-        event = given.shape[-1:] if event_shape is None else event_shape
-        Distribution.__init__(self, given.shape[:-1], event, validate_args)
+            self.__dict__["logits"] = parameter - parameter.logsumexp(-1, True)
+        event = parameter.shape[-1:] if event_shape is None else event_shape
+        Distribution.__init__(self, parameter.shape[:-1], event, validate_args)
 
     @lazy_property
     def probs(self) -> Tensor:

@@ -58,8 +58,8 @@ class StudentT(Distribution):
     @property
     def variance(self) -> Tensor:
         """The variance; infinite up to two degrees of freedom, NaN up to one."""
-        found = self.scale**2 * self.df / (self.df - 2)
-        return where(self.df > 1, where(self.df > 2, found, math.inf), math.nan)
+        finite = self.scale**2 * self.df / (self.df - 2)
+        return where(self.df > 1, where(self.df > 2, finite, math.inf), math.nan)
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Draw; gradients flow to the parameters."""

@@ -42,35 +42,35 @@ class Placeholder:
     def __repr__(self) -> str:
         return f"{type(self).__name__}(shape={self.shape}, dtype={self.dtype})"
 
-    def arrays(self, name: str, given: Any, replicas: int) -> list[np.ndarray]:
+    def arrays(self, name: str, argument: Any, replicas: int) -> list[np.ndarray]:
         """Return the arrays given for an argument: one, or one for each replica.
 
         Args:
             name: of the argument, for messages.
-            given: what the job was called with.
+            argument: the argument of the job.
             replicas: the number of replicas of a job in mirrored view, else 1.
 
         Raises:
             TypeError: it is no array, or has another dtype.
             ValueError: it has another shape.
         """
-        if not isinstance(given, np.ndarray) and isinstance(given, Tensor):
-            given = given.numpy()
-        if not isinstance(given, np.ndarray):
+        if not isinstance(argument, np.ndarray) and isinstance(argument, Tensor):
+            argument = argument.numpy()
+        if not isinstance(argument, np.ndarray):
             raise TypeError(
                 f"argument `{name}` must be a NumPy array of shape {self.shape}, "
-                f"got {type(given).__name__}"
+                f"got {type(argument).__name__}"
             )
-        if given.dtype != self._numpy_dtype:
+        if argument.dtype != self._numpy_dtype:
             raise TypeError(
-                f"argument `{name}` must be an array of {self.dtype.numpy}, got {given.dtype}; "
+                f"argument `{name}` must be an array of {self.dtype.numpy}, got {argument.dtype}; "
                 f"convert it with `.astype(np.{self._numpy_dtype})`"
             )
-        if given.shape != self.shape and not self._takes(given.shape):
+        if argument.shape != self.shape and not self._takes(argument.shape):
             raise ValueError(
-                f"argument `{name}` must have the shape {self.shape}, got {given.shape}"
+                f"argument `{name}` must have the shape {self.shape}, got {argument.shape}"
             )
-        return [given]
+        return [argument]
 
     def _takes(self, shape: tuple[int, ...]) -> bool:
         """Return whether arrays may have another shape than the placeholder: this one."""
@@ -106,33 +106,33 @@ class ListNumpyPlaceholder(Placeholder):
 
     is_list = True
 
-    def arrays(self, name: str, given: Any, replicas: int) -> list[np.ndarray]:
+    def arrays(self, name: str, argument: Any, replicas: int) -> list[np.ndarray]:
         """Return the array of each replica; see `Placeholder.arrays`."""
-        if not isinstance(given, list | tuple):
+        if not isinstance(argument, list | tuple):
             raise TypeError(
                 f"argument `{name}` must be a list of {replicas} arrays, one for each device, "
-                f"got {type(given).__name__}"
+                f"got {type(argument).__name__}"
             )
-        if len(given) != replicas:
+        if len(argument) != replicas:
             raise ValueError(
                 f"argument `{name}` must be a list of {replicas} arrays, one for each device, "
-                f"got {len(given)}"
+                f"got {len(argument)}"
             )
         checked = super().arrays
-        return [checked(f"{name}[{rank}]", array, 1)[0] for rank, array in enumerate(given)]
+        return [checked(f"{name}[{rank}]", array, 1)[0] for rank, array in enumerate(argument)]
 
 
 class ListListNumpyPlaceholder(ListNumpyPlaceholder):
     """An argument that is a list of lists with one array each, one list for each replica."""
 
-    def arrays(self, name: str, given: Any, replicas: int) -> list[np.ndarray]:
+    def arrays(self, name: str, argument: Any, replicas: int) -> list[np.ndarray]:
         """Return the array of each replica; see `Placeholder.arrays`."""
-        if isinstance(given, list | tuple):
-            for rank, arrays_of_rank in enumerate(given):
+        if isinstance(argument, list | tuple):
+            for rank, arrays_of_rank in enumerate(argument):
                 if not isinstance(arrays_of_rank, list | tuple) or len(arrays_of_rank) != 1:
                     raise TypeError(f"argument `{name}[{rank}]` must be a list with one array")
-            given = [arrays_of_rank[0] for arrays_of_rank in given]
-        return super().arrays(name, given, replicas)
+            argument = [arrays_of_rank[0] for arrays_of_rank in argument]
+        return super().arrays(name, argument, replicas)
 
 
 class Numpy:

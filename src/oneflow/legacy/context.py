@@ -87,8 +87,8 @@ class BodyRun:
 
     def blob_name(self, blob: Tensor) -> str:
         """Return the name of a blob, which gets one when it is first asked for."""
-        for name, known in self.names.items():
-            if known is blob:
+        for name, named_blob in self.names.items():
+            if named_blob is blob:
                 return name
         name = self.unique_name("Blob_")
         self.names[name] = blob

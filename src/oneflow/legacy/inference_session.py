@@ -324,10 +324,10 @@ class InferenceSession:
         return {name: results[number].numpy() for name, number in outputs.items()}
 
 
-def _chosen(known: Mapping[str, Any], name: str, what: str) -> Any:
-    if name not in known:
-        raise ValueError(f"there is no {what} `{name}`; there are {', '.join(known) or 'none'}")
-    return known[name]
+def _chosen(choices: Mapping[str, Any], name: str, what: str) -> Any:
+    if name not in choices:
+        raise ValueError(f"there is no {what} `{name}`; there are {', '.join(choices) or 'none'}")
+    return choices[name]
 
 
 def _version_folder(path: Path, version: int | ModelVersionPolicy) -> Path:
@@ -338,9 +338,9 @@ def _version_folder(path: Path, version: int | ModelVersionPolicy) -> Path:
     """
     if not path.is_dir():
         raise FileNotFoundError(f"{path} is no folder of a saved model")
-    known = sorted(int(version.name) for version in path.iterdir() if version.name.isdecimal())
-    if version is ModelVersionPolicy.LATEST and known:
-        return path / str(known[-1])
-    if version not in known:
-        raise FileNotFoundError(f"{path} has the versions {known}, and not {version}")
+    versions = sorted(int(version.name) for version in path.iterdir() if version.name.isdecimal())
+    if version is ModelVersionPolicy.LATEST and versions:
+        return path / str(versions[-1])
+    if version not in versions:
+        raise FileNotFoundError(f"{path} has the versions {versions}, and not {version}")
     return path / str(version)

@@ -170,13 +170,13 @@ class JobFunction:
         if kwargs or len(args) != len(self._placeholders):
             arguments = self._bound(args, kwargs)
         graph = self._first_call() if self._graph is None else self._graph
-        given = [
+        arrays = [
             placeholder.arrays(name, argument, graph.replicas)
             for (name, placeholder), argument in zip(
                 self._placeholders.items(), arguments, strict=True
             )
         ]
-        results = graph.run(given)
+        results = graph.run(arrays)
         if self._wrap_reading is None:
             return self._convert(graph.read(results))
         # A callback reads results on its own thread, and waits for them there.
@@ -216,9 +216,9 @@ def _signature(function: Callable, names: Mapping[str, Any]) -> inspect.Signatur
 
 def _placeholder(job: str, name: str, parameter: inspect.Parameter) -> Placeholder:
     """Return the placeholder of an argument: its annotation, or its default as in OneFlow 0.1."""
-    for given in (parameter.annotation, parameter.default):
-        if isinstance(given, Placeholder):
-            return given
+    for candidate in (parameter.annotation, parameter.default):
+        if isinstance(candidate, Placeholder):
+            return candidate
     raise TypeError(
         f"argument `{name}` of job `{job}` must be annotated with a placeholder, such as "
         "tp.Numpy.Placeholder((32, 10), dtype=flow.float32)"

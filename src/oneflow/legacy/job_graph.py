@@ -240,16 +240,16 @@ class JobGraph(Graph):
 
     # --- running
 
-    def run(self, given: Sequence[Sequence[np.ndarray]]) -> Sequence[Tensor]:
+    def run(self, arguments: Sequence[Sequence[np.ndarray]]) -> Sequence[Tensor]:
         """Run the job on the arrays given for each argument, one for each replica.
 
         Returns:
             The results of all replicas; see `read`.
         """
         if self.placement is None:
-            blobs = [import_array(array) for (array,) in given]
+            blobs = [import_array(array) for (array,) in arguments]
         else:
-            blobs = [self._blob(arrays[r], r) for r in range(self.replicas) for arrays in given]
+            blobs = [self._blob(arrays[r], r) for r in range(self.replicas) for arrays in arguments]
         results = self(*blobs)
         if self._handlers:
             watched = results[-len(self._handlers) :]

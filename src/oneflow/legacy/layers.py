@@ -327,8 +327,8 @@ def batch_normalization(
     x = _input(inputs)
     axis, channels, ones = axis % x.ndim, (x.shape[axis],), constant_initializer(1)
 
-    def variable(given: str | None, suffix: str, *options: Any) -> Tensor:
-        return get_variable(given or f"{name}-{suffix}", channels, x.dtype, *options)
+    def variable(variable_name: str | None, suffix: str, *options: Any) -> Tensor:
+        return get_variable(variable_name or f"{name}-{suffix}", channels, x.dtype, *options)
 
     beta = gamma = None
     if center:
@@ -428,9 +428,9 @@ def layer_norm_grad(
         tensor([[0., 0.]], dtype=oneflow.float32)
     """
     axes = tuple(range(begin_norm_axis % x.ndim, x.ndim))
-    kept = (*x.shape[: axes[0]], *[1] * len(axes))
-    rate = reshape.reshape(inv_variance, kept)
-    normal = (x - reshape.reshape(mean, kept)) * rate
+    row_shape = (*x.shape[: axes[0]], *[1] * len(axes))
+    rate = reshape.reshape(inv_variance, row_shape)
+    normal = (x - reshape.reshape(mean, row_shape)) * rate
     along = normal * sums.mean(dy * normal, axes, True)
     return rate * (dy - sums.mean(dy, axes, True) - along)
 

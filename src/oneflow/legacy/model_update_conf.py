@@ -109,15 +109,15 @@ def _with_new_names(numbers: Conf) -> dict[str, Any]:
     return {_NEW_NAMES.get(name, name): value for name, value in numbers.items()}
 
 
-def _only(where: str, given: Conf, known: Mapping[str, Any] | tuple[str, ...]) -> tuple[str, Conf]:
+def _only(where: str, conf: Conf, names: Mapping[str, Any] | tuple[str, ...]) -> tuple[str, Conf]:
     """Return the only entry of a description.
 
     Raises:
         ValueError: there is none, or there are several, or it is unknown.
     """
-    if len(given) != 1 or not given.keys() <= set(known):
+    if len(conf) != 1 or not conf.keys() <= set(names):
         raise ValueError(
-            f"`{where}` must have one of {', '.join(known)}, got {', '.join(given) or 'nothing'}"
+            f"`{where}` must have one of {', '.join(names)}, got {', '.join(conf) or 'nothing'}"
         )
-    (entry,) = given.items()
+    (entry,) = conf.items()
     return entry

@@ -93,12 +93,12 @@ class SignatureBuilder:
         if not outputs:
             results = {f"output_{i}": i for i in range(len(graph.result_names))}
             outputs = {name: name for name in results}
-        for kind, given, known in (("argument", inputs, numbers), ("result", outputs, results)):
-            unknown = [lbn for lbn in given.values() if lbn not in known]
+        for kind, lbns, allowed in (("argument", inputs, numbers), ("result", outputs, results)):
+            unknown = [lbn for lbn in lbns.values() if lbn not in allowed]
             if unknown:
                 raise ValueError(
                     f"blob `{unknown[0]}` is no {kind} of job `{job.name}`; those are "
-                    f"{', '.join(known) or 'none with a name'}"
+                    f"{', '.join(allowed) or 'none with a name'}"
                 )
         return {
             "inputs": {name: self._input(job, numbers[lbn]) for name, lbn in inputs.items()},

@@ -95,18 +95,18 @@ class Session:
         Raises:
             ValueError: another job has a variable of this name that differs.
         """
-        known = self.specs.get(spec.name)
-        if known is None:
+        other = self.specs.get(spec.name)
+        if other is None:
             self.specs[spec.name] = spec
             self.variables[spec.name] = _fresh(spec)
-        elif (known.shape, known.dtype) != (spec.shape, spec.dtype):
+        elif (other.shape, other.dtype) != (spec.shape, spec.dtype):
             raise ValueError(
-                f"variable `{spec.name}` is {known.dtype} of shape {known.shape} in another job, "
+                f"variable `{spec.name}` is {other.dtype} of shape {other.shape} in another job, "
                 f"and {spec.dtype} of shape {spec.shape} here"
             )
-        elif (known.placement, known.sbp) != (spec.placement, spec.sbp):
+        elif (other.placement, other.sbp) != (spec.placement, spec.sbp):
             raise ValueError(
-                f"variable `{spec.name}` is on {known.placement or 'one device'} ({known.sbp}) in "
+                f"variable `{spec.name}` is on {other.placement or 'one device'} ({other.sbp}) in "
                 f"another job, and on {spec.placement or 'one device'} ({spec.sbp}) here"
             )
 

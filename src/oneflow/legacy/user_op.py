@@ -86,18 +86,18 @@ class UserOpBuilder:
         Raises:
             ValueError: there is none of this name.
         """
-        found = (
+        function = (
             _registered.get(op_type_name)
             or FUNCTIONS.get(f"math.{op_type_name}")
             or FUNCTIONS.get(f"nn.{op_type_name}")
             or FUNCTIONS.get(op_type_name)
         )
-        if found is None:
+        if function is None:
             raise ValueError(
                 f"there is no operator `{op_type_name}`; register a function as one with "
                 "@flow.experimental.register_user_op"
             )
-        self._function = found
+        self._function = function
         return self
 
     def Input(self, input_name: str, blobs: Sequence[Tensor]) -> UserOpBuilder:

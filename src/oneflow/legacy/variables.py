@@ -73,26 +73,26 @@ def get_variable(
     full_name = context.qualified(name)
     if not reuse and full_name in run.variables:
         raise ValueError(f"the job has asked for variable `{full_name}` already (reuse=False)")
-    known = run.variables.get(full_name) or default_session().specs.get(full_name)
+    variable = run.variables.get(full_name) or default_session().specs.get(full_name)
     if shape is None:
-        if known is None:
+        if variable is None:
             raise ValueError(f"variable `{full_name}` is new and needs a shape")
-        shape = known.shape
-    given = distribute if distribute is not None else parallel_distribution
+        shape = variable.shape
+    distribution = distribute if distribute is not None else parallel_distribution
     placement = run.shared or context.current_placement()
     spec = VariableSpec(
         full_name,
         tuple(shape),
-        dtype or (known.dtype if known else dt.float32),
+        dtype or (variable.dtype if variable else dt.float32),
         initializer or constant_initializer(0),
         regularizer,
         trainable is not False,
         placement,
-        _nd_sbp(given, placement),
+        _nd_sbp(distribution, placement),
     )
-    if known is not None and known.shape != spec.shape:
+    if variable is not None and variable.shape != spec.shape:
         raise ValueError(
-            f"variable `{full_name}` has the shape {known.shape}, and is asked for with "
+            f"variable `{full_name}` has the shape {variable.shape}, and is asked for with "
             f"{spec.shape}"
         )
     spec = run.variables.setdefault(full_name, spec)
@@ -152,8 +152,8 @@ def _nd_sbp(distribute: Distribute, placement: Placement | None) -> NdSbp:
     Raises:
         ValueError: there is a split, and not one signature for each dimension.
     """
-    given = [distribute] if isinstance(distribute, Sbp | str) else list(distribute or ())
-    named = tuple(named_sbp(sbp) if isinstance(sbp, str) else sbp for sbp in given)
+    entries = [distribute] if isinstance(distribute, Sbp | str) else list(distribute or ())
+    named = tuple(named_sbp(sbp) if isinstance(sbp, str) else sbp for sbp in entries)
     if placement is None:
         return named or (BROADCAST,)
     if placement.size == 1 or set(named) <= {BROADCAST}:

@@ -106,9 +106,12 @@ def contents_of(step: StepProgram, compile: bool = True) -> PlanContents:
     xla_skip_reason = _xla_skip_reason(step, compile)
     xla = None
     if not xla_skip_reason:
-        found = compiled(step)
+        executable = compiled(step)
         xla = CostEstimate(
-            "XLA", found.memory, found.flops, tuple(merge_collectives(found.collectives))
+            "XLA",
+            executable.memory,
+            executable.flops,
+            tuple(merge_collectives(executable.collectives)),
         )
     return PlanContents(
         step.name,

@@ -221,11 +221,11 @@ def _tensors(specs: Iterable[str]) -> str:
 
 def _color_sbp(text: str) -> str:
     """A tensor's text, with its SBP in color."""
-    found = _SBP.search(text)
-    if found is None:
+    match = _SBP.search(text)
+    if match is None:
         return escape(text)
-    entries = _ENTRY.sub(lambda entry: f"<b class={entry[0][0]}>{entry[0]}</b>", found[0])
-    return escape(text[: found.start()]) + entries
+    entries = _ENTRY.sub(lambda entry: f"<b class={entry[0][0]}>{entry[0]}</b>", match[0])
+    return escape(text[: match.start()]) + entries
 
 
 def _number(text: str) -> str:

@@ -69,10 +69,10 @@ class OperatorRow:
 def input_rows(step: StepProgram) -> list[InputRow]:
     """The inputs of the program; equal ones are one row."""
     rows: dict[InputRow, int] = {}
-    for given, spec in zip(step.inputs, step.program.inputs, strict=True):
+    for step_input, spec in zip(step.inputs, step.program.inputs, strict=True):
         row = InputRow(
-            _without_numbers(given.name),
-            given.kind,
+            _without_numbers(step_input.name),
+            step_input.kind,
             spec.shape,
             spec.dtype.name,
             sbp_text(spec.sbp or ()),

@@ -34,12 +34,12 @@ def sum_collectives(program: Program) -> list[CollectiveTotal]:
 
     Conversions of one value that begin alike share their beginning.
     """
-    found = {
+    collectives = {
         (instruction.operands[0], collective.path): _total_of(collective)
         for instruction in program.instructions
         for collective in collectives_of(instruction.operation)
     }
-    return merge_collectives(found.values())
+    return merge_collectives(collectives.values())
 
 
 def _total_of(collective: Collective) -> CollectiveTotal:
@@ -50,16 +50,16 @@ def merge_collectives(collectives: Iterable[CollectiveTotal]) -> list[Collective
     """Merge totals of the same kind and size of groups."""
     sums: dict[tuple[str, int], CollectiveTotal] = {}
     for collective in collectives:
-        known = sums.get(
+        total = sums.get(
             (collective.kind, collective.group),
             CollectiveTotal(collective.kind, collective.group, 0, 0, 0),
         )
         sums[collective.kind, collective.group] = CollectiveTotal(
             collective.kind,
             collective.group,
-            known.count + collective.count,
-            known.given + collective.given,
-            known.sent + collective.sent,
+            total.count + collective.count,
+            total.given + collective.given,
+            total.sent + collective.sent,
         )
     return sorted(sums.values())
 

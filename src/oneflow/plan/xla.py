@@ -67,15 +67,15 @@ def collectives_in(hlo: str) -> Iterator[CollectiveTotal]:
         group = _group_size(rest)
         result_bytes = _bytes_of(result)
         if kind == "all-reduce":
-            given, sent = result_bytes, 2 * result_bytes * (group - 1) / group
+            contributed, sent = result_bytes, 2 * result_bytes * (group - 1) / group
         elif kind == "all-gather":
-            given, sent = result_bytes / group, result_bytes * (group - 1) / group
+            contributed, sent = result_bytes / group, result_bytes * (group - 1) / group
         elif kind == "reduce-scatter":
-            given, sent = result_bytes * group, result_bytes * (group - 1)
+            contributed, sent = result_bytes * group, result_bytes * (group - 1)
         else:
-            given, sent = result_bytes, result_bytes * (group - 1) / group
+            contributed, sent = result_bytes, result_bytes * (group - 1) / group
         if group > 1:
-            yield CollectiveTotal(kind, group, 1, given, sent)
+            yield CollectiveTotal(kind, group, 1, contributed, sent)
 
 
 def _bytes_of(shapes: str) -> int:

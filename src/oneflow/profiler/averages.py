@@ -189,11 +189,11 @@ def timed(events: Iterable[TraceEvent]) -> list[TimedEvent]:
 
 def averages(events: Iterable[TraceEvent], by_shape: bool) -> EventList:
     """Return the averages of events of the same name, and of the same shapes if asked for."""
-    found: dict[tuple, EventAverages] = {}
+    groups: dict[tuple, EventAverages] = {}
     for event in timed(events):
         shapes = event.input_shapes if by_shape else []
         key = event.name, event.event.kind, str(shapes)
-        if key not in found:
-            found[key] = EventAverages(event.name, event.event.kind, shapes)
-        found[key].add(event)
-    return EventList(found.values())
+        if key not in groups:
+            groups[key] = EventAverages(event.name, event.event.kind, shapes)
+        groups[key].add(event)
+    return EventList(groups.values())

@@ -77,14 +77,14 @@ class DrawCapture:
 
         The number is None if the generator was started again from a seed.
         """
-        found = []
+        draws = []
         for generator, position in self._positions.items():
             seed, stream = position.seed, position.stream
             count = None
             if isinstance(seed, CapturedNumber) and isinstance(stream, CapturedNumber):
                 count = stream.draw if seed.generator is generator else None
-            found.append((generator, count, (int(seed), int(stream))))
-        return found
+            draws.append((generator, count, (int(seed), int(stream))))
+        return draws
 
     def find(self, numbers: Sequence[Any]) -> list[tuple[int, int, int | None]]:
         """The captured ones of `numbers`: ``(position, index of the generator, draw)``.
@@ -262,8 +262,8 @@ class Generator:
             RuntimeError: it has another size.
         """
         if not isinstance(state, Tensor) or state.dtype.name != "uint8":
-            given = state.dtype if isinstance(state, Tensor) else type(state).__name__
-            raise TypeError(f"expected `state` to be a oneflow.uint8 tensor, got {given}")
+            type_ = state.dtype if isinstance(state, Tensor) else type(state).__name__
+            raise TypeError(f"expected `state` to be a oneflow.uint8 tensor, got {type_}")
         if state.numel() != _STATE_BYTES:
             raise RuntimeError(
                 f"`state` has {state.numel()} elements, a generator's state has {_STATE_BYTES}"

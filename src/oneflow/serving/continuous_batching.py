@@ -204,9 +204,9 @@ class ContinuousBatcher:
         """Let the graph see a further token of those that are running."""
         self._running.resize(self._expected())
         begin = time.perf_counter_ns()
-        found = self._running.advance()
-        self._note_run(len(found), begin)
-        for sequence, logits in found:
+        results = self._running.advance()
+        self._note_run(len(results), begin)
+        for sequence, logits in results:
             has_output = sequence.position >= len(sequence.request.tokens)
             if has_output and not self._answer(sequence, logits):
                 self._running.leave(sequence)
@@ -234,8 +234,8 @@ class ContinuousBatcher:
         """Answer all sequences with an error, and begin anew."""
         logger.error("a run failed", exc_info=error)
         failure = run_error(error)
-        known = (*self._admitted, *self._reader.sequences, *self._running.sequences)
-        for sequence in {id(sequence): sequence for sequence in known}.values():
+        sequences = (*self._admitted, *self._reader.sequences, *self._running.sequences)
+        for sequence in {id(sequence): sequence for sequence in sequences}.values():
             self._call(sequence.outputs.put_nowait, failure)
         self._admitted = []
         self._reader.clear()

@@ -39,5 +39,5 @@ class GeneratedSequence:
     @property
     def next_token(self) -> int:
         """The token that the graph has to see next."""
-        given = self.request.tokens
-        return given[self.position] if self.position < len(given) else self.token
+        prompt = self.request.tokens
+        return prompt[self.position] if self.position < len(prompt) else self.token

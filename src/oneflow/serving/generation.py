@@ -45,7 +45,7 @@ def generation_request(tokens: Any, options: Mapping[str, Any]) -> GenerationReq
         raise invalid("`tokens` must be a list of integers")
     if not tokens:
         raise invalid("`tokens` must not be empty")
-    given: dict[str, Any] = {}
+    arguments: dict[str, Any] = {}
     for name, kind in _OPTIONS.items():
         value = options.get(name)
         if value is None:
@@ -54,8 +54,8 @@ def generation_request(tokens: Any, options: Mapping[str, Any]) -> GenerationReq
             raise invalid(f"`{name}` must be a number, got {value!r}")
         if value < 0 and name != "stop_token":
             raise invalid(f"`{name}` must not be negative, got {value!r}")
-        given[name] = value
-    return GenerationRequest(list(tokens), **given)
+        arguments[name] = value
+    return GenerationRequest(list(tokens), **arguments)
 
 
 class TokenSampler:

@@ -108,24 +108,24 @@ class GeneratorGraph:
         return SequenceState(places, capacity, {name: _zeros(spec) for name, spec in specs.items()})
 
     def rearrange(
-        self, state: SequenceState, kept: Sequence[int], places: int, capacity: int
+        self, state: SequenceState, rows: Sequence[int], places: int, capacity: int
     ) -> SequenceState:
         """Return a state with another number of places, or another capacity.
 
         Args:
             state: the present one.
-            kept: the places whose sequences go on; they get the first ones, in this order.
+            rows: the places whose sequences go on; they get the first ones, in this order.
             places: the new number of places, for which there is a program.
             capacity: the new capacity, likewise, for the tokens of these sequences.
         """
-        if not kept:
+        if not rows:
             return self.empty(places, capacity)
         tensors = {}
         for name, spec in self._state_specs(places, capacity).items():
             array = np.zeros(spec.shape, spec.dtype.numpy)
             old = state.tensors[name].numpy()
             common = tuple(map(slice, map(min, old.shape[1:], array.shape[1:])))
-            for place, before in enumerate(kept):
+            for place, before in enumerate(rows):
                 array[(place, *common)] = old[(before, *common)]
             tensors[name] = from_numpy(array).to(spec.device)
         return SequenceState(places, capacity, tensors)
@@ -188,15 +188,15 @@ class GeneratorGraph:
             positions: the position of the first of each.
             counts: the number of those of the sequence, at least one; the others are padding.
         """
-        given = {TOKEN: tokens, POSITION: positions, COUNT: counts}
-        return self._run(state, len(tokens[0]), given)
+        inputs = {TOKEN: tokens, POSITION: positions, COUNT: counts}
+        return self._run(state, len(tokens[0]), inputs)
 
-    def _run(self, state: SequenceState, chunk: int, given: dict[str, Sequence]) -> np.ndarray:
+    def _run(self, state: SequenceState, chunk: int, inputs: dict[str, Sequence]) -> np.ndarray:
         step = self._steps[ProgramSize(state.places, chunk, state.capacity)]
         device = step.inputs[TOKEN].device
         tensors = state.tensors | {
             name: from_numpy(np.array(values, np.int64)).to(device)
-            for name, values in given.items()
+            for name, values in inputs.items()
         }
         results = self._graph.run_step(step, [tensors[name] for name in step.inputs])
         outputs = dict(zip(step.outputs, results, strict=True))
@@ -218,9 +218,9 @@ def _values(numbers: Iterable[int]) -> tuple[int, ...]:
     return tuple(sorted(set(numbers)))
 
 
-def _smallest(numbers: Sequence[int], wanted: int) -> int:
+def _smallest(numbers: Sequence[int], least: int) -> int:
     """The smallest of ascending numbers that is not less than another one, or the largest."""
-    return next((number for number in numbers if number >= wanted), numbers[-1])
+    return next((number for number in numbers if number >= least), numbers[-1])
 
 
 def _zeros(spec: TensorSpec) -> Tensor:

@@ -48,15 +48,15 @@ def programs_by_size(steps: Sequence[SavedStep], max_length: int) -> dict[Progra
     per_step = [max_length] * len(steps)
     if len(steps) > 1:
         per_step = _capacity_per_step(steps, max_length)
-    found: dict[ProgramSize, SavedStep] = {}
+    programs: dict[ProgramSize, SavedStep] = {}
     for step, capacity in zip(steps, per_step, strict=True):
         shape = step.inputs[TOKEN].shape
         size = ProgramSize(shape[0], shape[1] if len(shape) > 1 else 0, capacity)
-        if size in found:
+        if size in programs:
             raise _mismatch(steps)
-        found[size] = step
-    _check_sizes(found, max_length)
-    return dict(sorted(found.items()))
+        programs[size] = step
+    _check_sizes(programs, max_length)
+    return dict(sorted(programs.items()))
 
 
 def state_of(step: SavedStep) -> dict[str, TensorSpec]:
@@ -125,20 +125,20 @@ def _capacity_per_step(steps: Sequence[SavedStep], max_length: int) -> list[int]
     return list(mismatched[0]) if mismatched else [max_length] * len(steps)
 
 
-def _check_sizes(found: Mapping[ProgramSize, SavedStep], max_length: int) -> None:
+def _check_sizes(programs: Mapping[ProgramSize, SavedStep], max_length: int) -> None:
     """Make sure that there is a program for all that sequences go through.
 
     Raises:
         ValueError: there is not; names it.
     """
-    capacity_sizes = {size.capacity for size in found}
+    capacity_sizes = {size.capacity for size in programs}
     for is_chunk in (False, True):
-        sizes = [size for size in found if bool(size.chunk) is is_chunk]
+        sizes = [size for size in programs if bool(size.chunk) is is_chunk]
         places, chunks = ({size[index] for size in sizes} for index in range(2))
-        wanted = set(
+        required = set(
             itertools.starmap(ProgramSize, itertools.product(places, chunks, capacity_sizes))
         )
-        missing = wanted - set(sizes)
+        missing = required - set(sizes)
         if missing or not (sizes or is_chunk):
             example = min(missing, default=ProgramSize(1, 0, max_length))
             tokens = f"{example.chunk} tokens" if is_chunk else "a further token"
@@ -150,7 +150,7 @@ def _check_sizes(found: Mapping[ProgramSize, SavedStep], max_length: int) -> Non
     largest = max(capacity_sizes)
     if max_length > largest:
         raise ValueError(f"max_length is {max_length}, and the state holds {largest} tokens")
-    for size in found:
+    for size in programs:
         if size.chunk and len(capacity_sizes) > 1 and size.capacity % size.chunk:
             raise ValueError(
                 f"chunks of {size.chunk} tokens must fill the state, which holds {size.capacity}"

@@ -86,12 +86,12 @@ def _from_contents(tensor: Any, dtype: DType, shape: tuple[int, ...]) -> np.ndar
 
 
 def _parameters(parameters: Any, of: str) -> Mapping[str, Any]:
-    found = {
+    values = {
         name: getattr(parameter, parameter.WhichOneof("parameter_choice") or "int64_param")
         for name, parameter in parameters.items()
     }
-    check_parameters(found, of)
-    return found
+    check_parameters(values, of)
+    return values
 
 
 def decode_generation(message: Any, limits: Limits) -> GenerationRequest:

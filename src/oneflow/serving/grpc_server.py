@@ -86,11 +86,11 @@ class GrpcServer:
         )
 
     def _check_token(self, context: grpc.aio.ServicerContext) -> None:
-        given = b""
+        header = b""
         for key, value in context.invocation_metadata() or ():
             if key == "authorization":
-                given = value.encode(errors="replace") if isinstance(value, str) else value
-        self._token.check(given)
+                header = value.encode(errors="replace") if isinstance(value, str) else value
+        self._token.check(header)
 
     # --- inference
 

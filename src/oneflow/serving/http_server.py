@@ -96,8 +96,8 @@ class HttpServer:
 
     def _check_token(self, request: web.Request) -> None:
         if request.path not in _OPEN_PATHS:
-            given = request.headers.get("Authorization", "")
-            self._token.check(given.encode(errors="surrogateescape"))
+            header = request.headers.get("Authorization", "")
+            self._token.check(header.encode(errors="surrogateescape"))
 
     async def _body(self, request: web.Request) -> bytes:
         """The body of a request, decompressed.
@@ -215,8 +215,8 @@ class HttpServer:
         body = await self._body(request)
         options = decode_json(body, self._limits) if body else {}
         is_ready = isinstance(options, dict) and options.get("ready") is True
-        found = to_json(repository_index(self._repository, is_ready))
-        return web.json_response(found["models"])
+        index = to_json(repository_index(self._repository, is_ready))
+        return web.json_response(index["models"])
 
     async def _load(self, request: web.Request) -> web.Response:
         await self._body(request)

@@ -113,11 +113,11 @@ async def infer(
         RequestError: it cannot be answered.
     """
     model = repository.find(name, version)
-    wanted = set(request.outputs)
-    unknown = wanted - {output.name for output in model.outputs}
+    requested = set(request.outputs)
+    unknown = requested - {output.name for output in model.outputs}
     if unknown:
-        known = ", ".join(f"`{output.name}`" for output in model.outputs)
-        raise invalid(f"there is no output `{min(unknown)}`; the outputs are {known}")
+        names = ", ".join(f"`{output.name}`" for output in model.outputs)
+        raise invalid(f"there is no output `{min(unknown)}`; the outputs are {names}")
     arrays = await model.infer(request.arrays, request.timeout)
     outputs = []
     for output, array in zip(model.outputs, arrays, strict=True):
@@ -126,6 +126,6 @@ async def infer(
             has_rows = bool(model.config.max_batch_size)
             classes = top_classes(array, count, model.labels.get(output.name, ()), has_rows)
             outputs.append(Output(output.name, BYTES, classes))
-        elif output.name in wanted or not wanted:
+        elif output.name in requested or not requested:
             outputs.append(Output(output.name, datatype_of(output.dtype), array))
     return InferResponse(model, outputs)

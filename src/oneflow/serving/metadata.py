@@ -76,24 +76,24 @@ def statistics(repository: Repository, name: str, version: str) -> Any:
 
 
 def _model_statistics(model: ModelVersion) -> Any:
-    found = model.statistics
-    failures = found.failures.values()
+    statistics = model.statistics
+    failures = statistics.failures.values()
     failed = Duration(
         sum(failure.count for failure in failures), sum(failure.ns for failure in failures)
     )
     return messages["ModelStatistics"](
         name=model.name,
         version=str(model.version),
-        last_inference=found.last_inference,
-        inference_count=found.rows,
-        execution_count=found.runs,
+        last_inference=statistics.last_inference,
+        inference_count=statistics.rows,
+        execution_count=statistics.runs,
         inference_stats=messages["InferStatistics"](
-            success=_duration(found.success),
+            success=_duration(statistics.success),
             fail=_duration(failed),
-            queue=_duration(found.queue),
-            compute_input=_duration(found.input),
-            compute_infer=_duration(found.infer),
-            compute_output=_duration(found.output),
+            queue=_duration(statistics.queue),
+            compute_input=_duration(statistics.input),
+            compute_infer=_duration(statistics.infer),
+            compute_output=_duration(statistics.output),
         ),
         batch_stats=[
             messages["InferBatchStatistics"](
@@ -102,7 +102,7 @@ def _model_statistics(model: ModelVersion) -> Any:
                 compute_infer=_duration(batch.infer),
                 compute_output=_duration(batch.output),
             )
-            for rows, batch in sorted(found.batches.items())
+            for rows, batch in sorted(statistics.batches.items())
         ],
     )
 

@@ -45,16 +45,18 @@ class ModelCollector(Collector):
         )
         for model in self._repository.versions():
             key = [model.name, str(model.version)]
-            found = model.statistics
-            requests.add_metric([*key, "OK"], found.success.count)
-            for kind, failures in sorted(found.failures.items()):
+            statistics = model.statistics
+            requests.add_metric([*key, "OK"], statistics.success.count)
+            for kind, failures in sorted(statistics.failures.items()):
                 requests.add_metric([*key, kind], failures.count)
-            rows.add_metric(key, found.rows)
-            runs.add_metric(key, found.runs)
+            rows.add_metric(key, statistics.rows)
+            runs.add_metric(key, statistics.runs)
             for part in ("queue", "input", "infer", "output"):
-                seconds.add_metric([*key, part], getattr(found, part).ns / 1e9)
+                seconds.add_metric([*key, part], getattr(statistics, part).ns / 1e9)
             waiting.add_metric(key, model.waiting)
-            latency.add_metric(key, _cumulative(found.latency_counts), found.success.ns / 1e9)
+            latency.add_metric(
+                key, _cumulative(statistics.latency_counts), statistics.success.ns / 1e9
+            )
         yield from (requests, rows, runs, seconds, waiting, latency)
 
 

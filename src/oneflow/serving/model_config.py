@@ -135,9 +135,9 @@ def _complete(
     complete.backend = BACKEND
     for fields, tensors in ((complete.input, inputs), (complete.output, outputs)):
         expected = [_tensor_fields(tensor) for tensor in tensors]
-        given = [(field.name, field.data_type, tuple(field.dims)) for field in fields]
-        if given and not _matches(sorted(given), sorted(expected)):
-            raise ConfigError(f"the configuration of `{name}` has {given}, its graph {expected}")
+        declared = [(field.name, field.data_type, tuple(field.dims)) for field in fields]
+        if declared and not _matches(sorted(declared), sorted(expected)):
+            raise ConfigError(f"the configuration of `{name}` has {declared}, its graph {expected}")
         labels = {field.name: getattr(field, "label_filename", "") for field in fields}
         del fields[:]
         for tensor_name, data_type, dims in expected:
@@ -158,13 +158,13 @@ def _tensor_fields(tensor: TensorMetadata) -> tuple[str, int, tuple[int, ...]]:
     return tensor.name, number, tensor.shape
 
 
-def _matches(given: list, expected: list) -> bool:
+def _matches(declared: list, expected: list) -> bool:
     """Return true if tensors of a configuration are the graph's; -1 stands for any size."""
-    return len(given) == len(expected) and all(
+    return len(declared) == len(expected) and all(
         (name, dtype) == of_graph[:2]
         and len(shape) == len(of_graph[2])
         and all(a in (b, -1) for a, b in zip(shape, of_graph[2], strict=True))
-        for (name, dtype, shape), of_graph in zip(given, expected, strict=True)
+        for (name, dtype, shape), of_graph in zip(declared, expected, strict=True)
     )
 
 

@@ -55,17 +55,17 @@ def chosen_versions(config: Any, versions: dict[int, Path]) -> dict[int, Path]:
     policy = config.version_policy
     match policy.WhichOneof("policy_choice"):
         case "all":
-            chosen = set(versions)
+            numbers = set(versions)
         case "specific":
-            chosen = set(policy.specific.versions)
+            numbers = set(policy.specific.versions)
         case _:
-            chosen = set(sorted(versions)[-max(policy.latest.num_versions, 1) :])
-    return {number: path for number, path in sorted(versions.items()) if number in chosen}
+            numbers = set(sorted(versions)[-max(policy.latest.num_versions, 1) :])
+    return {number: path for number, path in sorted(versions.items()) if number in numbers}
 
 
 def snapshot_of(folder: Path) -> Snapshot:
     """Return what differs when a file of a folder has changed."""
-    found = []
+    files = []
     for parent, _, names in os.walk(folder):
         for name in names:
             path = os.path.join(parent, name)
@@ -73,8 +73,8 @@ def snapshot_of(folder: Path) -> Snapshot:
                 status = os.stat(path)
             except OSError:  # removed just now
                 continue
-            found.append((path, status.st_size, status.st_mtime_ns))
-    return tuple(sorted(found))
+            files.append((path, status.st_size, status.st_mtime_ns))
+    return tuple(sorted(files))
 
 
 def model_snapshots(path: Path) -> dict[str, tuple[Path, Snapshot]]:

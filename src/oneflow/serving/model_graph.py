@@ -162,13 +162,13 @@ class ModelGraph:
     def _bucket(self, shapes: Shapes) -> Bucket:
         bucket = self._buckets.get(shapes)
         if bucket is None:
-            known = "; ".join(
+            accepted = "; ".join(
                 ", ".join(map(str, map(list, shapes_of_bucket)))
                 for shapes_of_bucket in self._buckets
             )
-            given = ", ".join(map(str, map(list, shapes)))
+            received = ", ".join(map(str, map(list, shapes)))
             of = "rows of the inputs" if self.max_batch_size else "inputs"
-            raise invalid(f"the {of} must have the shapes ({known}), got ({given})")
+            raise invalid(f"the {of} must have the shapes ({accepted}), got ({received})")
         return bucket
 
     def run(self, bucket: Bucket, size: int, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
@@ -239,10 +239,10 @@ def _check_steps(steps: Sequence[SavedStep]) -> None:
             if isinstance(spec.device, Placement) or spec.sbp is not None:
                 raise ValueError("a graph on a placement is not served; save one on one device")
     for kind in ("inputs", "outputs"):
-        found = [_types(getattr(step, kind)) for step in steps]
-        if any(names != found[0] for names in found):
-            raise ValueError(f"the graph was saved for calls with different {kind}: {found}")
-        if not found[0]:
+        types = [_types(getattr(step, kind)) for step in steps]
+        if any(names != types[0] for names in types):
+            raise ValueError(f"the graph was saved for calls with different {kind}: {types}")
+        if not types[0]:
             raise ValueError(f"the graph has no {kind}")
 
 
@@ -277,15 +277,17 @@ def _buckets_of(steps: Sequence[SavedStep], is_batched: bool) -> dict[Shapes, Bu
     return buckets
 
 
-def _metadata(found: Sequence[Mapping[str, TensorSpec]], is_batched: bool) -> list[TensorMetadata]:
+def _metadata(
+    specs_of_steps: Sequence[Mapping[str, TensorSpec]], is_batched: bool
+) -> list[TensorMetadata]:
     """Describe tensors by what all programs have in common.
 
     Raises:
         ValueError: one has different ranks.
     """
     metadata = []
-    for name, spec in found[0].items():
-        shapes = {tuple(tensors[name].shape[is_batched:]) for tensors in found}
+    for name, spec in specs_of_steps[0].items():
+        shapes = {tuple(tensors[name].shape[is_batched:]) for tensors in specs_of_steps}
         if len({len(shape) for shape in shapes}) > 1:
             raise ValueError(f"the graph was saved for different ranks of `{name}`")
         sizes = [set(sizes_of_axis) for sizes_of_axis in zip(*shapes, strict=True)]

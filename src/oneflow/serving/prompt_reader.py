@@ -47,7 +47,7 @@ class PromptReader:
 
     @property
     def sequences(self) -> list[GeneratedSequence]:
-        """Those whose prompts are being read."""
+        """The sequences whose prompts are being read."""
         return [sequence for sequence in self._sequences if sequence is not None]
 
     def begin(self, sequences: Sequence[GeneratedSequence]) -> None:
@@ -77,9 +77,11 @@ class PromptReader:
         """
         assert self.state is not None
         position = self._position
-        given = [[] if reading is None else reading.request.tokens for reading in self._sequences]
-        chunk = self._graph.chunk_for(max(map(len, given)) - position)
-        parts = [list(prompt[position : position + chunk]) for prompt in given]
+        token_lists = [
+            [] if reading is None else reading.request.tokens for reading in self._sequences
+        ]
+        chunk = self._graph.chunk_for(max(map(len, token_lists)) - position)
+        parts = [list(tokens[position : position + chunk]) for tokens in token_lists]
         logits = self._graph.read(
             self.state,
             [part + [0] * (chunk - len(part)) for part in parts],
@@ -87,11 +89,11 @@ class PromptReader:
             [max(len(part), 1) for part in parts],
         )
         self._position += chunk
-        found = []
+        read_prompts = []
         for row, sequence in enumerate(self._sequences):
             if sequence is None:
                 continue
-            sequence.position = min(self._position, len(given[row]))
-            if sequence.position == len(given[row]):
-                found.append(ReadPrompt(sequence, row, logits[row]))
-        return found
+            sequence.position = min(self._position, len(token_lists[row]))
+            if sequence.position == len(token_lists[row]):
+                read_prompts.append(ReadPrompt(sequence, row, logits[row]))
+        return read_prompts

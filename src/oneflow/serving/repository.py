@@ -123,8 +123,8 @@ class Repository:
             self.find(name)
         return [
             version
-            for found, model in sorted(self._models.items())
-            if found == name or not name
+            for model_name, model in sorted(self._models.items())
+            if model_name == name or not name
             for _, version in sorted(model.versions.items())
         ]
 
@@ -162,14 +162,14 @@ class Repository:
         Raises:
             FileNotFoundError: the folder does not exist.
         """
-        found = await run_in_daemon_thread(model_snapshots, self._path)
+        snapshots = await run_in_daemon_thread(model_snapshots, self._path)
         if self._is_closed:
             return
-        for name in self._models.keys() - found.keys():
+        for name in self._models.keys() - snapshots.keys():
             model = self._models.pop(name)
             model.unload_requested = True
             self._close_versions(model.versions)
-        for name, (folder, files) in found.items():
+        for name, (folder, files) in snapshots.items():
             model = self._models.setdefault(name, _Model())
             # What changes while it is loaded is seen the next time.
             if files != model.seen and not model.is_loading:
@@ -184,12 +184,12 @@ class Repository:
         Raises:
             RequestError: there is no such model, or it cannot be loaded.
         """
-        found = await run_in_daemon_thread(model_snapshots, self._path)
-        if name not in found:
+        snapshots = await run_in_daemon_thread(model_snapshots, self._path)
+        if name not in snapshots:
             raise RequestError(ErrorKind.NOT_FOUND, f"there is no model `{name}`")
         model = self._models.setdefault(name, _Model())
         model.unload_requested = False
-        folder, model.seen = found[name]
+        folder, model.seen = snapshots[name]
         await self._load(name, model, folder)
         if model.failures:
             reason = "; ".join(model.failures.values())
@@ -242,14 +242,14 @@ class Repository:
             config = await run_in_daemon_thread(read_config, folder)
             labels = await run_in_daemon_thread(read_labels, folder, config)
             versions = await run_in_daemon_thread(version_paths, folder)
-            wanted = chosen_versions(config, versions)
-            if not wanted:
+            paths = chosen_versions(config, versions)
+            if not paths:
                 raise ConfigError(f"there is no version of a saved graph in `{folder}`")
-            for number, path in wanted.items():
+            for number, path in paths.items():
                 files[number] = await run_in_daemon_thread(version_files, folder, path)
-                kept = model.versions.get(number)
-                if kept is not None and model.files[number] == files[number]:
-                    loaded[number] = kept
+                loaded_version = model.versions.get(number)
+                if loaded_version is not None and model.files[number] == files[number]:
+                    loaded[number] = loaded_version
                     continue
                 try:
                     loaded[number] = await _load_version(path, name, number, config, labels)

@@ -55,8 +55,8 @@ class RunningBatch:
             return
         if present:
             capacity = max(capacity, state.capacity if places >= state.places else 0)
-        kept = [place for place, sequence in enumerate(self._sequences) if sequence is not None]
-        self._state = self._graph.rearrange(state, kept, places, capacity)
+        occupied = [place for place, sequence in enumerate(self._sequences) if sequence is not None]
+        self._state = self._graph.rearrange(state, occupied, places, capacity)
         self._sequences = [*present, *[None] * (places - len(present))]
         self._unneeded_runs = 0
 
@@ -90,9 +90,9 @@ class RunningBatch:
             [0 if running is None else running.next_token for running in self._sequences],
             [0 if running is None else running.position for running in self._sequences],
         )
-        found = []
+        results = []
         for place, sequence in enumerate(self._sequences):
             if sequence is not None:
                 sequence.position += 1
-                found.append((sequence, logits[place]))
-        return found
+                results.append((sequence, logits[place]))
+        return results

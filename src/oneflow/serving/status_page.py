@@ -75,18 +75,20 @@ def _escape(text: str) -> str:
 
 
 def _row(model: ModelVersion) -> str:
-    found = model.statistics
+    statistics = model.statistics
     name = _escape(f"{model.name} {model.version}")
-    failed = sum(failure.count for failure in found.failures.values())
-    count = found.success.count
+    failed = sum(failure.count for failure in statistics.failures.values())
+    count = statistics.success.count
     cells = (
         f"{failed}",
         f"<span data-rate='{name}' data-count={count}>-</span>",
         f"{model.waiting}",
-        f"{found.rows / found.runs:.1f}" if found.runs else "-",
-        _time_text(found.quantile(0.5)),
-        _time_text(found.quantile(0.99)),
-        _time_text(found.infer.ns / found.infer.count / 1e9) if found.infer.count else "-",
+        f"{statistics.rows / statistics.runs:.1f}" if statistics.runs else "-",
+        _time_text(statistics.quantile(0.5)),
+        _time_text(statistics.quantile(0.99)),
+        _time_text(statistics.infer.ns / statistics.infer.count / 1e9)
+        if statistics.infer.count
+        else "-",
     )
     return (
         f"<tr><td>{name}</td><td>{count}</td>" + "".join(f"<td>{c}</td>" for c in cells) + "</tr>"

@@ -45,8 +45,8 @@ class Supervisor:
 
     def __init__(self, arguments: Sequence[str], server_socket: socket.socket) -> None:
         pipe, self._held_end = os.pipe()
-        given = ["--http-socket", str(server_socket.fileno()), "--supervisor-pipe", str(pipe)]
-        self._command = [sys.executable, "-m", "oneflow.serving", *arguments, *given]
+        options = ["--http-socket", str(server_socket.fileno()), "--supervisor-pipe", str(pipe)]
+        self._command = [sys.executable, "-m", "oneflow.serving", *arguments, *options]
         self._files = [server_socket.fileno(), pipe]
         self._server: subprocess.Popen[bytes] | None = None
         self._is_stopping = False

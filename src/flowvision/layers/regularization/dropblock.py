@@ -54,8 +54,8 @@ class DropBlock(nn.Module):
         corners = x.new_ones((*x.shape[:-2], height - size + 1, width - size + 1))
         corners = (corners * self.cal_gamma(x)).bernoulli()
         corners = nn.functional.pad(corners, (size - 1,) * 4)
-        kept = 1 - nn.functional.max_pool2d(corners, size, stride=1)
-        return x * kept * (kept.numel() / kept.sum().clamp(min=1))
+        mask = 1 - nn.functional.max_pool2d(corners, size, stride=1)
+        return x * mask * (mask.numel() / mask.sum().clamp(min=1))
 
     def extra_repr(self) -> str:
         return f"block_size={self.block_size}, p={self.p}"

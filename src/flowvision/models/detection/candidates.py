@@ -21,8 +21,8 @@ def only_where(condition: Tensor, scores: Tensor, *others: Tensor) -> tuple[Tens
     """
     if _have_fixed_sizes(scores):
         return flow.where(condition, scores, -float("inf")), *others
-    chosen = condition.nonzero(as_tuple=True)[0]
-    return tuple(values[chosen] for values in (scores, *others))
+    positions = condition.nonzero(as_tuple=True)[0]
+    return tuple(values[positions] for values in (scores, *others))
 
 
 def suppress(
@@ -41,33 +41,33 @@ def suppress(
     Returns:
         The "boxes", "labels" and "scores", the best first.
     """
-    found = {"boxes": boxes, "labels": labels, "scores": scores}
+    detections = {"boxes": boxes, "labels": labels, "scores": scores}
     if not _have_fixed_sizes(scores):
-        kept = batched_nms(boxes, scores, labels, iou_threshold, most)
-        return {name: values[kept] for name, values in found.items()}
-    positions, kept = batched_nms_padded(boxes, scores, labels, iou_threshold, most)
-    found["boxes"] = flow.where(kept[:, None], boxes[positions], 0.0)
-    found["labels"] = flow.where(kept, labels[positions], 0)
-    found["scores"] = flow.where(kept, scores[positions], 0.0)
-    return found
+        positions = batched_nms(boxes, scores, labels, iou_threshold, most)
+        return {name: values[positions] for name, values in detections.items()}
+    positions, is_box = batched_nms_padded(boxes, scores, labels, iou_threshold, most)
+    detections["boxes"] = flow.where(is_box[:, None], boxes[positions], 0.0)
+    detections["labels"] = flow.where(is_box, labels[positions], 0)
+    detections["scores"] = flow.where(is_box, scores[positions], 0.0)
+    return detections
 
 
-def positions_of(chosen: Tensor, most: int) -> tuple[Tensor, Tensor]:
+def positions_of(mask: Tensor, most: int) -> tuple[Tensor, Tensor]:
     """Return the positions of the candidates that are chosen, in order.
 
     Args:
-        chosen: bool, of shape (n,).
+        mask: which candidates are chosen, bool of shape (n,).
         most: how many are chosen at most; inside `build` of a graph, how many positions there are,
             if there are as many candidates.
 
     Returns:
         The positions (k,), and flags (k,) of those that do not only fill up.
     """
-    if not _have_fixed_sizes(chosen):
-        positions = chosen.nonzero(as_tuple=True)[0]
+    if not _have_fixed_sizes(mask):
+        positions = mask.nonzero(as_tuple=True)[0]
         return positions, flow.ones_like(positions, dtype=flow.bool)
-    positions = chosen.int().argsort(descending=True, stable=True)[:most]
-    return positions, chosen[positions]
+    positions = mask.int().argsort(descending=True, stable=True)[:most]
+    return positions, mask[positions]
 
 
 def _have_fixed_sizes(scores: Tensor) -> bool:

@@ -233,8 +233,8 @@ class Matcher:
         if self.allow_low_quality_matches:
             best_of_object = match_quality_matrix.max(1)[0].unsqueeze(1)
             best_pairs = (match_quality_matrix == best_of_object) & (best_of_object >= 0)
-            wanted = best_pairs.any(0)
-            matches = flow.where(wanted, best, matches)
+            is_best = best_pairs.any(0)
+            matches = flow.where(is_best, best, matches)
         return matches
 
 

@@ -123,7 +123,7 @@ class FasterRCNN(GeneralizedRCNN):
         **numbers: Any,
     ) -> None:
         channels = _check(backbone, num_classes, box_predictor)
-        chosen = RCNNNumbers(**numbers)
+        settings = RCNNNumbers(**numbers)
         pool = box_roi_pool or MultiScaleRoIAlign(["0", "1", "2", "3"], 7, 2)
         heads = (
             pool,
@@ -132,8 +132,8 @@ class FasterRCNN(GeneralizedRCNN):
         )
         super().__init__(
             backbone,
-            _proposal_network(channels, rpn_anchor_generator, rpn_head, chosen),
-            _roi_heads(heads, mask_heads or {}, chosen),
+            _proposal_network(channels, rpn_anchor_generator, rpn_head, settings),
+            _roi_heads(heads, mask_heads or {}, settings),
             GeneralizedRCNNTransform(
                 min_size, max_size, image_mean or IMAGENET_MEAN, image_std or IMAGENET_STD
             ),

@@ -178,24 +178,26 @@ class FCOSHead(nn.Module):
         matches: Tensor,
     ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Return the three losses, and the number of elements with an object."""
-        found = matches >= 0
+        is_matched = matches >= 0
         objects, labels = matched_objects(target, matches, anchors)
         logits = outputs["cls_logits"]
-        classification = sigmoid_focal_loss(logits, one_hot(labels, logits.shape[1], found)).sum()
+        classification = sigmoid_focal_loss(
+            logits, one_hot(labels, logits.shape[1], is_matched)
+        ).sum()
         boxes = self.box_coder.decode_single(outputs["bbox_regression"], anchors)
         regression = generalized_box_iou_loss(boxes, objects)
         sides = self.box_coder.encode_single(objects, anchors)
         centerness = (_balance(sides[:, 0::2]) * _balance(sides[:, 1::2])).sqrt()
         losses = F.binary_cross_entropy_with_logits(
             outputs["bbox_ctrness"].squeeze(1),
-            flow.where(found, centerness, 0.0),
+            flow.where(is_matched, centerness, 0.0),
             reduction="none",
         )
         return (
             classification,
-            flow.where(found, regression, 0.0).sum(),
-            flow.where(found, losses, 0.0).sum(),
-            found.float().sum(),
+            flow.where(is_matched, regression, 0.0).sum(),
+            flow.where(is_matched, losses, 0.0).sum(),
+            is_matched.float().sum(),
         )
 
 
@@ -317,7 +319,7 @@ class FCOS(OneStageDetector):
         self, outputs: HeadOutputs, anchors: Tensor, shape: tuple[int, int], levels: Sequence[int]
     ) -> dict[str, Tensor]:
         probabilities = outputs["cls_logits"].sigmoid() * outputs["bbox_ctrness"].sigmoid()
-        found = best_of_levels(
+        candidates = best_of_levels(
             probabilities.sqrt(),
             outputs["bbox_regression"],
             anchors,
@@ -326,7 +328,7 @@ class FCOS(OneStageDetector):
             self.score_thresh,
             self.topk_candidates,
         )
-        return suppress_in_image(*found, shape, self.nms_thresh, self.detections_per_img)
+        return suppress_in_image(*candidates, shape, self.nms_thresh, self.detections_per_img)
 
 
 def _balance(sides: Tensor) -> Tensor:

@@ -40,7 +40,7 @@ class GeneralizedRCNN(nn.Module):
         if isinstance(features, Tensor):
             features = {"0": features}
         proposals, proposal_losses = self.rpn(batch, features, targets)
-        found, losses = self.roi_heads(features, proposals, batch.image_sizes, targets)
+        detections, losses = self.roi_heads(features, proposals, batch.image_sizes, targets)
         if self.training:
             return {**losses, **proposal_losses}
-        return self.transform.postprocess(found, batch.image_sizes, original_sizes)
+        return self.transform.postprocess(detections, batch.image_sizes, original_sizes)

@@ -21,8 +21,8 @@ def maskrcnn_inference(x: Tensor, labels: Sequence[Tensor]) -> list[Tensor]:
         For each image a tensor of shape (boxes, 1, M, M).
     """
     every = flow.cat(list(labels))
-    chosen = x.sigmoid()[flow.arange(len(every), device=x.device), every][:, None]
-    return list(chosen.split([len(image_labels) for image_labels in labels]))
+    probabilities = x.sigmoid()[flow.arange(len(every), device=x.device), every][:, None]
+    return list(probabilities.split([len(image_labels) for image_labels in labels]))
 
 
 def project_masks_on_boxes(gt_masks: Tensor, boxes: Tensor, matched_idxs: Tensor, M: int) -> Tensor:
@@ -75,8 +75,8 @@ def maskrcnn_loss(
             if len(boxes)
         ]
     )
-    chosen = mask_logits[flow.arange(len(labels), device=labels.device), labels]
-    loss = F.binary_cross_entropy_with_logits(chosen, targets, reduction="none").mean((1, 2))
+    logits = mask_logits[flow.arange(len(labels), device=labels.device), labels]
+    loss = F.binary_cross_entropy_with_logits(logits, targets, reduction="none").mean((1, 2))
     counts = flow.cat(list(mask_matched_idxs)) >= 0
     return flow.where(counts, loss, 0.0).sum() / counts.sum().clamp(min=1)
 

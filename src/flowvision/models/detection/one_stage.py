@@ -80,8 +80,8 @@ class OneStageDetector(nn.Module):
         ]
         if self.training:
             return self.losses(targets or (), outputs, anchors, levels)
-        found = self._detections(outputs, anchors, batch.image_sizes, levels)
-        return self.transform.postprocess(found, batch.image_sizes, original_sizes)
+        detections = self._detections(outputs, anchors, batch.image_sizes, levels)
+        return self.transform.postprocess(detections, batch.image_sizes, original_sizes)
 
     def postprocess_detections(
         self,
@@ -115,10 +115,10 @@ class OneStageDetector(nn.Module):
         image_shapes: Sequence[tuple[int, int]],
         levels: Sequence[int],
     ) -> list[dict[str, Tensor]]:
-        found = []
+        detections = []
         for index, (boxes, shape) in enumerate(zip(anchors, image_shapes, strict=True)):
-            found.append(self.detections(image_outputs(outputs, index), boxes, shape, levels))
-        return found
+            detections.append(self.detections(image_outputs(outputs, index), boxes, shape, levels))
+        return detections
 
 
 def image_outputs(outputs: HeadOutputs, index: int) -> dict[str, Tensor]:
@@ -191,6 +191,6 @@ def by_anchor(outputs: Tensor, columns: int) -> Tensor:
     )
 
 
-def one_hot(labels: Tensor, classes: int, chosen: Tensor) -> Tensor:
-    """Return float rows (n, classes) with a one at the label, and of zeros where not `chosen`."""
-    return F.one_hot(labels, classes).float() * chosen[:, None]
+def one_hot(labels: Tensor, classes: int, mask: Tensor) -> Tensor:
+    """Return float rows (n, classes) with a one at the label; zeros where `mask` is False."""
+    return F.one_hot(labels, classes).float() * mask[:, None]

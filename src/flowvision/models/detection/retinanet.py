@@ -113,11 +113,11 @@ class RetinaNetClassificationHead(_ConvStack):
         losses = []
         parts = zip(targets, head_outputs["cls_logits"], matched_idxs, strict=True)
         for target, logits, matches in parts:
-            found = matches >= 0
-            wanted = one_hot(matched_labels(target, matches), logits.shape[1], found)
-            loss = sigmoid_focal_loss(logits, wanted).sum(1)
+            is_matched = matches >= 0
+            classes = one_hot(matched_labels(target, matches), logits.shape[1], is_matched)
+            loss = sigmoid_focal_loss(logits, classes).sum(1)
             counts = matches != Matcher.BETWEEN_THRESHOLDS
-            losses.append(flow.where(counts, loss, 0.0).sum() / found.sum().clamp(min=1))
+            losses.append(flow.where(counts, loss, 0.0).sum() / is_matched.sum().clamp(min=1))
         return flow.stack(losses).mean()
 
 
@@ -156,11 +156,13 @@ class RetinaNetRegressionHead(_ConvStack):
         losses = []
         parts = zip(targets, head_outputs["bbox_regression"], anchors, matched_idxs, strict=True)
         for target, offsets, boxes, matches in parts:
-            found = matches >= 0
+            is_matched = matches >= 0
             objects = matched_boxes(target, matches, boxes)
-            wanted = self.box_coder.encode_single(objects, boxes)
-            distance = F.l1_loss(offsets, wanted, reduction="none").sum(1)
-            losses.append(flow.where(found, distance, 0.0).sum() / found.sum().clamp(min=1))
+            regression = self.box_coder.encode_single(objects, boxes)
+            distance = F.l1_loss(offsets, regression, reduction="none").sum(1)
+            losses.append(
+                flow.where(is_matched, distance, 0.0).sum() / is_matched.sum().clamp(min=1)
+            )
         return flow.stack(losses).mean()
 
 
@@ -296,7 +298,7 @@ class RetinaNet(OneStageDetector):
     def detections(
         self, outputs: HeadOutputs, anchors: Tensor, shape: tuple[int, int], levels: Sequence[int]
     ) -> dict[str, Tensor]:
-        found = best_of_levels(
+        candidates = best_of_levels(
             outputs["cls_logits"].sigmoid(),
             outputs["bbox_regression"],
             anchors,
@@ -305,7 +307,7 @@ class RetinaNet(OneStageDetector):
             self.score_thresh,
             self.topk_candidates,
         )
-        return suppress_in_image(*found, shape, self.nms_thresh, self.detections_per_img)
+        return suppress_in_image(*candidates, shape, self.nms_thresh, self.detections_per_img)
 
 
 def init_normal_(module: nn.Module) -> None:

@@ -58,9 +58,9 @@ def fastrcnn_loss(
     count = (every >= 0).sum().clamp(min=1)
     loss = F.cross_entropy(class_logits, every, ignore_index=-1, reduction="sum") / count
     by_class = box_regression.reshape(len(every), box_regression.shape[-1] // 4, 4)
-    chosen = by_class[flow.arange(len(every), device=every.device), every.clamp(min=0)]
+    offsets = by_class[flow.arange(len(every), device=every.device), every.clamp(min=0)]
     box_loss = F.smooth_l1_loss(
-        chosen, flow.cat(list(regression_targets)), beta=1 / 9, reduction="none"
+        offsets, flow.cat(list(regression_targets)), beta=1 / 9, reduction="none"
     ).sum(1)
     return loss, flow.where(every > 0, box_loss, 0.0).sum() / count
 
@@ -135,15 +135,17 @@ class RoIHeads(nn.Module):
     ) -> tuple[list[dict[str, Tensor]], dict[str, Tensor]]:
         if not self.training:
             logits, offsets = self._boxes(features, proposals, image_shapes)
-            found = self.postprocess_detections(logits, offsets, proposals, image_shapes)
+            detections = self.postprocess_detections(logits, offsets, proposals, image_shapes)
             if self.has_mask():
-                self._add_masks(found, features, image_shapes)
-            return found, {}
+                self._add_masks(detections, features, image_shapes)
+            return detections, {}
         if targets is None:
             raise ValueError("`targets` must be given while training")
-        proposals, matched, labels, wanted = self.select_training_samples(proposals, targets)
+        proposals, matched, labels, regression_targets = self.select_training_samples(
+            proposals, targets
+        )
         logits, offsets = self._boxes(features, proposals, image_shapes)
-        loss, box_loss = fastrcnn_loss(logits, offsets, labels, wanted)
+        loss, box_loss = fastrcnn_loss(logits, offsets, labels, regression_targets)
         losses = {"loss_classifier": loss, "loss_box_reg": box_loss}
         if self.has_mask():
             losses["loss_mask"] = self._mask_loss(
@@ -213,12 +215,12 @@ class RoIHeads(nn.Module):
         pixel = flow.tensor([0, 0, 1, 1], dtype=dtype, device=proposals[0].device)
         chosen_objects = []
         for index, (positive, negative) in enumerate(zip(positives, negatives, strict=True)):
-            chosen, counts = positions_of(
+            positions, counts = positions_of(
                 positive | negative, self.fg_bg_sampler.batch_size_per_image
             )
-            proposals[index] = flow.where(counts[:, None], proposals[index][chosen], pixel)
-            labels[index] = flow.where(counts, labels[index][chosen], -1)
-            matched[index] = matched[index][chosen]
+            proposals[index] = flow.where(counts[:, None], proposals[index][positions], pixel)
+            labels[index] = flow.where(counts, labels[index][positions], -1)
+            matched[index] = matched[index][positions]
             boxes = objects[index]
             chosen_objects.append(boxes[matched[index]] if len(boxes) else proposals[index])
         return proposals, matched, labels, self.box_coder.encode(chosen_objects, proposals)
@@ -265,13 +267,13 @@ class RoIHeads(nn.Module):
 
     def _add_masks(
         self,
-        found: list[dict[str, Tensor]],
+        detections: list[dict[str, Tensor]],
         features: Mapping[str, Tensor],
         image_shapes: Sequence[tuple[int, int]],
     ) -> None:
-        logits = self._masks(features, [image["boxes"] for image in found], image_shapes)
-        masks = maskrcnn_inference(logits, [image["labels"] for image in found])
-        for image, probabilities in zip(found, masks, strict=True):
+        logits = self._masks(features, [image["boxes"] for image in detections], image_shapes)
+        masks = maskrcnn_inference(logits, [image["labels"] for image in detections])
+        for image, probabilities in zip(detections, masks, strict=True):
             # Of detections that a graph filled up with, nothing is pasted into the image.
             image["masks"] = probabilities * (image["scores"] > 0)[:, None, None, None]
 

@@ -156,8 +156,10 @@ class RegionProposalNetwork(nn.Module):
         if targets is None:
             raise ValueError("`targets` must be given while training")
         labels, matched = self.assign_targets_to_anchors(anchors, targets)
-        wanted = self.box_coder.encode(matched, anchors)
-        loss_objectness, loss_box = self.compute_loss(objectness, deltas, labels, wanted)
+        regression_targets = self.box_coder.encode(matched, anchors)
+        loss_objectness, loss_box = self.compute_loss(
+            objectness, deltas, labels, regression_targets
+        )
         return boxes, {"loss_objectness": loss_objectness, "loss_rpn_box_reg": loss_box}
 
     def assign_targets_to_anchors(
@@ -206,13 +208,13 @@ class RegionProposalNetwork(nn.Module):
             The boxes (n_i, 4) and the probabilities (n_i,) of each image, the best first.
         """
         objectness = objectness.detach().reshape(len(proposals), -1)
-        chosen, levels, offset = [], [], 0
+        positions, levels, offset = [], [], 0
         for level, logits in enumerate(objectness.split(list(num_anchors_per_level), 1)):
             count = min(self.pre_nms_top_n(), logits.shape[1])
-            chosen.append(logits.topk(count, 1)[1] + offset)
+            positions.append(logits.topk(count, 1)[1] + offset)
             levels.append(flow.full((count,), level, dtype=flow.int64, device=logits.device))
             offset += logits.shape[1]
-        indices, level_numbers = flow.cat(chosen, 1), flow.cat(levels)
+        indices, level_numbers = flow.cat(positions, 1), flow.cat(levels)
         results, scores = [], []
         for boxes, logits, index, shape in zip(
             proposals, objectness, indices, image_shapes, strict=True
@@ -228,8 +230,8 @@ class RegionProposalNetwork(nn.Module):
         boxes = clip_boxes_to_image(boxes, shape)
         good = are_large(boxes, self.min_size) & (scores >= self.score_thresh)
         scores, boxes, levels = only_where(good, scores, boxes, levels)
-        found = suppress(boxes, scores, levels, self.nms_thresh, self.post_nms_top_n())
-        return found["boxes"], found["scores"]
+        proposals = suppress(boxes, scores, levels, self.nms_thresh, self.post_nms_top_n())
+        return proposals["boxes"], proposals["scores"]
 
     def compute_loss(
         self,

@@ -208,26 +208,26 @@ class SSD(OneStageDetector):
             anchors: the default boxes of each image.
             matched_idxs: the object of each default box, negative for none.
         """
-        found = flow.stack([matches >= 0 for matches in matched_idxs])
-        wanted, labels = [], []
+        is_matched = flow.stack([matches >= 0 for matches in matched_idxs])
+        regression_targets, labels = [], []
         for target, boxes, matches in zip(targets, anchors, matched_idxs, strict=True):
             objects, classes = matched_objects(target, matches, boxes)
-            wanted.append(self.box_coder.encode_single(objects, boxes))
+            regression_targets.append(self.box_coder.encode_single(objects, boxes))
             labels.append(classes)
         distance = F.smooth_l1_loss(
-            head_outputs["bbox_regression"], flow.stack(wanted), reduction="none"
+            head_outputs["bbox_regression"], flow.stack(regression_targets), reduction="none"
         ).sum(-1)
-        classes = flow.where(found, flow.stack(labels), 0)
+        classes = flow.where(is_matched, flow.stack(labels), 0)
         logits = head_outputs["cls_logits"]
         loss = F.cross_entropy(logits.flatten(0, 1), classes.flatten(), reduction="none")
         loss = loss.reshape(classes.shape)
-        candidates = flow.where(found, -float("inf"), loss.detach())
+        candidates = flow.where(is_matched, -float("inf"), loss.detach())
         rank = candidates.argsort(1, descending=True).argsort(1)
-        hard = rank < self.neg_to_pos_ratio * found.sum(1, keepdim=True)
-        count = found.sum().clamp(min=1)
+        hard = rank < self.neg_to_pos_ratio * is_matched.sum(1, keepdim=True)
+        count = is_matched.sum().clamp(min=1)
         return {
-            "bbox_regression": flow.where(found, distance, 0.0).sum() / count,
-            "classification": flow.where(found | hard, loss, 0.0).sum() / count,
+            "bbox_regression": flow.where(is_matched, distance, 0.0).sum() / count,
+            "classification": flow.where(is_matched | hard, loss, 0.0).sum() / count,
         }
 
     def postprocess_detections(  # pyright: ignore[reportIncompatibleMethodOverride]

@@ -141,11 +141,11 @@ class GeneralizedRCNNTransform(nn.Module):
         if self.training:
             return result
         moved = []
-        for found, new, old in zip(result, image_shapes, original_image_sizes, strict=True):
-            boxes = resize_boxes(found["boxes"], new, old)
-            entry = {**found, "boxes": boxes}
-            if "masks" in found:
-                entry["masks"] = paste_masks_in_image(found["masks"], boxes, old)
+        for detections, new, old in zip(result, image_shapes, original_image_sizes, strict=True):
+            boxes = resize_boxes(detections["boxes"], new, old)
+            entry = {**detections, "boxes": boxes}
+            if "masks" in detections:
+                entry["masks"] = paste_masks_in_image(detections["masks"], boxes, old)
             moved.append(entry)
         return moved
 

@@ -53,13 +53,13 @@ def message_classes(
         for row in rows.split():
             value, number = row.split("=")
             enum.value.add(name=value, number=int(number))
-    found: dict[str, descriptor_pb2.DescriptorProto] = {}
+    descriptors: dict[str, descriptor_pb2.DescriptorProto] = {}
     for name, rows in messages.items():
         outer, _, inner = name.rpartition(".")
-        scope = found[outer].nested_type if outer else file.message_type
-        found[name] = scope.add(name=inner)
+        scope = descriptors[outer].nested_type if outer else file.message_type
+        descriptors[name] = scope.add(name=inner)
         for match in _ROW.finditer(rows):
-            _add_field(found[name], f".{package}", name, enum_types, **match.groupdict())
+            _add_field(descriptors[name], f".{package}", name, enum_types, **match.groupdict())
     pool = descriptor_pool.DescriptorPool()
     pool.Add(file)
     return {

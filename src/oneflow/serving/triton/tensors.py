@@ -34,12 +34,12 @@ def read_tensor(triton: Any, request: Any, tensor: TensorMetadata) -> np.ndarray
     Raises:
         RequestError: the request does not have it.
     """
-    found = triton.get_input_tensor_by_name(request, tensor.name)
-    if found is None:
+    input_tensor = triton.get_input_tensor_by_name(request, tensor.name)
+    if input_tensor is None:
         raise invalid(f"input `{tensor.name}` is missing")
-    if 0 in found.shape():
-        return np.empty(found.shape(), tensor.dtype.numpy)
-    return from_dlpack(found).numpy()
+    if 0 in input_tensor.shape():
+        return np.empty(input_tensor.shape(), tensor.dtype.numpy)
+    return from_dlpack(input_tensor).numpy()
 
 
 def write_tensor(triton: Any, name: str, array: np.ndarray) -> Any:
