@@ -24,9 +24,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for command in SUBCOMMANDS:
         command.add_arguments(choices.add_parser(command.name, help=command.summary))
     options = parser.parse_args(arguments)
-    (chosen,) = [command for command in SUBCOMMANDS if command.name == options.subcommand]
+    (subcommand,) = [command for command in SUBCOMMANDS if command.name == options.subcommand]
     try:
-        return chosen.run(options)
+        return subcommand.run(options)
     except (ValueError, TypeError, RuntimeError, OSError) as error:
         show_error(error)
         return 1

@@ -253,7 +253,7 @@ _RAND_TRANSFORMS = (
     "TranslateXRel",
     "TranslateYRel",
 )
-# Those of which a variant changes the more, the higher its level.
+# The operations with a variant, such as "PosterizeIncreasing", that changes more at higher levels.
 _INCREASING = ("Posterize", "Solarize", "Color", "Contrast", "Brightness", "Sharpness")
 _RAND_WEIGHTS = {
     "Rotate": 3,

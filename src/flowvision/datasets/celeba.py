@@ -18,7 +18,7 @@ from flowvision.datasets.resources import (
 )
 
 _SPLITS = {"train": 0, "valid": 1, "test": 2, "all": None}
-# What is known of each image: the list, and how many lines of it are headings.
+# For each kind of target: its file, and how many lines of the file are headings.
 _LISTS = {
     "attr": ("list_attr_celeba.txt", 2),
     "identity": ("identity_CelebA.txt", 0),

@@ -13,7 +13,7 @@ from oneflow.utils.vision.datasets import (
     FashionMNIST as FashionMNIST,
 )
 
-# By the number in a file: the type of a tensor, that of elements in a file, and in memory.
+# Files name types by numbers. Values: the type of the tensor, of elements in the file, in memory.
 SN3_PASCALVINCENT_TYPEMAP = {
     8: (flow.uint8, np.dtype("u1"), "u1"),
     9: (flow.int8, np.dtype("i1"), "i1"),

@@ -11,7 +11,7 @@ from oneflow.utils.vision.datasets import (
     VOCSegmentation as VOCSegmentation,
 )
 
-# By year, the archive and the folder in it; "2007-test" is the one of the test images.
+# The archive of each year and the folder in it; "2007-test" names the archive of test images.
 DATASET_YEAR_DICT = {
     year: {
         "url": archive.url,

@@ -162,7 +162,7 @@ class _Augmentation(ImageTransform):
 
 
 class AutoAugment(_Augmentation):
-    """One of 25 learned pairs of operations, each with a probability and a magnitude.
+    """Apply one of 25 learned pairs of operations, each with a probability and a magnitude.
 
     Cubuk et al., "AutoAugment: Learning Augmentation Strategies from Data",
     https://arxiv.org/abs/1805.09501. Takes Pillow images, and uint8 tensors ``[..., C, H, W]``.

@@ -58,7 +58,7 @@ def adjust_gamma(img: Image.Image, gamma: float, gain: float = 1) -> Image.Image
     """Return ``gain * img ** gamma``; see `functional.adjust_gamma`."""
     if gamma < 0:
         raise ValueError(f"gamma ({gamma}) is not non-negative.")
-    # As float images become bytes: 255.999 keeps white white.
+    # Float images become bytes in the same way: the factor 255.999 keeps white white.
     table = [int((255 + 1 - 1e-3) * gain * (level / 255) ** gamma) for level in range(256)]
     return img.convert("RGB").point(table * 3).convert(img.mode)
 

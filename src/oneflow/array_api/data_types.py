@@ -144,5 +144,5 @@ _KINDS: dict[str, Sequence[DType]] = {
     "complex floating": _COMPLEX,
     "numeric": _SIGNED + _UNSIGNED + _REAL + _COMPLEX,
 }
-# Those that the standard names, in its order.
+# The dtypes that the standard names, in its order.
 STANDARD_DTYPES = _BOOL + _SIGNED + _UNSIGNED + _named("float32 float64") + _COMPLEX

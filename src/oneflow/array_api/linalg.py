@@ -166,7 +166,7 @@ def solve(x1: Tensor, x2: Tensor, /) -> Tensor:
     matrices, rhs = promoted(x1, x2)
     if rhs.ndim == 1:
         return inverse.solve(matrices, rhs[:, None])[..., 0]
-    # Of one dimension less PyTorch's function takes a batch of vectors.
+    # PyTorch's function takes a right-hand side of one dimension less for a batch of vectors.
     return inverse.solve(matrices, rhs[None] if rhs.ndim == matrices.ndim - 1 else rhs)
 
 

@@ -196,7 +196,7 @@ class PowerTransform(Transform):
 
     @property
     def sign(self) -> Any:
-        """That of the exponent."""
+        """The sign of the exponent: whether the transform increases or decreases."""
         return _sign(self.exponent)
 
     def __eq__(self, other: object) -> bool:
@@ -263,7 +263,7 @@ class AffineTransform(Transform):
 
     @property
     def sign(self) -> Any:
-        """That of `scale`."""
+        """The sign of `scale`: whether the transform increases or decreases."""
         return _sign(self.scale)
 
     def __eq__(self, other: object) -> bool:

@@ -48,17 +48,17 @@ class Independent(Distribution):
 
     @property
     def has_rsample(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """That of the base."""
+        """Whether the base distribution has `rsample`."""
         return self.base_dist.has_rsample
 
     @property
     def has_enumerate_support(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """That of the base, unless dimensions became ones of the event."""
+        """Whether the base enumerates its support, and no dimension became the event's."""
         return self.base_dist.has_enumerate_support and self.reinterpreted_batch_ndims == 0
 
     @constraints.dependent_property
     def support(self) -> constraints.Constraint:
-        """That of the base, with further dimensions."""
+        """The support of the base, with further dimensions of the event."""
         support, count = self.base_dist.support, self.reinterpreted_batch_ndims
         return constraints.independent(support, count) if count else support
 

@@ -90,14 +90,14 @@ class CatTransform(_PartsTransform):
 
     @property
     def domain(self) -> Constraint:
-        """Those of the transforms."""
+        """The domains of the transforms, one after the other along `dim`."""
         return constraints.cat(
             [transform.domain for transform in self.transforms], self.dim, self.lengths
         )
 
     @property
     def codomain(self) -> Constraint:
-        """Those of the transforms."""
+        """The codomains of the transforms, one after the other along `dim`."""
         return constraints.cat(
             [transform.codomain for transform in self.transforms], self.dim, self.lengths
         )
@@ -109,7 +109,7 @@ class CatTransform(_PartsTransform):
         return cat(parts, self.dim)
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        """Those of the transforms, concatenated or, if `dim` is one of an event, added."""
+        """The logarithms of the determinants, concatenated or, if `dim` is the event's, added."""
         event_dim = self.event_dim
         terms = [
             sum_rightmost(transform.log_abs_det_jacobian(*parts), event_dim - transform.event_dim)
@@ -143,12 +143,12 @@ class StackTransform(_PartsTransform):
 
     @property
     def domain(self) -> Constraint:
-        """Those of the transforms."""
+        """The domains of the transforms, stacked along `dim`."""
         return constraints.stack([transform.domain for transform in self.transforms], self.dim)
 
     @property
     def codomain(self) -> Constraint:
-        """Those of the transforms."""
+        """The codomains of the transforms, stacked along `dim`."""
         return constraints.stack([transform.codomain for transform in self.transforms], self.dim)
 
     def _split(self, value: Tensor) -> Sequence[Tensor]:
@@ -158,7 +158,7 @@ class StackTransform(_PartsTransform):
         return stack(parts, self.dim)
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        """Those of the transforms, stacked."""
+        """The logarithms of the determinants of all transforms, stacked."""
         parts = zip(self.transforms, self._split(x), self._split(y), strict=True)
         return self._join([transform.log_abs_det_jacobian(*pair) for transform, *pair in parts])
 

@@ -13,7 +13,7 @@ from oneflow.tensor.tensor import Tensor
 
 
 class MixtureSameFamily(Distribution):
-    """One of several distributions of a family, chosen at random for each draw.
+    """A mixture: each draw comes from one of several distributions of a family, chosen at random.
 
     Args:
         mixture_distribution: which one.
@@ -61,7 +61,7 @@ class MixtureSameFamily(Distribution):
 
     @constraints.dependent_property
     def support(self) -> constraints.Constraint:
-        """That of the components."""
+        """The support of the components."""
         return constraints.MixtureSameFamilyConstraint(self.component_distribution.support)
 
     def _weights(self) -> Tensor:

@@ -149,12 +149,12 @@ class InverseTransform(Transform):
 
     @property
     def bijective(self) -> bool:
-        """That of the transform."""
+        """Whether the transform that this inverts is bijective."""
         return self._inv.bijective
 
     @property
     def sign(self) -> Any:
-        """That of the transform."""
+        """The sign of the slope of the transform that this inverts."""
         return self._inv.sign
 
     @property
@@ -335,22 +335,22 @@ class IndependentTransform(Transform):
 
     @property
     def domain(self) -> Constraint:
-        """That of the transform, with further dimensions."""
+        """The domain of the base transform, with further dimensions of the event."""
         return constraints.independent(self.base_transform.domain, self.reinterpreted_batch_ndims)
 
     @property
     def codomain(self) -> Constraint:
-        """That of the transform, with further dimensions."""
+        """The codomain of the base transform, with further dimensions of the event."""
         return constraints.independent(self.base_transform.codomain, self.reinterpreted_batch_ndims)
 
     @property
     def bijective(self) -> bool:
-        """That of the transform."""
+        """Whether the base transform is bijective."""
         return self.base_transform.bijective
 
     @property
     def sign(self) -> Any:
-        """That of the transform."""
+        """The sign of the slope of the base transform."""
         return self.base_transform.sign
 
     def _call(self, x: Tensor) -> Tensor:
@@ -364,7 +364,7 @@ class IndependentTransform(Transform):
         return self.base_transform.inv(y)
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        """That of the transform, summed over the further dimensions."""
+        """The logarithm of the base transform, summed over the further dimensions."""
         terms = self.base_transform.log_abs_det_jacobian(x, y)
         return sum_rightmost(terms, self.reinterpreted_batch_ndims)
 

@@ -68,7 +68,7 @@ class TransformedDistribution(Distribution):
 
     @property
     def has_rsample(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """That of the base."""
+        """Whether the base distribution has `rsample`."""
         return self.base_dist.has_rsample
 
     @property
@@ -82,7 +82,7 @@ class TransformedDistribution(Distribution):
         missing = len(self._event_shape) - support.event_dim
         return constraints.independent(support, missing) if missing > 0 else support
 
-    # What the last transform gives; Any: subclasses know it without an instance.
+    # The values of the last transform; `Any`, because subclasses know them without an instance.
     support: Any = constraints.dependent_property(_support)
 
     def expand(self, batch_shape: Sequence[int]) -> Self:

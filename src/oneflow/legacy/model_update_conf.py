@@ -54,7 +54,7 @@ _WARMUP: dict[str, Callable[..., Warmup]] = {
     "constant_conf": warmup.constant,
     "linear_conf": warmup.linear,
 }
-# What optimizers were told beside their own numbers.
+# Options that every optimizer takes beside its own numbers.
 _COMMON = ("learning_rate_decay", "warmup_conf", "clip_conf", "weight_decay_conf")
 # Arguments that have another name today.
 _NEW_NAMES = {"decay_batches": "steps", "warmup_batches": "steps"}

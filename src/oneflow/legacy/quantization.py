@@ -70,7 +70,7 @@ def moving_average_min_max_observer(
     ).train(run.is_training)
     observer.moving_max = get_variable(f"{name}-moving_max", (1,), trainable=False)
     observer.moving_min = get_variable(f"{name}-moving_min", (1,), trainable=False)
-    # Of a step that is not behind the last one that moves the averages.
+    # The step 0 is never later than the last step that moves the averages.
     return observer(input, factory_functions.zeros(1, device=input.device))
 
 

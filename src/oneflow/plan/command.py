@@ -109,7 +109,7 @@ def function_named(name: str) -> Callable[..., Any]:
     if spec is None or spec.loader is None:
         raise FileNotFoundError(f"{file} is not a Python file")
     module = importlib.util.module_from_spec(spec)
-    # As `python FILE.py` does.
+    # `python FILE.py` adds the folder of the file, too.
     sys.path.insert(0, str(path.resolve().parent))
     sys.modules[path.stem] = module
     spec.loader.exec_module(module)

@@ -95,7 +95,7 @@ def _itemsize(kind: str) -> int:
 def _group_size(text: str) -> int:
     mesh = _MESH.search(text)
     if mesh is not None:
-        # As JAX 0.12 writes it: dimensions of the mesh with their sizes, and those of the group.
+        # JAX 0.12 writes the dimensions of the mesh with sizes, then the names of the group's.
         sizes = dict(re.findall(r"'(\w+)'=(\d+)", mesh[1]))
         return math.prod(int(sizes[name]) for name in re.findall(r"'(\w+)'", mesh[2]))
     match = _GROUPS.search(text)

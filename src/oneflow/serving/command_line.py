@@ -66,7 +66,7 @@ def _serve(arguments: Sequence[str]) -> None:
     logging.getLogger("aiohttp.server").setLevel(logging.CRITICAL)
     if options.restart:
         sys.exit(_run_supervisor(arguments, options))
-    # What is imported stays; collections that look at it stop all requests for 0.3 seconds.
+    # Imported modules stay; a garbage collection that visits them stops all requests for 0.3 s.
     gc.collect()
     gc.freeze()
     serve(options.path, _server_options(options))

@@ -81,7 +81,7 @@ class ContinuousBatcher:
         with self._changed:
             if self._is_closed:
                 raise RequestError(ErrorKind.SHUTDOWN, "the model is being unloaded")
-            # Whom a free place is about to be given to does not wait.
+            # A sequence that is about to get a free place does not count as waiting.
             if len(self._queue) >= self._queue_size + self._graph.sequences - self._count():
                 raise RequestError(
                     ErrorKind.QUEUE_FULL,

@@ -21,7 +21,7 @@ DATATYPES = {
     "FP32": dtypes.float32,
     "FP64": dtypes.float64,
 }
-# Of text, which only answers have.
+# The type of text, which occurs in answers only.
 BYTES = "BYTES"
 _NAMES = {dtype: name for name, dtype in DATATYPES.items()}
 

@@ -135,7 +135,7 @@ class HttpServer:
             self._repository, info["name"], info.get("version", ""), requested.request
         )
         content, json_length = encode_response(response, requested)
-        # As a header: aiohttp takes the argument `content_type` apart for each answer.
+        # The header is given as text: aiohttp would parse the argument `content_type` every time.
         if json_length is None:
             return web.Response(body=content, headers={"Content-Type": "application/json"})
         headers = {"Content-Type": "application/octet-stream", JSON_LENGTH: str(json_length)}

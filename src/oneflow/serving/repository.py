@@ -171,7 +171,7 @@ class Repository:
             self._close_versions(model.versions)
         for name, (folder, files) in snapshots.items():
             model = self._models.setdefault(name, _Model())
-            # What changes while it is loaded is seen the next time.
+            # The next call sees the changes to a model that is being loaded.
             if files != model.seen and not model.is_loading:
                 model.seen = files
                 if not model.unload_requested:

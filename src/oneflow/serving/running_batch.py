@@ -32,7 +32,7 @@ class RunningBatch:
 
     @property
     def sequences(self) -> list[GeneratedSequence]:
-        """Those that have a place."""
+        """The sequences that have a place in the batch."""
         return [sequence for sequence in self._sequences if sequence is not None]
 
     def resize(self, added: int, position: int = 0) -> None:

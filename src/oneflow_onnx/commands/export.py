@@ -48,10 +48,10 @@ def _run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _dynamic_axes(given: list[str]) -> dict[str, dict[int, str]]:
+def _dynamic_axes(options: list[str]) -> dict[str, dict[int, str]]:
     """The symbolic sizes on the command line, as `export` takes them."""
     axes: dict[str, dict[int, str]] = {}
-    for axis in given:
+    for axis in options:
         place, _, name = axis.partition("=")
         tensor, _, dim = place.rpartition(":")
         if not (tensor and name and dim.isdecimal()):

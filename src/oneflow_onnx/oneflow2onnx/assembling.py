@@ -133,13 +133,13 @@ def _needed(
     nodes: Sequence[ir.Node], results: Sequence[ir.Value]
 ) -> tuple[set[ir.Value], list[ir.Node]]:
     """All values on which the results depend, and the nodes that make them."""
-    needed, kept = set(results), []
+    needed, read_nodes = set(results), []
     for node in reversed(nodes):
         if needed.isdisjoint(node.outputs):
             continue
-        kept.append(node)
+        read_nodes.append(node)
         needed.update(_read_by(node))
-    return needed, kept[::-1]
+    return needed, read_nodes[::-1]
 
 
 def _read_by(node: ir.Node) -> Iterator[ir.Value]:
@@ -162,11 +162,11 @@ def _with_kernels_in_order(nodes: list[ir.Node], initializers: list[ir.Value]) -
         for initializer in initializers
         if initializer.shape is not None and len(initializer.shape) > 3
     }
-    kept = []
+    new_nodes = []
     for node in nodes:
         (source, *_) = [*node.inputs, None]
         if node.op_type != "Transpose" or source not in kernels or len(source.uses()) > 1:
-            kept.append(node)
+            new_nodes.append(node)
             continue
         assert source.const_value is not None
         array = source.const_value.numpy().transpose(node.attributes["perm"].as_ints())
@@ -175,7 +175,7 @@ def _with_kernels_in_order(nodes: list[ir.Node], initializers: list[ir.Value]) -
         for consumer, place in list(node.outputs[0].uses()):
             consumer.replace_input_with(place, source)
         node.replace_input_with(0, None)
-    return kept
+    return new_nodes
 
 
 def _shape(shape: Shape, names: Mapping[Size, str]) -> ir.Shape:

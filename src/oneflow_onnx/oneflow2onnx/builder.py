@@ -31,11 +31,11 @@ from oneflow_onnx.oneflow2onnx.sizes import (
 )
 
 INT64 = np.dtype(np.int64)
-# Of nodes that stand for what ONNX does not have.
+# The domain of nodes that stand for what ONNX does not have.
 UNSUPPORTED_DOMAIN = "oneflow"
 # Constants above this number of bytes are stored as initializers, not in `Constant` nodes.
 _SMALL = 1024
-# What is known of values: those of a subgraph are not seen from around it.
+# Attributes with facts about values; the graph around a subgraph does not see those made inside.
 _SCOPED = ("reshaped", "sources", "parts", "final_states", "_constants", "_sizes", "_origins")
 
 
@@ -96,9 +96,11 @@ class GraphBuilder:
         Raises:
             NeedsOpset: the operator, or its type, came with a later opset.
         """
-        given = [operand for operand in inputs if operand is not None]
-        shape = broadcast_shapes([operand.shape for operand in given]) if shape is None else shape
-        dtype = given[0].dtype if dtype is None else dtype
+        operands = [operand for operand in inputs if operand is not None]
+        shape = (
+            broadcast_shapes([operand.shape for operand in operands]) if shape is None else shape
+        )
+        dtype = operands[0].dtype if dtype is None else dtype
         return self.multiple(name, inputs, [(shape, dtype)], **attributes)[0]
 
     def multiple(
@@ -137,8 +139,8 @@ class GraphBuilder:
         if len(made) == 1:
             self.sources[made[0]] = name, inputs, attributes
         return [
-            self.cast(ref, given[1]) if given is not None and ref.dtype != given[1] else ref
-            for ref, given in zip(made, outputs, strict=True)
+            self.cast(ref, output[1]) if output is not None and ref.dtype != output[1] else ref
+            for ref, output in zip(made, outputs, strict=True)
         ]
 
     def missing(
@@ -169,14 +171,14 @@ class GraphBuilder:
             function: from its inputs to its outputs; it may use values from around it.
         """
         with self._scope() as nodes:
-            given = [self._output(kind) for kind in inputs]
-            for ref in given:
+            refs = [self._output(kind) for kind in inputs]
+            for ref in refs:
                 plain = [dim if isinstance(dim, int) else None for dim in ref.shape]
                 ref.value.shape = ir.Shape(plain)
             # Outputs are values that the graph makes itself, each another one.
-            outputs = [self.op("Identity", result) for result in function(given)]
+            outputs = [self.op("Identity", result) for result in function(refs)]
         return ir.Graph(
-            [ref.value for ref in given],
+            [ref.value for ref in refs],
             [output.value for output in outputs],
             nodes=nodes,
             name=self._name(name),
@@ -187,14 +189,14 @@ class GraphBuilder:
         """Collect the nodes of a subgraph in a list of their own."""
         outer, around = self.nodes, {name: getattr(self, name) for name in _SCOPED}
         self.nodes = []
-        for name, known in around.items():
-            setattr(self, name, known.copy())
+        for name, facts in around.items():
+            setattr(self, name, facts.copy())
         try:
             yield self.nodes
         finally:
             self.nodes = outer
-            for name, known in around.items():
-                setattr(self, name, known)
+            for name, facts in around.items():
+                setattr(self, name, facts)
 
     def _widened(
         self, name: str, inputs: list[Ref | None]
@@ -308,29 +310,29 @@ class GraphBuilder:
     def _computed(self, dim: Size) -> Ref:
         """The size computed from known ones."""
         for origin in list(self._origins):
-            found = self._affine(dim, origin)
-            if found is not None:
-                return found
+            ref = self._affine(dim, origin)
+            if ref is not None:
+                return ref
         for one, other in itertools.combinations_with_replacement(list(self._origins), 2):
             for name, function in _ARITHMETIC.items():
                 joint = combine(one, other, function)
                 if joint == dim:
                     return self.op(name, self.size(one), self.size(other))
-                found = self._affine(dim, joint) if isinstance(joint, Size) else None
-                if found is not None:
-                    return found
+                ref = self._affine(dim, joint) if isinstance(joint, Size) else None
+                if ref is not None:
+                    return ref
         raise DynamicSizeError(
             f"a size that is {' or '.join(map(str, dim.values))} in the captures is no simple "
             "function of the sizes of tensors"
         )
 
-    def _affine(self, dim: Size, known: Size) -> Ref | None:
+    def _affine(self, dim: Size, source: Size) -> Ref | None:
         """`dim` as ``known * a // b + c``, rounded down or up; None if it is not."""
-        line = _line(known.values, dim.values)
+        line = _line(source.values, dim.values)
         if line is None:
             return None
         a, up, b, c = line
-        result = self.size(known) if known in self._origins else self._computed(known)
+        result = self.size(source) if source in self._origins else self._computed(source)
         for name, number, neutral in (("Mul", a, 1), ("Add", up, 0), ("Div", b, 1), ("Add", c, 0)):
             if number != neutral:
                 result = self.op(name, result, self.integers(number))

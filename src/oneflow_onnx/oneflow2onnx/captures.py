@@ -64,10 +64,10 @@ def captures(
     tensors = list(tensors_in([*args, *kwargs.values()]))
     sizes = _base_sizes(tensors, dynamic)
 
-    def at(chosen: Mapping[str, int], capture: int) -> tuple[CapturedStep, bool]:
+    def at(sizes: Mapping[str, int], capture: int) -> tuple[CapturedStep, bool]:
         resized = iter(
             [
-                _resized(tensor, dynamic.get(place, {}), chosen)
+                _resized(tensor, dynamic.get(place, {}), sizes)
                 for place, tensor in enumerate(tensors)
             ]
         )
@@ -86,12 +86,12 @@ def captures(
         return step, bool(assumed.found)
 
     multiples = [sizes, *({**sizes, n: sizes[n] * factor} for n in sizes for factor in _FACTORS)]
-    made = [at(chosen, 0) for chosen in multiples]
+    made = [at(sizes, 0) for sizes in multiples]
     steps = [step for step, _ in made]
-    if any(found for _, found in made):
+    if any(has_failed for _, has_failed in made):
         steps += [at(sizes, capture)[0] for capture in range(1, _COUNTINGS)]
     between = []
-    # What a model says against sizes that it does not take is its own.
+    # These sizes were not asked for: a model may refuse them with any exception.
     with contextlib.suppress(Exception):
         for factor, term in _BETWEEN if sizes else ():
             between.append(at({n: factor * size + term for n, size in sizes.items()}, 0)[0])

@@ -55,10 +55,10 @@ def _from_shapes(input_names: Sequence[str], shapes: Any) -> Dimensions:
             raise ValueError(
                 f"`dynamic_shapes` names {unknown}, but the inputs are {list(input_names)}"
             )
-        given = [(input_names.index(name), shape) for name, shape in shapes.items()]
+        places = [(input_names.index(name), shape) for name, shape in shapes.items()]
     else:
-        given = list(enumerate(shapes))
-    return {place: dict(_named(shape, counter)) for place, shape in given if shape}
+        places = list(enumerate(shapes))
+    return {place: dict(_named(shape, counter)) for place, shape in places if shape}
 
 
 def _named(dims: Any, counter: Iterator[int]) -> Iterator[tuple[int, str]]:

@@ -197,7 +197,7 @@ def input_names(
 
 
 def argument_names(
-    model: Any, args: Sequence[Any], kwargs: Mapping[str, Any], given: Sequence[str] = ()
+    model: Any, args: Sequence[Any], kwargs: Mapping[str, Any], user_names: Sequence[str] = ()
 ) -> list[str]:
     """Names of the tensors that a model is called with: those given, then those of parameters.
 
@@ -211,22 +211,24 @@ def argument_names(
         count = len(list(tensors_in(value)))
         is_plain = isinstance(value, flow.Tensor)
         default += [name] if is_plain else [f"{name}_{place}" for place in range(count)]
-    if len(given) > len(default):
+    if len(user_names) > len(default):
         raise ValueError(
-            f"`input_names` has {len(given)} names, but the model is called with {len(default)} "
-            "tensors"
+            f"`input_names` has {len(user_names)} names, but the model is called with "
+            f"{len(default)} tensors"
         )
-    names = [*given, *default[len(given) :]]
+    names = [*user_names, *default[len(user_names) :]]
     if len(set(names)) != len(names):
         raise ValueError(f"`input_names` must differ from each other, got {names}")
     return names
 
 
-def _output_names(count: int, given: Sequence[str], taken: Iterable[str]) -> list[str]:
-    if len(given) > count:
-        raise ValueError(f"`output_names` has {len(given)} names, but there are {count} outputs")
+def _output_names(count: int, user_names: Sequence[str], taken: Iterable[str]) -> list[str]:
+    if len(user_names) > count:
+        raise ValueError(
+            f"`output_names` has {len(user_names)} names, but there are {count} outputs"
+        )
     default = ["output"] if count == 1 else [f"output_{place}" for place in range(count)]
-    names = [*given, *default[len(given) :]]
+    names = [*user_names, *default[len(user_names) :]]
     if len({*names, *taken}) != len(names) + len(set(taken)):
         raise ValueError(f"`output_names` must differ from each other and the inputs, got {names}")
     return names

@@ -137,11 +137,13 @@ class Formula:
         *batch, rows, columns = range(self.ref.rank)
         return Formula(self.b, o.transpose(self.b, self.ref, [*batch, columns, rows]))
 
-    def where(self, chosen: Formula | float, other: Formula | float) -> Formula:
-        """`chosen` where this holds, else `other`; one of them is a value."""
-        value = chosen if isinstance(chosen, Formula) else other
+    def where(self, value_if_true: Formula | float, other: Formula | float) -> Formula:
+        """`value_if_true` where this holds, else `other`; one of them is a value."""
+        value = value_if_true if isinstance(value_if_true, Formula) else other
         assert isinstance(value, Formula)
-        return Formula(self.b, o.where(self.b, self.ref, value._like(chosen), value._like(other)))
+        return Formula(
+            self.b, o.where(self.b, self.ref, value._like(value_if_true), value._like(other))
+        )
 
     def polynomial(self, coefficients: Sequence[float]) -> Formula:
         """The polynomial with these coefficients, the highest first, by Horner's rule."""

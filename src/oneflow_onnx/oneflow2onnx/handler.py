@@ -29,7 +29,7 @@ from oneflow_onnx.oneflow2onnx.reference import Ref
 from oneflow_onnx.oneflow2onnx.schemas import newest_opset
 
 _Operand = TypeVar("_Operand")
-# Of a handler: its function, the ONNX operator that it makes, and further arguments.
+# A handler: its function, the ONNX operator that it makes, and further arguments.
 HandlerEntry = tuple[Callable[..., Any], "str | None", dict[str, Any]]
 
 
@@ -78,10 +78,10 @@ class flow_op:
 
     def __call__(self, handler: type) -> type:
         """Register the class."""
-        found = [
+        matches = [
             (re.fullmatch(r"Version_(\d+)", attribute), attribute) for attribute in dir(handler)
         ]
-        versions = [(int(match[1]), name) for match, name in found if match]
+        versions = [(int(match[1]), name) for match, name in matches if match]
         if not versions:
             raise TypeError(f"{handler.__name__} has no class method `Version_N`")
         opsets = self._OPSETS.setdefault(self._domain, {})
@@ -135,11 +135,11 @@ def _lowering_of(name: str) -> Lowering:
 
 def ordered(name: str, operands: Sequence[_Operand]) -> list[_Operand]:
     """Return the operands of a primitive in the order that its handler declares."""
-    wanted = flow_op.ibn4op_type.get(name)
-    if wanted is None:
+    order = flow_op.ibn4op_type.get(name)
+    if order is None:
         return list(operands)
     places = {operand.lstrip("*"): place for place, operand in enumerate(PRIMITIVES[name].operands)}
-    return [operands[places[operand]] for operand in wanted]
+    return [operands[places[operand]] for operand in order]
 
 
 @dataclass

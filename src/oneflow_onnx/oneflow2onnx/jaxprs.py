@@ -119,7 +119,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, np.integer):
         return int(value)
     if isinstance(value, tuple):
-        # Of a named tuple another one.
+        # A named tuple stays one.
         return getattr(value, "_make", tuple)(map(_plain, value))
     return value
 
@@ -192,7 +192,7 @@ def _branch(b: GraphBuilder, equations: Sequence[Any], sources: list[Ref]) -> li
         return _inlined(b, branches[min(max(int(which.number), 0), len(branches) - 1)], operands)
 
     def results_from(place: int) -> list[Ref]:
-        """Those of the branch at `place` or of a later one; a number beyond means the last."""
+        """The results of the branch at `place` or a later one; a number beyond means the last."""
         if place == len(branches) - 1:
             return _inlined(b, branches[place], operands)
         is_here = b.op("Less", which, b.constant(place + 1, which.dtype), dtype=np.dtype(bool))
@@ -225,9 +225,9 @@ def _linear_solve(b: GraphBuilder, equations: Sequence[Any], sources: list[Ref])
     """The solution of linear equations; what stands beside it serves derivatives."""
     counts = equations[0].params["const_lengths"]
     first = counts.matvec + counts.vecmat
-    known, right = sources[first : first + counts.solve], sources[sum(counts) :]
+    operands, right = sources[first : first + counts.solve], sources[sum(counts) :]
     return _inlined(
-        b, [equation.params["jaxprs"].solve for equation in equations], [*known, *right]
+        b, [equation.params["jaxprs"].solve for equation in equations], [*operands, *right]
     )
 
 

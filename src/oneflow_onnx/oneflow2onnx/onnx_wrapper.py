@@ -99,8 +99,10 @@ class Node:
     def UpdateProto(self) -> onnx.NodeProto:
         """Write `attrs` to the node, and return it as ONNX writes it."""
         self.ir_node.attributes.clear()
-        given = {name: value for name, value in self.attrs.items() if value is not None}
-        tensors = {n: ir.Tensor(v) if isinstance(v, np.ndarray) else v for n, v in given.items()}
+        attributes = {name: value for name, value in self.attrs.items() if value is not None}
+        tensors = {
+            n: ir.Tensor(v) if isinstance(v, np.ndarray) else v for n, v in attributes.items()
+        }
         for attribute in ir.convenience.convert_attributes(tensors):
             self.ir_node.attributes.add(attribute)
         return self.proto
@@ -210,10 +212,10 @@ class Graph:
         Raises:
             KeyError: there is none.
         """
-        found = [node for node in self.model.graph if node.name == name]
-        if not found:
+        nodes = [node for node in self.model.graph if node.name == name]
+        if not nodes:
             raise KeyError(f"no node is named `{name}`")
-        return self._wrapped(found[0])
+        return self._wrapped(nodes[0])
 
     def get_node_by_output(self, output: str | ir.Value) -> Node | None:
         """Return the node that makes a value; None for inputs and weights."""
@@ -338,9 +340,9 @@ class Graph:
             ValueError: something still reads what it makes.
             KeyError: there is no node of this name.
         """
-        found = self.get_node_by_name(node) if isinstance(node, str) else node
-        self.model.graph.remove(found.ir_node, safe=True)
-        self._nodes.pop(found.ir_node, None)
+        wrapped = self.get_node_by_name(node) if isinstance(node, str) else node
+        self.model.graph.remove(wrapped.ir_node, safe=True)
+        self._nodes.pop(wrapped.ir_node, None)
 
     def TopologicalSort(self, continue_on_error: bool = False) -> None:
         """Bring the nodes into an order in which each comes after those that it reads.
@@ -402,10 +404,10 @@ class Graph:
     def _value(self, value: str | ir.Value) -> ir.Value:
         if isinstance(value, ir.Value):
             return value
-        found = self._values().get(value)
-        if found is None:
+        ir_value = self._values().get(value)
+        if ir_value is None:
             raise KeyError(f"no value is named `{value}`")
-        return found
+        return ir_value
 
     def _values(self) -> dict[str, ir.Value]:
         graph = self.model.graph
@@ -446,13 +448,13 @@ def saved_weights(folder: str | os.PathLike[str]) -> dict[str, np.ndarray]:
 
 def _flattened(state: Mapping[str, Any], prefix: str) -> list[tuple[str, np.ndarray]]:
     """The tensors of nested state dicts, dots between the names of levels."""
-    found: list[tuple[str, np.ndarray]] = []
+    arrays: list[tuple[str, np.ndarray]] = []
     for name, value in state.items():
         if isinstance(value, flow.Tensor):
-            found.append((f"{prefix}{name}", value.detach().numpy()))
+            arrays.append((f"{prefix}{name}", value.detach().numpy()))
         elif isinstance(value, Mapping):
-            found += _flattened(value, f"{prefix}{name}.")
-    return found
+            arrays += _flattened(value, f"{prefix}{name}.")
+    return arrays
 
 
 def _name(value: ir.Value) -> str:

@@ -183,19 +183,19 @@ def slice_(
             raise NeedsOpset(10, "`Slice` with steps")
         bounds = {"starts": begin.constant.tolist(), "ends": end.constant.tolist()}
         return b.op("Slice", x, shape=tuple(shape), axes=list(dims), **bounds)
-    given = [x, begin, end, b.integers(*dims)]
+    inputs = [x, begin, end, b.integers(*dims)]
     if any(step != 1 for step in steps):
-        given.append(b.integers(*steps))
-    return b.op("Slice", *given, shape=tuple(shape))
+        inputs.append(b.integers(*steps))
+    return b.op("Slice", *inputs, shape=tuple(shape))
 
 
-def _span(given: Dim, start: Dim | Ref, size: Dim, step: int) -> Dim:
+def _span(length: Dim, start: Dim | Ref, size: Dim, step: int) -> Dim:
     """The extent of `size` elements, every `step`-th; a symbolic number of them reach the end."""
     if not isinstance(size, Size):
         return (size - 1) * step + 1 if size else 0
     first = start.number if isinstance(start, Ref) else start
     if first is not None and not isinstance(first, float):
-        rest = combine(given, first, operator.sub)
+        rest = combine(length, first, operator.sub)
         if combine(rest, step, lambda one, other: -(-one // other)) == size:
             return rest
     raise DynamicSizeError("a slice with steps ends at a place that depends on a symbolic size")
@@ -306,7 +306,7 @@ def clip(b: GraphBuilder, x: Ref, low: Ref | None, high: Ref | None) -> Ref:
         return b.op("Clip", x, low, high, shape=x.shape)
     limits = {"min": low, "max": high}
     computed = any(bound is not None and bound.constant is None for bound in limits.values())
-    # Of float64 ONNX Runtime has no kernel in these opsets.
+    # ONNX Runtime has no kernel of `Clip` for float64 in these opsets.
     if computed or not x.is_float or x.dtype == np.float64:
         x = x if low is None else b.op("Max", x, low)
         return x if high is None else b.op("Min", x, high)

@@ -104,14 +104,14 @@ def type_parameters(name: str, opset: int) -> tuple[tuple[str, ...], tuple[str, 
 
 @functools.cache
 def _history(name: str) -> tuple[onnx.defs.OpSchema, ...]:
-    found = [
+    schemas = [
         schema
         for schema in onnx.defs.get_all_schemas_with_history()
         if schema.name == name and not schema.domain
     ]
-    if not found:
+    if not schemas:
         raise KeyError(f"ONNX has no operator `{name}`")
-    return tuple(sorted(found, key=lambda schema: schema.since_version))
+    return tuple(sorted(schemas, key=lambda schema: schema.since_version))
 
 
 @functools.cache

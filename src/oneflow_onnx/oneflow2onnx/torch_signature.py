@@ -74,8 +74,8 @@ def export(
         >>> [initializer.name for initializer in proto.graph.initializer]
         ['0.weight', '0.bias']
     """
-    given = args if isinstance(args, tuple) else (args,)
-    names = argument_names(model, given, kwargs or {}, input_names or ())
+    arguments = args if isinstance(args, tuple) else (args,)
+    names = argument_names(model, arguments, kwargs or {}, input_names or ())
     options = ExportOptions(
         opset=opset_version,
         input_names=names,
@@ -85,7 +85,7 @@ def export(
         handlers=registered_handlers(opset_version),
         progress=progress,
     )
-    exported = export_model(model, given, kwargs, options)
+    exported = export_model(model, arguments, kwargs, options)
     if f is None:
         return ir.to_proto(exported)
     write_model(exported, f, external_data)

@@ -121,13 +121,13 @@ def program_trace(program: Program, inputs: Sequence[StepInput], numbers: Sequen
     """
     calls = tuple([_merged_call([instruction], "") for instruction in program.instructions])
     kinds = [_merged_type([spec]) for spec in program.inputs]
-    given = dict(enumerate(zip(kinds, inputs, strict=True)))
+    traced_inputs = dict(enumerate(zip(kinds, inputs, strict=True)))
     first = len(program.inputs)
     values = {
         first + place: (number, _merged_type([spec]))
         for place, (number, spec) in enumerate(zip(numbers, program.scalars, strict=True))
     }
-    return Trace(given, values, calls, program.outputs, None)
+    return Trace(traced_inputs, values, calls, program.outputs, None)
 
 
 def _results(step: CapturedStep) -> tuple[int, ...]:

@@ -102,14 +102,14 @@ def FindOpset(opset: int | None) -> int:
         >>> FindOpset(None)
         10
     """
-    chosen = opset or DEFAULT_OPSET
-    if chosen > newest_opset():
+    version = opset or DEFAULT_OPSET
+    if version > newest_opset():
         warnings.warn(
-            f"opset {chosen} is newer than {newest_opset()}, the newest that the installed onnx "
+            f"opset {version} is newer than {newest_opset()}, the newest that the installed onnx "
             "knows; update onnx, or choose a lower one",
             stacklevel=2,
         )
-    return chosen
+    return version
 
 
 def run_onnx(
@@ -164,12 +164,12 @@ def run_onnx(
     return dict(ipt_dict), outputs[0] if len(outputs) == 1 else outputs
 
 
-def _checked_range(given: Sequence[float] | None) -> tuple[float, float]:
-    if given is None:
+def _checked_range(limits: Sequence[float] | None) -> tuple[float, float]:
+    if limits is None:
         return -10.0, 10.0
-    if len(given) != 2 or given[0] >= given[1]:
-        raise ValueError(f"`input_tensor_range` must be two increasing numbers, got {given}")
-    return float(given[0]), float(given[1])
+    if len(limits) != 2 or limits[0] >= limits[1]:
+        raise ValueError(f"`input_tensor_range` must be two increasing numbers, got {limits}")
+    return float(limits[0]), float(limits[1])
 
 
 def _random(node: Any, low: float, high: float) -> np.ndarray:
@@ -275,16 +275,16 @@ def convert_to_onnx_and_check(
     )
     inputs, outputs = run_onnx(path, [provider], None, ort_optimize, input_tensor_range)
     expected = _call(graph, list(inputs.values()))
-    found = [outputs] if len(expected) == 1 else outputs
-    for mine, theirs in zip(found, expected, strict=True):
+    results = [outputs] if len(expected) == 1 else outputs
+    for mine, theirs in zip(results, expected, strict=True):
         compare_result(mine, theirs, print_outlier=print_outlier)
 
 
 def _call(graph: Graph | JobFunction, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
     """The arrays that a graph, or a job, returns for these arguments."""
-    given, _ = compiled_arguments(graph)
+    examples, _ = compiled_arguments(graph)
     tensors = [
-        _like(flow.tensor(array), example) for array, example in zip(arrays, given, strict=True)
+        _like(flow.tensor(array), example) for array, example in zip(arrays, examples, strict=True)
     ]
     called = graph.define() if isinstance(graph, JobFunction) else graph
     results: list[Tensor] = []

@@ -21,7 +21,7 @@ class BackToBackOptimizer(NodeRewriting):
 
 
 def _join_reshapes(node: ir.Node) -> bool:
-    """Of two reshapes the second decides, if it copies no size of what it reshapes."""
+    """Drop the first of two reshapes, if the second copies no size of what it reshapes."""
     first, shape = made_by(node.inputs[0], "Reshape"), constant_of(node.inputs[1])
     copies = shape is None or (0 in shape and "allowzero" not in node.attributes)
     if first is None or copies:
@@ -31,7 +31,7 @@ def _join_reshapes(node: ir.Node) -> bool:
 
 
 def _join_casts(node: ir.Node) -> bool:
-    """Of two casts the second decides, if the first keeps every value."""
+    """Drop the first of two casts, if it keeps every value."""
     first = made_by(node.inputs[0], "Cast")
     source = None if first is None else first.inputs[0]
     if first is None or source is None or source.dtype is None:

@@ -21,19 +21,19 @@ class ConstFoldOptimizer(NodeRewriting):
     def rewrite(self, node: ir.Node) -> bool:
         """Replace a node by its result, if that is always the same."""
         arrays = [constant_of(input_) for input_ in node.inputs if input_ is not None]
-        known = [array for array in arrays if array is not None]
-        if not arrays or len(known) < len(arrays) or not _is_function(node):
+        constants = [array for array in arrays if array is not None]
+        if not arrays or len(constants) < len(arrays) or not _is_function(node):
             return False
         assert isinstance(node.graph, ir.Graph)
         evaluator = reference_evaluator(ir.to_proto(node), {"": node.graph.opset_imports[""]})
         names = [input_.name or "" for input_ in node.inputs if input_ is not None]
         try:
-            (result,) = evaluator.run(None, dict(zip(names, known, strict=True)))
+            (result,) = evaluator.run(None, dict(zip(names, constants, strict=True)))
         except Exception:  # The reference implementation lacks it; the runtime may not.
             return False
         if not isinstance(result, np.ndarray | np.generic):
             return False
-        if result.nbytes > max(_LARGEST, sum(array.nbytes for array in known)):
+        if result.nbytes > max(_LARGEST, sum(array.nbytes for array in constants)):
             return False
         replace(node, new_constant(node, np.asarray(result)))
         return True

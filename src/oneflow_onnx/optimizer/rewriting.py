@@ -25,11 +25,11 @@ class NodeRewriting(ir.passes.InPlacePass):
         return ir.passes.PassResult(model, modified)
 
     def _rewrite_all(self, graph: ir.Graph | ir.Function) -> bool:
-        found = False
+        changed = False
         for node in [*graph]:
-            # Those before it may have replaced it.
-            found |= node.graph is graph and self.rewrite(node)
-        return found
+            # A rewrite of an earlier node may have removed this one.
+            changed |= node.graph is graph and self.rewrite(node)
+        return changed
 
     @abc.abstractmethod
     def rewrite(self, node: ir.Node) -> bool:

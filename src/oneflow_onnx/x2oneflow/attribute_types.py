@@ -24,9 +24,9 @@ def check_attribute_types(node: onnx.NodeProto, opset: int) -> None:
     Raises:
         ValueError: there is such an attribute.
     """
-    wanted = _types(node.op_type, opset, node.domain)
+    types = _types(node.op_type, opset, node.domain)
     for attribute in node.attribute:
-        kind = _text(wanted.get(attribute.name, attribute.type))
+        kind = _text(types.get(attribute.name, attribute.type))
         if _text(attribute.type) != kind:
             raise ValueError(
                 f"the attribute `{attribute.name}` of `{node.op_type}` must be {kind}, and is"

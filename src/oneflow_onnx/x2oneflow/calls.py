@@ -43,8 +43,8 @@ def call(
     items = tuple((key, _Attribute(value)) for key, value in sorted(attributes.items()))
     step = _step(name, opset, domain, present, outputs, items)
     names = [key for key in step.node.input if key]
-    given = (value for value in operands if value is not None)
-    results = run_step(step, dict(zip(names, given, strict=True)), training=False)
+    values = (value for value in operands if value is not None)
+    results = run_step(step, dict(zip(names, values, strict=True)), training=False)
     return results[0] if outputs == 1 else tuple(results)
 
 
@@ -119,14 +119,14 @@ def _examples(body: Callable[..., Any], around: Sequence[Value], rows: int) -> _
     """A function that takes one step for its rows, of which only the types matter."""
 
     def rows_like_those(values: Sequence[Value]) -> list[Value]:
-        given = [*values, *around]
+        operands = [*values, *around]
         with flow.no_grad():
             try:
-                return _several(body(*given))[-rows:]
+                return _several(body(*operands))[-rows:]
             except (IndexError, RuntimeError):
                 # The step reads the first of no rows. Sizes that do not depend on their number are
                 # the same for one and for two; the others are 0.
-                one, two = (_several(body(*_filled(given, size))) for size in (1, 2))
+                one, two = (_several(body(*_filled(operands, size))) for size in (1, 2))
         return [_common(*both) for both in zip(one[-rows:], two[-rows:], strict=True)]
 
     return rows_like_those

@@ -35,19 +35,19 @@ def run_plan(plan: Plan, values: Mapping[str, Value], training: bool) -> list[Va
         values: the plan's inputs, and what it reads from around it, by name.
         training: the mode of the module.
     """
-    known: dict[str, Value] = {**plan.constants, **values}
+    environment: dict[str, Value] = {**plan.constants, **values}
     for step, dead in zip(plan.steps, plan.dead_after, strict=True):
         try:
-            results = run_step(step, known, training)
+            results = run_step(step, environment, training)
         except StepError:
             raise
         except Exception as error:
             raise StepError.of(step, error) from error
-        known.update((n, v) for n, v in zip(step.node.output, results, strict=False) if n)
+        environment.update((n, v) for n, v in zip(step.node.output, results, strict=False) if n)
         for name in dead:
-            known.pop(name, None)
+            environment.pop(name, None)
     # The body of a function need not make the outputs that a call does not ask for.
-    return [known.get(name) for name in plan.outputs]
+    return [environment.get(name) for name in plan.outputs]
 
 
 class StepError(RuntimeError):
@@ -64,9 +64,9 @@ class UnsupportedStepError(StepError, NotImplementedError):
     """A node of the model needs something that is not supported."""
 
 
-def run_step(step: Step, known: dict[str, Value], training: bool) -> Sequence[Value]:
-    """Return the results of one step, whose operands are among the values `known` by name."""
-    operands = [known[name] if name else None for name in step.node.input]
+def run_step(step: Step, environment: dict[str, Value], training: bool) -> Sequence[Value]:
+    """Return the results of one step, whose operands are in `environment` by name."""
+    operands = [environment[name] if name else None for name in step.node.input]
     while operands and operands[-1] is None:
         operands.pop()
     if step.operator is None:
@@ -75,9 +75,9 @@ def run_step(step: Step, known: dict[str, Value], training: bool) -> Sequence[Va
         if _belongs_to_host(step, operands):
             return _run_on_host(step, operands)
         operands = _placed(operands, step.operator.host)
-    facts = _facts(step, known, training)
-    found = step.operator.function(*operands, **step.attributes, **facts)
-    results = found if isinstance(found, tuple) else (found,)
+    facts = _facts(step, environment, training)
+    returned = step.operator.function(*operands, **step.attributes, **facts)
+    results = returned if isinstance(returned, tuple) else (returned,)
     _check_growth(operands, results)
     return results
 
@@ -89,10 +89,10 @@ def _check_growth(operands: Sequence[Value], results: Sequence[Value]) -> None:
     """
     for result in results:
         if isinstance(result, flow.Tensor) and result.numel() > MOST_ELEMENTS:
-            given = sum(
+            size = sum(
                 v.size if isinstance(v, np.ndarray) else v.numel() for v in operands if has_shape(v)
             )
-            if result.numel() > _MOST_GROWTH * given:
+            if result.numel() > _MOST_GROWTH * size:
                 check_size(result.shape)
 
 
@@ -154,13 +154,13 @@ def _placed(operands: list[Value], host: frozenset[int]) -> list[Value]:
     ]
 
 
-def _facts(step: Step, known: dict[str, Value], training: bool) -> dict[str, Any]:
+def _facts(step: Step, environment: dict[str, Value], training: bool) -> dict[str, Any]:
     """Return what the operator's function wants to know about the call."""
     if not step.context:
         return {}
 
     def read_by(plan: Plan, inputs: Sequence[Value]) -> dict[str, Value]:
-        around = {name: known[name] for name in plan.free_names() if name in known}
+        around = {name: environment[name] for name in plan.free_names() if name in environment}
         return {**around, **dict(zip(plan.inputs, inputs, strict=True))}
 
     def run_graph(plan: Plan, inputs: Sequence[Value]) -> list[Value]:

@@ -12,7 +12,7 @@ import oneflow as flow
 from oneflow_onnx.x2oneflow.files import MOST_LEVELS
 from oneflow_onnx.x2oneflow.values import Value, element_type_of
 
-# Those of a whole model.
+# A whole model may call functions with this many nodes in all.
 _MOST_FUNCTION_NODES = 100_000
 
 # Makes a plan of a function called by a node, some levels inside the model.
@@ -133,9 +133,9 @@ def _with_defaults(node: onnx.NodeProto, schema: defs.OpSchema) -> onnx.NodeProt
     """Return `node` with the default values of the attributes that it does not give."""
     complete = onnx.NodeProto()
     complete.CopyFrom(node)
-    given = {attribute.name for attribute in node.attribute}
+    own_names = {attribute.name for attribute in node.attribute}
     for name, attribute in schema.attributes.items():
-        if name not in given and attribute.default_value.type:
+        if name not in own_names and attribute.default_value.type:
             complete.attribute.add().CopyFrom(attribute.default_value)
     return complete
 

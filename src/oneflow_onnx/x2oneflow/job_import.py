@@ -64,15 +64,15 @@ def blobs_from_onnx(
     plan = Planner(model).plan_model()
     declared = ModelInputs.of(model, plan)
     if isinstance(inputs, Mapping):
-        given = declared.bind(**inputs)
+        bound = declared.bind(**inputs)
     else:
-        given = declared.bind(*(inputs if isinstance(inputs, list | tuple) else [inputs]))
+        bound = declared.bind(*(inputs if isinstance(inputs, list | tuple) else [inputs]))
     kinds = {name: kind for name, kind in classify(plan).items() if kind is not Kind.CONSTANT}
     arrays = {name: plan.constants.pop(name) for name in kinds}
     state = {name: _variable(name, arrays[name], kind) for name, kind in kinds.items()}
     if model_weight_dir is not None and run.records:
         _save(arrays, Path(model_weight_dir))
-    outputs = run_plan(plan, {**state, **given}, run.is_training)
+    outputs = run_plan(plan, {**state, **bound}, run.is_training)
     blobs = {name: presented(output) for name, output in zip(plan.outputs, outputs, strict=True)}
     return next(iter(blobs.values())) if len(blobs) == 1 else blobs
 
@@ -86,12 +86,12 @@ def example_arrays(blobs: Any) -> list[np.ndarray]:
 def _variable(name: str, array: np.ndarray, kind: Kind) -> Value:
     """The variable of an initializer."""
     variable_name = name.translate(_SEPARATORS)
-    known = default_session().specs.get(context.qualified(variable_name))
-    if known is not None and not (
-        isinstance(known.initializer, FromArray) and np.array_equal(known.initializer.array, array)
+    spec = default_session().specs.get(context.qualified(variable_name))
+    if spec is not None and not (
+        isinstance(spec.initializer, FromArray) and np.array_equal(spec.initializer.array, array)
     ):
         raise ValueError(
-            f"variable `{known.name}` exists already, with other initial values; import the model "
+            f"variable `{spec.name}` exists already, with other initial values; import the model "
             "within `flow.scope.namespace(...)` of its own"
         )
     return flow.get_variable(

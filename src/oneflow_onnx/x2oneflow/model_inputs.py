@@ -42,43 +42,43 @@ class ModelInputs:
         names = self.names
         if len(args) > len(names):
             raise TypeError(f"{len(args)} inputs given, the model takes {len(names)}: {names}")
-        given = dict(zip(names, args, strict=False))
+        bound = dict(zip(names, args, strict=False))
         if unknown := sorted(kwargs.keys() - set(names)):
             raise TypeError(f"no inputs named {unknown}; the model's inputs are {names}")
-        if twice := sorted(kwargs.keys() & given.keys()):
+        if twice := sorted(kwargs.keys() & bound.keys()):
             raise TypeError(f"inputs given twice: {twice}")
-        given.update(kwargs)
+        bound.update(kwargs)
         optional = {i.name for i in self.declared if i.type.WhichOneof("value") == "optional_type"}
-        if missing := [name for name in names if name not in given and name not in optional]:
+        if missing := [name for name in names if name not in bound and name not in optional]:
             raise TypeError(f"missing inputs {missing}; the model's inputs are {names}")
         for declared in self.declared:
-            value = given.setdefault(declared.name, None)
+            value = bound.setdefault(declared.name, None)
             if isinstance(value, Tensor | np.ndarray) and declared.type.HasField("tensor_type"):
                 _check_input(declared, value)
-        return given
+        return bound
 
 
 def _check_input(declared: onnx.ValueInfoProto, value: Value) -> None:
     """Raise unless element type, rank and fixed sizes are those declared."""
-    wanted = declared.type.tensor_type
-    if wanted.elem_type and element_type_of(value) != wanted.elem_type:
+    tensor_type = declared.type.tensor_type
+    if tensor_type.elem_type and element_type_of(value) != tensor_type.elem_type:
         name = onnx.TensorProto.DataType.Name
         raise TypeError(
-            f"input `{declared.name}` must have elements of type {name(wanted.elem_type)},"
+            f"input `{declared.name}` must have elements of type {name(tensor_type.elem_type)},"
             f" not {name(element_type_of(value))}"
         )
-    if not wanted.HasField("shape"):
+    if not tensor_type.HasField("shape"):
         return
     # Old versions of paddle2onnx write -1 for a size that is not fixed.
     sizes = [
         d.dim_value if d.HasField("dim_value") and d.dim_value >= 0 else None
-        for d in wanted.shape.dim
+        for d in tensor_type.shape.dim
     ]
     fits = len(sizes) == len(value.shape) and all(
         size is None or size == actual for size, actual in zip(sizes, value.shape, strict=True)
     )
     if not fits:
-        shown = [d.dim_param or d.dim_value or "?" for d in wanted.shape.dim]
+        shown = [d.dim_param or d.dim_value or "?" for d in tensor_type.shape.dim]
         raise ValueError(
             f"input `{declared.name}` must have the shape {shown}, not {list(value.shape)}"
         )

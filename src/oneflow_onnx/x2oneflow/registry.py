@@ -24,7 +24,7 @@ class Evaluation(Enum):
     TENSORS = auto()
     """On tensors always: results may be large."""
     ANY = auto()
-    """By its function, which takes operands of every kind as they are."""
+    """Where its operands are: its function takes operands of every kind."""
     HOST = auto()
     """On the host always, by ONNX's reference implementation: text, trees, files of images."""
 
@@ -66,10 +66,10 @@ class Operator:
         parameters = _parameters(self.function)
         if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
             return attributes
-        known = {n for n, p in parameters.items() if p.kind is p.KEYWORD_ONLY} - set(CONTEXT)
-        if unknown := attributes.keys() - known - _IGNORED_ATTRIBUTES:
+        names = {n for n, p in parameters.items() if p.kind is p.KEYWORD_ONLY} - set(CONTEXT)
+        if unknown := attributes.keys() - names - _IGNORED_ATTRIBUTES:
             raise NotImplementedError(f"attributes {sorted(unknown)} of `{self.name}`")
-        return {name: value for name, value in attributes.items() if name in known}
+        return {name: value for name, value in attributes.items() if name in names}
 
 
 def _check_limit(label: str, value: Any, most: int) -> None:

@@ -24,15 +24,15 @@ def example_outputs(
     Returns:
         An array for each output; where a size cannot be inferred, it is 0.
     """
-    given = [_type_of(name, value) for name, value in values.items() if has_shape(value)]
+    inputs = [_type_of(name, value) for name, value in values.items() if has_shape(value)]
     arrays = {n: v for n, v in values.items() if isinstance(v, np.ndarray) and v.dtype != object}
-    known = [numpy_helper.from_array(array, name) for name, array in arrays.items()]
+    constants = [numpy_helper.from_array(array, name) for name, array in arrays.items()]
     inner = helper.make_graph(
         graph.node,
         graph.name,
-        given,
+        inputs,
         graph.output,
-        [*graph.initializer, *known],
+        [*graph.initializer, *constants],
         value_info=graph.value_info,
         sparse_initializer=graph.sparse_initializer,
     )

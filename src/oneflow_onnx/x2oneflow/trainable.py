@@ -16,13 +16,13 @@ _SHAPE_LIKE = 1024
 # Where a single number is a constant of a formula, as in ``x * 0.5``.
 _ARITHMETIC = {"Add", "Sub", "Mul", "Div", "Pow", "Max", "Min", "Mod", "Sum", "Mean", "Where"}
 
-# What brings a mask to the values that it hides, and applies it.
+# Operators that bring a mask to the values that it hides, and that apply it.
 _MASKING = {"Add", "Sub", "Mul", "Where", "Attention", "Reshape", "Transpose", "Cast", "CastLike"}
 
 # A number as low as this, added before an exponential function, leaves nothing.
 _HIDDEN = -1000.0
 
-# What cuts an initial state of zeros into those of layers and directions.
+# Operators that cut an initial state of zeros into the states of layers and directions.
 _MOVES = {"Slice", "Split", "Squeeze", "Unsqueeze", "Expand", "Identity"}
 
 
@@ -64,7 +64,7 @@ def _uses(plan: Plan) -> Iterator[tuple[str, tuple[str, int, bool]]]:
     for inner, step in plan.walk():
         name_of_use = step.node.op_type
         if name_of_use == "Gather" and step.node.input[1] in inner.constants:
-            name_of_use = "Slice"  # Of fixed entries, it reads no table.
+            name_of_use = "Slice"  # Its entries are fixed, so it reads no table.
         for position, name in enumerate(step.node.input):
             held = step.operator is not None and (
                 position in step.operator.constant or position in step.operator.host

@@ -51,8 +51,8 @@ def load_pytorch_module_and_check(
     module = from_pytorch(network, x, flow_weight_dir, train_flag)
     torch = framework("torch", "load_pytorch_module_and_check")
     with torch.no_grad():
-        wanted = _first(network.train(train_flag)(torch.from_numpy(x)))
-    return _difference(module, x, wanted.numpy())
+        expected = _first(network.train(train_flag)(torch.from_numpy(x)))
+    return _difference(module, x, expected.numpy())
 
 
 def load_tensorflow2_module_and_check(
@@ -102,10 +102,10 @@ def _first(value: Any) -> Any:
     return value[0] if isinstance(value, list | tuple) else value
 
 
-def _difference(module: ImportedModule, x: np.ndarray, wanted: np.ndarray) -> float:
+def _difference(module: ImportedModule, x: np.ndarray, expected: np.ndarray) -> float:
     output = as_host(_first(module(flow.tensor(x))))
-    spread = max(float(wanted.std()), float(np.finfo(np.float32).tiny))
-    difference = float(np.abs(output - wanted).max()) / spread
+    spread = max(float(expected.std()), float(np.finfo(np.float32).tiny))
+    difference = float(np.abs(output - expected).max()) / spread
     _LOGGER.info("largest difference: %.2g of the outputs' spread", difference)
     if difference > _TOLERANCE:
         raise AssertionError(f"outputs differ by {difference:.2g} of their spread")

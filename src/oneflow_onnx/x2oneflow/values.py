@@ -24,7 +24,7 @@ _NUMBERS = [np.dtype(name) for name in ("float32", "float64", "int32", "int64")]
 
 # More elements than this in a value made from few (a fill, a range) is a mistake or an attack.
 MOST_ELEMENTS = 2**28
-# Of shapes and texts, which the host computes one by one.
+# The host computes shapes and texts element by element, and at most this many.
 _MOST_ON_HOST = 2**24
 
 _DTYPES: dict[int, flow.dtype] = {

@@ -255,7 +255,7 @@ class SSDMatcher(Matcher):
             objects, boxes = (
                 flow.arange(count, device=matches.device) for count in match_quality_matrix.shape
             )
-            # Of several objects with the same best box, the last one gets it.
+            # If several objects have the same best box, the last one gets it.
             best_pairs = (best_boxes[:, None] == boxes) & (quality >= 0)[:, None]
             best_objects = flow.where(best_pairs, objects[:, None], -1).max(0)[0]
             matches = flow.where(best_objects >= 0, best_objects, matches)

@@ -274,7 +274,7 @@ class RoIHeads(nn.Module):
         logits = self._masks(features, [image["boxes"] for image in detections], image_shapes)
         masks = maskrcnn_inference(logits, [image["labels"] for image in detections])
         for image, probabilities in zip(detections, masks, strict=True):
-            # Of detections that a graph filled up with, nothing is pasted into the image.
+            # Detections that only fill up a graph's rows have no mask in the image.
             image["masks"] = probabilities * (image["scores"] > 0)[:, None, None, None]
 
     def _mask_loss(

@@ -1,4 +1,4 @@
-"""What programs read of upstream's private modules; `base.import_paths` says under which paths.
+"""Names of upstream's private modules that programs read; `base.import_paths` has the paths.
 
 A name is here if it can do what its callers want of it. For others `unsupported` says what stands
 for them.

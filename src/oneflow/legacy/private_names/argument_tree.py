@@ -113,7 +113,7 @@ class ArgsTree:
         return ((f"{node.prefix()}_{node.name()}", node) for node in self.iter_nodes())
 
     def iter_tuple_nodes(self) -> Iterator[Any]:
-        """What the lists and tuples of the tree hold, except lists and tuples."""
+        """The elements of the lists and tuples in the tree, except lists and tuples."""
         return (node for node in self.iter_nodes() if type(node) not in (list, tuple))
 
     def map_tuple_leaf(self, map_function: Callable[[Any], Any]) -> Any:
@@ -142,7 +142,7 @@ class ArgsTree:
 
 
 def _children(value: Any) -> list[Any] | None:
-    """What a container holds; None for a leaf."""
+    """The elements of a container; None for a leaf."""
     if isinstance(value, dict):
         return list(value.values())
     if type(value) in (list, tuple) or hasattr(value, "_fields"):

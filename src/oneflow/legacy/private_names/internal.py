@@ -1,4 +1,4 @@
-"""What `oneflow._oneflow_internal` has of upstream's extension module."""
+"""The names of upstream's extension module that `oneflow._oneflow_internal` has."""
 
 from __future__ import annotations
 

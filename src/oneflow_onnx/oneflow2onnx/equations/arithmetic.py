@@ -211,8 +211,8 @@ def _select(b: GraphBuilder, equation: Equation) -> Ref:
         return o.where(b, which, cases[1], cases[0])
     result = cases[0]
     for place, case in enumerate(cases[1:], 1):
-        chosen = b.op("Equal", which, b.constant(place, which.dtype), dtype=BOOL)
-        result = o.where(b, chosen, case, result)
+        mask = b.op("Equal", which, b.constant(place, which.dtype), dtype=BOOL)
+        result = o.where(b, mask, case, result)
     return result
 
 

@@ -95,10 +95,10 @@ def _triangular_solve(b: GraphBuilder, equation: Equation) -> Ref:
     def step(number: Formula, values: list[Formula]) -> list[Formula]:
         (x,) = values
         k = number if lower else last - number
-        found = y.at(k, -2) - others.at(k, -2) @ x
+        solution = y.at(k, -2) - others.at(k, -2) @ x
         if not equation["unit_diagonal"]:
-            found = found / a.at(k, -2).at(k, -1)
-        return [row.equals(k).where(found, x)]
+            solution = solution / a.at(k, -2).at(k, -1)
+        return [row.equals(k).where(solution, x)]
 
     (x,) = repeated(a.shape[-1], [Formula(b, o.filled(b, y.shape, 0, y.ref.dtype))], step)
     return x.ref if equation["left_side"] else x.transposed.ref
@@ -113,8 +113,8 @@ def _cholesky(b: GraphBuilder, equation: Equation) -> Ref:
     def step(k: Formula, values: list[Formula]) -> list[Formula]:
         (lower,) = values
         rest = a.at(k, -1) - lower @ lower.at(k, -2).transposed
-        found = (row < k).where(0, rest / rest.at(k, -2).sqrt())
-        return [column.equals(k).where(found, lower)]
+        factor = (row < k).where(0, rest / rest.at(k, -2).sqrt())
+        return [column.equals(k).where(factor, lower)]
 
     (lower,) = repeated(a.shape[-1], [Formula(b, o.filled(b, a.shape, 0, equation.dtype))], step)
     dim = lower.ref.rank - 2

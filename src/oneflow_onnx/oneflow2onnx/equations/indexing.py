@@ -142,7 +142,7 @@ def _scatter(b: GraphBuilder, equation: Equation) -> Ref:
     order = [*dims, *rest]
     moved = o.transpose(b, x, order)
     starts = b.cast(starts, INT64)
-    # What is written out of range is dropped: it goes to a row that is cut off again.
+    # Updates out of range are dropped: they go to a spare row, which is cut off again.
     drops = "FILL_OR_DROP" in str(equation["mode"]) and starts.constant is None
     if drops:
         starts, moved = _with_spare_row(b, starts, moved, len(dims))

@@ -73,9 +73,9 @@ def _transposed_pads(call: Call, kernel: Sequence[int]) -> tuple[list[int], list
     lows, highs, extras = [], [], []
     for place, (low, _) in enumerate(call["padding"]):
         step, spread = call["stride"][place], call["dilation"][place]
-        given = call.operands[0].shape[place + 2]
+        length = call.operands[0].shape[place + 2]
         span = spread * (kernel[place] - 1) + 1
-        full = combine(given, 0, lambda n, _, step=step, span=span: step * (n - 1) + span)
+        full = combine(length, 0, lambda n, _, step=step, span=span: step * (n - 1) + span)
         total = combine(full, call["size"][place], lambda one, other: one - other)
         (cut,) = require_static([total], "the padding of a transposed convolution")
         if low < 0:

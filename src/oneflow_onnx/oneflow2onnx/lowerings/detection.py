@@ -29,14 +29,14 @@ def _nms_mask(b: GraphBuilder, call: Call) -> tuple[Ref, Ref]:
         o.unsqueeze(b, b.cast(scores, np.float32), [0, 1]),
         limit,
         b.constant(np.float32(threshold.number)),
-        # As many as are kept, which nothing knows: the last of the columns is read.
+        # The number of rows depends on values: the last of the columns is read.
         shape=(count, 3),
         dtype=INT64,
     )
-    kept = o.reshape(b, o.slice_(b, selected, [1], [2], [1]), (-1,))
+    box_numbers = o.reshape(b, o.slice_(b, selected, [1], [2], [1]), (-1,))
     nothing = o.filled(b, [count], 0, INT64)
-    ones = b.op("Add", b.op("Mul", kept, b.constant(0)), b.constant(1))
-    mask = o.scatter_elements(b, nothing, kept, ones, 0)
+    ones = b.op("Add", b.op("Mul", box_numbers, b.constant(0)), b.constant(1))
+    mask = o.scatter_elements(b, nothing, box_numbers, ones, 0)
     return order, b.cast(o.gather(b, mask, order, 0), BOOL)
 
 

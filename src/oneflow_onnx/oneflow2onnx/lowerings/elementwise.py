@@ -140,7 +140,7 @@ def _pow(b: GraphBuilder, call: Call) -> Ref:
     power = b.op("Pow", x, y)
     if x.is_float or (y.number is not None and y.number >= 0):
         return power
-    # Of integers a negative power is 0, also of 0, where the runtime's is no number.
+    # A negative power of an integer is 0; for the base 0 the runtime would give no number.
     zero = b.constant(0, x.dtype)
     none = [
         b.op(name, operand, zero, dtype=np.dtype(bool))
@@ -211,7 +211,7 @@ def _floor_divide(b: GraphBuilder, call: Call) -> Ref:
     x, y = call.operands
     if not x.is_float:
         return b.op("Div", b.op("Sub", x, b.op("Mod", x, y)), y)
-    # What divides without a rest is divided, so that 1 // 0.1 is 9; a half apart is rounding.
+    # The rest is subtracted first, so that the quotient is whole and 1 // 0.1 is 9.
     rest, zero, one = b.op("Mod", x, y, fmod=1), b.constant(0, x.dtype), b.constant(1, x.dtype)
     whole = b.op("Div", b.op("Sub", x, rest), y)
     whole = o.where(b, _is_rounded_up(b, rest, y), b.op("Sub", whole, one), whole)

@@ -65,8 +65,8 @@ def _result_order(dims: tuple[int, ...], lead: int, rest: int) -> list[int]:
     """The dimensions of index tensors go in place of `dims`, or first if they are apart."""
     together = dims == tuple(range(dims[0], dims[-1] + 1))
     before = dims[0] if together else 0
-    kept = list(range(lead, lead + rest))
-    return [*kept[:before], *range(lead), *kept[before:]]
+    others = list(range(lead, lead + rest))
+    return [*others[:before], *range(lead), *others[before:]]
 
 
 @lowering("index_put")
@@ -160,8 +160,8 @@ def _embedding_bag(b: GraphBuilder, call: Call) -> Ref:
     if call["mode"] == "max":
         shape = (bags, count, width)
         lowest = b.constant(-np.inf, rows.dtype)
-        chosen = o.where(b, o.unsqueeze(b, member, [2]), o.expand(b, rows, shape), lowest)
-        best = o.reduce(b, "ReduceMax", chosen, [1], keepdim=False)
+        members = o.where(b, o.unsqueeze(b, member, [2]), o.expand(b, rows, shape), lowest)
+        best = o.reduce(b, "ReduceMax", members, [1], keepdim=False)
         empty = b.op("Equal", best, lowest, dtype=BOOL)
         return o.where(b, empty, b.constant(0, rows.dtype), best)
     rows = b.op("Mul", rows, o.unsqueeze(b, factors[0], [1])) if factors else rows
@@ -214,5 +214,5 @@ def _dim_positions(b: GraphBuilder, call: Call) -> Ref:
 def _nonzero(b: GraphBuilder, call: Call) -> list[Ref]:
     """The rows of ONNX's result, as many as there are; `count` is a number of the capture only."""
     (x,), count = call.operands, call["count"]
-    found = b.op("NonZero", x, shape=(x.rank, count), dtype=INT64)
-    return [o.gather(b, found, b.constant(np.int64(dim)), 0) for dim in range(x.rank)]
+    positions = b.op("NonZero", x, shape=(x.rank, count), dtype=INT64)
+    return [o.gather(b, positions, b.constant(np.int64(dim)), 0) for dim in range(x.rank)]

@@ -18,7 +18,7 @@ def _check_info(b: GraphBuilder, call: Call) -> Ref:
 @lowering("det")
 def _det(b: GraphBuilder, call: Call) -> Ref:
     (x,) = call.operands
-    # Those of up to three rows are formulas.
+    # Determinants of up to three rows are written as formulas.
     if x.dtype != np.float32 or x.shape[-1] in (0, 1, 2, 3):
         raise Unsupported("determinants of a type for which runtimes have no `Det`")
     return b.op("Det", x, shape=call.result.shape)

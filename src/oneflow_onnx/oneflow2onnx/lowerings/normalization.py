@@ -90,11 +90,16 @@ def _layer_norm(b: GraphBuilder, call: Call) -> Ref | None:
     x, _, _, weight, bias, eps = call.operands
     dims = call["dims"]
     shape = tuple(x.shape[dim] for dim in dims)
-    given = [_full(b, parameter, shape, x.dtype) for parameter in (weight, bias)]
-    if any(parameter is None for parameter in given) or eps.constant is None:
+    parameters = [_full(b, parameter, shape, x.dtype) for parameter in (weight, bias)]
+    if any(parameter is None for parameter in parameters) or eps.constant is None:
         return None
     return b.op(
-        "LayerNormalization", x, *given, shape=x.shape, axis=dims[0], epsilon=float(eps.constant)
+        "LayerNormalization",
+        x,
+        *parameters,
+        shape=x.shape,
+        axis=dims[0],
+        epsilon=float(eps.constant),
     )
 
 

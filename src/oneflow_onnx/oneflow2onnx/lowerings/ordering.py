@@ -76,16 +76,16 @@ def _cumulative_extreme(b: GraphBuilder, call: Call) -> tuple[Ref, Ref]:
     worst = o.extreme(x.dtype, largest=not is_max)
 
     def step(values: list[Ref]) -> list[Ref]:
-        best, index, number, given = values
-        later = b.op("Not", b.op("Less" if is_max else "Greater", given, best, dtype=BOOL))
+        best, index, number, element = values
+        later = b.op("Not", b.op("Less" if is_max else "Greater", element, best, dtype=BOOL))
         if x.is_float:
             later = b.op("And", later, b.op("Not", b.op("IsNaN", best, dtype=BOOL)))
-            later = b.op("Or", later, b.op("IsNaN", given, dtype=BOOL))
-        best, index = o.where(b, later, given, best), o.where(b, later, number, index)
+            later = b.op("Or", later, b.op("IsNaN", element, dtype=BOOL))
+        best, index = o.where(b, later, element, best), o.where(b, later, number, index)
         return [best, index, b.op("Add", number, b.constant(np.int64(1))), best, index]
 
     values = zip(kinds, (worst, 0), strict=True)
     start = [o.filled(b, shape, value, dtype) for (shape, dtype), value in values]
-    given = [*start, b.constant(np.int64(0))]
-    *_, values, places = scan(b, given, [first], kinds, x.shape[dim], False, step)
+    carried = [*start, b.constant(np.int64(0))]
+    *_, values, places = scan(b, carried, [first], kinds, x.shape[dim], False, step)
     return o.move_first_back(b, values, dim), o.move_first_back(b, places, dim)

@@ -23,10 +23,10 @@ class _Planes:
         others = [d for d in range(x.rank) if d not in dims]
         self._order = [*others, *dims]
         moved = o.transpose(b, x, self._order)
-        kept = moved.shape[: len(others)]
+        lead = moved.shape[: len(others)]
         # ONNX pools tensors with a batch and channels.
-        self._kept = kept if len(kept) == 2 else (1, product(kept))
-        self._lead = kept
+        self._kept = lead if len(lead) == 2 else (1, product(lead))
+        self._lead = lead
         self.x = o.reshape(b, moved, (*self._kept, *moved.shape[len(others) :]))
 
     def shape(self, result: Shape) -> Shape:
@@ -149,13 +149,13 @@ def _uneven_maxima(b: GraphBuilder, call: Call, sizes: Sequence[int]) -> tuple[R
     ]
     for index, grid in enumerate(grids):
         windows = o.gather(b, windows, b.constant(grid), 2 + 2 * index)
-    # Of each window all elements last, in their order.
+    # The elements of each window come last, in their order.
     order = [*range(0, 2 * count, 2), *range(1, 2 * count, 2)]
     windows = o.transpose(b, windows, [0, 1, *(2 + dim for dim in order)])
     shape = (*windows.shape[: 2 + count], math.prod(grid.shape[1] for grid in grids))
     windows = o.reshape(b, windows, shape)
     values = o.reduce(b, "ReduceMax", windows, [2 + count], keepdim=False)
-    chosen = b.op(
+    place_of_maximum = b.op(
         "ArgMax", windows, shape=(*shape[:-1], 1), dtype=INT64, axis=2 + count, keepdims=1
     )
     flat = np.zeros((1,) * (2 * count), INT64)
@@ -165,7 +165,9 @@ def _uneven_maxima(b: GraphBuilder, call: Call, sizes: Sequence[int]) -> tuple[R
         flat = flat * size + grid.reshape(shaped)
     flat = flat.transpose(order).reshape(*(grid.shape[0] for grid in grids), -1)
     of_elements = o.expand(b, b.constant(flat), shape)
-    places = b.op("GatherElements", of_elements, chosen, shape=(*shape[:-1], 1), axis=2 + count)
+    places = b.op(
+        "GatherElements", of_elements, place_of_maximum, shape=(*shape[:-1], 1), axis=2 + count
+    )
     return planes.restore(values), planes.restore(o.squeeze(b, places, [2 + count]))
 
 

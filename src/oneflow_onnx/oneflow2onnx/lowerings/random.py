@@ -23,16 +23,16 @@ def _drawn(b: GraphBuilder, name: str, shape: Shape, **options: float) -> Ref:
     if has_size(shape):
         like = o.expand(b, b.constant(np.float32(0)), shape)
         return b.op(f"{name}Like", like, shape=shape, dtype=kind, **options)
-    given = {"dtype": code, "shape": list(shape), **options}
-    return b.multiple(name, [], [(shape, kind)], **given)[0]
+    attributes = {"dtype": code, "shape": list(shape), **options}
+    return b.multiple(name, [], [(shape, kind)], **attributes)[0]
 
 
 @lowering("dropout")
 def _dropout(b: GraphBuilder, call: Call) -> Ref:
     x, _, _, p, scale = call.operands
     shape = tuple(1 if d in call["broadcast_dims"] else dim for d, dim in enumerate(x.shape))
-    kept = _above(b, shape, p)
-    return b.op("Mul", x, b.op("Mul", b.cast(kept, x.dtype), b.cast(scale, x.dtype)))
+    mask = _above(b, shape, p)
+    return b.op("Mul", x, b.op("Mul", b.cast(mask, x.dtype), b.cast(scale, x.dtype)))
 
 
 @lowering("alpha_dropout")

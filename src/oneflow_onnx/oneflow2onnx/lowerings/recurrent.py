@@ -105,8 +105,8 @@ def _layer_inputs(
     made = call.made_by(projected, "linear") or call.made_by(projected, "linear_no_bias")
     bias = None
     if made is not None and made.operands[0].rank == 3:
-        x, input_weight, *given = made.operands
-        bias = given[0] if given else None
+        x, input_weight, *biases_made = made.operands
+        bias = biases_made[0] if biases_made else None
     else:
         (rows,) = require_static(weight.shape[:1], "the weight of a recurrent layer")
         x, input_weight = projected, b.constant(np.eye(rows, dtype=weight.dtype))

@@ -73,8 +73,8 @@ def _numbers(b: GraphBuilder, x: Ref) -> Ref:
 def _nanmean(b: GraphBuilder, call: Call) -> Ref:
     (x,), dims, keepdim = call.operands, call["dims"], call["keepdim"]
     total = o.reduce(b, "ReduceSum", _numbers(b, x), dims, keepdim)
-    given = b.cast(b.op("Not", b.op("IsNaN", x, dtype=BOOL)), x.dtype)
-    return b.op("Div", total, o.reduce(b, "ReduceSum", given, dims, keepdim))
+    mask = b.cast(b.op("Not", b.op("IsNaN", x, dtype=BOOL)), x.dtype)
+    return b.op("Div", total, o.reduce(b, "ReduceSum", mask, dims, keepdim))
 
 
 def _dims(call: Call) -> tuple[int, ...]:

@@ -30,13 +30,13 @@ def rotary_embedding(b: GraphBuilder, call: Call) -> Ref | None:
     if b.opset < 23:
         return None
     one, other = call.operands
-    found = _rotation(call, one, other) or _rotation(call, other, one)
-    if found is None:
+    rotation = _rotation(call, one, other) or _rotation(call, other, one)
+    if rotation is None:
         return None
-    batch, _, steps, last = found.x.shape
+    batch, _, steps, last = rotation.x.shape
     (size,) = require_static([last], "the size of a rotary embedding")
     tables = []
-    for table, function in ((found.cosine, "cos"), (found.sine, "sin")):
+    for table, function in ((rotation.cosine, "cos"), (rotation.sine, "sin")):
         shape = (1,) * (_RANK - table.rank) + tuple(table.shape)
         fits = len(shape) == _RANK and shape[0] in (1, batch) and shape[1:] == (1, steps, size)
         if not fits or not _is_doubled(call, table, function):
@@ -44,7 +44,7 @@ def rotary_embedding(b: GraphBuilder, call: Call) -> Ref | None:
         half = o.slice_(b, table, [table.rank - 1], [0], [size // 2])
         half = o.reshape(b, half, (shape[0], steps, size // 2))
         tables.append(o.expand(b, half, (batch, steps, size // 2)))
-    return b.op("RotaryEmbedding", found.x, *tables, shape=found.x.shape)
+    return b.op("RotaryEmbedding", rotation.x, *tables, shape=rotation.x.shape)
 
 
 def _rotation(call: Call, plain: Ref, turned: Ref) -> _Rotation | None:

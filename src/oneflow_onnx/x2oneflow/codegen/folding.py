@@ -26,7 +26,7 @@ def fold(
     plan: Plan, constants: Mapping[str, np.ndarray], shapes: Shapes
 ) -> tuple[dict[str, np.ndarray], dict[str, Partial]]:
     """Return the values that are known, `constants` among them, and those known in part."""
-    known, partial = _fold(plan, constants, shapes.known)
+    values, partial = _fold(plan, constants, shapes.known)
     for _ in range(_ROUNDS):
         targets = [
             (step.node.output[0], partial.get(step.node.input[1]))
@@ -44,14 +44,14 @@ def fold(
         for name, sizes in new:
             shapes.learn(name, sizes)
         shapes.infer()
-        known, partial = _fold(plan, constants, shapes.known)
-    return known, partial
+        values, partial = _fold(plan, constants, shapes.known)
+    return values, partial
 
 
 def _fold(
     plan: Plan, constants: Mapping[str, np.ndarray], shapes: Mapping[str, list[int | None]]
 ) -> tuple[dict[str, np.ndarray], dict[str, Partial]]:
-    known: dict[str, np.ndarray] = dict(constants)
+    folded: dict[str, np.ndarray] = dict(constants)
     partial: dict[str, Partial] = {}
     for step in plan.steps:
         inputs = [name for name in step.node.input if name]
@@ -62,26 +62,26 @@ def _fold(
             if inputs[0] in shapes:
                 a = step.attributes
                 dims = shapes[inputs[0]][slice(a.get("start", 0), a.get("end"))]
-                _store(output, np.array(dims, object), known, partial)
-        elif inputs and known.keys() >= set(inputs) and not list(step.plans()):
-            result = run_step(step, {name: known[name] for name in inputs}, training=False)[0]
+                _store(output, np.array(dims, object), folded, partial)
+        elif inputs and folded.keys() >= set(inputs) and not list(step.plans()):
+            result = run_step(step, {name: folded[name] for name in inputs}, training=False)[0]
             if isinstance(result, np.ndarray):
-                known[output] = result
-        elif inputs and all(name in known or name in partial for name in inputs):
-            values = [partial.get(name, known.get(name)) for name in inputs]
+                folded[output] = result
+        elif inputs and all(name in folded or name in partial for name in inputs):
+            values = [partial.get(name, folded.get(name)) for name in inputs]
             rule = _RULES.get(step.node.op_type)
             if rule is not None:
-                _store(output, rule(step, values), known, partial)
-    return known, partial
+                _store(output, rule(step, values), folded, partial)
+    return folded, partial
 
 
 def _store(
-    name: str, value: Partial, known: dict[str, np.ndarray], partial: dict[str, Partial]
+    name: str, value: Partial, folded: dict[str, np.ndarray], partial: dict[str, Partial]
 ) -> None:
     if any(size is None for size in value.reshape(-1)):
         partial[name] = value
     else:
-        known[name] = value.astype(np.int64)
+        folded[name] = value.astype(np.int64)
 
 
 def _axes(step: Step, values: list[Any]) -> tuple[int, ...]:

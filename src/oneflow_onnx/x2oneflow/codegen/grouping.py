@@ -17,10 +17,10 @@ _MOST_VALUES = 8
 
 def grouped(items: Sequence[Item], inputs: Sequence[str], outputs: Sequence[str]) -> Body:
     """Return a body in which repeated blocks, and parts of what is left, are modules."""
-    found = _with_blocks(list(items), set(outputs))
-    while len(found) > _LONGEST_BODY:
-        found = _with_parts(found, set(outputs))
-    return Body(found, inputs, outputs)
+    statements = _with_blocks(list(items), set(outputs))
+    while len(statements) > _LONGEST_BODY:
+        statements = _with_parts(statements, set(outputs))
+    return Body(statements, inputs, outputs)
 
 
 def _part(kind: str, items: Sequence[Item], outputs: Sequence[str]) -> Part:
@@ -72,9 +72,9 @@ def _best_repetition(items: list[Item], outputs: set[str]) -> tuple[int, int, in
                 candidates.append(((run // period) * period, -period, index - run, run))
             run = 0
     for _, negative, first, run in sorted(candidates, reverse=True)[:32]:
-        found = _aligned(items, outputs, first, -negative, run)
-        if found is not None:
-            return found
+        repetition = _aligned(items, outputs, first, -negative, run)
+        if repetition is not None:
+            return repetition
     return None
 
 

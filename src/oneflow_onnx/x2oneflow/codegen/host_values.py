@@ -9,9 +9,9 @@ from oneflow_onnx.x2oneflow.registry import Evaluation
 from oneflow_onnx.x2oneflow.trainable import Kind, classify
 
 
-def host_names(plan: Plan, given: Iterable[str]) -> frozenset[str]:
-    """Return the names of values on the host in a graph; those `given` are."""
-    host = set(given)
+def host_names(plan: Plan, names: Iterable[str]) -> frozenset[str]:
+    """Return the names of values on the host in a graph, given those of some."""
+    host = set(names)
     for step in plan.steps:
         if list(step.plans()):
             host.update(_results_of_subgraphs(step, host))
@@ -23,13 +23,13 @@ def host_names(plan: Plan, given: Iterable[str]) -> frozenset[str]:
 def inner_host_names(step: Step, plan: Plan, host: Iterable[str]) -> frozenset[str]:
     """Return the names of values on the host in a subgraph of a step, or in its function."""
     constants = [name for name, kind in classify(plan).items() if kind is Kind.CONSTANT]
-    given = {*host, *_host_inputs(step, plan, host), *constants}
+    names = {*host, *_host_inputs(step, plan, host), *constants}
     while True:
-        inside = host_names(plan, given)
-        returning = {before for before, after in _carried(step, plan) if after in inside} - given
+        inside = host_names(plan, names)
+        returning = {before for before, after in _carried(step, plan) if after in inside} - names
         if not returning:
             return inside
-        given |= returning
+        names |= returning
 
 
 def _results_of_subgraphs(step: Step, host: Iterable[str]) -> Iterator[str]:
@@ -43,11 +43,11 @@ def _results_of_subgraphs(step: Step, host: Iterable[str]) -> Iterator[str]:
 
 def _host_inputs(step: Step, plan: Plan, host: Iterable[str]) -> set[str]:
     """The inputs of a subgraph or function that are on the host, before anything was carried."""
-    known = set(host)
+    outer_names = set(host)
     pairs = zip(plan.inputs, step.node.input, strict=False)
-    found = {inner for inner, outer in pairs if outer in known}
+    names = {inner for inner, outer in pairs if outer in outer_names}
     # The number of the step, and the condition.
-    return found | set(plan.inputs[:2]) if step.node.op_type == "Loop" else found
+    return names | set(plan.inputs[:2]) if step.node.op_type == "Loop" else names
 
 
 def _carried(step: Step, plan: Plan) -> list[tuple[str, str]]:

@@ -51,7 +51,7 @@ def docstring(text: str) -> str:
 
 def without_quoted(line: str) -> str:
     """Return a line of the same length in which underscores stand for quoted text."""
-    return _QUOTED.sub(lambda found: "_" * len(found[0]), line)
+    return _QUOTED.sub(lambda match: "_" * len(match[0]), line)
 
 
 def is_short(array: np.ndarray) -> bool:

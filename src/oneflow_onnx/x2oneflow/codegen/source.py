@@ -47,12 +47,12 @@ class Source:
         constants = {n: a for n, a in plan.constants.items() if kinds[n] is Kind.CONSTANT}
         state = {n: a for n, a in plan.constants.items() if n not in constants}
         shapes = Shapes(model)
-        known, partial = fold(plan, constants, shapes)
+        folded, partial = fold(plan, constants, shapes)
         uses = _uses(plan)
-        host = host_names(plan, known)
+        host = host_names(plan, folded)
         for step in plan.steps:
             _turn_weight(step, state, kinds, uses)
-        return cls(plan, state, kinds, known, uses, host, partial, shapes.known)
+        return cls(plan, state, kinds, folded, uses, host, partial, shapes.known)
 
     def inside(self, step: Step, plan: Plan) -> Source:
         """Return the source of a subgraph of a step, or of its function.

@@ -86,8 +86,8 @@ def _write_binary(step: Step, source: Source) -> Line | None:
             inputs.append(name)
     if not inputs or any(name in source.host for name in inputs):
         return None
-    known = [array for n in step.node.input if (array := _array(source, n)) is not None]
-    floating = bool(known) and all(array.dtype.kind == "f" for array in known)
+    arrays = [array for n in step.node.input if (array := _array(source, n)) is not None]
+    floating = bool(arrays) and all(array.dtype.kind == "f" for array in arrays)
     if step.node.op_type in ("Div", "Pow") and not floating:
         return None
     text = f"{terms[0]} {_OPERATORS[step.node.op_type]} {terms[1]}"

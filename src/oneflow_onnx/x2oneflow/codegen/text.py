@@ -12,7 +12,7 @@ from oneflow_onnx.x2oneflow.codegen.structure import Body, Member, Part
 from oneflow_onnx.x2oneflow.plan import Plan
 
 _WIDTH = 100
-# Of classes, by the kind of part.
+# The documentation of a class begins with one of these; the key is the kind of part.
 _SUMMARIES = {
     "block": "A block",
     "body": "The body of a loop",
@@ -95,8 +95,8 @@ class Text:
     ) -> list[str]:
         lines = [f"class {name}(nn.Module):", f"    {docstring(summary)}", ""]
         if body.members:
-            given = "".join(f", {argument}: {kind}" for argument, kind in arguments.items())
-            lines += [f"    def __init__(self{given}) -> None:", "        super().__init__()"]
+            parameters = "".join(f", {argument}: {kind}" for argument, kind in arguments.items())
+            lines += [f"    def __init__(self{parameters}) -> None:", "        super().__init__()"]
             lines += [f"        {self._member(m, names)}" for m in body.members] + [""]
         taken = "".join(f", {argument}: Tensor" for argument in body.arguments)
         result = "Tensor" if len(body.outputs) == 1 else "tuple[Tensor, ...]"
@@ -184,13 +184,13 @@ def _outermost(line: str) -> int:
 
 def _arguments(inner: str) -> list[str]:
     """Return the arguments between two brackets."""
-    depth, start, found = 0, 0, []
+    depth, start, arguments = 0, 0, []
     for index, letter in enumerate(without_quoted(inner)):
         depth += {"(": 1, "[": 1, ")": -1, "]": -1}.get(letter, 0)
         if letter == "," and depth == 0:
-            found.append(inner[start:index].strip())
+            arguments.append(inner[start:index].strip())
             start = index + 1
-    return [*found, inner[start:].strip()]
+    return [*arguments, inner[start:].strip()]
 
 
 _WEIGHTS = '_WEIGHTS = Path(__file__).with_name("weights.safetensors")'

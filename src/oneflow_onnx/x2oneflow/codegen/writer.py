@@ -80,12 +80,12 @@ def _body(plan: Plan, source: Source, inputs: Sequence[str]) -> Body:
 def _needed(lines: list[Line], outputs: list[str]) -> list[Line]:
     """Return the lines whose results are read."""
     read = set(outputs)
-    kept = []
+    read_lines = []
     for line in reversed(lines):
         if read.intersection(line.outputs):
             read.update(line.inputs)
-            kept.append(line)
-    return kept[::-1]
+            read_lines.append(line)
+    return read_lines[::-1]
 
 
 def _line(step: Step, source: Source) -> Line:
@@ -160,7 +160,7 @@ def _loop(step: Step, operands: list[str], around: str, results: int) -> str:
     """The expression of a Loop or a Scan, whose body is the first layer."""
     if step.node.op_type == "Loop":
         trips, condition, *carried = [*operands, *["None"] * (2 - len(operands))]
-        count, given = len(carried), [trips, condition, f"[{', '.join(carried)}]"]
+        count, arguments = len(carried), [trips, condition, f"[{', '.join(carried)}]"]
     else:
         if step.opset < 9:
             raise NotImplementedError(
@@ -168,12 +168,12 @@ def _loop(step: Step, operands: list[str], around: str, results: int) -> str:
                 "`from_onnx`, or convert it to a later set"
             )
         count = len(operands) - step.attributes["num_scan_inputs"]
-        given = [f"[{', '.join(names)}]" for names in (operands[:count], operands[count:])]
-    given += [f"around=[{around}]"] if around else []
-    given += [f"rows={results - count}"] if results > count else []
-    given += [
+        arguments = [f"[{', '.join(names)}]" for names in (operands[:count], operands[count:])]
+    arguments += [f"around=[{around}]"] if around else []
+    arguments += [f"rows={results - count}"] if results > count else []
+    arguments += [
         keyword_argument(name, value)
         for name, value in step.attributes.items()
         if name.startswith("scan_")
     ]
-    return f"{step.node.op_type.lower()}({', '.join(['{layer0}', *given])})"
+    return f"{step.node.op_type.lower()}({', '.join(['{layer0}', *arguments])})"

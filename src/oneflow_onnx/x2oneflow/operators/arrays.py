@@ -77,8 +77,8 @@ def squeeze(x: Tensor, axes: np.ndarray | None = None) -> Tensor:
         raise ValueError(
             f"`axes` {sorted(named)} of the shape {list(x.shape)} are not all of size 1"
         )
-    kept = [n for axis, n in enumerate(x.shape) if axis not in named or n != 1]
-    return x.reshape(kept)
+    shape = [n for axis, n in enumerate(x.shape) if axis not in named or n != 1]
+    return x.reshape(shape)
 
 
 @operator("Unsqueeze")

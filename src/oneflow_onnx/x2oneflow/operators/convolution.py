@@ -115,23 +115,23 @@ def conv_transpose(
     spread = _for_rank(_TRANSPOSED, rank)
     full = spread(x, weight, bias, stride, 0, 0, group, dilation)
     extents = [(k - 1) * d + 1 for k, d in zip(weight.shape[2:], dilation, strict=True)]
-    wanted = None if output_shape is None else list(output_shape[-rank:])
-    if wanted is None and auto_pad.startswith("SAME"):
-        wanted = [n * s for n, s in zip(x.shape[2:], stride, strict=True)]
-    if wanted is None:
+    target_shape = None if output_shape is None else list(output_shape[-rank:])
+    if target_shape is None and auto_pad.startswith("SAME"):
+        target_shape = [n * s for n, s in zip(x.shape[2:], stride, strict=True)]
+    if target_shape is None:
         begins, ends = resolve_padding(x.shape[2:], extents, stride, auto_pad, pads)
         grown = [added - end for added, end in zip(extra, ends, strict=True)]
     else:
-        begins, grown = _crop_to(full.shape[2:], wanted, extra, auto_pad)
+        begins, grown = _crop_to(full.shape[2:], target_shape, extra, auto_pad)
     return _cropped(full, bias, [-begin for begin in begins], grown)
 
 
 def _crop_to(
-    sizes: Sequence[int], wanted: Sequence[int], extra: Sequence[int], auto_pad: str
+    sizes: Sequence[int], target_shape: Sequence[int], extra: Sequence[int], auto_pad: str
 ) -> tuple[list[int], list[int]]:
     """Return what to cut in front and what to add behind to reach the sizes wanted."""
     begins, grown = [], []
-    for size, target, added in zip(sizes, wanted, extra, strict=True):
+    for size, target, added in zip(sizes, target_shape, extra, strict=True):
         total = size + added - target
         begin = total // 2 if auto_pad == "SAME_UPPER" else total - total // 2
         begins.append(begin)

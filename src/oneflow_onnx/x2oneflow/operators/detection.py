@@ -162,20 +162,20 @@ def non_max_suppression(
     overlap = 0.0 if iou_threshold is None else number(iou_threshold)
     least = -math.inf if score_threshold is None else number(score_threshold)
     corners = _corners(boxes, bool(center_point_box))
-    chosen: list[tuple[int, int, int]] = []
+    triples: list[tuple[int, int, int]] = []
     for entry, by_class in enumerate(scores):
         for label, values in enumerate(by_class):
             candidates = np.flatnonzero(values > least)
             if not candidates.size or not most:
                 continue
-            kept = flow.nms(
+            indices = flow.nms(
                 flow.tensor(corners[entry][candidates]),
                 flow.tensor(values[candidates]),
                 overlap,
             )
-            picked = candidates[kept.numpy()][:most]
-            chosen += [(entry, label, int(box)) for box in picked]
-    return flow.tensor(chosen, dtype=flow.int64).reshape(-1, 3)
+            picked = candidates[indices.numpy()][:most]
+            triples += [(entry, label, int(box)) for box in picked]
+    return flow.tensor(triples, dtype=flow.int64).reshape(-1, 3)
 
 
 def _corners(boxes: np.ndarray, centred: bool) -> np.ndarray:

@@ -175,10 +175,10 @@ def clip(x: Tensor, low: Tensor | None = None, high: Tensor | None = None) -> Te
 @operator("IsInf")
 def is_infinite(x: Tensor, *, detect_negative: int = 1, detect_positive: int = 1) -> Tensor:
     """Tell which elements are infinite, of the signs asked for."""
-    found = flow.isinf(x)
+    infinite = flow.isinf(x)
     if not detect_negative:
-        found = flow.logical_and(found, x > 0)
-    return found if detect_positive else flow.logical_and(found, x < 0)
+        infinite = flow.logical_and(infinite, x > 0)
+    return infinite if detect_positive else flow.logical_and(infinite, x < 0)
 
 
 @operator("Where", evaluation=Evaluation.FOLDED)

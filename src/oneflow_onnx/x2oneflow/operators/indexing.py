@@ -149,8 +149,8 @@ def compress(x: Tensor, condition: np.ndarray, *, axis: int | None = None) -> Te
     """Keep the entries along `axis`, or the elements, for which `condition` holds."""
     if axis is None:
         x, axis = x.reshape(-1), 0
-    kept = flow.tensor(np.flatnonzero(condition), dtype=flow.int64, device=x.device)
-    return flow.index_select(x, axis % x.ndim, kept)
+    indices = flow.tensor(np.flatnonzero(condition), dtype=flow.int64, device=x.device)
+    return flow.index_select(x, axis % x.ndim, indices)
 
 
 @operator("NonZero", since=9)
@@ -170,9 +170,9 @@ def one_hot(indices: Tensor, depth: np.ndarray, values: Tensor, *, axis: int = -
     view = [1] * (indices.ndim + 1)
     view[dim] = count
     places = flow.arange(count, device=indices.device).reshape(view)
-    wanted = flow.remainder(indices.to(flow.int64), count)
+    positions = flow.remainder(indices.to(flow.int64), count)
     inside = flow.logical_and(indices >= -count, indices < count)
-    hot = flow.logical_and(wanted.unsqueeze(dim) == places, inside.unsqueeze(dim))
+    hot = flow.logical_and(positions.unsqueeze(dim) == places, inside.unsqueeze(dim))
     return flow.where(hot, values[1], values[0])
 
 

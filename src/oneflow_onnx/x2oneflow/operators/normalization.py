@@ -214,6 +214,6 @@ def dropout(
 def _drop(x: Tensor, rate: float, n_outputs: int) -> Any:
     if n_outputs == 1:
         return F.dropout(x, rate) if rate else x
-    kept = flow.bernoulli(flow.full(x.shape, 1 - rate, device=x.device)).to(flow.bool)
+    mask = flow.bernoulli(flow.full(x.shape, 1 - rate, device=x.device)).to(flow.bool)
     scale = 0.0 if math.isclose(rate, 1) else 1 / (1 - rate)
-    return (x * kept.to(x.dtype) * scale).to(x.dtype), kept
+    return (x * mask.to(x.dtype) * scale).to(x.dtype), mask

@@ -253,6 +253,6 @@ def max_unpool(
     image = flow.scatter(zeros, 0, indices.reshape(-1), x.reshape(-1)).reshape(shape)
     if output_shape is None:
         return image
-    wanted = integers(output_shape)
-    ends = [w - n for w, n in zip(wanted[2:], sizes, strict=True)]
+    target_shape = integers(output_shape)
+    ends = [w - n for w, n in zip(target_shape[2:], sizes, strict=True)]
     return pad_sides(image, [0] * rank, ends, 0)

@@ -76,10 +76,10 @@ _WITH_PARAMETERS: dict[str, Callable[[Tensor, Any, Any], Tensor]] = {
 
 def _activation(name: str, alphas: Iterator[float], betas: Iterator[float]) -> Function:
     """Return a function by its name, which ONNX writes in any case."""
-    known = {key.lower(): key for key in [*_PLAIN, *_WITH_PARAMETERS]}
-    if name.lower() not in known:
+    keys = {key.lower(): key for key in [*_PLAIN, *_WITH_PARAMETERS]}
+    if name.lower() not in keys:
         raise NotImplementedError(f"activation function `{name}` of a recurrent operator")
-    key = known[name.lower()]
+    key = keys[name.lower()]
     if key in _PLAIN:
         return _PLAIN[key]
     alpha, beta = _PARAMETERS[key]
@@ -111,8 +111,8 @@ def _run_direction(
             continue
         # Past its end a sequence keeps its states and puts out zeros.
         running = (lengths > step).reshape(-1, 1)
-        kept = zip(after, states, strict=True)
-        states = [flow.where(running, new, old) for new, old in kept]
+        pairs = zip(after, states, strict=True)
+        states = [flow.where(running, new, old) for new, old in pairs]
         outputs[step] = flow.where(running, after[0], flow.zeros_like(after[0]))
     return flow.stack(outputs, 0), states
 

@@ -28,7 +28,7 @@ class Resampling:
     antialias: bool = False
 
     def positions(
-        self, length: int, wanted: int, factor: float, region: tuple[float, float]
+        self, length: int, target: int, factor: float, region: tuple[float, float]
     ) -> np.ndarray:
         """Return the position in the operand of every element of the result.
 
@@ -36,25 +36,25 @@ class Resampling:
         which a factor such as 1.8 leads to integers again.
         """
         precision = np.float32 if self.mode == "nearest" else np.float64
-        places: Any = np.arange(wanted, dtype=precision)
+        places: Any = np.arange(target, dtype=precision)
         scale: Any = precision(factor)
         match self.coordinates:
             case "asymmetric":
                 return places / scale
             case "align_corners":
-                return places * ((length - 1) / (scale * length - 1)) if wanted > 1 else places * 0
+                return places * ((length - 1) / (scale * length - 1)) if target > 1 else places * 0
             case "pytorch_half_pixel":
-                return (places + 0.5) / scale - 0.5 if wanted > 1 else places * 0
+                return (places + 0.5) / scale - 0.5 if target > 1 else places * 0
             case "tf_half_pixel_for_nn":
                 return (places + 0.5) / scale
             case "tf_crop_and_resize":
                 start, end = region[0] * (length - 1), region[1] * (length - 1)
-                if wanted == 1:
+                if target == 1:
                     return places + (start + end) / 2
-                return start + places * (end - start) / (wanted - 1)
+                return start + places * (end - start) / (target - 1)
             case "half_pixel_symmetric":
                 # Where the scaled size is no integer, the result is centred.
-                offset = length / 2 * (1 - wanted / (scale * length))
+                offset = length / 2 * (1 - target / (scale * length))
                 return offset + (places + 0.5) / scale - 0.5
             case "half_pixel":
                 return (places + 0.5) / scale - 0.5
@@ -101,13 +101,13 @@ class Resampling:
 
 
 def _resample(
-    x: Tensor, axis: int, wanted: int, scale: float, region: tuple[float, float], how: Resampling
+    x: Tensor, axis: int, target: int, scale: float, region: tuple[float, float], how: Resampling
 ) -> Tensor:
     """Resize one dimension: a weighted sum of as many selections as there are taps."""
     length = x.shape[axis]
-    places, weights = how.taps(how.positions(length, wanted, scale, region), length, scale)
+    places, weights = how.taps(how.positions(length, target, scale, region), length, scale)
     view = [1] * x.ndim
-    view[axis] = wanted
+    view[axis] = target
     total: Tensor | None = None
     for tap in range(places.shape[1]):
         index = flow.tensor(np.ascontiguousarray(places[:, tap]), device=x.device)
@@ -163,9 +163,9 @@ def resize(
     """Resize dimensions by factors, or to sizes."""
     named = [normalize_axis(a, x.ndim) for a in (range(x.ndim) if axes is None else axes)]
     lengths = [x.shape[axis] for axis in named]
-    factors, wanted = _targets(lengths, scales, sizes, keep_aspect_ratio_policy)
+    factors, targets = _targets(lengths, scales, sizes, keep_aspect_ratio_policy)
     full = list(x.shape)
-    for axis, size in zip(named, wanted, strict=True):
+    for axis, size in zip(named, targets, strict=True):
         full[axis] = size
     check_size(full)
     how = Resampling(
@@ -198,10 +198,10 @@ def _targets(
         # In single precision, as ONNX Runtime computes it: 5 * 1.8 is 9 and not a little less.
         products = np.array(lengths, np.float32) * np.array(factors, np.float32)
         return factors, [math.floor(product) for product in products]
-    wanted = integers(sizes)
-    factors = [size / n for size, n in zip(wanted, lengths, strict=True)]
+    targets = integers(sizes)
+    factors = [size / n for size, n in zip(targets, lengths, strict=True)]
     if policy == "stretch":
-        return factors, wanted
+        return factors, targets
     common = (min if policy == "not_larger" else max)(factors)
     return [common] * len(lengths), [math.floor(n * common + 0.5) for n in lengths]
 
@@ -279,12 +279,12 @@ def space_to_depth(x: Tensor, *, blocksize: int, mode: str = "DCR") -> Tensor:
 def center_crop_pad(x: Tensor, shape: np.ndarray, *, axes: Sequence[int] | None = None) -> Tensor:
     """Crop or pad dimensions around their middle to the sizes given."""
     named = range(x.ndim) if axes is None else [axis % x.ndim for axis in axes]
-    for axis, wanted in zip(named, integers(shape), strict=True):
+    for axis, target in zip(named, integers(shape), strict=True):
         length = x.shape[axis]
-        if wanted < length:
-            x = x.narrow(axis, (length - wanted) // 2, wanted)
-        elif wanted > length:
-            before = (wanted - length) // 2
-            sides = [0] * (2 * (x.ndim - 1 - axis)) + [before, wanted - length - before]
+        if target < length:
+            x = x.narrow(axis, (length - target) // 2, target)
+        elif target > length:
+            before = (target - length) // 2
+            sides = [0] * (2 * (x.ndim - 1 - axis)) + [before, target - length - before]
             x = F.pad(x, sides)
     return x

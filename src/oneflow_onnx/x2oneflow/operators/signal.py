@@ -71,10 +71,10 @@ def _product(matrix: Tensor, x: Tensor) -> Tensor:
 
 def _mirrored(x: Tensor, dim: int, count: int) -> Tensor:
     """Return all bins of a spectrum whose other half is the conjugate of the one given."""
-    kept = x.narrow(dim, 0, min(x.shape[dim], count // 2 + 1))
-    rest = flow.flip(kept.narrow(dim, 1, count - kept.shape[dim]), [dim])
+    half = x.narrow(dim, 0, min(x.shape[dim], count // 2 + 1))
+    rest = flow.flip(half.narrow(dim, 1, count - half.shape[dim]), [dim])
     signs = flow.tensor([1.0, -1.0], dtype=x.dtype, device=x.device)
-    return flow.cat([kept, rest * signs], dim)
+    return flow.cat([half, rest * signs], dim)
 
 
 @operator("STFT", since=17, host=(1, 3), evaluation=Evaluation.TENSORS)

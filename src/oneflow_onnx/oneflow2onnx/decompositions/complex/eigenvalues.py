@@ -104,8 +104,8 @@ def _schur(a: ComplexFormula, bound: Formula) -> tuple[ComplexFormula, ComplexFo
         return o.any_nonzero(b, left.ref, range(left.ref.rank), keepdim=False)
 
     most = combine(size, _MOST_STEPS, operator.mul)
-    found = repeat_while(b, [formula.ref for formula in start], unfinished, sweep, most)
-    t_re, t_im, q_re, q_im, *_ = (Formula(b, ref) for ref in found)
+    refs = repeat_while(b, [formula.ref for formula in start], unfinished, sweep, most)
+    t_re, t_im, q_re, q_im, *_ = (Formula(b, ref) for ref in refs)
     return ComplexFormula(t_re, t_im), ComplexFormula(q_re, q_im)
 
 
@@ -187,12 +187,12 @@ def _triangular_vectors(t: ComplexFormula, bound: Formula) -> tuple[ComplexFormu
         gap = here.at(k, -1) - values
         close = gap.abs() < least
         gap = ComplexFormula(close.where(least, gap.re), close.where(0, gap.im))
-        found = (-(here.kept(column > k) @ x) / gap).kept(column > k)
+        vector = (-(here.kept(column > k) @ x) / gap).kept(column > k)
         one = Formula(b, b.cast(column.equals(k).ref, dtype))
-        found = ComplexFormula(found.re + one, found.im)
+        vector = ComplexFormula(vector.re + one, vector.im)
         # Columns that grow are made shorter, before they overflow.
-        factor = 1 / found.abs().apply("Max", 1)
-        x = x.replaced(row.equals(k), found).scaled(factor)
+        factor = 1 / vector.abs().apply("Max", 1)
+        x = x.replaced(row.equals(k), vector).scaled(factor)
         return [x.re, x.im]
 
     zeros = t.re * 0

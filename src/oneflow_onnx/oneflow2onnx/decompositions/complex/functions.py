@@ -166,11 +166,11 @@ def _rsqrt(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Ref:
 @complex_lowering("pow")
 def _pow(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Ref:
     x, y = (ComplexFormula.of(b, *operand) for operand in zip(call.operands, flags, strict=True))
-    found = (y * x.log()).exp()
+    power = (y * x.log()).exp()
     # The logarithm of 0 is infinite.
     at_zero = x.square.equals(0)
     one = Formula(b, b.cast(y.square.equals(0).ref, y.re.ref.dtype))
-    return found.replaced(at_zero, ComplexFormula(one, one * 0)).pairs
+    return power.replaced(at_zero, ComplexFormula(one, one * 0)).pairs
 
 
 @complex_lowering("sin", "cos", "sinh", "cosh")
@@ -189,36 +189,36 @@ def _waves(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Ref:
 
 @complex_lowering("tan", "tanh")
 def _tangents(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Ref:
-    """By the formula for the tangent of a sum; ``tanh(z) = -i tan(iz)``."""
+    """Write tangents by the formula for the tangent of a sum; ``tanh(z) = -i tan(iz)``."""
     z = ComplexFormula.of(b, call.operands[0], flags[0])
     turned = call.primitive == "tanh"
     x, y = (-z.im, z.re) if turned else (z.re, z.im)
     real, imaginary = x.apply("Sin") / x.apply("Cos"), y.apply("Tanh")
-    found = ComplexFormula(real, imaginary) / ComplexFormula(real * 0 + 1, -(real * imaginary))
-    return (ComplexFormula(found.im, -found.re) if turned else found).pairs
+    tangent = ComplexFormula(real, imaginary) / ComplexFormula(real * 0 + 1, -(real * imaginary))
+    return (ComplexFormula(tangent.im, -tangent.re) if turned else tangent).pairs
 
 
 @complex_lowering("asin", "asinh", "acos", "acosh", "atan", "atanh")
 def _inverse_functions(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Ref:
-    """As logarithms; circular ones by ``asin(z) = -i asinh(iz)`` and ``atan(z) = -i atanh(iz)``."""
+    """Write them as logarithms, with ``asin(z) = -i asinh(iz)`` and ``atan(z) = -i atanh(iz)``."""
     z = ComplexFormula.of(b, call.operands[0], flags[0])
     name = call.primitive
     if name == "acosh":
         return (z + z.plus(1).sqrt() * z.plus(-1).sqrt()).log().pairs
     turned = not name.endswith("h")
     w = ComplexFormula(-z.im, z.re) if turned else z
-    found = _atanh(w) if name.startswith("atan") else _asinh(w)
+    angle = _atanh(w) if name.startswith("atan") else _asinh(w)
     if turned:
-        found = ComplexFormula(found.im, -found.re)
-    return ((-found).plus(math.pi / 2) if name == "acos" else found).pairs
+        angle = ComplexFormula(angle.im, -angle.re)
+    return ((-angle).plus(math.pi / 2) if name == "acos" else angle).pairs
 
 
 def _asinh(z: ComplexFormula) -> ComplexFormula:
     """On the left by the right, where the sum under the logarithm does not cancel."""
     left = z.re < 0
     right = z.replaced(left, -z)
-    found = (right + (right * right).plus(1).sqrt()).log()
-    return found.replaced(left, -found)
+    value = (right + (right * right).plus(1).sqrt()).log()
+    return value.replaced(left, -value)
 
 
 def _atanh(z: ComplexFormula) -> ComplexFormula:
@@ -275,9 +275,9 @@ def _fourier_to_real(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Ref:
     """The inverse transform of a half together with the other one, its conjugate mirrored."""
     dim = call["dim"]
     x = call.operands[0] if flags[0] else _from_real(b, call.operands[0])
-    size, given = require_static([call["size"], x.shape[dim]], "a transform to real numbers")
-    mirrored = b.constant(np.arange(size - given, 0, -1))
-    if size > given:
+    size, length = require_static([call["size"], x.shape[dim]], "a transform to real numbers")
+    mirrored = b.constant(np.arange(size - length, 0, -1))
+    if size > length:
         x = o.concat(b, [x, _conjugate(b, o.gather(b, x, mirrored, dim))], dim)
     re, _ = parts(b, _transformed(b, x, dim, size, inverse=True))
     return b.op("Mul", re, b.constant(size, re.dtype))
@@ -288,7 +288,7 @@ def _transformed(
 ) -> Ref:
     """ONNX's transform of pairs, or of single numbers, to `size` pairs along `dim`."""
     if x.rank == 2:
-        # There must be a batch.
+        # ONNX's operator requires a batch dimension.
         batch = _transformed(b, o.unsqueeze(b, x, [0]), dim + 1, size, inverse, onesided)
         return o.squeeze(b, batch, [0])
     shape = (*x.shape[:dim], size, *x.shape[dim + 1 : -1], 2)

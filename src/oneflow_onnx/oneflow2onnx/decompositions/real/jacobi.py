@@ -130,11 +130,11 @@ def _in_order(keys: Formula, *matrices: Formula) -> list[Formula]:
     b, dim = keys.b, keys.ref.rank - 1
     values, places = ordered(b, keys.ref, keys.shape[-1], dim, largest=True)
     order = Formula(b, places)
-    chosen = [
+    columns = [
         b.op("GatherElements", x.ref, order.expanded(*x.shape).ref, shape=x.shape, axis=dim)
         for x in matrices
     ]
-    return [Formula(b, ref) for ref in (values, *chosen)]
+    return [Formula(b, ref) for ref in (values, *columns)]
 
 
 @equation_lowering("svd")
@@ -145,7 +145,7 @@ def _svd(b: GraphBuilder, equation: Equation) -> list[Ref]:
         raise Unsupported("some of the singular values")
     rows, columns = a.shape[-2:]
     count = equation.shapes[0][-1]
-    # Of symbolic sizes neither may always be the smaller one; matrices then stay as they are.
+    # If sizes are symbolic, either may be the smaller one; matrices then stay as they are.
     wide = count == rows and count != columns
     a = a.transposed if wide else a
     scale = scale_of(a)
@@ -186,8 +186,8 @@ def _eigh(b: GraphBuilder, equation: Equation) -> list[Ref]:
     if equation["subset_by_index"] is not None:
         raise Unsupported("some of the eigenvalues")
     row, column = row_numbers(b, size), positions(b, size)
-    known = (row > column) if equation["lower"] else (row < column)
-    a = (known | row.equals(column)).where(a, a.transposed)
+    is_read = (row > column) if equation["lower"] else (row < column)
+    a = (is_read | row.equals(column)).where(a, a.transposed)
     scale = scale_of(a)
     a = a / scale
     norm = (a * a).reduced("ReduceSum", -2, -1).sqrt()

@@ -87,5 +87,5 @@ def _qr(b: GraphBuilder, equation: Equation) -> list[Ref]:
     rows, columns = a.shape[-2:]
     packed, scales = reflectors(a, combine(rows, columns, min))
     upper = (row_numbers(b, rows) > positions(b, columns)).where(0, packed)
-    kept = equation.shape[-1]
-    return [product_of_reflections(packed, scales, kept).ref, upper.part(0, kept, -2).ref]
+    width = equation.shape[-1]
+    return [product_of_reflections(packed, scales, width).ref, upper.part(0, width, -2).ref]
