@@ -84,16 +84,28 @@ def build_inference(batch=8, context=128, vocabulary=512, width=256, heads=4, la
     return lambda: compiled(p, tokens)
 
 
-def make_step(vocabulary=512, width=256, heads=4, layers=4, context=128, rate=0.1):
+def cast(p, dtype):
+    """Parameters in the type that the step computes in; None: as they are."""
+    return p if dtype is None else jax.tree.map(lambda each: each.astype(dtype), p)
+
+
+def make_step(vocabulary=512, width=256, heads=4, layers=4, context=128, rate=0.1, dtype=None):
     """A function that runs one step on tokens and targets and returns the loss."""
 
     def loss_of(p, key, tokens, targets):
-        logits = jax.nn.log_softmax(_logits(p, tokens, key, heads, rate))
+        logits = _logits(cast(p, dtype), tokens, key, heads, rate)
+        logits = jax.nn.log_softmax(logits.astype(jnp.float32))
         return -jnp.take_along_axis(logits, targets[..., None], axis=-1).mean()
 
-    def update(p, first, second, count, key, tokens, targets):
+    return adamw_step(loss_of, _parameters(vocabulary, width, layers, context))
+
+
+def adamw_step(loss_of, p):
+    """A function that runs one step of AdamW on ``loss_of(p, key, *batch)``."""
+
+    def update(p, first, second, count, key, *batch):
         key, used = jax.random.split(key)
-        loss, gradients = jax.value_and_grad(loss_of)(p, used, tokens, targets)
+        loss, gradients = jax.value_and_grad(loss_of)(p, used, *batch)
         count = count + 1
         first = jax.tree.map(lambda m, g: 0.9 * m + 0.1 * g, first, gradients)
         second = jax.tree.map(lambda v, g: 0.999 * v + 0.001 * g * g, second, gradients)
@@ -105,21 +117,20 @@ def make_step(vocabulary=512, width=256, heads=4, layers=4, context=128, rate=0.
         return loss, jax.tree.map(adamw, p, first, second), first, second, count, key
 
     compiled = jax.jit(update, donate_argnums=(0, 1, 2))
-    p = _parameters(vocabulary, width, layers, context)
     zeros = jax.tree.map(jnp.zeros_like, p)
     state = [p, zeros, jax.tree.map(jnp.zeros_like, p), jnp.float32(0), jax.random.key(0)]
 
-    def step(tokens, targets):
-        loss, *state[:] = compiled(*state, tokens, targets)
+    def step(*batch):
+        loss, *state[:] = compiled(*state, *batch)
         return loss
 
     return step
 
 
-def build(batch=8, context=128, vocabulary=512, width=256, heads=4, layers=4, rate=0.1):
+def build(batch=8, context=128, vocabulary=512, rate=0.1, dtype=None, **sizes):
     """A function that runs one step and returns the loss."""
     rng = np.random.default_rng(1)
     tokens = jnp.asarray(rng.integers(0, vocabulary, (batch, context)))
     targets = jnp.asarray(rng.integers(0, vocabulary, (batch, context)))
-    step = make_step(vocabulary, width, heads, layers, context, rate)
+    step = make_step(vocabulary, context=context, rate=rate, dtype=dtype, **sizes)
     return lambda: step(tokens, targets)

@@ -75,7 +75,8 @@ def norm(state, x):
     old_mean, old_var = state.running(count)
     if not state.training:
         return (x - old_mean) * lax.rsqrt(old_var + 1e-5) * scale + shift
-    mean, var = x.mean((0, 1, 2)), x.var((0, 1, 2))
+    wide = x.astype(jnp.float32)
+    mean, var = wide.mean((0, 1, 2)), wide.var((0, 1, 2))
     rows = x.size // count
     state.updated.append(
         (
@@ -83,7 +84,8 @@ def norm(state, x):
             0.9 * old_var + 0.1 * lax.stop_gradient(var) * rows / (rows - 1),
         )
     )
-    return (x - mean) * lax.rsqrt(var + 1e-5) * scale + shift
+    normal = (wide - mean) * lax.rsqrt(var + 1e-5)
+    return normal.astype(x.dtype) * scale + shift
 
 
 def linear(state, x, out):
@@ -117,13 +119,20 @@ def inference_step(model, batch, size=224):
     return lambda: compiled(*state, images)
 
 
-def training_step(model, batch, size=224):
-    """A function that runs one donated SGD step with momentum of ``model(state, images)``."""
+def training_step(model, batch, size=224, dtype=jnp.float32):
+    """A function that runs one donated SGD step with momentum of ``model(state, images)``.
+
+    Args:
+        model: the model.
+        batch: how many images.
+        size: of the images.
+        dtype: what the model computes in.
+    """
     maker, images, labels = _made(model, batch, size)
 
     def loss_of(parameters, statistics):
-        state = Taker(parameters, statistics)
-        logits = model(state, images)
+        state = Taker([each.astype(dtype) for each in parameters], statistics)
+        logits = model(state, images.astype(dtype)).astype(jnp.float32)
         chosen = jnp.take_along_axis(jax.nn.log_softmax(logits), labels[:, None], axis=1)
         return -chosen.mean(), state.updated
 

@@ -30,9 +30,9 @@ def model(state, x):
     return x @ state.weight(x.shape[-1], 1000) + state.constant(0.0, 1000)
 
 
-def build(batch=8):
+def build(batch=8, size=224, dtype=jnp.float32):
     """A function that runs one step and returns the loss."""
-    return training_step(model, batch)
+    return training_step(model, batch, size, dtype)
 
 
 def build_inference(batch=8):

@@ -8,6 +8,7 @@ import pytest
 import oneflow as flow
 from oneflow.runtime.background import COMPILER
 from oneflow.runtime.checks import LOOK_EVERY, thread_checks
+from tests.devices import OTHER_DEVICE
 from tests.runtime.host_traffic import host_traffic
 from tests.runtime.interruptions import contents
 
@@ -75,10 +76,18 @@ class Graph(nn.Graph):
         return loss
 
 
+def on_another_device() -> Training:
+    with flow.device(OTHER_DEVICE):
+        training = Training()
+        training.rows = {name: rows.to(OTHER_DEVICE) for name, rows in training.rows.items()}
+        return training
+
+
 KINDS = {
     "eager": lambda: Training(),
     "graph": lambda: Training(graph=True),
     "placement": lambda: Training(flow.placement("cpu", [0, 1])),
+    "another_device": on_another_device,
 }
 
 

@@ -7,6 +7,7 @@ import pytest
 import oneflow as flow
 from oneflow.runtime.background import COMPILER
 from oneflow.runtime.checks import LOOK_EVERY
+from tests.devices import OTHER_DEVICE
 from tests.runtime.host_traffic import host_traffic
 
 nn = flow.nn
@@ -193,7 +194,16 @@ TRAININGS = [
 
 @pytest.mark.parametrize("training", TRAININGS)
 def test_steady_steps(training: Callable[[], Step]) -> None:
-    step = training()
+    _check_steady_steps(training())
+
+
+@pytest.mark.parametrize("training", [perceptron_graph, accumulated_loss, moving_average_graph])
+def test_steady_steps_on_another_device(training: Callable[[], Step]) -> None:
+    with flow.device(OTHER_DEVICE):
+        _check_steady_steps(training())
+
+
+def _check_steady_steps(step: Step) -> None:
     for _ in range(WARM_UP):
         step()
         COMPILER.wait()
