@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class ChangeCount:
     """A number that grows with every change of a kind, so that nobody looks for changes in vain.
@@ -16,5 +18,61 @@ class ChangeCount:
         self.value = 0
 
 
-# Of the attributes of modules and graphs, and of the hooks of tensors.
+# Of the attributes of modules and graphs, of what modules register, and of hooks.
 CHANGES = ChangeCount()
+
+
+class CountedDict(dict[Any, Any]):
+    """A dict of a module of which every change counts in `CHANGES`."""
+
+    __slots__ = ()
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        super().__setitem__(key, value)
+        CHANGES.value += 1
+
+    def __delitem__(self, key: Any) -> None:
+        super().__delitem__(key)
+        CHANGES.value += 1
+
+    def __ior__(self, other: Any) -> CountedDict:
+        self.update(other)
+        return self
+
+    def clear(self) -> None:
+        """Remove everything."""
+        super().clear()
+        CHANGES.value += 1
+
+    def pop(self, *args: Any) -> Any:
+        """Remove and return an entry."""
+        size = len(self)
+        value = super().pop(*args)
+        CHANGES.value += len(self) != size
+        return value
+
+    def popitem(self) -> tuple[Any, Any]:
+        """Remove and return the last entry."""
+        item = super().popitem()
+        CHANGES.value += 1
+        return item
+
+    def setdefault(self, key: Any, default: Any = None) -> Any:
+        """Return an entry, which is made if there is none."""
+        value = super().setdefault(key, default)
+        CHANGES.value += 1
+        return value
+
+    def update(self, *args: Any, **entries: Any) -> None:
+        """Take over entries."""
+        super().update(*args, **entries)
+        CHANGES.value += 1
+
+
+class Registry(CountedDict):
+    """The parameters, buffers or modules of a module. Its copies and pickles are plain dicts."""
+
+    __slots__ = ()
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        return dict, (), None, None, iter(self.items())

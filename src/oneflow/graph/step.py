@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import partial
-from operator import is_not
+from operator import attrgetter
 from sys import getrefcount
 from typing import Any
 from weakref import ref
@@ -18,6 +18,7 @@ from oneflow.base.spec import TensorSpec
 from oneflow.compiler.failed_flag import CheckResults
 from oneflow.compiler.lower import Executable
 from oneflow.differentiation.grad_mode import MODE, no_grad
+from oneflow.graph.attribute_guards import AttributeGuards
 from oneflow.graph.binding import StepBinding
 from oneflow.graph.captured_step import CapturedStep, StepSummary
 from oneflow.graph.engine_executable import EngineExecutable
@@ -67,6 +68,7 @@ def _exclusive_counts() -> tuple[int, int]:
 
 
 _OF_VALUE, _OF_ARRAY = _exclusive_counts()
+_SPEC = attrgetter("spec")
 
 
 class Step:
@@ -110,9 +112,11 @@ class Step:
         self._writes = bool(captured.writes)
         self._needs_no_flag = self._guarded or not is_single or not self._writes
         self._device = captured.device
-        self._specs = [tensor._value.spec for tensor in binding.variables]
-        depends_on_gradients = self.optimizer_steps or binding.gradients
-        self._requires_grad = self._variables_require_grad() if depends_on_gradients else None
+        values = [tensor._value for tensor in binding.variables]
+        self._specs = list(map(_SPEC, values))
+        depends_on_gradients = bool(self.optimizer_steps or binding.gradients)
+        # For each variable, whether gradients flow into it; None: nothing depends on that.
+        self._requires_grad = [v.node is not None for v in values] if depends_on_gradients else None
         empty = [
             (owner, key, None)
             for owner in binding.guarded_dicts
@@ -126,10 +130,7 @@ class Step:
             for key, hook in owner.items()
         ]
         attributes = [*binding.attributes, *empty, *hooks]
-        self._owners = [owner for owner, _, _ in attributes]
-        self._keys = [key for _, key, _ in attributes]
-        self._objects = [value for _, _, value in attributes]
-        self._sizes = list(map(len, binding.guarded_dicts))
+        self._attributes = AttributeGuards(attributes, binding.guarded_dicts)
         self._failed = False
         self._invalid = invalid_outputs(executable.program)
         # What the optimizers had counted before the latest call.
@@ -138,23 +139,21 @@ class Step:
 
     def check_guards(self) -> bool:
         """Return true if variables and optimizers are still those that were captured."""
-        objects = map(dict.get, self._owners, self._keys)
         return (
             not self._failed
             and (self._needs_no_flag or not thread_checks().guards(self._device))
-            and not any(map(is_not, objects, self._objects))
-            and list(map(len, self.binding.guarded_dicts)) == self._sizes
-            and [tensor._value.spec for tensor in self.binding.variables] == self._specs
-            and (
-                self._requires_grad is None or self._requires_grad == self._variables_require_grad()
-            )
+            and self._attributes.hold()
+            and self._has_same_variables()
             and all(each.is_current() for each in self.optimizer_steps)
             and self.guards.find_change() is None
         )
 
-    def _variables_require_grad(self) -> list[bool]:
-        """For each variable, whether gradients flow into it."""
-        return [tensor._value.node is not None for tensor in self.binding.variables]
+    def _has_same_variables(self) -> bool:
+        """Return whether the variables have the specs, and need the gradients, that they had."""
+        values = [tensor._value for tensor in self.binding.variables]
+        if list(map(_SPEC, values)) != self._specs:
+            return False
+        return self._requires_grad in (None, [value.node is not None for value in values])
 
     def __call__(self, arguments: Sequence[Tensor], first: bool = False) -> Any:
         """Run the step.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, Self, TypeVar
 
-from oneflow.base.change_count import CHANGES
+from oneflow.base.change_count import CHANGES, Registry
 from oneflow.base.traceback import hide_internal_frames
 from oneflow.module.buffer import Buffer
 from oneflow.module.conversion import ConversionMixin
@@ -65,7 +65,7 @@ class Module(HooksMixin, ConversionMixin):
         members = self.__dict__
         members["training"] = True
         for name in _STORES:
-            members[name] = {}
+            members[name] = Registry()
         members["_non_persistent_buffers_set"] = set()
         self._make_hooks()
 
@@ -174,7 +174,7 @@ class Module(HooksMixin, ConversionMixin):
         return sorted(name for name in names if not name[0].isdigit())
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
+        self.__dict__.update(state, **{k: Registry(state[k]) for k in _STORES if k in state})
 
     # --- registration
 

@@ -1,0 +1,64 @@
+"""Guards of a recorded step: what is in the dicts of modules that it was bound to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from operator import is_not
+from typing import Any
+
+from oneflow.base.change_count import CHANGES, CountedDict
+from oneflow.graph.variables import Attribute
+
+
+class AttributeGuards:
+    """Objects that must stay where they are, and dicts that must get no others.
+
+    Dicts that count their changes are looked at only after a change somewhere.
+
+    Args:
+        attributes: dicts, keys and the objects there.
+        dicts: those that must keep their sizes.
+    """
+
+    def __init__(self, attributes: Iterable[Attribute], dicts: Iterable[dict[Any, Any]]) -> None:
+        attributes, dicts = list(attributes), list(dicts)
+        counted = [isinstance(owner, CountedDict) for owner, _, _ in attributes]
+        self._counted = _Content(
+            [each for each, counts in zip(attributes, counted, strict=True) if counts],
+            [each for each in dicts if isinstance(each, CountedDict)],
+        )
+        self._others = _Content(
+            [each for each, counts in zip(attributes, counted, strict=True) if not counts],
+            [each for each in dicts if not isinstance(each, CountedDict)],
+        )
+        self._seen = -1
+
+    def hold(self) -> bool:
+        """Return whether everything is as it was."""
+        if not self._others.is_same():
+            return False
+        changes = CHANGES.value
+        if changes == self._seen:
+            return True
+        if not self._counted.is_same():
+            return False
+        self._seen = changes
+        return True
+
+
+class _Content:
+    """What was in some dicts."""
+
+    def __init__(self, attributes: list[Attribute], dicts: list[dict[Any, Any]]) -> None:
+        self._owners = [owner for owner, _, _ in attributes]
+        self._keys = [key for _, key, _ in attributes]
+        self._objects = [value for _, _, value in attributes]
+        self._dicts = dicts
+        self._sizes = list(map(len, dicts))
+
+    def is_same(self) -> bool:
+        """Return whether it still is."""
+        found = map(dict.get, self._owners, self._keys)
+        return not any(map(is_not, found, self._objects)) and (
+            list(map(len, self._dicts)) == self._sizes
+        )
