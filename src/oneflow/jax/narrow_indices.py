@@ -13,7 +13,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from oneflow.primitives.tracing import CALLS, SCATTER_REDUCTIONS
+from oneflow.primitives.jax_primitives import CALLS, SCATTER_REDUCTIONS
 
 # The operands that are indices, by primitive.
 _INDICES = {
