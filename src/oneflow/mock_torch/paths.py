@@ -7,6 +7,15 @@ Each row gives a module of PyTorch, the one in which its names are found, and th
 from __future__ import annotations
 
 _ROWS = (
+    ("torch", "oneflow.amp", "GradScaler"),
+    ("torch", "oneflow.cuda", "Event"),
+    (
+        "torch",
+        "oneflow.mock_torch.pytorch.settings",
+        "get_deterministic_debug_mode is_deterministic_algorithms_warn_only_enabled "
+        "is_inference is_storage is_warn_always_enabled set_deterministic_debug_mode "
+        "set_warn_always sym_float sym_int sym_ite sym_max sym_min sym_not sym_sum",
+    ),
     (
         "torch._C",
         "oneflow.mock_torch.pytorch._C",

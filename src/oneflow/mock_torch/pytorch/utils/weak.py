@@ -1,0 +1,107 @@
+"""``torch.utils.weak``: dictionaries whose keys are objects by identity, held weakly."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterator, MutableMapping
+from typing import Any
+
+from oneflow.tensor.tensor import Tensor
+
+
+class WeakIdRef(weakref.ref):
+    """A weak reference that is equal to others of the same object, whatever objects call equal.
+
+    Args:
+        key: the object.
+        callback: called with the reference when the object is gone.
+    """
+
+    __slots__ = ("_id",)
+
+    def __new__(cls, key: Any, callback: Any = None) -> WeakIdRef:
+        """Refer to an object."""
+        reference = super().__new__(cls, key, callback)
+        reference._id = id(key)
+        return reference
+
+    def __hash__(self) -> int:
+        return self._id
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, WeakIdRef):
+            return NotImplemented
+        mine, its = self(), other()
+        return self is other if mine is None or its is None else mine is its
+
+
+class WeakIdKeyDictionary(MutableMapping[Any, Any]):
+    """A dictionary by identity; an entry goes with its key.
+
+    Args:
+        dict: entries to begin with.
+
+    Example:
+        >>> from oneflow import mock_torch
+        >>> with mock_torch.enable():
+        ...     import torch
+        ...     from torch.utils.weak import WeakIdKeyDictionary
+        >>> x, y = torch.ones(2), torch.ones(2)
+        >>> marks = WeakIdKeyDictionary({x: "x", y: "y"})
+        >>> del y
+        >>> marks[x], len(marks)
+        ('x', 1)
+    """
+
+    def __init__(self, dict: Any = None) -> None:
+        self.data: Any = {}
+        self.update(dict or {})
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.data[WeakIdRef(key)]
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        owner = weakref.ref(self)
+
+        def forget(reference: WeakIdRef) -> None:
+            found = owner()
+            if found is not None:
+                found.data.pop(reference, None)
+
+        reference = WeakIdRef(key, forget)
+        self.data.pop(reference, None)
+        self.data[reference] = value
+
+    def __delitem__(self, key: Any) -> None:
+        del self.data[WeakIdRef(key)]
+
+    def __contains__(self, key: object) -> bool:
+        return WeakIdRef(key) in self.data
+
+    def __iter__(self) -> Iterator[Any]:
+        keys = [reference() for reference in list(self.data)]
+        return (key for key in keys if key is not None)
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+
+WeakTensorKeyDictionary = WeakIdKeyDictionary
+
+
+class TensorWeakRef:
+    """A weak reference to a tensor.
+
+    Args:
+        tensor: the tensor.
+    """
+
+    def __init__(self, tensor: Tensor) -> None:
+        self.ref = WeakIdRef(tensor)
+
+    def __call__(self) -> Tensor | None:
+        """Return the tensor; None if it is gone."""
+        return self.ref()
+
+
+__all__ = ["TensorWeakRef", "WeakIdKeyDictionary", "WeakIdRef", "WeakTensorKeyDictionary"]

@@ -1,0 +1,99 @@
+"""Names that PyTorch alone has, compared with PyTorch."""
+
+from __future__ import annotations
+
+import gc
+import importlib
+
+import pytest
+import torch
+import torch.nn.grad
+import torch.utils.weak
+
+import oneflow as flow
+from oneflow import mock_torch
+
+
+def imported(name):
+    with mock_torch.enable():
+        return importlib.import_module(name)
+
+
+def numbers(framework, count):
+    return framework.arange(count, dtype=framework.float64)
+
+
+@pytest.mark.parametrize("dimensions", [1, 2, 3])
+@pytest.mark.parametrize("options", [{}, {"stride": 2, "padding": 1}, {"dilation": 2}])
+def test_gradients_of_convolutions(dimensions, options):
+    def gradients(framework, module):
+        x = numbers(framework, 2 * 5**dimensions).reshape(1, 2, *[5] * dimensions) / 10
+        weight = numbers(framework, 6 * 2**dimensions).reshape(3, 2, *[2] * dimensions) / 7
+        name = f"conv{dimensions}d"
+        grad = getattr(framework.nn.functional, name)(x, weight, **options).cos()
+        by_input = getattr(module, f"{name}_input")(x.shape, weight, grad, **options)
+        by_weight = getattr(module, f"{name}_weight")(x, weight.shape, grad, **options)
+        return by_input.flatten().tolist(), by_weight.flatten().tolist()
+
+    ours = gradients(flow, imported("torch.nn.grad"))
+    theirs = gradients(torch, torch.nn.grad)
+    for mine, its in zip(ours, theirs, strict=True):
+        assert mine == pytest.approx(its, rel=1e-4, abs=1e-4)
+
+
+def test_dictionaries_that_hold_keys_weakly():
+    def outcome(framework, weak):
+        x, y = framework.ones(2), framework.ones(2)
+        marks = weak.WeakTensorKeyDictionary({x: 1})
+        marks[y] = 2
+        found = [marks[x], marks[y], len(marks), x in marks, framework.ones(2) in marks]
+        reference = weak.TensorWeakRef(y)
+        found.append(reference() is y)
+        del y
+        gc.collect()
+        found += [len(marks), [key is x for key in marks], reference()]
+        del marks[x]
+        return [*found, len(marks)]
+
+    assert outcome(flow, imported("torch.utils.weak")) == outcome(torch, torch.utils.weak)
+
+
+def test_settings_of_the_top_level():
+    mocked = imported("torch")
+    try:
+        for mode in (0, "warn", "error", "default", 2):
+            mocked.set_deterministic_debug_mode(mode)
+            is_on = mode not in (0, "default")
+            assert flow.are_deterministic_algorithms_enabled() is is_on
+            assert (mocked.get_deterministic_debug_mode() > 0) is is_on
+        with pytest.raises(RuntimeError, match="debug_mode"):
+            mocked.set_deterministic_debug_mode("other")
+    finally:
+        flow.use_deterministic_algorithms(False)
+    assert mocked.is_deterministic_algorithms_warn_only_enabled() is False
+    before = mocked.is_warn_always_enabled()
+    mocked.set_warn_always(not before)
+    assert mocked.is_warn_always_enabled() is not before
+    mocked.set_warn_always(before)
+    assert mocked.is_storage(flow.ones(2).untyped_storage())
+    assert not mocked.is_storage(flow.ones(2))
+    assert mocked.GradScaler is flow.amp.GradScaler
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("sym_int", (2.7,)),
+        ("sym_int", (-2.7,)),
+        ("sym_float", (2,)),
+        ("sym_not", (0,)),
+        ("sym_max", (1, 2.0)),
+        ("sym_max", (3, 2)),
+        ("sym_min", (1, 2.0)),
+        ("sym_sum", ((1, 2, 3),)),
+        ("sym_ite", (True, 1, 2)),
+    ],
+)
+def test_functions_of_numbers(name, arguments):
+    mine, its = (getattr(each, name)(*arguments) for each in (imported("torch"), torch))
+    assert (type(mine), mine) == (type(its), its)
