@@ -28,6 +28,40 @@ def test_tensors_without_values_have_any_size(size):
     assert flow.nn.functional.pad(flow.zeros(1, device="meta"), (size, 0)).shape == (size + 1,)
 
 
+# Functions of an image whose first or last two dimensions become `a` and `b`.
+RESIZED = [
+    *[
+        lambda x, a, b, mode=mode: F.interpolate(x, size=(a, b), mode=mode)
+        for mode in ("nearest", "nearest-exact", "bilinear", "bicubic", "area")
+    ],
+    lambda x, a, b: F.interpolate(x, size=(a, b), mode="bilinear", antialias=True),
+    lambda x, a, b: F.interpolate(x, size=(a, b), mode="bicubic", align_corners=True),
+    lambda x, a, b: F.interpolate(x, scale_factor=(float(a), float(b))),
+    F.adaptive_avg_pool2d,
+    F.adaptive_max_pool2d,
+]
+
+
+@pytest.mark.parametrize("number", range(len(RESIZED)))
+def test_resized_tensors_without_values_have_any_size(number):
+    """The device `meta` makes no tables of what each result sums, and gives the same shapes."""
+
+    def resize(x, a, b):
+        sizes = (a, b) if number < len(RESIZED) - 2 else ((a, b),)
+        result = RESIZED[number](x, *sizes)
+        result.sum().backward()
+        return result.shape, result.dtype, x.grad.shape
+
+    for a, b in ((7, 3), (2, 9), (1, 1)):
+        places = ("cpu", "meta")
+        results = [
+            resize(flow.ones(1, 2, 4, 5, device=each, requires_grad=True), a, b) for each in places
+        ]
+        assert results[0] == results[1]
+    wide = flow.ones(1, 1, 1, 1, device="meta", requires_grad=True)
+    assert resize(wide, 2**40, 1) == ((1, 1, 2**40, 1), flow.float32, (1, 1, 1, 1))
+
+
 def test_matrices_with_a_long_side_have_singular_values():
     """What singular values need grows with the matrix, not with the square of its longer side."""
     wide = flow.ones(3, 2**20)

@@ -170,7 +170,7 @@ class Primitive:
         return self
 
     def lowering(self, *platforms: str) -> Callable[[Callable], Callable]:
-        """Decorator: the implementation for platforms (``"cpu"``, ``"cuda"``, ``"tpu"``)."""
+        """Decorator: the implementation for platforms, such as ``"cpu"``, ``"cuda"``, ``"meta"``."""
 
         def register(impl: Callable) -> Callable:
             for platform in platforms:

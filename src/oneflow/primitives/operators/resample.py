@@ -239,6 +239,14 @@ resample.gradient(
     zero_second_gradients=_has_zero_second_gradients,
 )
 
+
+@resample.lowering("meta")
+def _resampled_shape(x, *, dim: int, plan: Resampling):
+    """The result's shape, without the table of its points."""
+    size = plan.source if plan.adjoint else plan.target
+    return jnp.zeros((*x.shape[:dim], size, *x.shape[dim + 1 :]), x.dtype)
+
+
 # --- maxima over the windows of adaptive pooling
 
 
@@ -275,6 +283,17 @@ adaptive_max_pool = primitive(
     axes=free_dims("dims"),
     real_only=True,
 )
+
+
+@adaptive_max_pool.lowering("meta")
+def _pooled_shape(x, *, dims: tuple[int, ...], size: tuple[int, ...]):
+    """The results' shape, without the tables of the windows."""
+    shape = list(x.shape)
+    for dim, target in zip(dims, size, strict=True):
+        shape[dim] = target
+    return jnp.zeros(shape, x.dtype), jnp.zeros(shape, jnp.int64)
+
+
 adaptive_max_pool.gradient(
     x=lambda g, out, x_spec, dims: plane_scatter(
         g[0],
