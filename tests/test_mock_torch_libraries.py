@@ -132,6 +132,27 @@ def test_data_parallel_modules_are_known_by_their_type():
         kind(plain, device_ids=[0, 1])
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "delay_all_reduce_named_params",
+        "param_to_hook_all_reduce",
+        "mixed_precision",
+        "device_mesh",
+    ],
+)
+def test_what_data_parallel_modules_cannot_do_is_refused(name):
+    kind = imported("torch.nn.parallel").DistributedDataParallel
+    with pytest.raises(NotImplementedError, match=f"`{name}`.*; use `"):
+        kind(flow.nn.Linear(2, 2), **{name: object()})
+
+
+def test_functions_that_exchange_gradients_are_refused():
+    parallel = imported("torch.nn.parallel").DistributedDataParallel(flow.nn.Linear(2, 2))
+    with pytest.raises(NotImplementedError, match=r"`register_comm_hook`.*; use `no_sync\(\)`"):
+        parallel.register_comm_hook(None, lambda state, bucket: bucket)
+
+
 PROGRAM = """
 import sys
 import numpy as np

@@ -170,7 +170,7 @@ class Primitive:
         return self
 
     def lowering(self, *platforms: str) -> Callable[[Callable], Callable]:
-        """Decorator: the implementation for platforms, such as ``"cpu"``, ``"cuda"``, ``"meta"``."""
+        """Decorator: the implementation for platforms, as ``"cpu"``, ``"cuda"``, ``"meta"``."""
 
         def register(impl: Callable) -> Callable:
             for platform in platforms:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -14,6 +14,24 @@ from oneflow.distributed.replica import Replica, buffer_broadcasts
 
 # Gradients that are sent as one vector; sizes in megabytes have no say here.
 _BUCKET_SIZE = 10
+
+
+# What to do in the place of what is refused.
+_INSTEAD = {
+    "delay_all_reduce_named_params": "`no_sync()`, and `all_reduce` of these gradients",
+    "param_to_hook_all_reduce": "`no_sync()`, and `all_reduce` of this gradient",
+    "mixed_precision": "`autocast`, or a module in half precision",
+    "device_mesh": "`process_group`",
+    "register_comm_hook": "`no_sync()`, and collectives on the gradients after the backward pass",
+}
+
+
+def _refuse(name: str, value: Any) -> None:
+    """Refuse an argument, or a method, unless what it is given is None."""
+    if value is not None:
+        raise NotImplementedError(
+            f"`{name}` of `DistributedDataParallel` does not exist here; use {_INSTEAD[name]}"
+        )
 
 
 class DistributedDataParallel(nn.Module, Joinable):
@@ -32,11 +50,19 @@ class DistributedDataParallel(nn.Module, Joinable):
         check_reduction: accepted.
         gradient_as_bucket_view: accepted.
         static_graph: accepted.
+        delay_all_reduce_named_params: refused, as what follows it.
+        param_to_hook_all_reduce: refused.
+        mixed_precision: refused.
+        device_mesh: refused.
+        skip_all_reduce_unused_params: accepted.
+        bucket_cap_mb_list: accepted.
+        batched_grad_copy: accepted.
         forward_sync_buffers: as `broadcast_buffers`, before forward passes only.
 
     Raises:
         RuntimeError: no parameter of the module requires a gradient.
         ValueError: more than one device.
+        NotImplementedError: an argument that is refused was given.
 
     Example:
         >>> from oneflow import mock_torch
@@ -61,10 +87,20 @@ class DistributedDataParallel(nn.Module, Joinable):
         check_reduction: bool = False,
         gradient_as_bucket_view: bool = False,
         static_graph: bool = False,
-        *,
+        delay_all_reduce_named_params: Any = None,
+        param_to_hook_all_reduce: Any = None,
+        mixed_precision: Any = None,
+        device_mesh: Any = None,
+        skip_all_reduce_unused_params: bool = False,
+        bucket_cap_mb_list: Sequence[float] | None = None,
+        batched_grad_copy: bool = False,
         forward_sync_buffers: bool | None = None,
     ) -> None:
         super().__init__()
+        _refuse("delay_all_reduce_named_params", delay_all_reduce_named_params)
+        _refuse("param_to_hook_all_reduce", param_to_hook_all_reduce)
+        _refuse("mixed_precision", mixed_precision)
+        _refuse("device_mesh", device_mesh)
         if device_ids is not None and len(device_ids) > 1:
             raise ValueError(
                 f"`device_ids` must be None or hold one device, got {list(device_ids)}"
@@ -93,6 +129,14 @@ class DistributedDataParallel(nn.Module, Joinable):
         output = self.module(*inputs, **kwargs)
         self._replica.after_forward(self, inputs, output)
         return output
+
+    def register_comm_hook(self, state: object, hook: Callable[..., Any]) -> None:
+        """Refuse a function that would exchange the gradients in place of the mean.
+
+        Raises:
+            NotImplementedError: always.
+        """
+        _refuse("register_comm_hook", self)
 
     @property
     def device(self) -> Device:
