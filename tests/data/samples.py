@@ -225,3 +225,14 @@ def seed_by_number(number):
 
 def fail_at_start(number):
     raise RuntimeError(f"worker {number} cannot start")
+
+
+class MixedTensors(Dataset):
+    """Tensors of two dtypes: NumPy would make float64 of them, tensors make float32."""
+
+    def __len__(self):
+        return 4
+
+    def __getitem__(self, index):
+        number = flow.tensor([index, 1])
+        return number if index % 2 else number.to(flow.float32)

@@ -88,6 +88,22 @@ def test_samples_that_are_tensors(num_workers):
 
 
 @workers
+def test_samples_that_are_tensors_of_several_types(num_workers):
+    (batch,) = DataLoader(samples.MixedTensors(), batch_size=4, num_workers=num_workers)
+    assert batch.dtype is flow.float32
+    assert batch.tolist() == [[0, 1], [1, 1], [2, 1], [3, 1]]
+
+
+def test_batches_of_workers_are_written_alone():
+    """They lie in the memory that they came in, which lives as long as they do."""
+    loader = DataLoader(samples.Large(), batch_size=6, num_workers=1)
+    (image, _, _), (again, _, _) = next(iter(loader)), next(iter(loader))
+    image.add_(1)
+    assert image[:, 0, 0, 0].tolist() == [1, 2, 3, 4, 5, 6]
+    assert again[:, 0, 0, 0].tolist() == [0, 1, 2, 3, 4, 5]
+
+
+@workers
 def test_tensor_datasets(num_workers):
     data = TensorDataset(flow.arange(5), flow.arange(10.0).reshape(5, 2))
     loader = DataLoader(data, batch_size=2, num_workers=num_workers)

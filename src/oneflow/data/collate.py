@@ -58,6 +58,8 @@ def collate_arrays(batch: Sequence[Any]) -> Any:
         return stack(list(batch), 0)
     if isinstance(first, np.ndarray):
         return ArrayOfTensor(_stacked(batch))
+    if isinstance(first, ArrayOfTensor):
+        return _stacked_tensors(batch)
     if isinstance(first, np.generic | bool | int | float | complex) and not isinstance(first, str):
         return ArrayOfTensor(_of_numbers(np.asarray(batch)))
     if isinstance(first, str | bytes):
@@ -84,12 +86,25 @@ def _stacked(arrays: Sequence[np.ndarray]) -> np.ndarray:
     return _of_numbers(np.stack(arrays))
 
 
+def _stacked_tensors(batch: Sequence[ArrayOfTensor]) -> ArrayOfTensor:
+    """Stack what has been read of tensors; types promote as those of tensors do."""
+    arrays = [each.array for each in batch]
+    if len({array.dtype for array in arrays}) > 1:
+        return from_tensors(stack([import_array(array) for array in arrays], 0))
+    return ArrayOfTensor(_stacked(arrays))
+
+
 def _of_numbers(array: np.ndarray) -> np.ndarray:
     if array.dtype.kind not in _NUMBER_KINDS:
         raise TypeError(
             f"default_collate: batch must contain numbers; found a NumPy array of {array.dtype}"
         )
     return array
+
+
+def collate_in_worker(batch: Sequence[Any]) -> Any:
+    """`collate_arrays` where the batch is sent to another process: tensors are read before."""
+    return collate_arrays([from_tensors(sample) for sample in batch])
 
 
 def default_convert(data: Any) -> Any:
@@ -115,11 +130,15 @@ def convert_arrays(data: Any) -> Any:
     return data
 
 
-def to_tensors(data: Any) -> Any:
-    """`data` with arrays that are to become tensors turned into tensors."""
+def to_tensors(data: Any, make: Callable[[np.ndarray], Tensor] = import_array) -> Any:
+    """`data` with arrays that are to become tensors turned into tensors.
+
+    Args:
+        data: a batch or sample.
+        make: makes a tensor of an array; by default a copy.
+    """
     return map_leaves(
-        lambda value: import_array(value.array) if isinstance(value, ArrayOfTensor) else value,
-        data,
+        lambda value: make(value.array) if isinstance(value, ArrayOfTensor) else value, data
     )
 
 

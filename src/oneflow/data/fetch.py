@@ -7,7 +7,13 @@ import reprlib
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from oneflow.data.collate import collate_arrays, convert_arrays, default_collate, default_convert
+from oneflow.data.collate import (
+    collate_arrays,
+    collate_in_worker,
+    convert_arrays,
+    default_collate,
+    default_convert,
+)
 from oneflow.data.dataset import IterableDataset, Subset, TensorDataset
 
 _HINT = "an iterator that has ended is asked for more: give `next` a default or check its end"
@@ -47,6 +53,11 @@ class Fetcher:
         self._ready_made = collate is default_collate and _has_tensor_rows(dataset)
         self._batched, self._batch_size, self._drop_last = batched, batch_size, drop_last
         self._stream: Any = None
+
+    def send_batches(self) -> None:
+        """Batches go to another process: it makes their tensors."""
+        if self._collate is collate_arrays:
+            self._collate = collate_in_worker
 
     def start(self) -> None:
         """Begin an epoch."""

@@ -19,6 +19,7 @@ from oneflow.data.sampler import BatchSampler, RandomSampler, SequentialSampler
 from oneflow.data.worker import Failure, Finished, Setup, Task
 from oneflow.random.generator import Generator, default_generator, draw
 from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.transfer import import_array, wrap_numpy
 
 T_co = TypeVar("T_co", covariant=True)
 Batch = TypeVar("Batch")
@@ -333,7 +334,7 @@ class Batches(Iterator):
         try:
             batch = self._source.next()
             if not isinstance(batch, _Problem):
-                batch = to_tensors(batch)
+                batch = to_tensors(batch, self._source.make_tensor)
                 self.position.given += 1
                 return batch
         except StopIteration:
@@ -355,6 +356,8 @@ class Batches(Iterator):
 
 class _InThisProcess:
     """Fetches each batch when it is asked for."""
+
+    make_tensor = staticmethod(import_array)
 
     def __init__(self, loader: DataLoader, numbers: Iterator) -> None:
         self._numbers = numbers
@@ -391,6 +394,9 @@ class _InWorkers:
 
     A stream ends in one worker earlier than in another: the rest then take turns.
     """
+
+    # What arrives lies in memory that nobody else has.
+    make_tensor = staticmethod(wrap_numpy)
 
     def __init__(
         self,

@@ -26,6 +26,7 @@ from oneflow.data.fetch import EndOfStream, Fetcher
 from oneflow.data.randomness import numbers_from
 from oneflow.random.generator import manual_seed
 from oneflow.runtime.memory import use_cpu_only
+from oneflow.tuning.linux import retain_freed_memory
 
 
 @dataclass(frozen=True)
@@ -217,6 +218,8 @@ def _receive_setup(connection: Connection) -> Setup:
 
 
 def _serve(connection: Connection, get_setup: Callable[[], Setup], number: int) -> None:
+    # Else the memory of each sample and batch would come from the kernel, page by page.
+    retain_freed_memory()
     try:
         _Worker(connection, get_setup(), number).run()
     except (EOFError, BrokenPipeError, ConnectionResetError):
@@ -227,6 +230,7 @@ def _serve(connection: Connection, get_setup: Callable[[], Setup], number: int) 
 class _Worker:
     def __init__(self, connection: Connection, setup: Setup, number: int) -> None:
         self._connection, self._setup, self._number = connection, setup, number
+        setup.fetcher.send_batches()
         self._epoch = Epoch(0, (0, 0))
         self._initialised = False
         self._broken: Failure | None = None
