@@ -44,6 +44,31 @@ def test_dictionaries_of_tensors_hold_what_users_set(kind):
     assert seen(flow) == seen(torch)
 
 
+def test_dictionaries_of_tensors_are_changed_as_others_are():
+    def outcome(framework):
+        x = framework.ones(2)
+        x.a, x.b, x.c = 1, 2, 3
+        attributes = vars(x)
+        found = [attributes.pop("a"), attributes.pop("a", 5), attributes.setdefault("b", 6)]
+        attributes.update({"d": 7}, e=8)
+        attributes |= {"f": 9}
+        found += [dict(vars(x)), attributes.popitem()[0] in "bcdef", len(vars(x))]
+        for missing in (lambda: attributes.pop("a"), lambda: attributes["a"]):
+            with pytest.raises(KeyError):
+                missing()
+        attributes.clear()
+        return [*found, dict(vars(x)), hasattr(x, "b"), x.tolist()]
+
+    assert outcome(flow) == outcome(torch)
+
+
+def test_the_state_of_tensors_is_out_of_reach():
+    x = flow.ones(2)
+    assert vars(x).pop("_value", None) is None
+    vars(x).clear()
+    assert x.tolist() == [1.0, 1.0]
+
+
 def test_parameters_are_made_again_as_accelerate_does():
     parameter = flow.nn.Parameter(flow.ones(2), requires_grad=False)
     parameter.tag = "a"

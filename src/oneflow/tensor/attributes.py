@@ -33,8 +33,13 @@ class Attributes(dict[str, Any]):
     def __reduce__(self) -> tuple[Any, ...]:
         return (dict, (dict(self),))
 
+    def pop(self, name: str, *default: Any) -> Any:
+        """Remove an attribute and return its value; `default` if there is none."""
+        if name in self:
+            del self._stored[name]
+        return super().pop(name, *default)
+
     update = MutableMapping.update
-    pop = MutableMapping.pop
     popitem = MutableMapping.popitem
     setdefault = MutableMapping.setdefault
     clear = MutableMapping.clear
