@@ -225,3 +225,26 @@ def test_a_shell_in_which_torch_is_oneflow(capsys, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", path)
     command.main(["disable"])
     assert capsys.readouterr().out.strip() == "export PYTHONPATH=/some/where"
+
+
+def test_a_script_in_which_torch_is_oneflow(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import sys, torch\n"
+        "weight = torch.nn.Parameter(torch.ones(1))\n"
+        "print(torch.Tensor, torch.optim.AdamW([weight]).defaults['weight_decay'], sys.argv[1:])\n"
+    )
+    run = [sys.executable, "-m", "oneflow.mock_torch"]
+    printed = subprocess.run(
+        [*run, str(script), "--epochs", "3"], capture_output=True, text=True, check=True
+    ).stdout
+    assert printed.split() == [
+        "<class",
+        "'oneflow.tensor.tensor.Tensor'>",
+        "0.01",
+        "['--epochs',",
+        "'3']",
+    ]
+    missing = subprocess.run([*run, "nothing.py"], capture_output=True, text=True)
+    assert missing.returncode == 2
+    assert "there is no script `nothing.py`" in missing.stderr
