@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import ast
 import csv
 import re
 from collections.abc import Iterator
@@ -27,7 +28,6 @@ _TITLES = {
     "004": "ONNX",
 }
 _ID = re.compile(r"s(\d{3})_([A-Z]?\d+)")
-_TEST = re.compile(r"^def (test_\w+)", re.MULTILINE)
 _ROW = re.compile(r"^def s(\d{3})_([A-Z]?\d+)", re.MULTILINE)
 _INTRODUCTION = """\
 # Features
@@ -69,15 +69,36 @@ def features_with_tests() -> dict[str, list[str]]:
 
 
 def _tests(source: str) -> Iterator[tuple[str, str]]:
-    """Each test with its text, which begins with the decorators."""
-    starts = list(_TEST.finditer(source))
-    begin = 0
-    for index, start in enumerate(starts):
-        next_start = starts[index + 1].start() if index + 1 < len(starts) else len(source)
-        end = source.rfind("\n\n\n", start.start(), next_start)
-        end = next_start if end < 0 else end
-        yield start.group(1), source[begin:end]
-        begin = end
+    """Each test with its text, and that of whatever it uses of its module."""
+    tree = ast.parse(source)
+    lines = source.splitlines()
+    texts: dict[str, str] = {}
+    used: dict[str, set[str]] = {}
+    for node in tree.body:
+        decorators = getattr(node, "decorator_list", [])
+        first = min([node.lineno, *(each.lineno for each in decorators)])
+        for name in _names_of(node):
+            texts[name] = "\n".join(lines[first - 1 : node.end_lineno])
+            used[name] = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+    for name in texts:
+        if name.startswith("test_"):
+            # One that is named after a feature is about that.
+            found, waiting = {name}, [] if _ID.search(name) else [name]
+            while waiting:
+                new = (used[waiting.pop()] & texts.keys()) - found
+                found |= new
+                waiting += new
+            yield name, "\n".join(texts[each] for each in texts if each in found)
+
+
+def _names_of(node: ast.stmt) -> list[str]:
+    """The names that a statement of a module defines."""
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        return [node.name]
+    targets = node.targets if isinstance(node, ast.Assign) else []
+    if isinstance(node, ast.AnnAssign):
+        targets = [node.target]
+    return [each.id for each in targets if isinstance(each, ast.Name)]
 
 
 def page() -> str:

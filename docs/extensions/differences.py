@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -29,13 +29,12 @@ class Difference:
     header: tuple[str, ...]
     cells: tuple[str, ...]
 
-    @property
-    def patterns(self) -> Iterator[str]:
+    @functools.cached_property
+    def patterns(self) -> tuple[str, ...]:
         """The full names in the first column; a `*` stands for anything."""
-        for name in _NAME.findall(self.cells[0]):
-            yield "oneflow." + re.sub(r"^F\.", "nn.functional.", name)
-            if "." not in name:
-                yield f"oneflow.Tensor.{name}"
+        names = _NAME.findall(self.cells[0])
+        full = ["oneflow." + re.sub(r"^F\.", "nn.functional.", name) for name in names]
+        return (*full, *[f"oneflow.Tensor.{name}" for name in names if "." not in name])
 
     def is_about(self, path: str) -> bool:
         """Say whether the row names an entry, or a member of it."""

@@ -15,12 +15,13 @@ COMMANDS = {
     "plan": ("oneflow.plan", "say what a step would take on devices that are not there"),
     "serve": ("oneflow.serving", "answer requests with saved graphs"),
     "onnx": ("oneflow_onnx", "export, import, check and describe ONNX models"),
+    "completion": ("oneflow.command_line.completion", "print completion for a shell"),
 }
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line."""
-    summary = "".join(f"  {name:<8}{text}\n" for name, (_, text) in COMMANDS.items())
+    summary = "".join(f"  {name:<12}{text}\n" for name, (_, text) in COMMANDS.items())
     parser = argparse.ArgumentParser(
         prog="python -m oneflow",
         usage="python -m oneflow COMMAND ...",
