@@ -18,7 +18,7 @@ SUBCOMMANDS = (EXPORT, IMPORT, CODE, CHECK, INFO)
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the subcommand that the command line names; return the exit status."""
     parser = argparse.ArgumentParser(
-        prog="python -m oneflow_onnx", description="OneFlow models to ONNX and back."
+        prog="python -m oneflow onnx", description="OneFlow models to ONNX and back."
     )
     choices = parser.add_subparsers(dest="subcommand", required=True)
     for command in SUBCOMMANDS:

@@ -443,3 +443,13 @@ def test_train_or_eval_may_change_between_calls():
     model.eval()
     np.testing.assert_allclose(graph(x).numpy(), model(x).detach().numpy(), rtol=1e-6)
     assert len(graph._steps) == 2
+
+
+def test_a_loaded_state_says_which_names_do_not_fit():
+    model = nn.Linear(2, 1)
+    graph = graph_of(lambda x: model(x), model=model)
+    state = graph.state_dict()
+    assert graph.load_state_dict(state) == ([], [])
+    del state["model"]["bias"]
+    state["other"] = flow.ones(1)
+    assert graph.load_state_dict(state, strict=False) == (["model.bias"], ["other"])

@@ -13,7 +13,7 @@ import pytest
 import oneflow as flow
 import oneflow.backends.cudnn as cudnn
 from oneflow.base.replaced_variables import REPLACED
-from oneflow.command_line import commands, doctor
+from oneflow.command_line import commands, completion, doctor
 from oneflow.command_line.doctor import main, report
 
 
@@ -139,6 +139,11 @@ def test_facts_about_the_build() -> None:
 def test_doctor(capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ONEFLOW_DRY_RUN", "1")
     monkeypatch.setenv("ONEFLOW_EAGER_HOT_AFTER", "7")
+    monkeypatch.setenv("ONEFLOW_EAGR", "immediate")
+    installed = {"jax": "1", "onnx": "1"}
+    requirements = ["jax>=0", "onnx>=1; extra == 'onnx'", 'cnn<2; extra == "vision"']
+    monkeypatch.setattr(doctor, "requires", lambda name: requirements)
+    monkeypatch.setattr(doctor, "_is_installed", installed.__contains__)
     monkeypatch.setenv("ONEFLOW_JOB_SECRET", "hidden")
     main(["--no-checks"])
     shown = capsys.readouterr().out
@@ -146,6 +151,8 @@ def test_doctor(capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch) 
     assert "8 cpu" in shown
     assert "ONEFLOW_EAGER_HOT_AFTER=7" in shown
     assert f"ONEFLOW_DRY_RUN is not read; in its place: {REPLACED['ONEFLOW_DRY_RUN']}" in shown
+    assert "ONEFLOW_EAGR is not read; did you mean 'ONEFLOW_EAGER'" in shown
+    assert "extras: onnx, vision (without cnn)" in shown
     assert "hidden" not in shown
     assert len(list(report())) >= 8
 
@@ -181,3 +188,14 @@ def test_launch_is_a_command() -> None:
         check=True,
     )
     assert "--nproc_per_node" in told.stdout
+
+
+def test_a_shell_completes_the_commands(capsys: pytest.CaptureFixture) -> None:
+    completion.main(["bash"])
+    script = capsys.readouterr().out + "COMP_WORDS=(oneflow d); COMP_CWORD=1; _oneflow; "
+    done = subprocess.run(
+        ["bash", "-c", f'{script} echo "${{COMPREPLY[@]}}"'], capture_output=True, text=True
+    )
+    assert (done.returncode, done.stdout) == (0, "doctor\n")
+    completion.main(["zsh"])
+    assert " ".join(commands.COMMANDS) in capsys.readouterr().out

@@ -47,6 +47,12 @@ def publish(folder, target, **options):
     folder.rename(target)
 
 
+def test_a_folder_without_models_is_said_to_have_none(tmp_path, caplog):
+    with caplog.at_level("WARNING", "oneflow.serving"), serving(tmp_path):
+        pass
+    assert f"there is no model in `{tmp_path}`" in caplog.text
+
+
 def test_newer_versions_replace_older_ones_and_broken_ones_do_not(tmp_path):
     models = tmp_path / "models"
     publish(tmp_path / "new", models / "m" / "1", scale=1.0)

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Any
 
 from oneflow.base.import_paths import is_import_path
+from oneflow.base.suggestions import UnknownAttributeError
 
 NO_NAMES: Mapping[str, str] = MappingProxyType({})
 
@@ -60,7 +61,8 @@ def lazy_getattr(
         if unsupported is not None and not name.startswith("_"):
             hint = importlib.import_module(unsupported).UNSUPPORTED.get(name)
             message += f": {hint}" if hint else ""
-        raise AttributeError(message)
+        known = sys.modules[package]
+        raise UnknownAttributeError(message, name, lambda: {*dir(known), *modules, *names})
 
     return import_name
 

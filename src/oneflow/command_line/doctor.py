@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import platform
+import re
 import socket
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,7 @@ from oneflow.base.environment import EnvironmentVariable, cache_folder
 from oneflow.base.placement import Placement
 from oneflow.base.replaced_variables import replaced_variables
 from oneflow.base.sbp import split
+from oneflow.base.unknown_variables import unknown_variables
 from oneflow.control_plane.channel import free_port
 from oneflow.functional.creation.factory_functions import ones
 from oneflow.functional.global_tensors.conversion import to_global
@@ -29,6 +31,9 @@ from oneflow.tensor.tensor import Tensor
 from oneflow.tuning.threads import get_num_threads
 from oneflow.version import __version__
 
+# A requirement as the package's description has it: `onnx>=1.18; extra == 'onnx'`.
+_OF_EXTRA = re.compile(r"(?P<name>[\w.-]+).*;.*extra == ['\"](?P<extra>[\w-]+)['\"]")
+
 
 def report() -> Iterator[str]:
     """Yield the lines on versions, devices, threads, the cache, the network and variables."""
@@ -36,6 +41,7 @@ def report() -> Iterator[str]:
     yield f"version: {__version__}"
     yield f"python: {platform.python_version()} on {platform.platform()}"
     yield f"jax: {version('jax')}, jaxlib: {version('jaxlib')}, numpy: {np.__version__}"
+    yield f"extras: {_describe_extras()}"
     counts = {type: len(platform_devices(type)) for type in DEVICE_TYPES}
     yield "devices: " + ", ".join(f"{n} {type}" for type, n in counts.items() if n)
     yield f"threads: {get_num_threads()}"
@@ -51,6 +57,29 @@ def report() -> Iterator[str]:
             yield f"{variable.name}={variable.read()}"
     for name, place in replaced_variables().items():
         yield f"{name} is not read; in its place: {place}"
+    for name, suggestion in unknown_variables().items():
+        yield f"{name} is not read{suggestion}"
+
+
+def _describe_extras() -> str:
+    """The extras that are installed, and what of the others is missing."""
+    needed: dict[str, list[str]] = {}
+    for requirement in requires("oneflow-xla") or ():
+        found = _OF_EXTRA.match(requirement)
+        if found is not None and found["extra"] != "test":
+            needed.setdefault(found["extra"], []).append(found["name"])
+    described = []
+    for extra, names in needed.items():
+        missing = [name for name in names if not _is_installed(name)]
+        described.append(f"{extra} (without {', '.join(missing)})" if missing else extra)
+    return ", ".join(described)
+
+
+def _is_installed(name: str) -> bool:
+    try:
+        return bool(version(name))
+    except PackageNotFoundError:
+        return False
 
 
 def _describe_cache() -> str:

@@ -10,12 +10,14 @@ from __future__ import annotations
 import functools
 import inspect
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from oneflow.base.dtype import DType
 from oneflow.base.keyword_aliases import rename_keywords, rename_reduction
 from oneflow.base.parameters import Parameters, parameters_of
+from oneflow.base.suggestions import did_you_mean
 from oneflow.base.traceback import hide_internal_frames
 from oneflow.primitives.operators.shape import reshape
 from oneflow.tensor.call import wrap
@@ -50,6 +52,8 @@ _ADDED_KEYWORDS = {
 }
 # PyTorch's of functions that make tensors; they change nothing.
 _CREATION_OPTIONS = ("layout", "pin_memory")
+# What Python says of an argument that a function does not have.
+_UNKNOWN_KEYWORD = re.compile(r"got an unexpected keyword argument '(\w+)'$")
 # The aliases of an argument by each of them.
 _ALIASES_OF = {name: aliases for aliases in _KEYWORD_ALIASES for name in aliases}
 
@@ -202,7 +206,7 @@ def _accept_keyword_aliases(
             result = body(*args, **kwargs)
             return result if out is None else put_out(out, result, public.__name__, fills_out)
         except Exception as error:
-            _make_clear(error, public.__name__)
+            _make_clear(error, public.__name__, body)
             raise
 
     if inplace or options:
@@ -211,10 +215,19 @@ def _accept_keyword_aliases(
     return public
 
 
-def _make_clear(error: Exception, name: str) -> None:
-    """Hide our frames in an error of a function; one that says little of memory is raised anew."""
+def _make_clear(error: Exception, name: str, body: Callable) -> None:
+    """Hide our frames in an error of a function; one that says little of memory is raised anew.
+
+    What Python says of the arguments names the function as users call it, and what may be meant.
+    """
     if isinstance(error, MemoryError):
         raise host_memory_error(name, error) from None
+    text = str(error)
+    if isinstance(error, TypeError) and text.startswith(f"{body.__qualname__}() "):
+        text = name + text.removeprefix(body.__qualname__)
+        unknown = _UNKNOWN_KEYWORD.search(text)
+        hint = did_you_mean(unknown[1], parameters_of(body).names) if unknown is not None else ""
+        error.args = (f"{text}{hint}",)
     hide_internal_frames(error)
 
 

@@ -35,6 +35,7 @@ from oneflow.graph.state import graph_state, load_graph_state
 from oneflow.graph.step import Step
 from oneflow.graph.verbosity import chosen_verbosity
 from oneflow.module.module import Module
+from oneflow.module.state import IncompatibleKeys
 from oneflow.optim.lbfgs import LBFGS
 from oneflow.optim.lr_scheduler.plateau import ReduceLROnPlateau
 from oneflow.optim.lr_scheduler.scheduler import LRScheduler
@@ -303,12 +304,14 @@ class Graph(CompiledGraph):
         """
         return graph_state(self, {} if destination is None else destination)
 
-    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True) -> None:
+    def load_state_dict(
+        self, state_dict: Mapping[str, Any], strict: bool = True
+    ) -> IncompatibleKeys:
         """Go on from a `state_dict`; possible before the first call only.
 
         Args:
             state_dict: what `state_dict` returned, here or in OneFlow 0.9.
-            strict: names that are missing or unexpected are an error.
+            strict: names that are missing or unexpected are an error; else they are returned.
 
         Raises:
             RuntimeError: the graph was called already, or names do not fit.
@@ -318,7 +321,7 @@ class Graph(CompiledGraph):
                 f"{self.name} was called already; load a graph's state before its first call, or "
                 "load the states of its modules and optimizers themselves"
             )
-        load_graph_state(self, state_dict, strict)
+        return load_graph_state(self, state_dict, strict)
 
     # --- deployment
 

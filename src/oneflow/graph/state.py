@@ -12,7 +12,7 @@ from oneflow.graph.oneflow_state import (
     states_of_optimizers,
     train_step,
 )
-from oneflow.module.state import copy_into
+from oneflow.module.state import IncompatibleKeys, copy_into
 from oneflow.tensor.tensor import Tensor
 
 
@@ -28,8 +28,8 @@ def graph_state(graph: Capturable, destination: dict[str, Any]) -> dict[str, Any
     return destination
 
 
-def load_graph_state(graph: Capturable, state: Mapping[str, Any], strict: bool) -> None:
-    """Load a state that `graph_state` collected, or OneFlow.
+def load_graph_state(graph: Capturable, state: Mapping[str, Any], strict: bool) -> IncompatibleKeys:
+    """Load a state that `graph_state` collected, or OneFlow; return the names that do not fit.
 
     Raises:
         RuntimeError: with `strict`, names do not fit.
@@ -58,11 +58,14 @@ def load_graph_state(graph: Capturable, state: Mapping[str, Any], strict: bool) 
         if name not in state:
             continue
         if name in modules:
-            part.load_state_dict(state[name], strict=strict)
+            found = part.load_state_dict(state[name], strict=strict)
+            missing += [f"{name}.{each}" for each in found.missing_keys]
+            unexpected += [f"{name}.{each}" for each in found.unexpected_keys]
         elif isinstance(part, Tensor):
             copy_into(part, state[name])
         else:
             part.load_state_dict(state[name])
+    return IncompatibleKeys(missing, unexpected)
 
 
 def _parts(graph: Capturable) -> dict[str, Any]:

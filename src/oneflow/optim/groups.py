@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from oneflow.tensor.tensor import Tensor
@@ -90,11 +90,16 @@ def copied_state(state: Any) -> Any:
 
 
 def as_groups(params: Any) -> list[dict[str, Any]]:
-    """The `params` argument as parameter groups."""
-    if isinstance(params, Tensor | str | Mapping):
+    """The `params` argument as parameter groups.
+
+    Raises:
+        TypeError: it is one tensor, a module, or anything else that is no list of them.
+    """
+    if isinstance(params, Tensor | str | Mapping) or not isinstance(params, Iterable):
+        hint = "; give its `parameters()`" if hasattr(params, "parameters") else ""
         raise TypeError(
             "params argument given to the optimizer should be an iterable of Tensors or dicts, "
-            f"but got {type(params).__name__}"
+            f"but got {type(params).__name__}{hint}"
         )
     given = list(params)
     return given if given and isinstance(given[0], dict) else [{"params": given}]

@@ -30,7 +30,7 @@ tensors of any size cost nothing, and have no values."""
 def parse_args(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     """Return the planner's options, from the command line unless given."""
     parser = argparse.ArgumentParser(
-        prog="python -m oneflow.plan",
+        prog="python -m oneflow plan",
         description=_DESCRIPTION,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

@@ -11,6 +11,7 @@ import os
 import threading
 
 from oneflow.base.device import PREPARE_PROCESS
+from oneflow.base.unknown_variables import warn_of_misspelled_variables
 from oneflow.compiler import persistent_cache
 from oneflow.control_plane.membership import join_job
 from oneflow.runtime.after_fork import disable_xla
@@ -33,6 +34,7 @@ def prepare_process() -> None:
         retain_freed_memory()
         take_over_omp_threads()
         persistent_cache.enable()
+        warn_of_misspelled_variables()
         os.register_at_fork(after_in_child=disable_xla)
 
 

@@ -1,4 +1,4 @@
-"""The command `python -m oneflow.serving`."""
+"""The command `python -m oneflow serve`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from oneflow.serving.supervisor import Supervisor, open_socket
 from oneflow.serving.tensors import Limits
 from oneflow.serving.triton.export import export_model, write_backend
 
-_PROGRAM = "python -m oneflow.serving"
+_PROGRAM = "python -m oneflow serve"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -143,6 +143,12 @@ class Server:
             if not stop.is_set():
                 details: dict[str, Any] = {"http": self.http_port, "grpc": self.grpc_port}
                 details |= {"host": options.host, "pid": os.getpid()}
+                if not any(repository.index()):
+                    logger.warning(
+                        "there is no model in `%s`; expected a saved graph, or folders "
+                        "MODEL/VERSION with one in each",
+                        self._path,
+                    )
                 logger.info("server ready", extra=details)
             if started is not None:
                 started.set()

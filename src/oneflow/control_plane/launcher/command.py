@@ -22,7 +22,7 @@ _DEFAULT_PORT = 29500
 def parse_args(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     """Return the launcher's options, from the command line unless given."""
     parser = argparse.ArgumentParser(
-        prog="python -m oneflow.distributed.launch",
+        prog="python -m oneflow launch",
         description="Start a script in several processes that train together.",
     )
     add = parser.add_argument

@@ -1,0 +1,38 @@
+"""Environment variables with names like those of this package, which nobody reads."""
+
+from __future__ import annotations
+
+import os
+import warnings
+
+from oneflow.base import environment
+from oneflow.base.environment import EnvironmentVariable
+from oneflow.base.replaced_variables import REPLACED
+from oneflow.base.suggestions import did_you_mean
+
+_PREFIX = "ONEFLOW_"
+
+
+def known_variables() -> list[str]:
+    """The names of all variables that are read."""
+    return [each.name for each in vars(environment).values() if type(each) is EnvironmentVariable]
+
+
+def unknown_variables() -> dict[str, str]:
+    """Return the variables that are set and not known, each with the names that may be meant."""
+    known = known_variables()
+    unknown = [
+        name
+        for name in os.environ
+        if name.startswith(_PREFIX) and name not in known and name not in REPLACED
+    ]
+    return {name: did_you_mean(name, known) for name in unknown}
+
+
+def warn_of_misspelled_variables() -> None:
+    """Warn of variables that are not known and whose name is like one that is."""
+    for name, suggestion in unknown_variables().items():
+        if suggestion:
+            warnings.warn(
+                f"the environment variable `{name}` is not read{suggestion}", stacklevel=2
+            )
