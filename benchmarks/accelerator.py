@@ -68,23 +68,34 @@ class Model:
 
     workload: Workload
     small: Mapping[str, Any]
-    flops: Callable[..., float]
+    flops: Callable[[Mapping[str, Any]], float]
     mixed: bool = False
     inference: bool = False
 
 
-def decoder_flops(*, batch, context, vocabulary, width, layers, hidden=None, **others) -> float:
+def decoder_flops(sizes: Mapping[str, Any]) -> float:
     """Of a training step of a decoder: three times the products of the forward pass."""
-    projections = 4 if hidden is None else 2 + 2 * others["groups"] / others["heads"]
-    perceptron = 8 * width * width if hidden is None else 3 * width * hidden
+    batch, context, vocabulary = sizes["batch"], sizes["context"], sizes["vocabulary"]
+    width, layers = sizes["width"], sizes["layers"]
+    projections, perceptron = 4.0, 8 * width * width
+    if "hidden" in sizes:
+        projections = 2 + 2 * sizes["groups"] / sizes["heads"]
+        perceptron = 3 * width * sizes["hidden"]
     weights = layers * (projections * width * width + perceptron) + vocabulary * width
     attention = layers * 2 * context * width
     return 6.0 * batch * context * (weights + attention)
 
 
-def encoder_flops(*, batch, length, layers=12, width=768) -> float:
+def encoder_flops(sizes: Mapping[str, Any]) -> float:
     """Of one run of an encoder."""
-    return 2.0 * batch * length * layers * (12 * width * width + 2 * length * width)
+    length, width = sizes["length"], 768
+    products = sizes.get("layers", 12) * (12 * width * width + 2 * length * width)
+    return 2.0 * sizes["batch"] * length * products
+
+
+def convolution_flops(sizes: Mapping[str, Any]) -> float:
+    """Of a training step of ResNet-50."""
+    return 6.0 * 4.1e9 * sizes["batch"] * (sizes.get("size", 224) / 224) ** 2
 
 
 GPT2 = {"batch": 8, "context": 1024, "vocabulary": 50304, "width": 768, "heads": 12, "layers": 12}
@@ -102,7 +113,7 @@ SMALL = {"batch": 2, "context": 32, "vocabulary": 128, "width": 64, "heads": 4, 
 PERCEPTRON_WEIGHTS = 784 * 512 + 512 * 512 + 512 * 10
 MODELS = {
     "perceptron": Model(
-        Workload("mlp", 0, 0, has_jax=True), {}, lambda: 6.0 * 32 * PERCEPTRON_WEIGHTS
+        Workload("mlp", 0, 0, has_jax=True), {}, lambda sizes: 6.0 * 32 * PERCEPTRON_WEIGHTS
     ),
     "gpt2": Model(
         Workload("gpt", 0, 0, has_jax=True, options=GPT2), SMALL, decoder_flops, mixed=True
@@ -116,7 +127,7 @@ MODELS = {
     "resnet50": Model(
         Workload("resnet50", 0, 0, has_jax=True, options={"batch": 64}),
         {"batch": 1, "size": 64},
-        lambda batch, size=224: 6.0 * 4.1e9 * batch * (size / 224) ** 2,
+        convolution_flops,
         mixed=True,
     ),
     "bert": Model(
@@ -126,7 +137,7 @@ MODELS = {
         mixed=True,
         inference=True,
     ),
-    "lenet": Model(Workload("lenet", 0, 0), {}, lambda: 6.0 * 64 * 1.3e6),
+    "lenet": Model(Workload("lenet", 0, 0), {}, lambda sizes: 6.0 * 64 * 1.3e6),
 }
 
 
@@ -194,9 +205,9 @@ def measure(step: Callable, way: str) -> dict[str, float]:
     rounds = []
     for _ in range(5):
         begin = time.perf_counter()
-        for _ in range(steps):
-            result = step()
-        synchronize(result)
+        for _ in range(steps - 1):
+            step()
+        synchronize(step())
         rounds.append((time.perf_counter() - begin) / steps)
     return {"first": first, "compiled": compiled, "step": statistics.median(rounds)}
 
@@ -208,7 +219,7 @@ def launches(step: Callable, library: str) -> int | None:
 
         with profile() as trace:
             synchronize(step())
-        return sum("CUDA" in str(each.device_type) for each in trace.events()) or None
+        return sum("CUDA" in str(each.device_type) for each in trace.events() or ()) or None
     import jax
 
     with tempfile.TemporaryDirectory() as folder:
@@ -263,7 +274,7 @@ def run_part(name: str, way: str, device: str) -> None:
     result["bytes"] = peak_bytes(library, device)
     print(json.dumps(result), flush=True)  # a profile may take too long
     result["launches"] = launches(step, library)
-    result["flops"] = model.flops(**options)
+    result["flops"] = model.flops(options)
     print(json.dumps(result), flush=True)
 
 
@@ -393,7 +404,8 @@ def main() -> None:
         if key in results or left < 5:
             continue
         results[key] = run_limited(name, way, device, min(PART_LIMIT, left))
-        save(kind, results)
+        if "error" not in results[key] or left > PART_LIMIT:  # the next run has more time for it
+            save(kind, results)
         print(key, {n: round(v, 4) if isinstance(v, float) else v for n, v in results[key].items()})
     print(f"\nOn {kind}; tests of another device: {results.get('tests', 'not run')}.\n")
     print(table(results, kind))

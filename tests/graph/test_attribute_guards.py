@@ -2,6 +2,8 @@
 
 import copy
 import pickle
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +13,7 @@ from oneflow.base.change_count import CHANGES, CountedDict
 
 nn = flow.nn
 
-CHANGE = {
+CHANGE: dict[str, Callable[[dict[str, int]], object]] = {
     "set": lambda d: d.__setitem__("a", 2),
     "delete": lambda d: d.__delitem__("a"),
     "clear": lambda d: d.clear(),
@@ -24,7 +26,7 @@ CHANGE = {
 
 
 @pytest.mark.parametrize("change", CHANGE)
-def test_every_change_of_a_dict_counts(change):
+def test_every_change_of_a_dict_counts(change: str) -> None:
     counted, plain = CountedDict(a=1), {"a": 1}
     before = CHANGES.value
     CHANGE[change](counted)
@@ -33,27 +35,27 @@ def test_every_change_of_a_dict_counts(change):
     assert counted == plain
 
 
-def test_no_method_of_dicts_is_forgotten():
+def test_no_method_of_dicts_is_forgotten() -> None:
     changing = {"__setitem__", "__delitem__", "__ior__", "clear", "pop", "popitem"}
     changing |= {"setdefault", "update"}
     assert changing <= set(vars(CountedDict))
 
 
 class Doubled(nn.Graph):
-    def __init__(self, model):
+    def __init__(self, model: nn.Module) -> None:
         super().__init__()
         self.model = model
 
-    def build(self, x):
+    def build(self, x: flow.Tensor) -> flow.Tensor:
         return self.model(x) * 2
 
 
-def _again(model):
+def _again(model: nn.Module) -> Any:
     return pickle.loads(pickle.dumps(model))
 
 
 @pytest.mark.parametrize("make", [lambda model: model, copy.deepcopy, _again])
-def test_graphs_see_parameters_that_were_replaced_in_the_dict(make):
+def test_graphs_see_what_was_replaced_in_the_dict(make: Callable[[nn.Module], Any]) -> None:
     model = make(nn.Sequential(nn.Linear(2, 2, bias=False)))
     graph, x = Doubled(model), flow.ones(1, 2)
     for _ in range(3):
