@@ -63,8 +63,8 @@ clients: $(STAMPS)-test  ## Fetch programs that were written for OneFlow and run
 	$(BIN)/python -m tools.clients $(CLIENTS)
 
 .PHONY: exhaustive
-exhaustive: $(STAMPS)-test  ## Run the tests with every sample of every law (hours)
-	$(BIN)/python -m pytest --exhaustive $(if $(ROOM),tests/$(ROOM)) $(PYTEST_ARGS)
+exhaustive: $(STAMPS)-test  ## Run the tests with every sample of every law, part by part (hours)
+	$(BIN)/python -m tests.whole_runs $(ROOM)
 
 ##@ Develop
 

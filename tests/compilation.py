@@ -1,8 +1,8 @@
 """How XLA compiles the programs of tests: as for users, or sooner.
 
 Most programs of tests run once, and optimizing them takes longer than all else that the tests do.
-So it is left out, but for tests whose subject is what XLA makes of programs, and for some of the
-other files, others each day. With ``--exhaustive`` everything is compiled as for users.
+So it is left out, but for tests whose subject is what XLA makes of programs, for those of what has
+changed, and for some of the other files. With ``--exhaustive`` everything is compiled as for users.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ OPTIMIZED = (
     "primitives/",
     "random/",
 )
-# One in so many of the other files is, each day.
+# One in so many of the other files is.
 OPTIMIZED_ONE_IN = 16
 
 # Without the options a training step of a small network takes twice as long to compile, and without
@@ -48,7 +48,7 @@ _USER_FLAGS = os.environ.get("XLA_FLAGS", "")
 
 
 def is_optimized(file: Path, sample: Sample) -> bool:
-    """Return True if XLA optimizes the programs of this file of tests today."""
+    """Return True if XLA optimizes the programs of this file of tests."""
     name = file.relative_to(Path(__file__).parent).as_posix()
     return name.startswith(OPTIMIZED) or sample.includes(f"optimized {name}", OPTIMIZED_ONE_IN)
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import datetime
 import gc
 import math
 import os
+import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +31,30 @@ from oneflow.passes.pipeline import PASS_CALLBACKS
 from oneflow.program.ir import Program
 from oneflow.program.verifier import verify_structure
 from oneflow.tuning.linux import trim_heap
+from tests.changes import TESTS, changes_since, part_of, recorded_commits
 from tests.compilation import Compilation, is_optimized, release_compiled
 from tests.sampling import Sample
+
+# Any number would do; the same cases run each time.
+SAMPLE_SEED = 739_948
+# Why a case is skipped.
+LEFT_OVER = "checks what has changed, for which time was too short; run with --exhaustive"
+SAMPLE = pytest.StashKey[Sample]()
+BUDGET = pytest.StashKey["Budget"]()
+IS_SAMPLED = pytest.StashKey[bool]()
+HAS_CHANGED = pytest.StashKey[bool]()
+
+
+class Budget:
+    """The time that a process has for cases of what has changed.
+
+    Attributes:
+        seconds: that are left.
+    """
+
+    def __init__(self) -> None:
+        self.seconds = 480.0
+
 
 # A full collection takes half a second, of thousands of modules, tests and traces that stay.
 gc.set_threshold(20_000, 20, 10)
@@ -59,27 +81,33 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--sample-seed",
         type=int,
-        default=datetime.datetime.now(datetime.UTC).date().toordinal(),
-        help="which of the laws' cases run without --exhaustive; another one each day by default",
+        default=SAMPLE_SEED,
+        help="which of the laws' cases run without --exhaustive",
     )
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Keep the order of files."""
     config.option.loadscopereorder = False
+    seed = None if config.getoption("--exhaustive") else config.getoption("--sample-seed")
+    config.stash[SAMPLE] = Sample(seed)
+    config.stash[BUDGET] = Budget()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what is not in today's sample, and order the files of the rest.
+    """Leave out what neither is in the sample nor has changed, and order the files of the rest.
 
     First those with large tests, while the processes are small. Of both kinds, first those whose
     programs XLA optimizes: the others use none of these. Then those with most tests.
     """
-    sample = sample_of(config)
+    sample = config.stash[SAMPLE]
+    commits = recorded_commits()
     chosen: list[pytest.Item] = []
     others: list[pytest.Item] = []
     for item in items:
-        (chosen if _is_chosen(item, sample) else others).append(item)
+        item.stash[IS_SAMPLED] = _is_sampled(item, sample)
+        item.stash[HAS_CHANGED] = not sample.is_whole and _has_changed(item, commits)
+        (chosen if item.stash[IS_SAMPLED] or item.stash[HAS_CHANGED] else others).append(item)
     config.hook.pytest_deselected(items=others)
     counts = Counter(item.path for item in chosen)
     large = {item.path for item in chosen if item.get_closest_marker("large")}
@@ -91,10 +119,42 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = sorted(chosen, key=rank)
 
 
-def _is_chosen(item: pytest.Item, sample: Sample) -> bool:
-    """Return True unless markers `one_in` leave a case to other days."""
+def _is_sampled(item: pytest.Item, sample: Sample) -> bool:
+    """Return True unless markers `one_in` leave a case out."""
     one_in = math.prod(marker.args[0] for marker in item.iter_markers("one_in"))
     return sample.includes(f"{item.location[0]}::{item.name}", one_in)
+
+
+def _has_changed(item: pytest.Item, commits: Mapping[str, str]) -> bool:
+    """Return True for a case of what has changed since its tests last ran whole."""
+    if not item.path.is_relative_to(TESTS):
+        return False
+    path = item.path.relative_to(TESTS).as_posix()
+    changes = changes_since(commits.get(part_of(path), "HEAD"))
+    parameters = getattr(item, "callspec", None)
+    values = parameters.params.values() if parameters is not None else ()
+    return changes is not None and changes.concern(path, values)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """Take all cases of a test of what has changed, while there is time."""
+    budget, sample = item.config.stash[BUDGET], item.config.stash[SAMPLE]
+    if not item.stash[HAS_CHANGED] or budget.seconds <= 0:
+        return (yield)
+    sample.is_whole = True
+    before = time.monotonic()
+    try:
+        return (yield)
+    finally:
+        sample.is_whole = False
+        budget.seconds -= time.monotonic() - before
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip what has changed and is in no sample, if there is no time left for it."""
+    if not item.stash[IS_SAMPLED] and not item.config.stash[SAMPLE].is_whole:
+        pytest.skip(LEFT_OVER)
 
 
 def pytest_report_header(config: pytest.Config) -> str:
@@ -180,10 +240,10 @@ def _fixed_seeds() -> None:
     flow.manual_seed(0)
 
 
-@pytest.fixture(scope="session")
-def exhaustive(request: pytest.FixtureRequest) -> bool:
-    """True if the command line asked for all samples."""
-    return request.config.getoption("--exhaustive")
+@pytest.fixture
+def exhaustive(sample: Sample) -> bool:
+    """True if all cases of a test run."""
+    return sample.is_whole
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -200,10 +260,5 @@ def rounding() -> float:
 
 @pytest.fixture(scope="session")
 def sample(request: pytest.FixtureRequest) -> Sample:
-    """The cases of today's sample."""
-    return sample_of(request.config)
-
-
-def sample_of(config: pytest.Config) -> Sample:
-    """The cases of today's sample; with ``--exhaustive`` all."""
-    return Sample(None if config.getoption("--exhaustive") else config.getoption("--sample-seed"))
+    """The cases that run."""
+    return request.config.stash[SAMPLE]

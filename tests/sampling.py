@@ -1,11 +1,11 @@
-"""A sample of many alike cases: small enough for every run, another one each day."""
+"""A sample of many alike cases: small enough for every run."""
 
 from __future__ import annotations
 
 import random
 import zlib
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 import pytest
 
@@ -14,13 +14,19 @@ T = TypeVar("T")
 NOT_CHOSEN = "not in the sample; run with --exhaustive"
 
 
-class Sample(NamedTuple):
+class Sample:
     """The cases that a run of the tests takes of those which are too many.
 
-    A `seed` of None takes all of them.
+    Args:
+        seed: says which; None takes all.
+
+    Attributes:
+        is_whole: all cases are taken: of everything, or of the test that runs.
     """
 
-    seed: int | None
+    def __init__(self, seed: int | None) -> None:
+        self.seed = 0 if seed is None else seed
+        self.is_whole = seed is None
 
     def take(self, case: str, one_in: int) -> None:
         """Skip the test of `case` unless it belongs to the sample, one case in `one_in`."""
@@ -29,16 +35,16 @@ class Sample(NamedTuple):
 
     def includes(self, case: str, one_in: int) -> bool:
         """Return True if `case` belongs to the sample, one case in `one_in`."""
-        return self.seed is None or zlib.crc32(f"{self.seed} {case}".encode()) % one_in == 0
+        return self.is_whole or zlib.crc32(f"{self.seed} {case}".encode()) % one_in == 0
 
     def rotation(self, cases: Iterable[T], count: int = 1) -> list[T]:
         """Return the `count` of the cases whose turn it is.
 
-        Every day has as many, and each comes again after `len(cases) / count` days, rounded up: for
-        cases of which each takes seconds.
+        Every seed has as many, and each comes again after `len(cases) / count` seeds, rounded up:
+        for cases of which each takes seconds.
         """
         cases = list(cases)
-        if self.seed is None or len(cases) <= count:
+        if self.is_whole or len(cases) <= count:
             return cases
         first = self.seed * count % len(cases)
         return (cases + cases)[first : first + count]
@@ -50,6 +56,6 @@ class Sample(NamedTuple):
 
     def choose(self, cases: Sequence[T], count: int, owner: str) -> Sequence[T]:
         """Return `count` of the cases that `owner` has, or all of them if they are fewer."""
-        if self.seed is None or len(cases) <= count:
+        if self.is_whole or len(cases) <= count:
             return cases
         return random.Random(f"{self.seed} {owner}").sample(cases, count)

@@ -13,7 +13,7 @@ import oneflow as flow
 
 ROOT = Path(__file__).resolve().parents[1]
 STEPS = 9  # one epoch and a half
-# After how many steps one goes on from, and how many workers read for it; one of them each day.
+# After how many steps one goes on from, and how many workers read for it; one of them in a sample.
 RUNS = ((4, 0), (6, 0), (7, 2))
 
 

@@ -1,4 +1,4 @@
-"""The samples of a day: repeatable, and all cases have their turn."""
+"""Samples are repeatable, and all cases have their turn."""
 
 import pytest
 
@@ -9,9 +9,9 @@ CASES = list("abcdefg")
 
 @pytest.mark.parametrize("count", range(1, 9))
 def test_every_case_has_its_turn(count):
-    days = -(-len(CASES) // count)
+    turns = -(-len(CASES) // count)
     for first in (0, 740_000):
-        chosen = [Sample(first + day).rotation(CASES, count) for day in range(days)]
+        chosen = [Sample(first + turn).rotation(CASES, count) for turn in range(turns)]
         assert {len(each) for each in chosen} == {min(count, len(CASES))}
         assert {case for each in chosen for case in each} == set(CASES)
 

@@ -26,7 +26,7 @@ ONE_PLACEMENT = {
     "ZeRO 2": (LINE, "data", 2),
     "ZeRO 3": (LINE, "data", 3),
 }
-DAILY_PLANS = 3
+SAMPLED_PLANS = 3
 
 
 def assert_losses_are_right(kind, graph, inputs):
@@ -34,19 +34,19 @@ def assert_losses_are_right(kind, graph, inputs):
     np.testing.assert_allclose(losses, one_device_losses(kind), rtol=TOLERANCE)
 
 
-# One model each day, here and below, which one device has to train only once; half of the plans.
+# One model in a sample, here and below, which one device has to train only once; half of the plans.
 CASES = [
     (kind, plan)
-    for first in range(0, len(ONE_PLACEMENT), DAILY_PLANS)
+    for first in range(0, len(ONE_PLACEMENT), SAMPLED_PLANS)
     for kind in MODELS
-    for plan in [*ONE_PLACEMENT][first : first + DAILY_PLANS]
+    for plan in [*ONE_PLACEMENT][first : first + SAMPLED_PLANS]
 ]
 
 
 @pytest.mark.parametrize("plan", ONE_PLACEMENT)
 @pytest.mark.parametrize("kind", MODELS)
 def test_losses_on_one_placement(kind, plan, sample):
-    sample.take_turns(CASES, (kind, plan), DAILY_PLANS)
+    sample.take_turns(CASES, (kind, plan), SAMPLED_PLANS)
     placement, strategy, zero = ONE_PLACEMENT[plan]
     model, optimizer, inputs = seeded(kind)
     sbp = plans.lay(kind, model, placement, strategy)

@@ -63,22 +63,22 @@ PROGRAMS = {
 RUNS = [(processes, name) for processes, names in PROGRAMS.items() for name in names]
 TUTORIALS = [run for run in RUNS if run[1].startswith("tutorials/")]
 CHECKS = sorted({name for _, name in RUNS if not name.startswith("tutorials/")})
-DAILY_TUTORIALS, DAILY_CHECKS = 3, 5
-# Conversions each day, and of those that are possible.
-DAILY_CONVERSIONS, CONVERSIONS = 6, 60
-DAILY_DTYPES = 2
-DAILY_ROWS = 12
+SAMPLED_TUTORIALS, SAMPLED_CHECKS = 3, 5
+# Conversions in a sample, and of those that are possible.
+SAMPLED_CONVERSIONS, CONVERSIONS = 6, 60
+SAMPLED_DTYPES = 2
+SAMPLED_ROWS = 12
 # One of each kind.
 REDUCED_DTYPES = ("float32", "int64", "bool", "bfloat16")
 
 
-def todays_runs(sample: Sample) -> list[tuple[int, str]]:
-    """Return the numbers of processes and the programs that they run today.
+def sampled_runs(sample: Sample) -> list[tuple[int, str]]:
+    """Return the numbers of processes and the programs that they run.
 
     A program for several numbers of processes runs with another one each time.
     """
-    runs = sample.rotation(TUTORIALS, DAILY_TUTORIALS)
-    for program in sample.rotation(CHECKS, DAILY_CHECKS):
+    runs = sample.rotation(TUTORIALS, SAMPLED_TUTORIALS)
+    for program in sample.rotation(CHECKS, SAMPLED_CHECKS):
         runs += sample.rotation(run for run in RUNS if run[1] == program)
     return [run for run in RUNS if run in runs]
 
@@ -87,16 +87,16 @@ def arguments(program: str, processes: int, sample: Sample, folder: Path) -> lis
     """Return the arguments of a program."""
     match program:
         case "collectives.py":
-            dtypes = sample.choose(ALL_DTYPES, DAILY_DTYPES, f"collectives of {processes}")
+            dtypes = sample.choose(ALL_DTYPES, SAMPLED_DTYPES, f"collectives of {processes}")
             return [each.name for each in dtypes]
         case "process_groups.py":
             owner = f"reductions of {processes}"
-            return list(sample.choose(REDUCED_DTYPES, DAILY_DTYPES, owner))
+            return list(sample.choose(REDUCED_DTYPES, SAMPLED_DTYPES, owner))
         case "conversions.py":
-            count = CONVERSIONS if sample.seed is None else DAILY_CONVERSIONS
-            return [str((sample.seed or 0) * CONVERSIONS), str(count)]
+            count = CONVERSIONS if sample.is_whole else SAMPLED_CONVERSIONS
+            return [str((0 if sample.is_whole else sample.seed) * CONVERSIONS), str(count)]
         case "data_parallel_law.py":
-            return list(sample.choose(list(ROWS), DAILY_ROWS, "data parallelism"))
+            return list(sample.choose(list(ROWS), SAMPLED_ROWS, "data parallelism"))
         case "jobs.py" | "embeddings.py" | "tutorials/zero.py":
             return [str(folder)]
     return []
@@ -121,7 +121,7 @@ def run_programs(sample, folder, tmp_path_factory) -> Callable[[int], ProgramsOu
     def run(processes: int) -> ProgramsOutcome:
         programs = [
             [name, *arguments(name, processes, sample, folder)]
-            for number, name in todays_runs(sample)
+            for number, name in sampled_runs(sample)
             if number == processes
         ]
         records = tmp_path_factory.mktemp("records")
@@ -132,7 +132,7 @@ def run_programs(sample, folder, tmp_path_factory) -> Callable[[int], ProgramsOu
 
 @pytest.mark.parametrize(("processes", "program"), RUNS)
 def test_program(run_programs, processes, program, sample):
-    if (processes, program) not in todays_runs(sample):
+    if (processes, program) not in sampled_runs(sample):
         pytest.skip(NOT_CHOSEN)
     printed = run_programs(processes).assert_succeeded(program)
     assert program.startswith("tutorials/") or not any(printed)
@@ -141,13 +141,13 @@ def test_program(run_programs, processes, program, sample):
 @pytest.mark.parametrize("processes", PROGRAMS)
 def test_nothing_else_is_printed(run_programs, processes, sample):
     """Gloo would say who is connected."""
-    if processes not in {number for number, _ in todays_runs(sample)}:
+    if processes not in {number for number, _ in sampled_runs(sample)}:
         pytest.skip(NOT_CHOSEN)
     assert run_programs(processes).output == ""
 
 
 def test_one_process_takes_the_embeddings_that_two_have_saved(run_programs, folder, sample):
-    if (2, "embeddings.py") not in todays_runs(sample):
+    if (2, "embeddings.py") not in sampled_runs(sample):
         pytest.skip(NOT_CHOSEN)
     run_programs(2).assert_succeeded("embeddings.py")
     one = flow.one_embedding

@@ -17,7 +17,7 @@ from oneflow.primitives.registry import PRIMITIVES, primitive
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
-# What takes seconds to run; one of them each day.
+# What takes seconds to run; one of them in a sample.
 SLOW = ("legacy/lenet.py", "plans.py")
 
 

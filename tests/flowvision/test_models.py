@@ -64,7 +64,7 @@ SHORTENED: dict[str, dict[str, int]] = {
     "ViT": {"depth": 2},
 }
 # Twins in double precision, with gradients, take about 40 bytes for each.
-MAX_DAILY_PARAMETERS = 40_000_000
+MAX_SAMPLED_PARAMETERS = 40_000_000
 FAMILY_SIZES = {model_facts()[name]["family"]: size for name, size in REPRESENTATIVES.items()}
 
 
@@ -139,7 +139,7 @@ def _twins() -> list[str]:
 
 
 def _skip_large(name: str, exhaustive: bool) -> None:
-    if not exhaustive and int(model_facts()[name]["parameters"]) > MAX_DAILY_PARAMETERS:
+    if not exhaustive and int(model_facts()[name]["parameters"]) > MAX_SAMPLED_PARAMETERS:
         pytest.skip("takes three gigabytes and more; run with --exhaustive")
 
 

@@ -116,7 +116,7 @@ LAYOUTS = {
 }
 
 
-# What takes seconds to compile; two of them each day.
+# What takes seconds to compile; two of them in a sample.
 SLOW = ("scaler", "activations", "together", "checkpointing")
 
 

@@ -45,7 +45,7 @@ WITHOUT_AXES = {
 
 # Primitives tested by one executable: compiling is what takes the time, small ones above all.
 AT_ONCE = 16
-DAILY_GROUPS = 1
+SAMPLED_GROUPS = 1
 
 
 def declared():
@@ -202,7 +202,7 @@ def wholes_and_parts(cases):
 def test_split_equals_whole(recorded, names, sample):
     missing = [name for name in names if name not in recorded]
     assert not missing, "no sample can be split; add one to tests/samples or layer_calls"
-    sample.take_turns(groups(), names, DAILY_GROUPS)
+    sample.take_turns(groups(), names, SAMPLED_GROUPS)
     cases = [case for name in names for case in recorded[name]]
     problems = []
     for (_, instruction, axes, _), (whole, parts) in zip(

@@ -1,6 +1,6 @@
 """Every module gives what it gives locally, however its inputs and parameters lie on devices.
 
-Results, gradients of parameters, and buffers. A few of them each day, all with --exhaustive.
+Results, gradients of parameters, and buffers. A few of them, all with --exhaustive.
 """
 
 from __future__ import annotations

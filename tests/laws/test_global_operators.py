@@ -1,7 +1,7 @@
 """What users call with global tensors gives what it gives with local ones, however they lie.
 
 Results, gradients and in-place forms of the operator table; `--exhaustive` tries every case of
-every operator, else the first case of a few operators each day. All tensors of a call lie alike on
+every operator, else the first case of a few operators. All tensors of a call lie alike on
 two devices, or each differently on a grid of four.
 """
 

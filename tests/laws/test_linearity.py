@@ -48,7 +48,7 @@ NOT_DECLARED = {
 MAX_CASES = 3
 # Primitives tested by one executable: compiling is what takes the time, small ones above all.
 AT_ONCE = 16
-DAILY_GROUPS = 1
+SAMPLED_GROUPS = 1
 # Results of the rows of one set: f(a), f(b), f(a + b).
 ROWS = 3
 # With which sets that are searched for are tried once more.
@@ -248,7 +248,7 @@ def explained(name):
 
 @pytest.mark.parametrize("names", GROUPS, ids=lambda names: f"{names[0]}-{names[-1]}")
 def test_linearity(recorded, names, sample):
-    sample.take_turns(GROUPS, names, DAILY_GROUPS)
+    sample.take_turns(GROUPS, names, SAMPLED_GROUPS)
     cases = [case for name in names for case in recorded.get(name, ())]
     problems, searched = verdicts(cases)
     for (name, operands), found in searched.items():

@@ -66,7 +66,7 @@ NOT_DERIVED = {
 }
 # Primitives searched together; one of them without `--exhaustive`.
 AT_ONCE = 16
-DAILY_GROUPS = 2
+SAMPLED_GROUPS = 2
 # Recorded calls in which a signature must hold, and combinations of operands that are tried.
 CALLS, COMBINATIONS = 2, 300
 
@@ -285,7 +285,7 @@ def recorded() -> dict[str, dict[tuple, list]]:
 
 @pytest.mark.parametrize("names", GROUPS, ids=lambda names: f"{names[0]}-{names[-1]}")
 def test_signatures_that_hold_are_derived(recorded, names, exhaustive, sample, monkeypatch):
-    sample.take_turns(GROUPS, names, DAILY_GROUPS)
+    sample.take_turns(GROUPS, names, SAMPLED_GROUPS)
     problems = []
     for name in names if exhaustive else names[:1]:
         for calls in list(recorded.get(name, {}).values())[: 4 if exhaustive else 1]:

@@ -33,8 +33,8 @@ from tests.samples.table import Case, Operator, TensorSample, grown, operators
 from tests.sampling import Sample
 
 ROWS = list(operators())
-# Of the first cases one each day.
-GRADIENT_CASES, DAILY_GRADIENT_CASES = 5, 1
+# Of the first cases one.
+GRADIENT_CASES, SAMPLED_GRADIENT_CASES = 5, 1
 # Families of elementwise operators and reductions: loops for which XLA writes code of its own.
 _VECTORISED = (
     "activations",
@@ -162,7 +162,7 @@ def test_gradients_are_torchs(row: Operator, sample: Sample, exhaustive: bool) -
         for dtype in row.gradient_dtypes:
             limit = GRADIENT_CASES if dtype == "float64" else 1
             cases = list(enumerate(row.cases if exhaustive else row.cases[:limit]))
-            for index, case in sample.choose(cases, DAILY_GRADIENT_CASES, row.name):
+            for index, case in sample.choose(cases, SAMPLED_GRADIENT_CASES, row.name):
                 order = (
                     2 if row.second_grad and (exhaustive or index < SECOND_GRADIENT_CASES) else 1
                 )

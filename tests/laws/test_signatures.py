@@ -54,7 +54,7 @@ MESHES = PAIR, SQUARE, *_ = [
 ]
 # Primitives tested together, and operations run by one executable: compiling takes the time.
 AT_ONCE, OPERATIONS_AT_ONCE = 48, 100
-DAILY_GROUPS = 1
+SAMPLED_GROUPS = 1
 
 NAMES = sorted(n for n, each in PRIMITIVES.items() if not each.impl.__module__.startswith("tests"))
 GROUPS = [NAMES[start : start + AT_ONCE] for start in range(0, len(NAMES), AT_ONCE)]
@@ -169,7 +169,7 @@ def batches(things):
 @pytest.mark.parametrize("placement", MESHES, ids=lambda mesh: "x".join(map(str, mesh.hierarchy)))
 def test_parts_equal_the_whole(recorded, placement, names, sample):
     turns = itertools.product(MESHES, GROUPS)
-    sample.take_turns(turns, (placement, names), DAILY_GROUPS)
+    sample.take_turns(turns, (placement, names), SAMPLED_GROUPS)
     samples = [sample for name in names for sample in recorded.get(name, ())]
     tried = [sample for sample in samples if sample.split.get(placement)]
     for batch in batches([sample for sample in tried if sample.whole is None]):

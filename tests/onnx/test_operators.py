@@ -117,7 +117,7 @@ def test_operator(row: Operator, exhaustive: bool) -> None:
 
 @pytest.mark.parametrize("opset", OPSETS[1:])
 def test_operators_in_later_opsets(opset: int, sample: Sample) -> None:
-    """Of each family some operators, other ones each day, in opsets beyond the default."""
+    """Of each family some operators in opsets beyond the default."""
     problems = []
     for family, row in ROWS:
         if row.name in INCOMPARABLE or not row.cases:

@@ -11,14 +11,14 @@ import pytest
 
 from tests.sampling import Sample
 
-PARTS, DAILY_PARTS = 100, 1
+PARTS, SAMPLED_PARTS = 100, 1
 
 
 # One process imports the database.
 @pytest.mark.xdist_group("opdb")
 @pytest.mark.parametrize("part", range(PARTS))
 def test_part_agrees_but_for_the_listed_samples(part: int, sample: Sample) -> None:
-    sample.take_turns(range(PARTS), part, DAILY_PARTS)
+    sample.take_turns(range(PARTS), part, SAMPLED_PARTS)
     # Only now: the database takes seconds to import.
     checks = importlib.import_module("tests.opdb.checks")
     expected = importlib.import_module("tests.opdb.expected")

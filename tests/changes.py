@@ -1,0 +1,212 @@
+"""What has changed since tests last ran whole, and so which of their cases run beyond the sample.
+
+`make exhaustive` writes into `whole_runs.tsv` on which commit the tests of a room ran whole. What
+has changed since then selects cases: of the tables those of operators that depend on a changed
+statement, of other code the tests of its room. Where no run is recorded, what is not committed has
+changed; without git nothing has.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import inspect
+import re
+import subprocess
+from collections.abc import Collection, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from oneflow.primitives.registry import PRIMITIVES, Primitive
+from tests.dependencies import Dependencies, Symbol
+from tests.oracle import FLOW
+from tests.samples.table import Operator, operators
+
+TESTS = Path(__file__).parent
+ROOT = TESTS.parent
+RECORD = TESTS / "whole_runs.tsv"
+# Folders whose statements have dependents in the tables of operators.
+TABLED = ("src/oneflow/primitives/operators/", "src/oneflow/functional/")
+LOWERINGS = "src/oneflow_onnx/oneflow2onnx/lowerings/"
+# The sources that a room of tests checks, where that is not the folder of the same name.
+SOURCES = {
+    "autograd": ("autograd", "differentiation"),
+    "distributed": ("distributed", "control_plane"),
+    "global_view": ("primitives/sharding",),
+    "laws": ("primitives",),
+    "nn": ("nn", "module"),
+    "tensor": ("tensor", "dispatch"),
+}
+OTHER_SOURCES = {"flowvision": "src/flowvision/", "onnx": "src/oneflow_onnx/"}
+
+Lines = Mapping[str, frozenset[int]]
+"""The numbers of changed lines by the file's path below the repository."""
+
+
+def part_of(path: str) -> str:
+    """Return the part of `make exhaustive` to which a file below `tests` belongs: room, or file."""
+    room, _, rest = path.partition("/")
+    return path if room == "laws" or not rest else room
+
+
+def recorded_commits() -> dict[str, str]:
+    """Return the commit on which each part last ran whole."""
+    lines = RECORD.read_text(encoding="utf-8").splitlines() if RECORD.exists() else []
+    return dict(line.split("\t") for line in lines)
+
+
+def git(*arguments: str) -> str | None:
+    """Return what a command of git prints; None if it fails."""
+    try:
+        run = subprocess.run(
+            ["git", *arguments], cwd=ROOT, capture_output=True, encoding="utf-8", check=True
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return run.stdout
+
+
+@functools.cache
+def changed_lines(commit: str) -> Lines:
+    """Return what has changed since a commit, in the working tree; nothing if git cannot say."""
+    # The files may lie in a repository that is not theirs.
+    if not (ROOT / ".git").exists():
+        return {}
+    diff = git("diff", "-U0", "--no-color", "--no-ext-diff", commit, "--", "src", "tests")
+    if diff is None:
+        return {}
+    changed: dict[str, set[int]] = {}
+    lines: set[int] = set()
+    for line in diff.splitlines():
+        if line.startswith(("+++ ", "--- a/")):
+            lines = changed.setdefault(line[6:], set()) if line[4:6] in ("a/", "b/") else lines
+        elif hunk := re.match(r"@@ -\S+ \+(\d+)(?:,(\d+))? @@", line):
+            first, count = int(hunk[1]), int(hunk[2] or 1)
+            # Where lines are gone, those beside them have changed.
+            lines.update(range(first, first + count) if count else (first, first + 1))
+    for path in (git("ls-files", "--others", "--exclude-standard", "src", "tests") or "").split():
+        changed[path] = set(range(1, (ROOT / path).read_text("utf-8").count("\n") + 2))
+    return {path: frozenset(numbers) for path, numbers in changed.items()}
+
+
+class Changes:
+    """The cases that check what has changed since a commit.
+
+    Args:
+        lines: what has changed.
+    """
+
+    def __init__(self, lines: Lines) -> None:
+        self._paths = frozenset(lines)
+        tabled = {path: n for path, n in lines.items() if path.startswith(TABLED)}
+        symbols = _dependencies().dependents(tabled) if tabled else set()
+        self._primitives = set(_changed_primitives(symbols)) | self._lowered()
+        self._rows = _changed_rows(symbols | _symbols_of(self._lowered()))
+        for family, row in operators():
+            if f"tests/samples/{family}.py" in self._paths:
+                self._rows.add(row.name)
+
+    def _lowered(self) -> set[str]:
+        """The primitives in whose lowerings to ONNX something has changed."""
+        texts = [(ROOT / p).read_text("utf-8") for p in self._paths if _is_lowering(p)]
+        calls = re.findall(r"@lowering\(([^)]*)\)", "\n".join(texts))
+        return set(re.findall(r'"(\w+)"', " ".join(calls)))
+
+    def concern(self, path: str, values: Collection[Any]) -> bool:
+        """Return whether a case checks what has changed.
+
+        Args:
+            path: its file, below `tests`.
+            values: its parameters.
+        """
+        room = path.partition("/")[0]
+        if f"tests/{path}" in self._paths or self._has_changed_sources(room):
+            return True
+        if any(isinstance(each, Operator) and each.name in self._rows for each in values):
+            return True
+        # Laws of primitives take the names of one or several.
+        names = self._primitives | self._rows if room == "laws" else set()
+        return any(_names(each) & names for each in values) if names else False
+
+    def _has_changed_sources(self, room: str) -> bool:
+        """Return whether code has changed that the tests of a room check all together."""
+        sources = [f"src/oneflow/{each}/" for each in SOURCES.get(room, (room,))]
+        sources.append(OTHER_SOURCES.get(room, f"tests/{room}/"))
+        return any(
+            path.startswith(tuple(sources))
+            and not path.startswith(TABLED)
+            and not _is_lowering(path)
+            and not Path(path).name.startswith("test_")
+            for path in self._paths
+        )
+
+
+def _names(value: Any) -> set[str]:
+    """Return the texts that a parameter is or has."""
+    values = value if type(value) in (tuple, list) else (value,)
+    return {each for each in values if isinstance(each, str)}
+
+
+def _is_lowering(path: str) -> bool:
+    return path.startswith(LOWERINGS) and (ROOT / path).exists()
+
+
+@functools.cache
+def _dependencies() -> Dependencies:
+    return Dependencies(ROOT, TABLED)
+
+
+@functools.cache
+def changes_since(commit: str) -> Changes | None:
+    """Return the changes since a commit; None if there are none."""
+    lines = changed_lines(commit)
+    return Changes(lines) if lines else None
+
+
+def _changed_primitives(symbols: Iterable[Symbol]) -> Iterable[str]:
+    for symbol in symbols:
+        # With what the builder `unary` defines beside it.
+        name = _primitive_name(symbol)
+        yield from {name, f"{name}_gradient"} & PRIMITIVES.keys()
+
+
+def _primitive_name(symbol: Symbol) -> str:
+    """Return the name of the primitive that a symbol is; an empty one if it is something else."""
+    module, name = symbol
+    if not module.startswith("oneflow.primitives."):
+        return ""
+    value = getattr(importlib.import_module(module), name, None)
+    return value.name if isinstance(value, Primitive) else ""
+
+
+def _symbols_of(primitives: set[str]) -> set[Symbol]:
+    """Return primitives and what depends on them, as symbols."""
+    if not primitives:
+        return set()
+    dependencies = _dependencies()
+    symbols = [each for each in dependencies.symbols() if _primitive_name(each) in primitives]
+    return dependencies.dependents_of(symbols)
+
+
+def _changed_rows(symbols: set[Symbol]) -> set[str]:
+    return {row.name for _, row in operators() if symbols and _functions(row) & symbols}
+
+
+def _functions(row: Operator) -> set[Symbol]:
+    """Return the functions that a row of the operator table calls."""
+    if row.call is None:
+        return {_symbol(FLOW.function(row))}
+    found = set()
+    value: Any = FLOW.module
+    # Names in the order of use: `lib.nn.functional.relu` is three.
+    for name in row.call.__code__.co_names:
+        value = getattr(value, name, None) or getattr(FLOW.module, name, None)
+        if callable(value):
+            found.add(_symbol(value))
+            value = FLOW.module
+    return found
+
+
+def _symbol(function: Any) -> Symbol:
+    function = inspect.unwrap(function)
+    return getattr(function, "__module__", ""), getattr(function, "__name__", "")
