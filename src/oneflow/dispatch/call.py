@@ -22,13 +22,13 @@ from oneflow.primitives.operators.complex import complex_
 from oneflow.primitives.operators.creation import full_float
 from oneflow.primitives.registry import BIND, Primitive
 from oneflow.primitives.traits import Kind
-from oneflow.program.captured_number import CapturedNumber
+from oneflow.program.captured_number import CapturedNumber, Seed
 from oneflow.program.value import INFERENCE, Value
 from oneflow.runtime.eager import current, recorder_for, reference_counts
 from oneflow.runtime.eager_settings import SETTINGS
 
 _operations: dict[tuple[Any, ...], Operation] = {}
-_NUMBERS = (bool, int, float, CapturedNumber)
+_NUMBERS = (bool, int, float, CapturedNumber, Seed)
 
 
 def bind(primitive: Primitive, operands: tuple[Any, ...], attributes: dict[Any, Any]) -> Any:  # noqa: C901 - hot path

@@ -6,7 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from oneflow.base import cluster
+from oneflow.base.hook import Hook
 from oneflow.base.location import user_line
+from oneflow.base.parameters import parameters_of
 from oneflow.base.placement import Placement
 from oneflow.base.sbp import NdSbp, Split
 from oneflow.base.spec import TensorSpec
@@ -18,8 +20,14 @@ from oneflow.primitives.operators.boxing import boxing
 from oneflow.primitives.sharding.boxing_path import find_collective_axes
 from oneflow.primitives.sharding.composition import composition_of
 from oneflow.primitives.sharding.signatures import choose_signature
+from oneflow.program.captured_number import CapturedNumber
 from oneflow.program.value import Value
 from oneflow.runtime.eager import current, read_array, recorder_for
+
+# The seed of the first of some processes, from that of this one.
+FIRST_SEED: Hook[Callable[[int, tuple[int, ...]], int]] = Hook(
+    "FIRST_SEED", "oneflow.distributed.objects"
+)
 
 
 class GlobalCall:
@@ -115,6 +123,46 @@ class ComposedCall(GlobalCall):
         return self.compute(*operands, **self.operation.attributes)
 
 
+class SeededCall(GlobalCall):
+    """A draw of several processes, which all take the seed of the first of them.
+
+    What is broadcast must be the same on all, and programs may seed each rank in its own way.
+
+    Attributes:
+        position: the position of the seed among the operands.
+    """
+
+    __slots__ = ("position",)
+
+    def __init__(
+        self,
+        operation: Operation,
+        conversions: dict[int, NdSbp],
+        result: NdSbp | None,
+        position: int,
+    ) -> None:
+        super().__init__(operation, conversions, result, frozenset())
+        self.ranks = tuple(sorted(self.device.flat))
+        self.position = position
+
+    def record(self, operands: tuple[Any, ...]) -> Any:
+        """Record the draw."""
+        given = list(operands)
+        seed = given[self.position]
+        is_captured = type(seed) is CapturedNumber
+        agree = CapturedNumber.with_ranks if is_captured else FIRST_SEED.value
+        given[self.position] = agree(seed, self.ranks)
+        return super().record(tuple(given))
+
+
+def _seed_position(operation: Operation) -> int | None:
+    """Where the seed of a draw of several processes is; None for other operations."""
+    if not cluster.is_multiprocess() or len(set(operation.device.flat)) == 1:
+        return None
+    names = parameters_of(operation.primitive.impl).names
+    return names.index("seed") if {"seed", "stream"} <= set(names) else None
+
+
 def plan_call(
     operation: Operation, specs: tuple[Any, ...], attributes: dict[Any, Any]
 ) -> Operation | GlobalCall:
@@ -148,6 +196,9 @@ def plan_call(
             given["source"],
             given["target"],
         )
+    seed = _seed_position(operation)
+    if seed is not None:
+        return SeededCall(operation, conversions, result, seed)
     if not (conversions or result or collective_axes):
         return operation
     return GlobalCall(operation, conversions, result, collective_axes)

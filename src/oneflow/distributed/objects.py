@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from oneflow.base import cluster
+from oneflow.dispatch.global_call import FIRST_SEED
 from oneflow.distributed import spmd_collectives as spmd
 from oneflow.distributed.device_group import group_of_ranks, run_collective
 from oneflow.distributed.groups import (
@@ -22,6 +23,7 @@ from oneflow.distributed.groups import (
     rank_or_first,
 )
 from oneflow.distributed.messages import recv, send
+from oneflow.program.captured_number import Seed
 from oneflow.tensor.transfer import import_array
 
 
@@ -263,6 +265,29 @@ def broadcast_bytes(content: bytes, src: int, ranks: tuple[int, ...] | None = No
     padded = np.frombuffer(content[:size].ljust(_padded(size)), np.uint8)
     (received,) = _run(spmd.broadcast, padded, ranks, source=source)
     return received.tobytes()[:size]
+
+
+# Seeds that processes share, by that of this one.
+_shared_seeds: dict[tuple[int, int, tuple[int, ...]], Seed] = {}
+
+
+def first_seed(seed: int, ranks: tuple[int, ...]) -> int:
+    """The seed that the first of `ranks` has while this process has `seed`.
+
+    All of them ask at the first draw from a generator that was seeded anew, and know it then. Other
+    processes keep their own.
+    """
+    if cluster.rank() not in ranks or (isinstance(seed, Seed) and seed.is_shared):
+        return seed
+    key = getattr(seed, "seedings", 0), int(seed), ranks
+    shared = _shared_seeds.get(key)
+    if shared is None:
+        received = broadcast_bytes(int(seed).to_bytes(8, "little"), ranks[0], ranks)
+        shared = _shared_seeds[key] = Seed(int.from_bytes(received, "little"), is_shared=True)
+    return shared
+
+
+FIRST_SEED.fill(first_seed)
 
 
 def _padded(size: int) -> int:

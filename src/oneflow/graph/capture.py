@@ -454,11 +454,9 @@ class _Capture:
         captured = capture.find(self._recorder.scalars)
         draws = []
         for index, (generator, count, end) in enumerate(capture.draw_counts()):
-            generator_draws = [(number, draw) for number, which, draw in captured if which == index]
-            seeds = tuple([number for number, draw in generator_draws if draw is None])
-            streams = tuple(
-                [(number, draw) for number, draw in generator_draws if draw is not None]
-            )
+            own = [(position, number) for position, which, number in captured if which == index]
+            seeds = tuple([(n, each.ranks) for n, each in own if each.draw is None])
+            streams = tuple([(n, each.draw) for n, each in own if each.draw is not None])
             draws.append(GeneratorUse(generator, count, end, seeds, streams))
         return tuple(draws), frozenset([number for number, _, _ in captured])
 

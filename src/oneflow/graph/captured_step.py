@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from oneflow.base.spec import TensorSpec
+from oneflow.dispatch.global_call import FIRST_SEED
 from oneflow.graph.guards import Guards
 from oneflow.graph.module_tracer import ModuleTensors
 from oneflow.graph.optimizer_steps import OptimizerStep
@@ -63,21 +64,21 @@ class GeneratorUse:
         generator: the generator.
         count: number of streams that a call takes; None if it starts again from a seed.
         end: position after a call, if `count` is None.
-        seeds: indices of its seed among the run-time numbers.
+        seeds: indices of its seed among the run-time numbers, with the ranks that draw together.
         streams: indices of stream numbers, with the number of the draw.
     """
 
     generator: Generator
     count: int | None
     end: tuple[int, int]
-    seeds: tuple[int, ...]
+    seeds: tuple[tuple[int, tuple[int, ...] | None], ...]
     streams: tuple[tuple[int, int], ...]
 
     def update_numbers(self, numbers: list[Any]) -> None:
         """Write the numbers of the next call, and advance the generator."""
         seed, stream = self.generator.position
-        for index in self.seeds:
-            numbers[index] = seed
+        for index, ranks in self.seeds:
+            numbers[index] = seed if ranks is None else FIRST_SEED.value(seed, ranks)
         for index, draw in self.streams:
             numbers[index] = stream + draw
         self.generator.position = self.end if self.count is None else (seed, stream + self.count)

@@ -277,7 +277,7 @@ def _describe_step(name: str, index: int, step: Step, weights: dict[str, Tensor]
         "draws": [
             {
                 "count": draws.count,
-                "seeds": [integers.index(number) for number in draws.seeds],
+                "seeds": [integers.index(number) for number, _ in draws.seeds],
                 "streams": [(integers.index(number), draw) for number, draw in draws.streams],
             }
             for draws in step.draws

@@ -1,4 +1,4 @@
-"""Run-time numbers of a captured program that a random generator provides."""
+"""Run-time numbers that a random generator provides."""
 
 from __future__ import annotations
 
@@ -13,18 +13,48 @@ class CapturedNumber(int):
     Attributes:
         generator: the generator that it comes from.
         draw: the number of the draw, counted from 0; None for the seed.
+        ranks: the processes that all take the seed of the first of them; None: each takes its own.
     """
 
     generator: Any
     draw: int | None
+    ranks: tuple[int, ...] | None
 
-    def __new__(cls, number: int, generator: Any, draw: int | None) -> CapturedNumber:
+    def __new__(
+        cls,
+        number: int,
+        generator: Any,
+        draw: int | None,
+        ranks: tuple[int, ...] | None = None,
+    ) -> CapturedNumber:
         """Make the number of a draw from `generator`."""
         captured = super().__new__(cls, number)
-        captured.generator, captured.draw = generator, draw
+        captured.generator, captured.draw, captured.ranks = generator, draw, ranks
         return captured
+
+    def with_ranks(self, ranks: tuple[int, ...]) -> CapturedNumber:
+        """Return the number for a draw that these processes make together."""
+        return CapturedNumber(self, self.generator, self.draw, ranks)
 
     def next_number(self) -> CapturedNumber:
         """Return the number of the next draw."""
         assert self.draw is not None
         return CapturedNumber(self + 1, self.generator, self.draw + 1)
+
+
+class Seed(int):
+    """A seed of a process of several.
+
+    Attributes:
+        seedings: how often the process had seeded a generator when this became the seed.
+        is_shared: True if all processes of the draw have it.
+    """
+
+    seedings: int
+    is_shared: bool
+
+    def __new__(cls, number: int, seedings: int = 0, is_shared: bool = False) -> Seed:
+        """Make the seed of a generator, or one that is shared."""
+        seed = super().__new__(cls, number)
+        seed.seedings, seed.is_shared = seedings, is_shared
+        return seed

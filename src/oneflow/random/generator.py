@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import secrets
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,12 +17,13 @@ from oneflow.base import cluster
 from oneflow.base.device import CPU, Device
 from oneflow.base.keyword_aliases import keyword_aliases
 from oneflow.base.placement import parse_device
-from oneflow.program.captured_number import CapturedNumber
+from oneflow.program.captured_number import CapturedNumber, Seed
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import import_array
 
 _FIRST_SEED = 67280421310721
 _STATE_BYTES = 16
+_seedings = itertools.count(1)
 
 
 @dataclass
@@ -86,14 +88,11 @@ class DrawCapture:
             draws.append((generator, count, (int(seed), int(stream))))
         return draws
 
-    def find(self, numbers: Sequence[Any]) -> list[tuple[int, int, int | None]]:
-        """The captured ones of `numbers`: ``(position, index of the generator, draw)``.
-
-        The draw counts from 0; None stands for the seed.
-        """
+    def find(self, numbers: Sequence[Any]) -> list[tuple[int, int, CapturedNumber]]:
+        """The captured ones of `numbers`: ``(position, index of the generator, number)``."""
         indices = {generator: index for index, generator in enumerate(self._positions)}
         return [
-            (position, indices[number.generator], number.draw)
+            (position, indices[number.generator], number)
             for position, number in enumerate(numbers)
             if type(number) is CapturedNumber
         ]
@@ -235,7 +234,8 @@ class Generator:
         number = int(seed)
         if not -(2**63) <= number < 2**64:
             raise RuntimeError(f"Overflow when unpacking long long: `seed` {number} needs 64 bits")
-        self.position = number % 2**64, 0
+        number %= 2**64
+        self.position = Seed(number, next(_seedings)) if cluster.is_multiprocess() else number, 0
         return self
 
     def seed(self) -> int:
@@ -244,7 +244,7 @@ class Generator:
 
     def initial_seed(self) -> int:
         """The seed it was last started from."""
-        return self._own.seed
+        return int(self._own.seed)
 
     def get_state(self) -> Tensor:
         """Seed and next stream number as a uint8 tensor of 16 elements."""
