@@ -260,6 +260,25 @@ def test_only_scalars_go_backward():
         TrainGraph(model, lambda m, x: m(x), optimizer)(flow.ones(2, 2))
 
 
+@pytest.mark.parametrize("dtype", [flow.float32, flow.int32, flow.bool, flow.float64])
+@pytest.mark.parametrize(
+    "fill",
+    [
+        lambda x: flow.full((2, 3), x.sum()),
+        lambda x: flow.full((2,), x[:1], dtype=flow.float64),
+        lambda x: flow.full_like(x, x.max()),
+        lambda x: flow.full_like(x, x.sum(), dtype=flow.int8),
+        lambda x: x.new_full((2,), x.sum()),
+        lambda x: flow.zeros(3).fill_(x.sum()),
+    ],
+)
+def test_filled_with_a_number_that_is_computed(fill, dtype):
+    x = flow.tensor([0, 1, 3]).to(dtype)
+    result, expected = graph_of(fill)(x), fill(x)
+    assert result.dtype is expected.dtype
+    np.testing.assert_array_equal(result.numpy(), expected.numpy())
+
+
 def test_optimizers_and_schedules_are_checked():
     graph = graph_of(lambda x: x)
     optimizer = flow.optim.SGD([flow.ones(1, requires_grad=True)], lr=1.0)

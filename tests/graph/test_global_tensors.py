@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import oneflow as flow
-from tests.graph.helpers import TrainGraph
+from tests.graph.helpers import TrainGraph, graph_of
 
 S, B = flow.sbp.split, flow.sbp.broadcast
 PAIR = flow.placement("cpu", [0, 1])
@@ -33,6 +33,35 @@ class Training(flow.nn.Graph):
         loss = self.loss(logits, y)
         loss.backward()
         return loss, logits
+
+
+MADE = {
+    "ones": lambda where: flow.ones(4, 2, **where) * 2,
+    "randn": lambda where: flow.randn(4, 2, **where),
+    "arange": lambda where: flow.arange(4, **where) + 1,
+    "full": lambda where: flow.full((4,), flow.ones(4, **where).sum(), **where),
+    "tensor": lambda where: flow.tensor([1.0, 2.0, 3.0, 4.0], **where) - 1,
+    "eye and zeros": lambda where: flow.eye(4, **where) @ flow.zeros(4, 3, **where),
+}
+
+
+@pytest.mark.parametrize("sbp", [S(0), B])
+@pytest.mark.parametrize("name", MADE)
+def test_a_graph_of_nothing_runs_where_it_makes_tensors(name, sbp):
+    made = MADE[name]
+    flow.manual_seed(0)
+    expected = made({})
+    graph = graph_of(lambda: made({"placement": PAIR, "sbp": sbp}))
+    flow.manual_seed(0)
+    result = graph()
+    assert result.placement == PAIR
+    np.testing.assert_array_equal(result.numpy(), expected.numpy())
+
+
+def test_a_graph_of_local_tensors_makes_no_global_ones():
+    graph = graph_of(lambda x: x + flow.ones(2, placement=PAIR, sbp=B))
+    with pytest.raises((RuntimeError, ValueError)):
+        graph(flow.ones(2))
 
 
 def lie(tensor, placement, sbp):

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from oneflow.amp.grad_scaler import StaticGradScaler
+from oneflow.base.placement import Placement
 from oneflow.differentiation.grad_mode import MODE, no_grad
 from oneflow.graph.block import Blocks
 from oneflow.graph.capture_scope import CaptureScope
@@ -19,6 +20,7 @@ from oneflow.graph.captured_step import (
     StepOutputs,
     StepSummary,
 )
+from oneflow.graph.capturing_recorder import OtherDeviceError
 from oneflow.graph.external_writes import ExternalWriteError
 from oneflow.graph.graph_config import GraphConfig
 from oneflow.graph.guards import Guards
@@ -99,7 +101,8 @@ def captured_step(
     """Context manager: one call of `build`, with the backward pass and the optimizers' steps.
 
     On an error within it optimizers and the gradient scaler are as before. If `build` writes to
-    tensors from outside, it is recorded once more with these as variables.
+    tensors from outside, it is recorded once more with these as variables; if nothing tells where
+    the step runs, and it makes tensors on a placement, once more on that.
 
     Args:
         graph: the graph.
@@ -111,19 +114,23 @@ def captured_step(
         RuntimeError: the step cannot be captured; the message says why. Tensors and modules are as
             before.
     """
-    scope = CaptureScope(graph.name, _device_of(graph, arguments), graph.settings.scaler)
+    given = _device_of(graph, arguments)
+    device = graph.default_device if given is None else given
     outside: Sequence[Tensor] = ()
     step: CapturedStep | None = None
     with contextlib.ExitStack() as stack:
-        try:
-            step = _captured_in(scope, graph, build, called, arguments, stack)
-        except ExternalWriteError as error:
-            if not error.tensors:
-                raise
-            outside = error.tensors
-        if step is None:
-            scope = CaptureScope(graph.name, scope.recorder.device, graph.settings.scaler, outside)
-            step = _captured_in(scope, graph, build, called, arguments, stack)
+        while step is None:
+            scope = CaptureScope(graph.name, device, graph.settings.scaler, outside)
+            try:
+                step = _captured_in(scope, graph, build, called, arguments, stack)
+            except ExternalWriteError as error:
+                if outside or not error.tensors:
+                    raise
+                outside = error.tensors
+            except OtherDeviceError as error:
+                if given is not None or not isinstance(error.device, Placement):
+                    raise
+                given = device = error.device
         yield step
 
 
@@ -462,10 +469,10 @@ class _Capture:
 
 
 def _device_of(graph: Capturable, arguments: Sequence[Tensor]) -> Any:
-    """The device, or placement, of the first parameter, buffer or argument, if there is one."""
+    """The device, or placement, of the first parameter, buffer or argument; None without one."""
     for _, module in graph.named_modules():
         for tensor in (*module.parameters(), *module.buffers()):
             return tensor.device
     for tensor in arguments:
         return tensor.device
-    return graph.default_device
+    return None

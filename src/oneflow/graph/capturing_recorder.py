@@ -132,12 +132,27 @@ def _noop(recorder: Recorder, reason: str) -> None:
     """Never called, because `flush` is overridden."""
 
 
+class OtherDeviceError(RuntimeError):
+    """A step made tensors on another device than its own.
+
+    Attributes:
+        device: the other device, or placement.
+    """
+
+    def __init__(self, recorder: CapturingRecorder, device: Device | Placement) -> None:
+        super().__init__(
+            f"{recorder.graph_name}: `build` made tensors on `{device}`, but the graph "
+            f"runs on `{recorder.device}`; a graph runs on one device, or on placements"
+        )
+        self.device = device
+
+
 @contextlib.contextmanager
 def capturing(recorder: CapturingRecorder) -> Iterator[None]:
     """Context manager: this thread records into `recorder`.
 
     Raises:
-        RuntimeError: something was recorded for another device.
+        OtherDeviceError: something was recorded for another device.
     """
     flush_all("graph")
     before, recorder_before = dict(current.recorders), current.recorder
@@ -149,10 +164,7 @@ def capturing(recorder: CapturingRecorder) -> Iterator[None]:
         yield
         others = [d for d, each in current.recorders.items() if each is not recorder and each.key]
         if others:
-            raise RuntimeError(
-                f"{recorder.graph_name}: `build` made tensors on `{others[0]}`, but the graph "
-                f"runs on `{recorder.device}`; a graph runs on one device, or on placements"
-            )
+            raise OtherDeviceError(recorder, others[0])
     finally:
         recorder.close()
         current.capture = current.pinned = None

@@ -28,9 +28,12 @@ from oneflow.functional.creation.options import (
 from oneflow.functional.registry import function
 from oneflow.primitives.operators import creation as p
 from oneflow.primitives.operators.complex import complex_ as complex_of
+from oneflow.primitives.operators.elementwise import cast
+from oneflow.primitives.operators.shape import broadcast_to, reshape
+from oneflow.program.value import Value
 from oneflow.tensor.call import wrap
 from oneflow.tensor.tensor import Tensor
-from oneflow.tensor.transfer import filled_value
+from oneflow.tensor.transfer import filled_value, move
 from oneflow.tensor.views import unwrap
 
 
@@ -47,6 +50,28 @@ def number_dtype(*numbers: Any) -> DType:
 def plain_number(value: Any) -> Any:
     """A tensor or NumPy number of one element as a Python number."""
     return value.item() if hasattr(value, "item") else value
+
+
+def _is_symbolic(value: Any) -> bool:
+    """True for a tensor without a value, because a graph is being recorded."""
+    return isinstance(value, Tensor) and unwrap(value).is_symbolic
+
+
+def _number_dtype_of(value: Any) -> DType:
+    """The dtype of a tensor of a number, which may be in a tensor of one element."""
+    if not _is_symbolic(value):
+        return number_dtype(plain_number(value))
+    kinds = {Category.BOOL: False, Category.INTEGER: 0, Category.COMPLEX: 0j}
+    return number_dtype(kinds.get(value.dtype.category, 0.0))
+
+
+def _filled(value: Any, shape: tuple[int, ...], dtype: DType, device: Any) -> Value:
+    """A value with a number everywhere, which may be in a tensor of one element."""
+    if not _is_symbolic(value):
+        return filled_value(plain_number(value), shape, dtype, device)
+    number = reshape(unwrap(value.detach()), shape=())
+    filled = broadcast_to(cast(number, dtype=dtype), shape=shape)
+    return filled if filled.spec.device is device else move(filled, device)
 
 
 @function(method=False)
@@ -160,11 +185,10 @@ def full(
         >>> flow.full((2,), 7)
         tensor([7, 7], dtype=oneflow.int64)
     """
-    number = plain_number(fill_value)
-    dtype = checked_dtype(dtype, number_dtype(number))
+    dtype = checked_dtype(dtype, _number_dtype_of(fill_value))
     shape = new_shape((size,))
     return with_grad(
-        wrap(filled_value(number, shape, dtype, choose_device(device, placement, sbp))),
+        wrap(_filled(fill_value, shape, dtype, choose_device(device, placement, sbp))),
         requires_grad,
     )
 
@@ -297,7 +321,7 @@ def full_like(
         >>> flow.full_like(flow.ones(2), 5)
         tensor([5., 5.], dtype=oneflow.float32)
     """
-    value = filled_value(plain_number(fill_value), **_like(input, dtype, device, placement, sbp))
+    value = _filled(fill_value, **_like(input, dtype, device, placement, sbp))
     return with_grad(wrap(value), requires_grad)
 
 
