@@ -134,8 +134,8 @@ def all_gather_into_tensor(
     """Gather the tensors of all processes on every process, concatenated along dimension 0.
 
     Args:
-        output_tensor: is written; its first size is that of `input_tensor` times the number of
-            processes.
+        output_tensor: is written; it has the elements of all parts in a shape of its own, such as
+            that with the parts stacked along a new first dimension.
         input_tensor: the part of this process.
         group: the processes that call this, by default all.
         async_op: return a handle to wait for.
@@ -150,7 +150,10 @@ def all_gather_into_tensor(
     if is_outside(group):
         return None
     _check_parts(output_tensor, input_tensor, "output_tensor", "input_tensor", group)
-    return _run_into([output_tensor], spmd.all_gather_into_tensor, [input_tensor], group, async_op)
+    shape = tuple(output_tensor.shape)
+    return _run_into(
+        [output_tensor], spmd.all_gather_into_tensor, [input_tensor], group, async_op, shape=shape
+    )
 
 
 def reduce_scatter(
@@ -195,7 +198,7 @@ def reduce_scatter_tensor(
 
     Args:
         output_tensor: is written.
-        input_tensor: its first size is that of `output_tensor` times the number of processes.
+        input_tensor: has the elements of all parts, in any shape.
         op: another reduction than the sum.
         group: the processes that call this, by default all.
         async_op: return a handle to wait for.
@@ -467,10 +470,8 @@ def _check_parts(
     check_tensor(full)
     check_tensor(part)
     count = len(group_ranks(group))
-    shape = tuple(part.shape)
-    wanted = (shape[0] * count, *shape[1:]) if shape else (count,)
-    if tuple(full.shape) != wanted or full.dtype is not part.dtype:
+    if full.numel() != count * part.numel() or full.dtype is not part.dtype:
         raise ValueError(
-            f"`{full_name}` must be {part.dtype.name}{list(wanted)}, {count} times "
-            f"`{part_name}` along dimension 0, got {unwrap(full).spec!r}"
+            f"`{full_name}` must have {part.dtype.name} and {count} times the elements of "
+            f"`{part_name}`, which is {unwrap(part).spec!r}; got {unwrap(full).spec!r}"
         )

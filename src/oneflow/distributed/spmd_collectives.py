@@ -67,9 +67,9 @@ def all_gather(array: Any) -> tuple[Any, ...]:
     return tuple(stacked[index] for index in range(stacked.shape[0]))
 
 
-def all_gather_into_tensor(array: Any) -> tuple[Any]:
-    """Concatenate the arrays of all processes along dimension 0."""
-    return (lax.all_gather(array, RANKS_AXIS, tiled=array.ndim > 0),)
+def all_gather_into_tensor(array: Any, shape: tuple[int, ...]) -> tuple[Any]:
+    """Concatenate the elements of the arrays of all processes, in this shape."""
+    return (lax.all_gather(array, RANKS_AXIS).reshape(shape),)
 
 
 def reduce_scatter(*parts: Any, op: ReduceOp = ReduceOp.SUM) -> tuple[Any]:

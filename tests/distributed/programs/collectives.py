@@ -85,6 +85,15 @@ def check_all_gather():
     whole = flow.zeros(2 * size)
     flow.comm.all_gather_into_tensor(whole, flow.full((2,), float(rank)))
     equal(whole, np.repeat(np.arange(size), 2))
+    own = flow.arange(6).reshape(2, 3) + 10 * rank
+    rows = np.stack([np.arange(6) + 10 * each for each in range(size)])
+    for shape in ((size, 2, 3), (size, 3, 2), (2 * size, 3), (6 * size,)):
+        into = flow.zeros(shape, dtype=flow.int64)
+        flow.comm.all_gather_into_tensor(into, own)
+        np.testing.assert_array_equal(into.numpy(), rows.reshape(shape))
+        part = flow.zeros(3, 2, dtype=flow.int64)
+        flow.comm.reduce_scatter_tensor(part, flow.tensor(rows).reshape(shape))
+        np.testing.assert_array_equal(part.numpy(), size * rows[rank].reshape(3, 2))
 
 
 def check_reduce_scatter():
