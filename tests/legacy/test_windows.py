@@ -214,3 +214,17 @@ def test_layers_of_one_and_three_dimensions():
         "one-weight": (3, 4, 2),
     }
     flow.clear_default_session()
+
+
+@pytest.mark.parametrize(("dims", "layout"), [(1, "NCW"), (2, "NCHW"), (2, "NHWC"), (3, "NCDHW")])
+def test_the_bias_may_stand_before_the_format(dims, layout):
+    convolution = getattr(flow.nn, f"conv{dims}d")
+    last = layout.endswith("C")
+    x = flow.randn(2, *[6] * dims, 4) if last else flow.randn(2, 4, *[6] * dims)
+    weight = flow.randn(6, *[3] * dims, 2) if last else flow.randn(6, 2, *[3] * dims)
+    for bias in (None, flow.randn(6)):
+        options = {"data_format": layout, "dilations": 2, "groups": 2, "bias": bias}
+        expected = convolution(x, weight, 1, "SAME", **options)
+        for order in ((layout, 2, 2, bias), (bias, layout, 2, 2)):
+            result = convolution(x, weight, 1, "SAME", *order)
+            np.testing.assert_allclose(result.numpy(), expected.numpy(), rtol=1e-6)

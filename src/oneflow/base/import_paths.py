@@ -59,6 +59,7 @@ _MODULES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("oneflow.framework", "check_point_v2", ("oneflow", f"{_PRIVATE}.objects")),
     ("oneflow.nn.modules", "instancenorm", ("oneflow.nn", "oneflow.nn.modules.batchnorm")),
     ("oneflow.utils.data", "_utils _utils.worker", ("oneflow.data.worker",)),
+    ("oneflow.compatible.single_client", "typing", ("oneflow.typing",)),
     # Paths of PyTorch, which `mock_torch` finds here.
     ("oneflow", "serialization storage", ("oneflow",)),
     ("oneflow.autograd", "profiler", ("oneflow.profiler",)),

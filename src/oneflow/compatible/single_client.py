@@ -2,6 +2,8 @@
 
 from oneflow.legacy.single_client import __getattr__ as __getattr__
 
+__path__: list[str] = []  # a package: modules in it are `base.import_paths`
+
 # isort: split
 # Generated from the function registry by `tools/make_facades.py` (make stubs).
 from oneflow.functional.legacy.replaced import (

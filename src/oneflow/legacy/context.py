@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from oneflow.base.dtype import DType
 from oneflow.base.placement import Placement
 from oneflow.base.sbp import NdSbp
+from oneflow.functional.global_tensors.trees import global_mode
 from oneflow.program.value import Value
 from oneflow.tensor.tensor import Tensor
 
@@ -123,12 +124,18 @@ def current_run(what: str) -> BodyRun:
     return run
 
 
+def _tensors_on(placement: Placement | None) -> global_mode:
+    """Context manager: new tensors are on `placement`; None makes them local."""
+    return global_mode(placement is not None, placement, placement and placement.broadcast)
+
+
 @contextlib.contextmanager
 def running(run: BodyRun, placement: Placement | None) -> Iterator[None]:
-    """Make `run` the current one, on the devices of `placement`."""
+    """Make `run` the current one, on the devices of `placement`, where new tensors are made."""
     tokens = _run.set(run), _placement.set(placement), _namespace.set(())
     try:
-        yield
+        with _tensors_on(placement):
+            yield
     finally:
         _run.reset(tokens[0])
         _placement.reset(tokens[1])
@@ -142,13 +149,14 @@ def current_placement() -> Placement | None:
 
 @contextlib.contextmanager
 def placement_scope(placement: Placement) -> Iterator[None]:
-    """Make variables on `placement`, and let layers compute there."""
+    """Make variables and other tensors of a job on `placement`, and let layers compute there."""
     run = _run.get()
     if run is not None:
         run.placements.append(placement)
     token = _placement.set(placement)
     try:
-        yield
+        with _tensors_on(None if run is None else placement):
+            yield
     finally:
         _placement.reset(token)
 

@@ -81,15 +81,7 @@ class JobGraph(Graph):
             RuntimeError: a job that does not train minimises a loss.
         """
         with planning():
-            run, _ = self._run_body(
-                [self._blob(placeholder) for placeholder in placeholders], records=False
-            )
-            if run.placements and self.placement is None:
-                # Blobs come from and go to the devices of all scopes.
-                self.placement = _union(run.placements)
-                run, _ = self._run_body(
-                    [self._blob(placeholder) for placeholder in placeholders], records=False
-                )
+            run = self._plan_body(placeholders)
         if self.placement is not None:
             self.default_device = self.placement
         session = default_session()
@@ -110,11 +102,31 @@ class JobGraph(Graph):
             self.add_optimizer(created, lr_sch=schedule)
             self._optimizers_of_job.append((optimizer, created))
 
+    def _plan_body(self, placeholders: Sequence[np.ndarray]) -> BodyRun:
+        """Run the body without data; placeholders are on the devices of its scopes, if any."""
+        entered: list[Placement] = []
+        try:
+            run, _ = self._run_body(list(map(self._blob, placeholders)), False, entered=entered)
+        except Exception:
+            # Of placeholders on the session's device and tensors on those of a scope.
+            if not entered or self.placement is not None:
+                raise
+        else:
+            if not entered or self.placement is not None:
+                return run
+        self.placement = _union(entered)
+        return self._run_body(list(map(self._blob, placeholders)), False)[0]
+
     def _run_body(
-        self, blobs: Sequence[Tensor], records: bool, replica: int = 0
+        self,
+        blobs: Sequence[Tensor],
+        records: bool,
+        replica: int = 0,
+        entered: list[Placement] | None = None,
     ) -> tuple[BodyRun, Any]:
         shared = self.placement if self.replicas > 1 else None
         run = BodyRun(self.job_name, self.is_training, records, self._loss_optimizer, shared=shared)
+        run.placements = [] if entered is None else entered
         run.names.update((f"Input_{number}", blob) for number, blob in enumerate(blobs))
         with (
             running(run, self._devices_of(replica)),

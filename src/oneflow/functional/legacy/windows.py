@@ -114,6 +114,10 @@ def _convolution(
     groups: int,
     bias: Tensor | None,
 ) -> Tensor:
+    if not isinstance(data_format, str):
+        # In later versions the bias stands before it.
+        tail = (dilations or FORMATS[count][0], groups, 1 if bias is None else bias, data_format)
+        data_format, dilations, groups, bias = tail
     stride, dilation = (
         sizes_of(strides, count, "strides"),
         sizes_of(dilations, count, "dilations"),
@@ -222,7 +226,7 @@ def conv2d(
         data_format: "NCHW" or "NHWC".
         dilations: one number or two.
         groups: number of independent groups of channels.
-        bias: of shape (out channels,).
+        bias: of shape (out channels,); by position it may also stand before `data_format`.
 
     Returns:
         Images of the same order of dimensions.
