@@ -486,29 +486,3 @@ def test_prediction_in_mirrored_view():
     data = np.random.default_rng(0).standard_normal((3, 4, 6), np.float32)
     expected = np.square(0.1 * data.sum(2, keepdims=True).repeat(3, 2) - 1)
     np.testing.assert_allclose(job(list(data)), expected, rtol=1e-5)
-
-
-MADE_IN_A_SCOPE = {
-    "constant": lambda: flow.constant(1.0, dtype=flow.float32, shape=(4,)),
-    "ones": lambda: flow.ones(4),
-    "range": lambda: flow.range(0, 4).to(flow.float32),
-    "random": lambda: flow.rand(4) * 0 + 1,
-    "variable": lambda: flow.get_variable("w", (4,), initializer=flow.ones_initializer()),
-}
-
-
-@pytest.mark.parametrize("devices", ["0:0", "0:0-1"])
-@pytest.mark.parametrize("name", MADE_IN_A_SCOPE)
-def test_tensors_made_in_a_scope_meet_arguments(name, devices):
-    made = MADE_IN_A_SCOPE[name]
-
-    @flow.global_function()
-    def job(x: tp.Numpy.Placeholder((4,))) -> tp.Numpy:
-        with flow.scope.placement("cpu", devices):
-            y = x + made()
-        return y * 2
-
-    x = np.arange(4, dtype=np.float32)
-    expected = 2 * (x + (x if name == "range" else 1))
-    np.testing.assert_allclose(job(x), expected)
-    assert not flow.ones(2).is_global
