@@ -122,7 +122,7 @@ def record(function: ListFunction, specs: Sequence[TensorSpec], name: str) -> Re
             eliminate_dead_code(program),
             tuple([each.source for each in step.inputs if each.kind == "constant"]),
             step.numbers,
-            frozenset([index for use in step.draws for index in use.seeds]),
+            frozenset([index for use in step.draws for index, _ in use.seeds]),
             {index: draw for use in step.draws for index, draw in use.streams},
         )
 
