@@ -378,7 +378,8 @@ def run_row(row: Row) -> None:
         ]
         outputs = from_onnx(model)(*given)
     except StepError as error:
-        raise error.__cause__ or error from None
+        # What the node says, without its name.
+        raise RuntimeError(str(error).partition("): ")[2]) from None
     for each in outputs if isinstance(outputs, tuple | list) else [outputs]:
         if isinstance(each, flow.Tensor) and each.numel():
             each[(0,) * each.ndim].item()

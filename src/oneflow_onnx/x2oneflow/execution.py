@@ -57,7 +57,12 @@ class StepError(RuntimeError):
     def of(cls, step: Step, error: Exception) -> StepError:
         """Return an error about `step`, of a class derived from that of `error` too."""
         kind = UnsupportedStepError if isinstance(error, NotImplementedError) else cls
-        return kind(f"in node {step.label}: {str(error) or type(error).__name__}")
+        text = str(error) or type(error).__name__
+        # NumPy says the last as a ValueError.
+        too_large = isinstance(error, MemoryError | OverflowError) or "array is too big" in text
+        if too_large and not isinstance(error, flow.OutOfMemoryError):
+            text = f"a size is larger than this machine can hold: {text}"
+        return kind(f"in node {step.label}: {text}")
 
 
 class UnsupportedStepError(StepError, NotImplementedError):
@@ -131,10 +136,7 @@ def _run_on_host(step: Step, operands: list[Value]) -> list[Value]:
     feeds = {name: as_host(value) for name, value in named if name}
     if tensor is None:
         check_host_operands([feeds[name] for name in step.node.input if name])
-    try:
-        computed = dict(zip(evaluator.output_names, evaluator.run(None, feeds), strict=True))
-    except (MemoryError, OverflowError) as error:
-        raise ValueError(f"a size is larger than this machine can hold: {error}") from error
+    computed = dict(zip(evaluator.output_names, evaluator.run(None, feeds), strict=True))
     results = [np.asarray(computed[name]) if name else None for name in step.node.output]
     if tensor is None:
         return results
