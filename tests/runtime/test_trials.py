@@ -9,7 +9,7 @@ import pytest
 
 import oneflow as flow
 from oneflow.compiler.lower import Executable
-from oneflow.runtime import eager, trial
+from oneflow.runtime import eager, hot, trial
 from oneflow.runtime.background import COMPILER
 from oneflow.runtime.eager_settings import SETTINGS
 
@@ -60,6 +60,21 @@ def test_a_program_that_is_slower_as_a_whole_runs_op_by_op_on(monkeypatch) -> No
     for _ in range(3):
         run()
     assert (statistics.hot_runs, statistics.program_compiles) == (trial._RUNS, 1)
+
+
+def test_a_program_that_lost_its_trial_has_another_one_later(monkeypatch) -> None:
+    with monkeypatch.context() as patch:
+        slow_down(patch, Executable, "__call__")
+        run = run_until_decided(71)
+    statistics = flow.eager.statistics()
+    assert statistics.lost_trials == 1
+    slow_down(monkeypatch, eager, "run_cold")
+    for _ in range(hot._RETRY_AFTER * (SETTINGS.hot_after + 2 * trial._RUNS + 2)):
+        run()
+    COMPILER.wait()
+    hot_runs = statistics.hot_runs
+    run()
+    assert (statistics.hot_runs, statistics.lost_trials) == (hot_runs + 1, 1)
 
 
 def test_a_program_that_is_quicker_as_a_whole_wins_with_its_first_run(monkeypatch) -> None:

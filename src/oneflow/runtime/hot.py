@@ -29,6 +29,8 @@ logger = logging.getLogger("oneflow.eager")
 # those runs before it is compiled.
 _LONG_RUN = 0.5
 _LONG_HOT_AFTER = 4
+# How many times as many runs a program has had before it is compiled again that has lost its trial.
+_RETRY_AFTER = 4
 
 
 def warm_up(
@@ -47,7 +49,7 @@ def warm_up(
         _compile_for_good(cached, donated, device)
         return cached.executable
     hot_after = max(SETTINGS.hot_after, _LONG_HOT_AFTER) if is_long else SETTINGS.hot_after
-    if cached.seen <= hot_after or cached.cannot_compile or cached.lost_trial:
+    if cached.seen <= max(hot_after, cached.cold_until) or cached.cannot_compile:
         return None
     if cached.trial is not None:
         return _next_in_trial(cached, cached.trial)
@@ -80,7 +82,9 @@ def _next_in_trial(cached: CachedProgram, trial: Trial) -> Executable | Trial | 
         _set_executable(cached, trial.executable)
         return cached.executable
     if trial.is_lost:
-        cached.trial, cached.lost_trial = None, True
+        # Another process may have kept the cores; it is compiled again after many more runs.
+        cached.trial, cached.queued = None, False
+        cached.cold_until = _RETRY_AFTER * cached.seen
         STATISTICS.lost_trials += 1
         trial.report(cached.program)
         return None

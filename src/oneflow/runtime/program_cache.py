@@ -32,7 +32,7 @@ class CachedProgram:
         executable: the program as a whole, once it is hot.
         queued: it waits for the background compiler.
         cannot_compile: compiling it failed.
-        lost_trial: it took longer as a whole than op by op.
+        cold_until: the number of runs up to which it stays cold, since it took longer as a whole.
         compiled: set when the background compiler has ended with it; None before it was queued.
         cold_seconds: that its cold runs have taken.
         fastest_cold: seconds of the shortest of them.
@@ -43,12 +43,12 @@ class CachedProgram:
     __slots__ = (
         "cannot_compile",
         "cold_seconds",
+        "cold_until",
         "compiled",
         "executable",
         "fastest_cold",
         "guarded",
         "invalid",
-        "lost_trial",
         "program",
         "queued",
         "seen",
@@ -60,9 +60,9 @@ class CachedProgram:
         self.program = program
         self.guarded = guarded
         self.invalid = invalid_outputs(program)
-        self.seen = 0
+        self.seen = self.cold_until = 0
         self.executable: Executable | None = None
-        self.queued = self.cannot_compile = self.lost_trial = False
+        self.queued = self.cannot_compile = False
         self.compiled: threading.Event | None = None
         self.cold_seconds = self.waited_seconds = 0.0
         self.fastest_cold = math.inf

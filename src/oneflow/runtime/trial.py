@@ -19,8 +19,9 @@ from oneflow.compiler.lower import Executable
 from oneflow.program.ir import Program
 
 logger = logging.getLogger("oneflow.eager")
-# Seconds of a cold run below which a program needs no trial: most of them are Python's.
-_SHORT = 0.001
+# Seconds of a cold run below which a program needs no trial: most of them are Python's, and waking
+# a thread takes as long where other processes use the cores.
+_SHORT = 0.005
 # Runs of each kind after which a trial ends.
 _RUNS = 3
 # How much longer a run as a whole may take: what clocks and other processes blur.
