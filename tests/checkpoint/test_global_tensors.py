@@ -392,7 +392,7 @@ def test_placements_that_do_not_exist_here(tmp_path):
     (x,) = saved_elsewhere([flow.zeros(4, placement=PAIR, sbp=S(0))], tmp_path / "checkpoint")
     assert x.shape == (4,)
     for deed in (lambda: x + 1, x.to_local, lambda: x.to_global(sbp=B).to_local()):
-        with pytest.raises(RuntimeError, match=r"rank 8 does not exist.*map_location"):
+        with pytest.raises(RuntimeError, match=r"rank 9 does not exist.*map_location"):
             deed()
     assert x.tolist() == [0, 0, 0, 0]
     assert "[0., 0., 0., 0.]" in repr(x)

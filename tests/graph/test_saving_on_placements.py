@@ -117,7 +117,7 @@ def test_where_the_ranks_do_not_exist(tmp_path):
     (message,) = in_a_process(script, 1).stderr.splitlines()[-1:]
     assert message.partition(": ")[0].endswith("LoadError")
     assert "ranks=[[2, 1], [0, 3]]" in message
-    assert "set ONEFLOW_CPU_DEVICES=3 for that many; or start several processes" in message
+    assert "set ONEFLOW_CPU_DEVICES=4 for that many; or start several processes" in message
 
 
 def test_missing_parts(tmp_path):

@@ -1,5 +1,7 @@
 """Planning: nothing runs, nothing is stored, everything else is as always."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
@@ -106,3 +108,35 @@ def test_the_devices_that_stand_for_others_must_be_enough():
         graph, inputs = plans.mlp(many(16), batch=64, width=64)
         plan = plan_graph(graph, *inputs)
     assert "ONEFLOW_CPU_DEVICES=16 is needed" in repr(plan)
+
+
+class Autoencoder(flow.nn.Graph):
+    """Training without any run-time check."""
+
+    def __init__(self, placement, zero):
+        super().__init__()
+        layers = flow.nn.Linear(64, 256), flow.nn.ReLU(), flow.nn.Linear(256, 64)
+        self.model = flow.nn.Sequential(*layers).to_global(placement, B)
+        self.add_optimizer(flow.optim.Adam(self.model.parameters()))
+        if zero:
+            self.config.enable_zero(stage=zero)
+
+    def build(self, x):
+        loss = (self.model(x) - x).square().mean()
+        loss.backward()
+        return loss
+
+
+def test_a_plan_is_the_same_whatever_ran_before():
+    def peaks() -> list[int]:
+        with planning():
+            x = flow.randn(32, 64, placement=many(4), sbp=S(0))
+            accounts = [
+                Autoencoder(many(4), stage).plan(x, compile=False).account for stage in range(4)
+            ]
+        return [account.memory.peak for account in accounts]
+
+    with ThreadPoolExecutor(1) as new_thread:
+        before = new_thread.submit(peaks).result()
+    flow.tensor([1.0]).gather(0, flow.tensor([0])).item()  # from here on programs take the flag
+    assert peaks() == before

@@ -22,6 +22,7 @@ def extra(name: str, purpose: str) -> Iterator[None]:
         ModuleNotFoundError: a package of the extra is not installed; says how to install it.
 
     Example:
+        >>> from oneflow.base.extras import extra
         >>> with extra("vision", "drawing boxes"):
         ...     import nothing_like_pillow
         Traceback (most recent call last):

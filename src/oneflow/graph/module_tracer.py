@@ -22,6 +22,7 @@ from oneflow.graph.verbosity import QUIET, Verbosity
 from oneflow.module.module import Module
 from oneflow.primitives.registry import Primitive
 from oneflow.program.value import Value
+from oneflow.tensor.attributes import stored_in
 from oneflow.tensor.tensor import Tensor
 
 
@@ -167,10 +168,11 @@ def _with_checkpointing(module: Module, forward: Callable) -> Callable:
 def _snapshot(module: Module) -> list[tuple[dict, dict]]:
     """Copies of all that `forward` may change: attributes, buffers, and the insides of tensors."""
     mutable: list[dict] = []
-    for each in module.modules():
-        for members in (vars(each), each._buffers):
+    for part in module.modules():
+        for members in (vars(part), part._buffers):
             mutable.append(members)
-            mutable += [vars(each) for each in members.values() if isinstance(each, Tensor)]
+            tensors = [member for member in members.values() if isinstance(member, Tensor)]
+            mutable += map(stored_in, tensors)
     return [(members, dict(members)) for members in mutable]
 
 

@@ -22,6 +22,7 @@ import numpy as np
 from oneflow.base import cluster
 from oneflow.base.device import Device
 from oneflow.base.placement import Placement
+from oneflow.base.planning import is_planning
 from oneflow.compiler.failed_flag import CheckResults, move_flag
 from oneflow.primitives.operation import Operation
 
@@ -119,8 +120,11 @@ class ThreadChecks:
     def guards(self, device: Device | Placement) -> bool:
         """Return whether what is recorded for a device takes the flag: after the first check.
 
-        All processes of a placement must come to the same, whatever else one of them runs.
+        All processes of a placement must come to the same, whatever else one of them runs. A plan
+        is the same whatever ran before.
         """
+        if is_planning():
+            return False
         is_shared = isinstance(device, Placement) and cluster.is_multiprocess()
         return device in self.checked if is_shared else bool(self.checked)
 

@@ -49,14 +49,15 @@ class WithState:
     """Base of tensors: what keeps their state and what users set in one dictionary."""
 
 
-_stored = vars(WithState)["__dict__"].__get__
+# Of a tensor: the dictionary with its own state and what users set.
+stored_in = vars(WithState)["__dict__"].__get__
 
 
 class UserAttributes:
     """The descriptor `Tensor.__dict__`; attributes themselves are found without it."""
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
-        return Attributes(_stored(instance), self._state)
+        return Attributes(stored_in(instance), self._state)
 
     def __set__(self, instance: Any, value: dict[str, Any]) -> None:
         attributes = self.__get__(instance)
