@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import jax
 import numpy as np
 import pytest
 import torch
@@ -26,7 +27,7 @@ os.environ.setdefault("ONEFLOW_TUNING_OFF", "free_lists")
 # Failures of tests show where they come from.
 os.environ.setdefault("ONEFLOW_TRACEBACKS", "full")
 import oneflow as flow
-from oneflow.base.x64 import x64
+from oneflow.base.x64 import has_x64, x64
 from oneflow.passes.pipeline import PASS_CALLBACKS
 from oneflow.program.ir import Program
 from oneflow.program.verifier import verify_structure
@@ -223,6 +224,14 @@ def jax_x64() -> Iterator[None]:
     """64-bit types in JAX, for tests that call it themselves, as the package has them."""
     with x64():
         yield
+
+
+@pytest.fixture(autouse=True)
+def _jax_as_it_was() -> Iterator[None]:
+    """No test leaves 64-bit types on: a signal handler that raises within JAX's context does."""
+    yield
+    if has_x64():
+        jax.enable_x64(False).__enter__()
 
 
 @pytest.fixture(autouse=True)
