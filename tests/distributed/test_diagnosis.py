@@ -156,7 +156,8 @@ def test_progress_ends_the_wait():
     detection.check(reports, 0.0)
     reports[1] = report("a", "b")
     assert detection.check(reports, 99.0) == (None, [1])
-    assert detection.check(reports, 110.0)[0] is None
+    reports[1].sample = sample(100.0)  # its process answers
+    assert detection.check(reports, 150.0)[0] is None
 
 
 def test_limits_can_be_switched_off():

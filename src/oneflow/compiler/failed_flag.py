@@ -12,10 +12,11 @@ from typing import Any, NamedTuple
 
 import jax
 import numpy as np
-from jax.sharding import NamedSharding, PartitionSpec
+from jax.sharding import NamedSharding
 
 from oneflow.base.device import Device, xla_device
-from oneflow.base.placement import Placement, mesh_axis
+from oneflow.base.placement import Placement
+from oneflow.compiler.sharding import on_local_devices, one_after_the_other
 
 # Flags that are kept, one for each device or placement.
 _MAX_FLAGS = 512
@@ -33,15 +34,10 @@ class CheckResults(NamedTuple):
     failed: Any = None
 
 
-def flag_partition(placement: Placement) -> PartitionSpec:
-    """The `PartitionSpec` of a flag: each device has its element."""
-    return PartitionSpec(tuple(map(mesh_axis, range(placement.ndim))))
-
-
 def abstract_flag(device: Device | Placement) -> jax.ShapeDtypeStruct:
     """Shape, dtype and, on a placement, sharding of a flag."""
     if isinstance(device, Placement):
-        sharding = NamedSharding(device.mesh, flag_partition(device))
+        sharding = NamedSharding(device.mesh, one_after_the_other(device))
         return jax.ShapeDtypeStruct((device.size,), np.bool_, sharding=sharding)
     return jax.ShapeDtypeStruct((1,), np.bool_)
 
@@ -60,7 +56,4 @@ def move_flag(failed: Any, device: Device | Placement) -> Any:
 def _on_devices(element: Any, device: Device | Placement) -> Any:
     if not isinstance(device, Placement):
         return jax.device_put(element, xla_device(device))
-    mesh = device.mesh
-    shards = [jax.device_put(element, each) for each in mesh.local_devices]
-    sharding = NamedSharding(mesh, flag_partition(device))
-    return jax.make_array_from_single_device_arrays((device.size,), sharding, shards)
+    return on_local_devices(element, device, (device.size,), one_after_the_other(device))

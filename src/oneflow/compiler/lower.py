@@ -22,11 +22,16 @@ from oneflow.compiler.check_rows import check_rows
 from oneflow.compiler.checked_updates import CheckedUpdates
 from oneflow.compiler.donation import plan_donation
 from oneflow.compiler.executable_cache import EXECUTABLES, OPERATION_BYTES
-from oneflow.compiler.failed_flag import CheckResults, abstract_flag, cleared_flag, flag_partition
+from oneflow.compiler.failed_flag import CheckResults, abstract_flag, cleared_flag
 from oneflow.compiler.loaded_executable import LoadedExecutable, check_largest_array
 from oneflow.compiler.options import compiler_options, operation_options
 from oneflow.compiler.sent_numbers import SentNumbers
-from oneflow.compiler.sharding import abstract_array, committed_to, shard_mapped
+from oneflow.compiler.sharding import (
+    abstract_array,
+    committed_to,
+    one_after_the_other,
+    shard_mapped,
+)
 from oneflow.primitives.cost.operation_cost import shard_bytes
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.sharding.collectives import collectives_of
@@ -94,7 +99,7 @@ class Executable:
             others = (1 + guarded) * self._has_checks
             function = shard_mapped(
                 function,
-                [*program.inputs, *vectors, *[flag_partition(device)] * guarded],
+                [*program.inputs, *vectors, *[one_after_the_other(device)] * guarded],
                 [*[table[number] for number in outputs], *[None] * others],
                 device,
             )

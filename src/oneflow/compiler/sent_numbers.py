@@ -6,11 +6,12 @@ from typing import Any
 
 import jax
 import numpy as np
-from jax.sharding import NamedSharding, PartitionSpec
+from jax.sharding import PartitionSpec
 
 from oneflow.base.device import Device, xla_device
 from oneflow.base.placement import Placement
 from oneflow.base.x64 import in_x64
+from oneflow.compiler.sharding import on_local_devices
 
 
 class SentNumbers:
@@ -48,7 +49,4 @@ def _replicated(vector: np.ndarray, device: Device | Placement) -> Any:
     """The vector on a device, or on each of a placement."""
     if not isinstance(device, Placement):
         return jax.device_put(vector, xla_device(device))
-    mesh = device.mesh
-    parts = [jax.device_put(vector, each) for each in mesh.local_devices]
-    sharding = NamedSharding(mesh, PartitionSpec())
-    return jax.make_array_from_single_device_arrays(vector.shape, sharding, parts)
+    return on_local_devices(vector, device, vector.shape, PartitionSpec())

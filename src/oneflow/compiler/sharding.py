@@ -105,7 +105,7 @@ def shard_mapped(
         run,
         mesh=placement.mesh,
         in_specs=tuple(_partitions(specs, PartitionSpec())),
-        out_specs=_partitions(outputs, _one_after_the_other(placement)),
+        out_specs=_partitions(outputs, one_after_the_other(placement)),
         check_vma=False,
     )
     return lambda *arrays: mapped(*[arrays[index] for index in given])
@@ -136,8 +136,25 @@ def _partitions(
     ]
 
 
-def _one_after_the_other(placement: Placement) -> PartitionSpec:
+def one_after_the_other(placement: Placement) -> PartitionSpec:
+    """The `PartitionSpec` of a vector whose parts lie on the devices in their order."""
     return PartitionSpec(tuple(map(mesh_axis, range(placement.ndim))))
+
+
+def on_local_devices(
+    part: Any, placement: Placement, shape: tuple[int, ...], partition: PartitionSpec
+) -> jax.Array:
+    """An array of which each device of this process holds an equal part.
+
+    Args:
+        part: what each device gets.
+        placement: the devices.
+        shape: of the whole.
+        partition: how it lies on the devices.
+    """
+    mesh = placement.mesh
+    parts = [jax.device_put(part, device) for device in mesh.local_devices]
+    return jax.make_array_from_single_device_arrays(shape, NamedSharding(mesh, partition), parts)
 
 
 def shardings(
@@ -147,7 +164,7 @@ def shardings(
 ) -> tuple[list[NamedSharding], list[NamedSharding]]:
     """The shardings of what a function made by `shard_mapped` takes and returns."""
     given = _partitions(inputs, PartitionSpec())
-    output_specs = _partitions(outputs, _one_after_the_other(placement))
+    output_specs = _partitions(outputs, one_after_the_other(placement))
     mesh = placement.mesh
     return [NamedSharding(mesh, each) for each in given], [
         NamedSharding(mesh, e) for e in output_specs

@@ -32,13 +32,13 @@ class _Observation:
         started: the number of operations that it has started.
         since: the time at which the observation began, in seconds.
         first: the sample with which the next one is compared.
-        asked: the time at which the sample was first asked for that has not come yet.
+        requested: the time at which the sample was first asked for that has not come yet.
     """
 
     started: int
     since: float
     first: ActivitySample | None = None
-    asked: float | None = None
+    requested: float | None = None
 
     def compare(
         self, report: RankReport, period: float
@@ -48,14 +48,14 @@ class _Observation:
         if latest is None or latest.time < self.since:
             return None
         if first is None or latest.time - first.time > period:
-            self.first, self.asked = latest, None
+            self.first, self.requested = latest, None
         return None if first is None or first is self.first else (first, latest)
 
     def needs_sample(self, now: float, period: float) -> bool:
         """Return whether to ask the agent for a sample now."""
         if self.first is not None and now - self.first.time <= period:
             return False
-        self.asked = now if self.asked is None else self.asked
+        self.requested = now if self.requested is None else self.requested
         return True
 
     def is_silent(self, now: float, period: float) -> bool:
@@ -63,7 +63,7 @@ class _Observation:
 
         So may be its machine. While native code holds Python's lock agents do not answer either.
         """
-        return self.asked is not None and now - self.asked > max(period, _SECONDS_TO_ANSWER)
+        return self.requested is not None and now - self.requested > max(period, _SECONDS_TO_ANSWER)
 
 
 @dataclass

@@ -94,11 +94,11 @@ class WorkerPool:
                 self._start(context, worker.work, (number, environment))
         problem = self._unpacked(packed)
         while problem is not None:
-            found = (packed.find_class(*each) for each in problem.blamed)
-            blamed = {each for each in found if each is not None} - set(_refused)
-            if not blamed:
+            found = (packed.find_class(*each) for each in problem.failing_classes)
+            failing = {each for each in found if each is not None} - set(_refused)
+            if not failing:
                 raise problem.exception(_UNPACKING)
-            _refused.update(blamed)
+            _refused.update(failing)
             packed = sending.pack(setup, set(_refused))
             problem = self._unpacked(packed)
 

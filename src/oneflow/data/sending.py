@@ -77,7 +77,7 @@ def pack(content: Any, refused: set[type]) -> Packed:
     except Exception as error:
         if plain is not None and _script_has_guard():
             return replace(plain, imports_script=True)
-        new = classes_to_blame(problem or error) - refused
+        new = failing_classes(problem or error) - refused
         if new:
             return pack(content, refused | new)
         raise _refusal(error) from error
@@ -130,7 +130,7 @@ def unpack(parts: Sequence[memoryview]) -> Any:
     return content
 
 
-def classes_to_blame(error: BaseException) -> set[type]:
+def failing_classes(error: BaseException) -> set[type]:
     """Return the classes whose own way of being pickled or unpickled an exception came out of."""
     classes, trace = set(), error.__traceback__
     while trace is not None:

@@ -113,13 +113,13 @@ class Failure:
     """An exception in the worker: its class if it can be sent, and its traceback as text.
 
     Attributes:
-        blamed: module and name of classes whose own way of being unpickled it came out of.
+        failing_classes: module and name of classes whose own way of being unpickled it came out of.
     """
 
     kind: bytes | None
     name: str
     trace: str
-    blamed: tuple[tuple[str, str], ...] = ()
+    failing_classes: tuple[tuple[str, str], ...] = ()
 
     def exception(self, where: str) -> Exception:
         """The exception for the parent, with the worker's traceback in its text.
@@ -155,10 +155,10 @@ def failure(error: BaseException) -> Failure:
     kind = None
     with contextlib.suppress(Exception):
         kind = pickle.dumps(type(error))
-    classes = sending.classes_to_blame(error)
-    blamed = tuple((each.__module__, each.__qualname__) for each in classes)
+    classes = sending.failing_classes(error)
+    names = tuple((each.__module__, each.__qualname__) for each in classes)
     trace = "".join(traceback.format_exception(error))
-    return Failure(kind, type(error).__name__, trace, blamed)
+    return Failure(kind, type(error).__name__, trace, names)
 
 
 def work_in_copy(

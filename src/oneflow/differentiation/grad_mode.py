@@ -19,7 +19,7 @@ class _Mode(threading.local):
     Attributes:
         enabled: record for the backward pass.
         inference: inside `inference_mode`.
-        asked_inside: somebody has asked for recording inside `inference_mode`, which prevents it.
+        enabled_in_inference: recording was switched on inside `inference_mode`, which prevents it.
         anomaly: nodes remember the forward line that made them, and backward looks for NaN.
         check_nan: anomaly mode takes NaN for an error.
         saved_hooks: the hooks on values saved for backward, see `oneflow.differentiation.saved`.
@@ -31,7 +31,7 @@ class _Mode(threading.local):
 
     enabled = True
     inference = False
-    asked_inside = False
+    enabled_in_inference = False
     anomaly = False
     check_nan = True
     saved_hooks: tuple = ()
@@ -62,7 +62,7 @@ def _switch_inference(inference: bool) -> None:
 
 def _switch_recording(enabled: bool) -> None:
     MODE.enabled = enabled and not MODE.inference
-    MODE.asked_inside = enabled and MODE.inference
+    MODE.enabled_in_inference = enabled and MODE.inference
 
 
 class _GradModeSwitch:
@@ -82,14 +82,14 @@ class _GradModeSwitch:
 
     def __enter__(self) -> None:
         self._thread = threading.get_ident()
-        self._before.append((MODE.enabled, MODE.inference, MODE.depth, MODE.asked_inside))
+        self._before.append((MODE.enabled, MODE.inference, MODE.depth, MODE.enabled_in_inference))
         MODE.depth += 1
         if self._inference is not None:
             _switch_inference(self._inference)
         _switch_recording(self._enabled)
 
     def __exit__(self, *exception: object) -> None:
-        MODE.enabled, inference, MODE.depth, MODE.asked_inside = self._before[-1]
+        MODE.enabled, inference, MODE.depth, MODE.enabled_in_inference = self._before[-1]
         _switch_inference(inference)
         del self._before[-1]
 
@@ -229,17 +229,17 @@ class set_grad_enabled(_GradModeSwitch):
 
     def __init__(self, is_train: bool = True, *, mode: bool | None = None) -> None:
         super().__init__()
-        self._old = MODE.enabled, MODE.asked_inside
+        self._old = MODE.enabled, MODE.enabled_in_inference
         self._enabled = bool(is_train if mode is None else mode)
         _switch_recording(self._enabled)
 
     def __enter__(self) -> None:
-        MODE.enabled, MODE.asked_inside = self._old
+        MODE.enabled, MODE.enabled_in_inference = self._old
         super().__enter__()
 
     def __call__(self, func: F) -> F:
         """As a decorator it sets the mode inside the function only."""
-        MODE.enabled, MODE.asked_inside = self._old
+        MODE.enabled, MODE.enabled_in_inference = self._old
         return super().__call__(func)
 
     def _fresh(self) -> _GradModeSwitch:
@@ -257,7 +257,7 @@ def is_grad_enabled() -> bool:
         ...     flow.is_grad_enabled()
         False
     """
-    return MODE.enabled or MODE.asked_inside
+    return MODE.enabled or MODE.enabled_in_inference
 
 
 def is_inference_mode_enabled() -> bool:

@@ -279,7 +279,7 @@ def first_seed(seed: int, ranks: tuple[int, ...]) -> int:
     """
     if cluster.rank() not in ranks or (isinstance(seed, Seed) and seed.is_shared):
         return seed
-    key = getattr(seed, "seedings", 0), int(seed), ranks
+    key = getattr(seed, "seed_count", 0), int(seed), ranks
     shared = _shared_seeds.get(key)
     if shared is None:
         received = broadcast_bytes(int(seed).to_bytes(8, "little"), ranks[0], ranks)

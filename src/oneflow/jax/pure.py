@@ -105,8 +105,8 @@ class _ArrayCall:
     def run(self, seed: Any) -> Any:
         """The result, with arrays in place of tensors."""
         arrays = [jnp.asarray(self._leaves[index]) for index in self._arrays]
-        chosen = tuple([jnp.issubdtype(each.dtype, jnp.inexact) for each in arrays])
-        found = iter(_pure(self._on_tensors, chosen, self._name)(arrays, _seed_from(seed)))
+        differentiable = tuple([jnp.issubdtype(each.dtype, jnp.inexact) for each in arrays])
+        found = iter(_pure(self._on_tensors, differentiable, self._name)(arrays, _seed_from(seed)))
         results = [next(found) if each is None else each for each in self._results]
         return jax.tree.unflatten(self._result_structure, results)
 
@@ -135,20 +135,20 @@ def _seed_from(seed: Any) -> Any:
 
 
 def _pure(
-    function: ListFunction, chosen: tuple[bool, ...], name: str
+    function: ListFunction, differentiable: tuple[bool, ...], name: str
 ) -> Callable[[Sequence[Any], Any], list[Any]]:
     """A function of lists of tensors as one of lists of arrays and a seed, with its derivatives.
 
     Args:
         function: the function.
-        chosen: by which arguments it can be differentiated.
+        differentiable: by which arguments it can be differentiated.
         name: for errors.
     """
     of_setting = jax.dtypes.canonicalize_dtype
 
     @functools.cache
     def derivative(specs: tuple[TensorSpec, ...]) -> _Derivative:
-        return _Derivative(function, chosen, name, specs)
+        return _Derivative(function, differentiable, name, specs)
 
     @jax.custom_vjp
     def run(arrays: Sequence[Any], seed: Any) -> list[Any]:
@@ -156,11 +156,11 @@ def _pure(
         return [each.astype(of_setting(each.dtype)) for each in results]
 
     def forward(arrays: Sequence[Any], seed: Any) -> tuple[list[Any], Any]:
-        results, handed = derivative(specs_of(arrays)).start(arrays, seed)
-        return [each.astype(of_setting(each.dtype)) for each in results], (arrays, seed, handed)
+        results, residuals = derivative(specs_of(arrays)).start(arrays, seed)
+        return [each.astype(of_setting(each.dtype)) for each in results], (arrays, seed, residuals)
 
-    def backward(kept: Any, cotangents: Sequence[Any]) -> tuple[list[Any], None]:
-        return derivative(specs_of(kept[0])).backward(kept, cotangents)
+    def backward(saved: Any, cotangents: Sequence[Any]) -> tuple[list[Any], None]:
+        return derivative(specs_of(saved[0])).backward(saved, cotangents)
 
     run.defvjp(forward, backward)
     return run
@@ -169,31 +169,32 @@ def _pure(
 class _Derivative:
     """A function with its gradients, recorded as two programs.
 
-    The first one returns the results, and what the second one needs besides the gradients of these.
+    The first one returns the results and the residuals, the second one takes these and the
+    cotangents of the results.
     """
 
     def __init__(
         self,
         function: ListFunction,
-        chosen: tuple[bool, ...],
+        differentiable: tuple[bool, ...],
         name: str,
         specs: tuple[TensorSpec, ...],
     ) -> None:
-        self._function, self._chosen, self._name = function, chosen, name
+        self._function, self._differentiable, self._name = function, differentiable, name
         plain = record(function, specs, name).program
         table = plain.spec_table()
-        self._results = [table[number] for number in plain.outputs]
-        self._weights = [each for each in self._results if _is_inexact(each)]
-        both = record(self._with_gradients, (*specs, *self._weights), name)
-        late = range(len(specs), len(specs) + len(self._weights))
-        self._early, self._late = both.split(late, len(self._results))
+        self._result_specs = [table[number] for number in plain.outputs]
+        self._cotangent_specs = [each for each in self._result_specs if _is_inexact(each)]
+        both = record(self._with_gradients, (*specs, *self._cotangent_specs), name)
+        unknown = range(len(specs), len(specs) + len(self._cotangent_specs))
+        self._known, self._unknown = both.split(unknown, len(self._result_specs))
 
     def _with_gradients(self, tensors: list[Tensor]) -> list[Tensor]:
-        count = len(self._chosen)
+        count = len(self._differentiable)
         arguments = tensors[:count]
         leaves = []
-        for index, is_chosen in enumerate(self._chosen):
-            if is_chosen:
+        for index, is_differentiable in enumerate(self._differentiable):
+            if is_differentiable:
                 given = tensors[index]
                 leaf = given if given.requires_grad else given.detach().requires_grad_()
                 leaves.append(leaf)
@@ -204,86 +205,101 @@ class _Derivative:
         return [*results, *derivatives(weighted, leaves, tensors[count:], hooks=True)]
 
     def _gradients(self, tensors: list[Tensor]) -> list[Tensor]:
-        return self._with_gradients(tensors)[len(self._results) :]
+        return self._with_gradients(tensors)[len(self._result_specs) :]
 
     @property
     def start(self) -> Callable[..., tuple[list[Any], list[Any]]]:
-        """The first program: from arguments and seed to the results, and what `backward` keeps.
+        """The first program: from arguments and seed to the results and the residuals.
 
         Derivatives of derivatives go through it, too.
         """
 
         @jax.custom_vjp
         def start(arrays: Any, seed: Any) -> tuple[list[Any], list[Any]]:
-            # No instruction of the first program reads the gradients.
-            found = self._early.run((*arrays, *[None] * len(self._weights)), seed)
-            return found[: len(self._results)], found[len(self._results) :]
+            # No instruction of the first program reads the cotangents.
+            found = self._known.run((*arrays, *[None] * len(self._cotangent_specs)), seed)
+            return found[: len(self._result_specs)], found[len(self._result_specs) :]
 
         def forward(arrays: Any, seed: Any) -> tuple[tuple[list[Any], list[Any]], Any]:
-            results, handed = start(arrays, seed)
-            return (results, handed), (arrays, seed, handed)
+            results, residuals = start(arrays, seed)
+            return (results, residuals), (arrays, seed, residuals)
 
-        start.defvjp(forward, lambda kept, cotangents: self.backward(kept, cotangents[0]))
+        start.defvjp(forward, lambda saved, cotangents: self.backward(saved, cotangents[0]))
         return start
 
-    def backward(self, kept: Any, cotangents: Sequence[Any]) -> tuple[list[Any], None]:
+    def backward(self, saved: Any, cotangents: Sequence[Any]) -> tuple[list[Any], None]:
         """The gradients of the results times their cotangents, None where there is none.
 
         JAX's are the conjugates of this package's.
 
         Args:
-            kept: arguments, seed, and what `start` has handed over.
+            saved: arguments, seed, and the residuals of `start`.
             cotangents: those of the results.
         """
-        arrays, seed, handed = kept
-        pairs = zip(cotangents, self._results, strict=True)
+        arrays, seed, residuals = saved
+        pairs = zip(cotangents, self._result_specs, strict=True)
         with x64():
-            weights = [
+            conjugates = [
                 jnp.conj(each.astype(spec.dtype.numpy)) for each, spec in pairs if _is_inexact(spec)
             ]
-            found = map(jnp.conj, self._finish(arrays, seed, handed, weights))
+            given = map(jnp.conj, self._finish(arrays, seed, residuals, conjugates))
             gradients = [
-                _over_devices_of(array, next(found)) if is_chosen else None
-                for array, is_chosen in zip(arrays, self._chosen, strict=True)
+                _over_devices_of(array, next(given)) if is_differentiable else None
+                for array, is_differentiable in zip(arrays, self._differentiable, strict=True)
             ]
         return gradients, None
 
     @property
     def _finish(self) -> Callable[..., list[Any]]:
-        """The second program; its derivatives know that what it is handed depends on `arrays`."""
+        """The second program; its derivatives know that the residuals depend on `arrays`."""
 
         @jax.custom_vjp
-        def finish(arrays: Any, seed: Any, handed: Any, weights: Any) -> list[Any]:
-            return self._late.run((*arrays, *weights), seed, handed)
+        def finish(arrays: Any, seed: Any, residuals: Any, cotangents: Any) -> list[Any]:
+            return self._unknown.run((*arrays, *cotangents), seed, residuals)
 
-        def forward(arrays: Any, seed: Any, handed: Any, weights: Any) -> tuple[list[Any], Any]:
-            return finish(arrays, seed, handed, weights), (arrays, seed, weights)
+        def forward(
+            arrays: Any, seed: Any, residuals: Any, cotangents: Any
+        ) -> tuple[list[Any], Any]:
+            return finish(arrays, seed, residuals, cotangents), (arrays, seed, cotangents)
 
-        def backward(kept: Any, cotangents: list[Any]) -> tuple[Any, None, None, Any]:
-            arrays, seed, weights = kept
-            all_chosen = (*self._chosen, *[True] * len(weights))
-            gradients = _pure(self._gradients, all_chosen, self._name)
+        def backward(saved: Any, outer: list[Any]) -> tuple[Any, None, None, Any]:
+            arrays, seed, cotangents = saved
+            all_differentiable = (*self._differentiable, *[True] * len(cotangents))
+            gradients = _pure(self._gradients, all_differentiable, self._name)
 
-            def of_chosen(primals: list[Any], weights: list[Any]) -> list[Any]:
+            def of_differentiable(primals: list[Any], cotangents: list[Any]) -> list[Any]:
                 given = iter(primals)
                 full = [
-                    next(given) if is_chosen else array
-                    for array, is_chosen in zip(arrays, self._chosen, strict=True)
+                    next(given) if is_differentiable else array
+                    for array, is_differentiable in zip(arrays, self._differentiable, strict=True)
                 ]
-                return gradients([*full, *weights], seed)
+                return gradients([*full, *cotangents], seed)
 
             with x64():
-                _, vjp = jax.vjp(of_chosen, _chosen(arrays, self._chosen), list(weights))
-                found, of_weights = vjp(cotangents)
+                _, vjp = jax.vjp(
+                    of_differentiable,
+                    _differentiable(arrays, self._differentiable),
+                    list(cotangents),
+                )
+                found, of_cotangents = vjp(outer)
             found = iter(found)
-            return [next(found) if each else None for each in self._chosen], None, None, of_weights
+            return (
+                [next(found) if each else None for each in self._differentiable],
+                None,
+                None,
+                of_cotangents,
+            )
 
         finish.defvjp(forward, backward)
         return finish
 
 
-def _chosen(arrays: Sequence[Any], chosen: Sequence[bool]) -> list[Any]:
-    return [array for array, is_chosen in zip(arrays, chosen, strict=True) if is_chosen]
+def _differentiable(arrays: Sequence[Any], differentiable: Sequence[bool]) -> list[Any]:
+    return [
+        array
+        for array, is_differentiable in zip(arrays, differentiable, strict=True)
+        if is_differentiable
+    ]
 
 
 def _is_inexact(spec: TensorSpec) -> bool:

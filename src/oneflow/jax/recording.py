@@ -39,7 +39,7 @@ class Recording:
     """A program with what it needs besides its arguments.
 
     Attributes:
-        program: its inputs are the arguments, then `constants`, then what it is handed besides.
+        program: its inputs are the arguments, then `constants`, then residuals.
         constants: arrays of tensors that the function found elsewhere.
         numbers: its run-time numbers.
         seeds: indices of those that are the seed of random numbers.
@@ -52,7 +52,7 @@ class Recording:
     seeds: frozenset[int]
     streams: Mapping[int, int]
 
-    def run(self, arguments: Sequence[Any], seed: Any, handed: Sequence[Any] = ()) -> list[Any]:
+    def run(self, arguments: Sequence[Any], seed: Any, residuals: Sequence[Any] = ()) -> list[Any]:
         """Run it by JAX, which may be tracing.
 
         Raises:
@@ -70,7 +70,7 @@ class Recording:
 
         run = outputs if has_x64() else with_narrow_indices(outputs)
         with x64():
-            return run(seed, *arguments, *self.constants, *handed)
+            return run(seed, *arguments, *self.constants, *residuals)
 
     def _number(self, index: int, seed: Any) -> Any:
         dtype = self.program.scalars[index].dtype.numpy
@@ -78,13 +78,13 @@ class Recording:
             return jnp.asarray(seed).astype(dtype)
         return typed_scalar(self.streams.get(index, self.numbers[index]), dtype)
 
-    def split(self, late: range, outputs: int) -> tuple[Recording, Recording]:
-        """In two: what does not depend on the `late` arguments, and the rest.
+    def split(self, unknown: range, outputs: int) -> tuple[Recording, Recording]:
+        """In two: what does not depend on the `unknown` arguments, and the rest.
 
-        The first returns, after its `outputs`, what the second one has to be handed.
+        The first returns, after its `outputs`, the residuals that the second one takes.
         """
-        early, rest = split_at_inputs(self.program, late, outputs)
-        return replace(self, program=early), replace(self, program=rest)
+        parts = split_at_inputs(self.program, unknown, outputs)
+        return replace(self, program=parts.known), replace(self, program=parts.unknown)
 
 
 class _Recorded(Graph):

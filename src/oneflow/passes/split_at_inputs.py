@@ -13,12 +13,13 @@ class SplitProgram(NamedTuple):
     """Two programs in place of one.
 
     Attributes:
-        early: from all inputs to the early outputs, followed by the values that `late` needs.
-        late: from all inputs, followed by those values, to the other outputs.
+        known: from all inputs to the first outputs, followed by the residuals: values that
+            `unknown` needs.
+        unknown: from all inputs, followed by the residuals, to the other outputs.
     """
 
-    early: Program
-    late: Program
+    known: Program
+    unknown: Program
 
 
 def split_at_inputs(program: Program, inputs: Collection[int], outputs: int) -> SplitProgram:
@@ -31,18 +32,18 @@ def split_at_inputs(program: Program, inputs: Collection[int], outputs: int) -> 
     """
     program = eliminate_dead_code(program)
     dependent = set(inputs)
-    first, rest = [], []
+    known, unknown = [], []
     for each in program.instructions:
-        is_late = not dependent.isdisjoint(each.operands)
-        (rest if is_late else first).append(each)
-        dependent.update(each.results if is_late else ())
-    made = {number for each in first for number in each.results}
-    read = {number for each in rest for number in each.operands} | set(program.outputs[outputs:])
-    crossing = sorted(made & read)
+        is_unknown = not dependent.isdisjoint(each.operands)
+        (unknown if is_unknown else known).append(each)
+        dependent.update(each.results if is_unknown else ())
+    made = {number for each in known for number in each.results}
+    read = {number for each in unknown for number in each.operands} | set(program.outputs[outputs:])
+    residuals = sorted(made & read)
     numbers = range(len(program.inputs))
     return SplitProgram(
-        _renumbered(program, first, numbers, (*program.outputs[:outputs], *crossing)),
-        _renumbered(program, rest, (*numbers, *crossing), program.outputs[outputs:]),
+        _renumbered(program, known, numbers, (*program.outputs[:outputs], *residuals)),
+        _renumbered(program, unknown, (*numbers, *residuals), program.outputs[outputs:]),
     )
 
 

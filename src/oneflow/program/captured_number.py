@@ -46,15 +46,15 @@ class Seed(int):
     """A seed of a process of several.
 
     Attributes:
-        seedings: how often the process had seeded a generator when this became the seed.
+        seed_count: how often the process had seeded a generator when this became the seed.
         is_shared: True if all processes of the draw have it.
     """
 
-    seedings: int
+    seed_count: int
     is_shared: bool
 
-    def __new__(cls, number: int, seedings: int = 0, is_shared: bool = False) -> Seed:
+    def __new__(cls, number: int, seed_count: int = 0, is_shared: bool = False) -> Seed:
         """Make the seed of a generator, or one that is shared."""
         seed = super().__new__(cls, number)
-        seed.seedings, seed.is_shared = seedings, is_shared
+        seed.seed_count, seed.is_shared = seed_count, is_shared
         return seed

@@ -23,7 +23,7 @@ from oneflow.tensor.transfer import import_array
 
 _FIRST_SEED = 67280421310721
 _STATE_BYTES = 16
-_seedings = itertools.count(1)
+_seed_counts = itertools.count(1)
 
 
 @dataclass
@@ -235,7 +235,7 @@ class Generator:
         if not -(2**63) <= number < 2**64:
             raise RuntimeError(f"Overflow when unpacking long long: `seed` {number} needs 64 bits")
         number %= 2**64
-        self.position = Seed(number, next(_seedings)) if cluster.is_multiprocess() else number, 0
+        self.position = Seed(number, next(_seed_counts)) if cluster.is_multiprocess() else number, 0
         return self
 
     def seed(self) -> int:

@@ -19,7 +19,7 @@ class TorchFunctionMode(Missing):
     )
 
 
-def _is_asked(kind: type) -> bool:
+def _has_torch_function(kind: type) -> bool:
     return asks(kind) if issubclass(kind, Tensor) else hasattr(kind, "__torch_function__")
 
 
@@ -33,7 +33,7 @@ def has_torch_function(relevant_args: Iterable[Any]) -> bool:
         >>> torch.overrides.has_torch_function([torch.ones(2), 3])
         False
     """
-    return any(_is_asked(type(each)) for each in relevant_args)
+    return any(_has_torch_function(type(each)) for each in relevant_args)
 
 
 def has_torch_function_unary(input: Any) -> bool:
@@ -59,7 +59,7 @@ def handle_torch_function(
     Raises:
         TypeError: none of them knows.
     """
-    kinds = dict.fromkeys(type(each) for each in relevant_args if _is_asked(type(each)))
+    kinds = dict.fromkeys(type(each) for each in relevant_args if _has_torch_function(type(each)))
     return ask_classes(public_api, tuple(kinds), args, kwargs)
 
 
