@@ -309,14 +309,16 @@ def run_process(command: list[str], limit: float) -> tuple[str, str, bool]:
     """What a process prints, what it prints as errors, and whether it ended in time."""
     with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as errors:
         process = subprocess.Popen(command, stdout=output, stderr=errors, text=True, cwd=ROOT)
+        in_time = True
         try:
             process.wait(limit)
         except subprocess.TimeoutExpired:
+            in_time = False
             process.kill()
             process.wait()
         output.seek(0)
         errors.seek(0)
-        return output.read(), errors.read(), process.returncode >= 0
+        return output.read(), errors.read(), in_time
 
 
 def run_limited(name: str, way: str, device: str, limit: float) -> dict[str, Any]:
@@ -326,7 +328,7 @@ def run_limited(name: str, way: str, device: str, limit: float) -> dict[str, Any
     lines = [line for line in output.splitlines() if line.startswith("{")]
     if lines:
         return json.loads(lines[-1])
-    reason = (errors.strip().splitlines() or [""])[-1]
+    reason = (errors.strip().splitlines() or ["ended by a signal"])[-1]
     return {"error": reason[-200:] if ended else f"took over {limit:.0f} s"}
 
 

@@ -32,6 +32,7 @@ LOWERINGS = "src/oneflow_onnx/oneflow2onnx/lowerings/"
 SOURCES = {
     "autograd": ("autograd", "differentiation"),
     "distributed": ("distributed", "control_plane"),
+    "jax_bridge": ("jax",),
     "global_view": ("primitives/sharding",),
     "laws": ("primitives",),
     "nn": ("nn", "module"),
@@ -84,8 +85,9 @@ def changed_lines(commit: str) -> Lines:
             first, count = int(hunk[1]), int(hunk[2] or 1)
             # Where lines are gone, those beside them have changed.
             lines.update(range(first, first + count) if count else (first, first + 1))
-    for path in (git("ls-files", "--others", "--exclude-standard", "src", "tests") or "").split():
-        changed[path] = set(range(1, (ROOT / path).read_text("utf-8").count("\n") + 2))
+    others = git("ls-files", "-z", "--others", "--exclude-standard", "src", "tests") or ""
+    for path in filter(None, others.split("\0")):
+        changed[path] = set(range(1, (ROOT / path).read_bytes().count(b"\n") + 2))
     return {path: frozenset(numbers) for path, numbers in changed.items()}
 
 
@@ -100,8 +102,9 @@ class Changes:
         self._paths = frozenset(lines)
         tabled = {path: n for path, n in lines.items() if path.startswith(TABLED)}
         symbols = _dependencies().dependents(tabled) if tabled else set()
-        self._primitives = set(_changed_primitives(symbols)) | self._lowered()
-        self._rows = _changed_rows(symbols | _symbols_of(self._lowered()))
+        lowered = self._lowered()
+        self._primitives = set(_changed_primitives(symbols)) | lowered
+        self._rows = _changed_rows(symbols | _symbols_of(lowered))
         for family, row in operators():
             if f"tests/samples/{family}.py" in self._paths:
                 self._rows.add(row.name)

@@ -116,3 +116,10 @@ def test_maps_in_maps_draw_as_the_outer_one_says():
     same = flow.func.vmap(inner, randomness="same")(rows).numpy()
     assert (same[0] == same[1]).all()
     assert len(np.unique(same[0])) == 3
+
+
+@pytest.mark.parametrize("dtype", [flow.bool, flow.uint8, flow.int32, flow.float32])
+def test_an_empty_batch_has_elements_of_its_dtype(dtype):
+    seen = []
+    flow.vmap(lambda x: seen.append(x.dtype) or x)(flow.zeros(0, 2, dtype=dtype))
+    assert seen == [dtype]

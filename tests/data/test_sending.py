@@ -120,7 +120,9 @@ def test_a_copy_ends_with_its_parent(tmp_path):
         os.kill(os.getpid(), signal.SIGKILL)
         """
     result = run(program, tmp_path)
-    for pid in map(int, result.stdout.split()):
+    workers = [*map(int, result.stdout.split())]
+    assert len(workers) == 2, result.stderr
+    for pid in workers:
         wait_until_gone(pid)
 
 

@@ -245,3 +245,21 @@ def test_groups_warm_up_to_rates_of_their_own() -> None:
             start = base * 0.5
             expected = start + (end - start) * step / 4 if step < 4 else end
             assert rate == pytest.approx(expected, abs=1e-12)
+
+
+def test_a_schedule_whose_step_fails_stays_that_of_its_graph():
+    layer = flow.nn.Linear(2, 1)
+    optimizer = flow.optim.SGD(layer.parameters(), lr=1.0)
+    fails = []
+
+    def factor(step):
+        if fails:
+            raise ValueError("no rate")
+        return 1.0
+
+    schedule = flow.optim.lr_scheduler.LambdaLR(optimizer, factor)
+    optimizer.schedule_of_graph, optimizer.used_lrs = schedule, [1.0]
+    fails.append(True)
+    with pytest.raises(ValueError, match="no rate"):
+        schedule.step()
+    assert optimizer.schedule_of_graph is schedule

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import http
+
 import numpy as np
 import pytest
 
@@ -14,6 +16,11 @@ CASES = {
         lambda: LAYER(np.ones((3, 4), np.float32)),
         TypeError,
         "takes tensors and numbers, got ndarray",
+    ),
+    "a number of a class of its own for a tensor": (
+        lambda: LAYER(http.HTTPStatus.OK),
+        TypeError,
+        "takes tensors and numbers, got HTTPStatus",
     ),
     "a list for a tensor": (
         lambda: LAYER([1.0, 2.0, 3.0, 4.0]),

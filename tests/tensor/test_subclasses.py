@@ -164,3 +164,17 @@ def test_functions_ask_in_pytorchs_place():
     importlib.import_module("oneflow.mock_torch")
     done = subprocess.run([sys.executable, "-c", FUNCTIONS], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+def test_classes_beside_tensor_are_told_of_a_subclass():
+    class Named:
+        def __init_subclass__(cls, label="", **options):
+            super().__init_subclass__(**options)
+            cls.label = label
+
+    class Labelled(flow.Tensor, Named, label="a"):
+        pass
+
+    assert Labelled.label == "a"
+    with pytest.raises(TypeError):
+        type("Wrong", (flow.Tensor,), {}, unknown=1)

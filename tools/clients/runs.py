@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import subprocess
-import sys
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -107,7 +105,8 @@ def _run_command(command: str, run: Run, checkout: Checkout) -> int | None:
 
 def _losses(checkout: Checkout, run: Run) -> list[float]:
     name, _, field = run.losses.partition(":")
-    lines = (checkout.folder / name).read_text().splitlines()
+    file = checkout.folder / name
+    lines = file.read_text().splitlines() if file.exists() else []
     return [record[field] for record in map(json.loads, lines) if field in record]
 
 
@@ -118,10 +117,3 @@ def _compare(run: Run, losses: list[float], expected: list[float]) -> str:
     if not error <= run.tolerance:
         return f"losses differ from those of {run.equals} by {error:.1e}"
     return PASSED
-
-
-def forget(cache: Path) -> None:
-    """Remove everything that was fetched, made and remembered."""
-    if cache.exists():
-        shutil.rmtree(cache)
-    print(f"{cache} is empty", file=sys.stderr)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from tools.clients.catalogue import FOLDER, Client
-from tools.clients.runs import Results
+from tools.clients.runs import PASSED, Results
 
 PAGE = FOLDER.parents[1] / "docs" / "clients.md"
 _BEGIN, _END = "<!-- table -->\n", "<!-- end of table -->\n"
@@ -33,7 +33,7 @@ def _lines(client: Client, results: Results) -> list[str]:
     for run in client.runs:
         result = results.get(run)
         outcome, seconds = ("not run", "") if result is None else (result.outcome, result.seconds)
-        compared = f", losses of {run.equals}" if run.equals and outcome == "passed" else ""
+        compared = f", losses of {run.equals}" if run.equals and outcome == PASSED else ""
         lines.append(f"| {run.name} | {run.ranks} | {outcome}{compared} | {seconds} |")
     return [*lines, ""]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from tqdm import tqdm
 
-from oneflow.checkpoint.download import USER_AGENT as USER_AGENT
+from oneflow.checkpoint.transfer import USER_AGENT as USER_AGENT
 from oneflow.data.vision.archive import (
     calculate_md5 as calculate_md5,
     check_integrity as check_integrity,

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from oneflow.base.environment import THREAD_PREFIX
 from oneflow.base.planning import is_planning
-from oneflow.base.x64 import in_x64, x64
+from oneflow.base.x64 import x64
 
 T = TypeVar("T")
 
@@ -36,7 +36,8 @@ class _Task:
         if not self._claim.acquire(blocking=False):
             return
         try:
-            self.result = self._run()
+            with x64():
+                self.result = self._run()
         except BaseException as error:
             self.error = error
         finally:
@@ -65,8 +66,9 @@ def run_without_interrupt(run: Callable[[], T]) -> T:
     """
     global _helper
     if threading.current_thread() is not threading.main_thread() or is_planning():
-        return in_x64(run)()
-    task = _Task(in_x64(run))
+        with x64():
+            return run()
+    task = _Task(run)
     interrupt: BaseException | None = None
     try:
         if _helper is None or not _helper.is_alive():

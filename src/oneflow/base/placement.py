@@ -115,7 +115,8 @@ class Placement:
 
     @functools.cached_property
     def _device_mesh(self) -> jax.sharding.Mesh:
-        cluster.device_of_rank(self.type, max(self.flat))  # if it is missing, so many are needed
+        # The last rank first: its error says how many devices are needed.
+        cluster.device_of_rank(self.type, max(self.flat))
         return self._mesh_of([cluster.device_of_rank(self.type, rank) for rank in self.flat])
 
     @functools.cached_property

@@ -17,7 +17,6 @@ from urllib.parse import unquote, urlparse
 from oneflow.checkpoint.serialization import load
 from oneflow.checkpoint.transfer import (
     READ_DATA_CHUNK as READ_DATA_CHUNK,
-    USER_AGENT as USER_AGENT,
     transfer_file,
 )
 

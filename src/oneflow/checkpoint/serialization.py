@@ -83,7 +83,7 @@ def save(
         consistent_dst_rank: another name of `global_dst_rank`.
         pickle_module: a module like `pickle`, for objects of other classes; they are loaded with
             ``weights_only=False`` only. By default nothing is pickled.
-        pickle_protocol: accepted; nothing is pickled.
+        pickle_protocol: accepted; has no effect.
 
     Raises:
         TypeError: something in `obj` is code, an object of a class, or else not plain data; names

@@ -11,7 +11,7 @@ import contextlib
 import functools
 import math
 import pickle
-from collections import OrderedDict
+from collections import OrderedDict, UserString
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from typing import Any
 
@@ -35,6 +35,8 @@ from oneflow.tensor.views import unwrap
 
 MakeTensor = Callable[[str, DeviceOrSharding, Layout | None], Tensor]
 _ARRAY_KINDS, _TEXT_KINDS = "biufc", "US"
+# Sequences that are texts: their elements are no objects of their own.
+_TEXTS = (str, bytes, bytearray, memoryview, UserString)
 
 
 class Encoder:
@@ -85,7 +87,7 @@ class Encoder:
         if isinstance(value, Module):
             return self._module(value, path)
         # Those of configurations, and subclasses of Python's own.
-        if isinstance(value, Mapping | Sequence | Set):
+        if isinstance(value, Mapping | Sequence | Set) and not isinstance(value, _TEXTS):
             with self._opened(value, path):
                 return self._encode(_plain_container(value), path)
         return self._code(value, path)

@@ -110,7 +110,8 @@ def _read_archive(file: BinaryIO, size: int, restore_location: Callable) -> Any:
         except UnsafePickleError:
             if not is_unpickled():
                 raise
-        return Unpickler(io.BytesIO(content), _at_once(table), persistent).load()
+        table = _at_once(_Builder(restore_location, Budget(size), is_at_once=True).table())
+        return Unpickler(io.BytesIO(content), table, persistent).load()
 
 
 def _at_once(table: Mapping[tuple[str, str], Any]) -> dict[tuple[str, str], Any]:
@@ -260,10 +261,22 @@ class _Cut:
 
 
 class _Builder:
-    """Makes what a pickle describes; remembers tensors, so that tied ones stay tied."""
+    """Makes what a pickle describes; remembers tensors, so that tied ones stay tied.
 
-    def __init__(self, restore_location: Callable[[Device], Device], budget: Budget) -> None:
-        self._restore_location = restore_location
+    Args:
+        restore_location: gives the device for that of a storage.
+        budget: the bytes that tensors may take.
+        is_at_once: tensors are finished where they are made, when nobody knows yet whether others
+            are cut from the same storage; so all share its memory.
+    """
+
+    def __init__(
+        self,
+        restore_location: Callable[[Device], Device],
+        budget: Budget,
+        is_at_once: bool = False,
+    ) -> None:
+        self._restore_location, self._is_at_once = restore_location, is_at_once
         self._budget = budget
         self._tensors: dict[Any, Pending] = {}
         # By the identity of a storage: what is cut from it, and all of it, once that is needed.
@@ -332,7 +345,8 @@ class _Builder:
 
         def make() -> Tensor:
             array = cut.array(storage.content, self._budget)
-            if len(self._cuts[id(storage)]) > 1 and cut.is_plain and storage.dtype is cut.dtype:
+            is_shared = self._is_at_once or len(self._cuts[id(storage)]) > 1
+            if is_shared and cut.is_plain and storage.dtype is cut.dtype:
                 tensor = self._part(storage, cut)
             else:
                 tensor = import_array(array, None, self._restore_location(storage.device))

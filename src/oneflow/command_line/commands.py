@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import importlib.util
 import runpy
 import sys
 from collections.abc import Sequence
@@ -39,7 +40,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     module, _ = COMMANDS[command]
     sys.argv[1:] = words[1:]
     try:
-        importlib.import_module(module)
+        spec = importlib.util.find_spec(module)
+        # A package says what it needs; a module would run twice.
+        if spec is not None and spec.submodule_search_locations is not None:
+            importlib.import_module(module)
     except ModuleNotFoundError as error:
         sys.exit(f"{parser.prog} {command}: {error}")
     runpy.run_module(module, run_name="__main__", alter_sys=True)

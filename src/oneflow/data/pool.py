@@ -82,7 +82,7 @@ class WorkerPool:
         if are_devices_in_use():
             raise RuntimeError(_NO_FORK)
         for number in range(setup.num_workers):
-            self._start(context, worker.work_in_copy, (list(self._connections), setup, number))
+            self._start(context, worker.work_in_copy, (self._connections, setup, number))
 
     def _send(self, context: Any, setup: worker.Setup) -> None:
         """Start workers, and send them what they need in a form that they can unpack."""
@@ -92,26 +92,23 @@ class WorkerPool:
         with hidden:
             for number in range(setup.num_workers):
                 self._start(context, worker.work, (number, environment))
-        problem = self._unpacked(packed)
-        while problem is not None:
+        while (problem := self._unpacked(packed)) is not None:
             found = (packed.find_class(*each) for each in problem.failing_classes)
             failing = {each for each in found if each is not None} - set(_refused)
             if not failing:
                 raise problem.exception(_UNPACKING)
             _refused.update(failing)
             packed = sending.pack(setup, set(_refused))
-            problem = self._unpacked(packed)
 
     def _start(self, context: Any, work: Callable[..., None], given: tuple[Any, ...]) -> None:
         parent_end, child_end = context.Pipe()
         name = f"oneflow-loader-{len(self._processes)}"
-        if work is worker.work_in_copy:
-            given[0].append(parent_end)
+        # A copy of this process closes all ends of the parent, this one too.
+        self._connections.append(parent_end)
         process = context.Process(target=work, args=(child_end, *given), name=name, daemon=True)
         process.start()
         child_end.close()
         self._processes.append(process)
-        self._connections.append(parent_end)
         self._writers.append(messages.Writer(parent_end))
 
     def _unpacked(self, packed: sending.Packed) -> worker.Failure | None:

@@ -94,6 +94,9 @@ class _GradModeSwitch:
         del self._before[-1]
 
     def __del__(self) -> None:
+        # An interrupt may have kept `__init__` from its first line.
+        if not hasattr(self, "_before"):
+            return
         # One that surrounds it may have put back the mode already.
         while self._before and self._thread == threading.get_ident():
             if self._before[-1][2] < MODE.depth:

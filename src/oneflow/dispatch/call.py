@@ -180,9 +180,8 @@ def _evaluate(primitive: Primitive, operands: tuple, attributes: dict) -> Any:
     """
     if any(type(x) is complex for x in operands):
         return bind(primitive, _with_tensors(primitive, operands), attributes)
-    known = (Value, np.generic, *_NUMBERS)
-    if all(isinstance(x, known) for x in operands):
-        numbers = tuple(x.item() if isinstance(x, np.generic) else x for x in operands)
+    numbers = tuple([x.item() if isinstance(x, np.generic) else x for x in operands])
+    if all(type(x) is Value or type(x) in _NUMBERS for x in numbers):
         return bind(primitive, numbers, attributes)
     wrong = [x for x in operands if not hasattr(x, "dtype") and type(x) not in _NUMBERS]
     if any(type(x) is Value for x in operands):

@@ -97,6 +97,8 @@ class CompiledGraph:
 
     def _warn_of_recompiling(self, key: tuple) -> None:
         """Say once that a step is compiled that users may not expect."""
+        if self._has_warned_of_recompiling:
+            return
         stale = self._steps.get(key)
         change = None if stale is None else stale.guards.find_change()
         if change is not None:
@@ -108,10 +110,9 @@ class CompiledGraph:
             )
         else:
             return
-        if not self._has_warned_of_recompiling:
-            self.__dict__["_has_warned_of_recompiling"] = True
-            text = f"{self.name} is compiled again, {reason}, and does not mention this again"
-            warnings.warn(text, stacklevel=4)
+        self.__dict__["_has_warned_of_recompiling"] = True
+        text = f"{self.name} is compiled again, {reason}, and does not mention this again"
+        warnings.warn(text, stacklevel=4)
 
     def _compile(self, *args: Any, **kwargs: Any) -> None:
         """Compile the step for arguments like these; OneFlow's name for it, and nothing runs."""

@@ -13,7 +13,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from oneflow.primitives.jax_primitives import CALLS, SCATTER_REDUCTIONS
+from oneflow.primitives.jax_primitives import SCATTER_REDUCTIONS, called_jaxpr
 
 # The operands that are indices, by primitive.
 _INDICES = {
@@ -50,8 +50,8 @@ def _run(jaxpr: Any, constants: Sequence[Any], arrays: Sequence[Any]) -> list[An
 
 def _apply(equation: Any, operands: list[Any]) -> Sequence[Any]:
     name, params = equation.primitive.name, equation.params
-    if name in CALLS:
-        inner = params[CALLS[name]]
+    inner = called_jaxpr(name, params)
+    if inner is not None:
         return _run(getattr(inner, "jaxpr", inner), getattr(inner, "consts", ()), operands)
     if name in _INDICES:
         places = _INDICES[name]

@@ -116,7 +116,7 @@ class OneflowImporter(MetaPathFinder, Loader):
 
     @property
     def enabled(self) -> bool:
-        """Which of the two ``import torch`` means."""
+        """Whether ``import torch`` finds `oneflow`."""
         return program_name() == PYTORCH
 
     def find_spec(
@@ -160,7 +160,7 @@ class OneflowImporter(MetaPathFinder, Loader):
         return None
 
     def setting(self) -> tuple[bool, frozenset[str]]:
-        """Return what ``import torch`` means now, and which modules it meant PyTorch's place in."""
+        """Return whether that is so, and which modules were imported while it was."""
         return self.enabled, frozenset(self._users)
 
     def take_over(self, setting: tuple[bool, frozenset[str]]) -> None:

@@ -29,7 +29,7 @@ logger = logging.getLogger("oneflow.eager")
 # those runs before it is compiled.
 _LONG_RUN = 0.5
 _LONG_HOT_AFTER = 4
-# How many times as many runs a program has had before it is compiled again that has lost its trial.
+# A program that lost its trial is compiled again once it has had this many times as many runs.
 _RETRY_AFTER = 4
 
 

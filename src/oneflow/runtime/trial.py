@@ -38,18 +38,18 @@ class Trial:
 
     Args:
         executable: the program, compiled.
-        cold_seconds: of the shortest cold run before the trial.
+        fastest_cold: of the shortest cold run before the trial.
 
     Attributes:
         executable: the program, compiled.
         guarded: it takes the flag of failed checks.
     """
 
-    def __init__(self, executable: Executable, cold_seconds: float) -> None:
+    def __init__(self, executable: Executable, fastest_cold: float) -> None:
         self.executable = executable
         self.guarded = executable.guarded
-        self._cold_seconds = cold_seconds
-        self._hot_seconds = math.inf
+        self._fastest_cold = fastest_cold
+        self._fastest_hot = math.inf
         self._hot_runs = self._cold_runs = 0
 
     def __call__(
@@ -60,7 +60,7 @@ class Trial:
         started = time.perf_counter()
         results = self.executable(arrays, scalars, box, failed)
         jax.block_until_ready(results)
-        self._hot_seconds = min(self._hot_seconds, time.perf_counter() - started)
+        self._fastest_hot = min(self._fastest_hot, time.perf_counter() - started)
         self._hot_runs += 1
         return results
 
@@ -70,13 +70,13 @@ class Trial:
 
     def note_cold_run(self, seconds: float) -> None:
         """Take a cold run into account."""
-        self._cold_seconds = min(self._cold_seconds, seconds)
+        self._fastest_cold = min(self._fastest_cold, seconds)
         self._cold_runs += 1
 
     @property
     def is_won(self) -> bool:
         """True once the program has been as quick as a whole."""
-        return self._hot_seconds <= self._cold_seconds * _TOLERANCE
+        return self._fastest_hot <= self._fastest_cold * _TOLERANCE
 
     @property
     def is_lost(self) -> bool:
@@ -93,16 +93,16 @@ class Trial:
         names = [each.operation.primitive.name for each in program.instructions]
         LOSERS.append(
             f"a program of {len(names)} operators (`{names[0]}` to `{names[-1]}`) keeps running op "
-            f"by op: that takes {self._cold_seconds * 1e3:.1f} ms, and as a whole "
-            f"{self._hot_seconds * 1e3:.1f} ms"
+            f"by op: that takes {self._fastest_cold * 1e3:.1f} ms, and as a whole "
+            f"{self._fastest_hot * 1e3:.1f} ms"
         )
         logger.info("%s", LOSERS[-1])
 
 
-def needs_trial(cold_seconds: float) -> bool:
+def needs_trial(fastest_cold: float) -> bool:
     """Return whether a program is to be timed before it stays compiled.
 
     Args:
-        cold_seconds: of its shortest cold run.
+        fastest_cold: of its shortest cold run.
     """
-    return cold_seconds >= _SHORT
+    return fastest_cold >= _SHORT

@@ -237,6 +237,7 @@ class Repository:
     async def _exchange(self, name: str, model: _Model, folder: Path) -> None:
         failures: dict[int, str] = {}
         loaded: dict[int, ModelVersion] = {}
+        reused: dict[int, ModelVersion] = {}
         files: dict[int, Snapshot] = {}
         try:
             config = await run_in_daemon_thread(read_config, folder)
@@ -249,7 +250,7 @@ class Repository:
                 files[number] = await run_in_daemon_thread(version_files, folder, path)
                 loaded_version = model.versions.get(number)
                 if loaded_version is not None and model.files[number] == files[number]:
-                    loaded[number] = loaded_version
+                    loaded[number] = reused[number] = loaded_version
                     continue
                 try:
                     loaded[number] = await _load_version(path, name, number, config, labels)
@@ -258,6 +259,12 @@ class Repository:
                     failures[number] = _reason(name, number, error)
         except Exception as error:
             failures[0] = _reason(name, 0, error)
+        # What was taken over may have been unloaded while another version was loaded.
+        loaded = {
+            n: version
+            for n, version in loaded.items()
+            if n not in reused or model.versions.get(n) is version
+        }
         model.failures = failures
         kept_versions = model.versions if failures else {}
         model.files = {**(model.files if failures else {}), **{n: files[n] for n in loaded}}

@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
+from oneflow.base.shape import Size
 from oneflow.primitives.operators.shape import reshape
 from oneflow.tensor.call import call_view
 from oneflow.tensor.methods import attach
@@ -141,7 +142,7 @@ def _of_class(result: Any, kind: type[Tensor], given: Any) -> Any:
             return as_subclass(result, kind)
         object.__setattr__(result, "__class__", kind)
         return result
-    if isinstance(result, tuple | list) and type(result).__name__ != "Size":
+    if isinstance(result, tuple | list) and not isinstance(result, Size):
         parts = [_of_class(each, kind, given) for each in result]
         cls: Any = type(result)
         return cls(*parts) if hasattr(result, "_fields") else cls(parts)
@@ -183,6 +184,7 @@ def make_subclass(cls: type[T], data: Tensor, require_grad: bool = False) -> T:
 
 def prepare(cls: Any, **options: Any) -> None:
     """Give a new subclass methods that ask it, unless it says that it is not asked."""
+    super(Tensor, cls).__init_subclass__(**options)
     if not asks(cls):
         return
     while ON_FIRST_SUBCLASS:

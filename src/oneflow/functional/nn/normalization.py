@@ -71,13 +71,13 @@ def batch_norm(
         if part is not None and part.numel() != channels:
             raise RuntimeError(f"{name} should contain {channels} elements not {part.numel()}")
     shape = (1, channels, *[1] * (input.ndim - 2))
-    scale, shift = _affine(weight, bias, shape)
+    scale, shift = affine(weight, bias, shape)
     if not training:
         if running_mean is None or running_var is None:
             raise RuntimeError(
                 "Expected running_mean and running_var to be defined when `training=False`"
             )
-        statistics = [_shaped(each, shape) for each in (running_mean, running_var)]
+        statistics = [shaped(each, shape) for each in (running_mean, running_var)]
         return call(p.normalize_fixed, input, *statistics, scale, shift, eps)
     count = input.numel() // max(channels, 1)
     if count <= 1:
@@ -104,20 +104,21 @@ def update_running(running: Tensor | None, batch: Tensor, factor: float, momentu
         return
     with no_grad():
         new = call(
-            p.running_average, running, _shaped(batch, tuple(running.shape)), factor, momentum
+            p.running_average, running, shaped(batch, tuple(running.shape)), factor, momentum
         )
         write(running, unwrap(new))
 
 
-def _shaped(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
+def shaped(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """The tensor in a shape of as many elements."""
     return call(reshape, tensor, shape=shape)
 
 
-def _affine(weight: Tensor | None, bias: Tensor | None, shape: tuple[int, ...]) -> tuple[Any, Any]:
+def affine(weight: Tensor | None, bias: Tensor | None, shape: tuple[int, ...]) -> tuple[Any, Any]:
     """Factor and summand in `shape`; numbers that change nothing where there is none."""
     return (
-        1.0 if weight is None else _shaped(weight, shape),
-        0.0 if bias is None else _shaped(bias, shape),
+        1.0 if weight is None else shaped(weight, shape),
+        0.0 if bias is None else shaped(bias, shape),
     )
 
 
@@ -234,11 +235,11 @@ def group_norm(
             )
     members = channels // num_groups
     dims = tuple(range(2, 3 + len(spatial)))
-    grouped = _shaped(input, (batch, num_groups, members, *spatial))
-    scale, shift = _affine(weight, bias, (1, num_groups, members, *[1] * len(spatial)))
+    grouped = shaped(input, (batch, num_groups, members, *spatial))
+    scale, shift = affine(weight, bias, (1, num_groups, members, *[1] * len(spatial)))
     mean, variance = _moments(grouped, dims)
     output = call(p.normalize, grouped, mean, variance, scale, shift, eps, dims=dims)
-    return _shaped(output, tuple(input.shape))
+    return shaped(output, tuple(input.shape))
 
 
 @function(method=False, namespace="nn.functional")
@@ -291,7 +292,7 @@ def instance_norm(
             f"{list(input.shape)}"
         )
     dims = tuple(range(2, input.ndim))
-    scale, shift = _affine(weight, bias, (1, channels, *[1] * len(spatial)))
+    scale, shift = affine(weight, bias, (1, channels, *[1] * len(spatial)))
     mean, variance = _moments(input, dims)
     for running, batch_value, factor in (
         (running_mean, mean, 1.0),

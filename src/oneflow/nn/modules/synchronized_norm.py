@@ -7,7 +7,7 @@ from typing import Any
 from oneflow.base import cluster
 from oneflow.base.dtype import HALF_DTYPES, float32
 from oneflow.distributed.differentiable import sum_over_processes
-from oneflow.functional.nn.normalization import update_running
+from oneflow.functional.nn.normalization import affine, shaped, update_running
 from oneflow.functional.nn.padding import pad
 from oneflow.functional.shape.concat import cat
 from oneflow.primitives.operators import norm
@@ -48,10 +48,8 @@ def synchronized_batch_norm(
     for running, batch in ((running_mean, mean), (running_var, unbiased)):
         update_running(running, batch.detach(), 1.0, momentum)
     shape = (1, input.shape[1], *[1] * (input.ndim - 2))
-    statistics = [call(reshape, each, shape=shape) for each in (mean, variance)]
-    scale = 1.0 if weight is None else call(reshape, weight, shape=shape)
-    shift = 0.0 if bias is None else call(reshape, bias, shape=shape)
-    return call(norm.normalize_fixed, input, *statistics, scale, shift, eps)
+    statistics = [shaped(each, shape) for each in (mean, variance)]
+    return call(norm.normalize_fixed, input, *statistics, *affine(weight, bias, shape), eps)
 
 
 def _joint_moments(input: Tensor, ranks: tuple[int, ...]) -> tuple[Tensor, Tensor, Tensor]:

@@ -120,7 +120,7 @@ class _Batch:
         )
 
     def _part(self, tensor: Tensor, dim: int, number: int) -> Tensor:
-        return tensor.select(dim, number) if self.size else tensor.sum(dim)
+        return tensor.select(dim, number) if self.size else tensor.sum(dim).to(tensor.dtype)
 
 
 def _dims_of(arg: Any, dims: Any) -> list[int | None]:

@@ -37,8 +37,10 @@ def _checked(step: Callable) -> Callable:
         elif args or kwargs or optimizer.used_lrs is not None:
             # Meanwhile it counts as nobody's: its class may call the `step` of another one.
             optimizer.schedule_of_graph = optimizer.used_lrs = None
-            step(self, *args, **kwargs)
-            optimizer.schedule_of_graph = self
+            try:
+                step(self, *args, **kwargs)
+            finally:
+                optimizer.schedule_of_graph = self
 
     return checked
 
@@ -178,6 +180,13 @@ class LRScheduler:
             f"Last step {self.last_step} of {type(self).__name__} "
             f"set learning rate of parameter group {group_index} to {lr}"
         )
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        # A change between two calls of a graph counts from the next step on, as in eager mode.
+        optimizer = self.__dict__.get("optimizer")
+        if optimizer is not None and optimizer.schedule_of_graph is self:
+            optimizer.step_due_schedule()
+        super().__setattr__(name, value)
 
     def state_dict(self) -> dict[str, Any]:
         """Everything but the optimizer and functions, as plain data, by the program's names.

@@ -1,4 +1,4 @@
-"""``torch.nn.parallel``: data parallelism as a type, which libraries name in ``isinstance``."""
+"""``torch.nn.parallel``: data parallelism over processes and over devices."""
 
 from oneflow.mock_torch.pytorch.nn.parallel.devices import (
     data_parallel,
