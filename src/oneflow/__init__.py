@@ -448,9 +448,6 @@ if not TYPE_CHECKING:  # for a type checker it would give every name a meaning
 __dir__ = _lazy_dir(__name__, (*__lazy_modules__, *__lazy_names__))
 
 # isort: split
-from oneflow.runtime import imported as _imported  # the garbage collector goes on
-
-# isort: split
 # Generated from the function registry by `tools/make_facades.py` (make stubs).
 from oneflow.functional.creation.constructors import (
     new_empty as new_empty,

@@ -49,6 +49,46 @@ def test_files_and_functions_are_short():
     assert_succeeded(run_python("tools/check_sizes.py"))
 
 
+# Ranks connect before any of them uses a device; the launcher needs no package.
+CALLS_AT_IMPORT = {
+    "oneflow/runtime/start_up.py": ["join_job"],
+    "oneflow/control_plane/launcher/early.py": ["sys.exit"],
+}
+
+
+def calls_at_import(path: Path) -> list[str]:
+    """The calls of a module's top level that end the process, or start something in it."""
+    statements = ast.parse(path.read_text(encoding="utf-8")).body
+    run = [each for each in statements if not isinstance(each, ast.FunctionDef | ast.ClassDef)]
+    calls = [
+        ast.unparse(node.func)
+        for statement in run
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Call)
+    ]
+    started = {
+        name.asname or name.name
+        for statement in run
+        if isinstance(statement, ast.ImportFrom)
+        and str(statement.module).startswith("oneflow.control_plane")
+        for name in statement.names
+    }
+    return [
+        call
+        for call in calls
+        if call in started or call.startswith(("sys.exit", "os._exit", "gc.", "signal.", "atexit."))
+    ]
+
+
+def test_importing_does_nothing_to_the_process():
+    found = {
+        path.relative_to(SOURCE).as_posix(): calls
+        for path in SOURCE.rglob("*.py")
+        if path.name != "__main__.py" and (calls := calls_at_import(path))
+    }
+    assert found == CALLS_AT_IMPORT
+
+
 def belongs_in_a_facade(statement: ast.stmt) -> bool:
     """Accept imports, text (the docstring), Python's own names, other names, in-place forms."""
     match statement:

@@ -34,19 +34,14 @@ def test_import_leaves_out_what_few_programs_need():
     assert imported.isdisjoint(f"oneflow.{name}" for name in flow.__lazy_modules__)
 
 
-def test_importing_does_not_look_for_garbage_in_jax():
-    """What others have set aside before stays so."""
+def test_importing_leaves_the_garbage_collector_alone():
     code = """
         import gc, json, jax
-        generations = []
-        gc.callbacks.append(lambda phase, info: generations.append(info["generation"]))
-        {before}
+        before = gc.isenabled(), gc.get_threshold(), gc.get_freeze_count()
         import oneflow
-        print(json.dumps([generations.count(2), gc.get_freeze_count() > 10_000]))
+        print(json.dumps(before == (gc.isenabled(), gc.get_threshold(), gc.get_freeze_count())))
     """
-    for before, is_frozen in (("pass", False), ("gc.freeze()", True)):
-        text = textwrap.dedent(code.format(before=before))
-        assert printed_by(text) == [0, is_frozen]
+    assert printed_by(textwrap.dedent(code))
 
 
 @pytest.mark.parametrize("name", flow.__lazy_modules__)

@@ -19,6 +19,23 @@ class EnvironmentVariable:
         """Return the variable's current text, or its default."""
         return os.environ.get(self.name, self.default)
 
+    def read_int(self) -> int:
+        """Return the variable's integer.
+
+        Raises:
+            RuntimeError: its text is no integer, or a negative one.
+        """
+        text = self.read()
+        if not text.isdecimal():
+            raise RuntimeError(f"{self.name}={text!r} must be an integer that is not negative")
+        return int(text)
+
+
+def read_count(name: str) -> int:
+    """Return the number in a variable that a cluster manager sets; 0 if there is none."""
+    text = os.environ.get(name, "")
+    return int(text) if text.isdecimal() else 0
+
 
 EAGER = EnvironmentVariable(
     "ONEFLOW_EAGER",

@@ -123,7 +123,7 @@ def _max_mappings() -> int:
         return 2**15
 
 
-EXECUTABLES = ExecutableCache(int(environment.EAGER_CODE_MEMORY.read()) << 20, _max_mappings())
+EXECUTABLES = ExecutableCache(environment.EAGER_CODE_MEMORY.read_int() << 20, _max_mappings())
 
 
 def program_bytes(program: Any) -> int:

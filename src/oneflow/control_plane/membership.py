@@ -40,7 +40,7 @@ def join_job() -> None:
         PREPARE_PROCESS.value()  # before there are other threads
         _rendezvous().join_from_manager(method)
     else:
-        set_cpu_devices(read_int(environment.CPU_DEVICES))
+        set_cpu_devices(environment.CPU_DEVICES.read_int())
 
 
 def _rendezvous() -> Any:
@@ -50,7 +50,7 @@ def _rendezvous() -> Any:
 
 def _membership_from_launcher() -> Membership | None:
     """Return the membership that the environment states; None for a process on its own."""
-    world_size = read_int(environment.WORLD_SIZE)
+    world_size = environment.WORLD_SIZE.read_int()
     if world_size <= 1 or environment.CLUSTER.read() != "auto":
         return None
     required = (environment.RANK, environment.MASTER_ADDR, environment.MASTER_PORT)
@@ -61,11 +61,11 @@ def _membership_from_launcher() -> Membership | None:
             f"{', '.join(missing)} is not set; start them with `python -m "
             "oneflow.distributed.launch`, or unset WORLD_SIZE"
         )
-    rank = read_int(environment.RANK)
+    rank = environment.RANK.read_int()
     if not 0 <= rank < world_size:
         raise RuntimeError(f"RANK={rank} must be less than WORLD_SIZE={world_size}")
-    local_world_size = read_int(environment.LOCAL_WORLD_SIZE) or world_size
-    return Membership(rank, world_size, read_int(environment.LOCAL_RANK), local_world_size)
+    local_world_size = environment.LOCAL_WORLD_SIZE.read_int() or world_size
+    return Membership(rank, world_size, environment.LOCAL_RANK.read_int(), local_world_size)
 
 
 def _cluster_detection_method() -> str | None:
@@ -75,24 +75,6 @@ def _cluster_detection_method() -> str | None:
         return None
     if method != "auto":
         return method
-    if read_count("OMPI_COMM_WORLD_SIZE") > 1:
+    if environment.read_count("OMPI_COMM_WORLD_SIZE") > 1:
         return "ompi"
-    return "slurm" if read_count("SLURM_STEP_NUM_TASKS") > 1 else None
-
-
-def read_count(name: str) -> int:
-    """Return the number in a variable of a cluster manager; 0 if there is none."""
-    text = os.environ.get(name, "")
-    return int(text) if text.isdecimal() else 0
-
-
-def read_int(variable: environment.EnvironmentVariable) -> int:
-    """Return the integer in a variable.
-
-    Raises:
-        RuntimeError: there is something else in it.
-    """
-    text = variable.read()
-    if not text.isdecimal():
-        raise RuntimeError(f"{variable.name}={text!r} must be an integer that is not negative")
-    return int(text)
+    return "slurm" if environment.read_count("SLURM_STEP_NUM_TASKS") > 1 else None

@@ -28,7 +28,6 @@ from oneflow.control_plane.collective_launch import set_agent, suppress_gloo_out
 from oneflow.control_plane.coordinator import Coordinator
 from oneflow.control_plane.job import Job
 from oneflow.control_plane.key_value_store import service_state
-from oneflow.control_plane.membership import read_count, read_int
 
 # XLA on CPUs gives up on another process after half an hour, even if that works, and JAX on one
 # that a debugger stops for two minutes; the coordinator knows better. A month is forever enough.
@@ -45,7 +44,7 @@ def join_from_launcher(membership: Membership) -> None:
     Raises:
         RuntimeError: the processes could not connect.
     """
-    host, port = _coordinator_host(membership), read_int(environment.MASTER_PORT)
+    host, port = _coordinator_host(membership), environment.MASTER_PORT.read_int()
     if environment.AGENT_STORE.read() == "True":
         # torchrun listens on the port itself.
         port += 1
@@ -158,9 +157,13 @@ def join_from_manager(method: str) -> None:
     )
     _retain_service_state()
     rank, world_size = jax.process_index(), jax.process_count()
-    local_rank = read_count("OMPI_COMM_WORLD_LOCAL_RANK") or read_count("SLURM_LOCALID")
-    nodes = read_count("SLURM_STEP_NUM_NODES") or 1
-    local_world_size = read_count("OMPI_COMM_WORLD_LOCAL_SIZE") or -(-world_size // nodes)
+    local_rank = environment.read_count("OMPI_COMM_WORLD_LOCAL_RANK") or environment.read_count(
+        "SLURM_LOCALID"
+    )
+    nodes = environment.read_count("SLURM_STEP_NUM_NODES") or 1
+    local_world_size = environment.read_count("OMPI_COMM_WORLD_LOCAL_SIZE") or -(
+        -world_size // nodes
+    )
     if world_size > 1:
         server = _create_server("", 0) if rank == 0 else None
         port = server.getsockname()[1] if server is not None else 0

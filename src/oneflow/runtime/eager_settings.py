@@ -28,7 +28,7 @@ class Settings:
         self._inference = 0  # threads in inference mode
         self.mode = environment.EAGER.read()
         self.by_operator = False
-        self.hot_after = int(environment.EAGER_HOT_AFTER.read())
+        self.hot_after = environment.EAGER_HOT_AFTER.read_int()
         self.background = environment.EAGER_BACKGROUND.read() == "1"
         self.explain = environment.EAGER_EXPLAIN.read() == "1"
 
@@ -44,7 +44,7 @@ class Settings:
                 f"{environment.EAGER.name}={mode!r}: expected `deferred`, `compiled` or `immediate`"
             )
         self._mode = mode
-        self.limit = 1 if mode == "immediate" else int(environment.EAGER_TRACE_LIMIT.read())
+        self.limit = 1 if mode == "immediate" else environment.EAGER_TRACE_LIMIT.read_int()
 
     @property
     def background(self) -> bool:
