@@ -191,14 +191,25 @@ def _suffixes(tensor: Tensor) -> list[str]:
     return suffixes
 
 
+def format_values(self: Tensor, indent: int = 0) -> str:
+    """The values in brackets, without a name and options; `indent` is where they begin.
+
+    Example:
+        >>> import oneflow as flow
+        >>> print(format_values(flow.eye(2)))
+        [[1., 0.],
+         [0., 1.]]
+    """
+    with ignore_reads():
+        return _contents(self.numpy(), indent)
+
+
 def format_tensor(self: Tensor) -> str:
     """The tensor as text; long ones are summarised. Reads the values, if there are any."""
     prefix = "tensor("
     if unwrap(self).is_symbolic or self.device.type == META_TYPE:
         return ", ".join([f"{prefix}...", f"size={tuple(self.shape)}", *_suffixes(self)]) + ")"
-    with ignore_reads():
-        array = self.numpy()
-    text = prefix + _contents(array, len(prefix))
+    text = prefix + format_values(self, len(prefix))
     # Counted as PyTorch counts, one more than the characters of the last line and the bracket.
     last_line = len(text) - text.rfind("\n") + 1
     for suffix in _suffixes(self):

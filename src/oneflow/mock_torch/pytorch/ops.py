@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from oneflow.mock_torch.pytorch import torchvision_operators
+from oneflow.mock_torch.pytorch.aten import OpOverloadPacket, aten_operator
 from oneflow.mock_torch.pytorch.library import OPERATORS, CustomOpDef
 
 
@@ -19,11 +20,13 @@ class Namespace:
     def __init__(self, name: str) -> None:
         self._name = name
 
-    def __getattr__(self, name: str) -> CustomOpDef:
-        try:
-            return OPERATORS[f"{self._name}::{name}"]
-        except KeyError:
-            raise AttributeError(f"no operator is defined as {self._name}::{name}") from None
+    def __getattr__(self, name: str) -> CustomOpDef | OpOverloadPacket:
+        defined = OPERATORS.get(f"{self._name}::{name}")
+        if defined is not None:
+            return defined
+        if self._name == "aten" and not name.startswith("__"):
+            return aten_operator(name)
+        raise AttributeError(f"no operator is defined as {self._name}::{name}")
 
 
 def __getattr__(name: str) -> Any:

@@ -1,0 +1,150 @@
+"""``torch.ops.aten``: the operators beneath PyTorch's functions, by the functions here.
+
+PyTorch dispatches functions to operators, each of which has overloads: `add.Tensor`, `add.Scalar`.
+Here functions take all forms of their arguments, and so all overloads lead to one function.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import oneflow as flow
+from oneflow.mock_torch.pytorch.aten_functions import ATEN_FUNCTIONS, UNLIKE
+from oneflow.tensor.tensor import Tensor
+
+# Where operators are that begin with these names.
+_MODULES: dict[str, ModuleType] = {
+    "fft_": flow.fft,
+    "linalg_": flow.linalg,
+    "special_": flow.special,
+}
+# What overloads are called: by arguments and their types, by results. "_out" may follow.
+_OVERLOAD_NAMES = """
+    default out Tensor Scalar self other int float complex bool str dim dims dtype device start
+    step low size input output vec values stable correction value src reduce two sizes array
+    sections indices generator self_int self_Tensor Tensor_Scalar Scalar_Tensor Tensor_Tensor
+    Tensor_mode Scalar_mode ScalarOther ScalarSelf ScalarOpt_dim ScalarOpt_dim_dtype
+    ScalarOpt_dtype dim_IntList dim_int List ScalarList TensorList dtype_layout prim_Device
+    prim_dtype scalar tensor dim_max dim_min values_stable Scalar_Self Scalar_Other start_step
+    from to msg p any periodic memory_format value_reduce decimals padding m beta
+"""
+_OVERLOADS = frozenset(_OVERLOAD_NAMES.split())
+
+
+class OpOverload:
+    """One overload of an operator.
+
+    Args:
+        overloadpacket: the operator.
+        overload: the overload's name.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from oneflow import mock_torch
+        >>> with mock_torch.enable():
+        ...     import torch
+        ...     print(torch.ops.aten.add.Tensor, torch.ops.aten.add.Tensor(flow.ones(1), 2).item())
+        aten.add.Tensor 3.0
+    """
+
+    namespace = "aten"
+
+    def __init__(self, overloadpacket: OpOverloadPacket, overload: str) -> None:
+        self.overloadpacket = overloadpacket
+        self._overloadname = overload
+        self.__name__ = f"{overloadpacket.__name__}.{overload}"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the operator."""
+        return self.overloadpacket(*args, **kwargs)
+
+    def name(self) -> str:
+        """Return the overload's name with its namespace, such as ``"aten::add.Tensor"``."""
+        suffix = "" if self._overloadname == "default" else f".{self._overloadname}"
+        return f"aten::{self.overloadpacket.__name__}{suffix}"
+
+    def __repr__(self) -> str:
+        packet = self.overloadpacket.__name__
+        return f"<OpOverload(op='aten.{packet}', overload='{self._overloadname}')>"
+
+    def __str__(self) -> str:
+        return f"aten.{self.__name__}"
+
+
+class OpOverloadPacket:
+    """An operator of ATen: called, it is the function of that name.
+
+    Args:
+        name: its name.
+        function: what computes it.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from oneflow import mock_torch
+        >>> with mock_torch.enable():
+        ...     import torch
+        ...     torch.ops.aten.embedding(flow.eye(2), flow.tensor([1])).tolist()
+        [[0.0, 1.0]]
+    """
+
+    namespace = "aten"
+
+    def __init__(self, name: str, function: Callable[..., Any]) -> None:
+        self.__name__ = name
+        self._function = function
+        self._overloads: dict[str, OpOverload] = {}
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the function; the first argument may be called `self`."""
+        if "self" in kwargs and not args:
+            args = (kwargs.pop("self"),)
+        return self._function(*args, **kwargs)
+
+    def __getattr__(self, name: str) -> OpOverload:
+        if name.removesuffix("_out") not in _OVERLOADS:
+            raise AttributeError(f"`aten::{self.__name__}` has no overload {name!r}")
+        return self._overloads.setdefault(name, OpOverload(self, name))
+
+    def __repr__(self) -> str:
+        return f"<OpOverloadPacket(op='aten.{self.__name__}')>"
+
+    def __str__(self) -> str:
+        return f"aten.{self.__name__}"
+
+
+_OPERATORS: dict[str, OpOverloadPacket] = {}
+
+
+def aten_operator(name: str) -> OpOverloadPacket:
+    """Return the operator of a name.
+
+    Raises:
+        AttributeError: no function here computes it.
+    """
+    if name not in _OPERATORS:
+        function = ATEN_FUNCTIONS.get(name) or _public_function(name)
+        if function is None:
+            raise AttributeError(
+                f"`torch.ops.aten.{name}`: no function computes this operator; use a function of"
+                " `torch`, `torch.nn.functional` or a method of tensors"
+            )
+        _OPERATORS[name] = OpOverloadPacket(name, function)
+    return _OPERATORS[name]
+
+
+def _public_function(name: str) -> Callable[..., Any] | None:
+    """The function or method of a name, which takes its arguments as ATen does."""
+    if name in UNLIKE or (name.startswith("_") and not name.startswith("_foreach_")):
+        return None
+    for prefix, module in _MODULES.items():
+        if name.startswith(prefix):
+            return getattr(module, name.removeprefix(prefix), None)
+    for where in (flow, flow.nn.functional):
+        found = getattr(where, name, None)
+        if inspect.isfunction(found) and found.__module__.startswith("oneflow.functional"):
+            return found
+    found = getattr(Tensor, name, None)
+    return found if inspect.isfunction(found) else None

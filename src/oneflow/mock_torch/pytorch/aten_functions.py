@@ -1,0 +1,227 @@
+"""Operators of ATen whose arguments are not those of the public function of that name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+import oneflow as flow
+from oneflow.mock_torch.missing import raise_missing
+from oneflow.tensor.tensor import Tensor
+
+functional = flow.nn.functional
+
+# What the numbers mean by which ATen says how a loss is reduced.
+_REDUCTIONS = ("none", "mean", "sum")
+
+_POOL = "x kernel_size stride padding dilation ceil_mode"
+_LOSS = "input target reduction"
+# Functions that take their parameters in another order: the function, and ATen's order.
+_ORDERS: dict[str, tuple[Callable[..., Any], str]] = {
+    "_log_softmax": (functional.log_softmax, "x dim _"),
+    "_softmax": (functional.softmax, "x dim _"),
+    "allclose": (flow.allclose, "input other rtol atol equal_nan"),
+    "isclose": (flow.isclose, "input other rtol atol equal_nan"),
+    "max_pool1d": (functional.max_pool1d, _POOL),
+    "max_pool2d": (functional.max_pool2d, _POOL),
+    "max_pool3d": (functional.max_pool3d, _POOL),
+    "binary_cross_entropy": (functional.binary_cross_entropy, "input target weight reduction"),
+    "binary_cross_entropy_with_logits": (
+        functional.binary_cross_entropy_with_logits,
+        "input target weight pos_weight reduction",
+    ),
+    "cosine_embedding_loss": (
+        functional.cosine_embedding_loss,
+        "input1 input2 target margin reduction",
+    ),
+    "cross_entropy_loss": (
+        functional.cross_entropy,
+        "input target weight reduction ignore_index label_smoothing",
+    ),
+    "hinge_embedding_loss": (functional.hinge_embedding_loss, "input target margin reduction"),
+    "huber_loss": (functional.huber_loss, f"{_LOSS} delta"),
+    "kl_div": (functional.kl_div, f"{_LOSS} log_target"),
+    "l1_loss": (functional.l1_loss, _LOSS),
+    "margin_ranking_loss": (
+        functional.margin_ranking_loss,
+        "input1 input2 target margin reduction",
+    ),
+    "mse_loss": (functional.mse_loss, _LOSS),
+    "multi_margin_loss": (
+        functional.multi_margin_loss,
+        "input target p margin weight reduction",
+    ),
+    "multilabel_margin_loss": (functional.multilabel_margin_loss, _LOSS),
+    "nll_loss": (functional.nll_loss, "input target weight reduction ignore_index"),
+    "nll_loss_nd": (functional.nll_loss, "input target weight reduction ignore_index"),
+    "nll_loss2d": (functional.nll_loss, "input target weight reduction ignore_index"),
+    "smooth_l1_loss": (functional.smooth_l1_loss, "logits label reduction beta"),
+    "soft_margin_loss": (functional.soft_margin_loss, _LOSS),
+    "triplet_margin_loss": (
+        functional.triplet_margin_loss,
+        "anchor positive negative margin p eps swap reduction",
+    ),
+}
+# Those that are other functions here.
+_OTHER_NAMES: dict[str, Callable[..., Any]] = {
+    "_conj": flow.conj,
+    "_is_all_true": flow.all,
+    "_is_any_true": flow.any,
+    "_local_scalar_dense": Tensor.item,
+    "_pin_memory": Tensor.pin_memory,
+    "_sparse_addmm": flow.addmm,
+    "_unsafe_view": Tensor.reshape,
+    "detach_copy": lambda input: input.detach().clone(),
+    "im2col": functional.unfold,
+    "lift_fresh": lambda input: input,
+    "lift_fresh_copy": flow.clone,
+    "log_sigmoid": functional.logsigmoid,
+    "sym_numel": Tensor.numel,
+    "sym_size": Tensor.size,
+    "sym_storage_offset": Tensor.storage_offset,
+    "sym_stride": Tensor.stride,
+    "unfold": Tensor.unfold,
+}
+
+
+def _in_order(function: Callable[..., Any], order: str) -> Callable[..., Any]:
+    """A function that takes its arguments in ATen's order; those called `_` have no effect."""
+    names = order.split()
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if len(args) > len(names):
+            raise TypeError(f"at most {len(names)} arguments are taken by position: {args}")
+        given = dict(zip(names, args, strict=False)) | kwargs
+        given.pop("_", None)
+        reduction = given.get("reduction")
+        if isinstance(reduction, int):
+            given["reduction"] = _REDUCTIONS[reduction]
+        return function(**given)
+
+    return call
+
+
+def _to_copy(input: Tensor, *, dtype: Any = None, device: Any = None, **options: Any) -> Tensor:
+    return input.to(device=device or input.device, dtype=dtype or input.dtype, copy=True)
+
+
+def _convolution(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    transposed: bool,
+    output_padding: Sequence[int],
+    groups: int,
+) -> Tensor:
+    dims = weight.ndim - 2
+    if transposed:
+        function = getattr(functional, f"conv_transpose{dims}d")
+        return function(
+            input, weight, bias, stride, padding, output_padding, groups, dilation=dilation
+        )
+    function = getattr(functional, f"conv{dims}d")
+    return function(input, weight, bias, stride, padding, dilation, groups)
+
+
+def _elu(input: Tensor, alpha: float = 1, scale: float = 1, input_scale: float = 1) -> Tensor:
+    return scale * flow.where(input > 0, input, alpha * flow.expm1(input * input_scale))
+
+
+def _embedding(
+    weight: Tensor,
+    indices: Tensor,
+    padding_idx: int = -1,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> Tensor:
+    # ATen counts no rows from the end: -1 stands for none.
+    padding = None if padding_idx < 0 else padding_idx
+    return functional.embedding(
+        indices, weight, padding, scale_grad_by_freq=scale_grad_by_freq, sparse=sparse
+    )
+
+
+def _index(input: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
+    return input[tuple(slice(None) if each is None else each for each in indices)]
+
+
+def _max_pool_with_indices(pool: Callable[..., Any]) -> Callable[..., Any]:
+    def call(
+        input: Tensor,
+        kernel_size: Any,
+        stride: Any = (),
+        padding: Any = 0,
+        dilation: Any = 1,
+        ceil_mode: bool = False,
+    ) -> tuple[Tensor, Tensor]:
+        return pool(input, kernel_size, stride or None, padding, dilation, True, ceil_mode)
+
+    return call
+
+
+def _native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
+    if train is False:
+        return input.clone(), flow.ones_like(input, dtype=flow.bool)
+    kept = flow.rand_like(input) >= p
+    scale = 0.0 if p == 1 else 1 / (1 - p)
+    return input * kept * scale, kept
+
+
+def _native_layer_norm(
+    input: Tensor,
+    normalized_shape: Sequence[int],
+    weight: Tensor | None,
+    bias: Tensor | None,
+    eps: float,
+) -> tuple[Tensor, Tensor, Tensor]:
+    dims = tuple(range(-len(normalized_shape), 0))
+    variance, mean = flow.var_mean(input, dims, unbiased=False, keepdim=True)
+    result = functional.layer_norm(input, tuple(normalized_shape), weight, bias, eps)
+    return result, mean, flow.rsqrt(variance + eps)
+
+
+def _slice(
+    input: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+) -> Tensor:
+    place = [slice(None)] * input.ndim
+    place[dim] = slice(start, end, step)
+    return input[tuple(place)]
+
+
+def _sparse_mm_reduce_impl(*args: Any, **kwargs: Any) -> NoReturn:
+    raise_missing(
+        "torch.ops.aten._sparse_mm_reduce_impl", "`torch.scatter_reduce` reduces by position"
+    )
+
+
+def _tensordot(
+    input: Tensor, other: Tensor, dims_self: Sequence[int], dims_other: Sequence[int]
+) -> Tensor:
+    return flow.tensordot(input, other, (list(dims_self), list(dims_other)))
+
+
+ATEN_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    **_OTHER_NAMES,
+    **{name: _in_order(*row) for name, row in _ORDERS.items()},
+    # Libraries name it where they say what their tensors do with operators.
+    "_sparse_mm_reduce_impl": _sparse_mm_reduce_impl,
+    "_to_copy": _to_copy,
+    "alias": lambda input: input.view(input.shape),
+    "convolution": _convolution,
+    "elu": _elu,
+    "embedding": _embedding,
+    "index": _index,
+    "max_pool1d_with_indices": _max_pool_with_indices(functional.max_pool1d),
+    "max_pool2d_with_indices": _max_pool_with_indices(functional.max_pool2d),
+    "max_pool3d_with_indices": _max_pool_with_indices(functional.max_pool3d),
+    "native_dropout": _native_dropout,
+    "native_layer_norm": _native_layer_norm,
+    "slice": _slice,
+    "slice_copy": lambda *args, **kwargs: _slice(*args, **kwargs).clone(),
+    "tensordot": _tensordot,
+}
+# Public functions of these names take other arguments than ATen's operators.
+UNLIKE = frozenset({"embedding_bag", "fractional_max_pool2d", "fractional_max_pool3d", "stft"})
