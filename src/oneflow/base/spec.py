@@ -13,6 +13,7 @@ from oneflow.base.device import Device
 from oneflow.base.dtype import DType
 from oneflow.base.placement import Placement
 from oneflow.base.sbp import NdSbp, sbp_text
+from oneflow.base.shape import Size
 
 # XLA counts bytes in int64, and aborts the process if they do not fit.
 _MAX_BYTES = 2**63 - 1
@@ -44,16 +45,18 @@ class TensorSpec:
     Make one with `spec_of`; equal specs are the same object.
 
     Attributes:
-        shape: sizes; of a global tensor, of the whole.
+        shape: sizes, a plain tuple; of a global tensor, of the whole.
+        size: the same as users get it, a `Size`.
         dtype: element type.
         device: a device, or the placement of a global tensor.
         sbp: one signature per mesh dimension of a global tensor; None for a local one.
     """
 
-    __slots__ = ("__weakref__", "device", "dtype", "ndim", "numel", "sbp", "shape")
+    __slots__ = ("__weakref__", "device", "dtype", "ndim", "numel", "sbp", "shape", "size")
 
     def __init__(self, shape: tuple[int, ...], dtype: DType, device: Any, sbp: Any) -> None:
-        self.shape = shape
+        self.shape = tuple(shape)
+        self.size = Size(shape)
         self.dtype = dtype
         self.device = device
         self.sbp = sbp

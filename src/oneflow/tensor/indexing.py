@@ -15,6 +15,8 @@ import numpy as np
 
 from oneflow.base import dtype as dt
 from oneflow.base.shape import broadcast_shapes
+from oneflow.base.spec import TensorSpec
+from oneflow.differentiation.grad_mode import MODE
 from oneflow.primitives.operators import indexing as p, shape as views
 from oneflow.primitives.operators.elementwise import add, cast, where
 from oneflow.program.value import Value
@@ -41,16 +43,18 @@ _BOUNDS = frozenset({int, type(None)})
 _INDEX_DTYPES = (dt.int64, dt.int32, dt.int16, dt.int8)
 
 
-@dataclass
+@dataclass(slots=True)
 class ParsedIndex:
     """An index taken apart.
 
     Attributes:
         steps: the basic part: view steps from the indexed tensor.
+        shape: that of the view at their end.
         indices: ``(dimension of the view, index tensor or mask)`` of the advanced part.
     """
 
-    steps: Chain = ()
+    steps: Chain
+    shape: tuple[int, ...]
     indices: list[tuple[int, Tensor]] = field(default_factory=list)
 
 
@@ -160,10 +164,10 @@ class _Parser:
             attributes = {"dims": dims, "sizes": lengths, "steps": strides}
             steps.append((views.slice_, starts, attributes))
             sizes.update(zip(self.sliced, lengths, strict=True))
+        shape = tuple([1 if dim is None else sizes[dim] for dim in self.layout])
         if None in self.layout or (not steps and not self.indices):
-            shape = tuple(1 if dim is None else sizes[dim] for dim in self.layout)
             steps.append((views.reshape, (), {"shape": shape}))
-        return ParsedIndex(tuple(steps), self.indices)
+        return ParsedIndex(tuple(steps), shape, self.indices)
 
 
 def _dims_taken(entry: Any) -> int:
@@ -220,14 +224,14 @@ def parse(tensor: Tensor, index: Any) -> ParsedIndex:
         IndexError: a position that does not exist, too many entries, or a mask of another shape.
         TypeError: text.
     """
-    steps = _basic_steps(tensor, index)
-    if steps is not None:
-        return ParsedIndex(steps)
+    basic = _basic_index(tensor, index)
+    if basic is not None:
+        return basic
+    spec = tensor.spec
     try:
         entries = _entries(index)
-        if not tensor.ndim and any(_dims_taken(entry) for entry in entries):
+        if not spec.ndim and any(_dims_taken(entry) for entry in entries):
             raise IndexError(_NO_DIMENSIONS)
-        spec = tensor._value.spec
         return _Parser(spec.shape, spec.device, entries).parsed_index()
     except TypeError as error:
         kind = TypeError if isinstance(index, str) else IndexError
@@ -237,8 +241,8 @@ def parse(tensor: Tensor, index: Any) -> ParsedIndex:
         ) from None
 
 
-def _basic_steps(tensor: Tensor, index: Any) -> Chain | None:
-    """The views of an index of numbers, slices, None and Ellipsis; None if it has other entries."""
+def _basic_index(tensor: Tensor, index: Any) -> ParsedIndex | None:
+    """An index of numbers, slices, None and Ellipsis taken apart; None if it has other entries."""
     shape = tensor._value.spec.shape
     if not shape:
         return None
@@ -251,14 +255,14 @@ def _basic_steps(tensor: Tensor, index: Any) -> Chain | None:
         elif type(entry) is not int and entry is not None and entry is not Ellipsis:
             return None
         entries.append(entry)
-    return _known_steps(shape, tuple(entries))
+    return _known_index(shape, tuple(entries))
 
 
 @functools.lru_cache(maxsize=1 << 12)
-def _known_steps(shape: tuple[int, ...], entries: tuple) -> Chain:
-    """The views that an index makes of a tensor of this shape; slices are given as tuples."""
+def _known_index(shape: tuple[int, ...], entries: tuple) -> ParsedIndex:
+    """An index of a tensor of this shape taken apart; slices are given as tuples."""
     index = tuple([slice(*each) if type(each) is tuple else each for each in entries])
-    return _Parser(shape, None, index).parsed_index().steps
+    return _Parser(shape, None, index).parsed_index()
 
 
 def get_item(self: Tensor, key: Any) -> Tensor:
@@ -277,9 +281,6 @@ def get_item(self: Tensor, key: Any) -> Tensor:
     """
     if type(key) is int:
         return call_view(views.select, self, _first_position(self, key), dims=(0,))
-    steps = _basic_steps(self, key)
-    if steps is not None:
-        return functools.reduce(apply_view_step, steps, self)
     parsed_index = parse(self, key)
     result = functools.reduce(apply_view_step, parsed_index.steps, self)
     if not parsed_index.indices:
@@ -330,9 +331,14 @@ def put_item(tensor: Tensor, index: Any, value: Any, accumulate: bool = False) -
     steps, indices = parsed_index.steps, parsed_index.indices
     if indices and is_overlapping(tensor, steps):
         _put_in_memory(tensor, steps, indices, value, accumulate)
-    else:
-        view = replay(unwrap(tensor), steps)
-        write(tensor, _written(view, indices, value, accumulate), steps)
+        return
+    old = unwrap(tensor)
+    if indices or accumulate or (old.node is not None and MODE.enabled):
+        new = _written(replay(old, steps), indices, value, accumulate)
+    else:  # what is there is not even looked at
+        source = _source(value, old.spec, exact=False)
+        new = _broadcast_source(source, parsed_index.shape)
+    write(tensor, new, steps)
 
 
 def is_overlapping(tensor: Tensor, steps: Chain = ()) -> bool:
@@ -352,7 +358,7 @@ def _put_in_memory(
     """
     memory, places = memory_of(tensor, steps)
     old = unwrap(memory)
-    source = _source(value, old, exact=True)
+    source = _source(value, old.spec, exact=True)
     if _is_choice(indices, source, accumulate):
         named = filled_value(False, old.spec.shape, dt.bool_, old.spec.device)
         mask = views.broadcast_to(_aligned_mask(indices, places.spec.ndim), shape=places.spec.shape)
@@ -393,7 +399,7 @@ def index_put_value(tensor: Tensor, index: Any, value: Any, accumulate: bool = F
 def _written(view: Value, indices: list[tuple[int, Tensor]], value: Any, accumulate: bool) -> Value:
     """The value of the view that the basic part of the index selects, after the assignment."""
     spec = view.spec
-    source = _source(value, view, exact=bool(indices))
+    source = _source(value, spec, exact=bool(indices))
     if not indices:
         expanded = _broadcast_source(source, spec.shape)
         return add(view, expanded) if accumulate else keep_history(view, expanded)
@@ -419,9 +425,8 @@ def _aligned_mask(indices: list[tuple[int, Tensor]], ndim: int) -> Value:
     return views.reshape(unwrap(mask), shape=(*mask.shape, *(1,) * trailing))
 
 
-def _source(value: Any, view: Value, exact: bool) -> Value:
-    """The assigned value on the device and with the dtype of the target."""
-    spec = view.spec
+def _source(value: Any, spec: TensorSpec, exact: bool) -> Value:
+    """The assigned value on the device and with the dtype of the target, which has `spec`."""
     if type(value) in (bool, int, float, complex):
         return filled_value(value, (), spec.dtype, spec.device)
     if not isinstance(value, Tensor):

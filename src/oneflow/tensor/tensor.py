@@ -17,6 +17,7 @@ from oneflow.base.device import Device
 from oneflow.base.dtype import DType
 from oneflow.base.sbp import BROADCAST, PARTIAL_SUM, NdSbp
 from oneflow.base.shape import Size
+from oneflow.base.spec import TensorSpec
 from oneflow.differentiation.grad_mode import MODE
 from oneflow.differentiation.hooks import (
     TRANSFORMS,
@@ -104,9 +105,14 @@ class Tensor(WithState):
     # --- what is known without running anything
 
     @property
+    def spec(self) -> TensorSpec:
+        """Shape, dtype and device (or placement and SBP) as one object; equal ones are the same."""
+        return self._value.spec
+
+    @property
     def shape(self) -> Size:
         """Sizes of the dimensions."""
-        return Size(self._value.spec.shape)
+        return self._value.spec.size
 
     @property
     def dtype(self) -> DType:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -29,29 +30,55 @@ def convolution(
     """Convolution over `count` spatial dimensions; see `conv2d`."""
     name = f"conv{count}d"
     _require_weight(weight, count, name)
-    dims = spatial_dims(count, channel_pos)
     input, was_unbatched = batched(input, count, name)
     if channel_pos == "channels_last":
         weight = _channels_first(weight)
-    stride = per_dimension(stride, count, "stride")
-    dilation = per_dimension(dilation, count, "dilation")
-    _require_positive(name, stride=stride, dilation=dilation)
-    kernel = tuple(weight.shape[2:])
-    pairs = padding_pairs(padding, stride, dilation, kernel)
-    _require_groups(input, weight, groups, p.channel_dim(dims))
-    _require_fitting_kernel([input.shape[dim] for dim in dims], pairs, dilation, kernel)
-    output = call(
-        p.conv,
-        input,
-        weight,
-        *_bias_operand(input, weight, bias, weight.shape[0]),
-        dims=dims,
-        stride=stride,
-        padding=pairs,
-        dilation=dilation,
-        groups=groups,
+    if not isinstance(padding, str):
+        padding = per_dimension(padding, count, "padding")
+    weight_shape = weight.spec.shape
+    window = _checked_window(
+        input.spec.shape,
+        weight_shape,
+        per_dimension(stride, count, "stride"),
+        padding,
+        per_dimension(dilation, count, "dilation"),
+        groups,
+        channel_pos,
     )
-    return unbatched(output, was_unbatched)
+    biases = _bias_operand(input, weight, bias, weight_shape[0])
+    output = call(p.conv, input, weight, *biases, **window)
+    return unbatched(output, was_unbatched) if was_unbatched else output
+
+
+@functools.lru_cache(maxsize=1 << 12, typed=True)
+def _checked_window(
+    shape: tuple[int, ...],
+    weight_shape: tuple[int, ...],
+    stride: tuple[int, ...],
+    padding: str | tuple[int, ...],
+    dilation: tuple[int, ...],
+    groups: int,
+    channel_pos: str,
+) -> dict[str, Any]:
+    """The attributes of a convolution, checked once for the shapes of its operands.
+
+    Raises:
+        RuntimeError: sizes that do not fit together.
+    """
+    kernel = weight_shape[2:]
+    count = len(kernel)
+    dims = spatial_dims(count, channel_pos)
+    _require_positive(f"conv{count}d", stride=stride, dilation=dilation)
+    pairs = padding_pairs(padding, stride, dilation, kernel)
+    _require_groups(shape, weight_shape, groups, p.channel_dim(dims))
+    _require_fitting_kernel([shape[dim] for dim in dims], pairs, dilation, kernel)
+    return {
+        "dims": dims,
+        "stride": stride,
+        "padding": pairs,
+        "dilation": dilation,
+        "groups": groups,
+    }
 
 
 def transposed_convolution(
@@ -69,39 +96,62 @@ def transposed_convolution(
     """Transposed convolution over `count` spatial dimensions; see `conv_transpose2d`."""
     name = f"conv_transpose{count}d"
     _require_weight(weight, count, name)
-    dims = spatial_dims(count, data_format)
     input, was_unbatched = batched(input, count, name)
     if data_format == "channels_last":
         weight = _channels_first(weight)
-    stride = per_dimension(stride, count, "stride")
-    padding = per_dimension(padding, count, "padding")
-    extra = per_dimension(output_padding, count, "output_padding")
-    dilation = per_dimension(dilation, count, "dilation")
+    weight_shape = weight.spec.shape
+    window = _checked_adjoint_window(
+        input.spec.shape,
+        weight_shape,
+        per_dimension(stride, count, "stride"),
+        per_dimension(padding, count, "padding"),
+        per_dimension(output_padding, count, "output_padding"),
+        per_dimension(dilation, count, "dilation"),
+        groups,
+        data_format,
+    )
+    biases = _bias_operand(input, weight, bias, weight_shape[1] * groups)
+    output = call(p.conv_input_adjoint, input, weight, *biases, **window)
+    return unbatched(output, was_unbatched) if was_unbatched else output
+
+
+@functools.lru_cache(maxsize=1 << 12, typed=True)
+def _checked_adjoint_window(
+    shape: tuple[int, ...],
+    weight_shape: tuple[int, ...],
+    stride: tuple[int, ...],
+    padding: tuple[int, ...],
+    extra: tuple[int, ...],
+    dilation: tuple[int, ...],
+    groups: int,
+    data_format: str,
+) -> dict[str, Any]:
+    """The attributes of a transposed convolution; `extra` is the output padding.
+
+    Raises:
+        RuntimeError: sizes that do not fit together.
+    """
+    kernel = weight_shape[2:]
+    name = f"conv_transpose{len(kernel)}d"
+    dims = spatial_dims(len(kernel), data_format)
     _require_positive(name, stride=stride, dilation=dilation)
-    channels = input.shape[p.channel_dim(dims)]
-    if channels != weight.shape[0] or weight.shape[0] % groups:
+    channels = shape[p.channel_dim(dims)]
+    if channels != weight_shape[0] or channels % groups:
         raise RuntimeError(
-            f"Given transposed=1, weight of size {list(weight.shape)}, expected "
-            f"input{list(input.shape)} to have {weight.shape[0]} channels (a multiple of "
+            f"Given transposed=1, weight of size {list(weight_shape)}, expected "
+            f"input{list(shape)} to have {weight_shape[0]} channels (a multiple of "
             f"groups={groups}), but got {channels} channels instead"
         )
-    kernel = tuple(weight.shape[2:])
-    sizes = [input.shape[dim] for dim in dims]
-    size = _transposed_size(name, sizes, kernel, stride, padding, dilation, extra)
-    # The convolution whose adjoint this is sees `extra` fewer elements of padding at the end.
-    output = call(
-        p.conv_input_adjoint,
-        input,
-        weight,
-        *_bias_operand(input, weight, bias, weight.shape[1] * groups),
-        size=size,
-        dims=dims,
-        stride=stride,
-        padding=tuple((pad, pad - more) for pad, more in zip(padding, extra, strict=True)),
-        dilation=dilation,
-        groups=groups,
-    )
-    return unbatched(output, was_unbatched)
+    sizes = [shape[dim] for dim in dims]
+    return {
+        "size": _transposed_size(name, sizes, kernel, stride, padding, dilation, extra),
+        "dims": dims,
+        "stride": stride,
+        # The convolution whose adjoint this is sees `extra` fewer elements of padding at the end.
+        "padding": tuple((pad, pad - more) for pad, more in zip(padding, extra, strict=True)),
+        "dilation": dilation,
+        "groups": groups,
+    }
 
 
 def _transposed_size(
@@ -159,18 +209,21 @@ def _bias_operand(
     """The bias, of `channels` elements, with the dtype of the input; nothing if it is None."""
     if bias is None:
         return ()
-    if tuple(bias.shape) != (channels,):
+    spec, dtype = bias.spec, input.spec.dtype
+    if spec.shape != (channels,):
         raise RuntimeError(
             f"expected bias of size [{channels}] for {channels} output channels, got "
             f"{list(bias.shape)}"
         )
+    if spec.dtype is dtype:
+        return (bias,)
     # A weight of another dtype than the input is refused with its shape when it is multiplied.
-    if weight.dtype == input.dtype and bias.dtype.category > input.dtype.category:
+    if weight.spec.dtype is dtype and spec.dtype.category > dtype.category:
         raise RuntimeError(
-            f"Input type ({input.dtype}) and bias type ({bias.dtype}) should be the same; convert "
-            "one of them"
+            f"Input type ({dtype}) and bias type ({spec.dtype}) should be the same; convert one "
+            "of them"
         )
-    return (cast_to(bias, input.dtype),)
+    return (cast_to(bias, dtype),)
 
 
 def _channels_first(weight: Tensor) -> Tensor:
@@ -182,7 +235,7 @@ def _channels_first(weight: Tensor) -> Tensor:
 def _require_weight(weight: Any, count: int, name: str) -> None:
     if not isinstance(weight, Tensor):
         raise TypeError(f"{name}(): `weight` must be a Tensor, got {type(weight).__name__}")
-    if weight.ndim != count + 2:
+    if weight.spec.ndim != count + 2:
         raise RuntimeError(
             f"{name} expects a {count + 2}D weight, got weight of size {list(weight.shape)}"
         )
@@ -194,19 +247,21 @@ def _require_positive(name: str, **settings: tuple[int, ...]) -> None:
             raise RuntimeError(f"{name}: `{setting}` must be greater than zero, got {numbers}")
 
 
-def _require_groups(input: Tensor, weight: Tensor, groups: int, channel: int) -> None:
+def _require_groups(
+    shape: tuple[int, ...], weight_shape: tuple[int, ...], groups: int, channel: int
+) -> None:
     if groups < 1:
         raise RuntimeError(f"`groups` must be greater than zero, got {groups}")
-    if weight.shape[0] % groups:
+    if weight_shape[0] % groups:
         raise RuntimeError(
-            f"Given groups={groups}, expected weight of size {list(weight.shape)} to have a first "
+            f"Given groups={groups}, expected weight of size {list(weight_shape)} to have a first "
             "dimension divisible by groups"
         )
-    if input.shape[channel] != weight.shape[1] * groups:
+    if shape[channel] != weight_shape[1] * groups:
         raise RuntimeError(
-            f"Given groups={groups}, weight of size {list(weight.shape)}, expected "
-            f"input{list(input.shape)} to have {weight.shape[1] * groups} channels, but got "
-            f"{input.shape[channel]} channels instead"
+            f"Given groups={groups}, weight of size {list(weight_shape)}, expected "
+            f"input{list(shape)} to have {weight_shape[1] * groups} channels, but got "
+            f"{shape[channel]} channels instead"
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any, Literal, overload
 
@@ -38,8 +39,32 @@ def window_attributes(
         if stride is None or (is_several(stride) and not len(stride))
         else per_dimension(stride, count, "stride")
     )
-    padding = per_dimension(padding, count, "padding")
-    dilation = per_dimension(dilation, count, "dilation")
+    return dict(
+        _checked_windows(
+            name,
+            input.spec.shape,
+            dims,
+            kernel,
+            stride,
+            per_dimension(padding, count, "padding"),
+            per_dimension(dilation, count, "dilation"),
+            ceil_mode,
+        )
+    )
+
+
+@functools.lru_cache(maxsize=1 << 12)
+def _checked_windows(
+    name: str,
+    shape: tuple[int, ...],
+    dims: tuple[int, ...],
+    kernel: tuple[int, ...],
+    stride: tuple[int, ...],
+    padding: tuple[int, ...],
+    dilation: tuple[int, ...],
+    ceil_mode: bool,
+) -> dict[str, Any]:
+    """What `window_attributes` returns, checked once for the shape of the input."""
     for label, numbers in (("kernel_size", kernel), ("stride", stride), ("dilation", dilation)):
         if min(numbers) < 1:
             raise RuntimeError(f"{name}: `{label}` must be greater than zero, got {numbers}")
@@ -51,12 +76,11 @@ def window_attributes(
                 f"{name}: pad should be at most half of effective kernel size, but got pad={pad}, "
                 f"kernel_size={width} and dilation={factor}"
             )
-        length = input.shape[dim]
+        length = shape[dim]
         results = output_length(length, span, step, pad, ceil_mode)
         if results < 1:
             raise RuntimeError(
-                f"{name}: Given input size {list(input.shape)}, the calculated output size is too "
-                "small"
+                f"{name}: Given input size {list(shape)}, the calculated output size is too small"
             )
         pairs.append((pad, max(pad, (results - 1) * step + span - length - pad)))
     return {
@@ -97,7 +121,7 @@ def max_pool(
     """Maximum over windows of `count` spatial dimensions; see `max_pool2d`."""
     name = f"max_pool{count}d"
     input, was_unbatched = batched(input, count, name)
-    if 0 in input.shape[1:]:
+    if 0 in input.spec.shape[1:]:
         raise RuntimeError(
             f"{name}: Expected input to have no empty dimension but the batch, got size "
             f"{list(input.shape)}"

@@ -14,6 +14,7 @@ from oneflow.tensor.tensor import Tensor
 
 # From this size on a dimension takes long.
 _LONG = 2**20
+_INTEGERS = frozenset({int})
 
 
 def per_dimension(value: Any, count: int, name: str) -> tuple[int, ...]:
@@ -23,6 +24,10 @@ def per_dimension(value: Any, count: int, name: str) -> tuple[int, ...]:
         RuntimeError: a list of the wrong length.
         TypeError: something that is not an integer.
     """
+    if type(value) is int:
+        return (value,) * count
+    if type(value) is tuple and len(value) == count and _INTEGERS.issuperset(map(type, value)):
+        return value
     given: tuple[Any, ...] = tuple(value) if is_several(value) else (value,)
     try:
         numbers = tuple(map(operator.index, given))
@@ -45,7 +50,7 @@ def require_sizes(name: str, input: Tensor, dims: Iterable[int], sizes: Sequence
     """
     if max(sizes, default=0) < _LONG:
         return
-    spec = input._value.spec
+    spec = input.spec
     shape = list(spec.shape)
     for dim, size in zip(dims, sizes, strict=True):
         shape[dim] = size
@@ -76,9 +81,10 @@ def batched(input: Tensor, count: int, name: str) -> tuple[Tensor, bool]:
     """
     if not isinstance(input, Tensor):
         raise TypeError(f"{name}(): `input` must be a Tensor, got {type(input).__name__}")
-    if input.ndim == count + 2:
+    ndim = input.spec.ndim
+    if ndim == count + 2:
         return input, False
-    if input.ndim == count + 1:
+    if ndim == count + 1:
         return call(reshape, input, shape=(1, *input.shape)), True
     raise RuntimeError(
         f"{name} expects {count + 1}D (unbatched) or {count + 2}D (batched) input, got input of "

@@ -1,0 +1,89 @@
+"""Warmed calls enter few Python functions: arguments are checked once, not in every call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import oneflow as flow
+import oneflow.nn.functional as F
+from oneflow.runtime.eager import current
+from tests.frames import frames_of
+
+Call = Callable[[], Any]
+
+
+def convolution() -> Call:
+    x, weight, bias = flow.randn(2, 3, 8, 8), flow.randn(4, 3, 3, 3), flow.randn(4)
+    return lambda: F.conv2d(x, weight, bias, padding=1)
+
+
+def transposed_convolution() -> Call:
+    x, weight, bias = flow.randn(2, 3, 8, 8), flow.randn(3, 4, 3, 3), flow.randn(4)
+    return lambda: F.conv_transpose2d(x, weight, bias, stride=2)
+
+
+def max_pool() -> Call:
+    x = flow.randn(2, 3, 8, 8)
+    return lambda: F.max_pool2d(x, 2)
+
+
+def cross_entropy() -> Call:
+    logits, labels = flow.randn(8, 5, requires_grad=True), flow.randint(0, 5, (8,))
+    return lambda: F.cross_entropy(logits, labels)
+
+
+def element() -> Call:
+    x = flow.zeros(3, 3)
+
+    def put() -> None:
+        x[0][1] = 8
+
+    return put
+
+
+def backward() -> Call:
+    y = flow.randn(4, requires_grad=True)
+    return lambda: (y * y).sum().backward()
+
+
+def product() -> Call:
+    x, y = flow.ones(3), flow.ones(3)
+    return lambda: x * y
+
+
+def shape() -> Call:
+    x = flow.ones(3)
+    return lambda: (x.shape, x.dtype, x.device, x.ndim, x.spec)
+
+
+BOUNDS: list[tuple[Callable[[], Call], int]] = [
+    (convolution, 25),
+    (transposed_convolution, 25),
+    (max_pool, 22),
+    (cross_entropy, 30),
+    (element, 70),
+    (backward, 102),
+    (product, 7),
+    (shape, 5),
+]
+
+
+@pytest.mark.parametrize(("make", "bound"), BOUNDS, ids=lambda each: getattr(each, "__name__", ""))
+def test_a_warmed_call_enters_few_functions(make: Callable[[], Call], bound: int) -> None:
+    flow.ones(1).numpy()  # so that no program runs meanwhile
+    frames = frames_of(make())
+    names = "\n".join(each.co_qualname for each in frames)
+    assert len(frames) <= bound, f"{len(frames)} calls, at most {bound}:\n{names}"
+
+
+def test_a_write_to_a_view_records_nothing_that_nobody_reads() -> None:
+    put = element()
+    put()
+    recorder = current.recorder
+    assert recorder is not None
+    before = len(recorder.outputs)
+    put()
+    assert len(recorder.outputs) - before == 4  # view, number, its shape, the new content
