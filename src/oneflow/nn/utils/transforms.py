@@ -30,7 +30,7 @@ def unflat(structure: Any, tensors: Sequence[Tensor]) -> Any:
     return tree_unflatten(structure, iter(tensors))
 
 
-class _Variables:
+class Variables:
     """Arguments of a function in the form in which gradients can be asked for.
 
     Attributes:
@@ -78,6 +78,11 @@ class _Variables:
         """Gradients of weighted outputs, zeros where they do not depend on a variable."""
         return derivatives(outputs, self.tensors, weights, hooks=self._hooks)
 
+    def reopen(self) -> None:
+        """Let derivatives be asked for again after `finished`."""
+        for node in self._nodes:
+            node.open = True
+
     def finished(self, tree: Any) -> Any:
         """A result, with the history that goes beyond the variables where the caller records."""
         recorded = MODE.enabled
@@ -115,7 +120,7 @@ def grad_and_value(
 
     @functools.wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
-        variables = _Variables(args, argnums, "func.grad")
+        variables = Variables(args, argnums, "func.grad")
         with variables.transforming():
             result = func(*variables.args, **kwargs)
             output = result[0] if has_aux else result
@@ -176,7 +181,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
         >>> backward(flow.ones(2))
         (tensor([2., 6.], dtype=oneflow.float32),)
     """
-    variables = _Variables(primals, tuple(range(len(primals))), "func.vjp")
+    variables = Variables(primals, tuple(range(len(primals))), "func.vjp")
     with variables.transforming():
         result = func(*variables.args)
     value = result[0] if has_aux else result
@@ -192,13 +197,13 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
     return (finished, backward, variables.finished(result[1])) if has_aux else (finished, backward)
 
 
-class _Pushforward:
+class Pushforward:
     """How the value of a function changes with its variables.
 
     The gradient of a weighted value is linear in the weights; its own gradient is the change.
     """
 
-    def __init__(self, variables: _Variables, value: Any) -> None:
+    def __init__(self, variables: Variables, value: Any) -> None:
         self._variables = variables
         outputs, self._structure = flat(value, variables.name)
         self._weights = [
@@ -240,18 +245,18 @@ def jvp(
         >>> flow.func.jvp(lambda x: x * x, (flow.tensor(3.0),), (flow.tensor(1.0),))[1]
         tensor(6., dtype=oneflow.float32)
     """
-    variables = _Variables(primals, tuple(range(len(primals))), "func.jvp", hooks=False)
+    variables = Variables(primals, tuple(range(len(primals))), "func.jvp", hooks=False)
     with variables.transforming():
         result = func(*variables.args)
         value = result[0] if has_aux else result
         if strict:
             _check_dependence(value, variables)
-        change = _Pushforward(variables, value)(tangents)
+        change = Pushforward(variables, value)(tangents)
     found = (variables.finished(value), variables.finished(change))
     return (*found, variables.finished(result[1])) if has_aux else found
 
 
-def _check_dependence(value: Any, variables: _Variables) -> None:
+def _check_dependence(value: Any, variables: Variables) -> None:
     for output in flat(value, "func.jvp")[0]:
         options = {"retain_graph": True, "allow_unused": True}
         if not output.requires_grad or all(
@@ -279,10 +284,10 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
         >>> f_jvp(flow.tensor(1.0))
         tensor(6., dtype=oneflow.float32)
     """
-    variables = _Variables(primals, tuple(range(len(primals))), "func.linearize", hooks=False)
+    variables = Variables(primals, tuple(range(len(primals))), "func.linearize", hooks=False)
     with variables.transforming():
         value = func(*variables.args)
-        pushforward = _Pushforward(variables, value)
+        pushforward = Pushforward(variables, value)
 
     def f_jvp(*tangents: Any) -> Any:
         with variables.transforming():
@@ -349,7 +354,7 @@ def _jacobian(
 ) -> Callable[..., Any]:
     @functools.wraps(func)
     def jacobian(*args: Any, **kwargs: Any) -> Any:
-        variables = _Variables(args, argnums, name, hooks)
+        variables = Variables(args, argnums, name, hooks)
         with variables.transforming():
             result = func(*variables.args, **kwargs)
             outputs, structure = flat(result[0] if has_aux else result, name)
@@ -360,7 +365,7 @@ def _jacobian(
     return jacobian
 
 
-def _jacobian_of(output: Tensor, variables: _Variables) -> list[Tensor]:
+def _jacobian_of(output: Tensor, variables: Variables) -> list[Tensor]:
     rows = [variables.gradients([each], [None]) for each in output.reshape(-1)]
     return [
         stack([row[number] for row in rows]).reshape((*output.shape, *variable.shape))

@@ -1,28 +1,164 @@
-"""``torch.autograd.forward_ad``: no tensor has a tangent; `oneflow.func.jvp` takes them."""
+"""``torch.autograd.forward_ad``: tangents of what is computed from tensors that have some.
+
+Nothing is computed beside an operator: `unpack_dual` finds the tangent by two backward passes, as
+`oneflow.func.jvp` does.
+"""
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from oneflow.mock_torch.missing import Missing
+from oneflow.autograd import grad
+from oneflow.nn.utils.transforms import Pushforward, Variables
+from oneflow.tensor.tensor import Tensor
 
 
 class UnpackedDualTensor(NamedTuple):
     """A tensor and its tangent."""
 
-    primal: Any
-    tangent: Any
+    primal: Tensor
+    tangent: Tensor | None
 
 
-class dual_level(Missing):  # PyTorch's name
-    """The type of contexts in which tensors carry tangents."""
+class _Level:
+    """The tensors with tangents of one context."""
 
-    _reason = "tensors carry no tangents; `oneflow.func.jvp` gives products with a Jacobian"
+    def __init__(self) -> None:
+        self._variables = Variables((), (), "forward_ad", hooks=False)
+        self._tangents: list[Tensor] = []
+        self._recording = self._variables.transforming()
+        self._recording.__enter__()
+
+    def close(self) -> None:
+        """End the context: tensors have no tangents any more."""
+        self._variables.finished(())
+        self._recording.__exit__(None, None, None)
+
+    def dual(self, tensor: Tensor, tangent: Tensor) -> Tensor:
+        """A tensor with a tangent."""
+        variable = self._variables.variable(tensor)
+        self._variables.tensors.append(variable)
+        self._tangents.append(tangent)
+        return variable.clone()  # which may be written to, as what a leaf is not
+
+    def unpacked(self, tensor: Tensor) -> UnpackedDualTensor:
+        """A tensor without its tangent, and that."""
+        variables = self._variables
+        tangent = Pushforward(variables, tensor)(self._tangents) if self._reaches(tensor) else None
+        primal, tangent = variables.finished((tensor, () if tangent is None else tangent))
+        variables.reopen()
+        return UnpackedDualTensor(primal, tangent if isinstance(tangent, Tensor) else None)
+
+    def _reaches(self, tensor: Tensor) -> bool:
+        """Whether a tensor was computed from one that has a tangent."""
+        if not tensor.requires_grad or not self._tangents:
+            return False
+        weight = tensor.detach()
+        options: dict[str, Any] = {"retain_graph": True, "allow_unused": True}
+        found = grad(tensor, self._variables.tensors, weight, **options)
+        return any(each is not None for each in found)
 
 
-def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
-    """Return a tensor and its tangent, which is None."""
-    return UnpackedDualTensor(tensor, None)
+_levels: list[_Level] = []
 
 
-__all__ = ["UnpackedDualTensor", "dual_level", "unpack_dual"]
+def enter_dual_level() -> int:
+    """Let tensors have tangents until `exit_dual_level`; returns the number of the level, 0.
+
+    Raises:
+        RuntimeError: there is a level already.
+    """
+    if _levels:
+        raise RuntimeError(
+            "Nested forward mode AD is not supported at the moment: leave the other level first;"
+            " `torch.func.jvp` can be nested"
+        )
+    _levels.append(_Level())
+    return 0
+
+
+def exit_dual_level(*, level: int | None = None) -> None:
+    """End the level that `enter_dual_level` began.
+
+    Raises:
+        RuntimeError: there is none, or another one.
+    """
+    _check_level(level, "exit a forward AD level")
+    _levels.pop().close()
+
+
+def _check_level(level: int | None, action: str) -> None:
+    if not _levels:
+        raise RuntimeError(
+            f"Trying to {action} but no level exists, make sure to enter_dual_level() first"
+        )
+    if level not in (None, 0):
+        raise RuntimeError(f"Trying to {action} with level {level}; the only one is 0")
+
+
+class dual_level:
+    """A context in which tensors may have tangents.
+
+    Example:
+        >>> from oneflow import mock_torch
+        >>> with mock_torch.enable():
+        ...     import torch
+        ...     import torch.autograd.forward_ad as forward_ad
+        >>> with forward_ad.dual_level():
+        ...     x = forward_ad.make_dual(torch.tensor(3.0), torch.tensor(1.0))
+        ...     primal, tangent = forward_ad.unpack_dual(x * x)
+        >>> primal.item(), tangent.item()
+        (9.0, 6.0)
+    """
+
+    def __enter__(self) -> int:
+        return enter_dual_level()
+
+    def __exit__(self, *exception: object) -> None:
+        exit_dual_level()
+
+
+def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
+    """Return the tensor with a tangent: the direction in which it changes.
+
+    Args:
+        tensor: real or complex numbers.
+        tangent: of the same shape and dtype.
+        level: None or 0.
+
+    Raises:
+        ValueError: one holds integers.
+        RuntimeError: outside of `dual_level`, or the tangent is of another shape or dtype.
+    """
+    _check_level(level, "create a dual Tensor for forward AD")
+    for name, each in (("tensor", tensor), ("tangent", tangent)):
+        if not (each.is_floating_point() or each.is_complex()):
+            raise ValueError(f"Expected {name} to be floating point or complex, got: {each.dtype}")
+    if (tensor.shape, tensor.dtype) != (tangent.shape, tangent.dtype):
+        raise RuntimeError(
+            "Trying to set a forward gradient that has a different size or dtype than the tensor:"
+            f" {tuple(tensor.shape)}, {tensor.dtype} and {tuple(tangent.shape)}, {tangent.dtype}"
+        )
+    return _levels[-1].dual(tensor, tangent)
+
+
+def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
+    """Return a tensor, and its tangent, which is None if it depends on none.
+
+    Args:
+        tensor: what was computed from tensors with tangents.
+        level: None or 0.
+    """
+    if not _levels or (level or 0) < 0:
+        return UnpackedDualTensor(tensor, None)
+    return _levels[-1].unpacked(tensor)
+
+
+__all__ = [
+    "UnpackedDualTensor",
+    "dual_level",
+    "enter_dual_level",
+    "exit_dual_level",
+    "make_dual",
+    "unpack_dual",
+]

@@ -1,0 +1,43 @@
+"""Names that ``torch.func`` has beside `oneflow.func`."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+_REMOVED = ("mutations", "mutations_and_views")
+
+
+def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Callable[..., Any]:
+    """Return a function of the same results, recorded without writes and without shared memory.
+
+    Every program is recorded so: values never change, an operation in place gives its tensor a new
+    one, and a view is an operation like others. So `func` runs as it is. Arguments that it writes
+    to change, as in PyTorch.
+
+    Args:
+        func: the function.
+        remove: ``"mutations"`` or ``"mutations_and_views"``.
+
+    Raises:
+        RuntimeError: `remove` is something else.
+
+    Example:
+        >>> from oneflow import mock_torch
+        >>> with mock_torch.enable():
+        ...     import torch
+        >>> torch.func.functionalize(lambda x: x.view(-1).add_(1))(torch.ones(1, 1)).tolist()
+        [2.0]
+    """
+    if remove not in _REMOVED:
+        raise RuntimeError(f"`remove` must be one of {_REMOVED}, got {remove!r}")
+
+    @functools.wraps(func)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return func(*args, **kwargs)
+
+    return call
+
+
+__all__ = ["functionalize"]

@@ -1,0 +1,113 @@
+"""``torch.autograd.forward_ad`` in PyTorch's place, compared with PyTorch."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+
+import pytest
+import torch
+import torch.autograd.forward_ad
+
+from oneflow import mock_torch
+from tests.oracle import difference
+
+
+def mocked():
+    with mock_torch.enable():
+        importlib.import_module("torch.autograd.forward_ad")
+        return importlib.import_module("torch")
+
+
+def both(program):
+    """The results of a program in PyTorch's place, and in PyTorch."""
+    return program(mocked()), program(torch)
+
+
+FUNCTIONS = {
+    "product": lambda t, x: x * x.sin(),
+    "matrix": lambda t, x: t.linalg.inv(x @ x.T + t.eye(2)),
+    "softmax": lambda t, x: x.softmax(-1).log().sum(0),
+    "branches": lambda t, x: x.exp() if x.sum() > 0 else x.neg(),
+    "index": lambda t, x: t.cat([x[1], x[0, ::2]]),
+    "in place": lambda t, x: x.mul_(2).add_(x),
+    "written": lambda t, x: t.zeros(2, 3).index_copy_(0, t.tensor([1, 0]), x) * 3,
+    "constant": lambda t, x: t.ones(2) * 2,
+    "itself": lambda t, x: x,
+    "layer": lambda t, x: t.nn.functional.layer_norm(x, (3,)),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_tangents_are_those_of_pytorch(name):
+    def program(t):
+        forward_ad = t.autograd.forward_ad
+        x = t.tensor([[0.5, 1.0, -2.0], [0.1, 3.0, 0.2]])
+        tangent = t.tensor([[1.0, 0.5, 2.0], [-1.0, 0.0, 0.3]])
+        with forward_ad.dual_level():
+            result = FUNCTIONS[name](t, forward_ad.make_dual(x.clone(), tangent))
+            primal, found = forward_ad.unpack_dual(result)
+        again = forward_ad.unpack_dual(result)
+        return primal, [] if found is None else [found], again.tangent is None, primal.requires_grad
+
+    found, expected = both(program)
+    assert difference(found, expected) is None
+
+
+def test_tangents_of_several_tensors_with_parameters():
+    def program(t):
+        forward_ad = t.autograd.forward_ad
+        layer = t.nn.Linear(3, 2)
+        layer.load_state_dict(
+            {"weight": t.tensor([[1.0, 2, 3], [4, 5, 6]]), "bias": t.tensor([1.0, -1.0])}
+        )
+        with forward_ad.dual_level():
+            x = forward_ad.make_dual(t.ones(4, 3), t.full((4, 3), 0.5))
+            y = forward_ad.make_dual(t.ones(4, 2), t.full((4, 2), 2.0))
+            primal, tangent = forward_ad.unpack_dual((layer(x) * y).tanh())
+            other = forward_ad.unpack_dual(x + 1)
+        (tangent.sum() + primal.sum()).backward()
+        gradients = layer.weight.grad, layer.bias.grad
+        return primal.detach(), tangent.detach(), gradients, tuple(other)
+
+    found, expected = both(program)
+    assert difference(found, expected) is None
+
+
+MISTAKES = {
+    "outside": lambda t, ad: ad.make_dual(t.ones(1), t.ones(1)),
+    "left twice": lambda t, ad: ad.exit_dual_level(),
+    "nested": lambda t, ad: [ad.enter_dual_level() for _ in range(2)],
+    "shape": lambda t, ad: [ad.enter_dual_level(), ad.make_dual(t.ones(2), t.ones(3))],
+    "integers": lambda t, ad: [ad.enter_dual_level(), ad.make_dual(t.tensor(1), t.ones(()))],
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_mistakes_raise_as_in_pytorch(name):
+    def program(t):
+        try:
+            MISTAKES[name](t, t.autograd.forward_ad)
+        except Exception as error:
+            return type(error).__name__
+        finally:
+            with contextlib.suppress(RuntimeError):
+                t.autograd.forward_ad.exit_dual_level()
+
+    found, expected = both(program)
+    assert found == expected is not None
+
+
+def test_functionalize_computes_what_the_function_does():
+    def program(t):
+        def changed(x):
+            return x.view(-1).add_(1).sum()
+
+        x = t.ones(2, 2)
+        with pytest.raises(RuntimeError):
+            t.func.functionalize(changed, remove="views")(x)
+        result = t.func.functionalize(changed, remove="mutations_and_views")(x)
+        return result, x
+
+    found, expected = both(program)
+    assert difference(found, expected) is None
