@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from make_facades import public_names
+from sphinx.util.inspect import stringify_signature
 
 import oneflow
 
@@ -49,6 +50,17 @@ class Entry:
             return "autoclass"
         # Objects that can be called are values, as `sbp.broadcast` is.
         return "autofunction" if inspect.isroutine(self.value) else "autodata"
+
+    @property
+    def signature(self) -> str:
+        """Its parameters and result as the page shows them, those of a method without `self`."""
+        try:
+            signature = inspect.signature(self.value)
+        except (TypeError, ValueError):  # Python's own classes may have none
+            return "(...)"
+        if self.module == "oneflow.Tensor":
+            signature = signature.replace(parameters=list(signature.parameters.values())[1:])
+        return stringify_signature(signature, unqualified_typehints=True)
 
     @property
     def summary(self) -> str:

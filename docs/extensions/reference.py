@@ -54,7 +54,7 @@ def alias_page(entry: Entry, first: str) -> str:
     else:
         kind = "class" if isinstance(entry.value, type) else "function"
         remark = f"Another name of :doc:`{first}`."
-    described = directive(f"py:{kind}", f"{entry.path}(...)", entry.summary)
+    described = directive(f"py:{kind}", f"{entry.path}{entry.signature}", entry.summary)
     return "\n".join([heading(entry.path), described, remark, "", _block(example_of(entry.value))])
 
 

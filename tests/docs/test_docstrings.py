@@ -64,3 +64,17 @@ def test_docstrings_parse(sample, monkeypatch):
 def test_a_list_of_names_over_two_lines_is_found():
     text = "Do it.\n\nArgs:\n    one, two,\n        three: accepted.\n"
     assert "WARNING" in complaints("function", text)
+
+
+def test_pages_show_signatures():
+    """Exceptions have those of Python's, which have none."""
+    callables = [
+        entry
+        for module in modules()
+        for entry in entries(module)
+        if callable(entry.value)
+        and not (isinstance(entry.value, type) and issubclass(entry.value, BaseException))
+    ]
+    assert [entry.path for entry in callables if entry.signature == "(...)"] == []
+    layers = [entry for entry in callables if entry.path.startswith("oneflow.nn.")]
+    assert {entry.name for entry in layers if "**kwargs" in entry.signature} == {"Identity"}

@@ -118,12 +118,21 @@ class _LazyModule(Module):
         size_dim: the dimension of the input that is counted.
     """
 
+    __signature__: ClassVar[inspect.Signature]
     cls_to_become: ClassVar[type[Module]]
     size_dim: ClassVar[int] = 1
     # Arguments that `cls_to_become` has other defaults for.
     _defaults: ClassVar[dict[str, Any]] = {}
     # Of the weight in a state dict: the dimension that tells the number of inputs.
     _weight_dim: ClassVar[int] = 1
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        signature = inspect.signature(
+            cls.__init__ if "__init__" in vars(cls) else cls.cls_to_become
+        )
+        # All but `self`, or the number of inputs.
+        cls.__signature__ = signature.replace(parameters=[*signature.parameters.values()][1:])
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()

@@ -338,8 +338,32 @@ class LSTM(RNNBase):
         (oneflow.Size([5, 3, 20]), oneflow.Size([2, 3, 20]))
     """
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__("LSTM", *args, **kwargs)
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        proj_size: int = 0,
+        device: Device | str | None = None,
+        dtype: DType | None = None,
+    ) -> None:
+        super().__init__(
+            "LSTM",
+            input_size,
+            hidden_size,
+            num_layers,
+            bias,
+            batch_first,
+            dropout,
+            bidirectional,
+            proj_size,
+            device,
+            dtype,
+        )
 
     def get_expected_cell_size(self, input: Tensor, batch_sizes: Tensor | None) -> tuple[int, ...]:
         """Return the shape of the cell states for an input, or for packed `batch_sizes`."""
@@ -347,7 +371,7 @@ class LSTM(RNNBase):
 
 
 class GRU(RNNBase):
-    """Gated recurrent units; arguments as for `LSTM`, without `proj_size`.
+    """Gated recurrent units; arguments as for `LSTM`; `proj_size` must be 0.
 
     Call it with the input and optionally the initial state; it returns the outputs and the final
     state.
@@ -359,17 +383,39 @@ class GRU(RNNBase):
         (oneflow.Size([5, 3, 40]), oneflow.Size([2, 3, 20]))
     """
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        if "proj_size" in kwargs:
-            raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
-        super().__init__("GRU", *args, **kwargs)
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        proj_size: int = 0,
+        device: Device | str | None = None,
+        dtype: DType | None = None,
+    ) -> None:
+        super().__init__(
+            "GRU",
+            input_size,
+            hidden_size,
+            num_layers,
+            bias,
+            batch_first,
+            dropout,
+            bidirectional,
+            proj_size,
+            device,
+            dtype,
+        )
 
 
 class RNN(RNNBase):
-    """Plain recurrent layers; arguments as for `LSTM`, without `proj_size`.
+    """Plain recurrent layers; arguments as for `LSTM`; `proj_size` must be 0.
 
     Args:
-        nonlinearity: ``"tanh"`` or ``"relu"``; in PyTorch's place, after `num_layers`.
+        nonlinearity: ``"tanh"`` or ``"relu"``.
 
     Example:
         >>> import oneflow as flow
@@ -378,15 +424,35 @@ class RNN(RNNBase):
         (oneflow.Size([5, 3, 20]), oneflow.Size([1, 3, 20]))
     """
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        if "proj_size" in kwargs:
-            raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
-        if len(args) > 3:
-            args, kwargs["nonlinearity"] = (*args[:3], *args[4:]), args[3]
-        nonlinearity = kwargs.pop("nonlinearity", "tanh")
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        nonlinearity: str = "tanh",
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        proj_size: int = 0,
+        device: Device | str | None = None,
+        dtype: DType | None = None,
+    ) -> None:
         if nonlinearity not in ("tanh", "relu"):
             raise ValueError(
                 f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'."
             )
-        super().__init__(f"RNN_{nonlinearity.upper()}", *args, **kwargs)
+        super().__init__(
+            f"RNN_{nonlinearity.upper()}",
+            input_size,
+            hidden_size,
+            num_layers,
+            bias,
+            batch_first,
+            dropout,
+            bidirectional,
+            proj_size,
+            device,
+            dtype,
+        )
         self.nonlinearity = nonlinearity
