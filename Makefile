@@ -22,6 +22,7 @@ OPDB_ARGS ?=
 BENCH_ARGS ?=
 ROWS ?=
 CLIENTS ?=
+TORCH_TESTS ?=
 # Virtual environments of other frameworks, 4 GB in all.
 X2ONEFLOW ?= .venv-x2oneflow
 
@@ -61,6 +62,10 @@ mutants: $(STAMPS)-test  ## Break each promised feature; its test must fail (hal
 .PHONY: clients
 clients: $(STAMPS)-test  ## Fetch programs that were written for OneFlow and run them (hours; CLIENTS="libai": some)
 	$(BIN)/python -m tools.clients $(CLIENTS)
+
+.PHONY: torch-tests
+torch-tests: $(STAMPS)-test  ## Fetch PyTorch's own tests and run them (an hour; TORCH_TESTS="test_nn.py": some)
+	$(BIN)/python -m tools.torch_tests $(TORCH_TESTS)
 
 .PHONY: exhaustive
 exhaustive: $(STAMPS)-test  ## Run the tests with every sample of every law, part by part (hours)
@@ -130,7 +135,7 @@ clean:  ## Remove the virtual environments, caches and built documentation
 help:  ## Show this list
 	@awk 'BEGIN { FS = ":.*##"; print "Usage: make TARGET [PYTHON=python3.12]" } \
 		/^##@/ { printf "\n%s\n", substr($$0, 5) } \
-		/^[a-z-]+:.*##/ { printf "  %-10s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+		/^[a-z-]+:.*##/ { printf "  %-12s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # ------------------------------------------------------------------ the virtual environment
 

@@ -339,3 +339,23 @@ def test_fans_of_weights():
 
 def test_modules_of_symbolic_graphs_are_modules():
     assert issubclass(imported("torch.fx").GraphModule, flow.nn.Module)
+
+
+# --- gradients between steps
+
+
+@pytest.mark.parametrize("owner", ["optimizer", "module"])
+@pytest.mark.parametrize("given", [{}, {"set_to_none": True}, {"set_to_none": False}])
+def test_zero_grad_removes_gradients_as_the_library_does_whose_name_is_used(owner, given):
+    def gradient(framework):
+        layer = framework.nn.Linear(2, 1)
+        optimizer = framework.optim.SGD(layer.parameters(), lr=0.1)
+        layer(framework.ones(1, 2)).sum().backward()
+        (optimizer if owner == "optimizer" else layer).zero_grad(**given)
+        grad = layer.weight.grad
+        return None if grad is None else grad.tolist()
+
+    assert gradient(flow) == (None if given.get("set_to_none") else [[0.0, 0.0]])
+    expected = gradient(torch)
+    with mock_torch.enable():
+        assert gradient(flow) == expected

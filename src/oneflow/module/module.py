@@ -20,7 +20,7 @@ from oneflow.module.state import (
     save_module_state,
 )
 from oneflow.tensor.tensor import Tensor
-from oneflow.tensor.zero_grad import zero_grad
+from oneflow.tensor.zero_grad import zero_grads
 
 if TYPE_CHECKING:
     P = ParamSpec("P")
@@ -392,10 +392,9 @@ class Module(HooksMixin, ConversionMixin):
             parameter.requires_grad_(requires_grad)
         return self
 
-    def zero_grad(self, set_to_none: bool = False) -> None:
-        """Set the gradients of all parameters to zero, or to None."""
-        for parameter in self.parameters():
-            zero_grad(parameter, set_to_none)
+    def zero_grad(self, set_to_none: bool | None = None) -> None:
+        """Set the gradients of all parameters to zero, or to None: the default of PyTorch."""
+        zero_grads(self.parameters(), set_to_none)
 
     # --- state dict
 

@@ -47,7 +47,7 @@ from oneflow.tensor.call import wrap
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import device_put, value_from_numpy
 from oneflow.tensor.views import unwrap, write
-from oneflow.tensor.zero_grad import zero_grad
+from oneflow.tensor.zero_grad import zero_grads
 
 F = TypeVar("F", bound=Callable)
 # Switches between PyTorch's implementations of one update; XLA compiles all updates as a whole.
@@ -347,19 +347,19 @@ class Optimizer(ScheduledByGraph, OptimizerHooks):
 
     # --- gradients
 
-    def zero_grad(self, set_to_none: bool = False) -> None:
+    def zero_grad(self, set_to_none: bool | None = None) -> None:
         """Set the gradients of all parameters to zero.
 
         Args:
-            set_to_none: remove them instead. A parameter without gradient is skipped by `step`; one
-                with a zero gradient is still moved by momentum and weight decay.
+            set_to_none: remove them instead; default: in PyTorch's place. A parameter without
+                gradient is skipped by `step`; one with a zero gradient is still moved by momentum
+                and weight decay.
         """
         if self.step_counter is None:
             check_not_in_build(type(self).__name__, self.param_groups)
         if "_counts_before" not in vars(self):  # the first step is still to come
             _run_recorded()
-        for parameter in [each for group in self.param_groups for each in group["params"]]:
-            zero_grad(parameter, set_to_none)
+        zero_grads([p for group in self.param_groups for p in group["params"]], set_to_none)
 
     def clip_grad(self, error_if_nonfinite: bool = False) -> None:
         """Clip the gradients of each group that has `clip_grad_max_norm` and `clip_grad_norm_type`.

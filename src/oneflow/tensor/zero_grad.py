@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from typing import Any
 
+from oneflow.base.program_name import PYTORCH, program_name
 from oneflow.primitives.operators.creation import zeros
 from oneflow.tensor.tensor import ZERO_GRAD, Tensor
 from oneflow.tensor.views import unwrap, write
 
 
-def zero_grad(tensor: Tensor, set_to_none: bool = False) -> None:
+def zero_grads(tensors: Iterable[Tensor], set_to_none: bool | None) -> None:
+    """Set the gradients of leaves to zero, or to None: what PyTorch does unless it is told."""
+    removes = program_name() == PYTORCH if set_to_none is None else set_to_none
+    for tensor in tensors:
+        _zero_grad(tensor, removes)
+
+
+def _zero_grad(tensor: Tensor, set_to_none: bool) -> None:
     """Set the gradient of a leaf to zero, or to None; without a gradient nothing happens.
 
     Zeros are made only if somebody looks at them before the next backward pass replaces them.
@@ -30,7 +39,7 @@ def zero_grad(tensor: Tensor, set_to_none: bool = False) -> None:
 
 
 def _references_to_grad(owner: Any) -> int:
-    """The reference count of a gradient that only its tensor holds, as in `zero_grad`."""
+    """The reference count of a gradient that only its tensor holds, as in `_zero_grad`."""
     grad = owner._grad
     return sys.getrefcount(grad)
 

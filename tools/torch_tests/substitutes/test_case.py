@@ -1,0 +1,194 @@
+"""The test case, and what tests of gradients and values ask beside it."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import textwrap
+import unittest
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from tools.torch_tests.substitutes.decorators import DeterministicGuard, set_warn_always_context
+from tools.torch_tests.substitutes.equality import Rules, difference
+
+_SEED = 1234
+
+
+class TestCase(unittest.TestCase):
+    """A test case that compares tensors.
+
+    Types of exceptions and warnings count; their texts are this package's own.
+    """
+
+    precision: float = 0
+    rel_tol: float = 0
+    exact_dtype = True
+
+    def setUp(self) -> None:
+        """Start from the same random numbers."""
+        random.seed(_SEED)
+        np.random.seed(_SEED)
+        torch.manual_seed(_SEED)
+
+    def _rules(self, atol: Any, rtol: Any, options: dict) -> Rules:
+        options.pop("exact_device", None)
+        options.pop("exact_layout", None)
+        options.pop("exact_is_coalesced", None)
+        options.setdefault("exact_dtype", self.exact_dtype)
+        return Rules(atol, rtol, (self.precision, self.rel_tol), **options)
+
+    def assertEqual(
+        self,
+        first: Any,
+        second: Any,
+        msg: Any = None,
+        *,
+        atol: Any = None,
+        rtol: Any = None,
+        **options: Any,
+    ) -> None:
+        """Compare values of any kind, numbers and tensors up to a tolerance."""
+        found = difference(first, second, self._rules(atol, rtol, options))
+        if found is not None:
+            raise self.failureException(found)
+
+    def assertNotEqual(
+        self,
+        first: Any,
+        second: Any,
+        msg: Any = None,
+        *,
+        atol: Any = None,
+        rtol: Any = None,
+        **options: Any,
+    ) -> None:
+        """Expect a difference beyond the tolerance."""
+        if difference(first, second, self._rules(atol, rtol, options)) is None:
+            raise self.failureException(f"{first!r} is {second!r}")
+
+    def assertEqualTypeString(self, x: Any, y: Any) -> None:
+        """Compare the texts of tensors' types."""
+        self.assertEqual(x.type(), y.type())
+
+    def assertEqualIgnoreType(self, *arguments: Any, **options: Any) -> None:
+        """Compare values, whatever their data types."""
+        self.assertEqual(*arguments, exact_dtype=False, **options)
+
+    def assertRaisesRegex(self, expected: Any, regex: Any, *arguments: Any, **options: Any) -> Any:
+        """Expect an exception of a type."""
+        return self.assertRaises(expected, *arguments, **options)
+
+    def assertWarnsRegex(self, expected: Any, regex: Any, *arguments: Any, **options: Any) -> Any:
+        """Expect a warning of a type."""
+        return self.assertWarns(expected, *arguments, **options)
+
+    @contextlib.contextmanager
+    def assertWarnsOnceRegex(self, category: type, regex: str = "") -> Iterator[None]:
+        """Expect warnings of a type, all with the same text."""
+        with warnings.catch_warnings(record=True) as found, set_warn_always_context(True):
+            warnings.simplefilter("always")
+            yield
+        texts = {str(each.message) for each in found if issubclass(each.category, category)}
+        if len(texts) != 1:
+            raise self.failureException(f"{len(texts)} warnings in place of one")
+
+    def assertNotWarn(self, function: Callable, msg: str = "") -> None:
+        """Expect no warning."""
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            function()
+        if found:
+            raise self.failureException(f"warned: {found[0].message}")
+
+    def assertExpectedInline(self, actual: Any, expect: str, skip: int = 0) -> None:
+        """Compare a text with the one in the test."""
+        self.assertEqual(textwrap.dedent(str(actual)).strip(), textwrap.dedent(expect).strip())
+
+    def assertExpectedRaisesInline(
+        self, expected: Any, function: Callable, expect: str, *arguments: Any, **options: Any
+    ) -> None:
+        """Expect an exception of a type."""
+        self.assertRaises(expected, function, *arguments, **options)
+
+    def assertExpected(self, *arguments: Any) -> None:
+        """Skip what is compared with a file."""
+        self.skipTest("needs a file")
+
+    def check_nondeterministic_alert(
+        self, function: Callable, caller_name: str, should_alert: bool = True
+    ) -> None:
+        """Expect that what has no deterministic algorithm is refused where one is asked for."""
+        with DeterministicGuard(True):
+            if should_alert:
+                self.assertRaises(RuntimeError, function)
+            else:
+                function()
+
+
+def run_tests() -> None:
+    """The tests of a file are run by who loads it."""
+
+
+def load_tests(loader: unittest.TestLoader, tests: Any, pattern: Any) -> Any:
+    """All of them."""
+    return tests
+
+
+def gradcheck(function: Callable, inputs: Any, **options: Any) -> bool:
+    """Compare first derivatives with differences."""
+    return torch.autograd.gradcheck(function, inputs, **options)
+
+
+def gradgradcheck(
+    function: Callable, inputs: Any, grad_outputs: Any = None, **options: Any
+) -> bool:
+    """Compare second derivatives with differences."""
+    return torch.autograd.gradgradcheck(function, inputs, grad_outputs, **options)
+
+
+def _assertGradAndGradgradChecks(
+    test_case: TestCase, apply_fn: Callable, inputs: Any, **options: Any
+) -> None:
+    """Compare first and second derivatives with differences."""
+    second = {**options, "grad_outputs": options.pop("grad_outputs", None)}
+    test_case.assertTrue(gradcheck(apply_fn, inputs, **options))
+    test_case.assertTrue(gradgradcheck(apply_fn, inputs, **second))
+
+
+#: Tolerances of tests that compare layers.
+dtype2prec_DONTUSE = {
+    torch.float: 1e-5,
+    torch.double: 1e-5,
+    torch.half: 1e-2,
+    torch.bfloat16: 1e-1,
+}
+
+
+def bytes_to_scalar(byte_list: Sequence[int], dtype: Any, device: Any) -> Any:
+    """The number of a data type that these bytes are."""
+    array = np.frombuffer(bytes(byte_list), _numpy_type(dtype))
+    if dtype == torch.bfloat16:
+        return float((array.astype(np.uint32) << 16).view(np.float32)[0])
+    return array[0].item()
+
+
+def _numpy_type(dtype: Any) -> Any:
+    return np.uint16 if dtype == torch.bfloat16 else torch.empty(0, dtype=dtype).numpy().dtype
+
+
+def noncontiguous_like(tensor: Any) -> Any:
+    """A copy whose elements are not side by side."""
+    copy = torch.stack([tensor.detach(), tensor.detach()], dim=-1)[..., 0]
+    return copy.requires_grad_(tensor.requires_grad)
+
+
+def mask_not_all_zeros(shape: Sequence[int]) -> Any:
+    """Random signs, of which some are positive."""
+    while True:
+        mask = torch.randn(shape).gt(0)
+        if mask.sum() > 0:
+            return mask

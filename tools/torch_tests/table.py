@@ -1,0 +1,114 @@
+"""The page with the shares that pass, and the list of failures."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from pathlib import Path
+
+from tools.torch_tests.files import FILES
+from tools.torch_tests.results import FAILED, PASSED, Result, results_of
+
+_FOLDER = Path(__file__).parent
+_PAGE = _FOLDER.parents[1] / "docs" / "torch_tests.md"
+_BEGIN, _END = "<!-- table -->\n", "<!-- end of table -->\n"
+#: What the page promises: of all tests that count, and of those of each file.
+_SHARE, _SHARE_OF_FILE = 0.92, 0.8
+
+
+@dataclass(frozen=True)
+class Exempt:
+    """Tests that are not expected to pass here.
+
+    Attributes:
+        file: the file of tests; `*` means any characters.
+        test: the name of the class and the test, likewise.
+        reason: why; a row of `docs/differences.md` says more.
+    """
+
+    file: str
+    test: str
+    reason: str
+
+
+def read_exempt() -> list[Exempt]:
+    """The rows of ``exempt.tsv``."""
+    with (_FOLDER / "exempt.tsv").open() as file:
+        return [Exempt(**row) for row in csv.DictReader(file, delimiter="\t")]
+
+
+def _reason(file: str, test: str, exempt: list[Exempt]) -> str | None:
+    rows = (e for e in exempt if fnmatch(file, e.file) and fnmatch(test, e.test))
+    return next((each.reason for each in rows), None)
+
+
+@dataclass
+class _Count:
+    passed: int = 0
+    expected: int = 0
+    exempt: int = 0
+
+    def share(self) -> float:
+        return self.passed / self.expected if self.expected else 1.0
+
+    def row(self, name: str) -> str:
+        share = f"{self.share():.1%}" if self.expected else ""
+        return f"| {name} | {self.expected} | {self.passed} | {share} | {self.exempt} |"
+
+
+def _failures(cache: Path, file: str) -> Iterator[Result]:
+    for each in results_of(cache, "oneflow", file).by_test.values():
+        if each.outcome != PASSED:
+            yield each
+
+
+def _count(cache: Path, file: str, exempt: list[Exempt]) -> _Count:
+    count = _Count()
+    results = results_of(cache, "oneflow", file).by_test
+    for test in results_of(cache, "torch", file).passed():
+        passed = test in results and results[test].outcome == PASSED
+        if not passed and _reason(file, test, exempt) is not None:
+            count.exempt += 1
+            continue
+        count.expected += 1
+        count.passed += passed
+    return count
+
+
+def write_table(cache: Path) -> bool:
+    """Write the page's table; returns whether as much passes as it promises."""
+    exempt = read_exempt()
+    counts = {file: _count(cache, file, exempt) for file in FILES}
+    counts = {file: count for file, count in counts.items() if count.expected}
+    total = _Count(*(sum(getattr(c, n) for c in counts.values()) for n in vars(_Count())))
+    lines = ["| file | pass on PyTorch | pass here | share | exempt |", "| --- |" + " ---: |" * 4]
+    lines += [count.row(f"`{file}`") for file, count in counts.items()] + [total.row("all")]
+    before, _, rest = _PAGE.read_text().partition(_BEGIN)
+    _PAGE.write_text(before + _BEGIN + "\n".join(lines) + "\n" + _END + rest.partition(_END)[2])
+    print("\n".join(lines))
+    enough = all(count.share() >= _SHARE_OF_FILE for count in counts.values())
+    return enough and total.share() >= _SHARE
+
+
+def write_failures(cache: Path) -> None:
+    """Write the failures, grouped by the first line of what they say, the most frequent first."""
+    exempt = read_exempt()
+    groups = defaultdict(list)
+    for file in FILES:
+        for each in _failures(cache, file):
+            if each.outcome == FAILED and _reason(file, each.test, exempt) is None:
+                line, _, rest = each.message.partition("\n")
+                groups[re.sub(r"-?\d+(\.\d+)?(e-?\d+)?", "N", line)[:160]].append(
+                    (file, each, rest)
+                )
+    lines = []
+    for kind, members in sorted(groups.items(), key=lambda item: -len(item[1])):
+        lines.append(f"{len(members)} times: {kind}")
+        for file, each, rest in members:
+            last = rest.rpartition("\n")[2]
+            lines.append(f"    {file} {each.test}: {each.message.splitlines()[0][:200]} | {last}")
+    (cache / "failures.txt").write_text("\n".join(lines) + "\n")
