@@ -104,6 +104,24 @@ def test_nesting_devices_threads_and_decorators():
         flow.autocast("cpu", dtype=flow.float64)
 
 
+def test_other_devices_are_not_concerned():
+    x = flow.ones(2, 2, dtype=flow.bfloat16)
+    with flow.autocast("cuda"):
+        assert flow.nn.functional.mse_loss(x, x).dtype is flow.bfloat16
+        with pytest.raises(RuntimeError, match="same dtype"):
+            flow.matmul(x, x.float())
+
+
+def test_printing_a_graph_changes_no_dtype():
+    class Loss(flow.nn.Graph):
+        def build(self, x):
+            return flow.nn.functional.l1_loss(x, x, reduction="none")
+
+    graph = Loss()
+    graph.debug(2)
+    assert graph(flow.ones(2, 2, dtype=flow.bfloat16)).dtype is flow.bfloat16
+
+
 def test_the_default_precisions_can_be_set():
     before = flow.get_autocast_cpu_dtype()
     flow.set_autocast_cpu_dtype(flow.float16)

@@ -8,52 +8,11 @@ from collections.abc import Callable
 from copy import copy
 from typing import Any
 
-from oneflow.base.device import CPU, DEVICE_TYPES, TYPES_WITHOUT_ARRAYS
-from oneflow.base.dtype import DType, bfloat16, float16, float32, float64
-from oneflow.base.program_name import PYTORCH, program_name
+from oneflow.base.device import DEVICE_TYPES, TYPES_WITHOUT_ARRAYS
+from oneflow.base.dtype import HALF_DTYPES, DType, float64
+from oneflow.dispatch.mixed_precision import MixedPrecision, casting_targets
 from oneflow.dispatch.operand_casts import CASTS, set_operand_casts
-from oneflow.primitives.operators.elementwise import cast
-from oneflow.primitives.registry import Primitive
-from oneflow.primitives.traits import Precision
-from oneflow.program.value import Value
 from oneflow.tensor.tensor import Tensor
-
-_HALF_DTYPES = (float16, bfloat16)
-
-
-class _Casting:
-    """The function that casts operands.
-
-    Args:
-        targets: half precision by device type.
-    """
-
-    def __init__(self, targets: dict[str, DType]) -> None:
-        self.targets = targets
-
-    def __call__(self, primitive: Primitive, operands: tuple) -> tuple:
-        """The operands in the precision that the primitive declares."""
-        precision = primitive.traits.precision
-        if precision is Precision.AS_GIVEN:
-            return operands
-        half = precision is Precision.HALF
-        is_kept_on_cpu = precision is Precision.FULL_OFF_CPU and program_name() == PYTORCH
-        for each in operands:
-            if type(each) is Value:
-                target = self.targets.get(each.spec.device.type)
-                if target is None or (is_kept_on_cpu and each.spec.device.type == CPU.type):
-                    break
-                return tuple([_cast(x, target if half else float32, half) for x in operands])
-        return operands
-
-
-def _cast(operand: Any, target: DType, from_full: bool) -> Any:
-    """`operand` in `target`, unless it is a number, of an integer dtype, or wider than float32."""
-    if type(operand) is not Value or operand.spec.dtype is target:
-        return operand
-    if operand.spec.dtype in _HALF_DTYPES or (from_full and operand.spec.dtype is float32):
-        return cast(operand, dtype=target)
-    return operand
 
 
 class _AutocastState(threading.local):
@@ -67,12 +26,6 @@ class _AutocastState(threading.local):
 _STATE = _AutocastState()
 
 
-def casting_targets() -> dict[str, DType]:
-    """Half precision by device type where this thread's mixed precision is on."""
-    found = [each.targets for each in CASTS.functions if isinstance(each, _Casting)]
-    return found[0] if found else {}
-
-
 def autocast_state() -> tuple[Any, ...]:
     """The dtypes that this thread casts to, now and by default; to compare and to hash."""
     return tuple(casting_targets().items()), tuple(_STATE.defaults.items())
@@ -82,8 +35,8 @@ def _set_target(device_type: str, dtype: DType | None) -> None:
     """Turn mixed precision on or off for a device type; None is off."""
     targets = {**casting_targets(), device_type: dtype}
     known = {each: target for each, target in targets.items() if target is not None}
-    others = tuple([each for each in CASTS.functions if not isinstance(each, _Casting)])
-    set_operand_casts((*others, _Casting(known)) if known else others)
+    others = tuple([each for each in CASTS.functions if not isinstance(each, MixedPrecision)])
+    set_operand_casts((*others, MixedPrecision(known)) if known else others)
 
 
 class autocast:
@@ -114,7 +67,7 @@ class autocast:
         enabled: bool = True,
         cache_enabled: bool | None = None,
     ) -> None:
-        if dtype is not None and dtype not in _HALF_DTYPES:
+        if dtype is not None and dtype not in HALF_DTYPES:
             raise RuntimeError(f"`dtype` must be float16 or bfloat16, got {dtype}")
         self._device_type = _known_type(device_type)
         self._dtype = dtype

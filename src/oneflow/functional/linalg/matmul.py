@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from oneflow.base.dtype import Category, DType, bfloat16, float16, float32
+from oneflow.base.dtype import Category, bfloat16, float16, float32
 from oneflow.base.shape import broadcast_shapes
-from oneflow.dispatch.operand_casts import CASTS
+from oneflow.dispatch.mixed_precision import casting_targets
 from oneflow.functional.registry import function
 from oneflow.functional.shape.reshape import transpose
 from oneflow.primitives.operators import matmul as p
@@ -15,9 +15,10 @@ from oneflow.tensor.tensor import Tensor
 _MIXED = {float16, bfloat16, float32}
 
 
-def is_autocast_pair(first: DType, second: DType) -> bool:
-    """Return True if mixed precision is on, which casts both dtypes where they meet."""
-    return bool(CASTS.functions) and {first, second} <= _MIXED
+def is_autocast_pair(x: Tensor, y: Tensor) -> bool:
+    """Return True if mixed precision is on for their device, which casts both where they meet."""
+    first, second = x._value.spec, y._value.spec
+    return {first.dtype, second.dtype} <= _MIXED and first.device.type in casting_targets()
 
 
 def require_one_dtype(name: str, x: Tensor, y: Tensor) -> None:
@@ -33,7 +34,7 @@ def require_one_dtype(name: str, x: Tensor, y: Tensor) -> None:
                 f"{name}(): argument {position} must be Tensor, not {type(operand).__name__}"
             )
     first, second = x._value.spec.dtype, y._value.spec.dtype
-    if first is not second and not is_autocast_pair(first, second):
+    if first is not second and not is_autocast_pair(x, y):
         raise RuntimeError(
             f"{name}(): expected both operands to have the same dtype, but got {first!r} and "
             f"{second!r}; convert one with `.to(dtype)`"

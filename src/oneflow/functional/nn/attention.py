@@ -25,7 +25,7 @@ def _check_operands(query: Tensor, key: Tensor, value: Tensor) -> None:
                 f"scaled_dot_product_attention: Expected `{name}` to have at least 2 dimensions, "
                 f"got {each.ndim}"
             )
-        if each.dtype is not query.dtype and not is_autocast_pair(each.dtype, query.dtype):
+        if each.dtype is not query.dtype and not is_autocast_pair(each, query):
             raise RuntimeError(
                 "Expected query, key, and value to have the same dtype, but got query.dtype: "
                 f"{query.dtype} key.dtype: {key.dtype} and value.dtype: {value.dtype} instead."

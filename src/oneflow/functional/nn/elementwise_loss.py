@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 
 from oneflow.base.dtype import HALF_DTYPES
-from oneflow.dispatch.operand_casts import CASTS
+from oneflow.dispatch.mixed_precision import casting_targets
 from oneflow.functional.elementwise.arithmetic import binary
 from oneflow.functional.nn.loss import check_reduction, reduced
 from oneflow.functional.registry import function
@@ -37,7 +37,7 @@ def _weighted(losses: Tensor, weight: Tensor | None) -> Tensor:
 
 def _difference(input: Tensor, target: Tensor) -> Tensor:
     """`input` less `target`; under mixed precision in float32, which losses need."""
-    if CASTS.functions:
+    if input._value.spec.device.type in casting_targets():
         input = input.float() if input.dtype in HALF_DTYPES else input
         target = target.float() if target.dtype in HALF_DTYPES else target
     return binary(p.sub, input, target)
