@@ -140,13 +140,25 @@ class RNNBase(Module):
             for weights in layer
         ]
 
+    @property
+    def _flat_weights(self) -> list[Tensor]:
+        # PyTorch's name, which programs read.
+        return [each for weights in self.all_weights for each in weights]
+
     def _weights(self) -> list[list[Weights]]:
         known = self._parameters
+        kinds = ("weight_ih", "weight_hh", "bias_ih", "bias_hh", "weight_hr")
+        absent = (() if self.bias else kinds[2:4]) + (() if self.proj_size else kinds[4:])
+
+        def part(kind: str, suffix: str) -> Any:
+            if kind in absent:
+                return None
+            # A pruned or normalised weight is an attribute, and no parameter.
+            name = kind + suffix
+            return known[name] if name in known else getattr(self, name)
 
         def of(suffix: str) -> Weights:
-            names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh", "weight_hr")
-            parts: list[Any] = [known.get(name + suffix) for name in names]
-            return Weights(*parts)
+            return Weights(*[part(kind, suffix) for kind in kinds])
 
         return [list(map(of, self._suffixes(layer))) for layer in range(self.num_layers)]
 
