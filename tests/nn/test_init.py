@@ -67,6 +67,23 @@ def test_distributions(fill):
     assert gap < 0.15 * spread
 
 
+METHODS = [
+    *("xavier_uniform_", "xavier_normal_", "kaiming_uniform_", "kaiming_normal_"),
+    *("orthogonal_", "trunc_normal_"),
+]
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_methods_of_oneflow_write_to_parameters(name):
+    weight, same = (flow.nn.Parameter(flow.zeros(3, 4)) for _ in range(2))
+    flow.manual_seed(0)
+    assert getattr(weight, name)() is weight
+    flow.manual_seed(0)
+    getattr(flow.nn.init, name)(same)
+    assert weight.is_leaf
+    np.testing.assert_array_equal(weight.detach().numpy(), same.detach().numpy())
+
+
 def test_channels_last_weights_have_other_fans():
     first = flow.nn.init.kaiming_uniform_(flow.empty(8, 64, 3, 3)).numpy()
     last = flow.nn.init.kaiming_uniform_(flow.empty(8, 3, 3, 64), data_format="NHWC").numpy()

@@ -385,5 +385,13 @@ def sparse_(
     return _write(tensor, values)
 
 
-for _initializer in (xavier_uniform_, xavier_normal_, kaiming_uniform_, kaiming_normal_):
+# OneFlow's methods, which write to parameters, too. PyTorch has none of these names.
+for _initializer in (
+    xavier_uniform_,
+    xavier_normal_,
+    kaiming_uniform_,
+    kaiming_normal_,
+    orthogonal_,
+    trunc_normal_,
+):
     attach(_initializer.__name__, _initializer)

@@ -89,28 +89,6 @@ def normal_(
 
 
 @_method
-def trunc_normal_(
-    self: Tensor,
-    mean: float = 0.0,
-    std: float = 1.0,
-    a: float = -2.0,
-    b: float = 2.0,
-    generator: Generator | None = None,
-) -> Tensor:
-    """Fill with normal numbers, those outside ``[a, b]`` drawn again.
-
-    Example:
-        >>> import oneflow as flow
-        >>> x = flow.zeros(100).trunc_normal_(a=-1.0, b=1.0)
-        >>> bool((x.abs() <= 1).all())
-        True
-    """
-    _need_floating(self, "trunc_normal_")
-    sample = _draw_like(self, sampling.random_truncated_normal, generator, mean, std, a, b)
-    return write(self, sample)
-
-
-@_method
 def log_normal_(
     self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None
 ) -> Tensor:
