@@ -19,6 +19,7 @@ from oneflow.core.record import record_pb2
 from oneflow.framework import args_tree, balanced_splitter
 from oneflow.framework.check_point_v2 import _broadcast_py_object
 from oneflow.nn import common_types
+from oneflow.support import env_var_util
 
 SUITES = ["1n1d", "1n2d", "1n4d", "2n1d", "2n2d", "2n4d"]
 
@@ -154,6 +155,7 @@ def test_the_extension_module():
         ("oneflow.core.job.job_conf_pb2", "flow.function_config"),
         ("oneflow.framework.session_context", "clear_default_session"),
         ("oneflow.mock_torch.mock_utils", "enable and disable"),
+        ("oneflow.nn.utils.parameters_grouping", "XLA lays parameters out"),
     ],
 )
 def test_modules_that_do_not_exist_say_what_stands_for_them(path, text):
@@ -172,6 +174,25 @@ def test_modules_that_do_not_exist_say_what_stands_for_them(path, text):
 def test_names_that_do_not_exist_say_what_stands_for_them(path, name, text):
     with pytest.raises(AttributeError, match=text):
         getattr(importlib.import_module(path), name)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [("1", True), ("ON", True), ("y", True), ("0", False), ("", False)]
+)
+def test_switches_in_environment_variables(monkeypatch, text, expected):
+    monkeypatch.setenv("A_SWITCH", text)
+    assert env_var_util.parse_boolean_from_env("A_SWITCH", not expected) is expected
+    monkeypatch.delenv("A_SWITCH")
+    assert env_var_util.parse_boolean_from_env("A_SWITCH", expected) is expected
+
+
+def test_what_a_tensor_depends_on_changes_nothing():
+    x = flow.ones(2)
+    depend = flow.nn.functional.depend
+    assert depend(x, x * 2) is x
+    assert depend(x, [x * 2, x + 1]) is x
+    with pytest.raises(TypeError, match="`depend` must be tensors, got int"):
+        depend(x, [3])
 
 
 @pytest.mark.parametrize("name", common_types.__all__)

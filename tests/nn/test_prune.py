@@ -193,6 +193,49 @@ def test_errors_are_of_pytorchs_type(misuse):
         misuse(flow.nn.utils.prune, flow.nn.Linear(4, 3))
 
 
+@pytest.mark.parametrize("amount", [0, 10, 15, 1, 1.0, 0.0, 0.4, 0.5])
+def test_amounts_as_methods_of_programs_count_them(amount):
+    mine, theirs = (
+        lib.nn.utils.prune._compute_nparams_toprune(amount, 15) for lib in (flow, torch)
+    )
+    assert mine == theirs
+    flow.nn.utils.prune._validate_pruning_amount_init(amount)
+    flow.nn.utils.prune._validate_pruning_amount(amount, 15)
+
+
+@pytest.mark.parametrize(
+    "misuse",
+    [
+        lambda prune: prune._validate_pruning_amount_init("many"),
+        lambda prune: prune._validate_pruning_amount_init(1.1),
+        lambda prune: prune._validate_pruning_amount_init(-10),
+        lambda prune: prune._validate_pruning_amount(20, 19),
+    ],
+)
+def test_amounts_that_methods_of_programs_may_not_have(misuse):
+    with pytest.raises(raised_by(lambda: misuse(torch.nn.utils.prune))):
+        misuse(flow.nn.utils.prune)
+
+
+def test_norms_of_slices_as_methods_of_programs_call_them():
+    weights = random_array(3, 4, 2)
+    mine, theirs = (
+        lib.nn.utils.prune._compute_norm(lib.tensor(weights), n=1, dim=-2) for lib in (flow, torch)
+    )
+    assert_same(mine, theirs)
+    for lib in (flow, torch):
+        with pytest.raises(ValueError, match="multidimensional"):
+            lib.nn.utils.prune._validate_structured_pruning(lib.ones(3))
+
+
+def test_a_container_may_have_a_name_before_it_has_methods():
+    prune = flow.nn.utils.prune
+    container, method = prune.PruningContainer(), prune.L1Unstructured(2)
+    container._tensor_name = method._tensor_name = "weight"
+    container.add_pruning_method(method)
+    assert (len(container), container.target_name) == (1, "weight")
+
+
 def test_what_fails_leaves_the_parameter_as_it_was():
     layer = flow.nn.Linear(4, 3)
     for scores in (flow.ones(3), flow.ones(4, 3)):

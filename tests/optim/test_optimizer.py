@@ -44,6 +44,7 @@ def test_accepts_generators_names_and_both_spellings():
     named = flow.optim.SGD([("a", tensors[0]), ("b", tensors[1])])
     assert named.param_groups[0]["params"] == tensors
     assert flow.optim.AdamW(parameters=tensors, foreach=False, fused=True).param_groups
+    assert flow.optim.LAMB(tensors, contiguous_params=True).param_groups
     with pytest.raises(TypeError, match="same"):
         flow.optim.SGD(tensors, parameters=tensors)
 

@@ -53,6 +53,8 @@ _MODULES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("oneflow", "core core.operator core.record", ()),
     ("oneflow", "core.operator.op_conf_pb2", (f"{_PRIVATE}.operator_messages",)),
     ("oneflow", "core.record.record_pb2", (f"{_PRIVATE}.record_messages",)),
+    ("oneflow", "support", ()),
+    ("oneflow", "support.env_var_util", (f"{_PRIVATE}.environment_flags",)),
     ("oneflow", "unittest framework.unittest", (f"{_PRIVATE}.test_cases",)),
     ("oneflow.framework", "args_tree", (f"{_PRIVATE}.argument_tree",)),
     ("oneflow.framework", "balanced_splitter", (f"{_PRIVATE}.sizes_of_parts",)),

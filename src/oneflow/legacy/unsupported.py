@@ -26,6 +26,7 @@ UNSUPPORTED_PATHS = {
     "oneflow.framework.scope_util": "call flow.scope.placement, or graph.config and set_stage",
     "oneflow.framework.session_context": _SESSION,
     "oneflow.mock_torch.mock_": "programs call enable and disable of oneflow.mock_torch",
+    "oneflow.nn.utils.parameters_grouping": "XLA lays parameters out by itself",
     "oneflow.nn.graph.util": "flow.utils.global_view and str(graph) do what it was used for",
 }
 UNSUPPORTED = {

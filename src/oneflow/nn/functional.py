@@ -43,6 +43,7 @@ from oneflow.functional.elementwise.piecewise import (
     threshold_ as threshold_,
 )
 from oneflow.functional.index.search import one_hot as one_hot
+from oneflow.functional.legacy.arrays import depend as depend
 from oneflow.functional.linalg.norms import pdist as pdist
 from oneflow.functional.nn.adaptive_pooling import (
     adaptive_avg_pool1d as adaptive_avg_pool1d,
@@ -188,13 +189,13 @@ __all__ = [
     "bilinear", "binary_cross_entropy", "binary_cross_entropy_with_logits", "celu", "celu_",
     "channel_shuffle", "combined_margin_loss", "conv1d", "conv2d", "conv3d", "conv_transpose1d",
     "conv_transpose2d", "conv_transpose3d", "cosine_embedding_loss", "cosine_similarity",
-    "cross_entropy", "ctc_greedy_decoder", "ctc_loss", "deform_conv2d", "dropout", "dropout1d",
-    "dropout2d", "dropout3d", "elu", "elu_", "embedding", "embedding_bag", "feature_alpha_dropout",
-    "fold", "fractional_max_pool2d", "fractional_max_pool2d_with_indices", "fractional_max_pool3d",
-    "fractional_max_pool3d_with_indices", "gaussian_nll_loss", "gelu", "glu", "grid_sample",
-    "group_norm", "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish", "hardtanh",
-    "hardtanh_", "hinge_embedding_loss", "huber_loss", "instance_norm", "interpolate", "kl_div",
-    "l1_loss", "l2_normalize", "layer_norm", "leaky_relu", "leaky_relu_", "linear",
+    "cross_entropy", "ctc_greedy_decoder", "ctc_loss", "deform_conv2d", "depend", "dropout",
+    "dropout1d", "dropout2d", "dropout3d", "elu", "elu_", "embedding", "embedding_bag",
+    "feature_alpha_dropout", "fold", "fractional_max_pool2d", "fractional_max_pool2d_with_indices",
+    "fractional_max_pool3d", "fractional_max_pool3d_with_indices", "gaussian_nll_loss", "gelu",
+    "glu", "grid_sample", "group_norm", "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish",
+    "hardtanh", "hardtanh_", "hinge_embedding_loss", "huber_loss", "instance_norm", "interpolate",
+    "kl_div", "l1_loss", "l2_normalize", "layer_norm", "leaky_relu", "leaky_relu_", "linear",
     "local_response_norm", "log_sigmoid", "log_softmax", "logsigmoid", "lp_pool1d", "lp_pool2d",
     "lp_pool3d", "margin_ranking_loss", "max_pool1d", "max_pool1d_with_indices", "max_pool2d",
     "max_pool2d_with_indices", "max_pool3d", "max_pool3d_with_indices", "max_unpool1d",

@@ -50,15 +50,16 @@ from oneflow.tensor.views import unwrap, write
 from oneflow.tensor.zero_grad import zero_grads
 
 F = TypeVar("F", bound=Callable)
-# Switches between PyTorch's implementations of one update; XLA compiles all updates as a whole.
-_WITHOUT_EFFECT = ("foreach", "fused", "capturable", "differentiable")
+# Switches between implementations of one update; XLA compiles all updates as a whole.
+_WITHOUT_EFFECT = ("foreach", "fused", "capturable", "contiguous_params", "differentiable")
 _MAX_RESULTS = 64  # of one instruction; the first runs hold them besides what they replace
 
 
 def accept_common_keywords(init: F) -> F:
     """Decorator for an optimizer's `__init__`: `parameters=` is another name of `params=`.
 
-    PyTorch's `foreach`, `fused`, `capturable`, ``differentiable=False`` are taken without effect.
+    PyTorch's `foreach`, `fused`, `capturable`, ``differentiable=False`` and OneFlow's
+    `contiguous_params` are taken without effect.
     """
     parameter_names = parameters_of(init).names
 

@@ -43,6 +43,29 @@ def identity(x: Tensor) -> Tensor:
     return x.clone()
 
 
+@function(method=False, namespace="nn.functional", also=("_C.depend",))
+def depend(input: Tensor, depend: Tensor | Sequence[Tensor]) -> Tensor:
+    """`input` itself: programs keep the order in which users see effects, whatever XLA runs first.
+
+    Args:
+        input: any tensor.
+        depend: what is to be computed before that which reads the result.
+
+    Raises:
+        TypeError: something of `depend` is not a tensor.
+
+    Example:
+        >>> import oneflow as flow
+        >>> x = flow.ones(2)
+        >>> flow.nn.functional.depend(x, x * 2) is x
+        True
+    """
+    for each in [depend] if isinstance(depend, Tensor) else depend:
+        if not isinstance(each, Tensor):
+            raise TypeError(f"`depend` must be tensors, got {type(each).__name__}")
+    return input
+
+
 @function(method=False)
 def constant(
     value: float, dtype: DType | None = None, shape: Sequence[int] | None = None

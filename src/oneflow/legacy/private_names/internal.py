@@ -24,6 +24,7 @@ from oneflow.legacy.unique import unique_str as UniqueStr
 from oneflow.profiler import range_pop, range_push
 from oneflow.runtime import build
 from oneflow.tensor.tensor import Tensor as Tensor
+from oneflow.tensor.tensor_tuple import TensorTuple as TensorTuple
 
 try:
     import resource
@@ -92,6 +93,7 @@ __all__ = [
     "IsMultiClient",
     "Size",
     "Tensor",
+    "TensorTuple",
     "UniqueStr",
     "cpu_broadcast",
     "device",

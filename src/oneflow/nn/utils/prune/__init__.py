@@ -27,3 +27,12 @@ from oneflow.nn.utils.prune.methods import (
     RandomStructured as RandomStructured,
     RandomUnstructured as RandomUnstructured,
 )
+
+# PyTorch's names, which pruning methods of programs call.
+from oneflow.nn.utils.prune.methods import (  # isort: skip
+    count_of as _compute_nparams_toprune,
+    slice_norms as _compute_norm,
+    validate_amount as _validate_pruning_amount_init,
+    validate_amount_of as _validate_pruning_amount,
+    validate_slices as _validate_structured_pruning,
+)

@@ -42,8 +42,12 @@ class BasePruningMethod(ABC):
 
     @property
     def _tensor_name(self) -> str | None:
-        # PyTorch's name of `derives`, by which programs look for the hook of a parameter.
+        # PyTorch's name of `target_name`, by which programs look for the hook of a parameter.
         return self.target_name
+
+    @_tensor_name.setter
+    def _tensor_name(self, name: str | None) -> None:
+        self.target_name = name
 
     @abstractmethod
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:

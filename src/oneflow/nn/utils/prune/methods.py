@@ -32,30 +32,81 @@ class Identity(BasePruningMethod):
         return default_mask
 
 
+def validate_amount(amount: float) -> None:
+    """Check what is to be taken away, of a tensor of any size.
+
+    Args:
+        amount: a number of elements or slices, or, if it is a float, the part of them.
+
+    Raises:
+        TypeError: it is no number.
+        ValueError: it is negative, or a part above 1.
+    """
+    if not isinstance(amount, numbers.Real):
+        raise TypeError(f"Invalid type for amount: {amount!r}. Must be int or float.")
+    if amount < 0 or (not isinstance(amount, numbers.Integral) and amount > 1):
+        raise ValueError(
+            f"amount={amount} should either be a float in the range [0, 1] or a non-negative "
+            "integer"
+        )
+
+
+def validate_amount_of(amount: float, tensor_size: int) -> None:
+    """Check that there are as many things as are to be taken away.
+
+    Raises:
+        ValueError: there are not.
+    """
+    if isinstance(amount, numbers.Integral) and amount > tensor_size:
+        raise ValueError(
+            f"amount={amount} should be smaller than the number of parameters to prune="
+            f"{tensor_size}"
+        )
+
+
+def count_of(amount: float, tensor_size: int) -> int:
+    """Return how many things of `tensor_size` an amount is."""
+    if isinstance(amount, numbers.Integral):
+        return int(amount)
+    return round(amount * tensor_size)
+
+
+def validate_slices(t: Tensor) -> None:
+    """Check that a tensor has slices to take away.
+
+    Raises:
+        ValueError: it has less than two dimensions.
+    """
+    if t.ndim <= 1:
+        raise ValueError(
+            "Structured pruning can only be applied to multidimensional tensors. Found tensor "
+            f"of shape {tuple(t.shape)} with {t.ndim} dims"
+        )
+
+
+def slice_norms(t: Tensor, n: float | str, dim: int) -> Tensor:
+    """Return the norm of each slice along a dimension.
+
+    Args:
+        t: tensor of any shape.
+        n: order of the norm, as of `linalg.vector_norm`, or ``"fro"``.
+        dim: the dimension that the slices are cut along.
+    """
+    others = tuple(each for each in range(t.ndim) if each != wrap_dim(dim, t.ndim))
+    return vector_norm(t, 2 if n == "fro" else float(n), others)
+
+
 class _AmountPruning(BasePruningMethod):
     """Base of methods that take away so many elements or slices."""
 
     def __init__(self, amount: float) -> None:
-        if not isinstance(amount, numbers.Real):
-            raise TypeError(f"Invalid type for amount: {amount!r}. Must be int or float.")
-        is_count = isinstance(amount, numbers.Integral)
-        if amount < 0 or (not is_count and amount > 1):
-            raise ValueError(
-                f"amount={amount} should either be a float in the range [0, 1] or a non-negative "
-                "integer"
-            )
+        validate_amount(amount)
         self.amount = amount
 
     def _count(self, size: int) -> int:
         """Number of things to take away of `size`."""
-        if not isinstance(self.amount, numbers.Integral):
-            return round(self.amount * size)
-        if self.amount > size:
-            raise ValueError(
-                f"amount={self.amount} should be smaller than the number of parameters to prune="
-                f"{size}"
-            )
-        return int(self.amount)
+        validate_amount_of(self.amount, size)
+        return count_of(self.amount, size)
 
 
 def _without_smallest(scores: Tensor, default_mask: Tensor, count: int) -> Tensor:
@@ -134,11 +185,7 @@ class _SlicePruning(_AmountPruning):
             ValueError: the tensor has less than two dimensions, or less slices than that.
             IndexError: it has no dimension `dim`.
         """
-        if t.ndim <= 1:
-            raise ValueError(
-                "Structured pruning can only be applied to multidimensional tensors. Found tensor "
-                f"of shape {tuple(t.shape)} with {t.ndim} dims"
-            )
+        validate_slices(t)
         dim = wrap_dim(self.dim, t.ndim)
         count = self._count(t.shape[dim])
         scores = self._scores(t, dim)
@@ -195,8 +242,7 @@ class LnStructured(_SlicePruning):
         self.n = n
 
     def _scores(self, t: Tensor, dim: int) -> Tensor:
-        others = tuple(each for each in range(t.ndim) if each != dim)
-        return vector_norm(t, 2 if self.n == "fro" else float(self.n), others)
+        return slice_norms(t, self.n, dim)
 
 
 class CustomFromMask(BasePruningMethod):
