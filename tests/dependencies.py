@@ -41,7 +41,6 @@ class Dependencies:
             if isinstance(statement, ast.ImportFrom) and statement.module:
                 for alias in statement.names:
                     imported[alias.asname or alias.name] = statement.module, alias.name
-                continue
             defined = {(module, name) for name in _defined(statement)}
             first = min(
                 [statement.lineno, *(d.lineno for d in getattr(statement, "decorator_list", ()))]
@@ -56,6 +55,7 @@ class Dependencies:
         for node in ast.walk(statement):
             if isinstance(node, ast.Name):
                 yield imported.get(node.id, (module, node.id))
+                yield module, _imported(node.id)
             elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
                 owner = imported.get(node.value.id)
                 if owner is not None and ".".join(owner) in self._modules:
@@ -101,7 +101,14 @@ def _defined(statement: ast.stmt) -> set[str]:
     if isinstance(statement, ast.Assign | ast.AnnAssign):
         targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
         return set().union(*map(_names, targets))
+    if isinstance(statement, ast.Import | ast.ImportFrom):
+        return {_imported(alias.asname or alias.name) for alias in statement.names}
     return _names(statement)
+
+
+def _imported(name: str) -> str:
+    """What stands for the import of a name, beside the name in the module that it comes from."""
+    return f"import {name}"
 
 
 def _names(node: ast.AST) -> set[str]:

@@ -33,6 +33,7 @@ def chosen_rows(changes: Changes, room: str = "laws/test_operators.py") -> set[s
         (f"{OPERATORS}/matmul.py", '"linear_no_bias",', "nn.functional.linear", "tanh"),
         (f"{OPERATORS}/scatter.py", "gather.gradient(", "gather", "tanh"),
         (f"{OPERATORS}/conv_cpu.py", "def _outer(", "nn.functional.conv2d", "tanh"),
+        (f"{OPERATORS}/conv_cpu.py", "operators.windows import", "nn.functional.conv2d", "tanh"),
         (f"{OPERATORS}/windows.py", "def gather(", "nn.functional.max_pool2d", "tanh"),
         ("src/oneflow/functional/elementwise/logic.py", "def isnan(", "isnan", "isinf"),
         (

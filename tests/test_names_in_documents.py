@@ -102,4 +102,6 @@ def test_terminals_do_not_obey_names(name, tmp_path, capsys):
     onnx.save(model, path)
     assert main(["import", str(path)]) == 1
     captured = capsys.readouterr()
+    assert len(captured.out) > 100
+    assert captured.err.strip()
     assert all(letter.isprintable() or letter == "\n" for letter in captured.out + captured.err)
