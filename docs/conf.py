@@ -31,6 +31,8 @@ napoleon_google_docstring = True
 napoleon_numpy_docstring = False
 # Attributes that a class also declares would be described twice.
 napoleon_use_ivar = True
+# The shapes of a layer's inputs and outputs, by their names.
+napoleon_custom_sections = [("Shape", "params_style")]
 
 html_theme = "furo"
 html_title = f"OneFlow on XLA {release}"

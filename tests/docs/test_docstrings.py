@@ -42,7 +42,11 @@ def documented() -> Iterator[tuple[str, str, Any]]:
 
 def complaints(kind: str, text: str) -> str:
     """What docutils says of a docstring in Google's style."""
-    config = Config(napoleon_google_docstring=True, napoleon_use_ivar=True)
+    config = Config(
+        napoleon_google_docstring=True,
+        napoleon_use_ivar=True,
+        napoleon_custom_sections=[("Shape", "params_style")],
+    )
     source = "\n".join(GoogleDocstring(text, config, what=kind).lines())
     settings = get_default_settings(Parser)
     settings.report_level, settings.warning_stream = 2, io.StringIO()

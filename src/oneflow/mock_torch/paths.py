@@ -86,7 +86,6 @@ _ROWS = (
         "LazyConv1d LazyConv2d LazyConv3d LazyConvTranspose1d LazyConvTranspose2d "
         "LazyConvTranspose3d",
     ),
-    ("torch.nn.modules.instancenorm", "torch.nn.modules.batchnorm", "_InstanceNorm"),
     ("torch.nn.modules.linear", "torch.nn", "LazyLinear"),
     (
         "torch.nn.modules.loss",

@@ -156,6 +156,14 @@ from oneflow.nn.modules.adaptive import (
     AdaptiveLogSoftmaxOutput as AdaptiveLogSoftmaxOutput,
     AdaptiveLogSoftmaxWithLoss as AdaptiveLogSoftmaxWithLoss,
 )
+from oneflow.nn.modules.adaptive_pooling import (
+    AdaptiveAvgPool1d as AdaptiveAvgPool1d,
+    AdaptiveAvgPool2d as AdaptiveAvgPool2d,
+    AdaptiveAvgPool3d as AdaptiveAvgPool3d,
+    AdaptiveMaxPool1d as AdaptiveMaxPool1d,
+    AdaptiveMaxPool2d as AdaptiveMaxPool2d,
+    AdaptiveMaxPool3d as AdaptiveMaxPool3d,
+)
 from oneflow.nn.modules.batchnorm import (
     BatchNorm1d as BatchNorm1d,
     BatchNorm2d as BatchNorm2d,
@@ -163,9 +171,6 @@ from oneflow.nn.modules.batchnorm import (
     FusedBatchNorm1d as FusedBatchNorm1d,
     FusedBatchNorm2d as FusedBatchNorm2d,
     FusedBatchNorm3d as FusedBatchNorm3d,
-    InstanceNorm1d as InstanceNorm1d,
-    InstanceNorm2d as InstanceNorm2d,
-    InstanceNorm3d as InstanceNorm3d,
     SyncBatchNorm as SyncBatchNorm,
 )
 from oneflow.nn.modules.container import (
@@ -213,6 +218,11 @@ from oneflow.nn.modules.fractional_pooling import (
     FractionalMaxPool3d as FractionalMaxPool3d,
 )
 from oneflow.nn.modules.fused_mlp import FusedMLP as FusedMLP
+from oneflow.nn.modules.instancenorm import (
+    InstanceNorm1d as InstanceNorm1d,
+    InstanceNorm2d as InstanceNorm2d,
+    InstanceNorm3d as InstanceNorm3d,
+)
 from oneflow.nn.modules.lazy import (
     LazyBatchNorm1d as LazyBatchNorm1d,
     LazyBatchNorm2d as LazyBatchNorm2d,
@@ -297,12 +307,6 @@ from oneflow.nn.modules.piecewise import (
     Threshold as Threshold,
 )
 from oneflow.nn.modules.pooling import (
-    AdaptiveAvgPool1d as AdaptiveAvgPool1d,
-    AdaptiveAvgPool2d as AdaptiveAvgPool2d,
-    AdaptiveAvgPool3d as AdaptiveAvgPool3d,
-    AdaptiveMaxPool1d as AdaptiveMaxPool1d,
-    AdaptiveMaxPool2d as AdaptiveMaxPool2d,
-    AdaptiveMaxPool3d as AdaptiveMaxPool3d,
     AvgPool1d as AvgPool1d,
     AvgPool2d as AvgPool2d,
     AvgPool3d as AvgPool3d,
@@ -327,7 +331,8 @@ from oneflow.nn.modules.quantized_conv import (
     QatConv2d as QatConv2d,
     QatConv3d as QatConv3d,
 )
-from oneflow.nn.modules.rnn import GRU as GRU, LSTM as LSTM, RNN as RNN, RNNBase as RNNBase
+from oneflow.nn.modules.recurrent_base import RNNBase as RNNBase
+from oneflow.nn.modules.rnn import GRU as GRU, LSTM as LSTM, RNN as RNN
 from oneflow.nn.modules.rnn_cell import (
     GRUCell as GRUCell,
     LSTMCell as LSTMCell,

@@ -20,7 +20,8 @@ from oneflow.nn.modules.image import CropMirrorNormalize as CropMirrorNormalize
 from oneflow.nn.modules.onerec import OneRecReader as OneRecReader
 from oneflow.nn.modules.activation import CELU as CELU, ELU as ELU, GELU as GELU, SELU as SELU, LeakyReLU as LeakyReLU, LogSigmoid as LogSigmoid, Mish as Mish, PReLU as PReLU, QuickGELU as QuickGELU, ReLU as ReLU, RReLU as RReLU, Sigmoid as Sigmoid, SiLU as SiLU, Softplus as Softplus, Softsign as Softsign, SquareReLU as SquareReLU, Tanh as Tanh, Tanhshrink as Tanhshrink
 from oneflow.nn.modules.adaptive import AdaptiveLogSoftmaxOutput as AdaptiveLogSoftmaxOutput, AdaptiveLogSoftmaxWithLoss as AdaptiveLogSoftmaxWithLoss
-from oneflow.nn.modules.batchnorm import BatchNorm1d as BatchNorm1d, BatchNorm2d as BatchNorm2d, BatchNorm3d as BatchNorm3d, FusedBatchNorm1d as FusedBatchNorm1d, FusedBatchNorm2d as FusedBatchNorm2d, FusedBatchNorm3d as FusedBatchNorm3d, InstanceNorm1d as InstanceNorm1d, InstanceNorm2d as InstanceNorm2d, InstanceNorm3d as InstanceNorm3d, SyncBatchNorm as SyncBatchNorm
+from oneflow.nn.modules.adaptive_pooling import AdaptiveAvgPool1d as AdaptiveAvgPool1d, AdaptiveAvgPool2d as AdaptiveAvgPool2d, AdaptiveAvgPool3d as AdaptiveAvgPool3d, AdaptiveMaxPool1d as AdaptiveMaxPool1d, AdaptiveMaxPool2d as AdaptiveMaxPool2d, AdaptiveMaxPool3d as AdaptiveMaxPool3d
+from oneflow.nn.modules.batchnorm import BatchNorm1d as BatchNorm1d, BatchNorm2d as BatchNorm2d, BatchNorm3d as BatchNorm3d, FusedBatchNorm1d as FusedBatchNorm1d, FusedBatchNorm2d as FusedBatchNorm2d, FusedBatchNorm3d as FusedBatchNorm3d, SyncBatchNorm as SyncBatchNorm
 from oneflow.nn.modules.container import ModuleDict as ModuleDict, ModuleList as ModuleList, Sequential as Sequential
 from oneflow.nn.modules.conv import Conv1d as Conv1d, Conv2d as Conv2d, Conv3d as Conv3d, ConvTranspose1d as ConvTranspose1d, ConvTranspose2d as ConvTranspose2d, ConvTranspose3d as ConvTranspose3d
 from oneflow.nn.modules.data_parallel import DataParallel as DataParallel
@@ -31,6 +32,7 @@ from oneflow.nn.modules.embedding import Embedding as Embedding, EmbeddingBag as
 from oneflow.nn.modules.flatten import Flatten as Flatten, Unflatten as Unflatten
 from oneflow.nn.modules.fractional_pooling import FractionalMaxPool2d as FractionalMaxPool2d, FractionalMaxPool3d as FractionalMaxPool3d
 from oneflow.nn.modules.fused_mlp import FusedMLP as FusedMLP
+from oneflow.nn.modules.instancenorm import InstanceNorm1d as InstanceNorm1d, InstanceNorm2d as InstanceNorm2d, InstanceNorm3d as InstanceNorm3d
 from oneflow.nn.modules.lazy import LazyBatchNorm1d as LazyBatchNorm1d, LazyBatchNorm2d as LazyBatchNorm2d, LazyBatchNorm3d as LazyBatchNorm3d, LazyConv1d as LazyConv1d, LazyConv2d as LazyConv2d, LazyConv3d as LazyConv3d, LazyConvTranspose1d as LazyConvTranspose1d, LazyConvTranspose2d as LazyConvTranspose2d, LazyConvTranspose3d as LazyConvTranspose3d, LazyInstanceNorm1d as LazyInstanceNorm1d, LazyInstanceNorm2d as LazyInstanceNorm2d, LazyInstanceNorm3d as LazyInstanceNorm3d, LazyLinear as LazyLinear, UninitializedBuffer as UninitializedBuffer, UninitializedParameter as UninitializedParameter
 from oneflow.nn.modules.linear import Bilinear as Bilinear, Identity as Identity, Linear as Linear
 from oneflow.nn.modules.loss import CrossEntropyLoss as CrossEntropyLoss, CTCLoss as CTCLoss, NLLLoss as NLLLoss
@@ -42,10 +44,11 @@ from oneflow.nn.modules.parameter_container import ParameterDict as ParameterDic
 from oneflow.nn.modules.partial_fc import DistributedPariticalFCSample as DistributedPariticalFCSample
 from oneflow.nn.modules.patches import ChannelShuffle as ChannelShuffle, Fold as Fold, PixelShuffle as PixelShuffle, PixelUnshuffle as PixelUnshuffle, Unfold as Unfold
 from oneflow.nn.modules.piecewise import Hardshrink as Hardshrink, Hardsigmoid as Hardsigmoid, Hardswish as Hardswish, Hardtanh as Hardtanh, ReLU6 as ReLU6, Softshrink as Softshrink, Threshold as Threshold
-from oneflow.nn.modules.pooling import AdaptiveAvgPool1d as AdaptiveAvgPool1d, AdaptiveAvgPool2d as AdaptiveAvgPool2d, AdaptiveAvgPool3d as AdaptiveAvgPool3d, AdaptiveMaxPool1d as AdaptiveMaxPool1d, AdaptiveMaxPool2d as AdaptiveMaxPool2d, AdaptiveMaxPool3d as AdaptiveMaxPool3d, AvgPool1d as AvgPool1d, AvgPool2d as AvgPool2d, AvgPool3d as AvgPool3d, LPPool1d as LPPool1d, LPPool2d as LPPool2d, LPPool3d as LPPool3d, MaxPool1d as MaxPool1d, MaxPool2d as MaxPool2d, MaxPool3d as MaxPool3d, MaxUnpool1d as MaxUnpool1d, MaxUnpool2d as MaxUnpool2d, MaxUnpool3d as MaxUnpool3d
+from oneflow.nn.modules.pooling import AvgPool1d as AvgPool1d, AvgPool2d as AvgPool2d, AvgPool3d as AvgPool3d, LPPool1d as LPPool1d, LPPool2d as LPPool2d, LPPool3d as LPPool3d, MaxPool1d as MaxPool1d, MaxPool2d as MaxPool2d, MaxPool3d as MaxPool3d, MaxUnpool1d as MaxUnpool1d, MaxUnpool2d as MaxUnpool2d, MaxUnpool3d as MaxUnpool3d
 from oneflow.nn.modules.quantization import FakeQuantization as FakeQuantization, MinMaxObserver as MinMaxObserver, MovingAverageMinMaxObserver as MovingAverageMinMaxObserver, Quantization as Quantization
 from oneflow.nn.modules.quantized_conv import QatConv1d as QatConv1d, QatConv2d as QatConv2d, QatConv3d as QatConv3d
-from oneflow.nn.modules.rnn import GRU as GRU, LSTM as LSTM, RNN as RNN, RNNBase as RNNBase
+from oneflow.nn.modules.recurrent_base import RNNBase as RNNBase
+from oneflow.nn.modules.rnn import GRU as GRU, LSTM as LSTM, RNN as RNN
 from oneflow.nn.modules.rnn_cell import GRUCell as GRUCell, LSTMCell as LSTMCell, RNNCell as RNNCell, RNNCellBase as RNNCellBase
 from oneflow.nn.modules.softmax import GLU as GLU, LogSoftmax as LogSoftmax, Softmax as Softmax, Softmax2d as Softmax2d, Softmin as Softmin
 from oneflow.nn.modules.transformer import Transformer as Transformer, TransformerDecoder as TransformerDecoder, TransformerDecoderLayer as TransformerDecoderLayer, TransformerEncoder as TransformerEncoder, TransformerEncoderLayer as TransformerEncoderLayer

@@ -38,6 +38,10 @@ class ReLU(_InplaceActivation):
     Args:
         inplace: write the result into the input.
 
+    Shape:
+        input: ``(*)``, any shape.
+        output: ``(*)``, as the input.
+
     Example:
         >>> import oneflow as flow
         >>> flow.nn.ReLU()(flow.tensor([-1.0, 2.0]))
@@ -52,6 +56,10 @@ class SELU(_InplaceActivation):
 
     Args:
         inplace: write the result into the input.
+
+    Shape:
+        input: ``(*)``, any shape.
+        output: ``(*)``, as the input.
 
     Example:
         >>> import oneflow as flow
@@ -68,6 +76,10 @@ class SiLU(_InplaceActivation):
     Args:
         inplace: write the result into the input.
 
+    Shape:
+        input: ``(*)``, any shape.
+        output: ``(*)``, as the input.
+
     Example:
         >>> import oneflow as flow
         >>> flow.nn.SiLU()(flow.tensor([1.0]))
@@ -83,6 +95,10 @@ class Mish(_InplaceActivation):
     Args:
         inplace: write the result into the input.
 
+    Shape:
+        input: ``(*)``, any shape.
+        output: ``(*)``, as the input.
+
     Example:
         >>> import oneflow as flow
         >>> flow.nn.Mish()(flow.tensor([1.0]))
@@ -94,6 +110,10 @@ class Mish(_InplaceActivation):
 
 class Sigmoid(_Activation):
     """``1 / (1 + exp(-x))``.
+
+    Shape:
+        input: ``(*)``, any shape.
+        output: ``(*)``, as the input.
 
     Example:
         >>> import oneflow as flow
@@ -107,6 +127,10 @@ class Sigmoid(_Activation):
 class Tanh(_Activation):
     """Hyperbolic tangent.
 
+    Shape:
+        input: ``(*)``, any shape.
+        output: ``(*)``, as the input.
+
     Example:
         >>> import oneflow as flow
         >>> flow.nn.Tanh()(flow.tensor([0.0, 1.0]))
@@ -118,6 +142,10 @@ class Tanh(_Activation):
 
 class LogSigmoid(_Activation):
     """The logarithm of the sigmoid.
+
+    Shape:
+        input: ``(*)``, any shape.
+        output: ``(*)``, as the input.
 
     Example:
         >>> import oneflow as flow
@@ -131,6 +159,10 @@ class LogSigmoid(_Activation):
 class Tanhshrink(_Activation):
     """``x - tanh(x)``.
 
+    Shape:
+        input: ``(*)``, any shape.
+        output: ``(*)``, as the input.
+
     Example:
         >>> import oneflow as flow
         >>> flow.nn.Tanhshrink()(flow.tensor([1.0]))
@@ -143,6 +175,10 @@ class Tanhshrink(_Activation):
 class QuickGELU(_Activation):
     """``x * sigmoid(1.702 * x)``.
 
+    Shape:
+        input: ``(*)``, any shape.
+        output: ``(*)``, as the input.
+
     Example:
         >>> import oneflow as flow
         >>> flow.nn.QuickGELU()(flow.tensor([1.0]))
@@ -154,6 +190,10 @@ class QuickGELU(_Activation):
 
 class SquareReLU(_Activation):
     """``max(x, 0) ** 2``.
+
+    Shape:
+        input: ``(*)``, any shape.
+        output: ``(*)``, as the input.
 
     Example:
         >>> import oneflow as flow
@@ -169,6 +209,10 @@ class Softsign(Module):
 
     Args:
         inplace: accepted as in OneFlow; the result is a new tensor.
+
+    Shape:
+        input: ``(*)``, any shape.
+        output: ``(*)``, as the input.
 
     Example:
         >>> import oneflow as flow
@@ -189,6 +233,10 @@ class GELU(Module):
 
     Args:
         approximate: ``"none"``, or ``"tanh"`` for the approximation with the hyperbolic tangent.
+
+    Shape:
+        input: ``(*)``, any shape.
+        output: ``(*)``, as the input.
 
     Example:
         >>> import oneflow as flow
@@ -213,6 +261,10 @@ class ELU(Module):
     Args:
         alpha: the limit for very negative inputs, negated.
         inplace: write the result into the input.
+
+    Shape:
+        input: ``(*)``, any shape.
+        output: ``(*)``, as the input.
 
     Example:
         >>> import oneflow as flow
@@ -240,6 +292,10 @@ class CELU(Module):
         alpha: the limit for very negative inputs, negated.
         inplace: write the result into the input.
 
+    Shape:
+        input: ``(*)``, any shape.
+        output: ``(*)``, as the input.
+
     Example:
         >>> import oneflow as flow
         >>> flow.nn.CELU(0.5)(flow.tensor([-1.0, 2.0]))
@@ -265,6 +321,10 @@ class LeakyReLU(Module):
     Args:
         negative_slope: factor of negative inputs.
         inplace: write the result into the input.
+
+    Shape:
+        input: ``(*)``, any shape.
+        output: ``(*)``, as the input.
 
     Example:
         >>> import oneflow as flow
@@ -292,6 +352,10 @@ class RReLU(Module):
         lower: smallest slope.
         upper: largest slope.
         inplace: write the result into the input.
+
+    Shape:
+        input: ``(*)``, any shape.
+        output: ``(*)``, as the input.
 
     Example:
         >>> import oneflow as flow
@@ -323,6 +387,10 @@ class Softplus(Module):
         beta: steepness.
         threshold: from here on the function is linear.
 
+    Shape:
+        input: ``(*)``, any shape.
+        output: ``(*)``, as the input.
+
     Example:
         >>> import oneflow as flow
         >>> flow.nn.Softplus()(flow.tensor([0.0]))
@@ -349,6 +417,13 @@ class PReLU(Module):
         init: their initial value.
         device: where they live.
         dtype: of the slopes.
+
+    Attributes:
+        weight: the slopes, ``(num_parameters,)``, at first ``init`` each.
+
+    Shape:
+        input: ``(N, C, *)`` with ``C`` channels, or ``(*)`` for one slope.
+        output: as the input.
 
     Example:
         >>> import oneflow as flow

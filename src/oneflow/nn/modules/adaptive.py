@@ -49,6 +49,16 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         device: where the parameters live.
         dtype: of the parameters.
 
+    Attributes:
+        head: a `Linear` layer to the first classes and one output for each cluster.
+        tail: for each cluster two `Linear` layers without bias, by way of fewer features.
+
+    Shape:
+        input: ``(N, in_features)`` or ``(in_features)``.
+        target: ``(N)`` or ``()``, classes from 0 to ``n_classes - 1``.
+        output: ``(N)`` or ``()``, the log probability of each target.
+        loss: ``()``.
+
     Raises:
         ValueError: `cutoffs` do not increase from at least 1 to less than `n_classes`.
 

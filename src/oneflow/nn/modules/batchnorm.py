@@ -1,4 +1,4 @@
-"""Batch and instance normalisation layers: statistics per channel."""
+"""Batch normalisation layers: statistics per channel."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from oneflow.base.device import Device
 from oneflow.base.dtype import DType, get_default_dtype, int64
 from oneflow.distributed.groups import ProcessGroup, group_ranks
 from oneflow.functional.creation.options import choose_device
-from oneflow.functional.nn.normalization import batch_norm, instance_norm
+from oneflow.functional.nn.normalization import batch_norm
 from oneflow.module.module import Module
 from oneflow.module.parameter import new_parameter
 from oneflow.nn import init
@@ -16,7 +16,6 @@ from oneflow.nn.modules.image_layout import accept_channels_last
 from oneflow.nn.modules.synchronized_norm import synchronized_batch_norm
 from oneflow.primitives.operators.creation import ones, zeros
 from oneflow.primitives.operators.elementwise import add, cast, reciprocal, relu
-from oneflow.primitives.operators.shape import reshape
 from oneflow.tensor.call import call, wrap
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.views import unwrap, write
@@ -177,6 +176,14 @@ def _add_relu(output: Tensor, addend: Tensor | None) -> Tensor:
 class BatchNorm1d(_BatchNorm):
     """Batch normalisation of ``[N, C]`` or ``[N, C, L]``; arguments as for `BatchNorm2d`.
 
+    Attributes:
+        weight, bias: factors and summands as of `BatchNorm2d`, ones and zeros.
+        running_mean, running_var, num_batches_tracked: statistics as of `BatchNorm2d`.
+
+    Shape:
+        input: ``(N, num_features)`` or ``(N, num_features, L)``.
+        output: ``(N, num_features)`` or ``(N, num_features, L)``.
+
     Example:
         >>> import oneflow as flow
         >>> flow.nn.BatchNorm1d(100)(flow.randn(20, 100)).shape
@@ -200,6 +207,17 @@ class BatchNorm2d(_BatchNorm):
         device: where parameters and statistics live.
         dtype: of parameters and statistics.
 
+    Attributes:
+        weight: factors, ``(num_features,)``, at first ones; None without `affine`.
+        bias: summands, ``(num_features,)``, at first zeros; None without `affine` or `bias`.
+        running_mean: ``(num_features,)``, at first zeros; None without `track_running_stats`.
+        running_var: ``(num_features,)``, at first ones; None without `track_running_stats`.
+        num_batches_tracked: ``()``, at first 0; None without `track_running_stats`.
+
+    Shape:
+        input: ``(N, num_features, H, W)``.
+        output: ``(N, num_features, H, W)``.
+
     Raises:
         ValueError: input of the wrong number of dimensions, or one value per channel in training.
 
@@ -215,6 +233,14 @@ class BatchNorm2d(_BatchNorm):
 class BatchNorm3d(_BatchNorm):
     """Batch normalisation of ``[N, C, D, H, W]``; arguments as for `BatchNorm2d`.
 
+    Attributes:
+        weight, bias: factors and summands as of `BatchNorm2d`, ones and zeros.
+        running_mean, running_var, num_batches_tracked: statistics as of `BatchNorm2d`.
+
+    Shape:
+        input: ``(N, num_features, D, H, W)``.
+        output: ``(N, num_features, D, H, W)``.
+
     Example:
         >>> import oneflow as flow
         >>> flow.nn.BatchNorm3d(3)(flow.randn(2, 3, 4, 4, 4)).shape
@@ -226,6 +252,15 @@ class BatchNorm3d(_BatchNorm):
 
 class FusedBatchNorm1d(BatchNorm1d):
     """`BatchNorm1d`, then an optional addend and relu: ``relu(norm(x) + addend)``.
+
+    Attributes:
+        weight, bias: factors and summands as of `BatchNorm2d`, ones and zeros.
+        running_mean, running_var, num_batches_tracked: statistics as of `BatchNorm2d`.
+
+    Shape:
+        input: ``(N, num_features)`` or ``(N, num_features, L)``.
+        addend: as the input.
+        output: ``(N, num_features)`` or ``(N, num_features, L)``.
 
     Example:
         >>> import oneflow as flow
@@ -240,6 +275,15 @@ class FusedBatchNorm1d(BatchNorm1d):
 class FusedBatchNorm2d(BatchNorm2d):
     """`BatchNorm2d`, then an optional addend and relu: ``relu(norm(x) + addend)``.
 
+    Attributes:
+        weight, bias: factors and summands as of `BatchNorm2d`, ones and zeros.
+        running_mean, running_var, num_batches_tracked: statistics as of `BatchNorm2d`.
+
+    Shape:
+        input: ``(N, num_features, H, W)``.
+        addend: as the input.
+        output: ``(N, num_features, H, W)``.
+
     Example:
         >>> import oneflow as flow
         >>> flow.nn.FusedBatchNorm2d(5)(flow.randn(4, 5, 2, 2)).shape
@@ -252,6 +296,15 @@ class FusedBatchNorm2d(BatchNorm2d):
 
 class FusedBatchNorm3d(BatchNorm3d):
     """`BatchNorm3d`, then an optional addend and relu: ``relu(norm(x) + addend)``.
+
+    Attributes:
+        weight, bias: factors and summands as of `BatchNorm2d`, ones and zeros.
+        running_mean, running_var, num_batches_tracked: statistics as of `BatchNorm2d`.
+
+    Shape:
+        input: ``(N, num_features, D, H, W)``.
+        addend: as the input.
+        output: ``(N, num_features, D, H, W)``.
 
     Example:
         >>> import oneflow as flow
@@ -279,6 +332,17 @@ class SyncBatchNorm(_BatchNorm):
         device: where parameters and statistics live.
         dtype: of parameters and statistics.
         bias: False leaves out the summands.
+
+    Attributes:
+        weight: factors, ``(num_features,)``, at first ones; None without `affine`.
+        bias: summands, ``(num_features,)``, at first zeros; None without `affine` or `bias`.
+        running_mean: ``(num_features,)``, at first zeros; None without `track_running_stats`.
+        running_var: ``(num_features,)``, at first ones; None without `track_running_stats`.
+        num_batches_tracked: ``()``, at first 0; None without `track_running_stats`.
+
+    Shape:
+        input: ``(N, num_features, *)``.
+        output: ``(N, num_features, *)``.
 
     Raises:
         ValueError: a global tensor and a group of processes: its placement says who takes part.
@@ -372,95 +436,3 @@ class SyncBatchNorm(_BatchNorm):
         for name, child in module.named_children():
             converted.add_module(name, cls.convert_sync_batchnorm(child, process_group))
         return converted
-
-
-class _InstanceNorm(_Normalization):
-    """Instance normalisation layer."""
-
-    def __init__(
-        self,
-        num_features: int,
-        eps: float = 1e-05,
-        momentum: float = 0.1,
-        affine: bool = False,
-        track_running_stats: bool = False,
-        device: Device | str | None = None,
-        dtype: DType | None = None,
-        *,
-        bias: bool = True,
-    ) -> None:
-        super().__init__(
-            num_features, eps, momentum, affine, track_running_stats, device, dtype, bias
-        )
-
-    def forward(self, input: Tensor) -> Tensor:
-        self._check_ndim(input)
-        unbatched = input.ndim == self._ndims[0]
-        channels = input.shape[0 if unbatched else 1]
-        if self.affine and channels != self.num_features:
-            raise ValueError(
-                f"expected input's size at dim={0 if unbatched else 1} to match num_features "
-                f"({self.num_features}), but got: {channels}."
-            )
-        if unbatched:
-            input = call(reshape, input, shape=(1, *input.shape))
-        output = instance_norm(
-            input,
-            self.running_mean,
-            self.running_var,
-            self.weight,
-            self.bias,
-            self.training or not self.track_running_stats,
-            0.0 if self.momentum is None else self.momentum,
-            self.eps,
-        )
-        return call(reshape, output, shape=tuple(output.shape[1:])) if unbatched else output
-
-
-class InstanceNorm1d(_InstanceNorm):
-    """Instance normalisation of ``[N, C, L]`` or ``[C, L]``; arguments as for `InstanceNorm2d`.
-
-    Example:
-        >>> import oneflow as flow
-        >>> flow.nn.InstanceNorm1d(10)(flow.randn(2, 10, 4)).shape
-        oneflow.Size([2, 10, 4])
-    """
-
-    _ndims = (2, 3)
-
-
-class InstanceNorm2d(_InstanceNorm):
-    """Each channel of each sample of ``[N, C, H, W]`` or ``[C, H, W]`` gets mean 0 and variance 1.
-
-    Args:
-        num_features: number of channels.
-        eps: added to the variance.
-        momentum: weight of a batch in the running statistics.
-        affine: whether to learn a factor and a summand per channel.
-        track_running_stats: keep running statistics and use them in evaluation.
-        bias: False leaves out the summands.
-        device: where parameters and statistics live.
-        dtype: of parameters and statistics.
-
-    Raises:
-        ValueError: input of the wrong number of dimensions, or one value per channel and sample.
-
-    Example:
-        >>> import oneflow as flow
-        >>> flow.nn.InstanceNorm2d(10)(flow.randn(2, 10, 4, 4)).shape
-        oneflow.Size([2, 10, 4, 4])
-    """
-
-    _ndims = (3, 4)
-
-
-class InstanceNorm3d(_InstanceNorm):
-    """Instance normalisation of ``[N, C, D, H, W]`` or ``[C, D, H, W]``; see `InstanceNorm2d`.
-
-    Example:
-        >>> import oneflow as flow
-        >>> flow.nn.InstanceNorm3d(10)(flow.randn(2, 10, 4, 4, 4)).shape
-        oneflow.Size([2, 10, 4, 4, 4])
-    """
-
-    _ndims = (4, 5)

@@ -45,6 +45,10 @@ class Sequential(Module):
     Args:
         *args: modules in order, or one ordered dict of them by name.
 
+    Shape:
+        input: what the first module takes.
+        output: what the last one returns.
+
     Example:
         >>> import oneflow as flow
         >>> flow.nn.Sequential(flow.nn.Linear(2, 3), flow.nn.ReLU())(flow.ones(1, 2)).shape

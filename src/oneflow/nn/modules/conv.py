@@ -176,8 +176,14 @@ class _Conv(_ConvNd):
 class Conv1d(_Conv):
     """Convolution over one spatial dimension; arguments as for `Conv2d`.
 
+    Attributes:
+        weight: ``(out_channels, in_channels // groups, kernel_size)``, at first as of `Conv2d`.
+        bias: ``(out_channels,)``, at first as of `Conv2d`; None without `bias`.
+
     Shape:
-        ``[N, C, L]`` or ``[C, L]``.
+        input: ``(N, in_channels, L)`` or ``(in_channels, L)``.
+        output: ``(N, out_channels, L_out)`` or ``(out_channels, L_out)``, where
+            ``L_out = (L + 2 * padding - dilation * (kernel_size - 1) - 1) // stride + 1``.
 
     Example:
         >>> import oneflow as flow
@@ -205,9 +211,17 @@ class Conv2d(_Conv):
         device: where the parameters live.
         dtype: of the parameters.
 
+    Attributes:
+        weight: ``(out_channels, in_channels // groups, kernel_size[0], kernel_size[1])``, at first
+            uniform in ``[-bound, bound]`` with ``bound = 1 / sqrt(fan_in)`` and
+            ``fan_in = in_channels // groups * kernel_size[0] * kernel_size[1]``.
+        bias: ``(out_channels,)``, at first uniform within the same bound; None without `bias`.
+
     Shape:
-        ``[N, C, H, W]`` or ``[C, H, W]``; the weight is
-        ``[out_channels, in_channels / groups, kernel height, kernel width]``.
+        input: ``(N, in_channels, H, W)`` or ``(in_channels, H, W)``.
+        output: ``(N, out_channels, H_out, W_out)`` or ``(out_channels, H_out, W_out)``, where
+            ``H_out = (H + 2 * padding[0] - reach) // stride[0] + 1``, the kernel's reach is
+            ``reach = dilation[0] * (kernel_size[0] - 1) + 1``, and ``W_out`` likewise with index 1.
 
     Raises:
         ValueError: channels that `groups` does not divide, or an unknown padding.
@@ -225,8 +239,15 @@ class Conv2d(_Conv):
 class Conv3d(_Conv):
     """Convolution over three spatial dimensions; arguments as for `Conv2d`.
 
+    Attributes:
+        weight: ``(out_channels, in_channels // groups, *kernel_size)``, at first as of `Conv2d`.
+        bias: ``(out_channels,)``, at first as of `Conv2d`; None without `bias`.
+
     Shape:
-        ``[N, C, D, H, W]`` or ``[C, D, H, W]``.
+        input: ``(N, in_channels, D, H, W)`` or ``(in_channels, D, H, W)``.
+        output: ``(N, out_channels, D_out, H_out, W_out)`` or without ``N``, where
+            ``D_out = (D + 2 * padding[0] - reach) // stride[0] + 1``, the kernel's reach is
+            ``reach = dilation[0] * (kernel_size[0] - 1) + 1``, and ``H_out``, ``W_out`` likewise.
 
     Example:
         >>> import oneflow as flow
@@ -330,6 +351,16 @@ class _ConvTranspose(_ConvNd):
 class ConvTranspose1d(_ConvTranspose):
     """Transposed convolution over one spatial dimension; arguments as for `ConvTranspose2d`.
 
+    Attributes:
+        weight: ``(in_channels, out_channels // groups, kernel_size)``.
+        bias: ``(out_channels,)``; None without `bias`. Both start as of `ConvTranspose2d`.
+
+    Shape:
+        input: ``(N, in_channels, L)`` or ``(in_channels, L)``.
+        output: ``(N, out_channels, L_out)`` or ``(out_channels, L_out)``; without `output_size`
+            ``L_out = (L - 1) * stride - 2 * padding + reach + output_padding``, where
+            ``reach = dilation * (kernel_size - 1) + 1``.
+
     Example:
         >>> import oneflow as flow
         >>> flow.nn.ConvTranspose1d(16, 33, 3, stride=2)(flow.ones(20, 16, 50)).shape
@@ -356,9 +387,18 @@ class ConvTranspose2d(_ConvTranspose):
         device: where the parameters live.
         dtype: of the parameters.
 
+    Attributes:
+        weight: ``(in_channels, out_channels // groups, kernel_size[0], kernel_size[1])``, at first
+            uniform in ``[-bound, bound]`` with ``bound = 1 / sqrt(fan_in)`` and
+            ``fan_in = out_channels // groups * kernel_size[0] * kernel_size[1]``.
+        bias: ``(out_channels,)``, at first uniform within the same bound; None without `bias`.
+
     Shape:
-        ``[N, C, H, W]`` or ``[C, H, W]``; the weight is
-        ``[in_channels, out_channels / groups, kernel height, kernel width]``.
+        input: ``(N, in_channels, H, W)`` or ``(in_channels, H, W)``.
+        output: ``(N, out_channels, H_out, W_out)`` or ``(out_channels, H_out, W_out)``:
+            `output_size`, or
+            ``H_out = (H - 1) * stride[0] - 2 * padding[0] + reach + output_padding[0]``, where
+            ``reach = dilation[0] * (kernel_size[0] - 1) + 1``, and ``W_out`` likewise.
 
     Example:
         >>> import oneflow as flow
@@ -372,6 +412,15 @@ class ConvTranspose2d(_ConvTranspose):
 
 class ConvTranspose3d(_ConvTranspose):
     """Transposed convolution over three spatial dimensions; arguments as for `ConvTranspose2d`.
+
+    Attributes:
+        weight: ``(in_channels, out_channels // groups, *kernel_size)``.
+        bias: ``(out_channels,)``; None without `bias`. Both start as of `ConvTranspose2d`.
+
+    Shape:
+        input: ``(N, in_channels, D, H, W)`` or ``(in_channels, D, H, W)``.
+        output: ``(N, out_channels, D_out, H_out, W_out)`` or without ``N``, with sizes as of
+            `ConvTranspose2d`.
 
     Example:
         >>> import oneflow as flow

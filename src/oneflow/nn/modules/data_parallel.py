@@ -23,6 +23,13 @@ class DataParallel(Module):
         output_device: the same device.
         dim: accepted; the batch is not split.
 
+    Attributes:
+        module: the layer.
+
+    Shape:
+        input: what the layer takes.
+        output: what the layer returns.
+
     Raises:
         NotImplementedError: several devices.
 

@@ -14,6 +14,11 @@ class CosineSimilarity(Module):
         dim: the vectors' dimension.
         eps: lengths are at least this.
 
+    Shape:
+        x1: ``(*)``, any shape with dimension `dim`.
+        x2: a shape that broadcasts with that of `x1`.
+        output: the common shape without dimension `dim`.
+
     Example:
         >>> import oneflow as flow
         >>> flow.nn.CosineSimilarity()(flow.tensor([[3.0, 4.0]]), flow.tensor([[4.0, 3.0]]))
@@ -36,6 +41,11 @@ class PairwiseDistance(Module):
         p: which norm.
         eps: added to differences, so that distances have gradients.
         keepdim: keep the last dimension with size 1.
+
+    Shape:
+        x1: ``(N, D)`` or ``(D)``.
+        x2: as `x1`, or a shape that broadcasts with it.
+        output: ``(N)`` or ``()``; with `keepdim` ``(N, 1)`` or ``(1)``.
 
     Example:
         >>> import oneflow as flow

@@ -33,6 +33,10 @@ class Dropout(_Dropout):
         inplace: write into the input.
         generator: where the numbers come from, default the default generator.
 
+    Shape:
+        input: ``(*)``, any shape.
+        output: ``(*)``, as the input.
+
     Example:
         >>> import oneflow as flow
         >>> flow.nn.Dropout(0.5).eval()(flow.ones(2))
@@ -53,6 +57,10 @@ class Dropout1d(_Dropout):
         inplace: write into the input.
         generator: where the numbers come from, default the default generator.
 
+    Shape:
+        input: ``(N, C, L)`` or ``(C, L)``.
+        output: ``(N, C, L)`` or ``(C, L)``.
+
     Example:
         >>> import oneflow as flow
         >>> flow.nn.Dropout1d(0.2)(flow.ones(2, 3, 4)).shape
@@ -70,6 +78,10 @@ class Dropout2d(_Dropout):
         p: probability of a channel to become 0.
         inplace: write into the input.
         generator: where the numbers come from, default the default generator.
+
+    Shape:
+        input: ``(N, C, H, W)`` or ``(N, C, L)``.
+        output: ``(N, C, H, W)`` or ``(N, C, L)``.
 
     Example:
         >>> import oneflow as flow
@@ -89,6 +101,10 @@ class Dropout3d(_Dropout):
         inplace: write into the input.
         generator: where the numbers come from, default the default generator.
 
+    Shape:
+        input: ``(N, C, D, H, W)`` or ``(C, D, H, W)``.
+        output: ``(N, C, D, H, W)`` or ``(C, D, H, W)``.
+
     Example:
         >>> import oneflow as flow
         >>> flow.nn.Dropout3d(0.2)(flow.ones(2, 3, 1, 4, 4)).shape
@@ -107,6 +123,10 @@ class AlphaDropout(_Dropout):
         inplace: write into the input.
         generator: where the numbers come from, default the default generator.
 
+    Shape:
+        input: ``(*)``, any shape.
+        output: ``(*)``, as the input.
+
     Example:
         >>> import oneflow as flow
         >>> flow.nn.AlphaDropout(0.2)(flow.ones(2, 3)).shape
@@ -124,6 +144,10 @@ class FeatureAlphaDropout(_Dropout):
         p: probability of a channel to be dropped.
         inplace: write into the input.
         generator: where the numbers come from, default the default generator.
+
+    Shape:
+        input: ``(N, C, *)``.
+        output: ``(N, C, *)``.
 
     Example:
         >>> import oneflow as flow

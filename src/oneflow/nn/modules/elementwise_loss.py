@@ -13,6 +13,11 @@ class MSELoss(_Loss):
     Args:
         reduction: ``"none"``, ``"mean"`` or ``"sum"``.
 
+    Shape:
+        input: ``(*)``, any shape.
+        target: ``(*)``, as the input.
+        output: ``()``; ``(*)`` if `reduction` is ``"none"``.
+
     Example:
         >>> import oneflow as flow
         >>> flow.nn.MSELoss()(flow.tensor([1.0, 2.0]), flow.tensor([1.0, 4.0]))
@@ -28,6 +33,11 @@ class L1Loss(_Loss):
 
     Args:
         reduction: ``"none"``, ``"mean"`` or ``"sum"``.
+
+    Shape:
+        input: ``(*)``, any shape.
+        target: ``(*)``, as the input.
+        output: ``()``; ``(*)`` if `reduction` is ``"none"``.
 
     Example:
         >>> import oneflow as flow
@@ -45,6 +55,11 @@ class SmoothL1Loss(_Loss):
     Args:
         reduction: ``"none"``, ``"mean"`` or ``"sum"``.
         beta: where the parabola ends.
+
+    Shape:
+        input: ``(*)``, any shape.
+        target: ``(*)``, as the input.
+        output: ``()``; ``(*)`` if `reduction` is ``"none"``.
 
     Example:
         >>> import oneflow as flow
@@ -67,6 +82,11 @@ class HuberLoss(_Loss):
         reduction: ``"none"``, ``"mean"`` or ``"sum"``.
         delta: where the parabola ends.
 
+    Shape:
+        input: ``(*)``, any shape.
+        target: ``(*)``, as the input.
+        output: ``()``; ``(*)`` if `reduction` is ``"none"``.
+
     Example:
         >>> import oneflow as flow
         >>> flow.nn.HuberLoss()(flow.tensor([1.0, 2.0]), flow.tensor([1.5, 4.0]))
@@ -87,6 +107,11 @@ class SoftMarginLoss(_Loss):
     Args:
         reduction: ``"none"``, ``"mean"`` or ``"sum"``.
 
+    Shape:
+        input: ``(*)``, any shape.
+        target: ``(*)``, as the input.
+        output: ``()``; ``(*)`` if `reduction` is ``"none"``.
+
     Example:
         >>> import oneflow as flow
         >>> flow.nn.SoftMarginLoss()(flow.tensor([0.0]), flow.tensor([1.0]))
@@ -103,6 +128,14 @@ class BCELoss(_WeightedLoss):
     Args:
         weight: factor of each element, broadcast.
         reduction: ``"none"``, ``"mean"`` or ``"sum"``.
+
+    Attributes:
+        weight: the factors as they were given; None without.
+
+    Shape:
+        input: ``(*)``, any shape.
+        target: ``(*)``, as the input.
+        output: ``()``; ``(*)`` if `reduction` is ``"none"``.
 
     Example:
         >>> import oneflow as flow
@@ -121,6 +154,15 @@ class BCEWithLogitsLoss(_WeightedLoss):
         weight: factor of each element, broadcast.
         reduction: ``"none"``, ``"mean"`` or ``"sum"``.
         pos_weight: factor of the positive part, broadcast; usually one per class.
+
+    Attributes:
+        weight: the factors as they were given; None without.
+        pos_weight: likewise.
+
+    Shape:
+        input: ``(*)``, any shape.
+        target: ``(*)``, as the input.
+        output: ``()``; ``(*)`` if `reduction` is ``"none"``.
 
     Example:
         >>> import oneflow as flow
@@ -150,6 +192,11 @@ class KLDivLoss(_Loss):
         reduction: ``"none"``, ``"mean"``, ``"batchmean"`` or ``"sum"``.
         log_target: whether targets are logarithms too.
 
+    Shape:
+        input: ``(*)``, log probabilities of any shape, often ``(N, C)``.
+        target: ``(*)``, as the input.
+        output: ``()``; ``(*)`` if `reduction` is ``"none"``.
+
     Example:
         >>> import oneflow as flow
         >>> flow.nn.KLDivLoss("batchmean")(flow.tensor([[0.0]]), flow.tensor([[1.0]])).item()
@@ -172,6 +219,11 @@ class PoissonNLLLoss(_Loss):
         full: add Stirling's approximation of the constant term.
         eps: added to the rate before its logarithm is taken.
         reduction: ``"none"``, ``"mean"`` or ``"sum"``.
+
+    Shape:
+        input: ``(*)``, any shape.
+        target: ``(*)``, as the input.
+        output: ``()``; ``(*)`` if `reduction` is ``"none"``.
 
     Example:
         >>> import oneflow as flow
@@ -200,6 +252,12 @@ class GaussianNLLLoss(_Loss):
         full: add the constant term.
         eps: variances are at least this.
         reduction: ``"none"``, ``"mean"`` or ``"sum"``.
+
+    Shape:
+        input: ``(*)``, the means.
+        target: ``(*)``, as the input.
+        var: as the input, without its last dimension, with 1 in its place, or a number.
+        output: ``()``; ``(*)`` if `reduction` is ``"none"``.
 
     Example:
         >>> import oneflow as flow

@@ -118,6 +118,14 @@ class Embedding(_Table):
         device: where they live.
         dtype: of the vectors.
 
+    Attributes:
+        weight: ``(num_embeddings, embedding_dim)``, at first normally distributed with mean 0 and
+            variance 1; zeros at `padding_idx`.
+
+    Shape:
+        input: ``(*)``, indices of any shape.
+        output: ``(*, embedding_dim)``.
+
     Example:
         >>> import oneflow as flow
         >>> flow.nn.Embedding(10, 3)(flow.tensor([[1, 2], [4, 3]])).shape
@@ -199,6 +207,16 @@ class EmbeddingBag(_Table):
         padding_idx: indices equal to this do not count.
         device: where the vectors live.
         dtype: of the vectors.
+
+    Attributes:
+        weight: ``(num_embeddings, embedding_dim)``, at first normally distributed with mean 0 and
+            variance 1; zeros at `padding_idx`.
+
+    Shape:
+        input: ``(B, N)``, a bag in each row, or ``(L)`` with `offsets`.
+        offsets: ``(B)``, where each bag begins in the input.
+        per_sample_weights: as the input.
+        output: ``(B, embedding_dim)``.
 
     Example:
         >>> import oneflow as flow

@@ -13,6 +13,10 @@ class Flatten(Module):
         start_dim: first dimension to merge.
         end_dim: last dimension to merge.
 
+    Shape:
+        input: ``(*)``, any shape with these dimensions, usually ``(N, *)``.
+        output: the input's shape with their product in their place.
+
     Example:
         >>> import oneflow as flow
         >>> flow.nn.Flatten()(flow.ones(32, 1, 5, 5)).shape
@@ -37,6 +41,10 @@ class Unflatten(Module):
     Args:
         dim: the dimension.
         unflattened_size: sizes it is split into.
+
+    Shape:
+        input: ``(*)``, any shape with dimension `dim`.
+        output: the input's shape with `unflattened_size` in place of that dimension.
 
     Example:
         >>> import oneflow as flow

@@ -64,6 +64,11 @@ class FractionalMaxPool2d(_FractionalMaxPool):
         return_indices: also return where the maxima are, for `MaxUnpool2d`.
         _random_samples: the random numbers, see `nn.functional.fractional_max_pool2d`.
 
+    Shape:
+        input: ``(N, C, H, W)`` or ``(C, H, W)``.
+        output: ``(N, C, H_out, W_out)`` or ``(C, H_out, W_out)``: `output_size`, or the input's
+            size times `output_ratio`, rounded down.
+
     Raises:
         ValueError: not one of `output_size` and `output_ratio`, or a ratio out of range.
 
@@ -78,6 +83,10 @@ class FractionalMaxPool2d(_FractionalMaxPool):
 
 class FractionalMaxPool3d(_FractionalMaxPool):
     """Maximum over windows at random places of ``[N, C, D, H, W]``; see `FractionalMaxPool2d`.
+
+    Shape:
+        input: ``(N, C, D, H, W)`` or ``(C, D, H, W)``.
+        output: ``(N, C, D_out, H_out, W_out)`` or ``(C, D_out, H_out, W_out)``.
 
     Example:
         >>> import oneflow as flow

@@ -26,6 +26,14 @@ class FusedMLP(Module):
         out_dropout_rate: probability of dropout of the output.
         skip_final_activation: leave out the ReLU of the output.
 
+    Attributes:
+        weight_[k]: of layer ``k``, ``(outputs, inputs)``, at first as of `Linear`.
+        bias_[k]: of layer ``k``, ``(outputs,)``, at first as of `Linear`.
+
+    Shape:
+        x: ``(*, in_features)``.
+        output: ``(*, out_features)``.
+
     Raises:
         ValueError: there is not one dropout rate per hidden layer.
 

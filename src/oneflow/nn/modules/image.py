@@ -135,6 +135,11 @@ class CropMirrorNormalize(Module):
         std: likewise.
         output_dtype: of the result.
 
+    Shape:
+        input: ``(N, H, W, C)``, or a list of images.
+        mirror: ``(N)``, 1 for the images to mirror.
+        output: ``(N, C, crop_h, crop_w)``, or with the channels last for ``"NHWC"``.
+
     Example:
         >>> import oneflow as flow
         >>> flow.nn.CropMirrorNormalize(crop_h=2, crop_w=2)(flow.zeros(1, 4, 4, 3)).shape

@@ -13,7 +13,7 @@ from oneflow.functional.creation.factory_functions import empty
 from oneflow.module.buffer import Buffer
 from oneflow.module.module import Module
 from oneflow.module.parameter import Parameter
-from oneflow.nn.modules import batchnorm, conv, linear
+from oneflow.nn.modules import batchnorm, conv, instancenorm, linear
 from oneflow.tensor.subclasses import call_as_it_is
 from oneflow.tensor.tensor import Tensor
 
@@ -205,6 +205,13 @@ def _initialize(module: _LazyModule, inputs: tuple[Tensor, ...]) -> None:
 class LazyLinear(_LazyModule):
     """`Linear` without `in_features`: the size of the last dimension of the first input.
 
+    Attributes:
+        weight, bias: those of `Linear`; the weight gets its shape and values in the first call.
+
+    Shape:
+        input: ``(*, F)``.
+        output: ``(*, out_features)``.
+
     Example:
         >>> import oneflow as flow
         >>> layer = flow.nn.LazyLinear(3)
@@ -219,6 +226,13 @@ class LazyLinear(_LazyModule):
 class LazyConv1d(_LazyModule):
     """`Conv1d` without `in_channels`.
 
+    Attributes:
+        weight, bias: those of `Conv1d`; the weight gets its shape and values in the first call.
+
+    Shape:
+        input: ``(N, C, L)`` or ``(C, L)``.
+        output: as of `Conv1d`.
+
     Example:
         >>> import oneflow as flow
         >>> flow.nn.LazyConv1d(6, 3)(flow.ones(1, 4, 9)).shape
@@ -231,6 +245,13 @@ class LazyConv1d(_LazyModule):
 
 class LazyConvTranspose1d(_LazyModule):
     """`ConvTranspose1d` without `in_channels`.
+
+    Attributes:
+        weight, bias: those of `ConvTranspose1d`; the weight gets its shape in the first call.
+
+    Shape:
+        input: ``(N, C, L)`` or ``(C, L)``.
+        output: as of `ConvTranspose1d`.
 
     Example:
         >>> import oneflow as flow
@@ -246,6 +267,14 @@ class LazyConvTranspose1d(_LazyModule):
 class LazyBatchNorm1d(_LazyModule):
     """`BatchNorm1d` without `num_features`.
 
+    Attributes:
+        weight, bias, running_mean, running_var, num_batches_tracked: as of `BatchNorm1d`; they
+            get their shapes in the first call.
+
+    Shape:
+        input: ``(N, C, L)`` or ``(N, C)``.
+        output: ``(N, C, L)`` or ``(N, C)``.
+
     Example:
         >>> import oneflow as flow
         >>> flow.nn.LazyBatchNorm1d()(flow.ones(1, 4, 9)).shape
@@ -259,19 +288,34 @@ class LazyBatchNorm1d(_LazyModule):
 class LazyInstanceNorm1d(_LazyModule):
     """`InstanceNorm1d` without `num_features`, with weights and statistics by default.
 
+    Attributes:
+        weight, bias, running_mean, running_var, num_batches_tracked: as of `InstanceNorm1d`;
+            they get their shapes in the first call.
+
+    Shape:
+        input: ``(N, C, L)``.
+        output: ``(N, C, L)``.
+
     Example:
         >>> import oneflow as flow
         >>> flow.nn.LazyInstanceNorm1d()(flow.ones(1, 4, 9)).shape
         oneflow.Size([1, 4, 9])
     """
 
-    cls_to_become = batchnorm.InstanceNorm1d
+    cls_to_become = instancenorm.InstanceNorm1d
     _weight_dim = 0
     _defaults: ClassVar[dict[str, Any]] = _TRACKED
 
 
 class LazyConv2d(_LazyModule):
     """`Conv2d` without `in_channels`.
+
+    Attributes:
+        weight, bias: those of `Conv2d`; the weight gets its shape and values in the first call.
+
+    Shape:
+        input: ``(N, C, H, W)`` or ``(C, H, W)``.
+        output: as of `Conv2d`.
 
     Example:
         >>> import oneflow as flow
@@ -285,6 +329,13 @@ class LazyConv2d(_LazyModule):
 
 class LazyConvTranspose2d(_LazyModule):
     """`ConvTranspose2d` without `in_channels`.
+
+    Attributes:
+        weight, bias: those of `ConvTranspose2d`; the weight gets its shape in the first call.
+
+    Shape:
+        input: ``(N, C, H, W)`` or ``(C, H, W)``.
+        output: as of `ConvTranspose2d`.
 
     Example:
         >>> import oneflow as flow
@@ -300,6 +351,14 @@ class LazyConvTranspose2d(_LazyModule):
 class LazyBatchNorm2d(_LazyModule):
     """`BatchNorm2d` without `num_features`.
 
+    Attributes:
+        weight, bias, running_mean, running_var, num_batches_tracked: as of `BatchNorm2d`; they
+            get their shapes in the first call.
+
+    Shape:
+        input: ``(N, C, H, W)``.
+        output: ``(N, C, H, W)``.
+
     Example:
         >>> import oneflow as flow
         >>> flow.nn.LazyBatchNorm2d()(flow.ones(1, 4, 9, 9)).shape
@@ -313,19 +372,34 @@ class LazyBatchNorm2d(_LazyModule):
 class LazyInstanceNorm2d(_LazyModule):
     """`InstanceNorm2d` without `num_features`, with weights and statistics by default.
 
+    Attributes:
+        weight, bias, running_mean, running_var, num_batches_tracked: as of `InstanceNorm2d`;
+            they get their shapes in the first call.
+
+    Shape:
+        input: ``(N, C, H, W)``.
+        output: ``(N, C, H, W)``.
+
     Example:
         >>> import oneflow as flow
         >>> flow.nn.LazyInstanceNorm2d()(flow.ones(1, 4, 9, 9)).shape
         oneflow.Size([1, 4, 9, 9])
     """
 
-    cls_to_become = batchnorm.InstanceNorm2d
+    cls_to_become = instancenorm.InstanceNorm2d
     _weight_dim = 0
     _defaults: ClassVar[dict[str, Any]] = _TRACKED
 
 
 class LazyConv3d(_LazyModule):
     """`Conv3d` without `in_channels`.
+
+    Attributes:
+        weight, bias: those of `Conv3d`; the weight gets its shape and values in the first call.
+
+    Shape:
+        input: ``(N, C, D, H, W)`` or ``(C, D, H, W)``.
+        output: as of `Conv3d`.
 
     Example:
         >>> import oneflow as flow
@@ -339,6 +413,13 @@ class LazyConv3d(_LazyModule):
 
 class LazyConvTranspose3d(_LazyModule):
     """`ConvTranspose3d` without `in_channels`.
+
+    Attributes:
+        weight, bias: those of `ConvTranspose3d`; the weight gets its shape in the first call.
+
+    Shape:
+        input: ``(N, C, D, H, W)`` or ``(C, D, H, W)``.
+        output: as of `ConvTranspose3d`.
 
     Example:
         >>> import oneflow as flow
@@ -354,6 +435,14 @@ class LazyConvTranspose3d(_LazyModule):
 class LazyBatchNorm3d(_LazyModule):
     """`BatchNorm3d` without `num_features`.
 
+    Attributes:
+        weight, bias, running_mean, running_var, num_batches_tracked: as of `BatchNorm3d`; they
+            get their shapes in the first call.
+
+    Shape:
+        input: ``(N, C, D, H, W)``.
+        output: ``(N, C, D, H, W)``.
+
     Example:
         >>> import oneflow as flow
         >>> flow.nn.LazyBatchNorm3d()(flow.ones(1, 4, 9, 9, 9)).shape
@@ -367,12 +456,20 @@ class LazyBatchNorm3d(_LazyModule):
 class LazyInstanceNorm3d(_LazyModule):
     """`InstanceNorm3d` without `num_features`, with weights and statistics by default.
 
+    Attributes:
+        weight, bias, running_mean, running_var, num_batches_tracked: as of `InstanceNorm3d`;
+            they get their shapes in the first call.
+
+    Shape:
+        input: ``(N, C, D, H, W)``.
+        output: ``(N, C, D, H, W)``.
+
     Example:
         >>> import oneflow as flow
         >>> flow.nn.LazyInstanceNorm3d()(flow.ones(1, 4, 9, 9, 9)).shape
         oneflow.Size([1, 4, 9, 9, 9])
     """
 
-    cls_to_become = batchnorm.InstanceNorm3d
+    cls_to_become = instancenorm.InstanceNorm3d
     _weight_dim = 0
     _defaults: ClassVar[dict[str, Any]] = _TRACKED

@@ -19,6 +19,10 @@ from oneflow.tensor.tensor import Tensor
 class Identity(Module):
     """Gives back its input; takes and ignores any arguments.
 
+    Shape:
+        input: ``(*)``, any shape.
+        output: ``(*)``, as the input.
+
     Example:
         >>> import oneflow as flow
         >>> flow.nn.Identity(54, unused=True)(flow.ones(2))
@@ -41,6 +45,15 @@ class Linear(Module):
         bias: whether to add a learnable bias.
         device: where the parameters live.
         dtype: of the parameters.
+
+    Attributes:
+        weight: ``(out_features, in_features)``, at first uniform in ``[-bound, bound]`` with
+            ``bound = 1 / sqrt(in_features)``.
+        bias: ``(out_features,)``, at first uniform within the same bound; None without `bias`.
+
+    Shape:
+        input: ``(*, in_features)``.
+        output: ``(*, out_features)``.
 
     Example:
         >>> import oneflow as flow
@@ -100,6 +113,16 @@ class Bilinear(Module):
         bias: whether to add a learnable bias.
         device: where the parameters live.
         dtype: of the parameters.
+
+    Attributes:
+        weight: ``(out_features, in1_features, in2_features)``, at first uniform in
+            ``[-bound, bound]`` with ``bound = 1 / sqrt(in1_features)``.
+        bias: ``(out_features,)``, at first uniform within the same bound; None without `bias`.
+
+    Shape:
+        input1: ``(*, in1_features)``.
+        input2: ``(*, in2_features)``.
+        output: ``(*, out_features)``.
 
     Example:
         >>> import oneflow as flow

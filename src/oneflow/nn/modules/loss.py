@@ -52,6 +52,14 @@ class CrossEntropyLoss(_WeightedLoss):
         reduction: ``"none"``, ``"mean"`` or ``"sum"``.
         label_smoothing: this much of each label is spread evenly over all classes.
 
+    Attributes:
+        weight: ``(C)`` as it was given; None without.
+
+    Shape:
+        input: ``(N, C)``, ``(C)`` or ``(N, C, *)``: logits of ``C`` classes.
+        target: ``(N)``, ``()`` or ``(N, *)`` for labels; as the input for probabilities.
+        output: ``()``; as the labels if `reduction` is ``"none"``.
+
     Example:
         >>> import oneflow as flow
         >>> loss = flow.nn.CrossEntropyLoss()
@@ -89,6 +97,14 @@ class NLLLoss(_WeightedLoss):
         ignore_index: samples with this label do not count.
         reduction: ``"none"``, ``"mean"`` or ``"sum"``.
 
+    Attributes:
+        weight: ``(C)`` as it was given; None without.
+
+    Shape:
+        input: ``(N, C)``, ``(C)`` or ``(N, C, *)``: log probabilities of ``C`` classes.
+        target: ``(N)``, ``()`` or ``(N, *)``.
+        output: ``()``; as the target if `reduction` is ``"none"``.
+
     Example:
         >>> import oneflow as flow
         >>> flow.nn.NLLLoss()(flow.tensor([[-0.5, -1.0]]), flow.tensor([0]))
@@ -112,6 +128,13 @@ class CTCLoss(_Loss):
         blank: number of the blank.
         reduction: ``"none"``, ``"mean"`` or ``"sum"``.
         zero_infinity: infinite losses, of samples too short for their labels, count as 0.
+
+    Shape:
+        log_probs: ``(T, N, C)`` or ``(T, C)``: ``T`` steps, ``C`` labels with the blank.
+        targets: ``(N, S)``, or all labels one after the other.
+        input_lengths: ``(N)`` or ``()``, each at most ``T``.
+        target_lengths: ``(N)`` or ``()``, each at most ``S``.
+        output: ``()``; ``(N)`` if `reduction` is ``"none"``.
 
     Example:
         >>> import oneflow as flow

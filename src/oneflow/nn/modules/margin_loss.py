@@ -19,6 +19,12 @@ class MarginRankingLoss(_Loss):
         margin: how far apart they must be.
         reduction: ``"none"``, ``"mean"`` or ``"sum"``.
 
+    Shape:
+        input1: ``(*)``, any shape.
+        input2: ``(*)``, as `input1`.
+        target: ``(*)``, 1 or -1.
+        output: ``()``; ``(*)`` if `reduction` is ``"none"``.
+
     Example:
         >>> import oneflow as flow
         >>> flow.nn.MarginRankingLoss()(*flow.tensor([[1.0], [3.0], [1.0]]))
@@ -40,6 +46,11 @@ class HingeEmbeddingLoss(_Loss):
         margin: how large the distance of dissimilar pairs must be.
         reduction: ``"none"``, ``"mean"`` or ``"sum"``.
 
+    Shape:
+        input: ``(*)``, any shape.
+        target: ``(*)``, as the input.
+        output: ``()``; ``(*)`` if `reduction` is ``"none"``.
+
     Example:
         >>> import oneflow as flow
         >>> flow.nn.HingeEmbeddingLoss()(flow.tensor([0.5, 0.25]), flow.tensor([1.0, -1.0]))
@@ -60,6 +71,12 @@ class CosineEmbeddingLoss(_Loss):
     Args:
         margin: cosines of dissimilar pairs up to this cost nothing.
         reduction: ``"none"``, ``"mean"`` or ``"sum"``.
+
+    Shape:
+        input1: ``(N, D)`` or ``(D)``.
+        input2: ``(N, D)`` or ``(D)``.
+        target: ``(N)`` or ``()``, 1 or -1.
+        output: ``()``; ``(N)`` if `reduction` is ``"none"``.
 
     Example:
         >>> import oneflow as flow
@@ -86,6 +103,12 @@ class TripletMarginLoss(_Loss):
         size_average: PyTorch's old switch, see `reduction`.
         reduce: PyTorch's old switch, see `reduction`.
         reduction: ``"none"``, ``"mean"`` or ``"sum"``.
+
+    Shape:
+        anchor: ``(N, D)`` or ``(D)``.
+        positive: as the anchor.
+        negative: as the anchor.
+        output: ``()``; ``(N)`` if `reduction` is ``"none"``.
 
     Example:
         >>> import oneflow as flow
@@ -132,6 +155,15 @@ class TripletMarginWithDistanceLoss(_Loss):
         swap: use the distance of positive and negative if that is smaller.
         reduction: ``"none"``, ``"mean"`` or ``"sum"``.
 
+    Attributes:
+        distance_function: as it was given, by default a `PairwiseDistance`.
+
+    Shape:
+        anchor: ``(N, D)`` or ``(D)``.
+        positive: as the anchor.
+        negative: as the anchor.
+        output: ``()``; ``(N)`` if `reduction` is ``"none"``.
+
     Example:
         >>> import oneflow as flow
         >>> a, b = flow.tensor([[0.0, 0.0]]), flow.tensor([[3.0, 4.0]])
@@ -173,6 +205,14 @@ class MultiMarginLoss(_WeightedLoss):
         weight: weight of each class.
         reduction: ``"none"``, ``"mean"`` or ``"sum"``.
 
+    Attributes:
+        weight: ``(C)`` as it was given; None without.
+
+    Shape:
+        input: ``(N, C)`` or ``(C)``.
+        target: ``(N)`` or ``()``, labels.
+        output: ``()``; ``(N)`` if `reduction` is ``"none"``.
+
     Raises:
         ValueError: `p` is neither 1 nor 2.
 
@@ -207,6 +247,11 @@ class MultiLabelMarginLoss(_Loss):
     Args:
         reduction: ``"none"``, ``"mean"`` or ``"sum"``.
 
+    Shape:
+        input: ``(N, C)`` or ``(C)``.
+        target: ``(N, C)`` or ``(C)``: labels, and -1 after the last one.
+        output: ``()``; ``(N)`` if `reduction` is ``"none"``.
+
     Example:
         >>> import oneflow as flow
         >>> flow.nn.MultiLabelMarginLoss()(flow.tensor([0.5, 0.25, 1.0]), flow.tensor([2, -1, 0]))
@@ -223,6 +268,14 @@ class MultiLabelSoftMarginLoss(_WeightedLoss):
     Args:
         weight: factor of each class.
         reduction: ``"none"``, ``"mean"`` or ``"sum"``.
+
+    Attributes:
+        weight: ``(C)`` as it was given; None without.
+
+    Shape:
+        input: ``(N, C)`` or ``(C)``.
+        target: ``(N, C)`` or ``(C)``, 0 or 1.
+        output: ``()``; ``(N)`` if `reduction` is ``"none"``.
 
     Example:
         >>> import oneflow as flow
@@ -241,6 +294,11 @@ class CombinedMarginLoss(Module):
         m1: factor of the angle (SphereFace).
         m2: added to the angle (ArcFace).
         m3: subtracted from the cosine (CosFace).
+
+    Shape:
+        x: ``(N, C)``, cosines.
+        label: ``(N)``.
+        output: ``(N, C)``.
 
     Example:
         >>> import oneflow as flow

@@ -28,6 +28,26 @@ class MultiheadAttention(Module):
         device: where the parameters live.
         dtype: of the parameters.
 
+    Attributes:
+        in_proj_weight: of query, key and value one below the other, ``(3 * embed_dim, embed_dim)``,
+            at first uniform in ``[-bound, bound]`` with ``bound = sqrt(6 / (4 * embed_dim))``; None
+            for other sizes of keys or values.
+        q_proj_weight, k_proj_weight, v_proj_weight: in its place then, ``(embed_dim, embed_dim)``,
+            ``(embed_dim, kdim)`` and ``(embed_dim, vdim)``, `init.xavier_uniform_`.
+        in_proj_bias: ``(3 * embed_dim,)``, at first zeros; None without `bias`.
+        bias_k, bias_v: ``(1, 1, embed_dim)``, `init.xavier_normal_`; None without `add_bias_kv`.
+        out_proj: the `Linear` layer after the heads; its bias starts as zeros.
+
+    Shape:
+        query: ``(L, N, embed_dim)`` or ``(L, embed_dim)``; ``(N, L, embed_dim)`` if `batch_first`.
+        key: ``(S, N, kdim)`` or ``(S, kdim)``; ``(N, S, kdim)`` if `batch_first`.
+        value: ``(S, N, vdim)`` or ``(S, vdim)``; ``(N, S, vdim)`` if `batch_first`.
+        key_padding_mask: ``(N, S)`` or ``(S)``.
+        attn_mask: ``(L, S)`` or ``(N * num_heads, L, S)``.
+        output: as the query.
+        weights: ``(N, L, S)`` or ``(L, S)``, averaged over heads; else ``(N, num_heads, L, S)``;
+            None without `need_weights`.
+
     Raises:
         ValueError: a size is not positive.
         AssertionError: `num_heads` does not divide `embed_dim`.

@@ -25,6 +25,14 @@ class LayerNorm(Module):
         device: where the parameters live.
         dtype: of the parameters.
 
+    Attributes:
+        weight: factors, ``normalized_shape``, at first ones; None without `elementwise_affine`.
+        bias: summands, ``normalized_shape``, at first zeros; None without `bias`.
+
+    Shape:
+        input: ``(*, *normalized_shape)``.
+        output: as the input.
+
     Example:
         >>> import oneflow as flow
         >>> flow.nn.LayerNorm(10)(flow.randn(20, 5, 10)).shape
@@ -76,6 +84,13 @@ class RMSNorm(Module):
         device: where the parameters live.
         dtype: of the parameters.
 
+    Attributes:
+        weight: factors, ``normalized_shape``, at first ones; None without `elementwise_affine`.
+
+    Shape:
+        input: ``(*, *normalized_shape)``.
+        output: as the input.
+
     Example:
         >>> import oneflow as flow
         >>> flow.nn.RMSNorm(10)(flow.randn(20, 5, 10)).shape
@@ -119,6 +134,13 @@ class RMSLayerNorm(Module):
         hidden_size: size of the last dimension.
         eps: added to the mean square.
 
+    Attributes:
+        weight: factors, ``(hidden_size,)``, at first ones.
+
+    Shape:
+        hidden_states: ``(*, hidden_size)``.
+        output: as `hidden_states`.
+
     Example:
         >>> import oneflow as flow
         >>> flow.nn.RMSLayerNorm(10)(flow.randn(20, 5, 10)).shape
@@ -148,6 +170,14 @@ class GroupNorm(Module):
         bias: False leaves out the summands.
         device: where the parameters live.
         dtype: of the parameters.
+
+    Attributes:
+        weight: factors, ``(num_channels,)``, at first ones; None without `affine`.
+        bias: summands, ``(num_channels,)``, at first zeros; None without `affine` or `bias`.
+
+    Shape:
+        input: ``(N, num_channels, *)``.
+        output: ``(N, num_channels, *)``.
 
     Raises:
         ValueError: `num_groups` does not divide `num_channels`.
@@ -207,6 +237,10 @@ class LocalResponseNorm(Module):
         beta: exponent.
         k: added before raising to `beta`.
 
+    Shape:
+        input: ``(N, C, *)``.
+        output: ``(N, C, *)``.
+
     Example:
         >>> import oneflow as flow
         >>> flow.nn.LocalResponseNorm(2)(flow.randn(32, 5, 24, 24)).shape
@@ -235,6 +269,10 @@ class CrossMapLRN2d(LocalResponseNorm):
         alpha: factor of the mean square.
         beta: exponent.
         k: added before raising to `beta`.
+
+    Shape:
+        input: ``(N, C, H, W)``.
+        output: ``(N, C, H, W)``.
 
     Raises:
         ValueError: the input is not ``[N, C, H, W]``.

@@ -49,6 +49,11 @@ class ConstantPad1d(_Padding):
         padding: how many elements, as one number or 2: before and after, last dimension first.
         value: the number added.
 
+    Shape:
+        input: ``(N, C, L)`` or ``(C, L)``.
+        output: ``(N, C, L_out)`` or ``(C, L_out)``, where
+            ``L_out = L + padding[0] + padding[1]``.
+
     Example:
         >>> import oneflow as flow
         >>> flow.nn.ConstantPad1d(1, 3.5)(flow.ones(1, 2, 4)).shape
@@ -71,6 +76,11 @@ class ConstantPad2d(_Padding):
     Args:
         padding: how many elements, as one number or 4: before and after, last dimension first.
         value: the number added.
+
+    Shape:
+        input: ``(N, C, H, W)`` or ``(C, H, W)``.
+        output: ``(N, C, H_out, W_out)`` or ``(C, H_out, W_out)``, where
+            ``W_out = W + padding[0] + padding[1]`` and ``H_out = H + padding[2] + padding[3]``.
 
     Example:
         >>> import oneflow as flow
@@ -95,6 +105,12 @@ class ConstantPad3d(_Padding):
         padding: how many elements, as one number or 6: before and after, last dimension first.
         value: the number added.
 
+    Shape:
+        input: ``(N, C, D, H, W)`` or ``(C, D, H, W)``.
+        output: ``(N, C, D_out, H_out, W_out)`` or ``(C, D_out, H_out, W_out)``, where
+            ``W_out = W + padding[0] + padding[1]``, ``H_out = H + padding[2] + padding[3]`` and
+            ``D_out = D + padding[4] + padding[5]``.
+
     Example:
         >>> import oneflow as flow
         >>> flow.nn.ConstantPad3d(1, 3.5)(flow.ones(1, 1, 2, 3, 4)).shape
@@ -117,6 +133,11 @@ class ZeroPad1d(_Padding):
     Args:
         padding: how many elements, as one number or 2: before and after, last dimension first.
 
+    Shape:
+        input: ``(N, C, L)`` or ``(C, L)``.
+        output: ``(N, C, L_out)`` or ``(C, L_out)``, where
+            ``L_out = L + padding[0] + padding[1]``.
+
     Example:
         >>> import oneflow as flow
         >>> flow.nn.ZeroPad1d(1)(flow.ones(1, 2, 4)).shape
@@ -131,6 +152,11 @@ class ZeroPad2d(_Padding):
 
     Args:
         padding: how many elements, as one number or 4: before and after, last dimension first.
+
+    Shape:
+        input: ``(N, C, H, W)`` or ``(C, H, W)``.
+        output: ``(N, C, H_out, W_out)`` or ``(C, H_out, W_out)``, where
+            ``W_out = W + padding[0] + padding[1]`` and ``H_out = H + padding[2] + padding[3]``.
 
     Example:
         >>> import oneflow as flow
@@ -147,6 +173,12 @@ class ZeroPad3d(_Padding):
     Args:
         padding: how many elements, as one number or 6: before and after, last dimension first.
 
+    Shape:
+        input: ``(N, C, D, H, W)`` or ``(C, D, H, W)``.
+        output: ``(N, C, D_out, H_out, W_out)`` or ``(C, D_out, H_out, W_out)``, where
+            ``W_out = W + padding[0] + padding[1]``, ``H_out = H + padding[2] + padding[3]`` and
+            ``D_out = D + padding[4] + padding[5]``.
+
     Example:
         >>> import oneflow as flow
         >>> flow.nn.ZeroPad3d(1)(flow.ones(1, 1, 2, 3, 4)).shape
@@ -161,6 +193,11 @@ class ReflectionPad1d(_Padding):
 
     Args:
         padding: how many elements, as one number or 2: before and after, last dimension first.
+
+    Shape:
+        input: ``(N, C, L)`` or ``(C, L)``.
+        output: ``(N, C, L_out)`` or ``(C, L_out)``, where
+            ``L_out = L + padding[0] + padding[1]``.
 
     Example:
         >>> import oneflow as flow
@@ -178,6 +215,11 @@ class ReflectionPad2d(_Padding):
     Args:
         padding: how many elements, as one number or 4: before and after, last dimension first.
 
+    Shape:
+        input: ``(N, C, H, W)`` or ``(C, H, W)``.
+        output: ``(N, C, H_out, W_out)`` or ``(C, H_out, W_out)``, where
+            ``W_out = W + padding[0] + padding[1]`` and ``H_out = H + padding[2] + padding[3]``.
+
     Example:
         >>> import oneflow as flow
         >>> flow.nn.ReflectionPad2d(1)(flow.ones(1, 1, 3, 4)).shape
@@ -193,6 +235,12 @@ class ReflectionPad3d(_Padding):
 
     Args:
         padding: how many elements, as one number or 6: before and after, last dimension first.
+
+    Shape:
+        input: ``(N, C, D, H, W)`` or ``(C, D, H, W)``.
+        output: ``(N, C, D_out, H_out, W_out)`` or ``(C, D_out, H_out, W_out)``, where
+            ``W_out = W + padding[0] + padding[1]``, ``H_out = H + padding[2] + padding[3]`` and
+            ``D_out = D + padding[4] + padding[5]``.
 
     Example:
         >>> import oneflow as flow
@@ -210,6 +258,11 @@ class ReplicationPad1d(_Padding):
     Args:
         padding: how many elements, as one number or 2: before and after, last dimension first.
 
+    Shape:
+        input: ``(N, C, L)`` or ``(C, L)``.
+        output: ``(N, C, L_out)`` or ``(C, L_out)``, where
+            ``L_out = L + padding[0] + padding[1]``.
+
     Example:
         >>> import oneflow as flow
         >>> flow.nn.ReplicationPad1d(1)(flow.ones(1, 2, 4)).shape
@@ -225,6 +278,11 @@ class ReplicationPad2d(_Padding):
 
     Args:
         padding: how many elements, as one number or 4: before and after, last dimension first.
+
+    Shape:
+        input: ``(N, C, H, W)`` or ``(C, H, W)``.
+        output: ``(N, C, H_out, W_out)`` or ``(C, H_out, W_out)``, where
+            ``W_out = W + padding[0] + padding[1]`` and ``H_out = H + padding[2] + padding[3]``.
 
     Example:
         >>> import oneflow as flow
@@ -242,6 +300,12 @@ class ReplicationPad3d(_Padding):
     Args:
         padding: how many elements, as one number or 6: before and after, last dimension first.
 
+    Shape:
+        input: ``(N, C, D, H, W)`` or ``(C, D, H, W)``.
+        output: ``(N, C, D_out, H_out, W_out)`` or ``(C, D_out, H_out, W_out)``, where
+            ``W_out = W + padding[0] + padding[1]``, ``H_out = H + padding[2] + padding[3]`` and
+            ``D_out = D + padding[4] + padding[5]``.
+
     Example:
         >>> import oneflow as flow
         >>> flow.nn.ReplicationPad3d(1)(flow.ones(1, 1, 2, 3, 4)).shape
@@ -257,6 +321,11 @@ class CircularPad1d(_Padding):
 
     Args:
         padding: how many elements, as one number or 2: before and after, last dimension first.
+
+    Shape:
+        input: ``(N, C, L)`` or ``(C, L)``.
+        output: ``(N, C, L_out)`` or ``(C, L_out)``, where
+            ``L_out = L + padding[0] + padding[1]``.
 
     Example:
         >>> import oneflow as flow
@@ -274,6 +343,11 @@ class CircularPad2d(_Padding):
     Args:
         padding: how many elements, as one number or 4: before and after, last dimension first.
 
+    Shape:
+        input: ``(N, C, H, W)`` or ``(C, H, W)``.
+        output: ``(N, C, H_out, W_out)`` or ``(C, H_out, W_out)``, where
+            ``W_out = W + padding[0] + padding[1]`` and ``H_out = H + padding[2] + padding[3]``.
+
     Example:
         >>> import oneflow as flow
         >>> flow.nn.CircularPad2d(1)(flow.ones(1, 1, 3, 4)).shape
@@ -289,6 +363,12 @@ class CircularPad3d(_Padding):
 
     Args:
         padding: how many elements, as one number or 6: before and after, last dimension first.
+
+    Shape:
+        input: ``(N, C, D, H, W)`` or ``(C, D, H, W)``.
+        output: ``(N, C, D_out, H_out, W_out)`` or ``(C, D_out, H_out, W_out)``, where
+            ``W_out = W + padding[0] + padding[1]``, ``H_out = H + padding[2] + padding[3]`` and
+            ``D_out = D + padding[4] + padding[5]``.
 
     Example:
         >>> import oneflow as flow

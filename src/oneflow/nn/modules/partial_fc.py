@@ -13,6 +13,13 @@ class DistributedPariticalFCSample(Module):
     Args:
         num_sample: how many classes to choose.
 
+    Shape:
+        weight: ``(C, D)``, a vector for each class.
+        label: ``(N)``.
+        mapped_label: ``(N)``, the labels as numbers of chosen classes.
+        sampled_label: ``(num_sample)``, the chosen classes.
+        sampled_weight: ``(num_sample, D)``, their vectors.
+
     Example:
         >>> import oneflow as flow
         >>> sample = flow.nn.DistributedPariticalFCSample(5)

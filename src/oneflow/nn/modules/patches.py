@@ -17,6 +17,11 @@ class Unfold(Module):
         padding: zeros around the image.
         stride: distance of windows.
 
+    Shape:
+        input: ``(N, C, H, W)`` or ``(C, H, W)``.
+        output: ``(N, C * kernel_size[0] * kernel_size[1], L)`` or without ``N``; ``L`` windows, as
+            many in each dimension as `Conv2d` has outputs.
+
     Example:
         >>> import oneflow as flow
         >>> flow.nn.Unfold(kernel_size=2)(flow.ones(1, 3, 4, 5)).shape
@@ -55,6 +60,11 @@ class Fold(Module):
         dilation: distance of its elements.
         padding: zeros that were around the image.
         stride: distance of windows.
+
+    Shape:
+        input: ``(N, C * kernel_size[0] * kernel_size[1], L)`` or without ``N``, as `Unfold`
+            returns it.
+        output: ``(N, C, output_size[0], output_size[1])`` or without ``N``.
 
     Example:
         >>> import oneflow as flow
@@ -102,6 +112,10 @@ class PixelShuffle(Module):
         h_upscale_factor: the factor for the height alone.
         w_upscale_factor: the factor for the width alone.
 
+    Shape:
+        input: ``(*, C * r * s, H, W)``.
+        output: ``(*, C, H * r, W * s)``, with factors ``r`` and ``s``.
+
     Raises:
         ValueError: neither one factor nor both single ones are given, or one is not positive.
 
@@ -144,6 +158,10 @@ class PixelUnshuffle(Module):
     Args:
         downscale_factor: the factor r.
 
+    Shape:
+        input: ``(*, C, H, W)``.
+        output: ``(*, C * downscale_factor ** 2, H // downscale_factor, W // downscale_factor)``.
+
     Example:
         >>> import oneflow as flow
         >>> flow.nn.PixelUnshuffle(2)(flow.ones(1, 2, 4, 6)).shape
@@ -166,6 +184,10 @@ class ChannelShuffle(Module):
 
     Args:
         groups: number of groups.
+
+    Shape:
+        input: ``(N, C, *)``.
+        output: ``(N, C, *)``.
 
     Example:
         >>> import oneflow as flow

@@ -14,6 +14,10 @@ class ReLU6(_InplaceActivation):
     Args:
         inplace: write the result into the input.
 
+    Shape:
+        input: ``(*)``, any shape.
+        output: ``(*)``, as the input.
+
     Example:
         >>> import oneflow as flow
         >>> flow.nn.ReLU6()(flow.tensor([-1.0, 8.0]))
@@ -29,6 +33,10 @@ class Hardsigmoid(_InplaceActivation):
     Args:
         inplace: write the result into the input.
 
+    Shape:
+        input: ``(*)``, any shape.
+        output: ``(*)``, as the input.
+
     Example:
         >>> import oneflow as flow
         >>> flow.nn.Hardsigmoid()(flow.tensor([0.0, 4.0]))
@@ -43,6 +51,10 @@ class Hardswish(_InplaceActivation):
 
     Args:
         inplace: write the result into the input.
+
+    Shape:
+        input: ``(*)``, any shape.
+        output: ``(*)``, as the input.
 
     Example:
         >>> import oneflow as flow
@@ -62,6 +74,10 @@ class Hardtanh(Module):
         inplace: write the result into the input.
         min_value: older name of `min_val`.
         max_value: older name of `max_val`.
+
+    Shape:
+        input: ``(*)``, any shape.
+        output: ``(*)``, as the input.
 
     Raises:
         ValueError: the lower limit is not below the upper one.
@@ -105,6 +121,10 @@ class Hardshrink(Module):
         lambd: half the width of the gap.
         inplace: write the result into the input.
 
+    Shape:
+        input: ``(*)``, any shape.
+        output: ``(*)``, as the input.
+
     Example:
         >>> import oneflow as flow
         >>> flow.nn.Hardshrink()(flow.tensor([0.5, 2.0]))
@@ -129,6 +149,10 @@ class Softshrink(Module):
     Args:
         lambd: how far to move, at least 0.
         inplace: write the result into the input.
+
+    Shape:
+        input: ``(*)``, any shape.
+        output: ``(*)``, as the input.
 
     Example:
         >>> import oneflow as flow
@@ -155,6 +179,10 @@ class Threshold(Module):
         threshold: the limit.
         value: what replaces inputs up to the limit.
         inplace: write the result into the input.
+
+    Shape:
+        input: ``(*)``, any shape.
+        output: ``(*)``, as the input.
 
     Example:
         >>> import oneflow as flow

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from oneflow.base.sizes import IntOrInts
-from oneflow.functional.nn import adaptive_pooling, norm_pooling, pooling, unpool
+from oneflow.functional.nn import norm_pooling, pooling, unpool
 from oneflow.functional.nn.spatial import per_dimension
 from oneflow.module.module import Module
+from oneflow.nn.modules.adaptive_pooling import (
+    AdaptiveAvgPool1d as AdaptiveAvgPool1d,
+    AdaptiveAvgPool2d as AdaptiveAvgPool2d,
+    AdaptiveAvgPool3d as AdaptiveAvgPool3d,
+    AdaptiveMaxPool1d as AdaptiveMaxPool1d,
+    AdaptiveMaxPool2d as AdaptiveMaxPool2d,
+    AdaptiveMaxPool3d as AdaptiveMaxPool3d,
+)
 from oneflow.nn.modules.image_layout import accept_channels_last
 from oneflow.tensor.tensor import Tensor
 
@@ -56,6 +63,11 @@ class _MaxPool(Module):
 class MaxPool1d(_MaxPool):
     """Maximum over windows of ``[N, C, L]`` or ``[C, L]``; arguments as for `MaxPool2d`.
 
+    Shape:
+        input: ``(N, C, L)`` or ``(C, L)``.
+        output: ``(N, C, L_out)`` or ``(C, L_out)``, where, without `ceil_mode`,
+            ``L_out = (L + 2 * padding - dilation * (kernel_size - 1) - 1) // stride + 1``.
+
     Example:
         >>> import oneflow as flow
         >>> flow.nn.MaxPool1d(3, stride=2)(flow.randn(20, 16, 50)).shape
@@ -77,6 +89,13 @@ class MaxPool2d(_MaxPool):
         return_indices: also return where the maxima are, for `MaxUnpool2d`.
         ceil_mode: also take a last window that is partly outside.
 
+    Shape:
+        input: ``(N, C, H, W)`` or ``(C, H, W)``.
+        output: ``(N, C, H_out, W_out)`` or ``(C, H_out, W_out)``, where, without `ceil_mode`,
+            ``H_out = (H + 2 * padding - dilation * (kernel_size - 1) - 1) // stride + 1``, with the
+            first numbers of pairs, and ``W_out`` likewise.
+        indices: as the output, if `return_indices`.
+
     Example:
         >>> import oneflow as flow
         >>> flow.nn.MaxPool2d(3, stride=2)(flow.randn(20, 16, 50, 32)).shape
@@ -88,6 +107,10 @@ class MaxPool2d(_MaxPool):
 
 class MaxPool3d(_MaxPool):
     """Maximum over windows of ``[N, C, D, H, W]``; arguments as for `MaxPool2d`.
+
+    Shape:
+        input: ``(N, C, D, H, W)`` or ``(C, D, H, W)``.
+        output: ``(N, C, D_out, H_out, W_out)`` or ``(C, D_out, H_out, W_out)``, as of `MaxPool2d`.
 
     Example:
         >>> import oneflow as flow
@@ -132,6 +155,12 @@ class _MaxUnpool(Module):
 class MaxUnpool1d(_MaxUnpool):
     """Undo `MaxPool1d`; arguments as for `MaxUnpool2d`.
 
+    Shape:
+        input: ``(N, C, L)`` or ``(C, L)``.
+        indices: as the input.
+        output: ``(N, C, L_out)`` or ``(C, L_out)``; without `output_size`
+            ``L_out = (L - 1) * stride - 2 * padding + kernel_size``.
+
     Example:
         >>> import oneflow as flow
         >>> values, indices = flow.nn.MaxPool1d(2, return_indices=True)(flow.randn(1, 1, 8))
@@ -150,6 +179,12 @@ class MaxUnpool2d(_MaxUnpool):
         stride: as given to `MaxPool2d`.
         padding: as given to `MaxPool2d`.
 
+    Shape:
+        input: ``(N, C, H, W)`` or ``(C, H, W)``.
+        indices: as the input.
+        output: ``(N, C, H_out, W_out)`` or ``(C, H_out, W_out)``; without `output_size`
+            ``H_out = (H - 1) * stride[0] - 2 * padding[0] + kernel_size[0]``, ``W_out`` likewise.
+
     Example:
         >>> import oneflow as flow
         >>> values, indices = flow.nn.MaxPool2d(2, return_indices=True)(flow.randn(1, 1, 4, 4))
@@ -162,6 +197,11 @@ class MaxUnpool2d(_MaxUnpool):
 
 class MaxUnpool3d(_MaxUnpool):
     """Undo `MaxPool3d`; arguments as for `MaxUnpool2d`.
+
+    Shape:
+        input: ``(N, C, D, H, W)`` or ``(C, D, H, W)``.
+        indices: as the input.
+        output: ``(N, C, D_out, H_out, W_out)`` or without ``N``, with sizes as of `MaxUnpool2d`.
 
     Example:
         >>> import oneflow as flow
@@ -220,6 +260,11 @@ class AvgPool1d(_AvgPool):
         ceil_mode: also take a last window that is partly outside.
         count_include_pad: count the padding in the average.
 
+    Shape:
+        input: ``(N, C, L)`` or ``(C, L)``.
+        output: ``(N, C, L_out)`` or ``(C, L_out)``, where, without `ceil_mode`,
+            ``L_out = (L + 2 * padding - kernel_size) // stride + 1``.
+
     Example:
         >>> import oneflow as flow
         >>> flow.nn.AvgPool1d(3, stride=2)(flow.randn(20, 16, 50)).shape
@@ -258,6 +303,12 @@ class AvgPool2d(_AvgPool):
         count_include_pad: count the padding in the average.
         divisor_override: divide by this number instead of the size of the window; 0: do not.
 
+    Shape:
+        input: ``(N, C, H, W)`` or ``(C, H, W)``.
+        output: ``(N, C, H_out, W_out)`` or ``(C, H_out, W_out)``, where, without `ceil_mode`,
+            ``H_out = (H + 2 * padding - kernel_size) // stride + 1``, with the first numbers of
+            pairs, and ``W_out`` likewise.
+
     Example:
         >>> import oneflow as flow
         >>> flow.nn.AvgPool2d(3, stride=2)(flow.randn(20, 16, 50, 32)).shape
@@ -269,6 +320,10 @@ class AvgPool2d(_AvgPool):
 
 class AvgPool3d(_AvgPool):
     """Average over windows of ``[N, C, D, H, W]``; arguments as for `AvgPool2d`.
+
+    Shape:
+        input: ``(N, C, D, H, W)`` or ``(C, D, H, W)``.
+        output: ``(N, C, D_out, H_out, W_out)`` or ``(C, D_out, H_out, W_out)``, as of `AvgPool2d`.
 
     Example:
         >>> import oneflow as flow
@@ -310,6 +365,11 @@ class _LPPool(Module):
 class LPPool1d(_LPPool):
     """p-norm over windows of ``[N, C, L]`` or ``[C, L]``; arguments as for `LPPool2d`.
 
+    Shape:
+        input: ``(N, C, L)`` or ``(C, L)``.
+        output: ``(N, C, L_out)`` or ``(C, L_out)``, where, without `ceil_mode`,
+            ``L_out = (L - kernel_size) // stride + 1``.
+
     Example:
         >>> import oneflow as flow
         >>> flow.nn.LPPool1d(2, 3, stride=2)(flow.randn(20, 16, 50)).shape
@@ -328,6 +388,12 @@ class LPPool2d(_LPPool):
         stride: distance between windows; default: `kernel_size`.
         ceil_mode: also take a last window that is partly outside.
 
+    Shape:
+        input: ``(N, C, H, W)`` or ``(C, H, W)``.
+        output: ``(N, C, H_out, W_out)`` or ``(C, H_out, W_out)``, where, without `ceil_mode`,
+            ``H_out = (H - kernel_size) // stride + 1`` with the first numbers of pairs; ``W_out``
+            likewise.
+
     Example:
         >>> import oneflow as flow
         >>> flow.nn.LPPool2d(2, 3, stride=2)(flow.randn(20, 16, 50, 32)).shape
@@ -340,133 +406,14 @@ class LPPool2d(_LPPool):
 class LPPool3d(_LPPool):
     """p-norm over windows of ``[N, C, D, H, W]`` or ``[C, D, H, W]``; see `LPPool2d`.
 
+    Shape:
+        input: ``(N, C, D, H, W)`` or ``(C, D, H, W)``.
+        output: ``(N, C, D_out, H_out, W_out)`` or ``(C, D_out, H_out, W_out)``, as of `LPPool2d`.
+
     Example:
         >>> import oneflow as flow
         >>> flow.nn.LPPool3d(2, 3, stride=2)(flow.ones(1, 2, 5, 7, 9)).shape
         oneflow.Size([1, 2, 2, 3, 4])
-    """
-
-    _count = 3
-
-
-class _AdaptiveAvgPool(Module):
-    """Average over windows chosen so that the output has a given size."""
-
-    _count: int
-
-    def __init__(self, output_size: Any) -> None:
-        super().__init__()
-        self.output_size = output_size
-
-    def forward(self, input: Tensor) -> Tensor:
-        return adaptive_pooling.adaptive_average(
-            input, self.output_size, "channels_first", self._count
-        )
-
-    def extra_repr(self) -> str:
-        return f"output_size={self.output_size}"
-
-
-class AdaptiveAvgPool1d(_AdaptiveAvgPool):
-    """Average over windows of ``[N, C, L]`` or ``[C, L]`` to a given length.
-
-    Args:
-        output_size: length of the output.
-
-    Example:
-        >>> import oneflow as flow
-        >>> flow.nn.AdaptiveAvgPool1d(5)(flow.randn(1, 64, 8)).shape
-        oneflow.Size([1, 64, 5])
-    """
-
-    _count = 1
-
-
-@accept_channels_last
-class AdaptiveAvgPool2d(_AdaptiveAvgPool):
-    """Average over windows of ``[N, C, H, W]`` or ``[C, H, W]`` to a given size.
-
-    Args:
-        output_size: height and width of the output: one number, or two; None keeps a size.
-
-    Example:
-        >>> import oneflow as flow
-        >>> flow.nn.AdaptiveAvgPool2d((5, None))(flow.randn(1, 64, 8, 9)).shape
-        oneflow.Size([1, 64, 5, 9])
-    """
-
-    _count = 2
-
-
-class AdaptiveAvgPool3d(_AdaptiveAvgPool):
-    """Average over windows of ``[N, C, D, H, W]`` to a given size; see `AdaptiveAvgPool2d`.
-
-    Example:
-        >>> import oneflow as flow
-        >>> flow.nn.AdaptiveAvgPool3d(2)(flow.randn(1, 3, 8, 9, 10)).shape
-        oneflow.Size([1, 3, 2, 2, 2])
-    """
-
-    _count = 3
-
-
-class _AdaptiveMaxPool(Module):
-    """Maximum over windows chosen so that the output has a given size."""
-
-    _count: int
-
-    def __init__(self, output_size: Any, return_indices: bool = False) -> None:
-        super().__init__()
-        self.output_size, self.return_indices = output_size, return_indices
-
-    def forward(self, input: Tensor) -> Any:
-        return adaptive_pooling.adaptive_maximum(
-            input, self.output_size, self.return_indices, self._count
-        )
-
-    def extra_repr(self) -> str:
-        return f"output_size={self.output_size}"
-
-
-class AdaptiveMaxPool1d(_AdaptiveMaxPool):
-    """Maximum over windows of ``[N, C, L]`` or ``[C, L]`` to a given length.
-
-    Args:
-        output_size: length of the output.
-        return_indices: also return where the maxima are.
-
-    Example:
-        >>> import oneflow as flow
-        >>> flow.nn.AdaptiveMaxPool1d(5)(flow.randn(1, 64, 8)).shape
-        oneflow.Size([1, 64, 5])
-    """
-
-    _count = 1
-
-
-class AdaptiveMaxPool2d(_AdaptiveMaxPool):
-    """Maximum over windows of ``[N, C, H, W]`` or ``[C, H, W]`` to a given size.
-
-    Args:
-        output_size: height and width of the output: one number, or two; None keeps a size.
-        return_indices: also return where the maxima are.
-
-    Example:
-        >>> import oneflow as flow
-        >>> flow.nn.AdaptiveMaxPool2d((5, None))(flow.randn(1, 64, 8, 9)).shape
-        oneflow.Size([1, 64, 5, 9])
-    """
-
-    _count = 2
-
-
-class AdaptiveMaxPool3d(_AdaptiveMaxPool):
-    """Maximum over windows of ``[N, C, D, H, W]`` to a given size; see `AdaptiveMaxPool2d`.
-
-    Example:
-        >>> import oneflow as flow
-        >>> flow.nn.AdaptiveMaxPool3d(2)(flow.randn(1, 3, 8, 9, 10)).shape
-        oneflow.Size([1, 3, 2, 2, 2])
     """
 
     _count = 3

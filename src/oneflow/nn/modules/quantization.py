@@ -72,6 +72,11 @@ class MinMaxObserver(_QuantizationBase):
         quantization_scheme: ``"symmetric"`` (signed) or ``"affine"`` (unsigned).
         per_layer_quantization: one scale for all; False: one for each ``input[i]``.
 
+    Shape:
+        input: ``(*)``, any shape.
+        scale: ``(1)``, or ``(M)`` with the input's first size ``M``, one for each ``input[i]``.
+        zero_point: as the scale.
+
     Returns:
         Scale and zero point, each of shape ``[1]`` or ``[input.shape[0]]``.
 
@@ -108,6 +113,16 @@ class MovingAverageMinMaxObserver(_QuantizationBase):
         quantization_bit: bits of a quantized number, 2 to 8.
         quantization_scheme: ``"symmetric"`` (signed) or ``"affine"`` (unsigned).
         momentum: part of the old average that is kept.
+
+    Attributes:
+        moving_max: ``(1,)``, at first 0, which stands for nothing seen yet.
+        moving_min: likewise.
+
+    Shape:
+        input: ``(*)``, any shape.
+        current_train_step: ``(1)``.
+        scale: ``(1)``.
+        zero_point: ``(1)``.
 
     Returns:
         Scale and zero point of shape ``[1]``.
@@ -165,6 +180,12 @@ class FakeQuantization(_QuantizationBase):
         quantization_bit: bits of a quantized number, 2 to 8.
         quantization_scheme: ``"symmetric"`` (signed) or ``"affine"`` (unsigned).
 
+    Shape:
+        input: ``(*)``, any shape.
+        scale: ``(1)``, or ``(M)`` with the input's first size ``M``.
+        zero_point: as the scale.
+        output: ``(*)``, as the input.
+
     Example:
         >>> import oneflow as flow
         >>> x = flow.tensor([-1.0, 0.26, 9.0])
@@ -193,6 +214,12 @@ class Quantization(FakeQuantization):
     """The quantized numbers themselves, as floating point; they have no gradient.
 
     Arguments as for `FakeQuantization`.
+
+    Shape:
+        input: ``(*)``, any shape.
+        scale: ``(1)``, or ``(M)`` with the input's first size ``M``.
+        zero_point: as the scale.
+        output: ``(*)``, as the input.
 
     Example:
         >>> import oneflow as flow

@@ -63,6 +63,15 @@ class _QuantizationAwareConv(_Conv):
 class QatConv1d(_QuantizationAwareConv, Conv1d):
     """Quantization-aware convolution over one spatial dimension; arguments as for `QatConv2d`.
 
+    Attributes:
+        weight, bias: as of `Conv1d`.
+        input_min_max_observer, weight_min_max_observer, fake_quantizer: as of `QatConv2d`.
+        current_train_step: ``(1)``, at first 0.
+
+    Shape:
+        input: ``(N, in_channels, L)`` or ``(in_channels, L)``.
+        output: as of `Conv1d`.
+
     Example:
         >>> import oneflow as flow
         >>> flow.nn.QatConv1d(16, 33, 3, stride=2)(flow.ones(2, 16, 50)).shape
@@ -90,6 +99,17 @@ class QatConv2d(_QuantizationAwareConv, Conv2d):
         weight_quant_per_layer: one scale for the weight; False: one for each output channel.
         input_quant_momentum: part of the old average of the input's range that is kept.
 
+    Attributes:
+        weight, bias: as of `Conv2d`.
+        input_min_max_observer: a `MovingAverageMinMaxObserver` of the inputs' range.
+        weight_min_max_observer: a `MinMaxObserver` of the weight's range.
+        fake_quantizer: a `FakeQuantization` of both.
+        current_train_step: ``(1)``, at first 0.
+
+    Shape:
+        input: ``(N, in_channels, H, W)`` or ``(in_channels, H, W)``.
+        output: as of `Conv2d`.
+
     Example:
         >>> import oneflow as flow
         >>> layer = flow.nn.QatConv2d(1, 1, 1, bias=False, quantization_bit=4)
@@ -101,6 +121,15 @@ class QatConv2d(_QuantizationAwareConv, Conv2d):
 
 class QatConv3d(_QuantizationAwareConv, Conv3d):
     """Quantization-aware convolution over three spatial dimensions; arguments as for `QatConv2d`.
+
+    Attributes:
+        weight, bias: as of `Conv3d`.
+        input_min_max_observer, weight_min_max_observer, fake_quantizer: as of `QatConv2d`.
+        current_train_step: ``(1)``, at first 0.
+
+    Shape:
+        input: ``(N, in_channels, D, H, W)`` or ``(in_channels, D, H, W)``.
+        output: as of `Conv3d`.
 
     Example:
         >>> import oneflow as flow

@@ -25,6 +25,11 @@ class RNNCellBase(Module):
         device: where the parameters live.
         dtype: of the parameters.
 
+    Attributes:
+        weight_ih: ``(num_chunks * hidden_size, input_size)``.
+        weight_hh: ``(num_chunks * hidden_size, hidden_size)``.
+        bias_ih, bias_hh: ``(num_chunks * hidden_size,)``; None without `bias`.
+
     Example:
         >>> import oneflow as flow
         >>> isinstance(flow.nn.LSTMCell(3, 4), flow.nn.RNNCellBase)
@@ -111,6 +116,17 @@ class LSTMCell(RNNCellBase):
         device: where the parameters live.
         dtype: of the parameters.
 
+    Attributes:
+        weight_ih: ``(4 * hidden_size, input_size)``.
+        weight_hh: ``(4 * hidden_size, hidden_size)``.
+        bias_ih, bias_hh: ``(4 * hidden_size,)``; None without `bias`. All start uniform in
+            ``[-bound, bound]`` with ``bound = 1 / sqrt(hidden_size)``.
+
+    Shape:
+        input: ``(N, input_size)`` or ``(input_size)``.
+        h: ``(N, hidden_size)`` or ``(hidden_size)``.
+        c: ``(N, hidden_size)`` or ``(hidden_size)``.
+
     Example:
         >>> import oneflow as flow
         >>> h, c = flow.nn.LSTMCell(10, 20)(flow.ones(3, 10))
@@ -136,6 +152,16 @@ class LSTMCell(RNNCellBase):
 
 class GRUCell(RNNCellBase):
     """One step of a GRU; arguments as for `LSTMCell`.
+
+    Attributes:
+        weight_ih: ``(3 * hidden_size, input_size)``.
+        weight_hh: ``(3 * hidden_size, hidden_size)``.
+        bias_ih, bias_hh: ``(3 * hidden_size,)``; None without `bias`. All start uniform in
+            ``[-bound, bound]`` with ``bound = 1 / sqrt(hidden_size)``.
+
+    Shape:
+        input: ``(N, input_size)`` or ``(input_size)``.
+        output: ``(N, hidden_size)`` or ``(hidden_size)``.
 
     Example:
         >>> import oneflow as flow
@@ -169,6 +195,16 @@ class RNNCell(RNNCellBase):
         nonlinearity: ``"tanh"`` or ``"relu"``.
         device: where the parameters live.
         dtype: of the parameters.
+
+    Attributes:
+        weight_ih: ``(hidden_size, input_size)``.
+        weight_hh: ``(hidden_size, hidden_size)``.
+        bias_ih, bias_hh: ``(hidden_size,)``; None without `bias`. All start uniform in
+            ``[-bound, bound]`` with ``bound = 1 / sqrt(hidden_size)``.
+
+    Shape:
+        input: ``(N, input_size)`` or ``(input_size)``.
+        output: ``(N, hidden_size)`` or ``(hidden_size)``.
 
     Example:
         >>> import oneflow as flow

@@ -13,6 +13,10 @@ class GLU(Module):
     Args:
         dim: the dimension that is halved.
 
+    Shape:
+        input: ``(*, M)``, here with `dim` as the last dimension; ``M`` is even.
+        output: ``(*, M // 2)``.
+
     Example:
         >>> import oneflow as flow
         >>> flow.nn.GLU()(flow.tensor([1.0, 2.0, 0.0, 0.0]))
@@ -35,6 +39,10 @@ class Softmax(Module):
 
     Args:
         dim: the dimension; default: 1, or 0 for a tensor of 0, 1 or 3 dimensions.
+
+    Shape:
+        input: ``(*)``, any shape with dimension `dim`.
+        output: ``(*)``, as the input.
 
     Example:
         >>> import oneflow as flow
@@ -59,6 +67,10 @@ class LogSoftmax(Module):
     Args:
         dim: the dimension; default: 1, or 0 for a tensor of 0, 1 or 3 dimensions.
 
+    Shape:
+        input: ``(*)``, any shape with dimension `dim`.
+        output: ``(*)``, as the input.
+
     Example:
         >>> import oneflow as flow
         >>> flow.nn.LogSoftmax(0)(flow.tensor([0.0, 0.0]))
@@ -82,6 +94,10 @@ class Softmin(Module):
     Args:
         dim: the dimension; default: 1, or 0 for a tensor of 0, 1 or 3 dimensions.
 
+    Shape:
+        input: ``(*)``, any shape with dimension `dim`.
+        output: ``(*)``, as the input.
+
     Example:
         >>> import oneflow as flow
         >>> flow.nn.Softmin(0)(flow.tensor([0.0, 0.0]))
@@ -101,6 +117,10 @@ class Softmin(Module):
 
 class Softmax2d(Module):
     """Softmax over the channels of ``(N, C, H, W)`` or ``(C, H, W)``.
+
+    Shape:
+        input: ``(N, C, H, W)`` or ``(C, H, W)``.
+        output: ``(N, C, H, W)`` or ``(C, H, W)``.
 
     Example:
         >>> import oneflow as flow

@@ -63,6 +63,18 @@ class TransformerEncoderLayer(Module):
         device: where the parameters live.
         dtype: of the parameters.
 
+    Attributes:
+        self_attn: the `MultiheadAttention`.
+        linear1, linear2: the `Linear` layers of the feed-forward block.
+        norm1, norm2: a `LayerNorm` for each block.
+        dropout, dropout1, dropout2: within the feed-forward block, and after each block.
+
+    Shape:
+        src: ``(S, N, d_model)`` or ``(S, d_model)``; with `batch_first` ``(N, S, d_model)``.
+        src_mask: ``(S, S)`` or ``(N * nhead, S, S)``.
+        src_key_padding_mask: ``(N, S)`` or ``(S)``.
+        output: as `src`.
+
     Example:
         >>> import oneflow as flow
         >>> layer = flow.nn.TransformerEncoderLayer(d_model=8, nhead=2, dim_feedforward=16)
@@ -140,6 +152,21 @@ class TransformerDecoderLayer(Module):
         bias: whether linear layers and norms have biases.
         device: where the parameters live.
         dtype: of the parameters.
+
+    Attributes:
+        self_attn, multihead_attn: a `MultiheadAttention` to the targets and to the memory.
+        linear1, linear2: the `Linear` layers of the feed-forward block.
+        norm1, norm2, norm3: a `LayerNorm` for each block.
+        dropout, dropout1, dropout2, dropout3: within the feed-forward block, and after each block.
+
+    Shape:
+        tgt: ``(T, N, d_model)`` or ``(T, d_model)``; with `batch_first` ``(N, T, d_model)``.
+        memory: ``(S, N, d_model)`` or ``(S, d_model)``; with `batch_first` ``(N, S, d_model)``.
+        tgt_mask: ``(T, T)`` or ``(N * nhead, T, T)``.
+        memory_mask: ``(T, S)`` or ``(N * nhead, T, S)``.
+        tgt_key_padding_mask: ``(N, T)`` or ``(T)``.
+        memory_key_padding_mask: ``(N, S)`` or ``(S)``.
+        output: as `tgt`.
 
     Example:
         >>> import oneflow as flow
@@ -239,6 +266,14 @@ class TransformerEncoder(Module):
         enable_nested_tensor: without effect; PyTorch has it.
         mask_check: without effect; PyTorch has it.
 
+    Attributes:
+        layers: a `ModuleList` of the layers.
+        norm: as it was given.
+
+    Shape:
+        src: as of `TransformerEncoderLayer`, like the masks.
+        output: as `src`.
+
     Example:
         >>> import oneflow as flow
         >>> layer = flow.nn.TransformerEncoderLayer(d_model=8, nhead=2, dim_feedforward=16)
@@ -278,6 +313,14 @@ class TransformerDecoder(Module):
         decoder_layer: the layer; the stack has copies of it.
         num_layers: how many.
         norm: applied to the result.
+
+    Attributes:
+        layers: a `ModuleList` of the layers.
+        norm: as it was given.
+
+    Shape:
+        tgt, memory: as of `TransformerDecoderLayer`, like the masks.
+        output: as `tgt`.
 
     Example:
         >>> import oneflow as flow
@@ -328,6 +371,16 @@ class Transformer(Module):
         bias: whether linear layers and norms have biases.
         device: where the parameters live.
         dtype: of the parameters.
+
+    Attributes:
+        encoder: a `TransformerEncoder`.
+        decoder: a `TransformerDecoder`. Parameters of two and more dimensions of both start as
+            by `init.xavier_uniform_`.
+
+    Shape:
+        src: ``(S, N, d_model)`` or ``(S, d_model)``; with `batch_first` ``(N, S, d_model)``.
+        tgt: ``(T, N, d_model)`` or ``(T, d_model)``; with `batch_first` ``(N, T, d_model)``.
+        output: as `tgt`. For masks see `TransformerDecoderLayer`.
 
     Example:
         >>> import oneflow as flow

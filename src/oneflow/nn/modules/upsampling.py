@@ -21,6 +21,11 @@ class Upsample(Module):
         align_corners: the centres of the corner elements keep their values.
         recompute_scale_factor: use the ratio of the sizes instead of `scale_factor` itself.
 
+    Shape:
+        input: ``(N, C, L)``, ``(N, C, H, W)`` or ``(N, C, D, H, W)``.
+        output: ``(N, C, *)``: spatial sizes `size`, or those of the input times `scale_factor`,
+            rounded down.
+
     Example:
         >>> import oneflow as flow
         >>> flow.nn.Upsample(scale_factor=2.0, mode="bilinear")(flow.randn(1, 1, 2, 3)).shape
@@ -90,6 +95,10 @@ class UpsamplingNearest2d(Upsample):
         size: height and width of the output.
         scale_factor: factor of the size, instead of `size`.
 
+    Shape:
+        input: ``(N, C, H, W)``.
+        output: ``(N, C, H_out, W_out)``: `size`, or the input's size times `scale_factor`.
+
     Example:
         >>> import oneflow as flow
         >>> flow.nn.UpsamplingNearest2d(scale_factor=2)(flow.randn(1, 1, 2, 3)).shape
@@ -106,6 +115,10 @@ class UpsamplingBilinear2d(Upsample):
     Args:
         size: height and width of the output.
         scale_factor: factor of the size, instead of `size`.
+
+    Shape:
+        input: ``(N, C, H, W)``.
+        output: ``(N, C, H_out, W_out)``: `size`, or the input's size times `scale_factor`.
 
     Example:
         >>> import oneflow as flow
