@@ -17,7 +17,7 @@ from flowvision import models
 from flowvision.models.densenet import DenseNet, current_name
 from flowvision.models.googlenet import InceptionInputTransform
 from flowvision.models.pretrained import load_pretrained
-from flowvision.models.registry import find_model, registered_models
+from flowvision.models.registry import find_model, registered_models, unregister_model
 from oneflow.plan import planning
 from tests.flowvision.zoo import (
     assert_equal_to_twin,
@@ -256,3 +256,23 @@ def test_auxiliary_classifiers_answer_in_training(name: str, size: int, parts: i
         trained, evaluated = model(images), model.eval()(images)
     assert [part.shape for part in trained] == [(2, 5)] * parts
     assert [part is None for part in evaluated] == [False] + [True] * (parts - 1)
+
+
+def test_factories_of_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def program_net(pretrained: bool = False, classes: int = 2) -> flow.nn.Module:
+        return flow.nn.Linear(classes, 1 if pretrained else 3)
+
+    register, create = models.ModelCreator.register_model, models.ModelCreator.create_model
+    try:
+        assert register(program_net) is program_net
+        assert register(program_net) is program_net, "a cell of a notebook may run again"
+        assert create("program_net", pretrained=True, classes=4).weight.shape == (1, 4)
+        assert "program_net" not in models.ModelCreator.model_list("program_*", pretrained=True)
+        flow.save(flow.nn.Linear(2, 3).state_dict(), tmp_path / "weights")
+        loaded = create("program_net", checkpoint=str(tmp_path / "weights"))
+        assert (flow.load(tmp_path / "weights")["weight"] == loaded.weight).all()
+        monkeypatch.setattr(program_net, "__module__", "elsewhere")
+        with pytest.raises(ValueError, match="registered already"):
+            register(program_net)
+    finally:
+        unregister_model("program_net")

@@ -7,6 +7,7 @@ import fnmatch
 import functools
 import inspect
 import re
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
@@ -108,16 +109,20 @@ def register_model(
             return model
 
         factory.__signature__ = _signature(build)  # pyright: ignore[reportAttributeAccessIssue]
-        for taken in (name, *aliases):
-            if taken in _MODELS or taken in _ALIASES:
-                raise ValueError(f"a model named {taken!r} is registered already")
-        _MODELS[name] = RegisteredModel(
-            name, factory, build.__module__, task, paper, url, image_size
+        _add(
+            RegisteredModel(name, factory, build.__module__, task, paper, url, image_size), aliases
         )
-        _ALIASES.update(dict.fromkeys(aliases, name))
         return factory
 
     return decorate
+
+
+def _add(model: RegisteredModel, aliases: tuple[str, ...] = ()) -> None:
+    for taken in (model.name, *aliases):
+        if taken in _MODELS or taken in _ALIASES:
+            raise ValueError(f"a model named {taken!r} is registered already")
+    _MODELS[model.name] = model
+    _ALIASES.update(dict.fromkeys(aliases, model.name))
 
 
 @dataclass(frozen=True)
@@ -275,6 +280,41 @@ class ModelCreator:
     """
 
     @staticmethod
+    def register_model(fn: Callable[..., _Model]) -> Callable[..., _Model]:
+        """Decorator for a factory of a program, which takes `pretrained` itself.
+
+        A dict `model_urls` of its module says where trained weights are. A program may register a
+        factory of one of its modules again.
+
+        Args:
+            fn: the factory.
+
+        Returns:
+            The factory, as it is.
+
+        Raises:
+            ValueError: another module has a model of that name.
+
+        Example:
+            >>> from flowvision.models import ModelCreator
+            >>> from flowvision.models.registry import unregister_model
+            >>> @ModelCreator.register_model
+            ... def one_layer(pretrained=False, **kwargs):
+            ...     return nn.Linear(2, kwargs["num_classes"])
+            >>> ModelCreator.create_model("one_layer", num_classes=3)
+            Linear(in_features=2, out_features=3, bias=True)
+            >>> unregister_model("one_layer")
+        """
+        name, module = fn.__name__, fn.__module__
+        if name in _MODELS and _MODELS[name].module == module:
+            del _MODELS[name]
+        addresses = getattr(sys.modules.get(module), "model_urls", {})
+        url = addresses.get(name) or ""
+        factory = functools.partial(_create, fn)
+        _add(RegisteredModel(name, factory, module, "image classification", "", url, 224))
+        return fn
+
+    @staticmethod
     def create_model(
         model_name: str, pretrained: bool = False, checkpoint: str | None = None, **kwargs: Any
     ) -> nn.Module:
@@ -324,6 +364,17 @@ class ModelCreator:
         rule = "+" + "+".join("-" * (width + 2) for width in widths) + "+"
         lines = ["| " + " | ".join(map(str.ljust, row, widths)) + " |" for row in rows]
         return "\n".join([rule, lines[0], rule, *lines[1:], rule])
+
+
+def _create(
+    build: Callable[..., nn.Module], pretrained: bool | str = False, **options: Any
+) -> nn.Module:
+    """The model that a factory of a program makes, with the weights of a file if one is named."""
+    if not isinstance(pretrained, str):
+        return build(pretrained=pretrained, **options)
+    model = build(pretrained=False, **options)
+    load_pretrained(model, pretrained, name=build.__name__, rename=None, progress=True)
+    return model
 
 
 def _matching(patterns: str | Sequence[str], pretrained: bool) -> list[RegisteredModel]:

@@ -36,6 +36,9 @@ from oneflow.utils.vision.transforms.functional import (
     vflip as vflip,
 )
 
+# Names of earlier versions, which programs call.
+_get_image_size, _is_pil_image = get_image_size, is_pillow
+
 
 def _implementation(img: Any) -> Any:
     """Return the module with the transforms of images of this kind.

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from oneflow.data.vision.image import pillow_fill
+from oneflow.data.vision.image import is_pillow, pillow_fill
 from oneflow.data.vision.pillow import Image, ImageEnhance, ImageOps
 from oneflow.data.vision.resize import InterpolationMode, pillow_resampling
 from oneflow.utils.vision.transforms.functional import (
@@ -21,6 +21,8 @@ from oneflow.utils.vision.transforms.functional import (
     vflip as vflip,
 )
 
+# Names of earlier versions, which programs call.
+_get_image_size, _is_pil_image = get_image_size, is_pillow
 _MODES_WITHOUT_HUE = ("L", "1", "I", "F")
 
 

@@ -30,6 +30,7 @@ from oneflow.utils.vision.transforms.functional import (
     vflip as vflip,
 )
 
+_get_image_size = get_image_size  # the name of earlier versions, which programs call
 # Brightness of red, green and blue (ITU-R BT.601).
 _RGB_WEIGHTS = (0.2989, 0.587, 0.114)
 
