@@ -439,3 +439,14 @@ def test_other_layouts_and_activations_of_groups_are_refused(options):
 def test_shapes_that_do_not_fit_are_refused(call):
     with pytest.raises(ValueError, match=r"^`(sparse_.*cross_entropy|split_like)`: "):
         call()
+
+
+def test_moving_averages_of_several_tensors():
+    averages, new = ([array(3), array(2, 2)] for _ in range(2))
+    moved = [flow.tensor(each) for each in averages]
+    moved[0].requires_grad_()
+    _C.multi_tensor_yolov5_weight_update(moved, [flow.tensor(each) for each in new], 0.9)
+    for average, before, after in zip(moved, averages, new, strict=True):
+        close(average.detach(), 0.9 * before + 0.1 * after)
+    with pytest.raises(ValueError, match="shorter"):
+        _C.multi_tensor_yolov5_weight_update(moved, [], 0.9)

@@ -5,6 +5,7 @@ import pytest
 import torch
 
 import oneflow as flow
+from tests.nn.twins import assert_same, random_array
 
 
 @pytest.mark.parametrize("align_corners", [False, True])
@@ -25,3 +26,14 @@ def test_antialias(mode, size, align_corners):
 def test_antialias_is_for_smooth_modes():
     with pytest.raises(ValueError, match="antialias"):
         flow.nn.functional.interpolate(flow.zeros(1, 1, 4, 4), (2, 2), antialias=True)
+
+
+def test_as_large_as_another_tensor():
+    x, like = random_array(1, 2, 3, 4), flow.ones(5, 1, 6, 7)
+    mine = flow.nn.functional.interpolate_like(flow.tensor(x), like, "bilinear", True)
+    assert_same(
+        mine,
+        torch.nn.functional.interpolate(
+            torch.tensor(x), (6, 7), mode="bilinear", align_corners=True
+        ),
+    )

@@ -7,6 +7,7 @@ from typing import Any
 
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType
+from oneflow.differentiation.grad_mode import no_grad
 from oneflow.functional.creation.factory_functions import arange, empty, full
 from oneflow.functional.elementwise.division import div
 from oneflow.functional.index.gather import index_select, scatter_nd
@@ -385,3 +386,29 @@ def global_arange(
         [1, 2, 3]
     """
     return arange(start, end, step, dtype=dtype, placement=placement, sbp=sbp)
+
+
+@function(method=False, namespace="_C")
+def multi_tensor_yolov5_weight_update(
+    model: Sequence[Tensor], model_update: Sequence[Tensor], d: float
+) -> None:
+    """Move tensors in place towards others, as an exponential moving average of weights does.
+
+    Args:
+        model: the averages, which become ``model * d + model_update * (1 - d)``.
+        model_update: the new values.
+        d: how much of the averages is kept.
+
+    Raises:
+        ValueError: the lists differ in length.
+
+    Example:
+        >>> import oneflow as flow
+        >>> average = flow.zeros(2)
+        >>> flow._C.multi_tensor_yolov5_weight_update([average], [flow.ones(2)], 0.75)
+        >>> average
+        tensor([0.2500, 0.2500], dtype=oneflow.float32)
+    """
+    with no_grad():
+        for average, new in zip(model, model_update, strict=True):
+            average.mul_(d).add_(new, alpha=1 - d)

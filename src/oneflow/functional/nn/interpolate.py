@@ -91,6 +91,21 @@ def interpolate(
     return input
 
 
+@function(method=False, namespace="nn.functional")
+def interpolate_like(
+    input: Tensor, like: Tensor, mode: str = "nearest", align_corners: bool | None = None
+) -> Tensor:
+    """Resize the spatial dimensions to those of another tensor; see `interpolate`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> x = flow.tensor([[[1.0, 2.0]]])
+        >>> flow.nn.functional.interpolate_like(x, flow.ones(1, 3, 4))
+        tensor([[[1., 1., 2., 2.]]], dtype=oneflow.float32)
+    """
+    return interpolate(input, like.shape[2:], mode=mode, align_corners=align_corners)
+
+
 def _check_mode(mode: str, align_corners: bool | None, count: int) -> None:
     if mode not in _MODES:
         raise NotImplementedError(f"unknown interpolation mode {mode!r}; known: {list(_MODES)}")
