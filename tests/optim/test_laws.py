@@ -198,6 +198,25 @@ def test_one_instruction_for_all_parameters(row):
     assert [each.primitive for each in recorded] == [pack_numbers, optimizer._update]
 
 
+def _complex_parameters_of(row, make, library):
+    start = np.array([1.0 + 0.5j, -2.0 + 0.1j, 0.5 - 2.0j], np.complex64)
+    parameter = library.tensor(start).requires_grad_()
+    optimizer = make([parameter])
+    for scale in (1.0, -0.3, 0.2, 2.0):
+        parameter.grad = library.tensor(scale * start[::-1].copy())
+        optimizer.step()
+    return parameter.detach().numpy()
+
+
+@pytest.mark.parametrize(
+    "row", [r for r in ROWS if r.name not in ("Muon", "SparseAdam")], ids=lambda row: row.label
+)
+def test_the_parts_of_complex_parameters_are_parameters(row):
+    got = _complex_parameters_of(row, row.make, flow)
+    expected = _complex_parameters_of(row, row.make_torch, torch)
+    np.testing.assert_allclose(got, expected, rtol=1e-5, atol=1e-6)
+
+
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16", "complex64"])
 @pytest.mark.parametrize("row", [ROWS[1], ROWS[5], ROWS[8]], ids=lambda row: row.label)
 def test_half_precision_and_complex_parameters(row, dtype):

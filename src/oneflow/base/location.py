@@ -9,6 +9,14 @@ from pathlib import Path
 PACKAGE = str(Path(__file__).resolve().parents[1])
 
 
+def frames_to_user() -> int:
+    """How many frames the innermost caller outside `oneflow` is above the one who asks."""
+    frame, count = sys._getframe(1), 1
+    while frame is not None and frame.f_code.co_filename.startswith(PACKAGE):
+        frame, count = frame.f_back, count + 1
+    return count
+
+
 def user_line() -> str:
     """``, file "train.py", line 12`` of the innermost caller outside `oneflow`, or nothing."""
     frame = sys._getframe(1)

@@ -6,6 +6,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from oneflow.base.pytorch_warnings import warn_in_place_of_pytorch
 from oneflow.tensor.tensor import Tensor
 
 CLIPPING = ("clip_grad_max_norm", "clip_grad_norm_type")
@@ -122,7 +123,10 @@ def tensors_of(params: Any) -> list[Tensor]:
                 f"can't optimize a non-leaf Tensor: parameter {index} was computed; use a leaf "
                 "that requires grad"
             )
-    return list(OrderedDict.fromkeys(tensors))
+    distinct = list(OrderedDict.fromkeys(tensors))
+    if len(distinct) < len(tensors):
+        warn_in_place_of_pytorch("a group of parameters has one more than once")
+    return distinct
 
 
 def with_scaled_lr(group: dict[str, Any]) -> dict[str, Any]:

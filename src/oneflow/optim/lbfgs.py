@@ -142,7 +142,7 @@ class LBFGS(Optimizer):
         """The length of a step along the direction, before it is searched for."""
         length = with_scaled_lr(group)["lr"]
         if state["n_iter"] == 1:
-            length *= min(1.0, 1.0 / gradient.abs().sum().item())
+            length /= max(1.0, gradient.abs().sum().item())
         return length
 
     def _set_direction(

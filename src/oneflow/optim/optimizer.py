@@ -313,6 +313,7 @@ class Optimizer(ScheduledByGraph, OptimizerHooks):
         state.setdefault("step", 1)
         for name, fill in self._initial_state(group).items():
             if name not in state:
+                fill = complex(fill, fill) if spec.dtype.is_complex else fill  # parts begin alike
                 # A view of one number: parameters may be larger than the memory of this machine.
                 array = np.broadcast_to(np.asarray(fill, spec.dtype.numpy), spec.shape)
                 state[name] = wrap(value_from_numpy(array, self._state_sharding(spec)))
@@ -352,9 +353,8 @@ class Optimizer(ScheduledByGraph, OptimizerHooks):
         """Set the gradients of all parameters to zero.
 
         Args:
-            set_to_none: remove them instead; default: in PyTorch's place. A parameter without
-                gradient is skipped by `step`; one with a zero gradient is still moved by momentum
-                and weight decay.
+            set_to_none: remove them, as PyTorch does by default. A parameter without gradient is
+                skipped by `step`; momentum and weight decay move one with a zero gradient.
         """
         if self.step_counter is None:
             check_not_in_build(type(self).__name__, self.param_groups)

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from oneflow.base.pytorch_warnings import warn_in_place_of_pytorch
 from oneflow.differentiation.grad_mode import no_grad
 from oneflow.primitives.operators.creation import full_float, full_integer, ones, zeros
 from oneflow.primitives.operators.random import random_normal, random_uniform
@@ -306,6 +307,7 @@ def kaiming_uniform_(
         oneflow.Size([3, 5])
     """
     if 0 in tensor.shape:
+        warn_in_place_of_pytorch("a tensor without elements has nothing to initialize")
         return tensor
     fan = calc_fan(tensor.shape, mode, data_format)
     bound = math.sqrt(3.0) * calculate_gain(nonlinearity, a) / math.sqrt(fan)
@@ -331,6 +333,7 @@ def kaiming_normal_(
         oneflow.Size([3, 5])
     """
     if 0 in tensor.shape:
+        warn_in_place_of_pytorch("a tensor without elements has nothing to initialize")
         return tensor
     fan = calc_fan(tensor.shape, mode, data_format)
     std = calculate_gain(nonlinearity, a) / math.sqrt(fan)

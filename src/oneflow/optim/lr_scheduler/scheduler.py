@@ -13,9 +13,13 @@ from typing import Any
 
 from oneflow.base.parameters import parameters_of
 from oneflow.base.program_name import PYTORCH, program_name
+from oneflow.base.pytorch_warnings import warn_in_place_of_pytorch
 from oneflow.optim.optimizer import Optimizer
 from oneflow.runtime.eager import is_capturing
 
+EPOCH_DEPRECATION_WARNING = (
+    "`epoch` of `scheduler.step()` is deprecated; call `step()` after each step of the optimizer"
+)
 # PyTorch's names of what a `state_dict` holds.
 _PYTORCH_NAMES = {"last_epoch": "last_step", "num_bad_epochs": "num_bad_steps"}
 
@@ -91,6 +95,8 @@ class LRScheduler:
 
     # Attributes that are objects of the user's, or refer to them, and are not part of `state_dict`.
     _not_saved: tuple[str, ...] = ("optimizer",)
+    # Going to a given step is what PyTorch warns of.
+    _warns_of_epochs = True
     # `get_lr` takes no arguments and returns a list.
     _lists_lrs = False
 
@@ -162,9 +168,30 @@ class LRScheduler:
         A graph that has this schedule counts its calls. For each of them ``step()`` goes on once,
         or else the next call does.
         """
+        self._warn_of_order(epoch)
+        self._go_to(epoch)
+
+    def _go_to(self, epoch: int | None) -> None:
+        """Set the rates of the next step, or of step `epoch`."""
         self._step_count += 1
         self.last_step = self.last_step + 1 if epoch is None else epoch
         self.update_lrs(self.lrs_at(self.base_lrs, self.last_step))
+
+    def _warn_of_order(self, epoch: int | None) -> None:
+        """Warn a program of PyTorch that steps the schedule before the optimizer."""
+        if epoch is not None and self._warns_of_epochs:
+            warn_in_place_of_pytorch(EPOCH_DEPRECATION_WARNING)
+        if self._step_count != 1:
+            return
+        if "step" in vars(self.optimizer):
+            warn_in_place_of_pytorch(
+                "`optimizer.step` has been replaced; call it before `scheduler.step()`"
+            )
+        elif "_counts_before" not in vars(self.optimizer):  # its first step is still to come
+            warn_in_place_of_pytorch(
+                "`scheduler.step()` is called before `optimizer.step()`, so that the first rate is "
+                "never used; step the optimizer first (how-to-adjust-learning-rate)"
+            )
 
     def update_lrs(self, lrs: list[float]) -> None:
         """Set the learning rates of the parameter groups; those added later keep theirs."""

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from oneflow.optim import lr_scheduler
+from oneflow.optim.lr_scheduler.scheduler import EPOCH_DEPRECATION_WARNING
 from oneflow.optim.optimizer import Optimizer
 
 
@@ -32,10 +33,10 @@ class ChangingLR(lr_scheduler.LRScheduler):
         """The rate from which distances are measured."""
         return 0.0
 
-    def step(self, epoch: int | None = None) -> None:
+    def _go_to(self, epoch: int | None) -> None:
         """Go on by one step from the present rates, or to step `epoch` from the first ones."""
         if epoch is not None:
-            super().step(epoch)
+            super()._go_to(epoch)
             return
         is_resumed = not self._step_count and self.last_step >= 0
         self._step_count += 1
@@ -74,9 +75,21 @@ class ConstantLR(ChangingLR, lr_scheduler.ConstantLR):
 
 
 class LinearLR(ChangingLR, lr_scheduler.LinearLR):
-    """`LinearLR` that changes the present rates."""
+    """`LinearLR` that changes the present rates, which must not begin with 0."""
 
     _begins_with_present_rates = True
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        start_factor: float = 1.0 / 3,
+        end_factor: float = 1.0,
+        total_iters: int = 5,
+        last_epoch: int = -1,
+    ) -> None:
+        if not start_factor:
+            raise ValueError("`start_factor` must be in (0, 1], got 0: no rate is a multiple of it")
+        super().__init__(optimizer, start_factor, end_factor, total_iters, last_epoch)
 
 
 class PolynomialLR(ChangingLR, lr_scheduler.PolynomialLR):
@@ -115,6 +128,8 @@ class CosineAnnealingLR(ChangingLR, lr_scheduler.CosineAnnealingLR):
 
 class CosineAnnealingWarmRestarts(lr_scheduler.CosineAnnealingWarmRestarts):
     """`CosineAnnealingWarmRestarts` with PyTorch's arguments, at any part of an epoch."""
+
+    _warns_of_epochs = False
 
     def __init__(
         self,
@@ -190,13 +205,14 @@ class SequentialLR(lr_scheduler.SequentialLR):
         self.last_step += 1
         index = bisect.bisect_right(self.milestones, self.last_step)
         if is_first or (index and self.milestones[index - 1] == self.last_step):
-            self.schedulers[index].step(0)
+            self.schedulers[index]._go_to(0)
         else:
             self.schedulers[index].step()
         self._last_lr = self.schedulers[index].get_last_lr()
 
 
 __all__ = [
+    "EPOCH_DEPRECATION_WARNING",
     "ChainedScheduler",
     "ConstantLR",
     "CosineAnnealingLR",

@@ -1,0 +1,97 @@
+"""PyTorch's warnings come where the program imports PyTorch's name, and there alone."""
+
+from __future__ import annotations
+
+import importlib
+import warnings
+
+import pytest
+import torch
+
+import oneflow as flow
+from oneflow import mock_torch
+
+
+def schedule(library, kind="StepLR", *arguments):
+    optimizer = library.optim.SGD([library.ones(1, requires_grad=True)], lr=0.1)
+    return optimizer, getattr(library.optim.lr_scheduler, kind)(optimizer, *arguments)
+
+
+def steps_the_schedule_first(library):
+    _, scheduler = schedule(library, "ExponentialLR", 0.9)
+    scheduler.step()
+    scheduler.step()
+
+
+def steps_the_optimizer_first(library):
+    optimizer, scheduler = schedule(library, "StepLR", 1)
+    optimizer.step()
+    scheduler.step()
+
+
+def steps_an_optimizer_whose_step_is_replaced(library):
+    optimizer, scheduler = schedule(library, "LambdaLR", lambda step: 0.5)
+    optimizer.step = lambda: None
+    scheduler.step()
+
+
+def goes_to_an_epoch(library, kind="StepLR"):
+    optimizer, scheduler = schedule(library, kind, 2)
+    optimizer.step()
+    scheduler.step(3)
+
+
+def goes_to_a_part_of_an_epoch(library):
+    goes_to_an_epoch(library, "CosineAnnealingWarmRestarts")
+
+
+def goes_on_in_a_sequence(library):
+    optimizer, first = schedule(library, "ConstantLR")
+    second = library.optim.lr_scheduler.ExponentialLR(optimizer, 0.9)
+    scheduler = library.optim.lr_scheduler.SequentialLR(optimizer, [first, second], [1])
+    optimizer.step()
+    scheduler.step()
+    scheduler.step()
+
+
+def gives_a_parameter_twice(library):
+    x = library.ones(1, requires_grad=True)
+    library.optim.SGD([x, x], lr=0.1)
+
+
+def initializes_nothing(library):
+    library.nn.init.kaiming_uniform_(library.empty(0, 2))
+    library.nn.init.kaiming_normal_(library.empty(0, 2))
+
+
+PROGRAMS = [
+    steps_the_schedule_first,
+    steps_the_optimizer_first,
+    steps_an_optimizer_whose_step_is_replaced,
+    goes_to_an_epoch,
+    goes_to_a_part_of_an_epoch,
+    goes_on_in_a_sequence,
+    gives_a_parameter_twice,
+    initializes_nothing,
+]
+
+
+def warned(program, library):
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        program(library)
+    return [(each.category, each.filename) for each in found]
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_warnings_are_those_of_pytorch(program):
+    expected = [category for category, _ in warned(program, torch)]
+    with mock_torch.enable():
+        found = warned(program, importlib.import_module("torch"))
+    assert [category for category, _ in found] == expected
+    assert {file for _, file in found} <= {__file__}
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_programs_of_oneflow_are_not_warned(program):
+    assert warned(program, flow) == []
