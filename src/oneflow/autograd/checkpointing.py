@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from oneflow.base.spec import TensorSpec
@@ -192,3 +193,15 @@ def _chain(functions: Sequence[Callable]) -> Callable:
         return value
 
     return run
+
+
+@contextlib.contextmanager
+def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
+    """Context manager, accepted for PyTorch's sake.
+
+    Here a function runs again to its end, and what nobody reads of it is not computed.
+
+    Args:
+        enable: without effect.
+    """
+    yield

@@ -11,7 +11,7 @@ import numpy as np
 from oneflow.autograd.functional import _tuple
 from oneflow.autograd.gradients import derivatives, grad
 from oneflow.base.dtype import complex128, float64
-from oneflow.differentiation.grad_mode import enable_grad, no_grad
+from oneflow.differentiation.grad_mode import enable_grad
 from oneflow.functional.random.creation import randn
 from oneflow.random.generator import Generator
 from oneflow.tensor.tensor import Tensor
@@ -25,7 +25,7 @@ class GradcheckError(RuntimeError):
 def _weighted(outputs: Sequence[Tensor], weights: Sequence[np.ndarray]) -> float:
     """The real number that is checked: the real part of all outputs times conjugate weights."""
     return sum(
-        float((weight.conj() * output.numpy().astype(weight.dtype)).sum().real)
+        float((weight.conj() * output.detach().numpy().astype(weight.dtype)).sum().real)
         for weight, output in zip(weights, outputs, strict=True)
     )
 
@@ -39,7 +39,8 @@ def _numerical(
     gradient as autograd defines it.
     """
     given = inputs[position]
-    base = given.detach().numpy()
+    before = given.data
+    base = before.numpy()
     slopes = np.zeros(base.shape, np.result_type(base.dtype, np.float64))
     for index in np.ndindex(base.shape):
         for unit in (1, 1j) if given.is_complex() else (1,):
@@ -47,10 +48,12 @@ def _numerical(
             for step in (eps, -eps):
                 moved = base.copy()
                 moved[index] += step * unit
-                changed = list(inputs)
-                changed[position] = import_array(moved, None, given.device)
-                with no_grad():
-                    outputs = _tuple(func(*changed), "outputs of the function", "gradcheck")
+                # The function may see the input elsewhere too: in a closure, or as its own hook's.
+                given.data = import_array(moved, None, given.device)
+                try:
+                    outputs = _tuple(func(*inputs), "outputs of the function", "gradcheck")
+                finally:
+                    given.data = before
                 ends.append(_weighted(outputs, weights))
             slopes[index] += (ends[0] - ends[1]) / (2 * eps) * unit
     return slopes

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import contextlib
+import functools
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from oneflow.differentiation.backward import call_after_backward
+from oneflow.differentiation.grad_mode import MODE
 from oneflow.differentiation.node import Node as Node
 from oneflow.differentiation.saved import packing
 from oneflow.program.value import Value
@@ -53,6 +58,164 @@ class saved_tensors_hooks(packing):
         self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]
     ) -> None:
         super().__init__(_Hooks(pack_hook, unpack_hook))
+
+    def __enter__(self) -> None:
+        if _REFUSALS.texts:
+            raise RuntimeError(_REFUSALS.texts[-1])
+        super().__enter__()
+
+
+class _Refusals(threading.local):
+    """What `saved_tensors_hooks` raises in this thread, innermost last."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+
+_REFUSALS = _Refusals()
+
+
+@contextlib.contextmanager
+def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
+    """Context manager: hooks on saved tensors are refused inside.
+
+    Args:
+        error_message: the text of the RuntimeError that entering `saved_tensors_hooks` raises.
+
+    Raises:
+        RuntimeError: such hooks are at work already; the text is the same.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from oneflow.autograd import graph
+        >>> with graph.disable_saved_tensors_hooks("keep them"):
+        ...     with graph.saved_tensors_hooks(lambda t: t, lambda t: t):
+        ...         pass
+        Traceback (most recent call last):
+        ...
+        RuntimeError: keep them
+    """
+    if MODE.saved_hooks:
+        raise RuntimeError(error_message)
+    _REFUSALS.texts.append(error_message)
+    try:
+        yield
+    finally:
+        _REFUSALS.texts.pop()
+
+
+class _AsTheyWere:
+    """Hooks that keep a value, which never changes, whatever is written to its tensor."""
+
+    def __init__(self) -> None:
+        self.is_open = True
+
+    def pack(self, value: Value) -> Value:
+        return value.alias()
+
+    def unpack(self, packed: Value, grads: Sequence[Value | None]) -> Value:
+        if not self.is_open:
+            raise AssertionError(
+                "a backward pass through what was computed in `allow_mutation_on_saved_tensors` "
+                "must be in the same block"
+            )
+        return packed
+
+
+class allow_mutation_on_saved_tensors(packing):
+    """Context manager: backward passes inside use saved tensors as they were before later writes.
+
+    Example:
+        >>> import oneflow as flow
+        >>> x = flow.tensor([3.0], requires_grad=True)
+        >>> with flow.autograd.graph.allow_mutation_on_saved_tensors():
+        ...     y = x.clone()
+        ...     z = y * y
+        ...     _ = y.zero_()
+        ...     z.backward()
+        >>> x.grad
+        tensor([6.], dtype=oneflow.float32)
+    """
+
+    def __init__(self) -> None:
+        self._values = _AsTheyWere()
+        super().__init__(self._values)
+
+    def __enter__(self) -> None:
+        if any(isinstance(each, _AsTheyWere) for each in MODE.saved_hooks):
+            raise RuntimeError("`allow_mutation_on_saved_tensors` cannot be nested")
+        self._values.is_open = True
+        super().__enter__()
+
+    def __exit__(self, *exception: object) -> None:
+        self._values.is_open = False
+        super().__exit__(*exception)
+
+
+class _SeveralHooks:
+    """Collects the gradients of several tensors in a backward pass for one hook."""
+
+    def __init__(self, count: int, hook: Callable, is_for_any: bool) -> None:
+        self._count, self._hook, self._is_for_any = count, hook, is_for_any
+        self._grads: list[Tensor | None] = []
+        self.handles: list[Any] = []
+
+    def arrive(self, position: int, grad: Tensor) -> None:
+        if call_after_backward(self._finish, also_without_leaves=True):
+            self._grads = [None] * self._count
+            if self._is_for_any:
+                self._hook(grad)
+        self._grads[position] = grad
+
+    def _finish(self) -> None:
+        if not self._is_for_any:
+            self._hook(self._grads)
+
+    def remove(self) -> None:
+        """Take the hook away again."""
+        for each in self.handles:
+            each.remove()
+
+    def __enter__(self) -> _SeveralHooks:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.remove()
+
+
+def register_multi_grad_hook(
+    tensors: Sequence[Tensor], fn: Callable[..., Any], *, mode: str = "all"
+) -> _SeveralHooks:
+    """Call a function once in each backward pass that gives gradients to some of several tensors.
+
+    Args:
+        tensors: the tensors.
+        fn: called at the end of the pass with a list of the gradients, None for tensors that got
+            none; or with the first gradient.
+        mode: ``"all"``, or ``"any"`` for the first gradient.
+
+    Returns:
+        A handle that takes the hook away with `remove()`.
+
+    Raises:
+        ValueError: there is no such mode.
+
+    Example:
+        >>> import oneflow as flow
+        >>> x, y = (flow.ones(1, requires_grad=True) for _ in range(2))
+        >>> show = lambda grads: print([grad is not None for grad in grads])
+        >>> handle = flow.autograd.graph.register_multi_grad_hook((x, y), show)
+        >>> (2 * x).sum().backward()
+        [True, False]
+    """
+    if mode not in ("all", "any"):
+        raise ValueError(f"`mode` must be 'all' or 'any', got {mode!r}")
+    hooks = _SeveralHooks(len(tensors), fn, mode == "any")
+    hooks.handles = [
+        tensor.register_hook(functools.partial(hooks.arrive, position))
+        for position, tensor in enumerate(tensors)
+    ]
+    return hooks
 
 
 class save_on_cpu(saved_tensors_hooks):

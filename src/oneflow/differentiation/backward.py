@@ -27,14 +27,15 @@ class _Passes(threading.local):
 
     Attributes:
         depth: how many.
-        at_end: what is to be done when the outermost is over, in the order of the keys.
+        at_end: what is to be done when the outermost is over, in the order of the keys; for each,
+            whether it is done also after a pass that gives leaves no gradients.
     """
 
     def __init__(self) -> None:
         self.depth = 0
-        self.at_end: dict[Callable[[], None], None] = {}
+        self.at_end: dict[Callable[[], None], bool] = {}
 
-    def take(self) -> dict[Callable[[], None], None]:
+    def take(self) -> dict[Callable[[], None], bool]:
         """Empty `at_end` and return what was in it."""
         callbacks, self.at_end = self.at_end, {}
         return callbacks
@@ -43,12 +44,17 @@ class _Passes(threading.local):
 _passes = _Passes()
 
 
-def call_after_backward(action: Callable[[], None]) -> None:
+def call_after_backward(action: Callable[[], None], *, also_without_leaves: bool = False) -> bool:
     """Call `action` once when the backward pass that is running is over; hooks use it.
 
-    It is not called if the pass fails, nor after one that gives leaves no gradients.
+    It is not called if the pass fails, nor after one that gives leaves no gradients, unless asked.
+
+    Returns:
+        Whether this pass is asked for the first time.
     """
-    _passes.at_end[action] = None
+    is_new = action not in _passes.at_end
+    _passes.at_end[action] = also_without_leaves
+    return is_new
 
 
 def backward_pass(
@@ -83,9 +89,10 @@ def backward_pass(
         for (node, index), grad in roots:
             walk.send(node, index, grad if create_graph or grad.node is None else grad.alias())
         walk.run()
-        if _passes.at_end and _passes.depth == 1 and targets is None:
-            for action in _passes.take():
-                action()
+        while _passes.at_end and _passes.depth == 1:  # an action may ask for others
+            for action, also_without_leaves in _passes.take().items():
+                if targets is None or also_without_leaves:
+                    action()
     finally:
         MODE.enabled = before
         _passes.depth -= 1

@@ -36,7 +36,11 @@ _ROWS = (
         "PRINT_OPTS=OPTIONS set_printoptions _tensor_str=format_values",
     ),
     ("torch.autograd.anomaly_mode", "torch.autograd", "detect_anomaly set_detect_anomaly"),
-    ("torch.autograd.gradcheck", "torch.autograd", "gradcheck gradgradcheck"),
+    (
+        "torch.autograd.gradcheck",
+        "oneflow.autograd.gradient_check",
+        "GradcheckError gradcheck gradgradcheck",
+    ),
     ("torch.autograd.profiler_util", "torch.autograd.profiler", "EventList"),
     ("torch.cuda.amp.autocast_mode", "torch.cuda.amp", "autocast custom_fwd custom_bwd"),
     ("torch.cuda.amp.grad_scaler", "torch.cuda.amp", "GradScaler"),

@@ -33,6 +33,11 @@ class RemovableHandle:
         self.id = next(_IDS)
         self._hooks = ref(hooks)
 
+    @property
+    def hooks_dict_ref(self) -> ref[dict[Any, Any]]:
+        """A weak reference to the hooks of the same kind, by identifier."""
+        return self._hooks
+
     def remove(self) -> None:
         """Remove the hook; a second call does nothing."""
         hooks = self._hooks()
