@@ -48,7 +48,7 @@ def main() -> int:
             ):
                 continue
             checkout.prepare()
-            result = run(client, each, checkout)
+            result = run(client, each, checkout, results)
             results.add(result)
             write_table(clients, results)
             failed += result.outcome != PASSED

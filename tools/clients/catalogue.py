@@ -34,7 +34,7 @@ class Run:
         client: the name of the client.
         name: what the command shows.
         command: the command, run by a shell in the client's folder; ``{output}`` is a folder of
-            its own.
+            its own, ``{tools}`` the folder of this package.
         ranks: the number of processes that ``{launch}`` in the command starts.
         limit: seconds after which it counts as hanging.
         losses: a file of JSON lines with one loss each, and their field: ``file:field``.
@@ -115,7 +115,7 @@ def _run(client: str, words: dict[str, str], row: dict[str, Any]) -> Run:
     filled = {}
     for field in ("command", "losses"):
         text = row.get(field, "")
-        for word, meaning in (*reversed(words.items()), ("output", output)):
+        for word, meaning in (*reversed(words.items()), ("output", output), ("tools", str(FOLDER))):
             text = text.replace(f"{{{word}}}", meaning)
         filled[field] = text
     return Run(**{**row, **filled, "client": client})

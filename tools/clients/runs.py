@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import time
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -26,6 +27,7 @@ class Result:
         command: what was run; another command is run again.
         outcome: `PASSED`, or what went wrong.
         seconds: how long it took.
+        losses: what it printed, for runs that must be equal to it.
     """
 
     client: str
@@ -33,6 +35,7 @@ class Result:
     command: str
     outcome: str
     seconds: float
+    losses: Sequence[float] = ()
 
 
 class Results:
@@ -56,14 +59,20 @@ class Results:
         self._file.write_text("\n".join(lines) + "\n")
 
 
-def run(client: Client, run: Run, checkout: Checkout) -> Result:
+def run(client: Client, run: Run, checkout: Checkout, results: Results) -> Result:
     """Run a command of a client and say how it ended."""
     start = time.monotonic()
-    outcome = _outcome(client, run, checkout)
-    return Result(run.client, run.name, run.command, outcome, round(time.monotonic() - start, 1))
+    outcome = _outcome(run, checkout)
+    seconds = round(time.monotonic() - start, 1)
+    losses = _losses(checkout, run) if run.losses else []
+    if run.equals and outcome == PASSED:
+        (like,) = (each for each in client.runs if each.name == run.equals)
+        expected = results.get(like)
+        outcome = _compare(run, losses, () if expected is None else expected.losses)
+    return Result(run.client, run.name, run.command, outcome, seconds, losses)
 
 
-def _outcome(client: Client, run: Run, checkout: Checkout) -> str:
+def _outcome(run: Run, checkout: Checkout) -> str:
     file = checkout.folder / run.losses.partition(":")[0]
     if run.losses and file.exists():
         file.unlink()
@@ -75,9 +84,6 @@ def _outcome(client: Client, run: Run, checkout: Checkout) -> str:
         return f"not done after {run.limit} s"
     if status:
         return f"exit status {status}"
-    if run.equals:
-        (like,) = (each for each in client.runs if each.name == run.equals)
-        return _compare(run, _losses(checkout, run), _losses(checkout, like))
     return PASSED
 
 
@@ -110,7 +116,7 @@ def _losses(checkout: Checkout, run: Run) -> list[float]:
     return [record[field] for record in map(json.loads, lines) if field in record]
 
 
-def _compare(run: Run, losses: list[float], expected: list[float]) -> str:
+def _compare(run: Run, losses: Sequence[float], expected: Sequence[float]) -> str:
     if len(losses) != len(expected) or not losses:
         return f"{len(losses)} losses in place of {len(expected)}"
     error = max(abs(a - b) / abs(b) for a, b in zip(losses, expected, strict=True))
