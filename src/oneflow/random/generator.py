@@ -254,8 +254,11 @@ class Generator:
             _DRAW_STATE.capture.add_state(state, position)
         return state
 
-    def set_state(self, state: Tensor) -> None:
+    def set_state(self, state: Tensor) -> Generator:
         """Go on from a state that `get_state` returned.
+
+        Returns:
+            The generator.
 
         Raises:
             TypeError: it is not a uint8 tensor.
@@ -271,6 +274,7 @@ class Generator:
         captured = None if _DRAW_STATE.capture is None else _DRAW_STATE.capture.position_in(state)
         numbers = state.numpy().reshape(-1).view("<u8")
         self.position = captured or (int(numbers[0]), int(numbers[1]))
+        return self
 
     def clone_state(self) -> Generator:
         """Another generator that goes on from the same state."""

@@ -149,6 +149,7 @@ def _install() -> None:
         functorch = _Module("functorch")  # PyTorch's package beside it: `func` by an older name
         vars(functorch).update(vars(importlib.import_module("torch.func")), __name__="functorch")
         sys.modules["functorch"] = functorch
+    test_case.record_global_hooks()
     package = _Module(_INTERNAL)
     package.__path__ = []
     sys.modules[_INTERNAL] = package

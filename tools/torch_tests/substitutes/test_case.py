@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import importlib
 import random
 import textwrap
 import unittest
@@ -16,6 +18,48 @@ from tools.torch_tests.substitutes.decorators import DeterministicGuard, set_war
 from tools.torch_tests.substitutes.equality import Rules, difference
 
 _SEED = 1234
+#: Handles of hooks on all modules, which tests take away by private names or leave.
+_HANDLES: list[Any] = []
+
+
+def record_global_hooks() -> None:
+    """Remember the hooks on all modules that tests register."""
+    module = importlib.import_module("torch.nn.modules.module")
+    for name in [each for each in dir(module) if each.startswith("register_module_")]:
+        setattr(module, name, _recorded(getattr(module, name)))
+
+
+def _recorded(register: Callable) -> Callable:
+    @functools.wraps(register)
+    def record(*arguments: Any, **options: Any) -> Any:
+        _HANDLES.append(register(*arguments, **options))
+        return _HANDLES[-1]
+
+    return record
+
+
+def finish() -> None:
+    """Wait for what has been called: this package raises some errors when it computes."""
+    if torch.__package__ == "oneflow":
+        importlib.import_module("oneflow").eager.synchronize()
+
+
+class _Raises:
+    """A context that expects an exception, until all in it is computed."""
+
+    def __init__(self, context: Any) -> None:
+        self._context = context
+
+    def __enter__(self) -> Any:
+        return self._context.__enter__()
+
+    def __exit__(self, *exception: Any) -> Any:
+        if exception[0] is None:
+            try:
+                finish()
+            except Exception as error:
+                exception = (type(error), error, error.__traceback__)
+        return self._context.__exit__(*exception)
 
 
 class TestCase(unittest.TestCase):
@@ -33,6 +77,25 @@ class TestCase(unittest.TestCase):
         random.seed(_SEED)
         np.random.seed(_SEED)
         torch.manual_seed(_SEED)
+
+    def run(self, result: Any = None) -> Any:
+        """Run the test; what it leaves is no matter of the next one."""
+        try:
+            return super().run(result)
+        finally:
+            while _HANDLES:
+                _HANDLES.pop().remove()
+            with contextlib.suppress(Exception):
+                finish()
+
+    def assertRaises(self, expected: Any, *arguments: Any, **options: Any) -> Any:
+        """Expect an exception, also one that comes when something is computed."""
+        context = _Raises(super().assertRaises(expected))
+        if not arguments:
+            return context
+        with context:
+            arguments[0](*arguments[1:], **options)
+        return None
 
     def _rules(self, atol: Any, rtol: Any, options: dict) -> Rules:
         options.pop("exact_device", None)

@@ -8,7 +8,7 @@ from contextlib import nullcontext
 from typing import Any
 
 from oneflow import Tensor
-from oneflow.autograd import no_grad
+from oneflow.autograd import is_grad_enabled as is_grad_enabled, no_grad
 from oneflow.tensor.subclasses import (
     DisableTorchFunctionSubclass as DisableTorchFunctionSubclass,
     call_as_it_is as _disabled_torch_function_impl,
@@ -79,6 +79,15 @@ class _AutoDispatchBelowAutograd(no_grad):
         super().__exit__(*exception)
 
 
+def _debug_only_are_vmap_fallback_warnings_enabled() -> bool:
+    """Return False: `vmap` calls the function for each element, whatever it does."""
+    return False
+
+
+def _debug_only_display_vmap_fallback_warnings(enabled: bool) -> None:
+    """Show nothing: `vmap` falls back on nothing."""
+
+
 def _jit_set_nothing(*values: Any) -> None:
     """Set nothing: there is no TorchScript whose optimizations could be switched."""
 
@@ -104,7 +113,10 @@ __all__ = [
     "_ExcludeDispatchKeyGuard",
     "_TensorMeta",
     "_are_functorch_transforms_active",
+    "_debug_only_are_vmap_fallback_warnings_enabled",
+    "_debug_only_display_vmap_fallback_warnings",
     "_disabled_torch_function_impl",
     "_get_tracing_state",
     "_log_api_usage_once",
+    "is_grad_enabled",
 ]

@@ -12,17 +12,18 @@ from oneflow.differentiation.grad_mode import MODE
 from oneflow.differentiation.node import new_hook_owner
 from oneflow.differentiation.variables import Variable, leads_to_leaf, transforming
 from oneflow.functional.shape.concat import stack
-from oneflow.graph.pytree import tree_flatten, tree_unflatten
+from oneflow.graph.pytree import tree_unflatten
+from oneflow.nn.utils.transform_checks import (
+    Argnums,
+    check_argnums,
+    check_form,
+    check_primals,
+    flat,
+    outputs_of,
+    value_and_aux,
+)
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.views import unwrap
-
-Argnums = int | tuple[int, ...]
-
-
-def flat(tree: Any, where: str) -> tuple[list[Tensor], Any]:
-    """The tensors of a tree, and its structure; `where` is its name for errors."""
-    tensors: list[Tensor] = []
-    return tensors, tree_flatten(tree, tensors, where)
 
 
 def unflat(structure: Any, tensors: Sequence[Tensor]) -> Any:
@@ -35,6 +36,7 @@ class Variables:
 
     Attributes:
         tensors: those of the chosen arguments.
+        structure: the form of those arguments.
     """
 
     def __init__(self, args: tuple, argnums: Argnums, name: str, hooks: bool = True) -> None:
@@ -42,8 +44,9 @@ class Variables:
         self._recorded = MODE.enabled
         self._owner = new_hook_owner()
         self._nodes: list[Variable] = []
+        check_argnums(argnums, len(args), name)
         chosen = args[argnums] if isinstance(argnums, int) else tuple(args[n] for n in argnums)
-        given, self._structure = flat(chosen, name)
+        given, self.structure = flat(chosen, name)
         with self.transforming():
             self.tensors = [self.variable(each) for each in given]
         changed = self.in_form(self.tensors)
@@ -70,7 +73,7 @@ class Variables:
 
     def in_form(self, tensors: Sequence[Tensor]) -> Any:
         """Tensors in the form of the chosen arguments."""
-        return unflat(self._structure, tensors)
+        return unflat(self.structure, tensors)
 
     def gradients(
         self, outputs: Sequence[Tensor], weights: Sequence[Tensor | None]
@@ -123,7 +126,7 @@ def grad_and_value(
         variables = Variables(args, argnums, "func.grad")
         with variables.transforming():
             result = func(*variables.args, **kwargs)
-            output = result[0] if has_aux else result
+            output, _ = value_and_aux(result, has_aux, "func.grad")
             if not isinstance(output, Tensor) or output.numel() != 1 or output.ndim:
                 raise RuntimeError(
                     "func.grad: expected the function to return a tensor with no dimensions, "
@@ -146,7 +149,7 @@ def grad(
         has_aux: return ``(gradient, aux)``.
 
     Raises:
-        RuntimeError: (when called) `func` returns something else.
+        RuntimeError: (when called) `func` returns something else, or has no such arguments.
 
     Example:
         >>> import oneflow as flow
@@ -184,17 +187,17 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
     variables = Variables(primals, tuple(range(len(primals))), "func.vjp")
     with variables.transforming():
         result = func(*variables.args)
-    value = result[0] if has_aux else result
-    outputs, _ = flat(value, "func.vjp")
+    value, aux = value_and_aux(result, has_aux, "func.vjp")
+    outputs, structure = outputs_of(value, "func.vjp")
 
     def backward(cotangents: Any) -> tuple:
-        weights, _ = flat(cotangents, "func.vjp")
+        weights = check_form(cotangents, structure, "func.vjp", "value and gradient")
         with variables.transforming():
             found = variables.in_form(variables.gradients(outputs, weights))
         return variables.finished(found)
 
     finished = variables.finished(value)
-    return (finished, backward, variables.finished(result[1])) if has_aux else (finished, backward)
+    return (finished, backward, variables.finished(aux)) if has_aux else (finished, backward)
 
 
 class Pushforward:
@@ -205,7 +208,7 @@ class Pushforward:
 
     def __init__(self, variables: Variables, value: Any) -> None:
         self._variables = variables
-        outputs, self._structure = flat(value, variables.name)
+        outputs, self._structure = outputs_of(value, variables.name)
         self._weights = [
             variables.variable(each.detach().new_zeros(each.shape)) for each in outputs
         ]
@@ -213,7 +216,10 @@ class Pushforward:
 
     def __call__(self, tangents: Any) -> Any:
         """The change of the value, in its form, if the variables change by `tangents`."""
-        directions, _ = flat(tangents, self._variables.name)
+        variables = self._variables
+        directions = check_form(
+            tangents, variables.structure, variables.name, "arguments, tangents"
+        )
         changes = derivatives(self._slopes, self._weights, directions, hooks=False)
         return unflat(self._structure, changes)
 
@@ -245,15 +251,16 @@ def jvp(
         >>> flow.func.jvp(lambda x: x * x, (flow.tensor(3.0),), (flow.tensor(1.0),))[1]
         tensor(6., dtype=oneflow.float32)
     """
+    check_primals(primals, "func.jvp")
     variables = Variables(primals, tuple(range(len(primals))), "func.jvp", hooks=False)
     with variables.transforming():
         result = func(*variables.args)
-        value = result[0] if has_aux else result
+        value, aux = value_and_aux(result, has_aux, "func.jvp")
         if strict:
             _check_dependence(value, variables)
         change = Pushforward(variables, value)(tangents)
     found = (variables.finished(value), variables.finished(change))
-    return (*found, variables.finished(result[1])) if has_aux else found
+    return (*found, variables.finished(aux)) if has_aux else found
 
 
 def _check_dependence(value: Any, variables: Variables) -> None:
@@ -303,6 +310,7 @@ def jacrev(
     *,
     has_aux: bool = False,
     chunk_size: int | None = None,
+    _preallocate_and_copy: bool = False,
     randomness: str = "error",
 ) -> Callable[..., Any]:
     """Return the Jacobian of a function as a function of the same arguments.
@@ -357,10 +365,11 @@ def _jacobian(
         variables = Variables(args, argnums, name, hooks)
         with variables.transforming():
             result = func(*variables.args, **kwargs)
-            outputs, structure = flat(result[0] if has_aux else result, name)
+            value, aux = value_and_aux(result, has_aux, name)
+            outputs, structure = outputs_of(value, name)
             found = [variables.in_form(_jacobian_of(each, variables)) for each in outputs]
-        value = variables.finished(unflat(structure, found))
-        return (value, variables.finished(result[1])) if has_aux else value
+        slopes = variables.finished(unflat(structure, found))
+        return (slopes, variables.finished(aux)) if has_aux else slopes
 
     return jacobian
 

@@ -36,7 +36,8 @@ def vmap(
         func: takes and returns tensors or structures of tensors.
         in_dims: the dimension of the batch in all arguments, or one for each; None: the argument
             is the same for all.
-        out_dims: where the dimension goes in all results, or one for each.
+        out_dims: where the dimension goes in all results, or a structure that says it for parts
+            of theirs; None: the result is the same for all elements.
         randomness: ``"error"``: random numbers are refused; ``"different"``: each call draws its
             own; ``"same"``: all calls draw the same.
         chunk_size: accepted; the calls are separate anyway.
@@ -46,7 +47,8 @@ def vmap(
             it must not draw, or reads values that differ between elements of the batch, as
             ``item()`` and branches do.
         ValueError: `chunk_size` is not positive; (when called) no argument has a batch, their sizes
-            differ, or `func` returns something else than tensors.
+            differ, `in_dims` or `out_dims` do not fit, or `func` returns something else than
+            tensors.
 
     Example:
         >>> import oneflow as flow
@@ -69,8 +71,7 @@ def vmap(
             results = [calls.run(batch.element(number)) for number in range(max(batch.size, 1))]
         structure = results[0][1]
         _check_tensors(structure)
-        count = len(results[0][0])
-        places = out_dims if isinstance(out_dims, tuple | list) else (out_dims,) * count
+        places = _places(structure, out_dims)
         columns = zip(*(tensors for tensors, _ in results), strict=True)
         stacked = [_stacked(each, dim) for each, dim in zip(columns, places, strict=True)]
         if not batch.size:
@@ -91,7 +92,9 @@ class _Batch:
     """
 
     def __init__(self, args: tuple, in_dims: Any) -> None:
-        given = in_dims if isinstance(in_dims, tuple | list) else (in_dims,) * len(args)
+        if in_dims is not None and not isinstance(in_dims, int | tuple):
+            raise ValueError(f"vmap: `in_dims` must be an integer or a tuple, got {in_dims!r}")
+        given = in_dims if isinstance(in_dims, tuple) else (in_dims,) * len(args)
         if len(given) != len(args):
             raise ValueError(f"vmap: `in_dims` is for {len(given)} arguments, got {len(args)}")
         self._tensors, self._structure = flat(list(args), "func.vmap")
@@ -132,6 +135,10 @@ def _dims_of(arg: Any, dims: Any) -> list[int | None]:
     if isinstance(arg, Tensor):
         if dims is not None and not isinstance(dims, int):
             raise ValueError(f"vmap: `in_dims` must be integers or None for tensors, got {dims!r}")
+        if dims is not None and not -arg.ndim <= dims < arg.ndim:
+            raise ValueError(
+                f"vmap: `in_dims` is {dims} for a tensor of {arg.ndim} dimensions; give one of them"
+            )
         return [dims]
     if not isinstance(arg, dict | list | tuple):
         if dims is not None:
@@ -143,7 +150,7 @@ def _dims_of(arg: Any, dims: Any) -> list[int | None]:
         pairs = [(each, dims) for each in (arg.values() if isinstance(arg, dict) else arg)]
     elif isinstance(arg, dict) and isinstance(dims, dict) and arg.keys() == dims.keys():
         pairs = [(each, dims[key]) for key, each in arg.items()]
-    elif isinstance(dims, list | tuple) and not isinstance(arg, dict) and len(arg) == len(dims):
+    elif type(dims) is type(arg) and not isinstance(arg, dict) and len(arg) == len(dims):
         pairs = list(zip(arg, dims, strict=True))
     else:
         raise ValueError(f"vmap: `in_dims` {dims!r} has not the form of the argument")
@@ -206,6 +213,27 @@ def _check_tensors(structure: Any) -> None:
         raise ValueError(f"vmap: the function must only return tensors, got {structure.value!r}")
     for each in structure.items if isinstance(structure, TreeContainer) else ():
         _check_tensors(each)
+
+
+def _places(structure: Any, dims: Any) -> list[int | None]:
+    """Where the dimension of the batch goes in each tensor of a result.
+
+    Raises:
+        ValueError: `dims` has not the form of the result.
+    """
+    if dims is None or isinstance(dims, int):
+        parts = structure.items if isinstance(structure, TreeContainer) else None
+        return [dims] if parts is None else [x for part in parts for x in _places(part, dims)]
+    given = dims.values() if isinstance(dims, dict) else dims
+    if not isinstance(dims, dict | list | tuple):
+        raise ValueError(f"vmap: `out_dims` must be an integer, None or several, got {dims!r}")
+    # One tensor is like a tuple of one.
+    parts = structure.items if isinstance(structure, TreeContainer) else (structure,)
+    if len(given) != len(parts):
+        raise ValueError(
+            f"vmap: `out_dims` {dims!r} is not compatible with {len(parts)} results of the function"
+        )
+    return [x for part, each in zip(parts, given, strict=True) for x in _places(part, each)]
 
 
 def _stacked(tensors: Sequence[Tensor], dim: int | None) -> Tensor:

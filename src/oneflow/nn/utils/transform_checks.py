@@ -1,0 +1,111 @@
+"""What functions given to transforms take and return, and what is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from oneflow.graph.pytree import TreeConstant, TreeContainer, tree_flatten
+from oneflow.tensor.tensor import Tensor
+
+Argnums = int | tuple[int, ...]
+
+
+def flat(tree: Any, where: str) -> tuple[list[Tensor], Any]:
+    """The tensors of a tree, and its structure; `where` is its name for errors."""
+    tensors: list[Tensor] = []
+    return tensors, tree_flatten(tree, tensors, where)
+
+
+def check_argnums(argnums: Any, count: int, name: str) -> None:
+    """Check by which of `count` arguments to differentiate.
+
+    Raises:
+        RuntimeError: `argnums` is neither a number nor a tuple of different ones, or there are not
+            that many arguments.
+    """
+    numbers = argnums if isinstance(argnums, tuple) else (argnums,)
+    if not numbers or not all(isinstance(each, int) for each in numbers):
+        raise RuntimeError(
+            f"{name}: `argnums` must be int or a tuple of at least one int, got {argnums!r}"
+        )
+    if outside := [each for each in numbers if not -count <= each < count]:
+        raise RuntimeError(f"{name}: `argnums` holds {outside[0]}, but only {count} are given")
+    if len({each % count for each in numbers}) < len(numbers):
+        raise RuntimeError(f"{name}: `argnums` must be unique, got {argnums}")
+
+
+def value_and_aux(result: Any, has_aux: bool, name: str) -> tuple[Any, Any]:
+    """What a function has returned: the value, and with `has_aux` something else, or None.
+
+    Raises:
+        RuntimeError: it is no tuple of two, or what is beside the value is not made of tensors.
+    """
+    if not has_aux:
+        return result, None
+    if not isinstance(result, tuple) or len(result) != 2:
+        raise RuntimeError(
+            f"{name}: with `has_aux=True` the function must return a tuple of its value and "
+            f"something else, got a {type(result).__name__}"
+        )
+    _check_made_of_tensors(result[1], name)
+    return result
+
+
+def outputs_of(value: Any, name: str) -> tuple[list[Tensor], Any]:
+    """The tensors of a function's value, and its structure.
+
+    Raises:
+        RuntimeError: it has none, or is not made of tensors alone.
+    """
+    _check_made_of_tensors(value, name)
+    tensors, structure = flat(value, name)
+    if not tensors:
+        raise RuntimeError(f"{name}: the function must return at least one tensor, got {value!r}")
+    return tensors, structure
+
+
+def check_form(given: Any, structure: Any, name: str, what: str) -> list[Tensor]:
+    """The tensors of something that must have a structure.
+
+    Raises:
+        RuntimeError: it has another one.
+    """
+    _check_made_of_tensors(given, name)
+    tensors, found = flat(given, name)
+    if found != structure:
+        raise RuntimeError(f"{name}: {what} must have the same structure, got {given!r}")
+    return tensors
+
+
+def check_primals(primals: Any, name: str) -> None:
+    """Check the arguments of a function that is given tangents, too.
+
+    Raises:
+        RuntimeError: they are no tuple of tensors, or of structures of tensors.
+    """
+    if not isinstance(primals, tuple):
+        raise RuntimeError(f"{name}: `primals` must be a tuple, got a {type(primals).__name__}")
+    if not outputs_of_primals(primals, name):
+        raise RuntimeError(f"{name}: `primals` must hold at least one tensor, got {primals!r}")
+
+
+def outputs_of_primals(primals: Sequence[Any], name: str) -> list[Tensor]:
+    """The tensors of the arguments of a function, which must be made of tensors alone."""
+    _check_made_of_tensors(primals, name)
+    return flat(primals, name)[0]
+
+
+def _check_made_of_tensors(tree: Any, name: str) -> None:
+    constant = _constant_in(flat(tree, name)[1])
+    if constant is not None:
+        raise RuntimeError(
+            f"{name}: expected tensors and structures of tensors, got {constant.value!r}"
+        )
+
+
+def _constant_in(structure: Any) -> TreeConstant | None:
+    if isinstance(structure, TreeConstant):
+        return structure
+    items = structure.items if isinstance(structure, TreeContainer) else ()
+    return next((found for each in items if (found := _constant_in(each)) is not None), None)
