@@ -126,6 +126,12 @@ ci: lint types test docs  ## Run every check
 matrix: $(STAMPS)-demo  ## Try the wheel with every Python found, lowest and newest dependencies
 	$(BIN)/python tools/matrix.py
 
+.PHONY: sbom
+sbom: $(STAMPS)-sbom  ## Write dist/sbom.json: the packages that the wheel brings, in CycloneDX's format
+	@mkdir -p dist
+	$(VENV)/sbom/bin/cyclonedx-py environment --output-reproducible --pyproject pyproject.toml \
+		--mc-type library --output-file dist/sbom.json $(VENV)/wheel
+
 .PHONY: clean
 clean:  ## Remove the virtual environments, caches and built documentation
 	rm -rf .venv .venv-* .pytest_cache .ruff_cache .hypothesis .import_linter_cache docs/_build dist
@@ -180,6 +186,14 @@ $(X2ONEFLOW)/%.done: requirements/x2oneflow/%.txt
 $(STAMPS)-lint: $(STAMPS)-demo
 	@echo "Installing the linters into $(VENV)"
 	@$(PIP_INSTALL) --group lint
+	@touch $@
+
+# Environments of their own: what is listed must be there, and nothing else.
+$(STAMPS)-sbom: $(STAMPS)-python pyproject.toml
+	@echo "Installing the wheel and CycloneDX into $(VENV)/wheel and $(VENV)/sbom"
+	@$(PYTHON) -m venv --clear $(VENV)/wheel && $(VENV)/wheel/bin/python -m pip --quiet install .
+	@$(VENV)/wheel/bin/python -m pip --quiet uninstall --yes setuptools pip
+	@$(PYTHON) -m venv --clear $(VENV)/sbom && $(VENV)/sbom/bin/python -m pip --quiet install cyclonedx-bom
 	@touch $@
 
 $(STAMPS)-docs: $(STAMPS)-demo
