@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from numpy import newaxis as newaxis
 
-from oneflow import random as random, sbp as sbp
+from oneflow import random as random, sbp as sbp, sparse as sparse
 from oneflow.base import import_paths as _import_paths  # finds modules by upstream's paths
 from oneflow.base.device import (
     Device as device,
@@ -62,6 +62,9 @@ from oneflow.base.layout import (
     channels_last_3d as channels_last_3d,
     contiguous_format as contiguous_format,
     preserve_format as preserve_format,
+    sparse_coo as sparse_coo,
+    sparse_csc as sparse_csc,
+    sparse_csr as sparse_csr,
     strided as strided,
 )
 from oneflow.base.lazy_import import lazy_dir as _lazy_dir, lazy_getattr as _lazy_getattr
@@ -113,6 +116,12 @@ from oneflow.random.generator import (
     manual_seed as manual_seed,
     seed as seed,
     set_rng_state as set_rng_state,
+)
+from oneflow.sparse.creation import (
+    sparse_compressed_tensor as sparse_compressed_tensor,
+    sparse_coo_tensor as sparse_coo_tensor,
+    sparse_csc_tensor as sparse_csc_tensor,
+    sparse_csr_tensor as sparse_csr_tensor,
 )
 from oneflow.tensor import (
     array_namespace as _array_namespace,
@@ -1245,11 +1254,13 @@ __all__ = [
     "set_float32_matmul_precision", "set_grad_enabled", "set_num_threads", "set_printoptions",
     "set_rng_state", "sgn", "short", "sigmoid", "sigmoid_", "sign", "signbit", "silu", "sin",
     "sin_", "sinc", "sinc_", "sinh", "sinh_", "slice", "slice_scatter", "slice_update", "slice_v2",
-    "slogdet", "smooth_l1_loss", "softmax", "softplus", "softshrink", "softsign", "sort", "special",
-    "split", "split_copy", "split_with_sizes", "split_with_sizes_copy", "sqrt", "sqrt_", "square",
-    "square_", "square_relu", "squeeze", "squeeze_copy", "stack", "std", "std_mean", "stft",
-    "strided", "sub", "subtract", "sum", "svd", "svd_lowrank", "swapaxes", "swapdims", "t",
-    "t_copy", "take", "take_along_dim", "tan", "tan_", "tanh", "tanh_", "tensor", "tensor_buffer",
+    "slogdet", "smooth_l1_loss", "softmax", "softplus", "softshrink", "softsign", "sort", "sparse",
+    "sparse_compressed_tensor", "sparse_coo", "sparse_coo_tensor", "sparse_csc",
+    "sparse_csc_tensor", "sparse_csr", "sparse_csr_tensor", "special", "split", "split_copy",
+    "split_with_sizes", "split_with_sizes_copy", "sqrt", "sqrt_", "square", "square_",
+    "square_relu", "squeeze", "squeeze_copy", "stack", "std", "std_mean", "stft", "strided", "sub",
+    "subtract", "sum", "svd", "svd_lowrank", "swapaxes", "swapdims", "t", "t_copy", "take",
+    "take_along_dim", "tan", "tan_", "tanh", "tanh_", "tensor", "tensor_buffer",
     "tensor_scatter_nd_add", "tensor_scatter_nd_update", "tensor_split", "tensordot", "threshold",
     "threshold_", "tile", "to", "to_consistent", "to_dlpack", "to_global", "to_local", "topk",
     "trace", "transpose", "transpose_copy", "trapezoid", "trapz", "triangular_solve", "tril",

@@ -8,9 +8,9 @@ from oneflow.base.program_name import program_name
 
 
 class Layout(enum.Enum):
-    """A way to store tensors. Tensors here have one: all elements, at regular distances.
+    """A way to store tensors: all elements at regular distances, or those at some positions.
 
-    The others are PyTorch's, which programs compare with.
+    `sparse_bsr`, `sparse_bsc` and `jagged` are PyTorch's, which programs compare with.
 
     Example:
         >>> import oneflow as flow
@@ -54,6 +54,9 @@ class MemoryFormat(enum.Enum):
 
 
 strided = Layout.strided
+sparse_coo = Layout.sparse_coo
+sparse_csr = Layout.sparse_csr
+sparse_csc = Layout.sparse_csc
 contiguous_format = MemoryFormat.contiguous_format
 channels_last = MemoryFormat.channels_last
 channels_last_3d = MemoryFormat.channels_last_3d

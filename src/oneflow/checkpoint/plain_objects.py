@@ -1,4 +1,4 @@
-"""Objects of the standard library that are plain data: what files hold of them.
+"""Objects of the standard library that are plain data, and sparse tensors, as files hold them.
 
 Each is described by containers of the files' own kinds, and is made anew from these.
 """
@@ -12,6 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path, PurePath, PurePosixPath, PureWindowsPath
 from typing import Any
+
+from oneflow.sparse.tensor import SparseTensor, described, rebuild
 
 FACTORIES: dict[str, Callable[[], Any]] = {
     each.__name__: each for each in (bool, dict, float, int, list, set, str, tuple, OrderedDict)
@@ -97,6 +99,7 @@ KINDS = (
         vars,
         lambda data: types.SimpleNamespace(**data),
     ),
+    PlainKind("sparse", SparseTensor, described, lambda data: rebuild(*data)),
     *(
         PlainKind(kind.__name__, type(kind()), str, kind)
         for kind in (Path, PurePosixPath, PureWindowsPath)

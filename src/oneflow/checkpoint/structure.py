@@ -75,7 +75,7 @@ class Encoder:
             return value
         if type(value) is float:
             return value if math.isfinite(value) else {"float": repr(value)}
-        if isinstance(value, Tensor):
+        if isinstance(value, Tensor) and type(value) not in KIND_OF_TYPE:
             return self._tensor(value, path)
         encode = _LEAVES.get(type(value))
         if encode is not None:

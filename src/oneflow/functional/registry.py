@@ -15,8 +15,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from oneflow.base.dtype import DType
+from oneflow.base.hook import Hook
 from oneflow.base.keyword_aliases import rename_keywords, rename_reduction
 from oneflow.base.parameters import Parameters, parameters_of
+from oneflow.base.sparse_operand import SparseOperandError
 from oneflow.base.suggestions import did_you_mean
 from oneflow.base.traceback import hide_internal_frames
 from oneflow.primitives.operators.shape import reshape
@@ -31,6 +33,10 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 # Public functions by their path below `oneflow`: "relu", "nn.functional.relu", "linalg.det".
 FUNCTIONS: dict[str, Callable[..., Any]] = {}
+# Computes a function, by its name, of arguments among which it found a sparse tensor.
+SPARSE_CALL: Hook[Callable[[str, tuple, dict[str, Any]], Any]] = Hook(
+    "functions of sparse tensors", "oneflow.sparse.dispatch"
+)
 # Spellings of one argument in PyTorch, OneFlow and NumPy. A function accepts all aliases of the
 # names it declares.
 _KEYWORD_ALIASES: tuple[tuple[str, ...], ...] = (
@@ -205,12 +211,18 @@ def _accept_keyword_aliases(
                 args = (*_by_position(public.__name__, before, defaults, args, kwargs), values)
             result = body(*args, **kwargs)
             return result if out is None else put_out(out, result, public.__name__, fills_out)
+        except SparseOperandError:
+            return SPARSE_CALL.value(public.__name__, args, kwargs)
         except Exception as error:
             _make_clear(error, public.__name__, body)
             raise
 
-    if inplace or options:
-        added = ["out", "inplace"] if inplace else options
+    return _declaring(public, body, ["out", "inplace"] if inplace else options)
+
+
+def _declaring(public: Callable, body: Callable, added: Sequence[str]) -> Callable:
+    """`public` with the signature of `body` and keywords that it takes besides."""
+    if added:
         setattr(public, "__signature__", _public_signature(body, added))  # noqa: B010
     return public
 

@@ -17,6 +17,12 @@ _ROWS = (
         "set_warn_always sym_float sym_int sym_ite sym_max sym_min sym_not sym_sum",
     ),
     (
+        "torch",
+        "oneflow.mock_torch.pytorch.sparse_indices",
+        "_convert_indices_from_coo_to_csr _convert_indices_from_csr_to_coo",
+    ),
+    ("torch", "oneflow", "dsmm=mm spmm=mm"),
+    (
         "torch._C",
         "oneflow.mock_torch.pytorch._C",
         "_jit_set_profiling_mode=_jit_set_nothing "

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Protocol
 
 from oneflow.differentiation.grad_mode import no_grad
 from oneflow.module.parameter import Parameter
+from oneflow.sparse.tensor import SparseTensor
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import device_or_sharding, device_put, import_array
 from oneflow.tensor.views import unwrap, write
@@ -254,6 +255,9 @@ def copy_into(target: Tensor, given: Tensor) -> None:
 
     Not recorded for backward. Every process takes part where one of the two is global.
     """
+    if isinstance(target, SparseTensor):
+        target.copy_(given)
+        return
     with no_grad():
         spec = unwrap(target).spec
         write(

@@ -288,7 +288,7 @@ def is_cpu(self: Tensor) -> bool:
 
 
 def layout(self: Tensor) -> Layout:
-    """`oneflow.strided`: tensors have all their elements, at regular distances.
+    """`oneflow.strided`: all elements, at regular distances; sparse tensors have others.
 
     Example:
         >>> import oneflow as flow
@@ -299,7 +299,7 @@ def layout(self: Tensor) -> Layout:
 
 
 def is_sparse(self: Tensor) -> bool:
-    """False: there are no sparse tensors.
+    """Whether positions are stored as coordinates: True for `sparse_coo_tensor`.
 
     Example:
         >>> import oneflow as flow

@@ -41,9 +41,6 @@ from oneflow.mock_torch.pytorch.top_level import (
     randint_like as randint_like,
     sparse_bsc as sparse_bsc,
     sparse_bsr as sparse_bsr,
-    sparse_coo as sparse_coo,
-    sparse_csc as sparse_csc,
-    sparse_csr as sparse_csr,
 )
 
 __all__ = [
@@ -77,8 +74,5 @@ __all__ = [
     "save",
     "sparse_bsc",
     "sparse_bsr",
-    "sparse_coo",
-    "sparse_csc",
-    "sparse_csr",
     "tensor",
 ]

@@ -30,7 +30,6 @@ float8_e8m0fnu = DType("float8_e8m0fnu", ml_dtypes.float8_e8m0fnu, Category.FLOA
 DeviceObjType = Device
 
 # Programs ask tensors whether they are stored so.
-sparse_coo, sparse_csr, sparse_csc = Layout.sparse_coo, Layout.sparse_csr, Layout.sparse_csc
 sparse_bsr, sparse_bsc, jagged = Layout.sparse_bsr, Layout.sparse_bsc, Layout.jagged
 
 # Half precision for each part of a complex number.
@@ -98,7 +97,4 @@ __all__ = [
     "randint_like",
     "sparse_bsc",
     "sparse_bsr",
-    "sparse_coo",
-    "sparse_csc",
-    "sparse_csr",
 ]

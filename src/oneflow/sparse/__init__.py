@@ -1,0 +1,26 @@
+"""Sparse tensors: positions and the values there.
+
+Their operators are made of gathers and sums at places, so that gradients, graphs and all devices
+are those of dense tensors.
+"""
+
+from oneflow.sparse import dispatch as dispatch
+from oneflow.sparse.creation import spdiags as spdiags
+from oneflow.sparse.operators import (
+    log_softmax as log_softmax,
+    softmax as softmax,
+    sum as sum,
+)
+from oneflow.sparse.products import addmm as addmm, mm as mm, sampled_addmm as sampled_addmm
+from oneflow.sparse.tensor import SparseTensor as SparseTensor
+
+__all__ = [
+    "SparseTensor",
+    "addmm",
+    "log_softmax",
+    "mm",
+    "sampled_addmm",
+    "softmax",
+    "spdiags",
+    "sum",
+]

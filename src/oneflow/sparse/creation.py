@@ -1,0 +1,379 @@
+"""Functions that make sparse tensors, and conversions between layouts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from oneflow.base.device import Device
+from oneflow.base.dtype import DType
+from oneflow.base.layout import Layout
+from oneflow.base.shape import Size
+from oneflow.functional.creation.factory_functions import arange, zeros
+from oneflow.functional.creation.from_data import as_tensor
+from oneflow.functional.index.search import nonzero
+from oneflow.functional.shape.concat import cat
+from oneflow.sparse.tensor import (
+    Parts,
+    SparseTensor,
+    added_at,
+    compressed,
+    coordinates,
+    flat_index,
+    of_coordinates,
+    sparse,
+)
+from oneflow.tensor.methods import attach
+from oneflow.tensor.tensor import Tensor
+
+_COMPRESSED = (Layout.sparse_csr, Layout.sparse_csc)
+
+
+def sparse_coo_tensor(
+    indices: Any,
+    values: Any = None,
+    size: Sequence[int] | None = None,
+    *,
+    dtype: DType | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    check_invariants: bool | None = None,
+    is_coalesced: bool | None = None,
+) -> SparseTensor:
+    """Make a tensor of values at some positions; all others are 0.
+
+    Values at the same position count as their sum.
+
+    Args:
+        indices: coordinates: a row for each sparse dimension, a column for each value. Given alone,
+            the size of a tensor without values.
+        values: a value for each column; further dimensions are dense.
+        size: the shape; by default what holds the largest coordinates.
+        dtype: the type of the values; theirs by default.
+        device: where the tensor is; where the values are by default.
+        pin_memory: changes nothing.
+        requires_grad: ask for the gradient of the values.
+        check_invariants: check that coordinates are within `size`, which reads them.
+        is_coalesced: say that no position occurs twice, and that they are in order.
+
+    Raises:
+        ValueError: shapes do not fit.
+        RuntimeError: a coordinate is outside of `size`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> x = flow.sparse_coo_tensor([[0, 1], [2, 0]], [3.0, 4.0], (2, 3))
+        >>> x.to_dense().tolist()
+        [[0.0, 0.0, 3.0], [4.0, 0.0, 0.0]]
+    """
+    if values is None:
+        size, indices = tuple(indices), zeros(len(indices), 0).long()
+        values = zeros(0, dtype=dtype)
+    values = as_tensor(values, dtype=dtype, device=device)
+    index = as_tensor(indices, device=values.device).long()
+    if index.ndim != 2 or values.ndim == 0 or index.shape[1] != values.shape[0]:
+        raise ValueError(
+            "`indices` must have a column for each of the `values`, got shapes"
+            f" {tuple(index.shape)} and {tuple(values.shape)}"
+        )
+    if size is None:
+        size = (*((index.amax(1) + 1).tolist() if index.shape[1] else ()), *values.shape[1:])
+    _check_size(size, index.shape[0], values)
+    if check_invariants:
+        _check_range(index, size, "indices")
+    coalesced = values.shape[0] < 2 if is_coalesced is None else is_coalesced
+    result = of_coordinates(index, values, size, coalesced)
+    return result.requires_grad_() if requires_grad else result
+
+
+def _check_size(size: Sequence[int], sparse_dims: int, values: Tensor) -> None:
+    if tuple(size[sparse_dims:]) != tuple(values.shape[1:]):
+        raise ValueError(
+            f"`size` must have {sparse_dims} sparse dimensions and those of each of the `values`,"
+            f" {tuple(values.shape[1:])}, got {tuple(size)}"
+        )
+
+
+def _check_range(index: Tensor, size: Sequence[int], name: str) -> None:
+    for row, extent in zip(index, size, strict=False):
+        if row.numel() and (int(row.min()) < 0 or int(row.max()) >= extent):
+            raise RuntimeError(
+                f"`{name}` must be at least 0 and less than the size {extent}, got"
+                f" {int(row.min())} to {int(row.max())}"
+            )
+
+
+def sparse_compressed_tensor(
+    compressed_indices: Any,
+    plain_indices: Any,
+    values: Any,
+    size: Sequence[int] | None = None,
+    *,
+    dtype: DType | None = None,
+    layout: Layout = Layout.sparse_csr,
+    device: Device | str | None = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    check_invariants: bool | None = None,
+) -> SparseTensor:
+    """Make a matrix of values by where its rows (or columns) begin, and their columns (or rows).
+
+    Args:
+        compressed_indices: the place of the first value of each row, and the number of values.
+        plain_indices: the column of each value.
+        values: the values, row by row.
+        size: the shape; by default what holds the largest column.
+        dtype: the type of the values; theirs by default.
+        layout: `oneflow.sparse_csr`, or `oneflow.sparse_csc`, where rows and columns change roles.
+        device: where the tensor is; where the values are by default.
+        pin_memory: changes nothing.
+        requires_grad: ask for the gradient of the values.
+        check_invariants: check that columns are within `size`, which reads them.
+
+    Raises:
+        NotImplementedError: another layout, or batches of matrices.
+        RuntimeError: shapes do not fit, or a column is outside of `size`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.sparse_compressed_tensor([0, 1, 2], [1, 0], [3.0, 4.0]).to_dense().tolist()
+        [[0.0, 3.0], [4.0, 0.0]]
+    """
+    if layout not in _COMPRESSED:
+        raise NotImplementedError(f"`layout` must be one of {_COMPRESSED}, got {layout}")
+    values = as_tensor(values, dtype=dtype, device=device)
+    starts = as_tensor(compressed_indices, device=values.device)
+    others = as_tensor(plain_indices, device=values.device)
+    if starts.ndim != 1 or others.ndim != 1:
+        raise NotImplementedError(
+            "batches of sparse matrices do not exist: `compressed_indices` and `plain_indices` must"
+            f" have one dimension, got shapes {tuple(starts.shape)}, {tuple(others.shape)}"
+        )
+    if others.shape[0] != values.shape[0]:
+        raise RuntimeError(
+            "`plain_indices` must have an entry for each of the `values`, got shapes"
+            f" {tuple(others.shape)} and {tuple(values.shape)}"
+        )
+    if size is None:
+        most = int(others.max()) + 1 if others.shape[0] else 0
+        pair = (starts.shape[0] - 1, most)
+        size = (*(pair if layout is Layout.sparse_csr else pair[::-1]), *values.shape[1:])
+    count, plain = size[:2] if layout is Layout.sparse_csr else size[1::-1]
+    if starts.shape[0] != count + 1:
+        raise RuntimeError(
+            f"`compressed_indices` must have {count + 1} entries for size {tuple(size)}, got"
+            f" {starts.shape[0]}"
+        )
+    if check_invariants:
+        _check_range(others.unsqueeze(0), (plain,), "plain_indices")
+    result = sparse(Parts(layout, (starts, others), values, Size(size), True))
+    return result.requires_grad_() if requires_grad else result
+
+
+def sparse_csr_tensor(
+    crow_indices: Any,
+    col_indices: Any,
+    values: Any,
+    size: Sequence[int] | None = None,
+    **options: Any,
+) -> SparseTensor:
+    """Make a matrix by where its rows begin: `sparse_compressed_tensor` of that layout.
+
+    Args:
+        crow_indices: the place of the first value of each row, and the number of values.
+        col_indices: the column of each value.
+        values: the values, row by row.
+        size: the shape; by default what holds the largest column.
+        options: those of `sparse_compressed_tensor`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.sparse_csr_tensor([0, 1, 2], [1, 0], [3.0, 4.0]).to_dense().tolist()
+        [[0.0, 3.0], [4.0, 0.0]]
+    """
+    options.setdefault("layout", Layout.sparse_csr)
+    return sparse_compressed_tensor(crow_indices, col_indices, values, size, **options)
+
+
+def sparse_csc_tensor(
+    ccol_indices: Any,
+    row_indices: Any,
+    values: Any,
+    size: Sequence[int] | None = None,
+    **options: Any,
+) -> SparseTensor:
+    """Make a matrix by where its columns begin: `sparse_compressed_tensor` of that layout.
+
+    Args:
+        ccol_indices: the place of the first value of each column, and the number of values.
+        row_indices: the row of each value.
+        values: the values, column by column.
+        size: the shape; by default what holds the largest row.
+        options: those of `sparse_compressed_tensor`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.sparse_csc_tensor([0, 1, 2], [1, 0], [3.0, 4.0]).to_dense().tolist()
+        [[0.0, 4.0], [3.0, 0.0]]
+    """
+    options.setdefault("layout", Layout.sparse_csc)
+    return sparse_compressed_tensor(ccol_indices, row_indices, values, size, **options)
+
+
+def _nonzero(x: Tensor, sparse_dim: int | None) -> SparseTensor:
+    """The elements that are not 0, or of some last dimensions those with one that is not."""
+    dims = x.ndim if sparse_dim is None else sparse_dim
+    given = x.detach() != 0
+    if dims < x.ndim:
+        given = given.flatten(dims).any(-1)
+    index = nonzero(given).t()
+    flat = flat_index(index, x.shape)
+    values = x.reshape(-1, *x.shape[dims:]).index_select(0, flat)
+    return of_coordinates(index, values, x.shape, True)
+
+
+def to_sparse(
+    self: Tensor, *args: Any, layout: Layout | None = None, **options: Any
+) -> SparseTensor:
+    """Return the elements that are not 0 as a sparse tensor.
+
+    Args:
+        self: a dense tensor, or a sparse one of another layout.
+        args: the number of sparse dimensions, all by default, or the layout.
+        layout: `oneflow.sparse_coo` by default.
+        options: of other layouts.
+
+    Raises:
+        NotImplementedError: the layout does not exist here.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.tensor([0.0, 5.0]).to_sparse().indices().tolist()
+        [[1]]
+    """
+    sparse_dim = options.pop("sparse_dim", None)
+    if args and isinstance(args[0], Layout):
+        layout = args[0]
+    elif args:
+        sparse_dim = args[0]
+    if layout in _COMPRESSED:
+        return _compressed(self, layout)
+    if layout not in (None, Layout.sparse_coo):
+        raise NotImplementedError(f"`to_sparse`: tensors of layout {layout} do not exist")
+    if not isinstance(self, SparseTensor):
+        return _nonzero(self, sparse_dim)
+    if self.is_sparse:
+        return self
+    index, in_order = coordinates(self), self.layout is Layout.sparse_csr
+    result = of_coordinates(index, self._values(), self.shape, in_order)
+    return result.coalesce()
+
+
+def _compressed(x: Tensor, layout: Layout) -> SparseTensor:
+    """A matrix with its rows or columns compressed."""
+    if x.layout is layout and isinstance(x, SparseTensor):
+        return x
+    given = to_sparse(x)
+    if given.sparse_dim() != 2:
+        raise RuntimeError(f"layout {layout} is for matrices, got shape {tuple(x.shape)}")
+    index, values, size = given._indices(), given._values(), given.shape[:2]
+    if layout is Layout.sparse_csc:
+        index, size = index.flip(0), size[::-1]
+    ordered = of_coordinates(index, values, (*size, *values.shape[1:])).coalesce()
+    rows, others = ordered._indices()
+    starts = compressed(rows, size[0])
+    return sparse(Parts(layout, (starts, others), ordered._values(), given.shape, True))
+
+
+def to_sparse_csr(self: Tensor, dense_dim: int | None = None) -> SparseTensor:
+    """Return a matrix as one of layout `oneflow.sparse_csr`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.tensor([[0.0, 5.0]]).to_sparse_csr().crow_indices().tolist()
+        [0, 1]
+    """
+    return _compressed(self, Layout.sparse_csr)
+
+
+def to_sparse_csc(self: Tensor, dense_dim: int | None = None) -> SparseTensor:
+    """Return a matrix as one of layout `oneflow.sparse_csc`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.tensor([[0.0, 5.0]]).to_sparse_csc().ccol_indices().tolist()
+        [0, 0, 1]
+    """
+    return _compressed(self, Layout.sparse_csc)
+
+
+def to_dense(self: Tensor, dtype: DType | None = None, *, masked_grad: bool = True) -> Tensor:
+    """Return a tensor with all elements; of a dense tensor itself.
+
+    Args:
+        self: the tensor.
+        dtype: the type of its elements; the tensor's by default.
+        masked_grad: changes nothing: only values have gradients.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.sparse_coo_tensor([[2]], [1.5], (4,)).to_dense().tolist()
+        [0.0, 0.0, 1.5, 0.0]
+    """
+    if isinstance(self, SparseTensor):
+        dims = self.sparse_dim()
+        count = Size(self.shape[:dims]).numel()
+        flat = flat_index(coordinates(self), self.shape)
+        self = added_at(flat, self._values(), count).reshape(self.shape)
+    return self if dtype is None else self.to(dtype)
+
+
+def sparse_mask(self: Tensor, mask: SparseTensor) -> SparseTensor:
+    """Return the tensor's elements at the positions of a sparse one.
+
+    Example:
+        >>> import oneflow as flow
+        >>> mask = flow.sparse_coo_tensor([[1]], [7.0], (2,))
+        >>> flow.tensor([3.0, 4.0]).sparse_mask(mask).to_dense().tolist()
+        [0.0, 4.0]
+    """
+    if not isinstance(mask, SparseTensor) or mask.shape != self.shape:
+        raise RuntimeError(
+            "`mask` must be a sparse tensor of the same shape, got"
+            f" {mask.layout}, {tuple(mask.shape)} for {tuple(self.shape)}"
+        )
+    whole = to_dense(self)
+    dims = mask.sparse_dim()
+    flat = flat_index(coordinates(mask), mask.shape)
+    return mask.with_values(whole.reshape(-1, *whole.shape[dims:]).index_select(0, flat))
+
+
+def spdiags(
+    diagonals: Tensor, offsets: Tensor, shape: Sequence[int], layout: Layout | None = None
+) -> SparseTensor:
+    """Make a matrix of diagonals.
+
+    Args:
+        diagonals: a row for each; its element `j` is in column `j`.
+        offsets: the diagonal of each row: above the main one if positive.
+        shape: of the matrix.
+        layout: `oneflow.sparse_coo` by default.
+
+    Example:
+        >>> import oneflow as flow
+        >>> x = flow.sparse.spdiags(flow.ones(1, 2), flow.tensor([1]), (2, 2))
+        >>> x.to_dense().tolist()
+        [[0.0, 1.0], [0.0, 0.0]]
+    """
+    table, places = diagonals.reshape(-1, diagonals.shape[-1]), offsets.reshape(-1, 1)
+    columns = arange(table.shape[1], device=table.device).expand(table.shape)
+    rows = columns - places
+    inside = (rows >= 0) & (rows < shape[0]) & (columns < shape[1])
+    index = cat([rows[inside].unsqueeze(0), columns[inside].unsqueeze(0)])
+    return to_sparse(of_coordinates(index, table[inside], shape).coalesce(), layout=layout)
+
+
+for _method in (to_sparse, to_sparse_csr, to_sparse_csc, to_dense, sparse_mask):
+    attach(_method.__name__, _method)
+attach("to_sparse_coo", to_sparse)

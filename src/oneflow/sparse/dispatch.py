@@ -1,0 +1,107 @@
+"""What functions and operators compute that were given a sparse tensor: one table, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from oneflow.base.sparse_operand import SparseOperandError
+from oneflow.functional.registry import FUNCTIONS, SPARSE_CALL
+from oneflow.sparse import operators, products
+from oneflow.sparse.tensor import SparseTensor
+from oneflow.tensor.tensor import Tensor
+
+# Functions that give 0 for 0, and so a result at the same positions.
+_NAMES_OF_ZERO_ZERO = """
+    abs asin asinh atan atanh ceil conj deg2rad erf erfinv expm1 floor frac isinf isnan log1p neg
+    positive rad2deg relu round sgn sign sin sinh sqrt square tan tanh trunc
+"""
+_OF_ZERO_ZERO = frozenset(_NAMES_OF_ZERO_ZERO.split())
+_ALONG_DIMENSIONS = """
+    add sub mul div pow transpose t permute unsqueeze select index_select cat sum softmax
+    log_softmax
+"""
+# Methods that are those of the values.
+_CONVERSIONS = """
+    to cpu cuda float double half bfloat16 long int short byte bool type_as clone pin_memory
+"""
+_PRODUCTS = "mm mv bmm matmul addmm"
+SPARSE_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    **{name: getattr(operators, name) for name in _ALONG_DIMENSIONS.split()},
+    **{name: getattr(products, name) for name in _PRODUCTS.split()},
+}
+
+
+@SPARSE_CALL.fill
+def call(name: str, args: tuple, kwargs: dict[str, Any]) -> Any:
+    """Compute a function of sparse tensors.
+
+    Args:
+        name: the function's name.
+        args: its arguments.
+        kwargs: its keyword arguments.
+
+    Raises:
+        SparseOperandError: it takes none.
+    """
+    if name in _OF_ZERO_ZERO:
+        return operators.on_values(FUNCTIONS[name], *args, **kwargs)
+    function = SPARSE_FUNCTIONS.get(name)
+    if function is None:
+        layouts = {each.layout.name for each in args if isinstance(each, SparseTensor)}
+        raise SparseOperandError(
+            f"`{name}` does not take sparse tensors, got {', '.join(sorted(layouts)) or 'one'};"
+            " `to_dense()` makes a tensor with all elements"
+        )
+    return function(*args, **kwargs)
+
+
+def _method(name: str) -> Callable[..., Any]:
+    """A method that is that of the values: copies and conversions."""
+
+    def method(self: SparseTensor, *args: Any, **kwargs: Any) -> SparseTensor:
+        return self.with_values(getattr(self._values(), name)(*args, **kwargs))
+
+    method.__name__ = name
+    return method
+
+
+def _operator(name: str, reflected: bool) -> Callable[..., Any]:
+    function = SPARSE_FUNCTIONS[name]
+
+    def operator(self: SparseTensor, other: Any) -> Tensor:
+        return function(other, self) if reflected else function(self, other)
+
+    return operator
+
+
+def _in_place(name: str) -> Callable[..., Any]:
+    """A method that gives the tensor the parts of a result."""
+
+    def method(self: SparseTensor, *args: Any, **kwargs: Any) -> SparseTensor:
+        result = SPARSE_FUNCTIONS[name](self, *args, **kwargs)
+        if not isinstance(result, SparseTensor) or result.shape != self.shape:
+            raise operators.refuse(f"{name}_", f"the result is {result.layout}")
+        self._parts = result._parts
+        return self
+
+    return method
+
+
+for _name in _CONVERSIONS.split():
+    setattr(SparseTensor, _name, _method(_name))
+for _name, _function in (
+    ("add", "add"),
+    ("sub", "sub"),
+    ("mul", "mul"),
+    ("truediv", "div"),
+    ("pow", "pow"),
+    ("matmul", "matmul"),
+):
+    setattr(SparseTensor, f"__{_name}__", _operator(_function, reflected=False))
+    setattr(SparseTensor, f"__r{_name}__", _operator(_function, reflected=True))
+for _name in ("add", "sub", "mul", "div"):
+    setattr(SparseTensor, f"{_name}_", _in_place(_name))
+for _name, _function in (("iadd", "add"), ("isub", "sub"), ("imul", "mul"), ("itruediv", "div")):
+    setattr(SparseTensor, f"__{_name}__", _in_place(_function))
+setattr(SparseTensor, "__getitem__", operators.get_item)  # noqa: B010

@@ -1,0 +1,334 @@
+"""Operators on sparse tensors, element by element and along dimensions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from oneflow.base.dtype import DType
+from oneflow.base.layout import Layout
+from oneflow.base.shape import Size
+from oneflow.base.sparse_operand import SparseOperandError
+from oneflow.functional.creation.factory_functions import zeros
+from oneflow.functional.index.search import nonzero, searchsorted, unique
+from oneflow.functional.shape.concat import cat as cat_dense
+from oneflow.functional.shape.rearrange import repeat_interleave
+from oneflow.sparse.creation import sparse_mask, to_dense
+from oneflow.sparse.tensor import (
+    SparseTensor,
+    added_at,
+    coordinates,
+    flat_index,
+    of_coordinates,
+    sparse,
+)
+from oneflow.tensor.tensor import Tensor
+
+_TRANSPOSED = {Layout.sparse_csr: Layout.sparse_csc, Layout.sparse_csc: Layout.sparse_csr}
+
+
+def refuse(name: str, reason: str) -> SparseOperandError:
+    """The error of an operator that a sparse tensor has, but not so."""
+    return SparseOperandError(f"`{name}` of sparse tensors: {reason}")
+
+
+def on_values(
+    function: Callable[..., Tensor], input: SparseTensor, *args: Any, **kwargs: Any
+) -> SparseTensor:
+    """A function that gives 0 for 0, of a sparse tensor: that of its values."""
+    each = input.coalesce() if input.is_sparse else input
+    return each.with_values(function(each._values(), *args, **kwargs))
+
+
+def _in_layout(result: SparseTensor, x: SparseTensor) -> SparseTensor:
+    return result if x.is_sparse else result.to_sparse(layout=x.layout)
+
+
+def _coordinate_form(x: SparseTensor) -> SparseTensor:
+    return x if x.is_sparse else of_coordinates(coordinates(x), x._values(), x.shape)
+
+
+def add(input: Any, other: Any, *, alpha: float = 1) -> Tensor:
+    """Add two sparse tensors, or a dense one and a sparse one, which makes a dense one."""
+    if not isinstance(input, Tensor) or not isinstance(other, Tensor):
+        raise refuse("add", "a number would be added to every element; use `to_dense()`")
+    if not isinstance(input, SparseTensor) or not isinstance(other, SparseTensor):
+        return to_dense(input) + alpha * to_dense(other)
+    if input.shape != other.shape:
+        raise refuse("add", f"shapes must be equal, got {input.shape} and {other.shape}")
+    parts = [_coordinate_form(input), _coordinate_form(other)]
+    index = cat_dense([each._indices() for each in parts], 1)
+    scaled = parts[1]._values() if alpha == 1 else parts[1]._values() * alpha
+    values = cat_dense([parts[0]._values(), scaled])
+    return _in_layout(of_coordinates(index, values, input.shape).coalesce(), input)
+
+
+def sub(input: Any, other: Any, *, alpha: float = 1) -> Tensor:
+    """Subtract, as `add` adds."""
+    return add(input, other, alpha=-alpha)
+
+
+def mul(input: Any, other: Any) -> Tensor:
+    """Multiply by a number, element by element by a dense tensor, or by a sparse one."""
+    if not isinstance(input, SparseTensor):
+        input, other = other, input
+    if not isinstance(other, Tensor) or (not isinstance(other, SparseTensor) and other.ndim == 0):
+        return input.with_values(input._values() * other)
+    if not isinstance(other, SparseTensor):
+        dense = other.expand(input.shape)
+        return input.with_values(input._values() * sparse_mask(dense, input)._values())
+    a, b = _coordinate_form(input).coalesce(), _coordinate_form(other).coalesce()
+    if a.shape != b.shape or not a._nnz() or not b._nnz():
+        if a.shape != b.shape:
+            raise refuse("mul", f"shapes must be equal, got {a.shape} and {b.shape}")
+        return _in_layout(a if not a._nnz() else b, input)
+    keys, others = flat_index(a._indices(), a.shape), flat_index(b._indices(), b.shape)
+    place = searchsorted(others, keys).clamp(max=b._nnz() - 1)
+    both = nonzero(others.index_select(0, place) == keys).squeeze(1)
+    values = a._values().index_select(0, both) * b._values().index_select(
+        0, place.index_select(0, both)
+    )
+    index = a._indices().index_select(1, both)
+    return _in_layout(of_coordinates(index, values, a.shape, True), input)
+
+
+def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
+    """Divide by a number, or by a tensor without dimensions."""
+    if not isinstance(input, SparseTensor) or isinstance(other, SparseTensor):
+        raise refuse("div", "only a number or a tensor without dimensions divides one")
+    if isinstance(other, Tensor) and other.ndim:
+        raise refuse("div", f"a tensor of shape {tuple(other.shape)} may hold 0 elsewhere")
+    return on_values(lambda x: x.div(other, rounding_mode=rounding_mode), input)
+
+
+def pow(input: Any, exponent: Any) -> Tensor:
+    """Raise to a power that is a positive number."""
+    if isinstance(exponent, Tensor) or exponent <= 0:
+        raise refuse("pow", f"the exponent must be a positive number, got {exponent}")
+    return on_values(lambda x: x.pow(exponent), input)
+
+
+def transpose(input: SparseTensor, dim0: int, dim1: int) -> SparseTensor:
+    """Exchange two sparse dimensions."""
+    order = list(range(input.ndim))
+    order[dim0], order[dim1] = order[dim1], order[dim0]
+    return permute(input, order)
+
+
+def t(input: SparseTensor) -> SparseTensor:
+    """Transpose a matrix."""
+    return transpose(input, 0, 1) if input.ndim == 2 else input
+
+
+def permute(input: SparseTensor, *dims: Any) -> SparseTensor:
+    """Put the sparse dimensions in another order."""
+    order = dims[0] if len(dims) == 1 and not isinstance(dims[0], int) else dims
+    order = [each % input.ndim for each in order]
+    count = input.sparse_dim()
+    if sorted(order[:count]) != list(range(count)) or order[count:] != [*range(count, input.ndim)]:
+        raise refuse("permute", f"dimensions of values stay where they are, got {tuple(order)}")
+    size = Size(input.shape[each] for each in order)
+    if input.layout in _TRANSPOSED:
+        layout = _TRANSPOSED[input.layout] if order[0] else input.layout
+        return sparse(replace(input._parts, layout=layout, size=size))
+    index = cat_dense([input._indices()[each].unsqueeze(0) for each in order[:count]])
+    in_order = input._parts.coalesced and order == sorted(order)
+    return of_coordinates(index, input._values(), size, in_order)
+
+
+def unsqueeze(input: SparseTensor, dim: int) -> SparseTensor:
+    """Add a dimension of size 1."""
+    _check_coordinates("unsqueeze", input)
+    place, count = dim % (input.ndim + 1), input.sparse_dim()
+    size = [*input.shape[:place], 1, *input.shape[place:]]
+    if place > count:
+        values = input._values().unsqueeze(place - count + 1)
+        return of_coordinates(input._indices(), values, size, input._parts.coalesced)
+    old = input._indices()
+    new = zeros(1, old.shape[1], dtype=old.dtype, device=old.device)
+    index = cat_dense([old[:place], new, old[place:]])
+    return of_coordinates(index, input._values(), size, input._parts.coalesced)
+
+
+def _check_coordinates(name: str, x: SparseTensor) -> None:
+    if not x.is_sparse:
+        raise refuse(name, f"layout {x.layout} has none; `to_sparse()` gives coordinates")
+
+
+def select(input: SparseTensor, dim: int, index: int) -> Tensor:
+    """Return what has one coordinate in a dimension, without that dimension."""
+    given = _coordinate_form(input)
+    place, count = dim % input.ndim, given.sparse_dim()
+    extent = input.shape[place]
+    if not -extent <= index < extent:
+        raise IndexError(f"`index` {index} is out of range for a dimension of size {extent}")
+    size = [*input.shape[:place], *input.shape[place + 1 :]]
+    if place >= count:
+        values = given._values().select(place - count + 1, index)
+        return of_coordinates(given._indices(), values, size, given._parts.coalesced)
+    kept = nonzero(given._indices()[place] == index % extent).squeeze(1)
+    values = given._values().index_select(0, kept)
+    if count == 1:
+        return values.sum(0)
+    rows = [given._indices()[each] for each in range(count) if each != place]
+    old = cat_dense([each.index_select(0, kept).unsqueeze(0) for each in rows])
+    return of_coordinates(old, values, size, given._parts.coalesced)
+
+
+def get_item(input: SparseTensor, place: Any) -> Tensor:
+    """Index by numbers, one after the other."""
+    result: Any = input
+    for each in place if isinstance(place, tuple) else (place,):
+        if not isinstance(each, int) or isinstance(each, bool):
+            raise refuse("indexing", f"only by numbers, got {each!r}; use `index_select`")
+        result = result.select(0, each)
+    return result
+
+
+def joined(keys: Tensor, others: Tensor) -> tuple[Tensor, Tensor]:
+    """The places in `keys`, and in the sorted `others`, of all pairs of equal numbers."""
+    first, last = searchsorted(others, keys), searchsorted(others, keys, right=True)
+    counts = last - first
+    left = repeat_interleave(counts)
+    before = counts.cumsum(0) - counts
+    step = zeros(left.shape[0], dtype=keys.dtype, device=keys.device) + 1
+    right = (first - before).index_select(0, left) + step.cumsum(0) - 1
+    return left, right
+
+
+def index_select(input: SparseTensor, dim: int, index: Tensor) -> SparseTensor:
+    """Return what has the given coordinates in a dimension."""
+    given = _coordinate_form(input).coalesce()
+    place, count = dim % input.ndim, given.sparse_dim()
+    size = [*input.shape[:place], index.shape[0], *input.shape[place + 1 :]]
+    if place >= count:
+        values = given._values().index_select(place - count + 1, index)
+        return of_coordinates(given._indices(), values, size, True)
+    ordered, order = given._indices()[place].sort(stable=True)
+    new, found = joined(index.long() % input.shape[place], ordered)
+    kept = order.index_select(0, found)
+    rows = given._indices().index_select(1, kept)
+    rows = cat_dense([rows[:place], new.unsqueeze(0), rows[place + 1 :]])
+    values = given._values().index_select(0, kept)
+    return _in_layout(of_coordinates(rows, values, size).coalesce(), input)
+
+
+def cat(tensors: Sequence[Any], dim: int = 0) -> SparseTensor:
+    """Concatenate sparse tensors along a sparse dimension."""
+    if not all(isinstance(each, SparseTensor) for each in tensors):
+        raise refuse("cat", "all must be sparse")
+    given = [_coordinate_form(each) for each in tensors]
+    place = dim % given[0].ndim
+    if place >= given[0].sparse_dim():
+        raise refuse("cat", f"`dim` must be a sparse dimension, got {dim}")
+    rows, begin = [], 0
+    for each in given:
+        index = each._indices()
+        moved = [index[:place], index[place : place + 1] + begin, index[place + 1 :]]
+        rows.append(cat_dense(moved))
+        begin += each.shape[place]
+    size = [*given[0].shape[:place], begin, *given[0].shape[place + 1 :]]
+    values = cat_dense([each._values() for each in given])
+    return of_coordinates(cat_dense(rows, 1), values, size)
+
+
+def _dims(dim: Any, ndim: int) -> list[int]:
+    given = range(ndim) if dim is None else [dim] if isinstance(dim, int) else dim
+    return sorted({each % ndim for each in given})
+
+
+def sum(
+    input: SparseTensor, dim: Any = None, keepdim: bool = False, dtype: DType | None = None
+) -> Tensor:
+    """Return the sum of the elements, along some dimensions or all.
+
+    Args:
+        input: a sparse tensor.
+        dim: the dimensions; all by default.
+        keepdim: must be False.
+        dtype: the type of the result; that of the tensor, or int64 of integers, by default.
+
+    Returns:
+        A tensor without dimensions or with dense ones only, or a sparse tensor.
+
+    Example:
+        >>> import oneflow as flow
+        >>> x = flow.tensor([[0.0, 2.0], [3.0, 0.0]]).to_sparse()
+        >>> flow.sparse.sum(x).item(), flow.sparse.sum(x, dim=0).to_dense().tolist()
+        (5.0, [3.0, 2.0])
+    """
+    if keepdim:
+        raise refuse("sum", "`keepdim` must be False")
+    given = _coordinate_form(input)
+    values, count = given._values(), given.sparse_dim()
+    values = values if dtype is None else values.to(dtype)
+    dims = _dims(dim, input.ndim)
+    dense = [each - count + 1 for each in dims if each >= count]
+    if dense:
+        values = values.sum(dense)
+    kept = [each for each in range(count) if each not in dims]
+    if not kept:
+        return values.sum(0)
+    index = cat_dense([given._indices()[each].unsqueeze(0) for each in kept])
+    size = [each for place, each in enumerate(input.shape) if place not in dims]
+    return of_coordinates(index, values, size).coalesce()
+
+
+def softmax(input: SparseTensor, dim: int, *, dtype: DType | None = None) -> SparseTensor:
+    """Return the softmax along a dimension of the values that are stored.
+
+    Args:
+        input: a sparse tensor; elements that are not stored count as minus infinity.
+        dim: the dimension.
+        dtype: the type of the result; that of the tensor by default.
+
+    Example:
+        >>> import oneflow as flow
+        >>> x = flow.tensor([[1.0, 1.0], [3.0, 0.0]]).to_sparse()
+        >>> flow.sparse.softmax(x, dim=1).to_dense().tolist()
+        [[0.5, 0.5], [1.0, 0.0]]
+    """
+    return _normalized(input, dim, dtype, logarithm=False)
+
+
+def log_softmax(input: SparseTensor, dim: int, *, dtype: DType | None = None) -> SparseTensor:
+    """Return the logarithm of `softmax`.
+
+    Args:
+        input: a sparse tensor; elements that are not stored count as minus infinity.
+        dim: the dimension.
+        dtype: the type of the result; that of the tensor by default.
+
+    Example:
+        >>> import oneflow as flow
+        >>> x = flow.tensor([[0.0, 0.0], [3.0, 0.0]]).to_sparse()
+        >>> flow.sparse.log_softmax(x, dim=1).values().tolist()
+        [0.0]
+    """
+    return _normalized(input, dim, dtype, logarithm=True)
+
+
+def _normalized(
+    input: SparseTensor, dim: int, dtype: DType | None, logarithm: bool
+) -> SparseTensor:
+    given = _coordinate_form(input).coalesce()
+    values = given._values() if dtype is None else given._values().to(dtype)
+    place, count = dim % input.ndim, given.sparse_dim()
+    if place >= count:
+        along = place - count + 1
+        found = values.log_softmax(along) if logarithm else values.softmax(along)
+        return given.with_values(found)
+    index = given._indices().clone()
+    index[place] = 0
+    keys, group = unique(flat_index(index, given.shape), return_inverse=True)
+    shape = (keys.shape[0], *values.shape[1:])
+    places = group.reshape(-1, *[1] * (values.ndim - 1)).expand(values.shape)
+    most = zeros(shape, dtype=values.dtype, device=values.device).scatter_reduce(
+        0, places, values.detach(), "amax", include_self=False
+    )
+    centred = values - most.index_select(0, group)
+    exponentials = centred.exp()
+    sums = added_at(group, exponentials, keys.shape[0]).index_select(0, group)
+    result = centred - sums.log() if logarithm else exponentials / sums
+    return _in_layout(given.with_values(result), input)

@@ -1,0 +1,400 @@
+"""`SparseTensor`: positions and the values there; everything else is 0.
+
+Both are tensors of the ordinary kind, so that gradients of values, compiled programs and devices
+are theirs. An operator that reads a sparse tensor as a whole one finds no value there and raises,
+and `functional.registry` asks `oneflow.sparse.dispatch` instead.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NoReturn, SupportsIndex
+
+from oneflow.base.device import Device
+from oneflow.base.dtype import DType
+from oneflow.base.layout import Layout
+from oneflow.base.shape import Size
+from oneflow.base.sparse_operand import SparseOperandError
+from oneflow.functional.creation.factory_functions import arange, zeros
+from oneflow.functional.index.search import searchsorted, unique
+from oneflow.functional.shape.concat import stack
+from oneflow.tensor.subclasses import call_as_it_is
+from oneflow.tensor.tensor import Tensor
+
+# By layout: the names of its index tensors.
+INDEX_NAMES = {
+    Layout.sparse_coo: ("indices",),
+    Layout.sparse_csr: ("crow_indices", "col_indices"),
+    Layout.sparse_csc: ("ccol_indices", "row_indices"),
+}
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What a sparse tensor is made of.
+
+    Attributes:
+        layout: how positions are stored.
+        index: `oneflow.sparse_coo`: one tensor with a row for each sparse dimension. Compressed
+            layouts: where each row (or column) begins, and the columns (or rows).
+        values: one entry for each position; further dimensions are dense.
+        size: the shape.
+        coalesced: no position occurs twice, and they are in order.
+    """
+
+    layout: Layout
+    index: tuple[Tensor, ...]
+    values: Tensor
+    size: Size
+    coalesced: bool
+
+
+class SparseTensor(Tensor):
+    """A tensor that stores positions and the values there, see `oneflow.sparse_coo_tensor`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> x = flow.tensor([[0.0, 2.0], [3.0, 0.0]]).to_sparse()
+        >>> x.indices().tolist(), x.values().tolist(), (x @ flow.ones(2, 1)).tolist()
+        ([[0, 1], [1, 0]], [2.0, 3.0], [[2.0], [3.0]])
+    """
+
+    __slots__ = ("_parts",)
+    __torch_function__ = staticmethod(call_as_it_is)
+    _parts: Parts
+
+    # --- what is known without reading values
+
+    @property
+    def _value(self) -> NoReturn:  # pyright: ignore[reportIncompatibleVariableOverride]
+        raise SparseOperandError(
+            f"this operator does not take tensors of layout {self.layout}; `to_dense()` makes a"
+            " tensor with all elements"
+        )
+
+    @property
+    def layout(self) -> Layout:
+        """How positions are stored."""
+        return self._parts.layout
+
+    @property
+    def is_sparse(self) -> bool:
+        """True if positions are stored as coordinates."""
+        return self._parts.layout is Layout.sparse_coo
+
+    @property
+    def is_sparse_csr(self) -> bool:
+        """True if positions are stored by compressed rows."""
+        return self._parts.layout is Layout.sparse_csr
+
+    @property
+    def shape(self) -> Size:
+        """Sizes of the dimensions, sparse ones first."""
+        return self._parts.size
+
+    @property
+    def dtype(self) -> DType:
+        """Type of the values."""
+        return self._parts.values.dtype
+
+    @property
+    def device(self) -> Device:
+        """Where positions and values are."""
+        return self._parts.values.device
+
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions."""
+        return len(self._parts.size)
+
+    def dim(self) -> int:
+        """Return the number of dimensions."""
+        return self.ndim
+
+    def size(self, idx: int | None = None) -> Any:
+        """Return the shape, or the size of one dimension."""
+        return self.shape if idx is None else self.shape[idx]
+
+    def numel(self) -> int:
+        """Return the number of elements, those that are 0 included."""
+        return self._parts.size.numel()
+
+    def is_floating_point(self) -> bool:
+        """Return whether the values are real numbers."""
+        return self.dtype.is_floating_point
+
+    def is_complex(self) -> bool:
+        """Return whether the values are complex numbers."""
+        return self.dtype.is_complex
+
+    def sparse_dim(self) -> int:
+        """Return the number of dimensions whose positions are stored."""
+        return self._parts.index[0].shape[0] if self.is_sparse else 2
+
+    def dense_dim(self) -> int:
+        """Return the number of dimensions of each value."""
+        return self._parts.values.ndim - 1
+
+    def _nnz(self) -> int:
+        return self._parts.values.shape[0]
+
+    def is_coalesced(self) -> bool:
+        """Return whether it is known that no position occurs twice.
+
+        Raises:
+            RuntimeError: the layout is not `oneflow.sparse_coo`.
+        """
+        self._check(Layout.sparse_coo, "is_coalesced")
+        return self._parts.coalesced
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __repr__(self) -> str:
+        parts = self._parts
+        named = dict(zip(INDEX_NAMES[parts.layout], parts.index, strict=True))
+        lines = []
+        for name, part in {**named, "values": parts.values.detach()}.items():
+            indent = "\n" + " " * (len("tensor(") + len(name) + 1)
+            lines.append(f"{name}={part!r}".replace("\n", indent))
+        end = f"size={tuple(parts.size)}, nnz={self._nnz()}, layout={parts.layout}"
+        end += f", grad_fn={self.grad_fn!r}" if self.grad_fn is not None else ""
+        end += ", requires_grad=True" if self.requires_grad and self.is_leaf else ""
+        return "tensor(" + ",\n       ".join([*lines, end]) + ")"
+
+    # --- positions and values
+
+    def _check(self, layout: Layout, name: str) -> None:
+        if self._parts.layout is not layout:
+            raise RuntimeError(f"`{name}` expects layout {layout}, got {self._parts.layout}")
+
+    def _indices(self) -> Tensor:
+        self._check(Layout.sparse_coo, "_indices")
+        return self._parts.index[0]
+
+    def _values(self) -> Tensor:
+        return self._parts.values
+
+    def indices(self) -> Tensor:
+        """Return the coordinates: a row for each sparse dimension.
+
+        Raises:
+            RuntimeError: the tensor is not coalesced.
+        """
+        self._check_coalesced("indices")
+        return self._indices()
+
+    def values(self) -> Tensor:
+        """Return the values at the positions.
+
+        Raises:
+            RuntimeError: the tensor is not coalesced.
+        """
+        self._check_coalesced("values")
+        return self._parts.values
+
+    def _check_coalesced(self, name: str) -> None:
+        if not self._parts.coalesced:
+            raise RuntimeError(
+                f"Cannot get {name} on an uncoalesced tensor, please call .coalesce() first"
+            )
+
+    def crow_indices(self) -> Tensor:
+        """Return where each row begins."""
+        self._check(Layout.sparse_csr, "crow_indices")
+        return self._parts.index[0]
+
+    def col_indices(self) -> Tensor:
+        """Return the columns of the values."""
+        self._check(Layout.sparse_csr, "col_indices")
+        return self._parts.index[1]
+
+    def ccol_indices(self) -> Tensor:
+        """Return where each column begins."""
+        self._check(Layout.sparse_csc, "ccol_indices")
+        return self._parts.index[0]
+
+    def row_indices(self) -> Tensor:
+        """Return the rows of the values."""
+        self._check(Layout.sparse_csc, "row_indices")
+        return self._parts.index[1]
+
+    def _coalesced_(self, coalesced: bool) -> SparseTensor:
+        self._check(Layout.sparse_coo, "_coalesced_")
+        self._parts = replace(self._parts, coalesced=coalesced)
+        return self
+
+    def coalesce(self) -> SparseTensor:
+        """Return the tensor with each position once, in order, and the sum of its values.
+
+        Example:
+            >>> import oneflow as flow
+            >>> x = flow.sparse_coo_tensor([[1, 1, 0]], [1.0, 2.0, 3.0], (2,)).coalesce()
+            >>> x.indices().tolist(), x.values().tolist()
+            ([[0, 1]], [3.0, 3.0])
+        """
+        self._check(Layout.sparse_coo, "coalesce")
+        parts = self._parts
+        if parts.coalesced:
+            return self
+        keys, inverse = unique(flat_index(parts.index[0], parts.size), return_inverse=True)
+        values = added_at(inverse, parts.values, keys.shape[0])
+        index = coordinates_of(keys, parts.size[: parts.index[0].shape[0]])
+        return sparse(replace(parts, index=(index,), values=values, coalesced=True))
+
+    # --- autograd: a sparse tensor's gradient is that of its values
+
+    @property
+    def requires_grad(self) -> bool:
+        """True if gradients flow to or through the values."""
+        return self._parts.values.requires_grad
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        self.requires_grad_(value)
+
+    def requires_grad_(self, requires_grad: bool = True) -> SparseTensor:
+        """Ask for the gradient of the values, or stop asking."""
+        values = self._parts.values
+        if requires_grad != values.requires_grad:
+            # Of its own: the values may be another tensor's, too.
+            own = values.detach() if values.is_leaf else values
+            self._parts = replace(self._parts, values=own.requires_grad_(requires_grad))
+        return self
+
+    @property
+    def is_leaf(self) -> bool:
+        """True if the values were not computed from what requires grad."""
+        return self._parts.values.is_leaf
+
+    @property
+    def grad_fn(self) -> Any:
+        """The node that computed the values; None for leaves."""
+        return self._parts.values.grad_fn
+
+    @property
+    def grad(self) -> SparseTensor | None:
+        """The gradient, at the same positions."""
+        found = self._parts.values.grad
+        return None if found is None else sparse(replace(self._parts, values=found))
+
+    @grad.setter
+    def grad(self, value: SparseTensor | None) -> None:
+        self._parts.values.grad = None if value is None else value._parts.values
+
+    def with_values(self, values: Tensor) -> SparseTensor:
+        """Return a tensor with other values at the same positions, and on their device."""
+        index = tuple(each.to(values.device) for each in self._parts.index)
+        size = Size((*self.shape[: self.sparse_dim()], *values.shape[1:]))
+        return sparse(replace(self._parts, index=index, values=values, size=size))
+
+    def detach(self) -> SparseTensor:
+        """Return the tensor without its history."""
+        return self.with_values(self._parts.values.detach())
+
+    # --- copies
+
+    def __copy__(self) -> SparseTensor:
+        return sparse(replace(self._parts, values=copy.copy(self._parts.values)))
+
+    def __deepcopy__(self, memo: dict[Any, Any]) -> SparseTensor:
+        if id(self) not in memo:
+            parts = self._parts
+            index = copy.deepcopy(parts.index, memo)
+            values = copy.deepcopy(parts.values, memo)
+            memo[id(self)] = sparse(replace(parts, index=index, values=values))
+        return memo[id(self)]
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[Any, ...]:
+        return rebuild, described(self)
+
+    def copy_(self, other: Tensor, non_blocking: bool = False) -> SparseTensor:
+        """Take the positions and values of another sparse tensor; device and dtype stay."""
+        if not isinstance(other, SparseTensor) or other.shape != self.shape:
+            raise RuntimeError(
+                "`copy_` of a sparse tensor needs one of the same shape, got"
+                f" {other.layout}, {tuple(other.shape)} for {tuple(self.shape)}"
+            )
+        values = other._parts.values.detach().to(self.device, self.dtype)
+        self._parts = other.with_values(values)._parts
+        return self
+
+
+def sparse(parts: Parts) -> SparseTensor:
+    """The tensor of its parts."""
+    result = object.__new__(SparseTensor)
+    result._parts = parts
+    return result
+
+
+def described(x: SparseTensor) -> tuple[Any, ...]:
+    """What `rebuild` makes a tensor of, in files and pickles."""
+    parts = x._parts
+    return parts.layout.name, list(parts.index), parts.values, tuple(parts.size), parts.coalesced
+
+
+def rebuild(
+    layout: str, index: Sequence[Tensor], values: Tensor, size: Sequence[int], coalesced: bool
+) -> SparseTensor:
+    """The tensor that was described."""
+    return sparse(Parts(Layout[layout], tuple(index), values, Size(size), coalesced))
+
+
+def of_coordinates(
+    index: Tensor, values: Tensor, size: Sequence[int], coalesced: bool = False
+) -> SparseTensor:
+    """A tensor of coordinates and values."""
+    return sparse(Parts(Layout.sparse_coo, (index,), values, Size(size), coalesced))
+
+
+def coordinates(x: SparseTensor) -> Tensor:
+    """The coordinates of the values, in any layout: a row for each sparse dimension."""
+    parts = x._parts
+    if parts.layout is Layout.sparse_coo:
+        return parts.index[0]
+    starts, others = parts.index
+    pair = (expanded(starts, others.shape[0]).to(others.dtype), others)
+    return stack(pair if parts.layout is Layout.sparse_csr else pair[::-1])
+
+
+def expanded(starts: Tensor, count: int) -> Tensor:
+    """The row of each of some values, by where rows begin."""
+    places = arange(count, dtype=starts.dtype, device=starts.device)
+    return searchsorted(starts[1:].contiguous(), places, right=True)
+
+
+def compressed(rows: Tensor, count: int) -> Tensor:
+    """Where each row begins, by the rows of values, which are in order."""
+    places = arange(count + 1, dtype=rows.dtype, device=rows.device)
+    return searchsorted(rows.contiguous(), places)
+
+
+def flat_index(index: Tensor, size: Sequence[int]) -> Tensor:
+    """Positions in the order of rows, by coordinates."""
+    flat = index[0]
+    for row, extent in zip(index[1:], size[1:], strict=False):
+        flat = flat * extent + row
+    return flat
+
+
+def coordinates_of(flat: Tensor, size: Sequence[int]) -> Tensor:
+    """Coordinates by positions in the order of rows."""
+    rows = []
+    for extent in reversed(size):
+        rows.append(flat % max(extent, 1))
+        flat = flat // max(extent, 1)
+    return stack(rows[::-1])
+
+
+def added_at(places: Tensor, values: Tensor, count: int) -> Tensor:
+    """The sum of the values at each place; of truth values whether one is true."""
+    shape = (count, *values.shape[1:])
+    if values.dtype.is_floating_point or values.dtype.is_complex:
+        return zeros(shape, dtype=values.dtype, device=values.device).index_add(0, places, values)
+    numbers = zeros(shape, device=values.device).long().index_add(0, places, values.long())
+    return numbers.to(values.dtype)
