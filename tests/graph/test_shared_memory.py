@@ -62,3 +62,24 @@ def test_parameters_in_one_vector_train_as_in_eager_mode():
         optimizer.step()
         assert graph(x).item() == pytest.approx(loss.item(), rel=1e-5)
         assert vector.tolist() == pytest.approx(eager_vector.tolist(), rel=1e-5)
+
+
+APART = {
+    "another shape": lambda x: x.t().view(-1),
+    "two rows": lambda x: x.transpose(0, 1).view(2, -1),
+    "the shape of another": lambda x: x.t().view_as(x.flatten()),
+    "bytes": lambda x: x.t().view(flow.int16),
+}
+
+
+@pytest.mark.parametrize("name", APART)
+def test_views_of_graphs_and_global_tensors_copy_what_they_cannot_share(name):
+    x = flow.arange(16.0).reshape(4, 4)
+    one = flow.placement("cpu", [0])
+    with pytest.raises(RuntimeError, match=r"strid"):
+        APART[name](x)
+    expected = APART[name](x.t().contiguous().t())
+    assert flow.equal(graph_of(APART[name])(x), expected)
+    everywhere = x.to_global(placement=one, sbp=flow.sbp.broadcast)
+    assert flow.equal(APART[name](everywhere).to_local(), expected)
+    assert flow.equal(graph_of(APART[name])(everywhere).to_local(), expected)

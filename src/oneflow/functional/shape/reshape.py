@@ -19,6 +19,7 @@ from oneflow.primitives.operators import shape as p
 from oneflow.primitives.operators.reduce import sum_to
 from oneflow.primitives.operators.strided import bitcast
 from oneflow.primitives.strides import reshaped_strides
+from oneflow.runtime.eager import is_capturing
 from oneflow.tensor.call import call, call_view
 from oneflow.tensor.methods import attach
 from oneflow.tensor.operands import cast_to
@@ -87,6 +88,11 @@ def _reshaped(input: Tensor, shape: tuple[int, ...]) -> Tensor:
     return call(p.reshape, input, shape=shape) if result is None else result
 
 
+def _may_copy(input: Tensor) -> bool:
+    """Whether `view` copies what it cannot share: of global tensors and in graphs, as OneFlow."""
+    return input._value.spec.sbp is not None or is_capturing()
+
+
 def view_as_type(input: Tensor, dtype: DType) -> Tensor:
     """The same bytes as elements of another type; the last dimension changes with the element size.
 
@@ -103,7 +109,9 @@ def view_as_type(input: Tensor, dtype: DType) -> Tensor:
                 "self.dim() cannot be 0 to view with a dtype of another element size"
             )
         if strided_layout(input).strides[-1] != 1:
-            raise RuntimeError("self.stride(-1) must be 1 to view with another element size")
+            if not _may_copy(input):
+                raise RuntimeError("self.stride(-1) must be 1 to view with another element size")
+            input = call(p.reshape, input, shape=spec.shape)
         if spec.shape[-1] * have % want:
             raise RuntimeError(
                 f"self.size(-1) must be divisible by {want // have} to view {spec.dtype!r} as "
@@ -116,9 +124,12 @@ def view_as_type(input: Tensor, dtype: DType) -> Tensor:
 def view(input: Tensor, shape: Any, *more: int) -> Tensor:
     """The same memory with another shape, or, given a dtype, with its bytes read as that type.
 
+    A global tensor, or any tensor within ``nn.Graph.build``, is copied where the strides do not
+    allow a view.
+
     Raises:
-        RuntimeError: the number of elements differs, or the strides do not allow it (use
-            `reshape`).
+        RuntimeError: the number of elements differs, or the strides of a local tensor do not allow
+            it (use `reshape`).
 
     Example:
         >>> import oneflow as flow
@@ -131,13 +142,16 @@ def view(input: Tensor, shape: Any, *more: int) -> Tensor:
     if isinstance(shape, DType):
         return view_as_type(input, shape)
     sizes = sizes_of((shape, *more), "shape")
-    result = try_view(input, _completed(sizes, input._value.spec.numel))
-    if result is None:
+    completed = _completed(sizes, input._value.spec.numel)
+    result = try_view(input, completed)
+    if result is not None:
+        return result
+    if not _may_copy(input):
         raise RuntimeError(
             "view size is not compatible with input tensor's size and stride (at least one "
             "dimension spans across two contiguous subspaces). Use .reshape(...) instead."
         )
-    return result
+    return call(p.reshape, input, shape=completed)
 
 
 @function(namespace=None)
