@@ -1,4 +1,7 @@
-"""Synthetic data for LiBai: vocabularies, a corpus as indexed data sets, and folders of images."""
+"""Synthetic data for LiBai: vocabularies, a corpus as indexed data sets, and folders of images.
+
+Its configurations are linked into its package, where its `setup.py` puts them.
+"""
 
 from __future__ import annotations
 
@@ -54,6 +57,21 @@ def write_images(folder: Path, number: int) -> None:
             Image.fromarray(pixels.astype(np.uint8)).save(of_class / f"{index}.png")
 
 
+def write_instructions(folder: Path) -> None:
+    """Write samples for Llama, in which each word says what the next one is."""
+    folder.mkdir(parents=True)
+    for name, number in (("train", 96), ("test", 8)):
+        samples = []
+        for _ in range(number):
+            words = [int(random.integers(3, 90))]
+            while len(words) < 17:
+                words.append((words[-1] * 7 + 3) % 88 + 3)
+            pair = {"input_ids": flow.tensor(words[:-1]), "labels": flow.tensor(words[1:])}
+            samples.append(pair)
+        flow.save(samples, folder / name)
+
+
+Path("libai/config/configs").symlink_to("../../configs")
 for name in ("gpt_data", "bert_data"):
     (ROOT / name).mkdir(parents=True)
 write_vocabularies()
@@ -61,3 +79,4 @@ for name in ("gpt_data", "bert_data"):
     write_corpus(ROOT / name)
 write_images(ROOT / "imagenet/train", 24)
 write_images(ROOT / "imagenet/val", 4)
+write_instructions(ROOT / "alpaca")
