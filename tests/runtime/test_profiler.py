@@ -45,8 +45,7 @@ def event(name: str, start: int, end: int, thread: int = 0) -> TraceEvent:
 
 def test_operators_have_names_counts_and_shapes() -> None:
     (flow.ones(7) * 3).sum().item()
-    accepted = {"profile_memory": True, "with_stack": True, "with_flops": True}
-    with profile(record_shapes=True, **accepted) as made:
+    with profile(record_shapes=True) as made:
         kept = [flow.matmul(flow.ones(2, 5), flow.ones(5, 3)).relu() for _ in range(3)]
         kept.append(flow.matmul(flow.ones(4, 5), flow.ones(5, 3)))
     counts = {each.key: each.count for each in made.key_averages()}
@@ -221,3 +220,103 @@ def test_xla_traces_the_process(tmp_path: Path) -> None:
     flow.linalg.inv(flow.eye(3) * 2).sum().item()
     path = profiler_stop()
     assert json.loads(gzip.decompress(path.read_bytes()))["traceEvents"]
+
+
+def called(x: flow.Tensor) -> flow.Tensor:
+    """A caller with a name."""
+    return flow.relu(x)
+
+
+def test_callers_of_operators_are_kept(tmp_path: Path) -> None:
+    x = flow.ones(3, requires_grad=True)
+    with profile(with_stack=True) as made:
+        called(x).sum().backward()
+    stacks = {each.name: each.stack for each in made.events()}
+    assert [frame.rpartition(": ")[2] for frame in stacks["relu"][:1]] == ["called"]
+    assert stacks["sum"][0].startswith(__file__)
+    assert stacks["sum"][0].endswith("test_callers_of_operators_are_kept")
+    apart = made.key_averages(group_by_stack_n=1)
+    assert {row.stack[0].rpartition(": ")[2] for row in apart if row.key == "relu"} == {"called"}
+    assert "called" in apart.table()
+    made.export_stacks(tmp_path / "stacks.txt", "cpu_time_total")
+    lines = (tmp_path / "stacks.txt").read_text().splitlines()
+    assert any(line.rpartition(" ")[0].endswith(": called;relu") for line in lines)
+    assert all(int(line.rpartition(" ")[2]) > 0 for line in lines)
+    with pytest.raises(ValueError, match="metric"):
+        made.export_stacks(tmp_path / "stacks.txt", "count")
+    with pytest.raises(ValueError, match="with_stack"):
+        profile().export_stacks(tmp_path / "stacks.txt")
+
+
+def test_operations_are_counted() -> None:
+    with profile(with_flops=True) as made:
+        kept = flow.ones(4, 5) @ flow.ones(5, 6)
+        total = kept.sum()
+    assert total.item() == 120
+    flops = {each.key: each.flops for each in made.key_averages()}
+    assert flops["matmul"] == 2 * 4 * 5 * 6
+    assert flops["ones"] == 0
+    assert "FLOPs" in made.key_averages().table(sort_by="flops")
+    with profile() as made:
+        assert (flow.ones(2) + 1).tolist() == [2, 2]
+    assert "FLOPs" not in made.key_averages().table()
+
+
+def test_memory_is_noted_after_every_operator(tmp_path: Path) -> None:
+    with profile(profile_memory=True) as made:
+        kept = [flow.ones(1 << 20) * 2 for _ in range(4)]
+        assert kept[3][0].item() == 2
+    rows = {each.key: each for each in made.key_averages()}
+    assert rows["mul"].output_bytes == 4 * rows["mul"].count << 20
+    assert "Output Bytes" in made.key_averages().table()
+    (peak,) = made.peak_memory().values()
+    assert peak >= 16 << 20
+    made.export_chrome_trace(tmp_path / "trace.json")
+    entries = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+    counted = [each["args"] for each in entries if each["ph"] == "C"]
+    assert max(value for each in counted for value in each.values()) == peak
+    with pytest.raises(ValueError, match="profile_memory"):
+        profile().peak_memory()
+
+
+@pytest.mark.parametrize(
+    "refused",
+    [
+        {"with_modules": True},
+        {"execution_trace_observer": object()},
+        {"custom_trace_id_callback": str},
+    ],
+)
+def test_what_profiles_cannot_do_is_refused(refused: dict[str, Any]) -> None:
+    with pytest.raises(NotImplementedError, match=f"`{next(iter(refused))}` of a profile"):
+        profile(**refused)
+
+
+def test_traces_fit_perfettos_json_format(tmp_path: Path) -> None:
+    """Keys and phases are those of the trace event format, and events of a thread nest."""
+    with profile(record_shapes=True, profile_memory=True, with_flops=True, with_stack=True) as made:
+        with record_function("outside"), record_function("inside"):
+            kept = called(flow.ones(3)).sum()
+        assert kept.item() == 3
+    made.export_chrome_trace(tmp_path / "trace.json")
+    trace = json.loads((tmp_path / "trace.json").read_text())
+    assert list(trace) == ["traceEvents"]
+    spans: dict[int, list[tuple[float, float]]] = {}
+    for entry in trace["traceEvents"]:
+        assert isinstance(entry["name"], str)
+        assert isinstance(entry["pid"], int)
+        assert entry["ts"] > 0
+        assert entry["ph"] in ("X", "C")
+        if entry["ph"] == "C":
+            assert all(isinstance(value, int) for value in entry["args"].values())
+        else:
+            assert isinstance(entry["cat"], str)
+            spans.setdefault(entry["tid"], []).append((entry["ts"], entry["ts"] + entry["dur"]))
+    assert any(len(each) >= 4 for each in spans.values())
+    for each in spans.values():
+        ends: list[float] = []
+        for start, end in sorted(each, key=lambda span: (span[0], -span[1])):
+            while ends and ends[-1] <= start:
+                ends.pop()
+            assert not ends or end <= ends[-1]
+            ends.append(end)

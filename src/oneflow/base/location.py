@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import traceback
 from pathlib import Path
@@ -25,6 +26,18 @@ def user_line() -> str:
     return (
         f', file "{frame.f_code.co_filename}", line {frame.f_lineno}' if frame is not None else ""
     )
+
+
+def user_frames() -> tuple[str, ...]:
+    """``train.py(12): step`` of every caller outside `oneflow`, the innermost first."""
+    found = []
+    frame = sys._getframe(1)
+    while frame is not None:
+        code = frame.f_code
+        if not code.co_filename.startswith((PACKAGE, contextlib.__file__)):
+            found.append(f"{code.co_filename}({frame.f_lineno}): {code.co_name}")
+        frame = frame.f_back
+    return tuple(found)
 
 
 def user_stack() -> list[str]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from oneflow.primitives.cost.operation_cost import unsharded_flops
 from oneflow.runtime.events import EventKind, TraceEvent
 
 _NS_PER_US = 1_000  # nanoseconds
@@ -39,6 +40,16 @@ class TimedEvent:
         return self.self_time_ns / _NS_PER_US
 
     @property
+    def flops(self) -> int:
+        """The multiplications, additions and the like of an operator, by the cost model."""
+        return unsharded_flops(self.event.operation) if self.event.operation is not None else 0
+
+    @property
+    def stack(self) -> list[str]:
+        """Callers outside `oneflow`, the innermost first; empty without `with_stack`."""
+        return list(self.event.stack)
+
+    @property
     def input_shapes(self) -> list[list[int]]:
         """The shapes of an operator's operands."""
         return [list(shape) for shape in self.event.shapes]
@@ -56,6 +67,8 @@ class EventAverages:
         cpu_time_total: microseconds of all together.
         self_cpu_time_total: microseconds without those of the events inside them.
         output_bytes: bytes of all results.
+        flops: multiplications, additions and the like, if these were asked for.
+        stack: callers outside `oneflow`, if events of different ones are kept apart.
 
     Example:
         >>> import oneflow as flow
@@ -72,25 +85,39 @@ class EventAverages:
     cpu_time_total: float = 0.0
     self_cpu_time_total: float = 0.0
     output_bytes: int = 0
+    flops: int = 0
+    stack: list[str] = field(default_factory=list)
 
     @property
     def cpu_time(self) -> float:
         """Microseconds of one event, on average."""
         return self.cpu_time_total / self.count if self.count else 0.0
 
-    def add(self, timed: TimedEvent) -> None:
+    def add(self, timed: TimedEvent, with_flops: bool) -> None:
         """Count one more event."""
         self.count += 1
         self.cpu_time_total += timed.cpu_time_total
         self.self_cpu_time_total += timed.self_cpu_time_total
         self.output_bytes += timed.event.output_bytes
+        self.flops += timed.flops if with_flops else 0
 
 
-_SORT_KEYS = ("cpu_time_total", "self_cpu_time_total", "cpu_time", "count", "output_bytes")
+_SORT_KEYS = (
+    "cpu_time_total",
+    "self_cpu_time_total",
+    "cpu_time",
+    "count",
+    "output_bytes",
+    "flops",
+)
 
 
 class EventList(list[EventAverages]):
     """Averages, in the order in which their first events ended.
+
+    Args:
+        averages: these.
+        with_memory: whether tables show the bytes of results.
 
     Example:
         >>> import oneflow as flow
@@ -99,6 +126,12 @@ class EventList(list[EventAverages]):
         >>> prof.key_averages().total_average().count
         2
     """
+
+    def __init__(
+        self, averages: Iterable[EventAverages] = (), *, with_memory: bool = False
+    ) -> None:
+        super().__init__(averages)
+        self.with_memory = with_memory
 
     @property
     def self_cpu_time_total(self) -> float:
@@ -113,6 +146,7 @@ class EventList(list[EventAverages]):
             total.cpu_time_total += average.cpu_time_total
             total.self_cpu_time_total += average.self_cpu_time_total
             total.output_bytes += average.output_bytes
+            total.flops += average.flops
         return total
 
     def table(
@@ -122,7 +156,7 @@ class EventList(list[EventAverages]):
 
         Args:
             sort_by: a column, the largest first: ``"cpu_time_total"``, ``"self_cpu_time_total"``,
-                ``"cpu_time"``, ``"count"`` or ``"output_bytes"``.
+                ``"cpu_time"``, ``"count"``, ``"output_bytes"`` or ``"flops"``.
             row_limit: number of rows, -1 for all.
             max_name_column_width: longer names are cut off.
 
@@ -135,17 +169,22 @@ class EventList(list[EventAverages]):
                 raise ValueError(f"`sort_by` must be one of {_SORT_KEYS}, got {sort_by!r}")
             rows = sorted(self, key=lambda row: getattr(row, sort_by), reverse=True)
         rows = rows if row_limit < 0 else rows[:row_limit]
-        has_shapes = any(row.input_shapes for row in rows)
+        optional = {
+            "Output Bytes": [str(row.output_bytes) for row in rows] if self.with_memory else [],
+            "FLOPs": [str(row.flops) for row in rows] if any(row.flops for row in rows) else [],
+            "Input Shapes": [str(row.input_shapes or "") for row in rows],
+            "Source Location": [row.stack[0] if row.stack else "" for row in rows],
+        }
+        columns = {title: texts for title, texts in optional.items() if any(texts)}
         head = ["Name", "Self CPU %", "Self CPU", "CPU total", "CPU time avg", "# of Calls"]
-        cells = [[*head, "Input Shapes"] if has_shapes else head]
+        cells = [[*head, *columns]]
         total = self.self_cpu_time_total or 1.0
-        for row in rows:
+        for number, row in enumerate(rows):
             share = f"{100 * row.self_cpu_time_total / total:.2f}%"
             times = row.self_cpu_time_total, row.cpu_time_total, row.cpu_time
             name = row.key[:max_name_column_width]
-            cells.append([name, share, *map(_time_text, times), str(row.count)])
-            if has_shapes:
-                cells[-1].append(str(row.input_shapes))
+            plain = [name, share, *map(_time_text, times), str(row.count)]
+            cells.append([*plain, *[texts[number] for texts in columns.values()]])
         return f"{_aligned(cells)}\nSelf CPU time total: {_time_text(self.self_cpu_time_total)}\n"
 
 
@@ -187,13 +226,23 @@ def timed(events: Iterable[TraceEvent]) -> list[TimedEvent]:
     return [TimedEvent(event, event.end - event.start - inside[n]) for n, event in by_number]
 
 
-def averages(events: Iterable[TraceEvent], by_shape: bool) -> EventList:
-    """Return the averages of events of the same name, and of the same shapes if asked for."""
+def averages(
+    events: Iterable[TraceEvent], by_shape: bool, frames: int = 0, with_flops: bool = False
+) -> EventList:
+    """Return the averages of events of the same name.
+
+    Args:
+        events: the events.
+        by_shape: keep operands of different shapes apart.
+        frames: keep events with different callers apart, that many of the innermost.
+        with_flops: count multiplications, additions and the like.
+    """
     groups: dict[tuple, EventAverages] = {}
     for event in timed(events):
         shapes = event.input_shapes if by_shape else []
-        key = event.name, event.event.kind, str(shapes)
+        stack = event.stack[:frames]
+        key = event.name, event.event.kind, str(shapes), *stack
         if key not in groups:
-            groups[key] = EventAverages(event.name, event.event.kind, shapes)
-        groups[key].add(event)
+            groups[key] = EventAverages(event.name, event.event.kind, shapes, stack=stack)
+        groups[key].add(event, with_flops)
     return EventList(groups.values())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import enum
 import gzip
 import json
@@ -10,11 +11,20 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Self
 
+from oneflow.base.location import user_frames
 from oneflow.profiler.averages import EventList, TimedEvent, averages, timed
 from oneflow.profiler.schedule import ProfilerAction
+from oneflow.profiler.trace_files import (
+    MemoryUse,
+    bytes_in_use,
+    folded_stacks,
+    memory_entries,
+    peaks,
+    trace_entry,
+)
 from oneflow.runtime.eager import flush_all
 from oneflow.runtime.eager_settings import SETTINGS
-from oneflow.runtime.events import SINK, TraceEvent
+from oneflow.runtime.events import SINK, EventKind, TraceEvent
 
 
 class ProfilerActivity(enum.Enum):
@@ -55,13 +65,19 @@ class profile:
         record_shapes: keep the shapes of operands.
         record_bandwidth_for_cuda: accepted; tables show no bandwidths.
         by_operator: whether to run hot programs operator by operator.
-        profile_memory, with_stack, with_flops, with_modules: accepted as in PyTorch; profiles have
-            times and shapes.
-        experimental_config, acc_events, execution_trace_observer, use_cuda: accepted as well.
-        custom_trace_id_callback: accepted as well.
+        profile_memory: show the bytes of results, and note the memory in use after each operator,
+            for `peak_memory` and the trace.
+        with_stack: keep the callers of each operator, for `export_stacks` and the trace. Then each
+            runs when it is called.
+        with_flops: count multiplications, additions and the like, by the planner's cost model.
+        with_modules: must be False: `record_function` in a module's `forward` shows it as a range.
+        experimental_config, use_cuda: accepted; they are about PyTorch's own profiler.
+        acc_events: keep the events of earlier cycles of the schedule.
+        execution_trace_observer, custom_trace_id_callback: must be None; there is no such trace.
 
     Raises:
         RuntimeError: another profile is being made.
+        NotImplementedError: an argument that must be left out.
 
     Example:
         >>> import oneflow as flow
@@ -90,13 +106,27 @@ class profile:
         custom_trace_id_callback: Any = None,
         use_cuda: bool | None = None,
     ) -> None:
+        _refuse(
+            with_modules="`record_function` in a module's `forward` shows it as a range"
+            if with_modules
+            else "",
+            execution_trace_observer="use `export_chrome_trace`"
+            if execution_trace_observer is not None
+            else "",
+            custom_trace_id_callback="traces have no identifiers; give their files names"
+            if custom_trace_id_callback is not None
+            else "",
+        )
         self.activities = set(ProfilerActivity if activities is None else activities)
-        self.record_shapes = record_shapes
+        self.record_shapes, self.profile_memory = record_shapes, profile_memory
+        self.with_stack, self.with_flops = with_stack, with_flops
         self.step_num = 0
         self._schedule, self._on_trace_ready = schedule, on_trace_ready
         self._by_operator = by_operator
+        self._acc_events = acc_events
         self._action = ProfilerAction.NONE
         self._events: list[TraceEvent] = []
+        self._memory: list[MemoryUse] = []
 
     def __enter__(self) -> Self:
         self.start()
@@ -110,8 +140,10 @@ class profile:
         if SINK.record is not None:
             raise RuntimeError("another profile is being made; only one can be made at a time")
         flush_all("sync")
-        self._before = SETTINGS.by_operator
+        self._before = SETTINGS.by_operator, SETTINGS.limit
         SETTINGS.by_operator = self._by_operator
+        if self.with_stack:
+            SETTINGS.limit = 1  # an operator runs while its callers are on the stack
         SINK.record = self._record
         self._begin_step()
 
@@ -119,7 +151,7 @@ class profile:
         """End the profile and hand it to `on_trace_ready`."""
         flush_all("sync")
         SINK.record = None
-        SETTINGS.by_operator = self._before
+        SETTINGS.by_operator, SETTINGS.limit = self._before
         if self._action.is_recording:
             self._trace_ready()
         self._action = ProfilerAction.NONE
@@ -138,58 +170,95 @@ class profile:
             ProfilerAction.RECORD if self._schedule is None else self._schedule(self.step_num)
         )
         starts_cycle = self._action.is_recording and before is not ProfilerAction.RECORD
-        if starts_cycle and self._schedule is not None:
-            self._events = []
+        if starts_cycle and self._schedule is not None and not self._acc_events:
+            self._events, self._memory = [], []
 
     def _trace_ready(self) -> None:
         if self._on_trace_ready is not None:
             self._on_trace_ready(self)
 
     def _record(self, event: TraceEvent) -> None:
-        if self._action.is_recording:
-            self._events.append(event)
+        if not self._action.is_recording:
+            return
+        if event.kind is EventKind.OPERATOR:
+            if self.with_stack:
+                event = dataclasses.replace(event, stack=user_frames())
+            if self.profile_memory:
+                self._memory.append(MemoryUse(event.end, bytes_in_use(event.operation.device.type)))
+        self._events.append(event)
 
     def events(self) -> list[TimedEvent]:
         """Return all events, in the order in which they ended."""
         return timed(self._events)
 
-    def key_averages(self, group_by_input_shape: bool = False) -> EventList:
+    def key_averages(
+        self, group_by_input_shape: bool = False, group_by_stack_n: int = 0
+    ) -> EventList:
         """Return the averages of all events of a name.
 
         Args:
             group_by_input_shape: keep events with operands of different shapes apart; needs
                 `record_shapes`.
+            group_by_stack_n: keep events with different callers apart, that many of the innermost;
+                needs `with_stack`.
 
         Raises:
-            ValueError: shapes are asked for and were not recorded.
+            ValueError: shapes or callers are asked for and were not recorded.
         """
         if group_by_input_shape and not self.record_shapes:
             raise ValueError("`group_by_input_shape` needs a profile made with `record_shapes`")
-        return averages(self._events, group_by_input_shape)
+        if group_by_stack_n and not self.with_stack:
+            raise ValueError("`group_by_stack_n` needs a profile made with `with_stack`")
+        found = averages(self._events, group_by_input_shape, group_by_stack_n, self.with_flops)
+        return EventList(found, with_memory=self.profile_memory)
+
+    def peak_memory(self) -> dict[str, int]:
+        """Return the most bytes in use after an operator, by device.
+
+        A GPU's are those that XLA accounts for; the CPU's are those of this process, which only
+        Linux tells.
+
+        Raises:
+            ValueError: they were not recorded.
+        """
+        if not self.profile_memory:
+            raise ValueError("`peak_memory` needs a profile made with `profile_memory`")
+        return peaks(self._memory)
+
+    def export_stacks(
+        self, path: str | os.PathLike[str], metric: str = "self_cpu_time_total"
+    ) -> None:
+        """Write a line for each stack of callers, with the microseconds of its operators.
+
+        It is the format of flame graphs, as `flamegraph.pl` and https://speedscope.app read it:
+        callers from the outermost one to the operator, with semicolons between them.
+
+        Args:
+            path: the file.
+            metric: ``"self_cpu_time_total"`` or ``"cpu_time_total"``.
+
+        Raises:
+            ValueError: an unknown metric, or callers were not recorded.
+        """
+        if not self.with_stack:
+            raise ValueError("`export_stacks` needs a profile made with `with_stack`")
+        Path(path).write_text(folded_stacks(self.events(), metric), encoding="utf-8")
 
     def export_chrome_trace(self, path: str | os.PathLike[str]) -> None:
         """Write the events to a JSON file, compressed if its name ends in `.gz`.
 
         Perfetto (https://ui.perfetto.dev) and Chrome's ``chrome://tracing`` open it.
         """
-        text = json.dumps({"traceEvents": list(map(self._trace_entry, self._events))})
+        entries = [trace_entry(each, self.record_shapes, self.with_flops) for each in self.events()]
+        text = json.dumps({"traceEvents": [*entries, *memory_entries(self._memory)]})
         if str(path).endswith(".gz"):
             Path(path).write_bytes(gzip.compress(text.encode()))
         else:
             Path(path).write_text(text, encoding="utf-8")
 
-    def _trace_entry(self, event: TraceEvent) -> dict[str, Any]:
-        """One complete event of the trace event format, with times in microseconds."""
-        details: dict[str, Any] = {}
-        if self.record_shapes:
-            details = {"Input Dims": event.shapes, "Input type": event.dtypes}
-        return {
-            "name": event.name,
-            "cat": event.kind.value,
-            "ph": "X",
-            "ts": event.start / 1e3,
-            "dur": (event.end - event.start) / 1e3,
-            "pid": os.getpid(),
-            "tid": event.thread,
-            "args": details,
-        }
+
+def _refuse(**reasons: str) -> None:
+    """Raise for the first argument that has a reason."""
+    for name, reason in reasons.items():
+        if reason:
+            raise NotImplementedError(f"`{name}` of a profile must be left out: {reason}")

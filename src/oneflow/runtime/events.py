@@ -37,6 +37,7 @@ class TraceEvent:
         dtypes: of these, by name.
         output_bytes: of the results of an operator.
         operation: the operator's `Operation`.
+        stack: callers outside `oneflow`, the innermost first, if somebody notes them.
     """
 
     name: str
@@ -48,6 +49,7 @@ class TraceEvent:
     dtypes: tuple[str, ...] = ()
     output_bytes: int = 0
     operation: Any = None
+    stack: tuple[str, ...] = ()
 
 
 class EventSink:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import mmap
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -67,6 +69,15 @@ def _aligned_copy(array: np.ndarray) -> np.ndarray:
 def memory_statistics(device: Device) -> dict[str, int]:
     """XLA's account of a device's memory in bytes; empty where it keeps none, as on the CPU."""
     return xla_device(device).memory_stats() or {}
+
+
+def resident_bytes() -> int | None:
+    """The bytes of memory that this process has; None where the system, unlike Linux, is silent."""
+    try:
+        pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[1]
+    except OSError:
+        return None
+    return int(pages) * mmap.PAGESIZE
 
 
 def address_of(array: jax.Array | MetaArray) -> int:
