@@ -1,4 +1,7 @@
-"""Mistakes that a type checker finds: each line marked `mistake` has one."""
+"""Mistakes that a type checker finds: each line marked `mistake` has one.
+
+For mypy a class with `__getattr__`, as every module is, has all that an iterable needs.
+"""
 
 from __future__ import annotations
 
@@ -48,6 +51,15 @@ s = optim.lr_scheduler.CosineAnnealingLR(net, 10)  # mistake
 t = flow.where(x > 0, x)  # mistake
 w = flow.add(x, x, out="sum")  # mistake
 y = flow.sum(x, axis="rows")  # mistake
+sgd = optim.SGD(net, lr=0.1)  # pyright: mistake
+moved = x.to(device=3.5)  # mistake
+moved_net = net.to(device=3.5)  # mistake
+ranks = flow.placement("cpu", ["a"])  # mistake
+groups = optim.Adam([{"params": net.parameters(), "lr": 0.1}])
+named = optim.SGD(net.named_parameters(), lr=0.1)
+plain = optim.SGD([*net.parameters()], lr=0.1)
+same = [x.to("cpu"), x.to(flow.float32), x.to("cpu", flow.float32), x.to(x), x.to(device=x.device)]
+grid = [flow.placement("cpu", [0, 1]), flow.placement("cpu", [[0], [1]]), flow.placement("cpu", 0)]
 
 
 @flow.no_grad()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -49,20 +50,39 @@ def reported(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
     }
 
 
+def mistakes(mark: str) -> set[int]:
+    """The numbers of the lines of `mistakes.py` that end in a mark."""
+    lines = (HERE / "mistakes.py").read_text().splitlines()
+    return {number for number, line in enumerate(lines, 1) if line.endswith(mark)}
+
+
 def test_types_are_known_throughout_a_program(reported: dict[str, list[str]]) -> None:
     assert reported["training.py"] == []
 
 
 def test_every_mistake_is_found(reported: dict[str, list[str]]) -> None:
-    text = (HERE / "mistakes.py").read_text()
-    marked = {
-        number for number, line in enumerate(text.splitlines(), 1) if line.endswith("# mistake")
-    }
+    marked = mistakes("# mistake")
     found = {
         int(re.split(":", line)[1]) for line in reported["mistakes.py"] if "Expression" not in line
     }
     assert len(marked) >= 20
     assert found == marked
+
+
+@pytest.mark.slow
+@pytest.mark.one_in(4)
+def test_pyright_finds_every_mistake_too() -> None:
+    pytest.importorskip("pyright", reason="make venv")
+    command = [sys.executable, "-m", "pyright", "--pythonpath", sys.executable, "--outputjson"]
+    run = subprocess.run(
+        [*command, str(HERE / "mistakes.py")],
+        cwd=PACKAGE.parents[1],  # of the settings, by which Pyright finds the package
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    found = json.loads(run.stdout)["generalDiagnostics"]
+    assert {each["range"]["start"]["line"] + 1 for each in found} == mistakes(" mistake")
 
 
 def test_the_program_runs(tmp_path: Path) -> None:

@@ -21,14 +21,15 @@ from oneflow.base.sbp import BROADCAST, NdSbp, sbp_text
 # Device types by every name that placements take; OneFlow 0.6 said "gpu".
 _TYPES = {**{name: name for name in DEVICE_TYPES}, "gpu": "cuda"}
 
-# Every accepted spelling of a grid of ranks.
+# The spellings of a grid of ranks. Lists of strings, which OneFlow 0.6 has, are left out: type
+# checkers could not tell them from mistakes.
 Ranks = (
     int
     | str
     | range
     | np.ndarray
     | Mapping[int, Any]
-    | Sequence[int | str | Sequence[int] | Sequence[Sequence[int]]]
+    | Sequence[int | Sequence[int] | Sequence[Sequence[int]]]
 )
 
 

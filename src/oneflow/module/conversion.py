@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, Self, overload
 
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType, bfloat16, float16, float32, float64
@@ -42,6 +42,19 @@ class ConversionMixin:
                 setattr(self, name, fn(getattr(self, name).detach()))
         return self
 
+    @overload
+    def to(
+        self,
+        device: Device | str | None = None,
+        dtype: DType | None = None,
+        non_blocking: bool = False,
+        *,
+        memory_format: Any = None,
+    ) -> Self: ...
+    @overload
+    def to(self, dtype: DType, non_blocking: bool = False) -> Self: ...
+    @overload
+    def to(self, tensor: Tensor, non_blocking: bool = False) -> Self: ...
     def to(self, *args: Any, **kwargs: Any) -> Self:
         """Move and convert all parameters and buffers.
 

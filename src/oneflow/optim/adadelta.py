@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from oneflow.optim.groups import check_range
+from oneflow.optim.groups import ParamsT, check_range
 from oneflow.optim.optimizer import Optimizer, accept_common_keywords
 from oneflow.primitives.operators.optimizer import AdadeltaNumbers, adadelta_update
 
@@ -38,7 +38,7 @@ class Adadelta(Optimizer):
     @accept_common_keywords
     def __init__(
         self,
-        params: Any,
+        params: ParamsT,
         lr: float = 1.0,
         rho: float = 0.9,
         eps: float = 1e-6,

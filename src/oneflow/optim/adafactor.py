@@ -9,7 +9,7 @@ from oneflow.base.limits import finfo
 from oneflow.differentiation.grad_mode import no_grad
 from oneflow.functional.creation.factory_functions import zeros_like
 from oneflow.optim.closure import evaluate_closure
-from oneflow.optim.groups import check_range, with_scaled_lr
+from oneflow.optim.groups import ParamsT, check_range, with_scaled_lr
 from oneflow.optim.optimizer import Optimizer, accept_common_keywords
 from oneflow.tensor.tensor import Tensor
 
@@ -48,7 +48,7 @@ class Adafactor(Optimizer):
     @accept_common_keywords
     def __init__(
         self,
-        params: Any,
+        params: ParamsT,
         lr: float = 1e-2,
         beta2_decay: float = -0.8,
         eps: tuple[float | None, float] = (None, 1e-3),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from oneflow.optim.groups import check_range
+from oneflow.optim.groups import ParamsT, check_range
 from oneflow.optim.optimizer import Optimizer, accept_common_keywords
 from oneflow.primitives.operators.optimizer import AdagradNumbers, adagrad_update
 
@@ -39,7 +39,7 @@ class Adagrad(Optimizer):
     @accept_common_keywords
     def __init__(
         self,
-        params: Any,
+        params: ParamsT,
         lr: float = 1e-3,
         lr_decay: float = 0.0,
         weight_decay: float = 0,

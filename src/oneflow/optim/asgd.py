@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from oneflow.optim.groups import check_range, with_scaled_lr
+from oneflow.optim.groups import ParamsT, check_range, with_scaled_lr
 from oneflow.optim.optimizer import Optimizer, accept_common_keywords
 from oneflow.optim.step_counter import choose
 from oneflow.primitives.operators.optimizer import ASGDNumbers, asgd_update
@@ -53,7 +53,7 @@ class ASGD(Optimizer):
     @accept_common_keywords
     def __init__(
         self,
-        params: Any,
+        params: ParamsT,
         lr: float = 1e-2,
         lambd: float = 1e-4,
         alpha: float = 0.75,

@@ -9,6 +9,8 @@ from typing import Any
 from oneflow.base.pytorch_warnings import warn_in_place_of_pytorch
 from oneflow.tensor.tensor import Tensor
 
+# What optimizers take: tensors, with or without names, or parameter groups.
+ParamsT = Iterable[Tensor] | Iterable[tuple[str, Tensor]] | Iterable[Mapping[str, Any]]
 CLIPPING = ("clip_grad_max_norm", "clip_grad_norm_type")
 
 

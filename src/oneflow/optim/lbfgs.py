@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from oneflow.differentiation.grad_mode import enable_grad, no_grad
-from oneflow.optim.groups import check_range, with_scaled_lr
+from oneflow.optim.groups import ParamsT, check_range, with_scaled_lr
 from oneflow.optim.line_search import strong_wolfe
 from oneflow.optim.optimizer import Optimizer, accept_common_keywords
 from oneflow.primitives.operators.shape import concat, reshape, slice_
@@ -52,7 +52,7 @@ class LBFGS(Optimizer):
     @accept_common_keywords
     def __init__(
         self,
-        params: Any,
+        params: ParamsT,
         lr: float = 1e-3,
         max_iter: int = 20,
         max_eval: int | None = None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from oneflow.optim.groups import check_range
+from oneflow.optim.groups import ParamsT, check_range
 from oneflow.optim.optimizer import Optimizer, accept_common_keywords
 from oneflow.primitives.operators.muon import MuonNumbers, muon_update
 
@@ -49,7 +49,7 @@ class Muon(Optimizer):
     @accept_common_keywords
     def __init__(
         self,
-        params: Any,
+        params: ParamsT,
         lr: float = 1e-3,
         weight_decay: float = 0.1,
         momentum: float = 0.95,

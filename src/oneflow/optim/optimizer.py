@@ -29,6 +29,7 @@ from oneflow.optim.graph_schedule import ScheduledByGraph
 from oneflow.optim.groups import (
     CLIPPING,
     ParamGroup,
+    ParamsT,
     as_groups,
     check_clipping,
     copied_state,
@@ -124,7 +125,7 @@ class Optimizer(ScheduledByGraph, OptimizerHooks):
     _counts: ClassVar[dict[str, float]] = {"step": 0}
 
     @keyword_aliases(params="parameters", defaults="options")
-    def __init__(self, parameters: Any, options: dict[str, Any]) -> None:
+    def __init__(self, parameters: ParamsT, options: dict[str, Any]) -> None:
         self.defaults = options
         self.state: defaultdict[Any, dict[str, Any]] = defaultdict(dict)
         self.param_groups: list[dict[str, Any]] = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from oneflow.optim.adam import check_adam, compute_bias_correction
+from oneflow.optim.groups import ParamsT
 from oneflow.optim.optimizer import Optimizer, accept_common_keywords
 from oneflow.optim.step_counter import choose, root
 from oneflow.primitives.operators.optimizer import RAdamNumbers, radam_update
@@ -43,7 +44,7 @@ class RAdam(Optimizer):
     @accept_common_keywords
     def __init__(
         self,
-        params: Any,
+        params: ParamsT,
         lr: float = 1e-3,
         betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8,

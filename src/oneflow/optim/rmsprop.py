@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from oneflow.optim.groups import check_range
+from oneflow.optim.groups import ParamsT, check_range
 from oneflow.optim.optimizer import Optimizer, accept_common_keywords
 from oneflow.primitives.operators.optimizer import RMSpropNumbers, rmsprop_update
 
@@ -44,7 +44,7 @@ class RMSprop(Optimizer):
     @accept_common_keywords
     def __init__(
         self,
-        params: Any,
+        params: ParamsT,
         lr: float = 1e-3,
         alpha: float = 0.99,
         eps: float = 1e-8,

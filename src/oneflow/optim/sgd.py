@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from oneflow.optim.groups import check_range
+from oneflow.optim.groups import ParamsT, check_range
 from oneflow.optim.optimizer import Optimizer, accept_common_keywords
 from oneflow.optim.step_counter import choose
 from oneflow.primitives.operators.optimizer import SGDNumbers, sgd_update, sgdw_update
@@ -43,7 +43,7 @@ class SGD(Optimizer):
     @accept_common_keywords
     def __init__(
         self,
-        params: Any,
+        params: ParamsT,
         lr: float = 1e-3,
         momentum: float = 0.0,
         dampening: float = 0.0,
@@ -103,6 +103,6 @@ class SGDW(SGD):
     _update = sgdw_update
 
     def __init__(
-        self, params: Any, lr: float = 1e-3, momentum: float = 0.0, weight_decay: float = 0.0
+        self, params: ParamsT, lr: float = 1e-3, momentum: float = 0.0, weight_decay: float = 0.0
     ) -> None:
         super().__init__(params, lr, momentum, weight_decay=weight_decay)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from oneflow.optim.adam import check_adam, compute_bias_correction
+from oneflow.optim.groups import ParamsT
 from oneflow.optim.optimizer import Optimizer, accept_common_keywords
 from oneflow.optim.step_counter import root
 from oneflow.primitives.operators.optimizer import SparseAdamNumbers, sparse_adam_update
@@ -41,7 +42,7 @@ class SparseAdam(Optimizer):
     @accept_common_keywords
     def __init__(
         self,
-        params: Any,
+        params: ParamsT,
         lr: float = 1e-3,
         betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8,

@@ -69,6 +69,37 @@ def cast(x: Tensor, dtype: DType, pin_memory: bool = False) -> Tensor:
     return call(cast_primitive, x, dtype=target)
 
 
+_DeviceLike = Device | Placement | Sharding | str | int
+
+
+@overload
+def to(
+    x: Tensor,
+    dtype: DType | type,
+    non_blocking: bool = False,
+    copy: bool = False,
+    *,
+    memory_format: Any = None,
+) -> Tensor: ...
+@overload
+def to(
+    x: Tensor,
+    device: _DeviceLike | None = None,
+    dtype: DType | type | None = None,
+    non_blocking: bool = False,
+    copy: bool = False,
+    *,
+    memory_format: Any = None,
+) -> Tensor: ...
+@overload
+def to(
+    x: Tensor,
+    other: Tensor,
+    non_blocking: bool = False,
+    copy: bool = False,
+    *,
+    memory_format: Any = None,
+) -> Tensor: ...
 @function()
 def to(x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """`x` on another device, with another dtype, or like another tensor.

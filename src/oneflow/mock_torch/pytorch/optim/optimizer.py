@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 from oneflow.autograd import no_grad
 from oneflow.mock_torch.pytorch.utils._foreach_utils import (
     _get_foreach_kernels_supported_devices as _get_capturable_supported_devices,
 )
-from oneflow.optim.groups import required
+from oneflow.optim.groups import ParamsT, required
 from oneflow.optim.hooks import (
     register_optimizer_step_post_hook,
     register_optimizer_step_pre_hook,
@@ -17,7 +17,6 @@ from oneflow.optim.hooks import (
 from oneflow.tensor.tensor import Tensor
 
 Step = TypeVar("Step", bound=Callable[..., Any])
-ParamsT = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]
 
 
 def _use_grad_for_differentiable(func: Step) -> Step:
