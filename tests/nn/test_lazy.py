@@ -61,8 +61,9 @@ def test_they_become_the_layers_of_a_state_dict(kind, args, options, shape):
     expected = first(x)
     parent = flow.nn.Sequential(second)
     parent.load_state_dict({f"0.{name}": each for name, each in first.state_dict().items()})
-    assert repr(parent[0]) == repr(first)
+    assert not second.has_uninitialized_params()
     assert parent(x).equal(expected)
+    assert repr(parent[0]) == repr(first)
 
 
 def test_an_optimizer_keeps_the_parameters():
@@ -87,3 +88,48 @@ def test_an_optimizer_keeps_the_parameters():
 def test_errors_are_of_pytorchs_type(misuse):
     with pytest.raises(raised_by(lambda: misuse(torch))):
         misuse(flow)
+
+
+class Initialized(flow.nn.Module):
+    def forward(self, x, *, size=2):
+        return x * 0
+
+
+class Scale(flow.nn.modules.lazy.LazyModuleMixin, Initialized):
+    cls_to_become = Initialized
+
+    def __init__(self, leave=False):
+        super().__init__()
+        self.leave = leave
+        self.factor = flow.nn.UninitializedParameter()
+        self.register_buffer("shift", flow.nn.UninitializedBuffer())
+
+    def initialize_parameters(self, x, *, size=2):
+        self.factor.materialize(size)
+        if not self.leave:
+            self.shift = flow.zeros(size)
+
+
+def test_layers_of_users_make_their_parameters_in_the_first_call():
+    layer = Scale()
+    assert layer.has_uninitialized_params()
+    layer.register_forward_pre_hook(lambda module, args: args[0] + 1)
+    assert layer(flow.ones(3), size=3).shape == (3,)
+    assert type(layer) is Initialized
+    assert layer.factor.shape == (3,)
+    assert layer.shift.shape == (3,)
+    with pytest.raises(RuntimeError, match="must initialize all"):
+        Scale(leave=True)(flow.ones(3))
+
+
+@pytest.mark.parametrize("name", ["weight", "running_mean"])
+def test_what_computes_with_uninitialized_tensors_is_refused(name):
+    layer = flow.nn.LazyBatchNorm1d()
+    tensor = getattr(layer, name)
+    assert layer.state_dict()[name] is tensor
+    for call in (lambda: tensor + 1, lambda: 1 - tensor, lambda: tensor.sum(), lambda: tensor[0]):
+        with pytest.raises(ValueError, match="uninitialized"):
+            call()
+    assert layer.double().weight.dtype is flow.float64
+    with pytest.raises(RuntimeError, match="shape"):
+        flow.nn.BatchNorm1d(2).load_state_dict(flow.nn.LazyBatchNorm1d().state_dict())

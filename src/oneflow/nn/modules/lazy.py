@@ -3,114 +3,74 @@
 from __future__ import annotations
 
 import inspect
-from pickle import HIGHEST_PROTOCOL
-from typing import Any, ClassVar, NoReturn, SupportsIndex
+from typing import Any, ClassVar
 
-from oneflow.base.device import Device
-from oneflow.base.dtype import DType
-from oneflow.base.shape import Size
-from oneflow.functional.creation.factory_functions import empty
-from oneflow.module.buffer import Buffer
 from oneflow.module.module import Module
-from oneflow.module.parameter import Parameter
 from oneflow.nn.modules import batchnorm, conv, instancenorm, linear
-from oneflow.tensor.subclasses import call_as_it_is
+from oneflow.nn.modules.uninitialized import (
+    Uninitialized,
+    UninitializedBuffer as UninitializedBuffer,
+    UninitializedParameter as UninitializedParameter,
+)
 from oneflow.tensor.tensor import Tensor
-
-
-class _Uninitialized(Tensor):
-    """A tensor of a lazy layer before its first input: it has neither shape nor values."""
-
-    __torch_function__ = staticmethod(call_as_it_is)
-
-    @property
-    def shape(self) -> Size:
-        """Raise an error: there is no shape yet.
-
-        Raises:
-            RuntimeError: always.
-        """
-        self._raise_uninitialized("shape")
-
-    def numpy(self, *, force: bool = False) -> NoReturn:
-        """Raise an error: there are no values yet."""
-        self._raise_uninitialized("values")
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
-        if id(self) not in memo:
-            kind, arguments = self.__reduce_ex__(HIGHEST_PROTOCOL)
-            memo[id(self)] = kind(*arguments)
-        return memo[id(self)]
-
-    def _raise_uninitialized(self, what: str) -> NoReturn:
-        raise RuntimeError(
-            f"Can't access the {what} of an uninitialized parameter or buffer: the layer gets them "
-            "when it is called for the first time, or loads a state dict"
-        )
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__}>"
-
-
-class UninitializedParameter(_Uninitialized, Parameter):
-    """A parameter of a lazy layer before its first input: it has neither shape nor values.
-
-    Example:
-        >>> import oneflow as flow
-        >>> flow.nn.LazyLinear(3).weight
-        <UninitializedParameter>
-    """
-
-    def __new__(
-        cls,
-        requires_grad: bool = True,
-        device: Device | str | None = None,
-        dtype: DType | None = None,
-    ) -> Parameter:
-        return super().__new__(cls, empty(0, device=device, dtype=dtype), requires_grad)
-
-    def __init__(self, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> None:
-        # Everything happens in `__new__`.
-        pass
-
-    def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[Any, ...]:
-        return (type(self), (self.requires_grad, self.device, self.dtype))
-
-    def materialize(self, parameter: Parameter) -> None:
-        """Become an ordinary parameter, with the values of another one."""
-        object.__setattr__(self, "__class__", Parameter)
-        self.data = parameter.data.to(device=self.device, dtype=self.dtype)
-
-
-class UninitializedBuffer(_Uninitialized, Buffer):
-    """A buffer of a lazy layer before its first input: it has neither shape nor values.
-
-    Example:
-        >>> import oneflow as flow
-        >>> flow.nn.LazyBatchNorm1d().running_mean
-        <UninitializedBuffer>
-    """
-
-    def __new__(cls, device: Device | str | None = None, dtype: DType | None = None) -> Buffer:
-        return super().__new__(cls, empty(0, device=device, dtype=dtype))
-
-    def __init__(self, device: Any = None, dtype: Any = None) -> None:
-        # Everything happens in `__new__`.
-        pass
-
-    def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[Any, ...]:
-        return (type(self), (self.device, self.dtype))
-
-    def to(self, *args: Any, **kwargs: Any) -> Tensor:
-        """Return one of another dtype or on another device."""
-        converted = super().to(*args, **kwargs)
-        return UninitializedBuffer(converted.device, converted.dtype)
-
 
 _TRACKED = {"affine": True, "track_running_stats": True}
 
 
-class _LazyModule(Module):
+class LazyModuleMixin(Module):
+    """Base, before `Module`, of layers that make their parameters when they are first called.
+
+    A subclass registers an `UninitializedParameter` for each, and gives them shapes and values in
+    `initialize_parameters`.
+
+    Attributes:
+        cls_to_become: the class of the layer after its first call, or None to keep its own.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from oneflow.nn.modules.lazy import LazyModuleMixin, UninitializedParameter
+        >>> class Scale(LazyModuleMixin, flow.nn.Module):
+        ...     def __init__(self):
+        ...         super().__init__()
+        ...         self.factor = UninitializedParameter()
+        ...
+        ...     def initialize_parameters(self, x):
+        ...         self.factor.materialize(x.shape[-1:])
+        ...         flow.nn.init.ones_(self.factor)
+        ...
+        ...     def forward(self, x):
+        ...         return x * self.factor
+        >>> Scale()(flow.ones(3)).tolist()
+        [1.0, 1.0, 1.0]
+    """
+
+    cls_to_become: ClassVar[type[Module] | None] = None
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.register_forward_pre_hook(_initialize, with_kwargs=True)
+
+    def has_uninitialized_params(self) -> bool:
+        """Whether a parameter or buffer has neither shape nor values."""
+        tensors = (*self._parameters.values(), *self._buffers.values())
+        return any(isinstance(each, Uninitialized) for each in tensors)
+
+    def initialize_parameters(self, *args: Any, **kwargs: Any) -> None:
+        """Give the parameters shapes and values; called with the arguments of the first call."""
+        raise NotImplementedError(f"{type(self).__name__} must define `initialize_parameters`")
+
+    def _become(self) -> None:
+        """Be an ordinary layer from now on."""
+        hooks = self._forward_pre_hooks
+        for number in [
+            n for n, hook in hooks.items() if getattr(hook, "function", None) is _initialize
+        ]:
+            del hooks[number]
+        if self.cls_to_become is not None:
+            object.__setattr__(self, "__class__", self.cls_to_become)
+
+
+class _LazyModule(LazyModuleMixin):
     """Base of lazy layers: `cls_to_become` of the same arguments, after the number of inputs.
 
     Attributes:
@@ -152,17 +112,17 @@ class _LazyModule(Module):
             if buffer is not None and buffer.ndim:
                 lazy = UninitializedBuffer(buffer.device, buffer.dtype)
             self.register_buffer(name, lazy)
-        self.register_forward_pre_hook(_initialize)
 
     def _make(self, size: int) -> Module:
         return self.cls_to_become(**{**self._arguments, self._size_name: size})
 
-    def has_uninitialized_params(self) -> bool:
-        """Return True: an initialised layer is of another class."""
-        return True
+    def initialize_parameters(self, input: Tensor, *args: Any, **kwargs: Any) -> None:
+        """Be a layer for such an input."""
+        if self._size_name not in vars(self):
+            self._set_size(input.shape[self.size_dim])
 
-    def initialize_parameters(self, size: int) -> None:
-        """Become a layer of that many inputs."""
+    def _set_size(self, size: int) -> None:
+        """Be a layer of that many inputs."""
         module = self._make(size)
         for name, parameter in module._parameters.items():
             lazy = self._parameters[name]
@@ -172,34 +132,40 @@ class _LazyModule(Module):
             lazy = self._buffers[name]
             if lazy is not None:
                 self._buffers[name] = buffer.to(device=lazy.device, dtype=lazy.dtype)
-        state = {**vars(self), **{k: v for k, v in vars(module).items() if k not in vars(self)}}
-        hooks = state["_forward_pre_hooks"]
-        for number in [n for n, hook in hooks.items() if hook is _initialize]:
-            del hooks[number]
-        del state["_arguments"], state["_groups"], state["_size_name"]
-        object.__setattr__(self, "__class__", self.cls_to_become)
-        vars(self).clear()
-        vars(self).update(state)
+        for name, value in vars(module).items():
+            vars(self).setdefault(name, value)
+
+    def _become(self) -> None:
+        super()._become()
+        for name in ("_arguments", "_groups", "_size_name"):
+            del vars(self)[name]
 
     def _load_from_state_dict(
         self, state_dict: Any, prefix: str, *args: Any, **kwargs: Any
     ) -> None:
         for name, dim in (("weight", self._weight_dim), ("running_mean", 0)):
             given = state_dict.get(f"{prefix}{name}")
-            if given is not None and not isinstance(given, _Uninitialized):
-                self.initialize_parameters(given.shape[dim] * (self._groups if dim else 1))
-                self._load_from_state_dict(state_dict, prefix, *args, **kwargs)
-                return
+            if given is not None and not isinstance(given, Uninitialized):
+                if self._size_name not in vars(self):
+                    self._set_size(given.shape[dim] * (self._groups if dim else 1))
+                break
         super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)
 
     def extra_repr(self) -> str:
-        given = {**self._arguments, self._size_name: "?"}
+        given = {**self._arguments, self._size_name: vars(self).get(self._size_name, "?")}
         return ", ".join(f"{name}={value}" for name, value in given.items())
 
 
-def _initialize(module: _LazyModule, inputs: tuple[Tensor, ...]) -> None:
-    """Initialise a lazy layer from its first input, before the call."""
-    module.initialize_parameters(inputs[0].shape[module.size_dim])
+def _initialize(module: LazyModuleMixin, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Initialise a lazy layer from its first input, before the call.
+
+    Raises:
+        RuntimeError: its `initialize_parameters` leaves some without shape.
+    """
+    module.initialize_parameters(*args, **kwargs)
+    if module.has_uninitialized_params():
+        raise RuntimeError(f"{type(module).__name__}.initialize_parameters() must initialize all")
+    module._become()
 
 
 class LazyLinear(_LazyModule):
