@@ -26,6 +26,7 @@ from oneflow.checkpoint import code_names, pickled_objects
 from oneflow.checkpoint.numpy_pickle import Budget, text_array
 from oneflow.checkpoint.plain_objects import KIND_NAMED, KIND_OF_TYPE
 from oneflow.checkpoint.shared_memory import Layout, Member, checked_layout, join_overlaps
+from oneflow.functional.creation.factory_functions import empty
 from oneflow.module.module import Module
 from oneflow.module.parameter import Parameter
 from oneflow.module.state import StateDict
@@ -154,16 +155,14 @@ class Encoder:
 
     def _tensor(self, tensor: Tensor, path: str) -> Any:
         value = unwrap(tensor)
+        if value.spec.sbp is None and value.spec.device.type == "meta":
+            return {"meta": [value.spec.dtype.name, list(value.spec.shape)], **_kind_of(tensor)}
         shared = tensor._family
         memory = id(value) if shared is None else (id(shared.storage), *_steps_of(tensor))
         known = self._names.get(memory)
         if known is None:
             known = self._names[memory] = self._add(tensor, path)
-        encoded: dict[str, Any] = {"tensor": known, **self._place(tensor)}
-        if isinstance(tensor, Parameter):
-            encoded["parameter"] = tensor.requires_grad
-        elif tensor.requires_grad and tensor.is_leaf:
-            encoded["requires_grad"] = True
+        encoded: dict[str, Any] = {"tensor": known, **self._place(tensor), **_kind_of(tensor)}
         if shared is not None and value.spec.sbp is None:
             self._members.append(Member(known, tensor, encoded))
         return encoded
@@ -201,6 +200,20 @@ class Encoder:
             name, count = f"{wanted}#{count}", count + 1
         self.tensors[name] = value
         return name
+
+
+def _kind_of(tensor: Tensor) -> dict[str, bool]:
+    """Whether a tensor is a parameter, and whether it requires a gradient."""
+    if isinstance(tensor, Parameter):
+        return {"parameter": tensor.requires_grad}
+    return {"requires_grad": True} if tensor.requires_grad and tensor.is_leaf else {}
+
+
+def _of_kind(tensor: Tensor, data: Mapping[str, Any]) -> Tensor:
+    """A new tensor as what `_kind_of` has described."""
+    if "parameter" in data:
+        return Parameter(tensor, requires_grad=data["parameter"])
+    return tensor.requires_grad_() if data.get("requires_grad") else tensor
 
 
 def _below(path: str, key: Any) -> str:
@@ -282,6 +295,7 @@ class Decoder:
         special = {
             "tensor": self._tensor,
             "part": self._tensor,
+            "meta": _without_values,
             "module": self._module,
             "numpy_text": self._text_array,
             "pickled": functools.partial(pickled_objects.load, decode=self.decode),
@@ -326,12 +340,7 @@ class Decoder:
         key = (name, repr(data.get("layout")), data.get("parameter"), data.get("requires_grad"))
         tensor = self._known.get(key)
         if tensor is None:
-            tensor = self._detached(name, data)
-            if "parameter" in data:
-                tensor = Parameter(tensor, requires_grad=data["parameter"])
-            elif data.get("requires_grad"):
-                tensor.requires_grad_()
-            self._known[key] = tensor
+            tensor = self._known[key] = _of_kind(self._detached(name, data), data)
         return tensor
 
     def _detached(self, name: str, data: Mapping[str, Any]) -> Tensor:
@@ -348,6 +357,12 @@ class Decoder:
             layout = checked_layout(data["layout"], memory, self._budget)
             return layout.tensor(memory) if is_local else self._make(name, place, layout)
         return memory if is_first else become_part(Tensor.__new__(Tensor), memory, ())
+
+
+def _without_values(data: Mapping[str, Any]) -> Tensor:
+    """A tensor on the device ``meta``."""
+    name, shape = data["meta"]
+    return _of_kind(empty(*shape, dtype=dtype_named(name), device="meta"), data)
 
 
 def _saved_place(data: Mapping[str, Any]) -> Device | Sharding:

@@ -56,7 +56,10 @@ class Parameter(Tensor):
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[Any, ...]:
         # As of any tensor, see `oneflow.tensor.copy_methods.reduce`.
-        device = device_or_sharding(unwrap(self).spec)
+        spec = unwrap(self).spec
+        device = device_or_sharding(spec)
+        if isinstance(device, Device) and device.type == "meta":
+            return new_parameter, (tuple(spec.shape), spec.dtype, device, self.requires_grad)
         arguments = self.numpy(), self.dtype, device, self.requires_grad
         attributes = dict(vars(self))
         return (_rebuild, arguments, attributes) if attributes else (_rebuild, arguments)

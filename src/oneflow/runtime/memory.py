@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import math
 import mmap
 from pathlib import Path
@@ -95,8 +96,39 @@ def wait_until_ready(arrays: Any) -> None:
     jax.block_until_ready(arrays)
 
 
+class _Capsule:
+    """A DLPack capsule that knows its device, which its first fields tell."""
+
+    def __init__(self, capsule: Any) -> None:
+        self._capsule = capsule
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self._capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        get_name = ctypes.pythonapi.PyCapsule_GetName
+        get_name.restype, get_name.argtypes = ctypes.c_char_p, [ctypes.py_object]
+        get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
+        get_pointer.restype = ctypes.c_void_p
+        get_pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
+        name = get_name(self._capsule)
+        if name not in _FIELDS_BEFORE_DEVICE:
+            raise ValueError(f"`obj` is a capsule of {name}; give a DLPack capsule, unused")
+        # The address of the elements is before the device's type and number.
+        address = get_pointer(self._capsule, name) + _FIELDS_BEFORE_DEVICE[name]
+        kind, number = (ctypes.c_int32 * 2).from_address(address)
+        return kind, number
+
+
+# Bytes by the name of a capsule: the second kind begins with a version, two addresses and flags.
+_ADDRESS = ctypes.sizeof(ctypes.c_void_p)
+_FIELDS_BEFORE_DEVICE = {b"dltensor": _ADDRESS, b"dltensor_versioned": 16 + 3 * _ADDRESS}
+
+
 def copy_of_dlpack(exporter: Any) -> tuple[jax.Array, Device]:
-    """A copy of the memory behind an object with `__dlpack__`, and its device."""
+    """A copy of the memory behind an object with `__dlpack__`, or a capsule, and its device."""
+    if type(exporter).__name__ == "PyCapsule":
+        exporter = _Capsule(exporter)
     PREPARE_PROCESS.value()
     array = run_without_interrupt(
         lambda: jax.numpy.array(jax.dlpack.from_dlpack(exporter), copy=True)

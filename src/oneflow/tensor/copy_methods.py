@@ -9,8 +9,10 @@ from typing import Any, SupportsIndex
 
 import numpy as np
 
+from oneflow.base.device import Device
 from oneflow.base.dtype import DType
 from oneflow.base.placement import DeviceOrSharding
+from oneflow.primitives.operators.creation import zeros
 from oneflow.tensor.call import wrap
 from oneflow.tensor.copied_memory import (
     Part,
@@ -58,6 +60,13 @@ def rebuild(
     return import_array(array, dtype, device).requires_grad_(requires_grad)
 
 
+def rebuild_without_values(shape: tuple[int, ...], dtype: DType, requires_grad: bool) -> Tensor:
+    """Rebuild a tensor on the device ``meta`` while unpickling."""
+    return wrap(zeros(shape=shape, dtype=dtype, device=Device("meta"))).requires_grad_(
+        requires_grad
+    )
+
+
 def rebuild_part(root: Tensor, part: Part, requires_grad: bool) -> Tensor:
     """Rebuild a tensor that shares memory with others while unpickling."""
     steps = steps_to(part, unwrap(root))
@@ -72,7 +81,10 @@ def reduce(self: Tensor, protocol: SupportsIndex) -> tuple[Any, ...]:
     Of a global tensor all values are pickled, so that the pickle is complete in itself. Ranks take
     part as in reading it, and hold their parts again when all of them unpickle it.
     """
-    device = device_or_sharding(unwrap(self).spec)
+    spec = unwrap(self).spec
+    device = device_or_sharding(spec)
+    if isinstance(device, Device) and device.type == "meta":
+        return rebuild_without_values, (tuple(spec.shape), spec.dtype, self.requires_grad)
     arguments = self.numpy(), self.dtype, device, self.requires_grad
     attributes = dict(vars(self))
     return (rebuild, arguments, attributes) if attributes else (rebuild, arguments)

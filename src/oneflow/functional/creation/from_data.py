@@ -174,7 +174,8 @@ def from_dlpack(
     """A tensor with a copy of what another library's array holds; one of `oneflow` is shared.
 
     Args:
-        obj: object with `__dlpack__`, such as a NumPy array or a PyTorch tensor.
+        obj: object with `__dlpack__`, such as a NumPy array or a PyTorch tensor, or the capsule
+            that it gives.
         device: default that of `obj`.
         copy: True for memory of its own, False to refuse what needs that, None for either.
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, Self
 
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType
@@ -14,6 +15,7 @@ from oneflow.functional.registry import register_public
 from oneflow.functional.shape.concat import cat
 from oneflow.runtime.eager import read_array
 from oneflow.runtime.memory import address_of
+from oneflow.tensor.call import wrap
 from oneflow.tensor.methods import attach
 from oneflow.tensor.resizing import available_elements, elements_from
 from oneflow.tensor.strides import storage_offset_of
@@ -63,6 +65,29 @@ class UntypedStorage:
             return id(self._memory)
         return address_of(read_array(value))
 
+    def clone(self) -> Self:
+        """Return other memory with the same contents."""
+        return type(self)(self._tensor().clone())
+
+    def tolist(self) -> list[int] | list[Any]:
+        """Return the contents: bytes."""
+        return list(self._tensor().detach().numpy().tobytes())
+
+    def _tensor(self) -> Tensor:
+        """A tensor of all that is in memory."""
+        return wrap(self._memory.value.alias())
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        if id(self._memory) not in memo:
+            memo[id(self._memory)] = self.clone()._tensor(), self._memory
+        return type(self)(memo[id(self._memory)][0])
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self._tensor().detach(),)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.tolist())
+
     def __len__(self) -> int:
         return self.size()
 
@@ -101,6 +126,10 @@ class TypedStorage(UntypedStorage):
     def size(self) -> int:
         """Return the number of elements."""
         return self._memory.value.spec.numel
+
+    def tolist(self) -> list[Any]:
+        """Return the elements."""
+        return self._tensor().detach().numpy().ravel().tolist()
 
 
 def untyped_storage(self: Tensor) -> UntypedStorage:

@@ -11,10 +11,16 @@ from typing import Any
 
 import ml_dtypes
 
-from oneflow import Tensor, randint_like as _randint_like
+from oneflow import (
+    Tensor,
+    addcdiv as _addcdiv,
+    addcmul as _addcmul,
+    randint_like as _randint_like,
+)
 from oneflow.base.device import Device
 from oneflow.base.dtype import Category, DType
 from oneflow.base.layout import Layout
+from oneflow.base.pytorch_warnings import warn_in_place_of_pytorch
 from oneflow.cuda import Stream as Stream
 from oneflow.mock_torch.missing import MissingTracing
 from oneflow.mock_torch.pytorch.storage import UntypedStorage as UntypedStorage
@@ -53,6 +59,23 @@ def _check(cond: Any, message: Callable[[], str] | None = None) -> None:
         raise RuntimeError(message() if message is not None else "a check failed")
 
 
+def _with_number_second(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """A function that also takes its factor behind the first tensor, where PyTorch's once was."""
+
+    @functools.wraps(function)
+    def take(input: Tensor, *tensors: Any, **options: Any) -> Tensor:
+        if len(tensors) == 3:
+            warn_in_place_of_pytorch(f"give `value=` to `{function.__name__}`, behind the tensors")
+            value, *tensors = tensors
+            options["value"] = value
+        return function(input, *tensors, **options)
+
+    return take
+
+
+addcdiv, addcmul = _with_number_second(_addcdiv), _with_number_second(_addcmul)
+
+
 @functools.wraps(_randint_like)
 def randint_like(input: Tensor, *args: Any, dtype: DType | None = None, **kwargs: Any) -> Tensor:
     """`oneflow.randint_like` of the dtype of `input`."""
@@ -87,6 +110,8 @@ __all__ = [
     "_assert",
     "_assert_async",
     "_check",
+    "addcdiv",
+    "addcmul",
     "complex32",
     "float8_e4m3fn",
     "float8_e4m3fnuz",

@@ -8,12 +8,12 @@ from typing import Any, ClassVar
 from oneflow.module.module import Module
 from oneflow.nn.modules import batchnorm, conv, instancenorm, linear
 from oneflow.nn.modules.uninitialized import (
-    Uninitialized,
     UninitializedBuffer as UninitializedBuffer,
     UninitializedParameter as UninitializedParameter,
 )
 from oneflow.tensor.tensor import Tensor
 
+_UNINITIALIZED = (UninitializedBuffer, UninitializedParameter)
 _TRACKED = {"affine": True, "track_running_stats": True}
 
 
@@ -44,7 +44,7 @@ class LazyModuleMixin(Module):
         [1.0, 1.0, 1.0]
     """
 
-    cls_to_become: ClassVar[type[Module] | None] = None
+    cls_to_become: ClassVar[Any] = None
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -53,7 +53,7 @@ class LazyModuleMixin(Module):
     def has_uninitialized_params(self) -> bool:
         """Whether a parameter or buffer has neither shape nor values."""
         tensors = (*self._parameters.values(), *self._buffers.values())
-        return any(isinstance(each, Uninitialized) for each in tensors)
+        return any(isinstance(each, _UNINITIALIZED) for each in tensors)
 
     def initialize_parameters(self, *args: Any, **kwargs: Any) -> None:
         """Give the parameters shapes and values; called with the arguments of the first call."""
@@ -145,7 +145,7 @@ class _LazyModule(LazyModuleMixin):
     ) -> None:
         for name, dim in (("weight", self._weight_dim), ("running_mean", 0)):
             given = state_dict.get(f"{prefix}{name}")
-            if given is not None and not isinstance(given, Uninitialized):
+            if given is not None and not isinstance(given, _UNINITIALIZED):
                 if self._size_name not in vars(self):
                     self._set_size(given.shape[dim] * (self._groups if dim else 1))
                 break

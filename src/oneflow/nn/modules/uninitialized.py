@@ -40,7 +40,7 @@ _WITHOUT_VALUES = frozenset(
 )
 
 
-class Uninitialized(Tensor):
+class _Uninitialized(Tensor):
     """A tensor of a lazy layer before its first input: it has neither shape nor values."""
 
     @classmethod
@@ -92,7 +92,7 @@ class Uninitialized(Tensor):
         return f"<{type(self).__name__}>"
 
 
-class UninitializedParameter(Uninitialized, Parameter):
+class UninitializedParameter(_Uninitialized, Parameter):
     """A parameter of a lazy layer before its first input: it has neither shape nor values.
 
     Example:
@@ -137,7 +137,7 @@ class UninitializedParameter(Uninitialized, Parameter):
             self.data = empty(shape, device=device, dtype=dtype)
 
 
-class UninitializedBuffer(Uninitialized, Buffer):
+class UninitializedBuffer(_Uninitialized, Buffer):
     """A buffer of a lazy layer before its first input: it has neither shape nor values.
 
     Example:

@@ -323,6 +323,45 @@ def remove_parametrizations(
     return module
 
 
+def transfer_parametrizations_and_params(
+    from_module: Module, to_module: AnyModule, tensor_name: str | None = None
+) -> AnyModule:
+    """Parametrize a module as another one is, with the other's original parameters.
+
+    Args:
+        from_module: the other one.
+        to_module: gets the parametrizations; they are shared.
+        tensor_name: of the tensor whose parametrizations to transfer; None: of all.
+
+    Returns:
+        `to_module`.
+
+    Raises:
+        ValueError: the tensor that is named is not parametrized.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from oneflow.nn.utils import parametrizations, parametrize
+        >>> layer = parametrizations.weight_norm(flow.nn.Linear(2, 3))
+        >>> other = parametrize.transfer_parametrizations_and_params(layer, flow.nn.Linear(2, 3))
+        >>> bool((other.weight == layer.weight).all())
+        True
+    """
+    if tensor_name is not None and not is_parametrized(from_module, tensor_name):
+        raise ValueError(f"{type(from_module).__name__} has no parametrized `{tensor_name}`")
+    found: Any = from_module.parametrizations if is_parametrized(from_module) else {}
+    for name in found if tensor_name is None else [tensor_name]:
+        chain: ParametrizationList = found[name]
+        if not hasattr(to_module, name):
+            setattr(to_module, name, Parameter(getattr(from_module, name).detach().clone()))
+        for parametrization in chain:
+            register_parametrization(to_module, name, parametrization)
+        new: Any = to_module.parametrizations
+        for original in chain._parameters or chain._buffers:
+            setattr(new[name], original, getattr(chain, original))
+    return to_module
+
+
 def _without_parametrizations(
     module: Module, tensor_name: str, chain: ParametrizationList, leave_parametrized: bool
 ) -> Tensor:
