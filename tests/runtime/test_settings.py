@@ -140,10 +140,18 @@ def test_doctor(capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("ONEFLOW_DRY_RUN", "1")
     monkeypatch.setenv("ONEFLOW_EAGER_HOT_AFTER", "7")
     monkeypatch.setenv("ONEFLOW_EAGR", "immediate")
-    installed = {"jax": "1", "onnx": "1"}
-    requirements = ["jax>=0", "onnx>=1; extra == 'onnx'", 'cnn<2; extra == "vision"']
-    monkeypatch.setattr(doctor, "requires", lambda name: requirements)
-    monkeypatch.setattr(doctor, "_is_installed", installed.__contains__)
+    requirements = {
+        "oneflow-xla": [
+            "jax>=0",
+            "onnx>=1; extra == 'onnx'",
+            'cnn<2; extra == "vision"',
+            "jax[tpu]>=0; extra == 'tpu'",
+        ],
+        "jax": ["numpy", "libtpu[fast]==1; extra == 'tpu'", "six; extra == 'cuda'"],
+        "onnx": None,
+    }
+    monkeypatch.setattr(doctor, "requires", requirements.__getitem__)
+    monkeypatch.setattr(doctor, "_is_installed", requirements.__contains__)
     monkeypatch.setenv("ONEFLOW_JOB_SECRET", "hidden")
     main(["--no-checks"])
     shown = capsys.readouterr().out
@@ -152,9 +160,11 @@ def test_doctor(capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch) 
     assert "ONEFLOW_EAGER_HOT_AFTER=7" in shown
     assert f"ONEFLOW_DRY_RUN is not read; in its place: {REPLACED['ONEFLOW_DRY_RUN']}" in shown
     assert "ONEFLOW_EAGR is not read; did you mean 'ONEFLOW_EAGER'" in shown
-    assert "extras: onnx, vision (without cnn)" in shown
+    assert "extras: onnx, vision (without cnn), tpu (without libtpu)" in shown
     assert "hidden" not in shown
     assert len(list(report())) >= 8
+    monkeypatch.setattr(doctor, "_is_installed", {}.__contains__)
+    assert any("not installed" in line for line in report())
 
 
 def test_doctor_tries_the_installation(

@@ -31,8 +31,10 @@ from oneflow.tensor.tensor import Tensor
 from oneflow.tuning.threads import get_num_threads
 from oneflow.version import __version__
 
-# A requirement as the package's description has it: `onnx>=1.18; extra == 'onnx'`.
-_OF_EXTRA = re.compile(r"(?P<name>[\w.-]+).*;.*extra == ['\"](?P<extra>[\w-]+)['\"]")
+# A requirement as the package's description has it: `jax[cuda12]>=0.10; extra == 'cuda'`.
+_OF_EXTRA = re.compile(
+    r"(?P<name>[\w.-]+)(?:\[(?P<extras>[\w,-]+)\])?.*;.*extra == ['\"](?P<extra>[\w-]+)['\"]"
+)
 
 
 def report() -> Iterator[str]:
@@ -63,16 +65,30 @@ def report() -> Iterator[str]:
 
 def _describe_extras() -> str:
     """The extras that are installed, and what of the others is missing."""
-    needed: dict[str, list[str]] = {}
-    for requirement in requires("oneflow-xla") or ():
-        found = _OF_EXTRA.match(requirement)
-        if found is not None and found["extra"] != "test":
-            needed.setdefault(found["extra"], []).append(found["name"])
+    if not _is_installed("oneflow-xla"):
+        return "unknown, since the package is found by its path and not installed"
     described = []
-    for extra, names in needed.items():
+    for extra, names in _needed("oneflow-xla").items():
         missing = [name for name in names if not _is_installed(name)]
-        described.append(f"{extra} (without {', '.join(missing)})" if missing else extra)
+        if extra != "test":
+            described.append(f"{extra} (without {', '.join(missing)})" if missing else extra)
     return ", ".join(described)
+
+
+def _needed(package: str) -> dict[str, list[str]]:
+    """The packages that each extra of an installed package brings."""
+    needed: dict[str, list[str]] = {}
+    for requirement in requires(package) or ():
+        found = _OF_EXTRA.match(requirement)
+        if found is None:
+            continue
+        names = needed.setdefault(found["extra"], [])
+        names.append(found["name"])
+        if found["extras"] and _is_installed(found["name"]):
+            of_extras = _needed(found["name"])
+            for extra in found["extras"].split(","):
+                names += of_extras.get(extra, ())
+    return needed
 
 
 def _is_installed(name: str) -> bool:
