@@ -459,3 +459,18 @@ def test_arguments_of_pytorch(tmp_path):
     flow.save(obj=[1, flow.ones(2)], f=tmp_path / "file", pickle_protocol=4)
     number, tensor = flow.load(f=tmp_path / "file", weights_only=True, pickle_module=None)
     assert (number, tensor.tolist()) == (1, [1, 1])
+
+
+def test_external_data_is_a_folder(tmp_path):
+    state = {"weight": flow.arange(3.0), "step": 3}
+    flow.save(state, tmp_path / "made" / "folder", save_as_external_data=True)
+    flow.save(state, tmp_path / "file")
+    assert (tmp_path / "made" / "folder").is_dir()
+    assert (tmp_path / "file").is_file()
+    for name in ("made/folder", "file"):
+        loaded = flow.load(tmp_path / name)
+        assert (loaded["weight"].tolist(), loaded["step"]) == ([0, 1, 2], 3)
+    opened = io.BytesIO()
+    flow.save(state, opened, save_as_external_data=True)
+    opened.seek(0)
+    assert flow.load(opened)["step"] == 3

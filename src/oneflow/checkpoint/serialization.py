@@ -50,6 +50,7 @@ def save(
     obj: Any,
     path: str | os.PathLike[str] | BinaryIO,
     global_dst_rank: int | None = None,
+    save_as_external_data: bool = False,
     *,
     consistent_dst_rank: int | None = None,
     pickle_module: Any = None,
@@ -80,6 +81,8 @@ def save(
             folder that exists gets the files that an object with global tensors is saved as.
         global_dst_rank: save whole tensors, which this rank writes alone, to a file; all processes
             call this together.
+        save_as_external_data: save as a folder, which is made, what would be a file; without
+            effect on a file that is open.
         consistent_dst_rank: another name of `global_dst_rank`.
         pickle_module: a module like `pickle`, for objects of other classes; they are loaded with
             ``weights_only=False`` only. By default nothing is pickled.
@@ -120,6 +123,8 @@ def save(
     arrays = host_arrays(encoder.tensors, rank)
     with propagate_errors(f"write `{path}`") if is_shared else contextlib.nullcontext():
         if rank is None or runs_rank(rank):
+            if save_as_external_data and isinstance(target, Path):
+                target.mkdir(parents=True, exist_ok=True)
             _write(structure, arrays, target)
 
 
