@@ -158,3 +158,19 @@ def test_earlier_arguments_of_sorting():
     assert (positions.tolist(), positions.dtype) == ([[0, 2, 1]], flow.int32)
     with pytest.raises(ValueError, match="'ASCENDING' or 'DESCENDING'"):
         single_client.sort(x, direction="up")
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+def test_uniform_integers_of_initializers(dtype):
+    kind = getattr(flow, dtype)
+    fill = flow.random_uniform_initializer(-1, 2, dtype=kind)
+    drawn = fill(flow.empty(400, dtype=kind))
+    assert drawn.dtype is kind
+    assert sorted(set(drawn.tolist())) == [-1, 0, 1, 2]
+
+    @flow.global_function()
+    def labels() -> flow.typing.Numpy:
+        ones = flow.random_uniform_initializer(dtype=kind)
+        return flow.data.decode_random((1,), kind, batch_size=64, initializer=ones)
+
+    assert set(labels().ravel().tolist()) == {0, 1}

@@ -66,7 +66,7 @@ def ones_initializer(dtype: DType | None = None) -> Initializer:
 def random_uniform_initializer(
     minval: float = 0, maxval: float = 1, dtype: DType | None = None
 ) -> Initializer:
-    """Uniform numbers from `minval` to `maxval`.
+    """Uniform numbers from `minval` to `maxval`; integers may be `maxval`, too.
 
     Example:
         >>> import oneflow as flow
@@ -74,7 +74,13 @@ def random_uniform_initializer(
         >>> bool((weight >= 1).all() and (weight < 2).all())
         True
     """
-    return lambda tensor: init.uniform_(tensor, minval, maxval)
+
+    def fill(tensor: Tensor) -> Tensor:
+        if tensor.dtype.is_floating_point:
+            return init.uniform_(tensor, minval, maxval)
+        return tensor.random_(int(minval), int(maxval) + 1)
+
+    return fill
 
 
 def random_normal_initializer(
