@@ -101,6 +101,11 @@ def test_names_that_mean_something_else_today():
     )
     batched = single_client.gather(flow_x, flow.tensor(index), batch_dims=1).numpy()
     np.testing.assert_array_equal(batched, np.stack([x[0][index[0]], x[1][index[1]]]))
+    # OneFlow's BERT counts a dimension too many.
+    counted = single_client.gather(flow_x, flow.tensor(index), axis=2, batch_dims=2).numpy()
+    np.testing.assert_array_equal(counted, batched)
+    rows = single_client.gather(flow_x, flow.tensor(index), axis=2, batch_dims=1).numpy()
+    np.testing.assert_array_equal(rows, np.stack([x[0][:, index[0]], x[1][:, index[1]]]))
     padded = single_client.pad(flow_x, [(0, 1), (2, 0), (0, 0)], constant_value=7)
     expected = np.pad(x, [(0, 1), (2, 0), (0, 0)], constant_values=7)
     np.testing.assert_array_equal(padded.numpy(), expected)

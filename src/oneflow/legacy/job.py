@@ -20,7 +20,7 @@ from oneflow.legacy.annotations import (
 )
 from oneflow.legacy.function_config import FunctionConfig
 from oneflow.legacy.job_graph import JobGraph
-from oneflow.legacy.results import CallbackResult, JobResult
+from oneflow.legacy.results import CallbackResult, JobArray, JobResult
 from oneflow.legacy.session import default_session
 from oneflow.tensor.tensor import Tensor
 
@@ -234,7 +234,7 @@ def _result_conversion(
     """
     annotation = signature.return_annotation
     if annotation is signature.empty:
-        return lambda results: map_leaves(_as_tensors, results), JobResult
+        return lambda results: map_leaves(_as_arrays, results), JobResult
     if annotation is None:
         return lambda results: None, lambda read: None
     if isinstance(annotation, ResultOf) and annotation.origin is Callback:
@@ -242,6 +242,6 @@ def _result_conversion(
     return converter(annotation, job), None
 
 
-def _as_tensors(leaf: Leaf) -> Tensor | list[Tensor]:
-    tensors = [from_data.as_tensor(array) for array in leaf]
-    return tensors[0] if len(tensors) == 1 else tensors
+def _as_arrays(leaf: Leaf) -> JobArray | list[JobArray]:
+    arrays = [np.asarray(array).view(JobArray) for array in leaf]
+    return arrays[0] if len(arrays) == 1 else arrays

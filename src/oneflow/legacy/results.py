@@ -2,9 +2,39 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
+import weakref
 from collections.abc import Callable
 from typing import Any
+
+import numpy as np
+
+
+class JobArray(np.ndarray):
+    """A result of a job without annotation: an array, which may also be asked for its array.
+
+    What is computed with it is an ordinary array.
+
+    Example:
+        >>> import numpy as np
+        >>> import oneflow as flow
+        >>> @flow.global_function()
+        ... def doubled(x: flow.typing.Numpy.Placeholder((2,))):
+        ...     return x * 2
+        >>> result = doubled(np.float32([1, 2])).get()
+        >>> result.numpy(), result.size, result.mean()
+        (array([2., 4.], dtype=float32), 2, np.float32(3.0))
+        >>> flow.clear_default_session()
+    """
+
+    def numpy(self) -> np.ndarray:
+        """Return the array itself."""
+        return self.view(np.ndarray)
+
+    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+        plain = np.asarray(array)
+        return plain[()] if return_scalar else plain
 
 
 class CallbackResult:
@@ -37,7 +67,7 @@ class JobResult:
         self._read = read
 
     def get(self) -> Any:
-        """Return the result: tensors in the structure that the body returned."""
+        """Return the result: arrays in the structure that the body returned."""
         return self._read()
 
     def async_get(self, callback: Callable[[Any], None]) -> PendingCallback:
@@ -53,20 +83,39 @@ class PendingCallback:
     """A callback that runs on another thread."""
 
     def __init__(self, function: Callable[[], None]) -> None:
-        self._function = function
-        self._error: BaseException | None = None
+        self._errors: list[BaseException] = []
+        arguments = (function, self._errors, weakref.ref(self))
         # Not a daemon: the process ends when the callback has.
-        self._thread = threading.Thread(target=self._run, name="job callback")
+        self._thread = threading.Thread(target=_call, args=arguments, name="job callback")
         self._thread.start()
-
-    def _run(self) -> None:
-        try:
-            self._function()
-        except BaseException as error:
-            self._error = error
 
     def wait(self) -> None:
         """Wait until the callback has ended, and raise what it raised."""
         self._thread.join()
-        if self._error is not None:
-            raise self._error
+        if self._errors:
+            raise self._errors.pop()
+
+    def __del__(self) -> None:
+        _report(self._errors)
+
+
+def _call(
+    function: Callable[[], None], errors: list[BaseException], handle: weakref.ref[PendingCallback]
+) -> None:
+    """Call a function, keep its error, and report it if nobody can wait for it any more."""
+    try:
+        function()
+    except BaseException as error:
+        errors.append(error)
+    if handle() is None:
+        _report(errors)
+
+
+def _report(errors: list[BaseException]) -> None:
+    # An error that nobody waits for would be lost, and a loop go on without its results.
+    with contextlib.suppress(IndexError):  # the list is empty
+        error = errors.pop()
+        thread = threading.current_thread()
+        threading.excepthook(
+            threading.ExceptHookArgs((type(error), error, error.__traceback__, thread))
+        )

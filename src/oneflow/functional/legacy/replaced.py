@@ -65,7 +65,8 @@ def gather(
         indices: integers of any shape, which takes the place of the dimension.
         validate_indices: accepted; indices are always checked.
         axis: the dimension; by default the one after the batch dimensions.
-        batch_dims: how many first dimensions `params` and `indices` have in common.
+        batch_dims: how many first dimensions `params` and `indices` have in common. If `axis` comes
+            right after them, `indices` may have fewer, and all but its last count.
 
     Raises:
         IndexError: (at the next read of a value) an index does not exist.
@@ -77,6 +78,8 @@ def gather(
                 [4, 3]], dtype=oneflow.int64)
     """
     at = (batch_dims if axis is None else axis) % params.ndim
+    if 0 < batch_dims == at and 0 < indices.ndim <= batch_dims + 1:
+        return gathers.batch_gather(params, indices)
     if batch_dims == 0:
         flat = gathers.index_select(params, at, reshape.reshape(indices, (-1,)))
         shape = (*params.shape[:at], *indices.shape, *params.shape[at + 1 :])
