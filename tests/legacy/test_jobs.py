@@ -66,6 +66,26 @@ def test_result_without_annotation():
         job(X).async_get(lambda result: 1 // 0).wait()
 
 
+def test_callbacks_run_in_the_order_of_the_calls():
+    @flow.global_function()
+    def job(x: tp.Numpy.Placeholder((2, 3))):
+        return x
+
+    first_may_end, seen = threading.Event(), []
+
+    def first(result):
+        first_may_end.wait(60)
+        job(X).async_get(lambda inner: seen.append("inside")).wait()
+        seen.append("first")
+
+    handles = [job(X).async_get(first)]
+    handles += [job(X).async_get(lambda result, k=k: seen.append(k)) for k in range(4)]
+    first_may_end.set()
+    for handle in handles:
+        handle.wait()
+    assert seen == ["inside", "first", 0, 1, 2, 3]
+
+
 def test_an_error_of_a_callback_that_nobody_waits_for_is_reported(monkeypatch):
     @flow.global_function()
     def job(x: tp.Numpy.Placeholder((2, 3))):

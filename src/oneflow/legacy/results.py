@@ -6,7 +6,7 @@ import contextlib
 import threading
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -71,12 +71,40 @@ class JobResult:
         return self._read()
 
     def async_get(self, callback: Callable[[Any], None]) -> PendingCallback:
-        """Give the result to `callback` on another thread.
+        """Give the result to `callback` on another thread, after the callbacks of earlier calls.
 
         Returns:
             A handle to wait for.
         """
         return PendingCallback(lambda: callback(self._read()))
+
+
+class _CallbackThread(threading.Thread):
+    """Runs a callback after that of the call before; the process ends when it has.
+
+    Callbacks count steps and add up losses, which several at a time would mix up. One that is
+    called in another does not wait for that, which may wait for it.
+    """
+
+    _before: threading.Thread | None = None
+    _newest: ClassVar[threading.Thread | None] = None
+    _order: ClassVar[threading.Lock] = threading.Lock()
+
+    def start(self) -> None:
+        """Begin, in the order of the calls."""
+        if isinstance(threading.current_thread(), _CallbackThread):
+            super().start()
+            return
+        with self._order:
+            self._before, _CallbackThread._newest = self._newest, self
+            super().start()
+
+    def run(self) -> None:
+        """Wait for the callback of the call before, and call this one."""
+        before, self._before = self._before, None
+        if before is not None:
+            before.join()
+        super().run()
 
 
 class PendingCallback:
@@ -85,8 +113,7 @@ class PendingCallback:
     def __init__(self, function: Callable[[], None]) -> None:
         self._errors: list[BaseException] = []
         arguments = (function, self._errors, weakref.ref(self))
-        # Not a daemon: the process ends when the callback has.
-        self._thread = threading.Thread(target=_call, args=arguments, name="job callback")
+        self._thread = _CallbackThread(target=_call, args=arguments, name="job callback")
         self._thread.start()
 
     def wait(self) -> None:
