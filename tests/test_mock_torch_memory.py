@@ -29,6 +29,11 @@ def storages_are_copied(library):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         typed = copy.deepcopy(library.ones(2, 2)[0].storage()).tolist()
+        typed += [library.arange(4)[1:].storage()[i] for i in (0, -1)]
+        try:
+            typed.append(library.ones(2, device="meta").storage()[0])
+        except NotImplementedError:
+            typed.append("no contents")
     x.zero_()
     same = both[0].data_ptr() == both[1].data_ptr()
     return [each.tolist() for each in both], same, list(other), typed
@@ -116,3 +121,31 @@ def test_extensions_in_other_languages_are_refused():
     for name in ("load", "load_inline", "CUDAExtension", "CppExtension", "BuildExtension"):
         with pytest.raises(NotImplementedError, match="custom_op"):
             getattr(extension, name)("name", ["file.cpp"])
+
+
+@pytest.mark.parametrize(
+    "shapes",
+    [
+        ((), (1,)),
+        ((1,), ()),
+        ((), ()),
+        ((1,), (1,)),
+        ((3,), ()),
+        ((3,), (1,)),
+        ((1, 1), ()),
+        ((), (2,)),
+        ((2, 1), (1,)),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("name", ["index_copy", "index_add"])
+@pytest.mark.parametrize("index", [[0], 0])
+def test_one_element_is_as_good_without_a_dimension(name, shapes, index):
+    def written(library):
+        target, source = (library.full(shape, n + 1.0) for n, shape in enumerate(shapes))
+        try:
+            return getattr(target, name)(0, library.tensor(index), source).tolist()
+        except (RuntimeError, IndexError):
+            return "refused"
+
+    assert written(flow) == written(torch)

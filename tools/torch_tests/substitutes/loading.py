@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any, cast
@@ -60,6 +61,9 @@ class Absent:
 
     def __mro_entries__(self, bases: tuple) -> tuple:
         return ()
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(())
 
     def __bool__(self) -> bool:
         return False

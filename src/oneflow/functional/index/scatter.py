@@ -359,6 +359,8 @@ def index_copy(
     if inplace:
         return write_along(index_copy, input, dim, index, source, slices=True)
     chosen, at = _index_and_dim(input, dim, index, "index_copy")
+    if source.numel() == chosen.numel() == 1 == max(source.ndim, input.ndim):
+        source = source.reshape((1,) * input.ndim)  # one element is as good without a dimension
     if source.ndim == input.ndim > 0 and source.shape[at] != chosen.numel():
         raise IndexError(
             f"index_copy(): Number of indices ({chosen.numel()}) should be equal to "

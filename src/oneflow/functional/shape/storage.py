@@ -85,6 +85,11 @@ class UntypedStorage:
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self._tensor().detach(),)
 
+    def __getitem__(self, index: int | slice) -> Any:
+        if self.device.type == "meta":
+            raise NotImplementedError("memory on the device `meta` has no contents to read")
+        return self.tolist()[index]
+
     def __iter__(self) -> Iterator[Any]:
         return iter(self.tolist())
 
