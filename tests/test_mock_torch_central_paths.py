@@ -359,3 +359,19 @@ def test_zero_grad_removes_gradients_as_the_library_does_whose_name_is_used(owne
     expected = gradient(torch)
     with mock_torch.enable():
         assert gradient(flow) == expected
+
+
+# --- modules of devices
+
+
+def test_modules_of_devices_say_what_there_is():
+    def found(framework):
+        modules = [framework.cpu, framework.xpu, framework.mtia, framework.mps]
+        counts = [(each.is_available(), each.device_count()) for each in modules]
+        same = framework.get_device_module("cpu") is framework.get_device_module("cpu:0")
+        cpu = framework.cpu.current_device(), framework.cpu.synchronize()
+        with pytest.raises(RuntimeError):
+            framework.get_device_module("nothing")
+        return counts, same, cpu, framework.get_device_module(framework.device("cpu")).__name__
+
+    assert found(imported("torch")) == found(torch)

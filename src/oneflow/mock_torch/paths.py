@@ -9,6 +9,7 @@ from __future__ import annotations
 _ROWS = (
     ("torch", "oneflow.amp", "GradScaler"),
     ("torch", "oneflow.cuda", "Event"),
+    ("torch", "oneflow.mock_torch.device_modules", "get_device_module"),
     (
         "torch",
         "oneflow.mock_torch.pytorch.settings",
@@ -78,6 +79,12 @@ _ROWS = (
         "torch.multiprocessing",
         "ProcessContext ProcessExitedException ProcessRaisedException spawn SpawnContext "
         "start_processes",
+    ),
+    ("torch.mps", "oneflow.mock_torch.pytorch.xpu", "device_count is_available"),
+    (
+        "torch.mtia",
+        "oneflow.mock_torch.pytorch.xpu",
+        "device_count is_available is_initialized",
     ),
     ("torch.nn.modules", "torch.nn", "RMSNorm"),
     (

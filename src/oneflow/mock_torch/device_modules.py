@@ -1,0 +1,29 @@
+"""``torch.get_device_module``: the modules of types of devices."""
+
+from __future__ import annotations
+
+import importlib
+from types import ModuleType
+from typing import Any
+
+from oneflow.cuda.accelerator import current_accelerator
+from oneflow.mock_torch.importer import enable
+
+
+def get_device_module(device: Any = None) -> ModuleType:
+    """Return the module of a type of device, such as ``torch.cuda``.
+
+    Args:
+        device: a device or its type; by default that of the accelerator, or else the CPU.
+
+    Raises:
+        RuntimeError: there is no such module.
+    """
+    if device is None:
+        device = current_accelerator() or "cpu"
+    name = getattr(device, "type", device).partition(":")[0]
+    try:
+        with enable():
+            return importlib.import_module(f"torch.{name}")
+    except ModuleNotFoundError:
+        raise RuntimeError(f"`device`: there is no module torch.{name}, got {device!r}") from None
