@@ -12,6 +12,7 @@ import torch
 import oneflow as flow
 from oneflow import nn
 from oneflow.primitives.operators import attention as primitives
+from oneflow.primitives.operators.attention_blocks import AttentionForm
 from tests.nn.twins import assert_same, assert_twins_agree, both, raised_by, random_array, twin
 from tests.oracle import to_flow, to_torch
 
@@ -127,15 +128,16 @@ def test_blocks_of_queries_change_nothing(causal, dropout):
     """The primitive gives the same values and gradients whether it works in blocks or at once."""
     arrays = [random_array(2, n, 4) for n in (7, 6, 6, 7)]
     mask = [] if causal else [random_array(1, 7, 6)]
-    numbers = [np.float64(0.5), np.float64(0.5), np.int64(0), np.int64(0)]
-    facts = {"causal": causal, "dropout": dropout, "mask_gradient": not causal}
+    numbers = [np.float64(0.5), np.int64(0), np.int64(0)]
+    facts = {"scale": 0.5, "causal": causal, "dropout": dropout, "mask_gradient": not causal}
     results = []
     for limit in (2**20, 30):
         q, k, v, g = arrays
-        forward = jax.jit(functools.partial(primitives._forward(limit), **facts))
-        backward = jax.jit(functools.partial(primitives._backward(limit), **facts))
+        form = AttentionForm(limit)
+        forward = jax.jit(functools.partial(primitives.forward(form), **facts))
+        backward = jax.jit(functools.partial(primitives.backward(form), lse_gradient=True, **facts))
         out, logsum = forward(q, k, v, *numbers, *mask)
-        grads = backward(g, 0 * logsum, q, k, v, *numbers, out, logsum, *mask)
+        grads = backward(g, q, k, v, *numbers, out, logsum, *mask, 0 * logsum)
         results.append([np.asarray(each) for each in (out, logsum, *grads)])
     for whole, blocks in zip(*results, strict=True):
         np.testing.assert_allclose(blocks, whole, rtol=1e-10, atol=1e-12)

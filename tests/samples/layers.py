@@ -82,6 +82,11 @@ OPERATORS = [
             ),
             case(QUERY, QUERY, QUERY, tensor(2, 1, 3, 3)),
             case(QUERY, tensor(2, 1, 3, 4), tensor(2, 1, 3, 4), enable_gqa=True),
+            case(
+                *(tensor(2, 4, 3, 4), tensor(2, 2, 3, 4), tensor(2, 2, 3, 4)),
+                tensor(2, 1, 3, 3),
+                enable_gqa=True,
+            ),
         ],
         dtypes=("float32", "float64", "bfloat16"),
         errors=[
@@ -89,6 +94,8 @@ OPERATORS = [
             case(QUERY, QUERY, tensor(2, 2, 3, 4, dtype="float64")),
         ],
         second_grad=False,
+        # Fused kernels take the factor of the scores as a constant.
+        vary_numbers=False,
     ),
     Operator(
         F + "bilinear",

@@ -38,3 +38,14 @@ def in_x64(function: Callable[P, T]) -> Callable[P, T]:
             return function(*args, **kwargs)
 
     return call
+
+
+def without_x64(function: Callable[P, T]) -> Callable[P, T]:
+    """Return the function, called where JAX has no 64-bit types, which some kernels do not know."""
+
+    @functools.wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> T:
+        with jax.enable_x64(False):
+            return function(*args, **kwargs)
+
+    return call

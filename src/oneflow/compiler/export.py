@@ -24,12 +24,14 @@ from oneflow.compiler.options import compiler_options
 from oneflow.compiler.sharding import abstract_array, committed_to, shardings
 from oneflow.tuning.linux import FREE_LISTS
 
-# The native functions that saved programs may call: decompositions of matrices, and shardings of
-# arrays on several devices. Others, such as calls of Python functions, get an address from a file.
+# The native functions that saved programs may call: decompositions of matrices, fused attention
+# (that of TPUs is a program for the TPU alone), and shardings of arrays on several devices. Others,
+# such as calls of Python functions, get an address from a file.
 _LAPACK = "geev|geqrf|gesdd|getrf|heevd|orgqr|potrf|syevd|trsm|ungqr"
 _CUSOLVER = "geqrf|gesvd|gesvdj|getrf|orgqr|potrf|syevd"
 _CALLED = (
     rf"lapack_[sdcz]({_LAPACK})_ffi|cusolver_({_CUSOLVER})_ffi|cu_lu_pivots_to_permutation"
+    r"|__cudnn\$fmha\w+|tpu_custom_call"
     "|Eigh|LuDecomposition|ProductOfElementaryHouseholderReflectors|Qr"
     "|Sharding|SPMDFullToShardShape|SPMDShardToFullShape"
 )

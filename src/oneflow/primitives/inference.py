@@ -119,7 +119,7 @@ def jaxpr_of(operation: Any) -> Any:
 
 def _trace_general(operation: Any) -> Traced:
     """The trace of an operation's implementation for its platform on whole operands."""
-    function = operation.primitive.implementation(operation.device.type)
+    function = operation.primitive.traced_implementation(operation.device.type)
 
     @functools.cache
     def trace_call(*operands: jax.ShapeDtypeStruct) -> Traced:

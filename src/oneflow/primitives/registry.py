@@ -24,6 +24,7 @@ from oneflow.primitives.traits import NO_TRAITS, Traits, ViewRule
 
 PRIMITIVES: dict[str, Primitive] = {}
 COMPUTED = "computed"  # see `Primitive`, `scalar`
+_ACCELERATORS = ("cuda", "tpu")
 
 
 # The meaning of calling a primitive: ``bind(primitive, operands, attributes)``.
@@ -208,6 +209,10 @@ class Primitive:
     def implementation(self, platform: str) -> Callable:
         """The implementation for `platform`."""
         return self.lowerings.get(platform, self.impl)
+
+    def traced_implementation(self, platform: str) -> Callable:
+        """The implementation that tells shapes and costs: an accelerator's may call kernels."""
+        return self.impl if platform in _ACCELERATORS else self.implementation(platform)
 
 
 class Rule:

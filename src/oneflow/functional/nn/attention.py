@@ -44,15 +44,25 @@ def _check_mask(mask: Tensor | None, query: Tensor, is_causal: bool) -> None:
         )
 
 
+def _check_heads(query: Tensor, key: Tensor, value: Tensor) -> bool:
+    """Return whether heads of keys and values serve several of the queries.
+
+    Raises:
+        RuntimeError: their numbers do not fit.
+    """
+    count = query.shape[-3]
+    for heads in (key.shape[-3], value.shape[-3]):
+        if count % heads:
+            raise RuntimeError(
+                f"Number of heads in key and value must divide the number of heads in query, got "
+                f"{heads} and {count}"
+            )
+    return not key.shape[-3] == value.shape[-3] == count
+
+
 def _repeated(heads: Tensor, count: int) -> Tensor:
     """Every head (third last dimension) so often that there are `count`."""
-    num_heads = heads.shape[-3]
-    if count % num_heads:
-        raise RuntimeError(
-            f"Number of heads in key and value must divide the number of heads in query, got "
-            f"{num_heads} and {count}"
-        )
-    return heads if num_heads == count else heads.repeat_interleave(count // num_heads, dim=-3)
+    return heads.repeat_interleave(count // heads.shape[-3], dim=-3)
 
 
 @function(method=False, namespace="nn.functional")
@@ -95,8 +105,10 @@ def scaled_dot_product_attention(
     """
     _check_operands(query, key, value)
     _check_mask(attn_mask, query, is_causal)
-    if enable_gqa:
+    grouped = enable_gqa and _check_heads(query, key, value)
+    if grouped and key.shape[-3] != value.shape[-3]:
         key, value = (_repeated(each, query.shape[-3]) for each in (key, value))
+        grouped = False
     mask: tuple[Tensor, ...] = ()
     if attn_mask is not None:
         mask = (attn_mask if attn_mask.ndim > 1 else attn_mask.reshape((1, -1)),)
@@ -109,12 +121,13 @@ def scaled_dot_product_attention(
         query,
         key,
         value,
-        float(scale),
         float(dropout_p),
         seed,
         stream,
         *mask,
+        scale=float(scale),
         causal=bool(is_causal),
         dropout=has_dropout,
         mask_gradient=bool(mask) and mask[0].requires_grad,
+        grouped=grouped,
     )[0]

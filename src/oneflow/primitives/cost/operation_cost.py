@@ -120,7 +120,7 @@ def _products(jaxpr: Any) -> Iterator[Any]:
 
 def _traceable(operation: Operation) -> Any:
     """The implementation as a function of one device's shards."""
-    implementation = operation.primitive.implementation(operation.device.type)
+    implementation = operation.primitive.traced_implementation(operation.device.type)
     signature = operation.signature
     if signature is None:
         return lambda *parts: implementation(*parts, **operation.attributes)

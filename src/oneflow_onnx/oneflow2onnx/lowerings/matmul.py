@@ -76,16 +76,18 @@ def _einsum(b: GraphBuilder, call: Call) -> Ref:
 
 @lowering("attention")
 def _attention(b: GraphBuilder, call: Call) -> tuple[Ref, None]:
-    q, k, v, scale, _, _, _, *mask = call.operands
+    q, k, v, _, _, _, *mask = call.operands
     if call["dropout"]:
         raise Unsupported("attention with dropout (call `eval()` on the model before exporting)")
-    factor = scale.number
-    if b.opset >= 23 and q.rank == k.rank == v.rank == 4 and factor is not None and not mask:
-        causal = int(call["causal"])
+    if b.opset >= 23 and q.rank == k.rank == v.rank == 4 and not mask:
+        causal, factor = int(call["causal"]), call["scale"]
         shape = call.result.shape
         return b.op("Attention", q, k, v, shape=shape, is_causal=causal, scale=factor), None
+    if call["grouped"]:
+        k, v = (_repeated_heads(b, each, q) for each in (k, v))
     keys = o.transpose(b, k, [*range(k.rank - 2), k.rank - 1, k.rank - 2])
-    scores = o.matmul(b, b.op("Mul", q, b.cast(scale, q.dtype)), keys)
+    scale = b.constant(np.asarray(call["scale"], q.dtype))
+    scores = o.matmul(b, b.op("Mul", q, scale), keys)
     allowed = _allowed(b, call, scores, mask)
     if mask and mask[0].dtype != BOOL:
         scores = b.op("Add", scores, b.cast(mask[0], scores.dtype))
@@ -97,6 +99,17 @@ def _attention(b: GraphBuilder, call: Call) -> tuple[Ref, None]:
         # A query that sees no key gets zeros.
         weights = o.where(b, allowed, weights, b.constant(0, scores.dtype))
     return o.matmul(b, weights, v), None
+
+
+def _repeated_heads(b: GraphBuilder, x: Ref, queries: Ref) -> Ref:
+    """Keys or values with a head for each of the queries."""
+    *lead, groups, rows, columns = x.shape
+    heads = queries.shape[-3]
+    if isinstance(groups, Size) or isinstance(heads, Size):
+        raise Unsupported("grouped attention with a number of heads that is not fixed")
+    column = o.unsqueeze(b, x, [x.rank - 2])
+    whole = o.expand(b, column, (*lead, groups, heads // groups, rows, columns))
+    return o.reshape(b, whole, (*lead, heads, rows, columns))
 
 
 def _lowest(dtype: np.dtype) -> np.ndarray:

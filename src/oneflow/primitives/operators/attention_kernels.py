@@ -1,0 +1,320 @@
+"""Attention by the fused kernels that JAX ships: cuDNN's on GPUs, splash attention on TPUs.
+
+Kernels take batch, length, heads and features in an order of their own, and half precision. What
+they keep for the backward pass is the logarithm of the sum of exponentials, as `attention` does: it
+is read from what `jax.vjp` keeps, and put back there.
+
+    q [B..., L, E]     k, v [B..., S, E]        heads are the last of B
+    q [B..., R, L, E]  k, v [B..., 1, S, E]     R queries share keys and values (GQA)
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from oneflow.base.x64 import without_x64
+
+_HALF = (jnp.bfloat16, jnp.float16)
+# In place of a logarithm, lets all weights be zeros.
+_UNSEEN = 1e30
+# Blocks of keys up to which one kernel computes all gradients on a TPU.
+_MAX_FUSED = 4
+
+
+class AttentionSizes(NamedTuple):
+    """One call's sizes.
+
+    Attributes:
+        batch: sequences.
+        groups: heads of keys and values.
+        repeats: heads of queries for each of them.
+        queries: length.
+        keys: length.
+        features: of a head.
+        dtype: of queries, keys and values.
+        causal: a query sees the keys up to its own position.
+        mask: whether there is one.
+    """
+
+    batch: int
+    groups: int
+    repeats: int
+    queries: int
+    keys: int
+    features: int
+    dtype: Any
+    causal: bool
+    mask: bool
+
+    @property
+    def heads(self) -> int:
+        """Heads of queries."""
+        return self.groups * self.repeats
+
+
+def attention_sizes(q: Any, k: Any, v: Any, mask: Any, causal: bool) -> AttentionSizes | None:
+    """The sizes of a call that kernels may know; None: they do not."""
+    if k.shape != v.shape or q.ndim != k.ndim or q.ndim < 3 or q.shape[-1] != k.shape[-1]:
+        return None
+    lead, queries = k.shape[:-3], q.shape[-2]
+    groups, repeats = k.shape[-3], 1
+    if q.shape[:-2] != k.shape[:-2]:
+        if q.ndim < 4 or groups != 1 or q.shape[:-3] != lead:
+            return None
+        lead, groups, repeats = lead[:-1], lead[-1], q.shape[-3]
+    if not q.size or not k.size or (causal and queries != k.shape[-2]):
+        return None
+    if mask is not None and mask.dtype not in (bool, q.dtype):
+        return None
+    keys, features = k.shape[-2:]
+    return AttentionSizes(
+        *(math.prod(lead), groups, repeats, queries, keys, features),
+        dtype=q.dtype,
+        causal=causal,
+        mask=mask is not None,
+    )
+
+
+class AttentionKernel(ABC):
+    """A fused kernel for attention and its gradient."""
+
+    @abstractmethod
+    def accepts(self, sizes: AttentionSizes) -> bool:
+        """Return whether the kernel can compute a call, here."""
+
+    @abstractmethod
+    def function(self, sizes: AttentionSizes, scale: float) -> Callable:
+        """The kernel as a function of q, k, v and maybe a mask, with a gradient."""
+
+    @abstractmethod
+    def to_kernel(self, x: Any, sizes: AttentionSizes) -> Any:
+        """Queries, keys or values in the order of the kernel."""
+
+    @abstractmethod
+    def from_kernel(self, x: Any, like: Any) -> Any:
+        """A result of the kernel in the order and shape of `like`."""
+
+    @abstractmethod
+    def lse_shape(self, sizes: AttentionSizes) -> tuple[int, ...]:
+        """The shape of what the kernel keeps for each query."""
+
+
+class CudnnKernel(AttentionKernel):
+    """cuDNN's flash attention: queries by batch, length, heads and features."""
+
+    def accepts(self, sizes: AttentionSizes) -> bool:
+        """Return whether cuDNN is here and takes these shapes; JAX knows which."""
+        is_odd = sizes.mask and (sizes.queries % 2 or sizes.keys % 2)
+        return sizes.dtype in _HALF and not is_odd and _has_cudnn_kernel(self, sizes)
+
+    def function(self, sizes: AttentionSizes, scale: float) -> Callable:
+        """The kernel as JAX calls it."""
+
+        def run(q, k, v, *mask):
+            added = [each for each in mask if each.dtype != bool]
+            seen = [each for each in mask if each.dtype == bool]
+            return jax.nn.dot_product_attention(
+                q,
+                k,
+                v,
+                bias=added[0] if added else None,
+                mask=seen[0] if seen else None,
+                scale=scale,
+                is_causal=sizes.causal,
+                implementation="cudnn",
+            )
+
+        return run
+
+    def to_kernel(self, x: Any, sizes: AttentionSizes) -> Any:
+        """Heads behind lengths."""
+        return x.reshape(sizes.batch, -1, *x.shape[-2:]).transpose(0, 2, 1, 3)
+
+    def from_kernel(self, x: Any, like: Any) -> Any:
+        """Heads before lengths."""
+        return x.transpose(0, 2, 1, 3).reshape(like.shape)
+
+    def lse_shape(self, sizes: AttentionSizes) -> tuple[int, ...]:
+        """A number for each sequence, head and query."""
+        return (sizes.batch, sizes.heads, sizes.queries)
+
+
+@functools.lru_cache
+def _has_cudnn_kernel(kernel: CudnnKernel, sizes: AttentionSizes) -> bool:
+    q, k = (
+        jax.ShapeDtypeStruct((sizes.batch, length, heads, sizes.features), sizes.dtype)
+        for length, heads in ((sizes.queries, sizes.heads), (sizes.keys, sizes.groups))
+    )
+    try:
+        jax.eval_shape(lambda *given: jax.vjp(kernel.function(sizes, 1.0), *given)[0], q, k, k)
+    except (RuntimeError, ValueError):  # `NotImplementedError` is a `RuntimeError`
+        return False
+    return True
+
+
+@functools.cache
+def _splash_attention() -> Any:
+    """JAX's module, which takes 0.4 s to import and only TPUs need."""
+    return importlib.import_module("jax.experimental.pallas.ops.tpu.splash_attention")
+
+
+class SplashKernel(AttentionKernel):
+    """Splash attention on TPUs: all heads of all sequences by length and features.
+
+    Args:
+        interpret: run it without a TPU, to try it.
+    """
+
+    def __init__(self, interpret: bool = False) -> None:
+        self._interpret = interpret
+
+    def accepts(self, sizes: AttentionSizes) -> bool:
+        """Return whether there are whole blocks, and no mask but the causal one."""
+        return (
+            sizes.dtype in (*_HALF, jnp.float32)
+            and not sizes.mask
+            and sizes.features % 64 == 0
+            and sizes.queries % 128 == sizes.keys % 128 == 0
+        )
+
+    def function(self, sizes: AttentionSizes, scale: float) -> Callable:
+        """The kernel for the mask, which skips blocks that no query sees."""
+        splash, sides = _splash_attention(), (sizes.queries, sizes.keys)
+        mask = splash.CausalMask(sides) if sizes.causal else splash.FullMask(sides)
+        rows, columns = _block_size(sizes.queries), _block_size(sizes.keys)
+        # One kernel for all gradients writes those of queries once for each block of keys.
+        is_fused = sizes.keys <= _MAX_FUSED * columns
+        blocks = splash.BlockSizes(
+            block_q=rows,
+            block_kv=columns,
+            block_q_dkv=rows,
+            block_kv_dkv=columns,
+            block_q_dq=None if is_fused else rows,
+            block_kv_dq=None if is_fused else columns,
+            use_fused_bwd_kernel=is_fused,
+        )
+
+        def run(q, k, v):
+            masks = splash.MultiHeadMask([mask] * (sizes.batch * sizes.heads))
+            kernel = splash.make_splash_mha_single_device(
+                masks, block_sizes=blocks, interpret=self._interpret
+            )
+            return kernel(q * jnp.asarray(scale, q.dtype), k, v)
+
+        return run
+
+    def to_kernel(self, x: Any, sizes: AttentionSizes) -> Any:
+        """The heads of all sequences in one dimension."""
+        return x.reshape(-1, *x.shape[-2:])
+
+    def from_kernel(self, x: Any, like: Any) -> Any:
+        """The heads of all sequences where they were."""
+        return x.reshape(like.shape)
+
+    def lse_shape(self, sizes: AttentionSizes) -> tuple[int, ...]:
+        """A number for each head and query."""
+        return (sizes.batch * sizes.heads, sizes.queries)
+
+
+def _block_size(length: int) -> int:
+    """The largest block, up to 1024, of which there is a whole number."""
+    return math.gcd(length, 1024)
+
+
+# --- forward and backward
+
+
+class _Pulled(NamedTuple):
+    """What `jax.vjp` has made of a kernel.
+
+    Attributes:
+        leaves: what is kept for the backward pass.
+        tree: how it makes up the function of the backward pass.
+        result: position of the result among the leaves.
+        lse: position of the logarithms.
+        out: the result.
+    """
+
+    leaves: list[Any]
+    tree: Any
+    result: int
+    lse: int
+    out: Any
+
+
+def _pulled(kernel: AttentionKernel, sizes: AttentionSizes, scale: float, given: tuple) -> _Pulled:
+    out, pull = jax.vjp(kernel.function(sizes, scale), *given)
+    leaves, tree = jax.tree.flatten(pull)
+    lse_shape = kernel.lse_shape(sizes)
+    lse = [i for i, x in enumerate(leaves) if x.shape == lse_shape and x.dtype == jnp.float32]
+    result = [i for i, x in enumerate(leaves) if x is out]
+    if len(result) != 1 or len(lse) != 1:
+        raise RuntimeError(
+            f"`{type(kernel).__name__}` must keep its result and one number for each query, "
+            f"and keeps {leaves}"
+        )
+    return _Pulled(leaves, tree, result[0], lse[0], out)
+
+
+@without_x64
+def kernel_forward(kernel: AttentionKernel, sizes: AttentionSizes, q, k, v, mask, scale: float):
+    """The result, and for each query the logarithm of the sum of exponentials."""
+    given, seen = _kernel_operands(kernel, sizes, q, k, v, mask)
+    pulled = _pulled(kernel, sizes, scale, given)
+    out = kernel.from_kernel(pulled.out, q)
+    lse = pulled.leaves[pulled.lse].reshape(q.shape[:-1])
+    if seen is None:
+        return out, lse
+    # A query that sees no key gets zeros.
+    return jnp.where(seen, out, 0).astype(q.dtype), jnp.where(seen[..., 0], lse, -jnp.inf)
+
+
+@without_x64
+def kernel_backward(
+    kernel: AttentionKernel, sizes: AttentionSizes, g, q, k, v, mask, scale: float, result, lse
+):
+    """The gradients of queries, keys and values."""
+    given, seen = _kernel_operands(kernel, sizes, q, k, v, mask)
+    if seen is not None:
+        g, lse = jnp.where(seen, g, 0).astype(g.dtype), jnp.where(seen[..., 0], lse, _UNSEEN)
+    # The kernel's forward pass is not run again: its results are replaced by those kept.
+    pulled = _pulled(kernel, sizes, scale, given)
+    pulled.leaves[pulled.result] = kernel.to_kernel(result, sizes)
+    pulled.leaves[pulled.lse] = lse.reshape(kernel.lse_shape(sizes))
+    grads = jax.tree.unflatten(pulled.tree, pulled.leaves)(kernel.to_kernel(g, sizes))
+    return tuple(map(kernel.from_kernel, grads[:3], (q, k, v)))
+
+
+def _kernel_operands(kernel: AttentionKernel, sizes: AttentionSizes, q, k, v, mask):
+    """Operands in the kernel's order; and which queries see a key, None: all."""
+    tensors = tuple(kernel.to_kernel(each, sizes) for each in (q, k, v))
+    if mask is None:
+        return tensors, None
+    mask, seen = _seen(mask.reshape((1,) * (q.ndim - mask.ndim) + mask.shape))
+    return (*tensors, _mask_of_heads(mask, sizes, q)), seen
+
+
+def _seen(mask):
+    """A mask in which all queries see a key, and which of them did before."""
+    seen = mask if mask.dtype == bool else mask > -jnp.inf
+    seen = seen.any(-1, keepdims=True)
+    return (mask | ~seen if mask.dtype == bool else jnp.where(seen, mask, 0)), seen
+
+
+def _mask_of_heads(mask, sizes: AttentionSizes, q):
+    """A mask by sequences, heads, queries and keys; one sequence or head stands for all."""
+    heads = 2 if sizes.repeats > 1 else 1
+    lead, last = mask.shape[: q.ndim - 2 - heads], mask.shape[q.ndim - 2 - heads : -2]
+    whole_lead, whole_last = q.shape[: q.ndim - 2 - heads], q.shape[q.ndim - 2 - heads : -2]
+    lead = lead if all(size == 1 for size in lead) else whole_lead
+    last = last if all(size == 1 for size in last) else whole_last
+    mask = jnp.broadcast_to(mask, (*lead, *last, sizes.queries, sizes.keys))
+    return mask.reshape(math.prod(lead), math.prod(last), sizes.queries, sizes.keys)

@@ -1,0 +1,167 @@
+"""Attention by fused kernels gives what the implementation in blocks gives."""
+
+from __future__ import annotations
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from oneflow.primitives.operators import attention
+from oneflow.primitives.operators.attention_blocks import AttentionForm
+from oneflow.primitives.operators.attention_kernels import (
+    AttentionKernel,
+    AttentionSizes,
+    CudnnKernel,
+    SplashKernel,
+)
+
+NUMBERS = (np.float64(0), np.int64(0), np.int64(0))
+SCALE = 0.5
+
+
+class CudnnStandIn(CudnnKernel):
+    """The interface of cuDNN's kernel, in JAX's operations."""
+
+    def accepts(self, sizes: AttentionSizes) -> bool:
+        return True
+
+    def function(self, sizes, scale):
+        def scores(q, k, mask):
+            q = q.reshape(*q.shape[:2], sizes.groups, sizes.repeats, q.shape[-1])
+            found = jnp.einsum("blgre,bsge->bgrls", q, k).reshape(
+                sizes.batch, sizes.heads, sizes.queries, sizes.keys
+            )
+            found = found * scale
+            if mask is not None:
+                assert mask.ndim == 4
+                assert mask.shape[2:] == (sizes.queries, sizes.keys)
+                found = jnp.where(mask, found, -jnp.inf) if mask.dtype == bool else found + mask
+            if sizes.causal:
+                found = jnp.where(jnp.tril(jnp.ones(found.shape[-2:], bool)), found, -jnp.inf)
+            return found
+
+        def result_of(q, k, v, *mask):
+            found = scores(q, k, mask[0] if mask else None)
+            values = jnp.repeat(v, sizes.repeats, axis=2)
+            lse = jax.nn.logsumexp(found, axis=-1)
+            weights = jnp.exp(found - lse[..., None])
+            return jnp.einsum("bhls,bshe->blhe", weights, values), lse.astype(jnp.float32)
+
+        kernel = jax.custom_vjp(lambda *given: result_of(*given)[0])
+
+        def forward(*given):
+            out, lse = result_of(*given)
+            return out, (given, out, lse)
+
+        def backward(kept, g):
+            given, out, lse = kept
+            found = jax.vjp(lambda *given: result_of(*given)[0], *given)[1](g)
+            # Another result or logarithm than what was kept would change the gradients.
+            out_error, lse_error = map(jnp.subtract, (out, lse), result_of(*given))
+            rows = jnp.any(g != 0, axis=-1)
+            error = (out_error * rows[..., None]).sum() + (lse_error * rows.mT).sum()
+            return (*[each + error for each in found[:3]], *map(jnp.zeros_like, given[3:]))
+
+        kernel.defvjp(forward, backward)
+        return kernel
+
+
+def tensors(q_shape, k_shape, seed=0):
+    rng = np.random.default_rng(seed)
+    return [
+        jnp.asarray(rng.standard_normal(shape), jnp.float32)
+        for shape in (q_shape, k_shape, k_shape, q_shape)
+    ]
+
+
+def results(form, q, k, v, g, mask, causal, grouped):
+    """The result, the logarithms and the gradients."""
+    flags = {
+        "scale": SCALE,
+        "causal": causal,
+        "dropout": False,
+        "mask_gradient": False,
+        "grouped": grouped,
+    }
+    given = (q, k, v, *NUMBERS)
+    out, lse = attention.forward(form)(*given, *mask, **flags)
+    backward = functools.partial(attention.backward(form), lse_gradient=False, **flags)
+    return out, lse, *backward(g, *given, out, lse, *mask)
+
+
+MASKS = {
+    "none": None,
+    "keys": lambda rng, lengths: rng.random((2, 1, 1, lengths[1])) > 0.3,
+    "all": lambda rng, lengths: rng.random((2, 4, *lengths)) > 0.3,
+    "unseen": lambda rng, lengths: (
+        (rng.random(lengths) > 0.3) & (np.arange(lengths[0]) > 1)[:, None]
+    ),
+    "added": lambda rng, lengths: np.where(
+        (np.arange(lengths[0]) == 1)[:, None], -np.inf, rng.standard_normal((4, *lengths))
+    ).astype(np.float32),
+}
+
+
+@pytest.mark.parametrize("mask", MASKS)
+@pytest.mark.parametrize("groups", [4, 2])
+def test_kernel_operands(mask, groups):
+    lengths = (6, 8)
+    q, k, v, g = tensors((2, 4, lengths[0], 4), (2, groups, lengths[1], 4))
+    made = MASKS[mask]
+    masks = () if made is None else (jnp.asarray(made(np.random.default_rng(1), lengths)),)
+    kernel = AttentionForm(2**20, kernel=CudnnStandIn())
+    expected = results(AttentionForm(2**20), q, k, v, g, masks, False, groups != 4)
+    found = results(kernel, q, k, v, g, masks, False, groups != 4)
+    for mine, plain in zip(found, expected, strict=True):
+        np.testing.assert_allclose(mine, plain, rtol=2e-5, atol=2e-5)
+
+
+@pytest.mark.parametrize(("groups", "causal"), [(2, True), (1, False)], ids=["causal", "grouped"])
+def test_splash_attention(groups, causal):
+    q, k, v, g = tensors((1, 2, 128, 64), (1, groups, 128, 64))
+    kernel = AttentionForm(2**20, kernel=SplashKernel(interpret=True))
+    expected = results(AttentionForm(2**20), q, k, v, g, (), causal, groups != 2)
+    found = results(kernel, q, k, v, g, (), causal, groups != 2)
+    for mine, plain in zip(found, expected, strict=True):
+        np.testing.assert_allclose(mine, plain, rtol=1e-4, atol=1e-4)
+
+
+SIZES = AttentionSizes(2, 4, 1, 256, 256, 64, jnp.dtype(jnp.bfloat16), True, False)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"queries": 200}, {"features": 40}, {"mask": True}, {"dtype": jnp.dtype(jnp.float64)}],
+    ids=str,
+)
+def test_splash_attention_needs_whole_blocks(change):
+    kernel: AttentionKernel = SplashKernel()
+    assert kernel.accepts(SIZES)
+    assert not kernel.accepts(SIZES._replace(**change))
+
+
+def products(jaxpr):
+    """The dtypes of the operands of all products."""
+    return {
+        each.aval.dtype.name
+        for equation in jaxpr.eqns
+        if equation.primitive.name == "dot_general"
+        for each in equation.invars
+    }
+
+
+@pytest.mark.parametrize(("half", "dtypes"), [(True, {"bfloat16"}), (False, {"float32"})])
+def test_products_of_the_backward_pass(half, dtypes):
+    """Accelerators multiply half precision, as in the forward pass."""
+    q, k, v, g = (each.astype(jnp.bfloat16) for each in tensors((2, 8, 4), (2, 8, 4)))
+    flags = {"scale": SCALE, "causal": True, "dropout": False, "mask_gradient": False}
+    backward = functools.partial(
+        attention.backward(AttentionForm(2**20, half)), lse_gradient=False, **flags
+    )
+    given = (g, q, k, v, *NUMBERS, q, jnp.zeros(q.shape[:-1]))
+    found = products(jax.make_jaxpr(backward)(*given).jaxpr)
+    # Scores are those of the forward pass, whose operands are in half precision on all platforms.
+    assert found - {"bfloat16"} == dtypes - {"bfloat16"}
