@@ -26,6 +26,18 @@ def test_spellings_of_a_placement():
     assert copy.deepcopy(S(0)) is S(0)
 
 
+@pytest.mark.parametrize(("kind", "match"), [("tpu", "no device of"), ("gpus", "gpus")])
+def test_no_placement_of_all_devices_where_there_is_none(kind, match):
+    with pytest.raises(ValueError, match=match):
+        flow.env.all_device_placement(kind)
+
+
+@pytest.mark.parametrize("made", [flow.Tensor, flow.LongTensor, flow.zeros(2).new])
+def test_none_is_no_data(made):
+    assert made(None).shape == (0,)
+    assert made(None).dtype is made().dtype
+
+
 @pytest.mark.parametrize(
     ("arguments", "error", "match"),
     [

@@ -64,10 +64,9 @@ class Placement:
     @keyword_aliases(device_type="type", device_ids="ranks")
     def __new__(cls, type: str, ranks: Ranks, hierarchy: Any = None) -> Placement:
         """Return the one placement with this type and grid."""
-        if type not in _TYPES:
-            raise ValueError(f"unknown device type {type!r}; expected one of {', '.join(_TYPES)}")
+        kind = _device_type(type)
         grid = _grid_from(ranks, hierarchy)
-        key = (_TYPES[type], tuple(grid.reshape(-1).tolist()), grid.shape)
+        key = (kind, tuple(grid.reshape(-1).tolist()), grid.shape)
         known = cls._known.get(key)
         if known is None:
             known = super().__new__(cls)
@@ -78,10 +77,15 @@ class Placement:
     @staticmethod
     @keyword_aliases(type="device_type")
     def all(device_type: str) -> Placement:
-        """All devices of one type, in one dimension."""
-        return Placement(
-            device_type, list(range(cluster.rank_count(_TYPES.get(device_type, device_type))))
-        )
+        """All devices of one type, in one dimension.
+
+        Raises:
+            ValueError: there is none.
+        """
+        count = cluster.rank_count(_device_type(device_type))
+        if not count:
+            raise ValueError(f"there is no device of `device_type` {device_type!r}; use 'cpu'")
+        return Placement(device_type, list(range(count)))
 
     @property
     def ranks(self) -> np.ndarray:
@@ -182,6 +186,13 @@ class Placement:
 def mesh_axis(dimension: int) -> str:
     """The name of a dimension of a placement's mesh."""
     return f"m{dimension}"
+
+
+def _device_type(name: str) -> str:
+    """Return the type of device that a name or its alias stands for."""
+    if name not in _TYPES:
+        raise ValueError(f"unknown device type {name!r}; expected one of {', '.join(_TYPES)}")
+    return _TYPES[name]
 
 
 def _grid_from(ranks: Any, hierarchy: Any) -> np.ndarray:

@@ -42,6 +42,12 @@ def check_one_rank_reads_what_all_have():
         assert "tensor(2." in repr(loss)
 
 
+def check_data_that_one_rank_has():
+    x = flow.Tensor([1.0, 2.0]) if RANK == 0 else flow.Tensor(None)
+    first = flow.to_global(x, placement=FIRST, sbp=B)
+    assert first.to_global(PAIR, S(0)).numpy().tolist() == [1, 2]
+
+
 def check_a_pipeline_checkpoint():
     stages = flow.nn.Sequential(flow.nn.Linear(2, 2), flow.nn.Linear(2, 2))
     stages[0].to_global(FIRST, B)

@@ -25,7 +25,12 @@ from oneflow.tensor.transfer import import_array, numpy_from_data
 
 
 def _construct(args: tuple, dtype: DType, device: Any) -> Tensor:
-    """A tensor from sizes, data or another tensor, as PyTorch's old constructors read them."""
+    """A tensor from sizes, data or another tensor, as PyTorch's old constructors read them.
+
+    None is no data, as on ranks that take it from another one.
+    """
+    if len(args) == 1 and args[0] is None:
+        args = ()
     if len(args) == 1 and isinstance(args[0], Tensor):
         if args[0].dtype is not dtype:
             raise TypeError(f"expected {dtype!r} (got {args[0].dtype!r}); convert with `.to(...)`")
