@@ -28,7 +28,8 @@ _STATE = _AutocastState()
 
 def autocast_state() -> tuple[Any, ...]:
     """The dtypes that this thread casts to, now and by default; to compare and to hash."""
-    return tuple(casting_targets().items()), tuple(_STATE.defaults.items())
+    targets = tuple(casting_targets().items()) if CASTS.functions else ()
+    return targets, tuple(_STATE.defaults.items())
 
 
 def _set_target(device_type: str, dtype: DType | None) -> None:

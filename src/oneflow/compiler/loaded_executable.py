@@ -109,10 +109,13 @@ class LoadedExecutable:
             try:
                 if gc_enabled:
                     gc.disable()
-                with x64():
-                    # One bytecode calls the program and stores what it returns.
-                    if not box:
-                        box += results
+                # One bytecode calls the program and stores what it returns.
+                if _needs_x64(arguments):
+                    with x64():
+                        if not box:
+                            box += results
+                elif not box:
+                    box += results
             finally:
                 if gc_enabled:
                     gc.enable()
@@ -121,12 +124,20 @@ class LoadedExecutable:
         else:
             self._run_first(arguments, box)
 
-    @in_x64
     def _run_first(self, arguments: tuple, box: list) -> None:
         """The first run goes through JAX's Python code, where it prepares the others."""
+        run = in_x64(self._compiled) if _needs_x64(arguments) else self._compiled
         if not box:
-            box.append(self._compiled(*arguments))
+            box.append(run(*arguments))
         self._direct = _direct_call(self._compiled)
+
+
+def _needs_x64(arguments: tuple) -> bool:
+    """Return whether there are NumPy's arrays among the arguments, which may have 64 bits.
+
+    JAX would give those 32 bits; its own arrays keep what they have.
+    """
+    return np.ndarray in map(type, arguments)
 
 
 def _direct_call(compiled: Any) -> Callable[..., Any] | None:

@@ -232,19 +232,19 @@ class Executable:
         """
         box = [] if box is None else box
         if not box:
-            self.compile()
-            assert self._loaded is not None
-            given = (*arrays, *self._vectors(scalars))
+            loaded = self._loaded or self.compile()._loaded
+            assert loaded is not None
+            given = (*arrays, *self._vectors(scalars)) if scalars else (*arrays,)
             if self.guarded:
                 given += (cleared_flag(self.device) if failed is None else failed,)
-            self._loaded(given, box)
+            loaded(given, box)
         if self._waits:
             jax.block_until_ready(box[0])
         return self.sorted_results(box[0])
 
     def sorted_results(self, results: Sequence[Any]) -> tuple[list[Any], CheckResults | None]:
         """The outputs of `function`, or of its compiled form, in order; and those of its checks."""
-        outputs = [results[position] for position in self._positions]
+        outputs = list(map(results.__getitem__, self._positions))
         if not self._has_checks:
             return outputs, None
         return outputs, CheckResults(*results[len(outputs) :])

@@ -31,11 +31,14 @@ class AttributeGuards:
             [each for each, counts in zip(attributes, counted, strict=True) if not counts],
             [each for each in dicts if not isinstance(each, CountedDict)],
         )
+        self._has_others = any(not counts for counts in counted) or any(
+            not isinstance(each, CountedDict) for each in dicts
+        )
         self._seen = -1
 
     def hold(self) -> bool:
         """Return whether everything is as it was."""
-        if not self._others.is_same():
+        if self._has_others and not self._others.is_same():
             return False
         changes = CHANGES.value
         if changes == self._seen:

@@ -247,7 +247,7 @@ class Graph(CompiledGraph):
         if called is None:
             tensors = []
             called = self._key(args, kwargs, tensors)
-        key = called, capture_modes(self.training, self._attributes)
+        key = called, capture_modes(bool(self._optimizers), self._attributes)
         step = self._steps.get(key)
         if step is None or not step.check_guards():
             step = self._new_step(called, args, kwargs)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import partial
-from operator import attrgetter
+from operator import attrgetter, methodcaller
 from sys import getrefcount
 from typing import Any
 from weakref import ref
@@ -69,6 +69,7 @@ def _exclusive_counts() -> tuple[int, int]:
 
 _OF_VALUE, _OF_ARRAY = _exclusive_counts()
 _SPEC = attrgetter("spec")
+_IS_CURRENT, _COUNTS = methodcaller("is_current"), methodcaller("counts")
 
 
 class Step:
@@ -144,16 +145,17 @@ class Step:
             and (self._needs_no_flag or not thread_checks().guards(self._device))
             and self._attributes.hold()
             and self._has_same_variables()
-            and all(each.is_current() for each in self.optimizer_steps)
+            and (not self.optimizer_steps or all(map(_IS_CURRENT, self.optimizer_steps)))
             and self.guards.find_change() is None
         )
 
     def _has_same_variables(self) -> bool:
         """Return whether the variables have the specs, and need the gradients, that they had."""
-        values = [tensor._value for tensor in self.binding.variables]
-        if list(map(_SPEC, values)) != self._specs:
+        variables = self.binding.variables
+        if [tensor._value.spec for tensor in variables] != self._specs:
             return False
-        return self._requires_grad in (None, [value.node is not None for value in values])
+        known = self._requires_grad
+        return known is None or [tensor._value.node is not None for tensor in variables] == known
 
     def __call__(self, arguments: Sequence[Tensor], first: bool = False) -> Any:
         """Run the step.
@@ -162,16 +164,9 @@ class Step:
             arguments: the tensors of the call.
             first: the optimizers have counted this step already, while it was captured.
         """
-        read_next(self.host_inputs, arguments)
-        flush_all("graph")
+        self._prepare(arguments)
         binding = self.binding
-        if binding.written:
-            check_overlap(arguments, binding.written, (*binding.variables, *binding.write_only))
-        for each in self.optimizer_steps:
-            each.synchronize_counts()
-        for tensor in [each for each in binding.variables if each._family is not None]:
-            _leave_family(tensor)
-        given = [unwrap(arguments[index]).read() for index in binding.arguments]
+        given = _arrays_of(arguments, binding.arguments)
         values = [tensor._value for tensor in binding.variables]
         arrays = [value.array if value.array is not None else value.read() for value in values]
         shared: list[int] = []
@@ -179,13 +174,14 @@ class Step:
         if references != self._exclusive:
             shared = _copy_shared(arrays, references)
         earlier, counts = self._counts, None
-        positions = [draws.generator.position for draws in self.draws]
+        positions = [draws.generator.position for draws in self.draws] if self.draws else []
         box: list[Any] = []
         try:
             inputs = [*given, *arrays, *binding.constants]
             failed = self._failed_before(inputs)
-            self._counts = counts = [each.counts() for each in self.optimizer_steps]
-            self._update_numbers(first)
+            self._counts = counts = list(map(_COUNTS, self.optimizer_steps))
+            if self.optimizer_steps or self.draws:
+                self._update_numbers(first)
             run = self._run if SINK.record is None else self._run_recorded
             outputs, results = run(inputs, self.numbers, box, *failed)
             added = self._add_checks(results, outputs)
@@ -202,13 +198,25 @@ class Step:
                 self._restore_counts(first, counts, positions)
             raise
 
+    def _prepare(self, arguments: Sequence[Tensor]) -> None:
+        """Run what is to run before the step, and bring its tensors up to date."""
+        if self.host_inputs:
+            read_next(self.host_inputs, arguments)
+        flush_all("graph")
+        binding = self.binding
+        if binding.written:
+            check_overlap(arguments, binding.written, (*binding.variables, *binding.write_only))
+        for each in self.optimizer_steps:
+            each.synchronize_counts()
+        for tensor in binding.variables:
+            if tensor._family is not None:
+                _leave_family(tensor)
+
     def finish(self, optimizers: Sequence[GraphOptimizer]) -> None:
         """Do what follows a call on the host: rows of embeddings, schedules, other steps."""
-        updated = [
-            id(optimizer)
-            for after_call in self._after_call
-            for optimizer in after_call([each.optimizer for each in optimizers])
-        ]
+        updated: list[int] = []
+        for after_call in self._after_call:
+            updated += map(id, after_call([each.optimizer for each in optimizers]))
         for each in optimizers:
             each.finish(self.optimizer_steps, id(each.optimizer) in updated)
 
@@ -222,7 +230,7 @@ class Step:
         owner = thread_checks()
         if self._guarded:
             return (owner.flag_on(self._device),)
-        if owner and self._writes:
+        if self._writes and owner:
             owner.raise_failed()
         return ()
 
@@ -312,7 +320,8 @@ class Step:
             The results of the step.
         """
         binding = self.binding
-        self._replace_write_only(outputs)
+        if binding.write_only:
+            self._replace_write_only(outputs)
         arrays = iter(outputs[len(binding.write_only) :])
         for index in binding.written:
             _write(arguments[index], next(arrays))
@@ -342,6 +351,16 @@ class Step:
                 each.update_numbers(self.numbers)
         for draws in self.draws:
             draws.update_numbers(self.numbers)
+
+
+def _arrays_of(tensors: Sequence[Tensor], indices: Iterable[int]) -> list[Any]:
+    """The arrays of some of the tensors, computed if they are not there yet."""
+    arrays = []
+    for index in indices:
+        tensor = tensors[index]
+        value = tensor._value if tensor._family is None else unwrap(tensor)
+        arrays.append(value.array if value.array is not None else value.read())
+    return arrays
 
 
 def check_overlap(

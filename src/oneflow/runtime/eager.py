@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any
 
 import jax
@@ -70,6 +71,7 @@ class ThreadState(threading.local):
 
 
 current = ThreadState()
+_IS_SYMBOLIC = attrgetter("symbolic")
 _flush_lock = threading.RLock()
 
 
@@ -106,8 +108,7 @@ def flush_devices(reason: str) -> None:
 
 def is_capturing() -> bool:
     """Return True if this thread records a graph, and nothing it records runs."""
-    # Of a list, not of a generator: one call, not one for each.
-    return any([each.symbolic for each in current.recorders.values()])  # noqa: C419
+    return any(map(_IS_SYMBOLIC, current.recorders.values()))
 
 
 def note_undo(undo: Callable[[], None]) -> None:
