@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from types import CodeType, FrameType
 from typing import Any
 
@@ -12,8 +13,17 @@ from typing import Any
 WARM_UP = 4
 
 
-def frames_of(call: Callable[[], Any]) -> list[CodeType]:
-    """The code of each Python function that a warmed `call` enters, in order, without its own."""
+def frames_of(make: Callable[[], Callable[[], Any]]) -> list[CodeType]:
+    """The code of each Python function that a warmed call enters, in order, without its own.
+
+    It is made and called on a thread of its own, which has nothing recorded and no checks to
+    remember.
+    """
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(lambda: _frames_of(make())).result()
+
+
+def _frames_of(call: Callable[[], Any]) -> list[CodeType]:
     for _ in range(WARM_UP):
         call()
     entered: list[CodeType] = []

@@ -130,10 +130,21 @@ class OperationNode(Node):
     __slots__ = ("_outputs", "_plan", "_saved")
 
     def __init__(self, operation: Operation, operands: tuple[Any, ...], outputs: Any) -> None:
-        wanted = tuple([type(x) is Value and x.node is not None for x in operands])
-        plan = self._plan = operation.backward_plan(wanted)
-        self.edges = tuple([(operands[p].node, operands[p].output_index) for p in plan.positions])
-        self._saved: tuple | None = tuple([operands[p] for p in plan.saved])
+        if len(operands) == 2:
+            x, y = operands
+            wanted = (
+                type(x) is Value and x.node is not None,
+                type(y) is Value and y.node is not None,
+            )
+        else:
+            wanted = tuple([type(x) is Value and x.node is not None for x in operands])
+        plan = self._plan = operation.plans.get(wanted) or operation.backward_plan(wanted)
+        if len(plan.positions) == 1:
+            x = operands[plan.positions[0]]
+            self.edges = ((x.node, x.output_index),)
+        else:
+            self.edges = tuple([(x.node, x.output_index) for x in plan.take_wanted(operands)])
+        self._saved: tuple | None = plan.take_saved(operands)
         self.out_specs = operation.out_specs
         self.sequence = next(_sequence)
         self.hooks = None

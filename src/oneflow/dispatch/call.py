@@ -23,15 +23,20 @@ from oneflow.primitives.operators.creation import full_float
 from oneflow.primitives.registry import BIND, Primitive
 from oneflow.primitives.traits import Kind
 from oneflow.program.captured_number import CapturedNumber, Seed
+from oneflow.program.recorder import Recorder
 from oneflow.program.value import INFERENCE, Value
 from oneflow.runtime.eager import current, recorder_for, reference_counts
 from oneflow.runtime.eager_settings import SETTINGS
 
+# By primitive, specs and types of the operands, and attributes.
 _operations: dict[tuple[Any, ...], Operation] = {}
+find_operation = _operations.get
+# Tables of callers that have operations by shorter keys; emptied before unused ones are evicted.
+OPERATION_TABLES: list[dict[Any, Any]] = []
 _NUMBERS = (bool, int, float, CapturedNumber, Seed)
 
 
-def bind(primitive: Primitive, operands: tuple[Any, ...], attributes: dict[Any, Any]) -> Any:  # noqa: C901 - hot path
+def bind(primitive: Primitive, operands: tuple[Any, ...], attributes: dict[Any, Any]) -> Any:
     """Record `primitive` applied to values and Python numbers.
 
     Returns:
@@ -64,11 +69,16 @@ def bind(primitive: Primitive, operands: tuple[Any, ...], attributes: dict[Any, 
             return bind(primitive, operands, plain)
         operation = _operations.setdefault(key, _new_operation(primitive, operands, attributes))
 
+    return record(operation, operands)
+
+
+def record(operation: Any, operands: tuple[Any, ...]) -> Any:
+    """Record an operation that is known: what `bind` returns."""
     recorder = current.recorder
     if recorder is None or recorder.device is not operation.device:
         recorder = recorder_for(operation.device, user_line)
     if not operation.simple:
-        return _record_general(operation, operands)
+        return _record_general(operation, operands, recorder)
     while (result := recorder.append(operation, operands)) is None:  # most often it is closed
         recorder = recorder_for(operation.device, user_line)
     for x in operands:
@@ -79,6 +89,12 @@ def bind(primitive: Primitive, operands: tuple[Any, ...], attributes: dict[Any, 
     if recorder.end >= SETTINGS.slow_path_at:
         _check_limits(recorder, (result,))
     return result
+
+
+def known_operation(primitive: Primitive, operands: tuple, attributes: dict[Any, Any]) -> Any:
+    """The operation of a call that `bind` has recorded before; None if there is none."""
+    specs = [x.spec if type(x) is Value else type(x) for x in operands]
+    return _operations.get((primitive, *specs, *attributes.items()))
 
 
 def _check_limits(recorder: Any, results: tuple[Value, ...]) -> None:
@@ -114,22 +130,25 @@ _UNUSED = 1 + reference_counts([object()])[0]
 
 def _evict_unused() -> None:
     """Evict operations that neither a program nor a node has; new shapes bring ever new ones."""
+    for table in OPERATION_TABLES:
+        table.clear()
     pairs = list(_operations.items())
     keys, operations = [key for key, _ in pairs], [operation for _, operation in pairs]
     del pairs
     counts = reference_counts(operations)
     for key, operation, count in zip(keys, operations, counts, strict=True):
         # Its plans for the backward pass refer to it.
-        if count - len(getattr(operation, "_plans", ())) <= _UNUSED:
+        if count - len(getattr(operation, "plans", ())) <= _UNUSED:
             _operations.pop(key, None)
     _cache.max_size = max(_cache.max_size, len(_operations) * 3 // 2)
 
 
-def _record_general(operation: Any, operands: tuple) -> Any:
+def _record_general(operation: Any, operands: tuple, recorder: Recorder) -> Any:
     """Record an operation that has several outputs, a run-time check or parts to convert."""
     if isinstance(operation, GlobalCall):
         return operation.record(operands)
-    recorder = recorder_for(operation.device, user_line)
+    if recorder.closed:
+        recorder = recorder_for(operation.device, user_line)
     while (result := recorder.record(operation, operands)) is None:
         recorder = recorder_for(operation.device, user_line)
     if operation.differentiable and MODE.enabled:

@@ -17,6 +17,7 @@ from oneflow.program.value import Value
 from oneflow.tensor.call import wrap
 from oneflow.tensor.strides import byte_range, share_elements
 from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.view_chain import NO_VIEWS
 from oneflow.tensor.views import unwrap
 
 # Attribute of an object: the dict with its attributes, the name, and the object it has there.
@@ -125,7 +126,8 @@ class GraphVariables:
             value.node, value.output_index = old.node, old.output_index
         saved = {slot: getattr(tensor, slot) for slot in _STATE}
         self.by_tensor[id(tensor)] = GraphVariable(name, kind, tensor, owner, key, value, saved)
-        _set(tensor, {"_value": value, "_family": None, "_chain": (), "_seen": 0, "_grad": None})
+        state = {"_value": value, "_family": None, "_chain": NO_VIEWS, "_seen": 0, "_grad": None}
+        _set(tensor, state)
 
     def _check_alone(self, name: str, tensor: Tensor) -> None:
         """Refuse a tensor that has elements in common with a variable."""

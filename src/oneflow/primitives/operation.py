@@ -51,7 +51,6 @@ class Operation:
     """
 
     __slots__ = (
-        "_plans",
         "attributes",
         "check_executable",
         "count",
@@ -64,6 +63,7 @@ class Operation:
         "numpy_time",
         "out_differentiable",
         "out_specs",
+        "plans",
         "primitive",
         "signature",
         "simple",
@@ -90,7 +90,7 @@ class Operation:
         self.simple = self.single and not self.needs_check
         self.out_differentiable = tuple(_is_differentiable(spec.dtype) for spec in self.out_specs)
         self.differentiable = primitive.differentiable and any(self.out_differentiable)
-        self._plans: dict[tuple[bool, ...], BackwardPlan] = {}
+        self.plans: dict[tuple[bool, ...], BackwardPlan] = {}
         self.executable: Callable | None = None
         self.check_executable: Callable | None = None
         self.numpy_time: Any = None
@@ -110,7 +110,7 @@ class Operation:
     def with_signature(self, signature: Signature) -> Operation:
         """Return a copy of the operation with a signature."""
         other = copy(self)
-        other._plans = {}
+        other.plans = {}
         other.release()
         other.set_signature(signature)
         return other
@@ -160,10 +160,7 @@ class Operation:
 
     def backward_plan(self, wanted: tuple[bool, ...]) -> BackwardPlan:
         """The plan of the backward pass when gradients of the `wanted` operands are needed."""
-        plan = self._plans.get(wanted)
-        if plan is None:
-            plan = self._plans[wanted] = BackwardPlan(self, wanted)
-        return plan
+        return self.plans.setdefault(wanted, BackwardPlan(self, wanted))
 
 
 def make_operation(primitive: Primitive, operands: tuple, attributes: dict) -> Operation:
@@ -241,8 +238,9 @@ def _is_differentiable(dtype: DType) -> bool:
 class BackwardPlan:
     """The values that a recorded call keeps for its backward pass, and the rules that use them.
 
-    `positions` are the wanted operands, `saved` the operands to keep; `saves_output` says whether
-    outputs are kept as well. `writable` are the names of those that may be overwritten meanwhile.
+    `positions` are the wanted operands, `saved` the operands to keep; `take_wanted` and
+    `take_saved` take them out of the operands. `saves_output` says whether outputs are kept as
+    well. `writable` are the names of those that may be overwritten meanwhile.
     `zero_second` says whether gradients have a gradient, zeros, for operands they do not depend on.
     """
 
@@ -254,6 +252,8 @@ class BackwardPlan:
         "positions",
         "saved",
         "saves_output",
+        "take_saved",
+        "take_wanted",
         "wanted",
         "writable",
         "zero_second",
@@ -263,6 +263,7 @@ class BackwardPlan:
         self.operation = operation
         self.wanted = wanted
         self.positions = tuple(p for p, want in enumerate(wanted) if want)
+        self.take_wanted = _make_getter(self.positions)
         rules = self._rules()
         self._joint = len(rules) == 1 and rules[0][0] == -1
         names = {
@@ -271,6 +272,7 @@ class BackwardPlan:
         }
         kept = {p for _, rule in rules for need in rule.needs for p in names.get(need, ())}
         self.saved = tuple(sorted(kept))
+        self.take_saved = _make_getter(self.saved)
         self.saves_output = any(need == "out" for _, rule in rules for need in rule.needs)
         self.writable = _writable(operation)
         zero_second = operation.primitive.zero_second_gradients
@@ -373,10 +375,14 @@ def _writable(operation: Operation) -> frozenset[str]:
     return frozenset((writable(operation) if callable(writable) else writable).split())
 
 
-def _make_getter(indices: list) -> Callable[[tuple], tuple]:
+def _make_getter(indices: Sequence) -> Callable[[tuple], tuple]:
     """A function that takes the entries at `indices` out of a pool, as quickly as may be."""
-    if len(indices) > 1 and not any(isinstance(index, tuple) for index in indices):
-        return operator.itemgetter(*indices)
+    if not any(isinstance(index, tuple) for index in indices):
+        if len(indices) > 1:
+            return operator.itemgetter(*indices)
+        # Of one entry or none `itemgetter` makes no tuple, but of a slice it does.
+        first = indices[0] if indices else 0
+        return operator.itemgetter(slice(first, first + len(indices)))
 
     def pick(pool: tuple) -> tuple:
         return tuple(

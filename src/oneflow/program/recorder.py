@@ -147,21 +147,23 @@ class Recorder:
         Returns:
             Its value, or None as `record` does.
         """
-        position = self.end
-        numbers = ()
+        position, leaves, numbers = self.end, self.leaves, ()
         if len(operands) == 2:
             x, y = operands
-            if type(x) is Value:
-                first = x.position if x.trace is self else self.leaf(x)
+            if type(x) is not Value:
+                entry, numbers = self._references(operation, operands)
             else:
-                first, numbers = None, (x,)
-            if type(y) is Value:
-                entry = operation, first, y.position if y.trace is self else self.leaf(y)
-            else:
-                entry = operation, first, None
-                numbers += (y,)
+                first = x.position if x.trace is self else leaves.get(id(x.array)) or self.leaf(x)
+                if type(y) is Value:
+                    last = (
+                        y.position if y.trace is self else leaves.get(id(y.array)) or self.leaf(y)
+                    )
+                    entry = operation, first, last
+                else:
+                    entry, numbers = (operation, first, None), (y,)
         elif len(operands) == 1 and type(x := operands[0]) is Value:
-            entry = operation, x.position if x.trace is self else self.leaf(x)
+            first = x.position if x.trace is self else leaves.get(id(x.array)) or self.leaf(x)
+            entry = operation, first
         else:
             entry, numbers = self._references(operation, operands)
         result = Value(operation.out_specs[0], None, self, position)

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from oneflow.dispatch.call import bind
+from oneflow.dispatch.call import (
+    OPERATION_TABLES,
+    bind,
+    find_operation,
+    known_operation,
+    record,
+)
+from oneflow.dispatch.operand_casts import CASTING
 from oneflow.primitives.registry import Primitive
+from oneflow.program.value import Value
 from oneflow.tensor.tensor import Tensor
-from oneflow.tensor.view_chain import ViewStep
+from oneflow.tensor.view_chain import ViewChain, ViewStep
 from oneflow.tensor.views import join, unwrap
 
 _new = Tensor.__new__
@@ -26,8 +34,12 @@ _NO_ATTRIBUTES: dict[str, Any] = {}
 def call_one(primitive: Primitive, x: Tensor) -> Tensor:
     """`call` of a primitive of one operand, without attributes, that has one result."""
     value = x._value if x._family is None else unwrap(x)
+    operation = None if CASTING else find_operation((primitive, value.spec))
     tensor = _new(Tensor)
-    tensor._value = bind(primitive, (value,), _NO_ATTRIBUTES)
+    if operation is None:
+        tensor._value = bind(primitive, (value,), _NO_ATTRIBUTES)
+    else:
+        tensor._value = record(operation, (value,))
     return tensor
 
 
@@ -57,6 +69,13 @@ def call(primitive: Primitive, *operands: Any, **attributes: Any) -> Any:
     return tensor
 
 
+# The chain of a view by that of its base, the primitive, the spec of the base, and the numbers and
+# attributes of the view.
+_KNOWN_CHAINS: dict[tuple[Any, ...], ViewChain] = {}
+_MAX_CHAINS = 1 << 14
+OPERATION_TABLES.append(_KNOWN_CHAINS)
+
+
 def call_view(primitive: Primitive, base: Tensor, *numbers: Any, **attributes: Any) -> Tensor:
     """Apply a view primitive; the result shares memory with `base`."""
     return apply_view_step(base, (primitive, numbers, attributes))
@@ -66,6 +85,26 @@ def apply_view_step(base: Tensor, step: ViewStep) -> Tensor:
     """The view that `step` makes of `base`, with which it shares memory."""
     primitive, numbers, attributes = step
     value = base._value if base._family is None else unwrap(base)
-    view = _new(Tensor)
-    view._value = bind(primitive, (value, *numbers), attributes)
-    return join(view, base, step)
+    view, chain = _new(Tensor), None
+    if not CASTING:
+        key = (base._chain, primitive, value.spec, *numbers, *attributes.items())
+        chain = _KNOWN_CHAINS.get(key)
+    if chain is not None:
+        view._value = record(chain.operation, (value, *numbers))
+    else:
+        view._value = bind(primitive, (value, *numbers), attributes)
+        chain = _new_chain(base._chain, value, step)
+    return join(view, base, step, chain)
+
+
+def _new_chain(before: ViewChain, base: Value, step: ViewStep) -> ViewChain:
+    """The chain `before`, which leads to `base`, with `step` behind it; others find it again."""
+    primitive, numbers, attributes = step
+    chain = ViewChain((*before, step))
+    chain.operation = known_operation(primitive, (base, *numbers), attributes)
+    if chain.operation is not None and all(type(number) is int for number in numbers):
+        if len(_KNOWN_CHAINS) >= _MAX_CHAINS:
+            _KNOWN_CHAINS.clear()
+        chain.is_kept = True
+        _KNOWN_CHAINS[before, primitive, base.spec, *numbers, *attributes.items()] = chain
+    return chain

@@ -25,7 +25,8 @@ from oneflow.tensor.positions import positions_of_nonzero
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import filled_value, import_array, on_device
 from oneflow.tensor.view_chain import (
-    Chain,
+    NO_VIEWS,
+    ViewChain,
     ViewStep,
     layout_without_copies,
     overlapping,
@@ -53,7 +54,7 @@ class ParsedIndex:
         indices: ``(dimension of the view, index tensor or mask)`` of the advanced part.
     """
 
-    steps: Chain
+    steps: ViewChain
     shape: tuple[int, ...]
     indices: list[tuple[int, Tensor]] = field(default_factory=list)
 
@@ -167,7 +168,7 @@ class _Parser:
         shape = tuple([1 if dim is None else sizes[dim] for dim in self.layout])
         if None in self.layout or (not steps and not self.indices):
             steps.append((views.reshape, (), {"shape": shape}))
-        return ParsedIndex(tuple(steps), shape, self.indices)
+        return ParsedIndex(ViewChain(steps), shape, self.indices)
 
 
 def _dims_taken(entry: Any) -> int:
@@ -262,7 +263,9 @@ def _basic_index(tensor: Tensor, index: Any) -> ParsedIndex | None:
 def _known_index(shape: tuple[int, ...], entries: tuple) -> ParsedIndex:
     """An index of a tensor of this shape taken apart; slices are given as tuples."""
     index = tuple([slice(*each) if type(each) is tuple else each for each in entries])
-    return _Parser(shape, None, index).parsed_index()
+    parsed_index = _Parser(shape, None, index).parsed_index()
+    parsed_index.steps.is_kept = True
+    return parsed_index
 
 
 def get_item(self: Tensor, key: Any) -> Tensor:
@@ -336,12 +339,13 @@ def put_item(tensor: Tensor, index: Any, value: Any, accumulate: bool = False) -
     if indices or accumulate or (old.node is not None and MODE.enabled):
         new = _written(replay(old, steps), indices, value, accumulate)
     else:  # what is there is not even looked at
-        source = _source(value, old.spec, exact=False)
-        new = _broadcast_source(source, parsed_index.shape)
+        new = _source(value, old.spec, exact=False)
+        if new.spec.shape != parsed_index.shape:
+            new = _broadcast_source(new, parsed_index.shape)
     write(tensor, new, steps)
 
 
-def is_overlapping(tensor: Tensor, steps: Chain = ()) -> bool:
+def is_overlapping(tensor: Tensor, steps: ViewChain = NO_VIEWS) -> bool:
     """Return True if several elements of the view of `tensor` may be one in memory."""
     family = tensor._family
     before = () if family is None else family.prefix
@@ -349,7 +353,11 @@ def is_overlapping(tensor: Tensor, steps: Chain = ()) -> bool:
 
 
 def _put_in_memory(
-    tensor: Tensor, steps: Chain, indices: list[tuple[int, Tensor]], value: Any, accumulate: bool
+    tensor: Tensor,
+    steps: ViewChain,
+    indices: list[tuple[int, Tensor]],
+    value: Any,
+    accumulate: bool,
 ) -> None:
     """Write to the memory of a view whose elements overlap.
 
@@ -371,7 +379,9 @@ def _put_in_memory(
     write(memory, p.index_put(old, source, named, dims=(0,), accumulate=accumulate))
 
 
-def memory_of(tensor: Tensor, steps: Chain = (), copies: bool = True) -> tuple[Tensor, Value]:
+def memory_of(
+    tensor: Tensor, steps: ViewChain = NO_VIEWS, copies: bool = True
+) -> tuple[Tensor, Value]:
     """The flat memory of a view of `tensor`, and the place there of each element of the view.
 
     Raises:

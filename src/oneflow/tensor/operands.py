@@ -17,11 +17,17 @@ from oneflow.base.dtype import (
     get_default_dtype,
 )
 from oneflow.base.placement import Placement
+from oneflow.dispatch.call import OPERATION_TABLES, known_operation, record
+from oneflow.dispatch.operand_casts import CASTING
 from oneflow.primitives.operators.elementwise import cast
-from oneflow.tensor.call import call
+from oneflow.primitives.registry import Primitive
+from oneflow.tensor.call import call, call_two
 from oneflow.tensor.promotion import result_type
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import import_array, on_device
+from oneflow.tensor.views import unwrap
+
+_new = Tensor.__new__
 
 
 def require_tensor(x: Tensor, name: str) -> None:
@@ -208,6 +214,33 @@ def _is_promoted(operands: tuple, floating: bool) -> bool:
         elif lowest is Category.BOOL:
             lowest = Category.INTEGER
     return spec is not None and spec.dtype.category >= lowest
+
+
+# Operations on two operands that need no promotion, by the primitive, the spec of the first, and
+# the spec or type of the second.
+_UNPROMOTED: dict[tuple[Any, ...], Any] = {}
+OPERATION_TABLES.append(_UNPROMOTED)
+
+
+def call_unpromoted(primitive: Primitive, x: Tensor, y: Any) -> Tensor | None:
+    """Apply a primitive to a tensor and a tensor or number of its dtype; None if it has another."""
+    value, other = x._value if x._family is None else unwrap(x), y
+    if isinstance(y, Tensor):
+        other = y._value if y._family is None else unwrap(y)
+        key = primitive, value.spec, other.spec
+    else:
+        key = primitive, value.spec, type(y)
+    operation = _UNPROMOTED.get(key)
+    if operation is None or CASTING:
+        if not same_dtype(x, y):
+            return None
+        result = call_two(primitive, x, y)
+        if not CASTING:
+            _UNPROMOTED[key] = known_operation(primitive, (value, other), {})
+        return result
+    tensor = _new(Tensor)
+    tensor._value = record(operation, (value, other))
+    return tensor
 
 
 def same_dtype(x: Tensor, other: Any) -> bool:

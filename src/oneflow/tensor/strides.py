@@ -17,19 +17,17 @@ from oneflow.tensor.tensor import Tensor
 def strided_layout(tensor: Tensor) -> StridedLayout:
     """The strided layout of `tensor` in its storage."""
     family, chain = tensor._family, tensor._chain
-    if not is_view(tensor):
+    if family is None or (not chain and not family.prefix):
         shape = tensor._value.spec.shape
         return StridedLayout(shape, row_major(shape))
-    if tensor._known_layout is None:
-        shape = family.storage.value.spec.shape
-        layout = StridedLayout(shape, row_major(shape))
-        steps = (*family.prefix, *chain)
-    else:
-        known, layout = tensor._known_layout
-        steps = chain[known:]
-    for primitive, numbers, attributes in steps:
+    if not family.prefix and chain.layout is not None:
+        return chain.layout
+    shape = family.storage.value.spec.shape
+    layout = StridedLayout(shape, row_major(shape))
+    for primitive, numbers, attributes in (*family.prefix, *chain):
         layout = primitive.view_rule.layout(layout, *numbers, **attributes)
-    tensor._known_layout = len(chain), layout
+    if not family.prefix:
+        chain.layout = layout
     return layout
 
 

@@ -31,13 +31,13 @@ from oneflow.differentiation.node import AccumulateGrad, Node
 from oneflow.dispatch.global_call import converted
 from oneflow.primitives.operators.creation import zeros
 from oneflow.primitives.operators.elementwise import add
-from oneflow.primitives.strides import StridedLayout
 from oneflow.program.value import INFERENCE, Value
 from oneflow.runtime.eager import read_ready
 from oneflow.runtime.lazy_array import HostArray
 from oneflow.tensor.attributes import UserAttributes, WithState
 from oneflow.tensor.global_values import full_array
 from oneflow.tensor.reads import READS
+from oneflow.tensor.view_chain import NO_VIEWS, ViewChain
 from oneflow.tensor.views import (
     MEMORY_LOCK,
     alias_storage,
@@ -88,9 +88,7 @@ class Tensor(WithState):
     # always set; `unwrap` gives the current one.
     _value: Value
     _family: Any = None  # memory shared with other tensors, see `oneflow.tensor.views`
-    _chain: tuple = ()
-    # The layout after the first steps of the chain, and the number of these; None: not known.
-    _known_layout: tuple[int, StridedLayout] | None = None
+    _chain: ViewChain = NO_VIEWS
     _seen: int = 0
     _writes: int = 0  # as long as the memory is not shared
     _grad: Tensor | None = None
@@ -442,7 +440,6 @@ class Tensor(WithState):
             move_keeper(self, unwrap(self), view._value)
         self._value, self._family = view._value, view._family
         self._chain, self._seen = view._chain, view._seen
-        self._known_layout = view._known_layout
         return self
 
 

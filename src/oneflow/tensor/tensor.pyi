@@ -22,17 +22,16 @@ from oneflow.functional.creation.conversion import _DeviceLike
 from oneflow.functional.linalg.norms import Order
 from oneflow.functional.reduce.sums import Dims
 from oneflow.functional.shape.storage import TypedStorage, UntypedStorage
-from oneflow.primitives.strides import StridedLayout
 from oneflow.program.value import Value
 from oneflow.random.generator import Generator
 from oneflow.sparse.tensor import SparseTensor
+from oneflow.tensor.view_chain import ViewChain
 from typing import Any, Literal, SupportsIndex, overload
 
 class Tensor:
-    _chain: tuple
+    _chain: ViewChain
     _family: Any
     _grad: Tensor | None
-    _known_layout: tuple[builtins.int, StridedLayout] | None
     _leaf_hooks: tuple | None
     _retains_grad: builtins.bool
     _seen: builtins.int

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import functools
+from typing import Any, NamedTuple
 
 from oneflow.base.dtype import DType, int64, real_dtype
 from oneflow.base.spec import TensorSpec
@@ -18,8 +19,67 @@ from oneflow.program.value import Value
 
 ViewStep = tuple[Primitive, tuple, dict[str, Any]]
 Chain = tuple[ViewStep, ...]
+
+
 # What `ViewRule.box` gives.
 Box = dict[int, tuple[Any, int | None, int]]
+_NUMBERS = frozenset({int})
+
+
+class ViewChain(tuple[ViewStep, ...]):
+    """The views that lead from a root to a tensor, and what else is known of that tensor.
+
+    Tensors seen the same way share one. It is compared by identity, so that tables have it as key.
+
+    Attributes:
+        operation: records the last view; None if it is not known.
+        layout: where in a root of its own memory the tensor is; None if nobody has asked.
+        is_kept: tables have it, so it holds no values.
+        part: the part of the root that the tensor is, if its position is known; None if nobody has
+            asked.
+    """
+
+    operation: Any = None
+    layout: StridedLayout | None = None
+    part: Part | None = None
+    is_kept = False
+    __eq__ = object.__eq__
+    __ne__ = object.__ne__
+    __hash__ = object.__hash__
+
+
+# That of a root.
+NO_VIEWS = ViewChain()
+
+
+class Part(NamedTuple):
+    """The elements that boxes within boxes select.
+
+    Attributes:
+        dims: the dimensions along which they are some.
+        starts: the first along each of these.
+        steps: the distances between them.
+        sizes: their numbers along all dimensions.
+    """
+
+    dims: tuple[int, ...]
+    starts: tuple[Any, ...]
+    steps: tuple[int, ...]
+    sizes: tuple[int, ...]
+
+
+def joined(chain: ViewChain, steps: ViewChain) -> ViewChain:
+    """The views `steps` behind those of `chain`."""
+    if chain.is_kept and steps.is_kept:
+        return _joined(chain, steps)
+    if not steps:
+        return chain
+    return ViewChain((*chain, *steps)) if chain else steps
+
+
+@functools.lru_cache(maxsize=1 << 12)
+def _joined(chain: ViewChain, steps: ViewChain) -> ViewChain:
+    return ViewChain((*chain, *steps))
 
 
 def replay(value: Value, chain: Chain) -> Value:
@@ -33,6 +93,8 @@ def scatter_back(root: Value, chain: Chain, new: Value) -> Value:
     """Return the root after `new` was written into the view at the end of `chain`."""
     if not chain:
         return new
+    if isinstance(chain, ViewChain) and chain.part is not None:
+        return _write_part(root, chain.part, new)
     if chain[1:] and overlapping(chain[0]):
         return _put_where_seen(root, chain, new)
     boxes = _leading_boxes(chain)
@@ -40,7 +102,11 @@ def scatter_back(root: Value, chain: Chain, new: Value) -> Value:
     if len(chain) > count:
         new = scatter_back(replay(root, chain[:count]), chain[count:], new)
     if count > 1:
-        return _write_box(root, boxes, new)
+        part = _part_of(root.spec.shape, boxes)
+        is_all = len(chain) == count and _NUMBERS.issuperset(map(type, part.starts))
+        if is_all and isinstance(chain, ViewChain):
+            chain.part = part
+        return _write_part(root, part, new)
     primitive, numbers, attributes = chain[0]
     return primitive.view_rule.write(root, new, *numbers, **attributes)
 
@@ -78,9 +144,8 @@ def _leading_boxes(chain: Chain) -> list[Box]:
     return boxes
 
 
-def _write_box(root: Value, boxes: list[Box], new: Value) -> Value:
-    """`root` with `new` in the last of `boxes`, each of which is within the one before it."""
-    shape = root.spec.shape
+def _part_of(shape: tuple[int, ...], boxes: list[Box]) -> Part:
+    """The last of `boxes`, each of which is within the one before it, in a root of that shape."""
     kept = list(range(len(shape)))
     slices: dict[int, tuple[Any, int, int]] = {}
     for box in boxes:
@@ -91,8 +156,14 @@ def _write_box(root: Value, boxes: list[Box], new: Value) -> Value:
         kept = [at for dim, at in enumerate(kept) if dim not in box or box[dim][1] is not None]
     starts, _, steps = zip(*slices.values(), strict=True)
     sizes = tuple([slices[dim][1] if dim in slices else size for dim, size in enumerate(shape)])
+    return Part(tuple(slices), starts, steps, sizes)
+
+
+def _write_part(root: Value, part: Part, new: Value) -> Value:
+    """`root` with the elements of `new` in a part of it."""
+    dims, starts, steps, sizes = part
     values = new if new.spec.shape == sizes else reshape(new, shape=sizes)
-    return slice_update(root, values, *starts, dims=tuple(slices), steps=steps)
+    return slice_update(root, values, *starts, dims=dims, steps=steps)
 
 
 def _position(first: int, stride: int, index: Any) -> Any:

@@ -26,13 +26,15 @@ from oneflow.differentiation.hooks import move_keeper
 from oneflow.dispatch.global_call import converted
 from oneflow.primitives.operators.elementwise import conj
 from oneflow.primitives.operators.shape import overwrite
-from oneflow.primitives.strides import StridedLayout
 from oneflow.program.value import INFERENCE, Value
 from oneflow.runtime.checks import note_write
 from oneflow.tensor.view_chain import (
+    NO_VIEWS,
     Chain,
+    ViewChain,
     ViewStep,
     is_conjugate,
+    joined,
     overlapping,
     replay,
     scatter_back,
@@ -45,8 +47,7 @@ class Handle(Protocol):
 
     _value: Value
     _family: Any
-    _chain: Chain
-    _known_layout: tuple[int, StridedLayout] | None
+    _chain: ViewChain
     _seen: int
     _writes: int
     _retains_grad: bool
@@ -67,7 +68,6 @@ T = TypeVar("T", bound=Handle)
 MEMORY_LOCK = threading.RLock()
 # Called with a tensor and its new value before each write.
 WRITE_HOOKS: list[Callable[[Handle, Value], None]] = []
-
 
 _MADE_WITHOUT_GRAD = (
     "A view was created in no_grad mode and is being modified inplace with grad mode enabled. Make "
@@ -236,8 +236,11 @@ def share(tensor: Handle) -> Family:
     return tensor._family
 
 
-def join(view: T, base: Handle, step: ViewStep) -> T:
-    """Make the fresh tensor `view`, computed by `step` from `base`, share memory with it."""
+def join(view: T, base: Handle, step: ViewStep, chain: ViewChain | None = None) -> T:
+    """Make the fresh tensor `view`, computed by `step` from `base`, share memory with it.
+
+    `chain` is that of `base` with `step` behind it, if there is one already.
+    """
     family = base._family
     if family is None:
         family = share(base)
@@ -247,10 +250,8 @@ def join(view: T, base: Handle, step: ViewStep) -> T:
     storage = family.storage
     if records or not base.requires_grad:
         view._family = family
-        view._chain = (*base._chain, step)
+        view._chain = ViewChain((*base._chain, step)) if chain is None else chain
         view._seen = storage.version
-        if base._known_layout is not None:
-            view._known_layout = base._known_layout
     else:
         start_family(view, base, (step,)).refusal = _MADE_WITHOUT_GRAD
     storage.track(value)
@@ -262,8 +263,7 @@ def start_family(root: Handle, base: Handle, steps: Chain = (), quiet: bool = Fa
     family = share(base)
     prefix = (*family.prefix, *base._chain, *steps)
     new_family = Family(family.storage, root._value, prefix, quiet or family.quiet)
-    root._family, root._chain, root._seen = new_family, (), family.storage.version
-    root._known_layout = None
+    root._family, root._chain, root._seen = new_family, NO_VIEWS, family.storage.version
     return new_family
 
 
@@ -291,7 +291,7 @@ def join_storage(tensor: Handle, step: ViewStep, wrap: Callable[[Value], T]) -> 
         family = Family(family.storage, root, (), family.quiet)
         family.refusal = _MADE_OF_PART if is_recorded else ""
     base = wrap(family.current())
-    base._family, base._chain, base._seen = family, (), family.storage.version
+    base._family, base._chain, base._seen = family, NO_VIEWS, family.storage.version
     last: Chain = (step, (conj, (), {})) if conjugate else (step,)
     for each in (*seen_as(base._value.spec, dtype), *last):
         base = _view_of(base, each, wrap)
@@ -343,7 +343,7 @@ def _read_again(tensor: Handle, family: Family) -> Value:
     return value
 
 
-def write(tensor: T, new: Value, steps: Chain = ()) -> T:
+def write(tensor: T, new: Value, steps: ViewChain = NO_VIEWS) -> T:
     """Replace the content of a tensor, or of the view of it at the end of `steps`, by `new`.
 
     All tensors that share its memory change. Every in-place operation ends here.
@@ -366,11 +366,11 @@ def write(tensor: T, new: Value, steps: Chain = ()) -> T:
     return _write(tensor, new, steps)
 
 
-def _write(tensor: T, new: Value, steps: Chain) -> T:
+def _write(tensor: T, new: Value, steps: ViewChain) -> T:
     old, family = unwrap(tensor), tensor._family
     check_writable(tensor, old)
     if steps and family is None:
-        new, steps = scatter_back(old, steps, new), ()
+        new, steps = scatter_back(old, steps, new), NO_VIEWS
     if not steps:
         new = _in_place_of(old, new)
     if family is None:
@@ -389,7 +389,8 @@ def _write(tensor: T, new: Value, steps: Chain) -> T:
 
 def _in_place_of(old: Value, new: Value) -> Value:
     """`new` with the SBP and the autograd history of the content `old` that it replaces."""
-    new = _with_spec(new, old.spec)
+    if new.spec is not old.spec:
+        new = _with_spec(new, old.spec)
     if new.stale is not old.stale and INFERENCE in (new.stale, old.stale):
         new = marked_like(with_history_of(new.alias(), new), old)
     if not MODE.enabled:
@@ -404,8 +405,6 @@ def _with_spec(new: Value, spec: TensorSpec) -> Value:
     Raises:
         RuntimeError: `new` has another shape, dtype or device.
     """
-    if new.spec is spec:
-        return new
     if spec.sbp is not None and new.spec.sbp is not None and new.spec.device is spec.device:
         new = converted(new, spec.sbp)
     if new.spec is not spec:
@@ -419,19 +418,22 @@ def _notify(tensor: Handle, new: Value) -> None:
         watch(tensor, new)
 
 
-def _write_to_family(tensor: Handle, family: Family, new: Value, steps: Chain) -> None:
+def _write_to_family(tensor: Handle, family: Family, new: Value, steps: ViewChain) -> None:
     """Write `new` to `tensor`, which shares its memory, or to the view at the end of `steps`."""
-    root, chain = new, (*tensor._chain, *steps)
+    root, chain = new, joined(tensor._chain, steps)
     if family.prefix and any(map(overlapping, family.prefix)):
         _write_through_overlap(tensor, family, new, chain)
         return
     if chain:
         base = family.current()
-        root = _with_spec(scatter_back(base, chain, new), base.spec)
+        root = scatter_back(base, chain, new)
+        if root.spec is not base.spec:
+            root = _with_spec(root, base.spec)
         if root is new:
             root = with_history_of(new.alias(), new)
-        root = marked_like(root, tensor._value)
-    _notify(tensor, root)
+        root.stale = INFERENCE if tensor._value.stale is INFERENCE else False
+    if WRITE_HOOKS:
+        _notify(tensor, root)
     if not MODE.enabled and root is not new:
         with_history_of(root, family.value)
     family.replace(root)
@@ -480,20 +482,19 @@ def check_writable(tensor: Handle, old: Value) -> None:
             "Inplace update to inference tensor outside InferenceMode is not allowed. You can make "
             "a clone to get a normal tensor before doing inplace update."
         )
-    if MODE.enabled:
-        _check_leaf(tensor, old)
-
-
-def _check_leaf(tensor: Handle, old: Value) -> None:
+    if not MODE.enabled:
+        return
     if tensor._family is not None and tensor._family.refusal:
         raise RuntimeError(tensor._family.refusal)
-    if old.node is None:
-        return
+    if old.node is not None:
+        _check_leaf(tensor)
+
+
+def _check_leaf(tensor: Handle) -> None:
     if tensor.is_leaf:
-        raise RuntimeError(
-            "a leaf Variable that requires grad is being used in an in-place operation."
-        )
-    if tensor._chain and share(tensor).current().node.is_leaf_node:
-        raise RuntimeError(
-            "a view of a leaf Variable that requires grad is being used in an in-place operation."
-        )
+        what = "a leaf Variable"
+    elif tensor._chain and share(tensor).current().node.is_leaf_node:
+        what = "a view of a leaf Variable"
+    else:
+        return
+    raise RuntimeError(f"{what} that requires grad is being used in an in-place operation.")

@@ -8,9 +8,10 @@ from oneflow.base.dtype import Category, DType, complex128, float64, get_default
 from oneflow.functional.registry import function
 from oneflow.primitives.operators import elementwise as p, power as powers
 from oneflow.primitives.registry import Primitive
-from oneflow.tensor.call import call, call_two
+from oneflow.tensor.call import call
 from oneflow.tensor.methods import attach, before_write, write_result
 from oneflow.tensor.operands import (
+    call_unpromoted,
     cast_to,
     promote_factor,
     promote_operands,
@@ -24,8 +25,8 @@ from oneflow.tensor.tensor import Tensor
 
 def binary(primitive: Primitive, x: Any, y: Any) -> Tensor:
     """Apply an elementwise primitive of two operands after promotion."""
-    if isinstance(x, Tensor) and same_dtype(x, y):
-        return call_two(primitive, x, y)
+    if isinstance(x, Tensor) and (result := call_unpromoted(primitive, x, y)) is not None:
+        return result
     return call(primitive, *promote_operands((x, y)))
 
 
@@ -132,8 +133,8 @@ def _add_scaled(x: Any, y: Any, alpha: float) -> Tensor:
 
 def multiply(x: Any, y: Any) -> Tensor:
     """``x * y`` for tensors and numbers."""
-    if isinstance(x, Tensor) and same_dtype(x, y):
-        return call_two(p.mul, x, y)
+    if isinstance(x, Tensor) and (result := call_unpromoted(p.mul, x, y)) is not None:
+        return result
     return call(p.mul, *promote_factor(x, y))
 
 
