@@ -44,7 +44,6 @@ class Variables:
         self._recorded = MODE.enabled
         self._owner = new_hook_owner()
         self._nodes: list[Variable] = []
-        check_argnums(argnums, len(args), name)
         chosen = args[argnums] if isinstance(argnums, int) else tuple(args[n] for n in argnums)
         given, self.structure = flat(chosen, name)
         with self.transforming():
@@ -123,6 +122,7 @@ def grad_and_value(
 
     @functools.wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
+        check_argnums(argnums, len(args), "func.grad")
         variables = Variables(args, argnums, "func.grad")
         with variables.transforming():
             result = func(*variables.args, **kwargs)
@@ -216,10 +216,7 @@ class Pushforward:
 
     def __call__(self, tangents: Any) -> Any:
         """The change of the value, in its form, if the variables change by `tangents`."""
-        variables = self._variables
-        directions = check_form(
-            tangents, variables.structure, variables.name, "arguments, tangents"
-        )
+        directions, _ = flat(tangents, self._variables.name)
         changes = derivatives(self._slopes, self._weights, directions, hooks=False)
         return unflat(self._structure, changes)
 
@@ -258,6 +255,7 @@ def jvp(
         value, aux = value_and_aux(result, has_aux, "func.jvp")
         if strict:
             _check_dependence(value, variables)
+        check_form(tangents, variables.structure, "func.jvp", "arguments and tangents")
         change = Pushforward(variables, value)(tangents)
     found = (variables.finished(value), variables.finished(change))
     return (*found, variables.finished(aux)) if has_aux else found
@@ -297,6 +295,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
         pushforward = Pushforward(variables, value)
 
     def f_jvp(*tangents: Any) -> Any:
+        check_form(tangents, variables.structure, "func.linearize", "arguments and tangents")
         with variables.transforming():
             change = pushforward(tangents)
         return variables.finished(change)
@@ -362,6 +361,7 @@ def _jacobian(
 ) -> Callable[..., Any]:
     @functools.wraps(func)
     def jacobian(*args: Any, **kwargs: Any) -> Any:
+        check_argnums(argnums, len(args), name)
         variables = Variables(args, argnums, name, hooks)
         with variables.transforming():
             result = func(*variables.args, **kwargs)
