@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import oneflow as flow
 from oneflow import Tensor
 
 
@@ -19,6 +20,6 @@ class ImageList:
         self.tensors = tensors
         self.image_sizes = list(image_sizes)
 
-    def to(self, device: object) -> ImageList:
+    def to(self, device: flow.device | str) -> ImageList:
         """Return the images on another device."""
         return ImageList(self.tensors.to(device), self.image_sizes)
