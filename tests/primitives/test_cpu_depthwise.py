@@ -4,11 +4,9 @@ import jax
 import numpy as np
 import pytest
 
-from oneflow.primitives.operators.conv import (
+from oneflow.primitives.operators.conv import conv, conv_input_adjoint, conv_weight_adjoint
+from oneflow.primitives.operators.conv_xla import (
     Window,
-    conv,
-    conv_input_adjoint,
-    conv_weight_adjoint,
     convolve,
     convolve_input_adjoint,
     convolve_weight_adjoint,

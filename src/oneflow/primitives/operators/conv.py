@@ -9,113 +9,26 @@ operands, so that half precision can be rounded once.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
-import jax.numpy as jnp
-from jax import lax
+from typing import Any
 
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.operators import conv_cpu
 from oneflow.primitives.operators.channels_last import ChannelsLast, dims_rule
+from oneflow.primitives.operators.conv_xla import (
+    Window,
+    activation_shape,
+    channel_dim,
+    convolve,
+    convolve_input_adjoint,
+    convolve_weight_adjoint,
+)
 from oneflow.primitives.operators.elementwise import conjugate
 from oneflow.primitives.operators.reduce import sum_
 from oneflow.primitives.operators.rounding import hidden
-from oneflow.primitives.operators.windows import Pairs, Windows
+from oneflow.primitives.operators.windows import Pairs
 from oneflow.primitives.registry import primitive
 from oneflow.primitives.sharding.axes import Axes, Names
-from oneflow.primitives.symbolic_size import specialized
 from oneflow.primitives.traits import Fusion, Kind, Precision
-
-
-class Window(NamedTuple):
-    """The attributes that the three primitives share."""
-
-    dims: tuple[int, ...]
-    stride: tuple[int, ...]
-    padding: Pairs
-    dilation: tuple[int, ...]
-    groups: int
-
-    def with_kernel(self, kernel: tuple[int, ...]) -> Windows:
-        """The windows that a kernel of these spatial sizes slides along."""
-        return Windows(self.dims, kernel, self.stride, self.padding, self.dilation)
-
-
-def channel_dim(dims: tuple[int, ...]) -> int:
-    """The channel dimension beside the spatial dimensions `dims`: the last or the second."""
-    return len(dims) + 1 if dims[0] == 1 else 1
-
-
-def activation_shape(dims: tuple[int, ...], batch: int, channels: int, size: tuple[int, ...]):
-    """``[batch, channels, *size]`` with the channels where `dims` leaves room for them."""
-    return (batch, *size, channels) if dims[0] == 1 else (batch, channels, *size)
-
-
-def convolve(x, weight, window: Window, dtype: Any = None):
-    """The convolution as one XLA operation, returned in `dtype`: the operands' if it is None."""
-    layout = (0, channel_dim(window.dims), *window.dims)
-    kernel = tuple(range(weight.ndim))
-    return lax.conv_general_dilated(
-        x,
-        weight,
-        window.stride,
-        window.padding,
-        rhs_dilation=window.dilation,
-        dimension_numbers=lax.ConvDimensionNumbers(layout, kernel, layout),
-        feature_group_count=window.groups,
-        preferred_element_type=dtype,
-    )
-
-
-def convolve_input_adjoint(y, weight, size: tuple[int, ...], window: Window, dtype: Any = None):
-    """The transpose of `convolve` in its input, whose spatial sizes are `size`.
-
-    Written out, because JAX transposes neither integers nor for symbolic sizes.
-    """
-    groups, spatial = window.groups, tuple(range(2, weight.ndim))
-    if groups > 1:
-        # Output channels of a group behind its input channels, as if there were one group.
-        parts = weight.reshape(groups, weight.shape[0] // groups, *weight.shape[1:])
-        weight = jnp.moveaxis(parts, 0, 1).reshape(parts.shape[1], -1, *weight.shape[2:])
-    pads = window.with_kernel(weight.shape[2:]).adjoint_padding(y.shape, size)
-    padding = [(specialized(low), specialized(high)) for low, high in pads]
-    layout = (0, channel_dim(window.dims), *window.dims)
-    return lax.conv_general_dilated(
-        y,
-        lax.rev(weight, spatial),
-        (1,) * len(spatial),
-        padding,
-        lhs_dilation=window.stride,
-        rhs_dilation=window.dilation,
-        # Output channels of the weight are what this convolution sums over.
-        dimension_numbers=lax.ConvDimensionNumbers(layout, (1, 0, *spatial), layout),
-        feature_group_count=groups,
-        preferred_element_type=dtype,
-    )
-
-
-def convolve_weight_adjoint(x, y, kernel: tuple[int, ...], window: Window):
-    """The transpose of `convolve` in its weight, whose spatial sizes are `kernel`.
-
-    A convolution over the batch: its kernel is `y`, spread by the stride.
-    """
-    padding = []
-    for at, dim in enumerate(window.dims):
-        low = window.padding[at][0]
-        kernel_span = window.dilation[at] * (kernel[at] - 1)
-        filled = (y.shape[dim] - 1) * window.stride[at] + 1
-        padding.append((low, specialized(kernel_span + filled - low - x.shape[dim])))
-    channel = channel_dim(window.dims)
-    layout = (channel, 0, *window.dims)
-    return lax.conv_general_dilated(
-        x,
-        y,
-        window.dilation,
-        padding,
-        rhs_dilation=window.stride,
-        dimension_numbers=lax.ConvDimensionNumbers(layout, layout, (1, 0, *range(2, x.ndim))),
-        batch_group_count=window.groups,
-    )
 
 
 def add_bias(activation, bias: tuple, dims: tuple[int, ...]):
@@ -189,9 +102,7 @@ conv = primitive(
 def _conv_on_cpu(x, weight, *bias, dims, stride, padding: Pairs, dilation, groups: int):
     window = Window(dims, stride, padding, dilation, groups)
     dtype = conv_cpu.sum_dtype(x.dtype) if bias else x.dtype
-    result = conv_cpu.convolve(x, weight, window.with_kernel(weight.shape[2:]), groups, dtype)
-    if result is None:
-        result = convolve(x, weight, window, dtype if dtype != x.dtype else None)
+    result = conv_cpu.convolve(x, weight, window, dtype)
     return add_bias(result, bias, dims).astype(x.dtype)
 
 
@@ -212,12 +123,8 @@ def _conv_input_adjoint_on_cpu(
     y, weight, *bias, size, dims, stride, padding: Pairs, dilation, groups: int
 ):
     window = Window(dims, stride, padding, dilation, groups)
-    windows = window.with_kernel(weight.shape[2:])
     dtype = conv_cpu.sum_dtype(y.dtype) if bias else y.dtype
-    result = conv_cpu.convolve_input_adjoint(y, weight, size, windows, groups, dtype)
-    if result is None:
-        wider = dtype if dtype != y.dtype else None
-        result = convolve_input_adjoint(y, weight, size, window, wider)
+    result = conv_cpu.convolve_input_adjoint(y, weight, size, window, dtype)
     return add_bias(result, bias, dims).astype(y.dtype)
 
 
@@ -237,8 +144,7 @@ def _conv_weight_adjoint_on_cpu(
     x, y, *, kernel, dims, stride, padding: Pairs, dilation, groups: int
 ):
     window = Window(dims, stride, padding, dilation, groups)
-    result = conv_cpu.convolve_weight_adjoint(x, y, window.with_kernel(kernel), groups)
-    return convolve_weight_adjoint(x, y, kernel, window) if result is None else result
+    return conv_cpu.convolve_weight_adjoint(x, y, kernel, window)
 
 
 def _forward(x, weight, attributes: dict):

@@ -1,10 +1,11 @@
 """Convolutions on the CPU, for channels-last activations, where XLA's own are slow.
 
-Each function returns None where XLA's convolution is as fast. Measured against it (see
-`docs/performance.md`): a pointwise convolution is a matrix product; the gradient in the input, if
-that has far more positions than `y`, is one product and a sum of its shifted parts; the gradient in
-the weight of a small kernel is one product per kernel offset; and a convolution that is depthwise,
-or of a single channel, is a sum of shifted products.
+Each function chooses a form by the shapes. Measured (see `docs/performance.md`): a pointwise
+convolution is a matrix product; one that is depthwise, or of a single channel, is a sum of shifted
+products; several groups, volumes and images of few positions are computed in parts
+(`conv_parts.py`); the gradient in the input, if that has far more positions than `y`, is one
+product and a sum of its shifted parts; the gradient in the weight of a small kernel is one product
+per kernel offset. The others are XLA's convolutions.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from oneflow.primitives.operators import loops
+from oneflow.primitives.operators import conv_parts, conv_xla, loops
+from oneflow.primitives.operators.conv_xla import Window
 from oneflow.primitives.operators.materialize import materialize_array
 from oneflow.primitives.operators.windows import MAX_KERNEL_SIZE, Windows
 
@@ -30,6 +32,10 @@ _MAX_OFFSETS_AT_ONCE = 9
 # spatial dimension. A step costs some microseconds beside its sums; more positions only take longer
 # to compile.
 _MAX_RUN = 14
+# Channels of a group, in and out, up to which a grouped convolution is a sum of depthwise ones.
+_FEW_CHANNELS = 4
+# Positions from which on the gradient in the weight may be a product per kernel offset.
+_LEAST_ROWS = 512
 
 
 def sum_dtype(dtype: Any) -> Any:
@@ -52,28 +58,78 @@ def _product(x, y, over: tuple[tuple[int, ...], tuple[int, ...]], dtype: Any = N
     return lax.dot_general(x, y, (over, ((), ())), preferred_element_type=dtype)
 
 
-def convolve(x, weight, windows: Windows, groups: int, dtype: Any):
+def convolve(x, weight, window: Window, dtype: Any):
     """The convolution, returned in `dtype`: that of `x`, or the one it is summed in."""
+    windows, groups = window.with_kernel(weight.shape[2:]), window.groups
+    channels, out, wide = x.shape[-1], weight.shape[0], sum_dtype(x.dtype)
+    wider = dtype if dtype != x.dtype else None
     if windows.dims[0] != 1:
-        return None
-    channels, out = x.shape[-1], weight.shape[0]
+        return conv_xla.convolve(x, weight, window, wider)
     if _is_pointwise(windows, groups):
         matrix = weight.reshape(weight.shape[:2])
-        wider = dtype if dtype != x.dtype else None
         return _product(_strided(x, windows.stride), matrix, ((x.ndim - 1,), (1,)), wider)
     is_small = math.prod(windows.kernel) <= MAX_KERNEL_SIZE
     if _is_depthwise(channels, out, windows, groups) or (is_small and channels == 1):
         return _sum_of_products(x, weight, windows, dtype)
-    return None
+    if 0 in (*x.shape, *weight.shape):
+        return conv_xla.convolve(x, weight, window, wider)
+    if _has_few_channels(channels, out, windows, groups):
+        return conv_parts.convolve_by_channel(convolve, x, weight, window, dtype, wide)
+    if groups > 1:
+        single = window._replace(groups=1)
+        part = functools.partial(convolve, window=single, dtype=dtype)
+        return conv_parts.by_group(part, groups, (-1, 0, -1))(x, weight)
+    if len(windows.kernel) == 3:
+        return conv_parts.convolve_by_depth(convolve, x, weight, window, dtype, wide)
+    if _prefer_patches(x.shape, windows.counts(x.shape), out, windows):
+        return conv_parts.convolve_patches(x, weight, windows, wider)
+    return conv_xla.convolve(x, weight, window, wider)
+
+
+def _has_few_channels(channels: int, out: int, windows: Windows, groups: int) -> bool:
+    """Return whether a grouped convolution is to be a sum of depthwise ones.
+
+    Per group that takes as long as a convolution, and far fewer operations to compile.
+    """
+    is_small = math.prod(windows.kernel) <= MAX_KERNEL_SIZE
+    return groups > 1 and is_small and max(channels, out) <= _FEW_CHANNELS * groups
+
+
+def _prefer_patches(
+    shape: tuple[int, ...], counts: tuple[int, ...], out: int, windows: Windows
+) -> bool:
+    """Return whether a product of what the windows hold beats XLA's convolution.
+
+    XLA copies the weight, which takes long beside few products; and where the kernel is larger than
+    the image, its code has no vectors: 512 channels at 2 by 2 take 25 to 60 times as long.
+
+    Args:
+        shape: of the array that the kernel slides over.
+        counts: the numbers of windows.
+        out: elements of the weight per element of a window.
+        windows: the windows.
+    """
+    if math.prod(windows.kernel) > _MAX_DEPTHWISE_SIZE:
+        return False
+    if any(size < length for size, length in zip(shape[1:-1], windows.kernel, strict=True)):
+        return True
+    return math.prod(windows.kernel) > 1 and 4 * shape[0] * math.prod(counts) <= out
 
 
 def _sum_of_products(x, weight, windows: Windows, dtype: Any):
     """The convolution with kernels of one input channel each, as a sum over kernel offsets."""
     kind = sum_dtype(x.dtype)
-    shifted = windows.gather(x, np.zeros((), x.dtype))
+    # Many terms: they read an operand that lies in memory, and write a result that does. Else each
+    # would read it as it lay before, and all be computed in the order in which the result is read.
+    in_memory = materialize_array if math.prod(windows.kernel) > _MAX_OFFSETS_AT_ONCE else _as_is
+    shifted = windows.gather(in_memory(x), np.zeros((), x.dtype))
     by_offset = _channels_by_offset(weight.astype(kind))
     terms = [part.astype(kind) * by_offset[offset] for offset, part in shifted.items()]
-    return functools.reduce(jnp.add, terms).astype(dtype)
+    return in_memory(functools.reduce(jnp.add, terms).astype(dtype))
+
+
+def _as_is(x):
+    return x
 
 
 def _channels_by_offset(weight):
@@ -93,21 +149,34 @@ def _strided(x, stride: tuple[int, ...]):
 # --- the gradient in the input
 
 
-def convolve_input_adjoint(
-    y, weight, size: tuple[int, ...], windows: Windows, groups: int, dtype: Any
-):
+def convolve_input_adjoint(y, weight, size: tuple[int, ...], window: Window, dtype: Any):
     """The transpose of `convolve` in its input, likewise."""
+    windows, groups = window.with_kernel(weight.shape[2:]), window.groups
+    channels, out, wide = weight.shape[1] * groups, y.shape[-1], sum_dtype(y.dtype)
+    wider = dtype if dtype != y.dtype else None
     if windows.dims[0] != 1:
-        return None
+        return conv_xla.convolve_input_adjoint(y, weight, size, window, wider)
     if _is_pointwise(windows, groups):
-        wider = dtype if dtype != y.dtype else None
         x = _product(y, weight.reshape(weight.shape[:2]), ((y.ndim - 1,), (0,)), wider)
         return _insert_zeros(x, size, windows.stride)
-    if _is_depthwise(weight.shape[1] * groups, y.shape[-1], windows, groups):
+    if _is_depthwise(channels, out, windows, groups):
         return _depthwise_input_adjoint(y, weight, size, windows, dtype)
-    if groups == 1 and _prefer_scatter(y, size, windows):
+    if 0 in (*y.shape, *weight.shape):
+        return conv_xla.convolve_input_adjoint(y, weight, size, window, wider)
+    adjoint = convolve_input_adjoint
+    if _has_few_channels(channels, out, windows, groups):
+        return conv_parts.input_adjoint_by_channel(adjoint, y, weight, size, window, dtype, wide)
+    if groups > 1:
+        single = window._replace(groups=1)
+        part = functools.partial(adjoint, size=size, window=single, dtype=dtype)
+        return conv_parts.by_group(part, groups, (-1, 0, -1))(y, weight)
+    if len(windows.kernel) == 3:
+        return conv_parts.input_adjoint_by_depth(adjoint, y, weight, size, window, dtype, wide)
+    if _prefer_patches(y.shape, y.shape[1:-1], out, windows):
+        return conv_parts.input_adjoint_patches(y, weight, size, windows, wide).astype(dtype)
+    if _prefer_scatter(y, size, windows):
         return _scatter_products(y, weight, size, windows).astype(dtype)
-    return None
+    return conv_xla.convolve_input_adjoint(y, weight, size, window, wider)
 
 
 def _depthwise_input_adjoint(y, weight, size: tuple[int, ...], windows: Windows, dtype: Any):
@@ -162,31 +231,45 @@ def _insert_zeros(x, size: tuple[int, ...], stride: tuple[int, ...]):
 # --- the gradient in the weight
 
 
-def convolve_weight_adjoint(x, y, windows: Windows, groups: int):
+def convolve_weight_adjoint(x, y, kernel: tuple[int, ...], window: Window):
     """The transpose of `convolve` in its weight."""
-    if windows.dims[0] != 1:
-        return None
+    windows, groups = window.with_kernel(kernel), window.groups
     channels, out = x.shape[-1], y.shape[-1]
+    if windows.dims[0] != 1:
+        return conv_xla.convolve_weight_adjoint(x, y, kernel, window)
     if _is_pointwise(windows, groups):
         return _outer(y, _strided(x, windows.stride)).reshape(out, channels, *windows.kernel)
     if _is_depthwise(channels, out, windows, groups):
         return _depthwise_weight_adjoint(x, y, windows)
-    if not _prefer_products(channels, out, windows, groups):
-        return None
+    if 0 in (*x.shape, *y.shape):
+        return conv_xla.convolve_weight_adjoint(x, y, kernel, window)
+    adjoint = convolve_weight_adjoint
+    if _has_few_channels(channels, out, windows, groups):
+        return conv_parts.weight_adjoint_by_channel(adjoint, x, y, kernel, window)
+    if groups > 1:
+        single = window._replace(groups=1)
+        part = functools.partial(adjoint, kernel=kernel, window=single)
+        return conv_parts.by_group(part, groups, (-1, -1, 0))(x, y)
+    if len(windows.kernel) == 3:
+        return conv_parts.weight_adjoint_by_depth(adjoint, x, y, kernel, window)
+    if _prefer_patches(x.shape, y.shape[1:-1], out, windows):
+        return conv_parts.weight_adjoint_patches(x, y, windows)
+    if not _prefer_products(channels, out, windows, math.prod(y.shape[:-1])):
+        return conv_xla.convolve_weight_adjoint(x, y, kernel, window)
     shifted = windows.gather(x, np.zeros((), x.dtype))
     stacked = jnp.stack([_outer(y, shifted[offset]) for offset in windows.all()], axis=-1)
     return stacked.reshape(*stacked.shape[:2], *windows.kernel)
 
 
-def _prefer_products(channels: int, out: int, windows: Windows, groups: int) -> bool:
+def _prefer_products(channels: int, out: int, windows: Windows, rows: int) -> bool:
     """Return whether a product per kernel offset beats XLA's convolution.
 
-    It copies its input once per offset, which takes many channels to be worth it, more still if the
-    copy is strided.
+    XLA copies its input once per offset, which takes many channels to be worth it, more still if
+    the copy is strided. To interleave the products takes as long as those of some hundred rows.
     """
     least = 128 if max(windows.stride) == 1 else 256
     is_small = math.prod(windows.kernel) <= MAX_KERNEL_SIZE
-    return groups == 1 and is_small and min(channels, out) >= least
+    return is_small and min(channels, out) >= least and rows >= _LEAST_ROWS
 
 
 def _outer(y, x):

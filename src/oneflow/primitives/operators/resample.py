@@ -16,6 +16,7 @@ from jax import lax
 
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.operators.channels_last import dims_rule
+from oneflow.primitives.operators.materialize import materialize_array
 from oneflow.primitives.operators.pool import plane_scatter
 from oneflow.primitives.registry import primitive
 from oneflow.primitives.sharding.axes import free_dims
@@ -238,6 +239,16 @@ resample.gradient(
     x=lambda g, dim, plan: resample(g, dim=dim, plan=plan.transposed()),
     zero_second_gradients=_has_zero_second_gradients,
 )
+
+
+@resample.lowering("cpu")
+def _resample_on_cpu(x, *, dim: int, plan: Resampling):
+    """In memory before and after: else XLA lays the result out as it gathers, dimension first.
+
+    What reads it then copies it, element by element: 56 ms instead of 5 for an image of 8 x 3 x 224
+    x 224 elements that is made twice as large, and 100 instead of 6 for the adjoint.
+    """
+    return materialize_array(_resample(materialize_array(x), dim=dim, plan=plan))
 
 
 @resample.lowering("meta")

@@ -145,6 +145,15 @@ class Windows(NamedTuple):
                 shape[dim] *= step
                 joined = joined.reshape(shape)
                 low = self.padding[position][0]
-                merged[phase] = lax.slice_in_dim(joined, low, low + size[position], axis=dim)
+                merged[phase] = _cut(joined, low, size[position], dim)
             sums = merged
         return sums[()]
+
+
+def _cut(x: Any, start: int, size: int, dim: int) -> Any:
+    """`size` elements of `x` from `start` on; before the first there are zeros."""
+    if start >= 0:
+        return lax.slice_in_dim(x, start, start + size, axis=dim)
+    padding = [(0, 0, 0)] * x.ndim
+    padding[dim] = (-start, start + size - x.shape[dim], 0)
+    return lax.pad(x, np.zeros((), x.dtype), padding)
