@@ -165,3 +165,29 @@ def test_products_of_the_backward_pass(half, dtypes):
     found = products(jax.make_jaxpr(backward)(*given).jaxpr)
     # Scores are those of the forward pass, whose operands are in half precision on all platforms.
     assert found - {"bfloat16"} == dtypes - {"bfloat16"}
+
+
+@pytest.mark.parametrize(
+    ("platform", "kernel", "calls"),
+    [
+        ("cuda", CudnnKernel(), ["__cudnn$fmhaSoftmax", "__cudnn$fmhaSoftmaxBackward"]),
+        ("tpu", SplashKernel(), ["tpu_custom_call"]),
+    ],
+    ids=["cuda", "tpu"],
+)
+def test_programs_of_accelerators_call_the_kernels(platform, kernel, calls):
+    """The operator's lowerings have no matrix of scores."""
+    if not kernel.accepts(SIZES):
+        pytest.skip("JAX finds no cuDNN: it needs `jax-cuda12-plugin` and NVIDIA's packages")
+    q = jax.ShapeDtypeStruct((2, 4, 256, 64), jnp.bfloat16)
+    lse = jax.ShapeDtypeStruct(q.shape[:-1], jnp.float32)
+    flags = {"scale": SCALE, "causal": True, "dropout": False, "mask_gradient": False}
+    forward = functools.partial(attention.attention.implementation(platform), **flags)
+    backward = attention.attention_backward.implementation(platform)
+    backward = functools.partial(backward, lse_gradient=False, **flags)
+    for function, given in ((forward, ()), (backward, (q, lse))):
+        operands = (q, q, q, *NUMBERS, *given)
+        operands = operands if function is forward else (q, *operands)
+        text = jax.jit(function).trace(*operands).lower(lowering_platforms=(platform,)).as_text()
+        assert "256x256x" not in text
+        assert any(call in text for call in calls)
