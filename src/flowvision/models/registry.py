@@ -298,6 +298,7 @@ class ModelCreator:
         Example:
             >>> from flowvision.models import ModelCreator
             >>> from flowvision.models.registry import unregister_model
+            >>> from oneflow import nn
             >>> @ModelCreator.register_model
             ... def one_layer(pretrained=False, **kwargs):
             ...     return nn.Linear(2, kwargs["num_classes"])
