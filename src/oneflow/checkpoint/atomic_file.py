@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import re
 import secrets
@@ -11,6 +10,8 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
+
+from oneflow.base.file_lock import lock_file
 
 
 @contextlib.contextmanager
@@ -72,18 +73,18 @@ def _create_exclusive(target: Path) -> tuple[Path, BinaryIO]:
     while True:
         partial = target.with_name(f".{target.name}.{secrets.token_hex(6)}.partial")
         file = partial.open("xb")
-        if lock_file(file):
+        if lock_new_file(file):
             return partial, file
         file.close()
 
 
-def lock_file(file: BinaryIO) -> bool:
+def lock_new_file(file: BinaryIO) -> bool:
     """Lock a new file until it is closed; return whether it still exists then.
 
     Between creating and locking it, another process may have removed it as stale.
     """
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        lock_file(file, wait=False)
     except BlockingIOError:
         return False
     except OSError:
@@ -99,7 +100,7 @@ def lock_if_stale(path: Path) -> Iterator[bool]:
         stale = False
         with contextlib.suppress(OSError):
             file = stack.enter_context(path.open("r+b"))
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock_file(file, wait=False)
             stale = True
         yield stale
 
@@ -116,6 +117,8 @@ def _remove_stale(target: Path) -> None:
 
 def flush_folder(folder: Path) -> None:
     """Flush the entries of a folder to disk."""
+    if not hasattr(os, "O_DIRECTORY"):  # Windows opens none
+        return
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)

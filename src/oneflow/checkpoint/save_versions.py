@@ -17,7 +17,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from oneflow.checkpoint.atomic_file import flush_folder, lock_file, lock_if_stale
+from oneflow.checkpoint.atomic_file import flush_folder, lock_if_stale, lock_new_file
 
 
 @contextlib.contextmanager
@@ -26,7 +26,7 @@ def make_folder(folder: Path) -> Iterator[None]:
     with contextlib.ExitStack() as stack:
         path = _lock_of(folder)
         stack.callback(path.unlink, missing_ok=True)
-        while not lock_file(file := path.open("ab")):
+        while not lock_new_file(file := path.open("ab")):
             file.close()
         stack.enter_context(file)
         folder.mkdir()

@@ -8,7 +8,6 @@ says which version of the file the content belongs to, so that no two versions a
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import os
 import re
@@ -22,6 +21,7 @@ from typing import Any, BinaryIO
 
 from tqdm import tqdm
 
+from oneflow.base.file_lock import lock_file
 from oneflow.checkpoint.atomic_file import flush_folder
 
 READ_DATA_CHUNK = 1 << 20  # bytes read at a time
@@ -67,7 +67,7 @@ def _open_partial(target: Path) -> Iterator[tuple[Path, BinaryIO]]:
     while True:
         with partial.open("a+b") as file:
             try:
-                fcntl.flock(file, fcntl.LOCK_EX)
+                lock_file(file, wait=True)
             except OSError:
                 partial.unlink(missing_ok=True)
                 break

@@ -35,7 +35,8 @@ def prepare_process() -> None:
         take_over_omp_threads()
         persistent_cache.enable()
         warn_of_misspelled_variables()
-        os.register_at_fork(after_in_child=disable_xla)
+        if hasattr(os, "register_at_fork"):  # Windows copies no processes
+            os.register_at_fork(after_in_child=disable_xla)
 
 
 join_job()
