@@ -203,5 +203,11 @@ def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
 
     Args:
         enable: without effect.
+
+    Example:
+        >>> import oneflow as flow
+        >>> x = flow.ones(1, requires_grad=True)
+        >>> with flow.utils.checkpoint.set_checkpoint_early_stop(False):
+        ...     flow.utils.checkpoint.checkpoint(flow.exp, x).backward()
     """
     yield

@@ -66,7 +66,7 @@ class Tensor(WithState):
         >>> x[0][1] = 8
         >>> x.tolist()
         [[1.0, 8.0], [3.0, 4.0]]
-        >>> x.shape, x.ndim, x.numel(), x.dtype, x.device
+        >>> x.shape, x.ndim, x.numel(), x.spec.dtype, x.device
         (oneflow.Size([2, 2]), 2, 4, oneflow.float32, device(type='cpu', index=0))
         >>> y = (x.requires_grad_() ** 2).sum()
         >>> y.retain_grad()
