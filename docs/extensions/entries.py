@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from make_facades import public_names
-from sphinx.util.inspect import stringify_signature
 
 import oneflow
 
@@ -20,6 +19,19 @@ INDEX = Path(__file__).parents[1] / "api" / "index.md"
 # An entry of a table of contents in `api/index.md`: the module, and its page.
 _MODULE = re.compile(r"^([\w.]+) <generated/\1-index>$", re.MULTILINE)
 _PACKAGES = ("oneflow", "flowvision", "oneflow_onnx")
+
+
+class _Annotation(str):
+    """A type as the source writes it, which is shown without quotes."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def _unquoted(annotation: Any) -> Any:
+    return _Annotation(annotation) if isinstance(annotation, str) else annotation
 
 
 @dataclass(frozen=True)
@@ -58,9 +70,14 @@ class Entry:
             signature = inspect.signature(self.value)
         except (TypeError, ValueError):  # Python's own classes may have none
             return "(...)"
+        parameters = [
+            each.replace(annotation=_unquoted(each.annotation))
+            for each in signature.parameters.values()
+        ]
         if self.module == "oneflow.Tensor":
-            signature = signature.replace(parameters=list(signature.parameters.values())[1:])
-        return stringify_signature(signature, unqualified_typehints=True)
+            del parameters[0]
+        result = _unquoted(signature.return_annotation)
+        return str(signature.replace(parameters=parameters, return_annotation=result))
 
     @property
     def summary(self) -> str:

@@ -196,6 +196,7 @@ def format_values(self: Tensor, indent: int = 0) -> str:
 
     Example:
         >>> import oneflow as flow
+        >>> from oneflow.tensor.printing import format_values
         >>> print(format_values(flow.eye(2)))
         [[1., 0.],
          [0., 1.]]

@@ -306,8 +306,8 @@ def attention_gradients(
     delta = kept_sum(lax.mul(wide(g), wide(result)), (last,))
     if grad_lse is not None:
         # The logarithms are results too, though nobody sees them: their gradient is the scores'.
-        delta = lax_functions.sub(delta, lax.expand_dims(grad_lse, (last,)))
-    tensors = (g, delta, q, k, v, lax.expand_dims(lse, (last,)))
+        delta = lax_functions.sub(delta, lax.expand_dims(grad_lse, (grad_lse.ndim,)))
+    tensors = (g, delta, q, k, v, lax.expand_dims(lse, (lse.ndim,)))
     parts = [_span_backward(each, tensors, numbers, mask, flags, form, matrix) for each in ranges]
     dq, dk, dv, grad_scores = zip(*parts, strict=True)
     grads = [_one_after_the_other(dq, -2), _reduce_broadcast(dk, k), _reduce_broadcast(dv, v)]
