@@ -66,8 +66,7 @@ def _with_number_second(function: Callable[..., Tensor]) -> Callable[..., Tensor
     def take(input: Tensor, *tensors: Any, **options: Any) -> Tensor:
         if len(tensors) == 3:
             warn_in_place_of_pytorch(f"give `value=` to `{function.__name__}`, behind the tensors")
-            value, *tensors = tensors
-            options["value"] = value
+            options["value"], tensors = tensors[0], tensors[1:]
         return function(input, *tensors, **options)
 
     return take
