@@ -87,6 +87,16 @@ OPERATORS = [
                 tensor(2, 1, 3, 3),
                 enable_gqa=True,
             ),
+            case(
+                *(tensor(4, 3, 4), tensor(1, 2, 5, 4), tensor(1, 2, 5, 4)),
+                enable_gqa=True,
+            ),
+            case(
+                *(tensor(1, 4, 3, 4), tensor(3, 2, 5, 4), tensor(3, 2, 5, 4)),
+                enable_gqa=True,
+            ),
+            case(*(tensor(0, 4, 3, 4), *[tensor(0, 2, 5, 4)] * 2), enable_gqa=True),
+            case(*(tensor(2, 4, 0, 4), *[tensor(2, 2, 5, 4)] * 2), enable_gqa=True),
         ],
         dtypes=("float32", "float64", "bfloat16"),
         errors=[
@@ -94,8 +104,6 @@ OPERATORS = [
             case(QUERY, QUERY, tensor(2, 2, 3, 4, dtype="float64")),
         ],
         second_grad=False,
-        # Fused kernels take the factor of the scores as a constant.
-        vary_numbers=False,
     ),
     Operator(
         F + "bilinear",

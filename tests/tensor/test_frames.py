@@ -11,6 +11,7 @@ import oneflow as flow
 import oneflow.nn.functional as F
 from oneflow.runtime import checks
 from oneflow.runtime.eager import current
+from oneflow.tensor.call import _KNOWN_CHAINS
 from tests.frames import frames_of
 
 Call = Callable[[], Any]
@@ -110,3 +111,14 @@ def test_a_write_to_a_view_records_nothing_that_nobody_reads() -> None:
     before = len(recorder.outputs)
     put()
     assert len(recorder.outputs) - before == 4  # view, number, its shape, the new content
+
+
+def test_positions_that_a_loop_goes_through_once_keep_nothing() -> None:
+    x = flow.zeros(1001)
+    before = len(_KNOWN_CHAINS)
+    for position in range(1001):
+        x[position]
+    assert len(_KNOWN_CHAINS) == before
+    for position in range(10):
+        x[position]
+    assert len(_KNOWN_CHAINS) == before + 10

@@ -74,6 +74,9 @@ def call(primitive: Primitive, *operands: Any, **attributes: Any) -> Any:
 _KNOWN_CHAINS: dict[tuple[Any, ...], ViewChain] = {}
 _MAX_CHAINS = 1 << 14
 OPERATION_TABLES.append(_KNOWN_CHAINS)
+# Hashes of the keys that were looked up in vain: a chain is kept when it is wanted again, since one
+# of many positions that a loop goes through once would only cost time.
+_WANTED_ONCE: set[int] = set()
 
 
 def call_view(primitive: Primitive, base: Tensor, *numbers: Any, **attributes: Any) -> Tensor:
@@ -93,8 +96,18 @@ def apply_view_step(base: Tensor, step: ViewStep) -> Tensor:
         view._value = record(chain.operation, (value, *numbers))
     else:
         view._value = bind(primitive, (value, *numbers), attributes)
-        chain = _new_chain(base._chain, value, step)
+        if not CASTING and len(_KNOWN_CHAINS) < _MAX_CHAINS and _is_wanted_again(hash(key)):
+            chain = _new_chain(base._chain, value, step)
     return join(view, base, step, chain)
+
+
+def _is_wanted_again(key_hash: int) -> bool:
+    if key_hash in _WANTED_ONCE:
+        return True
+    if len(_WANTED_ONCE) >= _MAX_CHAINS:
+        _WANTED_ONCE.clear()
+    _WANTED_ONCE.add(key_hash)
+    return False
 
 
 def _new_chain(before: ViewChain, base: Value, step: ViewStep) -> ViewChain:
@@ -103,8 +116,6 @@ def _new_chain(before: ViewChain, base: Value, step: ViewStep) -> ViewChain:
     chain = ViewChain((*before, step))
     chain.operation = known_operation(primitive, (base, *numbers), attributes)
     if chain.operation is not None and all(type(number) is int for number in numbers):
-        if len(_KNOWN_CHAINS) >= _MAX_CHAINS:
-            _KNOWN_CHAINS.clear()
         chain.is_kept = True
         _KNOWN_CHAINS[before, primitive, base.spec, *numbers, *attributes.items()] = chain
     return chain

@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 
 from oneflow.base.dtype import Category
+from oneflow.functional.elementwise.arithmetic import binary
 from oneflow.functional.linalg.matmul import is_autocast_pair
 from oneflow.functional.registry import function
 from oneflow.primitives.operators.attention import attention
+from oneflow.primitives.operators.elementwise import mul
 from oneflow.random.generator import draw
 from oneflow.tensor.call import call
 from oneflow.tensor.tensor import Tensor
@@ -44,25 +46,39 @@ def _check_mask(mask: Tensor | None, query: Tensor, is_causal: bool) -> None:
         )
 
 
-def _check_heads(query: Tensor, key: Tensor, value: Tensor) -> bool:
-    """Return whether heads of keys and values serve several of the queries.
+def _check_heads(query: Tensor, key: Tensor, value: Tensor) -> None:
+    """Refuse heads of keys and values that cannot serve those of the queries.
 
     Raises:
-        RuntimeError: their numbers do not fit.
+        RuntimeError: there are no heads, or their numbers do not fit.
     """
+    for name, each in (("query", query), ("key", key), ("value", value)):
+        if each.ndim < 3:
+            raise RuntimeError(
+                f"scaled_dot_product_attention: with `enable_gqa` `{name}` must have heads (3 "
+                f"dimensions or more), got {each.ndim} dimensions"
+            )
     count = query.shape[-3]
     for heads in (key.shape[-3], value.shape[-3]):
-        if count % heads:
+        if heads != count and (not heads or count % heads):
             raise RuntimeError(
                 f"Number of heads in key and value must divide the number of heads in query, got "
                 f"{heads} and {count}"
             )
-    return not key.shape[-3] == value.shape[-3] == count
+
+
+def _can_be_grouped(query: Tensor, key: Tensor, value: Tensor) -> bool:
+    """Return whether the primitive takes fewer heads of keys and values than of queries."""
+    shapes = [each.spec.shape for each in (query, key, value)]
+    queries, keys, values = [shape[:-3] for shape in shapes]
+    same_batches = queries == keys == values
+    return same_batches and key.shape[-3] == value.shape[-3] and 0 not in sum(shapes, ())
 
 
 def _repeated(heads: Tensor, count: int) -> Tensor:
     """Every head (third last dimension) so often that there are `count`."""
-    return heads.repeat_interleave(count // heads.shape[-3], dim=-3)
+    num_heads = heads.shape[-3]
+    return heads if num_heads == count else heads.repeat_interleave(count // num_heads, dim=-3)
 
 
 @function(method=False, namespace="nn.functional")
@@ -105,15 +121,21 @@ def scaled_dot_product_attention(
     """
     _check_operands(query, key, value)
     _check_mask(attn_mask, query, is_causal)
-    grouped = enable_gqa and _check_heads(query, key, value)
-    if grouped and key.shape[-3] != value.shape[-3]:
-        key, value = (_repeated(each, query.shape[-3]) for each in (key, value))
-        grouped = False
+    grouped = False
+    if enable_gqa:
+        _check_heads(query, key, value)
+        grouped = key.shape[-3] != query.shape[-3] and _can_be_grouped(query, key, value)
+        if not grouped:
+            key, value = (_repeated(each, query.shape[-3]) for each in (key, value))
     mask: tuple[Tensor, ...] = ()
     if attn_mask is not None:
         mask = (attn_mask if attn_mask.ndim > 1 else attn_mask.reshape((1, -1)),)
+    usual_scale = 1.0 / math.sqrt(query.shape[-1]) if query.shape[-1] else 1.0
     if scale is None:
-        scale = 1.0 / math.sqrt(query.shape[-1]) if query.shape[-1] else 1.0
+        scale = usual_scale
+    elif scale != usual_scale:
+        # One that changes from step to step makes no new programs.
+        query, scale = binary(mul, query, scale), 1.0
     has_dropout = dropout_p > 0
     seed, stream = draw(None) if has_dropout else (0, 0)
     return call(
