@@ -57,6 +57,16 @@ MISTAKES = {
     "unknown attribute of a module": (lambda t: t.nn.Linear(2, 2).weights, "weights"),
     "a layer of another width": (lambda t: t.nn.Linear(3, 2)(t.ones(1, 4)), "4"),
     "a layer of integers": (lambda t: t.nn.Linear(3, 2)(t.ones(1, 3, dtype=t.int64)), "dtype|type"),
+    "negative padding": (
+        lambda t: t.nn.functional.conv2d(t.ones(1, 1, 4, 4), t.ones(1, 1, 2, 2), padding=-1),
+        "negative padding",
+    ),
+    "negative padding of a transposed convolution": (
+        lambda t: t.nn.functional.conv_transpose2d(
+            t.ones(1, 1, 4, 4), t.ones(1, 1, 2, 2), padding=-1
+        ),
+        "negative padding",
+    ),
     "an image without channels": (lambda t: t.nn.Conv2d(3, 2, 3)(t.ones(8, 8)), "3"),
     "other channels": (lambda t: t.nn.Conv2d(3, 2, 3)(t.ones(1, 4, 8, 8)), "channels"),
     "a kernel larger than the image": (lambda t: t.nn.Conv2d(1, 1, 5)(t.ones(1, 1, 3, 3)), "5|3"),

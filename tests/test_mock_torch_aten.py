@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import importlib
 import operator
+import pickle
 
 import pytest
 import torch
@@ -105,6 +107,19 @@ CALLS = [
     ("_softmax.default", "x", 1, False),
     ("_log_softmax.default", "x", -1, False),
     ("elu.default", "x", 1.5, 1.1, 0.7),
+    ("elu_.default", "x", 1.5, 1.1, 0.7),
+    ("_softmax.default", "x", 1, {"half_to_float": False}),
+    ("sub.Scalar", "x", 1, 2),
+    ("add.Scalar", "x", 1, 2),
+    ("rsub.Scalar", "x", 1, 2),
+    ("clamp.default", {"self": "x", "min": 0}),
+    ("clamp", {"self": "x", "min": 0}),
+    ("one_hot.default", "i", 4),
+    ("one_hot.default", "i"),
+    ("batch_norm.default", "image", None, None, None, None, True, 0.1, 1e-3, False),
+    ("instance_norm.default", "image", None, None, None, None, True, 0.1, 1e-3, False),
+    ("poisson_nll_loss.default", "x", "y", True, False, 1e-8, 2),
+    ("ctc_loss.IntList", "steps", "labels", [3, 2], [1, 2], 0, 2, False),
     ("leaky_relu.default", "x", 0.3),
     ("gelu.default", "x", {"approximate": "tanh"}),
     ("log_sigmoid.default", "x"),
@@ -113,7 +128,10 @@ CALLS = [
     ("layer_norm.default", "x", [4], "w", "w", 1e-3),
     ("native_layer_norm.default", "x", [4], "w", None, 1e-3),
     ("native_layer_norm.default", "x", [3, 4], None, None, 1e-5),
+    ("layer_norm.default", "x", [4], "w", "w", 1e-3, False),
     ("group_norm.default", "image", 2),
+    ("group_norm.default", "image", 2, None, None, 1e-3, False),
+    ("group_norm.default", "image", 2, {"cudnn_enabled": False}),
     ("convolution.default", "image", "kernel", None, [2, 2], [1, 1], [1, 1], False, [0, 0], 1),
     ("convolution.default", "image", "kernel", None, [2, 2], [1, 1], [1, 1], True, [1, 1], 1),
     ("conv2d.default", "image", "kernel"),
@@ -139,6 +157,8 @@ ARRAYS |= {
     "xt": ARRAYS["x"].transpose(1, 2).contiguous(),
     "p2": ARRAYS["p"].flip(0),
     "one": torch.tensor(2.5),
+    "steps": torch.linspace(-1, 0, 24).reshape(4, 2, 3).log_softmax(2),
+    "labels": torch.tensor([[1, 2], [2, 1]]),
 }
 
 
@@ -166,6 +186,40 @@ def test_operators_are_those_of_pytorch(call):
     # Operators give plain tuples where functions give such with names.
     found = tuple(found) if isinstance(found, tuple) else found
     assert difference(found, expected) is None
+
+
+def test_large_inputs_of_elu_have_gradients():
+    def gradient(framework):
+        x = framework.tensor([200.0, 0.0, -1.0, -200.0], requires_grad=True)
+        framework.ops.aten.elu(x, 1.5, 1.1, 0.7).sum().backward()
+        return x.grad
+
+    assert difference(gradient(mocked()), gradient(torch)) is None
+
+
+def test_softmax_of_half_precision_gives_single_precision():
+    x = mocked().tensor([[1.0, 2.0]]).half()
+    for name in ("_softmax", "_log_softmax"):
+        assert getattr(mocked().ops.aten, name)(x, 1, True).dtype is mocked().float32
+
+
+@pytest.mark.parametrize(
+    "make", [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))]
+)
+def test_copies_of_operators_are_the_same(make):
+    add = mocked().ops.aten.add
+    assert make(add) is add
+    assert make(add.Tensor) is add.Tensor
+
+
+@pytest.mark.parametrize("name", ["isclose", "allclose"])
+@pytest.mark.parametrize("tolerances", [(0.5, 0.0), (0.0, 0.5), (0.5,), ()])
+def test_relative_tolerances_are_first(name, tolerances):
+    def result(framework):
+        x, y = framework.tensor([10.0, 1.0]), framework.tensor([14.0, 1.4])
+        return getattr(framework, name)(x, y, *tolerances)
+
+    assert difference(result(mocked()), result(torch)) is None
 
 
 def test_operators_have_names():

@@ -4,6 +4,7 @@ import argparse
 import collections
 import io
 import os
+import pickle
 import stat
 import types
 from pathlib import Path, PurePosixPath, PureWindowsPath
@@ -459,6 +460,27 @@ def test_arguments_of_pytorch(tmp_path):
     flow.save(obj=[1, flow.ones(2)], f=tmp_path / "file", pickle_protocol=4)
     number, tensor = flow.load(f=tmp_path / "file", weights_only=True, pickle_module=None)
     assert (number, tensor.tolist()) == (1, [1, 1])
+
+
+@pytest.mark.parametrize("kind", [flow.nn.Parameter, lambda x: x], ids=["parameter", "tensor"])
+@pytest.mark.parametrize("device", ["cpu", "meta"])
+def test_what_is_saved_twice_is_one_object(kind, device, tmp_path):
+    x, y = (kind(flow.ones(2, device=device)) for _ in range(2))
+    flow.save({"a": x, "b": x, "c": y, "d": x.detach()}, tmp_path / "file")
+    loaded = flow.load(tmp_path / "file")
+    assert loaded["a"] is loaded["b"]
+    assert loaded["a"] is not loaded["c"]
+    assert loaded["d"].device == flow.device(device)
+    assert loaded["a"].is_set_to(loaded["d"])
+    assert not loaded["a"].is_set_to(loaded["c"])
+
+
+@pytest.mark.parametrize("kind", [flow.nn.Parameter, lambda x: x], ids=["parameter", "tensor"])
+@pytest.mark.parametrize("device", ["cpu", "meta"])
+def test_pickles_keep_what_users_have_set(kind, device):
+    x = kind(flow.ones(2, device=device))
+    x.mark = 3
+    assert pickle.loads(pickle.dumps(x)).mark == 3
 
 
 def test_external_data_is_a_folder(tmp_path):

@@ -55,6 +55,8 @@ class Encoder:
         self.tensors: dict[str, Tensor | np.ndarray] = {}
         self._gathered, self._pickle_module = gathered, pickle_module
         self._names: dict[Any, str] = {}
+        # Those on the device `meta`, with their numbers, by their memory.
+        self._meta: dict[Any, tuple[int, Tensor]] = {}
         self._members: list[Member] = []
         self._modules: dict[int, int] = {}
         self._open: set[int] = set()
@@ -156,9 +158,9 @@ class Encoder:
     def _tensor(self, tensor: Tensor, path: str) -> Any:
         value = unwrap(tensor)
         if value.spec.sbp is None and value.spec.device.type == "meta":
-            return {"meta": [value.spec.dtype.name, list(value.spec.shape)], **_kind_of(tensor)}
+            return self._without_values(tensor)
         shared = tensor._family
-        memory = id(value) if shared is None else (id(shared.storage), *_steps_of(tensor))
+        memory = _memory_of(tensor)
         known = self._names.get(memory)
         if known is None:
             known = self._names[memory] = self._add(tensor, path)
@@ -166,6 +168,16 @@ class Encoder:
         if shared is not None and value.spec.sbp is None:
             self._members.append(Member(known, tensor, encoded))
         return encoded
+
+    def _without_values(self, tensor: Tensor) -> dict[str, Any]:
+        """A tensor on the device ``meta``; later ones of the same number are the same."""
+        spec = unwrap(tensor).spec
+        number, _ = self._meta.setdefault(_memory_of(tensor), (len(self._meta), tensor))
+        return {
+            "meta": [spec.dtype.name, list(spec.shape)],
+            "number": number,
+            **_kind_of(tensor),
+        }
 
     def _place(self, tensor: Tensor) -> dict[str, Any]:
         spec = unwrap(tensor).spec
@@ -229,6 +241,12 @@ def _plain_container(value: Any) -> dict | tuple | set | list:
     return tuple(value) if isinstance(value, tuple) else list(value)
 
 
+def _memory_of(tensor: Tensor) -> Any:
+    """The memory of a tensor and the views that lead to it, as something to compare it by."""
+    shared = tensor._family
+    return id(unwrap(tensor)) if shared is None else (id(shared.storage), *_steps_of(tensor))
+
+
 def _steps_of(tensor: Tensor) -> Iterator[tuple]:
     """The views from the memory to a tensor in it, as something to compare them by."""
     for primitive, numbers, attributes in (*tensor._family.prefix, *tensor._chain):
@@ -277,7 +295,7 @@ class Decoder:
         self._budget = Budget(size)
         self._known: dict[tuple, Tensor] = {}
         # What is local and may be shared, by name.
-        self._memories: dict[str, Tensor] = {}
+        self._memories: dict[str | int, Tensor] = {}
         self._modules: dict[int, Module] = {}
 
     def decode(self, data: Any) -> Any:
@@ -295,7 +313,7 @@ class Decoder:
         special = {
             "tensor": self._tensor,
             "part": self._tensor,
-            "meta": _without_values,
+            "meta": self._without_values,
             "module": self._module,
             "numpy_text": self._text_array,
             "pickled": functools.partial(pickled_objects.load, decode=self.decode),
@@ -337,10 +355,32 @@ class Decoder:
     def _tensor(self, data: Mapping[str, Any]) -> Tensor:
         """A tensor; names that occur twice give the same tensor, so tied ones stay tied."""
         name = data["part"] if "part" in data else data["tensor"]
+        return self._of_memory(name, data, functools.partial(self._detached, name, data))
+
+    def _without_values(self, data: Mapping[str, Any]) -> Tensor:
+        """A tensor on the device ``meta``; numbers that occur twice give the same tensor."""
+        number, (name, shape) = data.get("number"), data["meta"]
+        make = functools.partial(empty, *shape, dtype=dtype_named(name), device="meta")
+        if number is None:
+            return _of_kind(make(), data)
+
+        def detached() -> Tensor:
+            memory = self._memories.get(number)
+            if memory is None:
+                memory = self._memories[number] = make()
+                return memory
+            return become_part(Tensor.__new__(Tensor), memory, ())
+
+        return self._of_memory(number, data, detached)
+
+    def _of_memory(
+        self, name: str | int, data: Mapping[str, Any], make: Callable[[], Tensor]
+    ) -> Tensor:
+        """The tensor of a kind in the memory of a name, which `make` makes at first."""
         key = (name, repr(data.get("layout")), data.get("parameter"), data.get("requires_grad"))
         tensor = self._known.get(key)
         if tensor is None:
-            tensor = self._known[key] = _of_kind(self._detached(name, data), data)
+            tensor = self._known[key] = _of_kind(make(), data)
         return tensor
 
     def _detached(self, name: str, data: Mapping[str, Any]) -> Tensor:
@@ -357,12 +397,6 @@ class Decoder:
             layout = checked_layout(data["layout"], memory, self._budget)
             return layout.tensor(memory) if is_local else self._make(name, place, layout)
         return memory if is_first else become_part(Tensor.__new__(Tensor), memory, ())
-
-
-def _without_values(data: Mapping[str, Any]) -> Tensor:
-    """A tensor on the device ``meta``."""
-    name, shape = data["meta"]
-    return _of_kind(empty(*shape, dtype=dtype_named(name), device="meta"), data)
 
 
 def _saved_place(data: Mapping[str, Any]) -> Device | Sharding:

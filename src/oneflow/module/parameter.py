@@ -57,12 +57,12 @@ class Parameter(Tensor):
     def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[Any, ...]:
         # As of any tensor, see `oneflow.tensor.copy_methods.reduce`.
         spec = unwrap(self).spec
-        device = device_or_sharding(spec)
+        device, attributes = device_or_sharding(spec), dict(vars(self))
+        state = (attributes,) if attributes else ()
         if isinstance(device, Device) and device.type == "meta":
-            return new_parameter, (tuple(spec.shape), spec.dtype, device, self.requires_grad)
-        arguments = self.numpy(), self.dtype, device, self.requires_grad
-        attributes = dict(vars(self))
-        return (_rebuild, arguments, attributes) if attributes else (_rebuild, arguments)
+            arguments = tuple(spec.shape), spec.dtype, device, self.requires_grad
+            return new_parameter, arguments, *state
+        return _rebuild, (self.numpy(), self.dtype, device, self.requires_grad), *state
 
     def __repr__(self) -> str:
         return "Parameter containing:\n" + super().__repr__()

@@ -82,12 +82,12 @@ def reduce(self: Tensor, protocol: SupportsIndex) -> tuple[Any, ...]:
     part as in reading it, and hold their parts again when all of them unpickle it.
     """
     spec = unwrap(self).spec
-    device = device_or_sharding(spec)
+    device, attributes = device_or_sharding(spec), dict(vars(self))
+    state = (attributes,) if attributes else ()
     if isinstance(device, Device) and device.type == "meta":
-        return rebuild_without_values, (tuple(spec.shape), spec.dtype, self.requires_grad)
-    arguments = self.numpy(), self.dtype, device, self.requires_grad
-    attributes = dict(vars(self))
-    return (rebuild, arguments, attributes) if attributes else (rebuild, arguments)
+        arguments = tuple(spec.shape), spec.dtype, self.requires_grad
+        return rebuild_without_values, arguments, *state
+    return rebuild, (self.numpy(), self.dtype, device, self.requires_grad), *state
 
 
 def reduce_for_process(tensor: Tensor) -> tuple[Any, ...]:

@@ -135,6 +135,8 @@ def _checked_adjoint_window(
     name = f"conv_transpose{len(kernel)}d"
     dims = spatial_dims(len(kernel), data_format)
     _require_positive(name, stride=stride, dilation=dilation)
+    if min(padding) < 0:
+        raise RuntimeError(f"negative padding is not supported, got padding={list(padding)}")
     channels = shape[p.channel_dim(dims)]
     if channels != weight_shape[0] or channels % groups:
         raise RuntimeError(

@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import Any
 
 import oneflow as flow
+from oneflow.mock_torch.pytorch import top_level
 from oneflow.mock_torch.pytorch.aten_functions import ATEN_FUNCTIONS, UNLIKE
 from oneflow.tensor.tensor import Tensor
 
@@ -29,7 +30,7 @@ _OVERLOAD_NAMES = """
     Tensor_mode Scalar_mode ScalarOther ScalarSelf ScalarOpt_dim ScalarOpt_dim_dtype
     ScalarOpt_dtype dim_IntList dim_int List ScalarList TensorList dtype_layout prim_Device
     prim_dtype scalar tensor dim_max dim_min values_stable Scalar_Self Scalar_Other start_step
-    from to msg p any periodic memory_format value_reduce decimals padding m beta
+    from to msg p any periodic memory_format value_reduce decimals padding m beta IntList
 """
 _OVERLOADS = frozenset(_OVERLOAD_NAMES.split())
 
@@ -57,7 +58,7 @@ class OpOverload:
         self._overloadname = overload
         self.__name__ = f"{overloadpacket.__name__}.{overload}"
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Call the operator."""
         return self.overloadpacket(*args, **kwargs)
 
@@ -65,6 +66,9 @@ class OpOverload:
         """Return the overload's name with its namespace, such as ``"aten::add.Tensor"``."""
         suffix = "" if self._overloadname == "default" else f".{self._overloadname}"
         return f"aten::{self.overloadpacket.__name__}{suffix}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return getattr, (self.overloadpacket, self._overloadname)
 
     def __repr__(self) -> str:
         packet = self.overloadpacket.__name__
@@ -97,16 +101,22 @@ class OpOverloadPacket:
         self._function = function
         self._overloads: dict[str, OpOverload] = {}
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Call the function; the first argument may be called `self`."""
         if "self" in kwargs and not args:
             args = (kwargs.pop("self"),)
         return self._function(*args, **kwargs)
 
     def __getattr__(self, name: str) -> OpOverload:
+        # A copy that is being made has no name yet, and is asked for special methods.
+        if name.startswith("_"):
+            raise AttributeError(f"operators of ATen have no attribute {name!r}")
         if name.removesuffix("_out") not in _OVERLOADS:
             raise AttributeError(f"`aten::{self.__name__}` has no overload {name!r}")
         return self._overloads.setdefault(name, OpOverload(self, name))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return aten_operator, (self.__name__,)
 
     def __repr__(self) -> str:
         return f"<OpOverloadPacket(op='aten.{self.__name__}')>"
@@ -125,7 +135,7 @@ def aten_operator(name: str) -> OpOverloadPacket:
         AttributeError: no function here computes it.
     """
     if name not in _OPERATORS:
-        function = ATEN_FUNCTIONS.get(name) or _public_function(name)
+        function = ATEN_FUNCTIONS.get(name) or _in_place(name) or _public_function(name)
         if function is None:
             raise AttributeError(
                 f"`torch.ops.aten.{name}`: no function computes this operator; use a function of"
@@ -135,6 +145,14 @@ def aten_operator(name: str) -> OpOverloadPacket:
     return _OPERATORS[name]
 
 
+def _in_place(name: str) -> Callable[..., Any] | None:
+    """The form that writes to its first argument of a function that takes others than here."""
+    function = ATEN_FUNCTIONS.get(name.removesuffix("_")) if name.endswith("_") else None
+    if function is None:
+        return None
+    return lambda input, *args, **kwargs: input.copy_(function(input, *args, **kwargs))
+
+
 def _public_function(name: str) -> Callable[..., Any] | None:
     """The function or method of a name, which takes its arguments as ATen does."""
     if name in UNLIKE or (name.startswith("_") and not name.startswith("_foreach_")):
@@ -142,7 +160,7 @@ def _public_function(name: str) -> Callable[..., Any] | None:
     for prefix, module in _MODULES.items():
         if name.startswith(prefix):
             return getattr(module, name.removeprefix(prefix), None)
-    for where in (flow, flow.nn.functional):
+    for where in (top_level, flow, flow.nn.functional):
         found = getattr(where, name, None)
         if inspect.isfunction(found) and found.__module__.startswith("oneflow.functional"):
             return found

@@ -18,10 +18,27 @@ _POOL = "x kernel_size stride padding dilation ceil_mode"
 _LOSS = "input target reduction"
 # Functions that take their parameters in another order: the function, and ATen's order.
 _ORDERS: dict[str, tuple[Callable[..., Any], str]] = {
-    "_log_softmax": (functional.log_softmax, "x dim _"),
-    "_softmax": (functional.softmax, "x dim _"),
-    "allclose": (flow.allclose, "input other rtol atol equal_nan"),
-    "isclose": (flow.isclose, "input other rtol atol equal_nan"),
+    "add": (flow.add, "input other alpha"),
+    "rsub": (flow.rsub, "input other alpha"),
+    "sub": (flow.sub, "input other alpha"),
+    "subtract": (flow.subtract, "input other alpha"),
+    "group_norm": (
+        functional.group_norm,
+        "input num_groups weight bias eps _cudnn_enabled",
+    ),
+    "layer_norm": (
+        functional.layer_norm,
+        "input normalized_shape weight bias eps _cudnn_enable",
+    ),
+    "one_hot": (functional.one_hot, "input num_classes"),
+    "ctc_loss": (
+        functional.ctc_loss,
+        "log_probs targets input_lengths target_lengths blank reduction zero_infinity",
+    ),
+    "poisson_nll_loss": (
+        functional.poisson_nll_loss,
+        "input target log_input full eps reduction",
+    ),
     "max_pool1d": (functional.max_pool1d, _POOL),
     "max_pool2d": (functional.max_pool2d, _POOL),
     "max_pool3d": (functional.max_pool3d, _POOL),
@@ -85,14 +102,17 @@ _OTHER_NAMES: dict[str, Callable[..., Any]] = {
 
 
 def _in_order(function: Callable[..., Any], order: str) -> Callable[..., Any]:
-    """A function that takes its arguments in ATen's order; those called `_` have no effect."""
+    """A function that takes its arguments in ATen's order; those with a leading `_` do nothing."""
     names = order.split()
 
     def call(*args: Any, **kwargs: Any) -> Any:
         if len(args) > len(names):
             raise TypeError(f"at most {len(names)} arguments are taken by position: {args}")
         given = dict(zip(names, args, strict=False)) | kwargs
-        given.pop("_", None)
+        for name in names:
+            if name.startswith("_"):
+                given.pop(name, None)
+                given.pop(name.removeprefix("_"), None)
         reduction = given.get("reduction")
         if isinstance(reduction, int):
             given["reduction"] = _REDUCTIONS[reduction]
@@ -127,7 +147,16 @@ def _convolution(
 
 
 def _elu(input: Tensor, alpha: float = 1, scale: float = 1, input_scale: float = 1) -> Tensor:
-    return scale * flow.where(input > 0, input, alpha * flow.expm1(input * input_scale))
+    # Large inputs would overflow, and give no gradient, where they are not chosen.
+    negative = flow.expm1(flow.clamp(input, max=0) * input_scale)
+    return scale * flow.where(input > 0, input, alpha * negative)
+
+
+def _softmax_of(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    def call(input: Tensor, dim: int, half_to_float: bool) -> Tensor:
+        return function(input, dim, dtype=flow.float32 if half_to_float else None)
+
+    return call
 
 
 def _embedding(
@@ -208,6 +237,8 @@ ATEN_FUNCTIONS: dict[str, Callable[..., Any]] = {
     **{name: _in_order(*row) for name, row in _ORDERS.items()},
     # Libraries name it where they say what their tensors do with operators.
     "_sparse_mm_reduce_impl": _sparse_mm_reduce_impl,
+    "_log_softmax": _softmax_of(functional.log_softmax),
+    "_softmax": _softmax_of(functional.softmax),
     "_to_copy": _to_copy,
     "alias": lambda input: input.view(input.shape),
     "convolution": _convolution,

@@ -15,6 +15,8 @@ from oneflow import (
     Tensor,
     addcdiv as _addcdiv,
     addcmul as _addcmul,
+    allclose as _allclose,
+    isclose as _isclose,
     randint_like as _randint_like,
 )
 from oneflow.base.device import Device
@@ -81,6 +83,22 @@ def randint_like(input: Tensor, *args: Any, dtype: DType | None = None, **kwargs
     return _randint_like(input, *args, dtype=dtype or input.dtype, **kwargs)
 
 
+@functools.wraps(_isclose)
+def isclose(
+    input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
+) -> Tensor:
+    """`oneflow.isclose` with the relative tolerance first."""
+    return _isclose(input, other, atol=atol, rtol=rtol, equal_nan=equal_nan)
+
+
+@functools.wraps(_allclose)
+def allclose(
+    input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
+) -> bool:
+    """`oneflow.allclose` with the relative tolerance first."""
+    return _allclose(input, other, atol=atol, rtol=rtol, equal_nan=equal_nan)
+
+
 class TensorType(MissingTracing):
     """The type of tensors in TorchScript, which does not exist here."""
 
@@ -111,12 +129,14 @@ __all__ = [
     "_check",
     "addcdiv",
     "addcmul",
+    "allclose",
     "complex32",
     "float8_e4m3fn",
     "float8_e4m3fnuz",
     "float8_e5m2",
     "float8_e5m2fnuz",
     "float8_e8m0fnu",
+    "isclose",
     "jagged",
     "randint_like",
     "sparse_bsc",
