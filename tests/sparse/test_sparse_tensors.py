@@ -135,6 +135,81 @@ SPARSE_RESULTS = {
 }
 
 
+DENSE_RESULTS |= {
+    "T": lambda f, v, d: coo(f, v).T.to_dense(),
+    "index_select from the end": lambda f, v, d: (
+        coo(f, v.detach()).index_select(0, f.tensor([-1])).to_dense() * d[0, 0]
+    ),
+    "addmm without the matrix": lambda f, v, d: f.addmm(
+        f.full((3, 3), float("nan")), coo(f, v), d, beta=0
+    ),
+    "no dimensions": lambda f, v, d: v[0].detach().to_sparse().to_dense() * d.sum(),
+}
+SPARSE_RESULTS |= {
+    "sampled_addmm of what is no number": lambda f, v, d: f.sparse.sampled_addmm(
+        (coo(f, v.detach()) * float("nan")).to_sparse_csr(), d[:3], d.t(), beta=0.0
+    ),
+}
+# What PyTorch refuses of a matrix, by name: the error's type is its.
+REFUSED = {
+    "softmax": lambda f, x: f.sparse.softmax(x, 5),
+    "unsqueeze": lambda f, x: x.unsqueeze(5),
+    "cat": lambda f, x: f.cat([x, x], 7),
+    "cat of other sizes": lambda f, x: f.cat([x, x.t()], 0),
+    "sum": lambda f, x: x.sum(4),
+    "sum twice": lambda f, x: f.sparse.sum(x, dim=(0, -2)),
+    "transpose": lambda f, x: x.transpose(0, 4),
+    "select": lambda f, x: x.select(4, 0),
+    "index_select": lambda f, x: x.index_select(0, f.tensor([3])),
+    "index_select along": lambda f, x: x.index_select(4, f.tensor([0])),
+    "addmm": lambda f, x: f.addmm(f.ones(5, 5), x, f.ones(4, 3), beta=0),
+    "sampled_addmm": lambda f, x: f.sparse.sampled_addmm(
+        x.to_sparse_csr(), f.ones(3, 2), f.ones(2, 5)
+    ),
+    "dense, sparse, reduce": lambda f, x: f.sparse.mm(f.ones(2, 3), x.to_sparse_csr(), "amax"),
+    "sparse, sparse, reduce": lambda f, x: f.sparse.mm(
+        x.to_sparse_csr(), x.t().to_sparse_csr(), "mean"
+    ),
+    "sizes": lambda f, x: f.sparse_coo_tensor(
+        f.tensor([[1], [1]]), f.ones(1), (2**40, 2**40)
+    ).coalesce(),
+    "leaf in place": lambda f, x: x.requires_grad_().mul_(2),
+    "leaf copy_": lambda f, x: x.requires_grad_().copy_(x.detach()),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_pytorch_refuses_is_refused(name):
+    with pytest.raises((RuntimeError, IndexError, ValueError)) as expected:
+        REFUSED[name](torch, coo(torch, torch.ones(5)).coalesce())
+    kind = IndexError if expected.type is IndexError else RuntimeError
+    with pytest.raises(kind):
+        REFUSED[name](flow, coo(flow, flow.ones(5)).coalesce())
+
+
+def test_leaves_still_ask_for_gradients_after_writes_without_grad_mode():
+    def results(f):
+        x = coo(f, f.ones(5)).coalesce().requires_grad_()
+        with f.no_grad():
+            x.mul_(2)
+        return x.requires_grad, x.is_leaf, x.detach().to_dense()
+
+    assert difference(results(flow), results(torch)) is None
+
+
+def test_results_are_written_into_what_is_given():
+    x, out = coo(flow, -flow.ones(5)).coalesce(), coo(flow, flow.ones(5)).coalesce()
+    assert flow.mul(x, x, out=out) is out
+    assert out.to_dense().tolist() == (x.to_dense() ** 2).tolist()
+    assert flow.nn.functional.relu(x, inplace=True) is x
+    assert x.to_dense().sum().item() == 0
+    dense = flow.zeros(3, 2)
+    flow.mm(out, flow.ones(4, 2), out=dense)
+    assert dense.tolist() == (out @ flow.ones(4, 2)).tolist()
+    with pytest.raises(NotImplementedError, match="`out` is"):
+        flow.mul(x, x, out=x.t())
+
+
 def outcome(f, function):
     """A result in dense form, and the gradients by the values and by the dense tensor."""
     values = f.tensor([0.5, -1.0, 2.0, 3.0, 1.5], requires_grad=True)

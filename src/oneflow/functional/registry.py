@@ -192,6 +192,7 @@ def _accept_keyword_aliases(
 
     @functools.wraps(body)
     def public(*args: Any, **kwargs: Any) -> Any:
+        out = None
         try:
             if keywords.issuperset(kwargs):
                 return body(*args, **kwargs)
@@ -212,7 +213,8 @@ def _accept_keyword_aliases(
             result = body(*args, **kwargs)
             return result if out is None else put_out(out, result, public.__name__, fills_out)
         except SparseOperandError:
-            return SPARSE_CALL.value(public.__name__, args, kwargs)
+            given = kwargs if out is None else {**kwargs, "out": out}
+            return SPARSE_CALL.value(public.__name__, args, given)
         except Exception as error:
             _make_clear(error, public.__name__, body)
             raise

@@ -1,7 +1,8 @@
 """Sparse tensors: positions and the values there.
 
-Their operators are made of gathers and sums at places, so that gradients, graphs and all devices
-are those of dense tensors.
+Their operators are made of gathers and sums at places, so that gradients and all devices are those
+of dense tensors. An `nn.Graph` takes and returns dense tensors only, and makes sparse ones of known
+positions in `build`.
 """
 
 from oneflow.sparse import dispatch as dispatch

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from oneflow.base.sparse_operand import SparseOperandError
-from oneflow.functional.registry import FUNCTIONS, SPARSE_CALL
+from oneflow.functional.registry import FUNCTIONS, SPARSE_CALL, put_out
 from oneflow.sparse import operators, products
 from oneflow.sparse.tensor import SparseTensor
 from oneflow.tensor.tensor import Tensor
@@ -42,8 +42,28 @@ def call(name: str, args: tuple, kwargs: dict[str, Any]) -> Any:
         kwargs: its keyword arguments.
 
     Raises:
-        SparseOperandError: it takes none.
+        SparseOperandError: it takes none, or the result is not what `out=` holds.
     """
+    out = kwargs.pop("out", None)
+    if kwargs.pop("inplace", False):
+        out = args[0] if args else kwargs["input"]
+    result = _computed(name, args, kwargs)
+    if out is None:
+        return result
+    return (
+        _written(out, result, name) if isinstance(out, SparseTensor) else put_out(out, result, name)
+    )
+
+
+def _written(out: SparseTensor, result: Tensor, name: str) -> SparseTensor:
+    """`out` with the parts of a result."""
+    kinds = [(each.layout, tuple(each.shape), each.dtype) for each in (out, result)]
+    if not isinstance(result, SparseTensor) or kinds[0] != kinds[1]:
+        raise operators.refuse(name, f"`out` is {kinds[0]}, the result {kinds[1]}")
+    return out._become(result._parts)
+
+
+def _computed(name: str, args: tuple, kwargs: dict[str, Any]) -> Any:
     if name in _OF_ZERO_ZERO:
         return operators.on_values(FUNCTIONS[name], *args, **kwargs)
     function = SPARSE_FUNCTIONS.get(name)
@@ -82,8 +102,7 @@ def _in_place(name: str) -> Callable[..., Any]:
         result = SPARSE_FUNCTIONS[name](self, *args, **kwargs)
         if not isinstance(result, SparseTensor) or result.shape != self.shape:
             raise operators.refuse(f"{name}_", f"the result is {result.layout}")
-        self._parts = result._parts
-        return self
+        return self._become(result._parts)
 
     return method
 
@@ -104,4 +123,5 @@ for _name in ("add", "sub", "mul", "div"):
     setattr(SparseTensor, f"{_name}_", _in_place(_name))
 for _name, _function in (("iadd", "add"), ("isub", "sub"), ("imul", "mul"), ("itruediv", "div")):
     setattr(SparseTensor, f"__{_name}__", _in_place(_function))
+setattr(SparseTensor, "T", property(operators.reversed_dimensions))  # noqa: B010
 setattr(SparseTensor, "__getitem__", operators.get_item)  # noqa: B010

@@ -8,7 +8,7 @@ from typing import Any
 
 from oneflow.base.dtype import DType
 from oneflow.base.layout import Layout
-from oneflow.base.shape import Size
+from oneflow.base.shape import Size, wrap_dim, wrap_dims
 from oneflow.base.sparse_operand import SparseOperandError
 from oneflow.functional.creation.factory_functions import zeros
 from oneflow.functional.index.search import nonzero, searchsorted, unique
@@ -112,6 +112,7 @@ def pow(input: Any, exponent: Any) -> Tensor:
 def transpose(input: SparseTensor, dim0: int, dim1: int) -> SparseTensor:
     """Exchange two sparse dimensions."""
     order = list(range(input.ndim))
+    dim0, dim1 = wrap_dim(dim0, input.ndim), wrap_dim(dim1, input.ndim)
     order[dim0], order[dim1] = order[dim1], order[dim0]
     return permute(input, order)
 
@@ -121,10 +122,15 @@ def t(input: SparseTensor) -> SparseTensor:
     return transpose(input, 0, 1) if input.ndim == 2 else input
 
 
+def reversed_dimensions(input: SparseTensor) -> SparseTensor:
+    """Put the dimensions in reverse order."""
+    return permute(input, range(input.ndim)[::-1])
+
+
 def permute(input: SparseTensor, *dims: Any) -> SparseTensor:
     """Put the sparse dimensions in another order."""
     order = dims[0] if len(dims) == 1 and not isinstance(dims[0], int) else dims
-    order = [each % input.ndim for each in order]
+    order = list(wrap_dims(order, input.ndim))
     count = input.sparse_dim()
     if sorted(order[:count]) != list(range(count)) or order[count:] != [*range(count, input.ndim)]:
         raise refuse("permute", f"dimensions of values stay where they are, got {tuple(order)}")
@@ -140,7 +146,7 @@ def permute(input: SparseTensor, *dims: Any) -> SparseTensor:
 def unsqueeze(input: SparseTensor, dim: int) -> SparseTensor:
     """Add a dimension of size 1."""
     _check_coordinates("unsqueeze", input)
-    place, count = dim % (input.ndim + 1), input.sparse_dim()
+    place, count = wrap_dim(dim, input.ndim + 1), input.sparse_dim()
     size = [*input.shape[:place], 1, *input.shape[place:]]
     if place > count:
         values = input._values().unsqueeze(place - count + 1)
@@ -159,7 +165,7 @@ def _check_coordinates(name: str, x: SparseTensor) -> None:
 def select(input: SparseTensor, dim: int, index: int) -> Tensor:
     """Return what has one coordinate in a dimension, without that dimension."""
     given = _coordinate_form(input)
-    place, count = dim % input.ndim, given.sparse_dim()
+    place, count = wrap_dim(dim, input.ndim), given.sparse_dim()
     extent = input.shape[place]
     if not -extent <= index < extent:
         raise IndexError(f"`index` {index} is out of range for a dimension of size {extent}")
@@ -197,14 +203,23 @@ def joined(keys: Tensor, others: Tensor) -> tuple[Tensor, Tensor]:
     return left, right
 
 
+def _check_index(index: Tensor, extent: int) -> None:
+    if index.numel() and not -extent <= int(index.min()) <= int(index.max()) < extent:
+        raise IndexError(
+            f"`index_select`: `index` is out of range for a dimension of size {extent}, got"
+            f" {int(index.min())} to {int(index.max())}"
+        )
+
+
 def index_select(input: SparseTensor, dim: int, index: Tensor) -> SparseTensor:
     """Return what has the given coordinates in a dimension."""
     given = _coordinate_form(input).coalesce()
-    place, count = dim % input.ndim, given.sparse_dim()
+    place, count = wrap_dim(dim, input.ndim), given.sparse_dim()
     size = [*input.shape[:place], index.shape[0], *input.shape[place + 1 :]]
     if place >= count:
         values = given._values().index_select(place - count + 1, index)
         return of_coordinates(given._indices(), values, size, True)
+    _check_index(index, input.shape[place])
     ordered, order = given._indices()[place].sort(stable=True)
     new, found = joined(index.long() % input.shape[place], ordered)
     kept = order.index_select(0, found)
@@ -219,9 +234,15 @@ def cat(tensors: Sequence[Any], dim: int = 0) -> SparseTensor:
     if not all(isinstance(each, SparseTensor) for each in tensors):
         raise refuse("cat", "all must be sparse")
     given = [_coordinate_form(each) for each in tensors]
-    place = dim % given[0].ndim
+    place = wrap_dim(dim, given[0].ndim)
     if place >= given[0].sparse_dim():
         raise refuse("cat", f"`dim` must be a sparse dimension, got {dim}")
+    kinds = {(each.sparse_dim(), *each.shape[:place], *each.shape[place + 1 :]) for each in given}
+    if len(kinds) > 1:
+        shapes = [tuple(each.shape) for each in given]
+        raise RuntimeError(
+            f"`cat`: all dimensions but {place} must be equal, sparse and dense ones, got {shapes}"
+        )
     rows, begin = [], 0
     for each in given:
         index = each._indices()
@@ -231,11 +252,6 @@ def cat(tensors: Sequence[Any], dim: int = 0) -> SparseTensor:
     size = [*given[0].shape[:place], begin, *given[0].shape[place + 1 :]]
     values = cat_dense([each._values() for each in given])
     return of_coordinates(cat_dense(rows, 1), values, size)
-
-
-def _dims(dim: Any, ndim: int) -> list[int]:
-    given = range(ndim) if dim is None else [dim] if isinstance(dim, int) else dim
-    return sorted({each % ndim for each in given})
 
 
 def sum(
@@ -263,7 +279,7 @@ def sum(
     given = _coordinate_form(input)
     values, count = given._values(), given.sparse_dim()
     values = values if dtype is None else values.to(dtype)
-    dims = _dims(dim, input.ndim)
+    dims = wrap_dims(dim, input.ndim)
     dense = [each - count + 1 for each in dims if each >= count]
     if dense:
         values = values.sum(dense)
@@ -314,7 +330,7 @@ def _normalized(
 ) -> SparseTensor:
     given = _coordinate_form(input).coalesce()
     values = given._values() if dtype is None else given._values().to(dtype)
-    place, count = dim % input.ndim, given.sparse_dim()
+    place, count = wrap_dim(dim, input.ndim), given.sparse_dim()
     if place >= count:
         along = place - count + 1
         found = values.log_softmax(along) if logarithm else values.softmax(along)

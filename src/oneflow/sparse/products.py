@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from oneflow.base.shape import Size
+from oneflow.base.shape import Size, broadcast_shapes
 from oneflow.functional.creation.factory_functions import zeros
 from oneflow.functional.index.gather import index_select
 from oneflow.functional.shape.concat import stack
@@ -52,6 +52,8 @@ def mm(mat1: Any, mat2: Any, reduce: str = "sum") -> Tensor:
     if reduce not in _REDUCTIONS:
         raise ValueError(f"`reduce` must be one of {list(_REDUCTIONS)}, got {reduce!r}")
     both = isinstance(mat1, SparseTensor), isinstance(mat2, SparseTensor)
+    if both != (True, False) and _REDUCTIONS[reduce] != "sum":
+        raise refuse("mm", f"`reduce` {reduce!r} needs a sparse matrix, then a dense one")
     if both == (True, True):
         return _sparse_product(mat1, mat2)
     if both == (False, True):
@@ -142,7 +144,15 @@ def addmm(mat: Tensor, mat1: Any, mat2: Any, *, beta: float = 1, alpha: float = 
         [[4.0, 4.0], [4.0, 4.0]]
     """
     product = mm(mat1, mat2)
-    return (mat if beta == 1 else beta * mat) + (product if alpha == 1 else alpha * product)
+    scaled = product if alpha == 1 else alpha * product
+    if beta == 0:  # what `mat` holds, even NaN, does not count
+        if broadcast_shapes(tuple(mat.shape), tuple(scaled.shape)) != tuple(scaled.shape):
+            raise RuntimeError(
+                "`addmm`: the shape of `mat` must broadcast to that of the product, got"
+                f" {tuple(mat.shape)} and {tuple(scaled.shape)}"
+            )
+        return scaled
+    return (mat if beta == 1 else beta * mat) + scaled
 
 
 def sampled_addmm(
@@ -163,6 +173,13 @@ def sampled_addmm(
         >>> flow.sparse.sampled_addmm(x, flow.ones(2, 3), flow.ones(3, 2)).values().tolist()
         [4.0, 4.0]
     """
+    dims = input.ndim, mat1.ndim, mat2.ndim
+    shape = *mat1.shape[:1], *mat2.shape[1:]
+    if dims != (2, 2, 2) or tuple(input.shape) != shape or mat1.shape[1] != mat2.shape[0]:
+        raise RuntimeError(
+            "`sampled_addmm` needs matrices whose shapes fit, got"
+            f" {tuple(input.shape)}, {tuple(mat1.shape)} and {tuple(mat2.shape)}"
+        )
     rows, columns = coordinates(input)
     products = (mat1.index_select(0, rows) * mat2.t().index_select(0, columns)).sum(1)
     return input.with_values(beta * input._values() + alpha * products)

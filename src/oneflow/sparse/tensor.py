@@ -8,6 +8,7 @@ and `functional.registry` asks `oneflow.sparse.dispatch` instead.
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn, SupportsIndex
@@ -17,12 +18,14 @@ from oneflow.base.dtype import DType
 from oneflow.base.layout import Layout
 from oneflow.base.shape import Size
 from oneflow.base.sparse_operand import SparseOperandError
+from oneflow.differentiation.grad_mode import is_grad_enabled
 from oneflow.functional.creation.factory_functions import arange, zeros
 from oneflow.functional.index.search import searchsorted, unique
 from oneflow.functional.shape.concat import stack
 from oneflow.tensor.subclasses import call_as_it_is
 from oneflow.tensor.tensor import Tensor
 
+_MOST_ELEMENTS = 2**63 - 1  # flat positions are int64
 # By layout: the names of its index tensors.
 INDEX_NAMES = {
     Layout.sparse_coo: ("indices",),
@@ -321,12 +324,30 @@ class SparseTensor(Tensor):
                 f" {other.layout}, {tuple(other.shape)} for {tuple(self.shape)}"
             )
         values = other._parts.values.detach().to(self.device, self.dtype)
-        self._parts = other.with_values(values)._parts
-        return self
+        return self._become(other.with_values(values)._parts)
+
+    def _become(self, parts: Parts) -> SparseTensor:
+        """Become a tensor of other parts, as writes in place do.
+
+        Raises:
+            RuntimeError: the tensor is a leaf whose gradient is asked for.
+        """
+        asks = self.is_leaf and self.requires_grad
+        if asks and is_grad_enabled():
+            raise RuntimeError(
+                "a leaf Variable that requires grad is being used in an in-place operation."
+            )
+        self._parts = parts
+        return self.requires_grad_() if asks else self
 
 
 def sparse(parts: Parts) -> SparseTensor:
     """The tensor of its parts."""
+    if math.prod(parts.size) > _MOST_ELEMENTS:
+        raise RuntimeError(
+            f"`size` of a sparse tensor must have {_MOST_ELEMENTS} elements at most,"
+            f" got {tuple(parts.size)}"
+        )
     result = object.__new__(SparseTensor)
     result._parts = parts
     return result
@@ -376,6 +397,8 @@ def compressed(rows: Tensor, count: int) -> Tensor:
 
 def flat_index(index: Tensor, size: Sequence[int]) -> Tensor:
     """Positions in the order of rows, by coordinates."""
+    if not index.shape[0]:
+        return zeros(index.shape[1], device=index.device).long()
     flat = index[0]
     for row, extent in zip(index[1:], size[1:], strict=False):
         flat = flat * extent + row
@@ -384,6 +407,8 @@ def flat_index(index: Tensor, size: Sequence[int]) -> Tensor:
 
 def coordinates_of(flat: Tensor, size: Sequence[int]) -> Tensor:
     """Coordinates by positions in the order of rows."""
+    if not size:
+        return zeros(0, flat.shape[0], device=flat.device).long()
     rows = []
     for extent in reversed(size):
         rows.append(flat % max(extent, 1))
