@@ -370,8 +370,9 @@ def test_modules_of_devices_say_what_there_is():
         counts = [(each.is_available(), each.device_count()) for each in modules]
         same = framework.get_device_module("cpu") is framework.get_device_module("cpu:0")
         cpu = framework.cpu.current_device(), framework.cpu.synchronize()
-        with pytest.raises(RuntimeError):
-            framework.get_device_module("nothing")
+        for name in ("nothing", "nn", "optim"):
+            with pytest.raises(RuntimeError):
+                framework.get_device_module(name)
         return counts, same, cpu, framework.get_device_module(framework.device("cpu")).__name__
 
     assert found(imported("torch")) == found(torch)

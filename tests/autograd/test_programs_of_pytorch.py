@@ -60,7 +60,8 @@ def hooks_on_saved_tensors_are_refused(library):
 
 def saved_tensors_are_written_to(library):
     x = library.tensor([3.0], requires_grad=True)
-    with library.autograd.graph.allow_mutation_on_saved_tensors():
+    with library.autograd.graph.allow_mutation_on_saved_tensors() as context:
+        assert context is not None
         copy = x.clone()
         view = copy.view_as(copy)
         square = copy**2

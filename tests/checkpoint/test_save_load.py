@@ -492,6 +492,8 @@ def test_external_data_is_a_folder(tmp_path):
     for name in ("made/folder", "file"):
         loaded = flow.load(tmp_path / name)
         assert (loaded["weight"].tolist(), loaded["step"]) == ([0, 1, 2], 3)
+    with pytest.raises(FileExistsError, match="`save_as_external_data` saves a folder"):
+        flow.save(state, tmp_path / "file", save_as_external_data=True)
     opened = io.BytesIO()
     flow.save(state, opened, save_as_external_data=True)
     opened.seek(0)

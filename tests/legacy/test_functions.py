@@ -165,6 +165,18 @@ def test_earlier_arguments_of_sorting():
         single_client.sort(x, direction="up")
 
 
+def test_uniform_complex_numbers_are_those_of_nn_init():
+    def drawn(fill):
+        flow.manual_seed(0)
+        try:
+            return fill(flow.empty(4, dtype=flow.complex64)).tolist()
+        except RuntimeError as error:
+            return str(error)
+
+    expected = drawn(lambda tensor: flow.nn.init.uniform_(tensor, -1, 2))
+    assert drawn(flow.random_uniform_initializer(-1, 2)) == expected
+
+
 @pytest.mark.parametrize("dtype", ["int32", "int64"])
 def test_uniform_integers_of_initializers(dtype):
     kind = getattr(flow, dtype)

@@ -282,7 +282,6 @@ def test_memory_is_noted_after_every_operator(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "refused",
     [
-        {"with_modules": True},
         {"execution_trace_observer": object()},
         {"custom_trace_id_callback": str},
     ],
@@ -290,6 +289,12 @@ def test_memory_is_noted_after_every_operator(tmp_path: Path) -> None:
 def test_what_profiles_cannot_do_is_refused(refused: dict[str, Any]) -> None:
     with pytest.raises(NotImplementedError, match=f"`{next(iter(refused))}` of a profile"):
         profile(**refused)
+
+
+def test_modules_may_be_asked_for() -> None:
+    with profile(with_modules=True) as made:
+        flow.ones(3).numpy()
+    assert [average.key for average in made.key_averages()] == ["ones"]
 
 
 def test_traces_fit_perfettos_json_format(tmp_path: Path) -> None:

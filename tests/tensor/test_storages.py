@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -22,6 +23,31 @@ def test_views_and_detached_tensors_share_memory():
     other = x.clone()
     assert other.untyped_storage() != x.untyped_storage()
     assert len({x.storage(), x[0].storage(), other.storage()}) == 2
+
+
+@pytest.mark.parametrize("index", [0, -1, 5, slice(1, 9, 3)])
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int64", "bool", "complex64"])
+def test_elements_of_storages(index, dtype):
+    x = flow.arange(12).to(getattr(flow, dtype)).reshape(3, 4).t()
+    for storage in (x.storage(), x.untyped_storage()):
+        assert storage[index] == storage.tolist()[index]
+        assert type(storage[index]) is type(storage.tolist()[index])
+    assert x.untyped_storage().tolist() == list(torch_bytes(dtype))
+
+
+def torch_bytes(dtype):
+    return torch.arange(12).to(getattr(torch, dtype)).untyped_storage().tolist()
+
+
+def test_one_byte_of_a_storage_makes_no_list_of_all():
+    storage = flow.ones(1 << 20, dtype=flow.uint8).untyped_storage()
+    assert storage[3] == 1
+    tracemalloc.start()
+    try:
+        assert storage[7] == 1
+        assert tracemalloc.get_traced_memory()[1] < 3 * storage.nbytes()
+    finally:
+        tracemalloc.stop()
 
 
 def test_tensors_set_to_the_same_elements():

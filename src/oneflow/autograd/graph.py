@@ -6,7 +6,7 @@ import contextlib
 import functools
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, Self
 
 from oneflow.differentiation.backward import call_after_backward
 from oneflow.differentiation.grad_mode import MODE
@@ -141,11 +141,12 @@ class allow_mutation_on_saved_tensors(packing):
         self._values = _AsTheyWere()
         super().__init__(self._values)
 
-    def __enter__(self) -> None:
+    def __enter__(self) -> Self:
         if any(isinstance(each, _AsTheyWere) for each in MODE.saved_hooks):
             raise RuntimeError("`allow_mutation_on_saved_tensors` cannot be nested")
         self._values.is_open = True
         super().__enter__()
+        return self
 
     def __exit__(self, *exception: object) -> None:
         self._values.is_open = False

@@ -124,8 +124,17 @@ def save(
     with propagate_errors(f"write `{path}`") if is_shared else contextlib.nullcontext():
         if rank is None or runs_rank(rank):
             if save_as_external_data and isinstance(target, Path):
-                target.mkdir(parents=True, exist_ok=True)
+                _make_folder(target)
             _write(structure, arrays, target)
+
+
+def _make_folder(target: Path) -> None:
+    if target.exists() and not target.is_dir():
+        raise FileExistsError(
+            f"`save_as_external_data` saves a folder, but `{target}` is a file: delete it, or give "
+            "another name"
+        )
+    target.mkdir(parents=True, exist_ok=True)
 
 
 def _write(structure: Any, arrays: Mapping[str, np.ndarray], target: Path | BinaryIO) -> None:

@@ -57,7 +57,7 @@ class packing:
     def __init__(self, hooks: SavedValueHooks | None) -> None:
         self._hooks = hooks
 
-    def __enter__(self) -> None:
+    def __enter__(self) -> object:
         self._before = MODE.saved_hooks
         MODE.saved_hooks = () if self._hooks is None else (*MODE.saved_hooks, self._hooks)
         MODE.update()

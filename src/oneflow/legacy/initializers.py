@@ -76,7 +76,7 @@ def random_uniform_initializer(
     """
 
     def fill(tensor: Tensor) -> Tensor:
-        if tensor.dtype.is_floating_point:
+        if tensor.dtype.is_floating_point or tensor.dtype.is_complex:
             return init.uniform_(tensor, minval, maxval)
         return tensor.random_(int(minval), int(maxval) + 1)
 

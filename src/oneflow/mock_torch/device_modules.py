@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 from types import ModuleType
 from typing import Any
@@ -22,8 +23,10 @@ def get_device_module(device: Any = None) -> ModuleType:
     if device is None:
         device = current_accelerator() or "cpu"
     name = getattr(device, "type", device).partition(":")[0]
-    try:
-        with enable():
-            return importlib.import_module(f"torch.{name}")
-    except ModuleNotFoundError:
-        raise RuntimeError(f"`device`: there is no module torch.{name}, got {device!r}") from None
+    module = None
+    with contextlib.suppress(ModuleNotFoundError), enable():
+        module = importlib.import_module(f"torch.{name}")
+    # Other modules than those of devices count none.
+    if module is None or not hasattr(module, "device_count"):
+        raise RuntimeError(f"`device`: there is no module of devices torch.{name}, got {device!r}")
+    return module

@@ -70,8 +70,8 @@ class profile:
         with_stack: keep the callers of each operator, for `export_stacks` and the trace. Then each
             runs when it is called.
         with_flops: count multiplications, additions and the like, by the planner's cost model.
-        with_modules: must be False: `record_function` in a module's `forward` shows it as a range.
-        experimental_config, use_cuda: accepted; they are about PyTorch's own profiler.
+        with_modules, experimental_config, use_cuda: accepted; they are about PyTorch's own profiler
+            and its compiled modules. `record_function` in a module's `forward` shows it as a range.
         acc_events: keep the events of earlier cycles of the schedule.
         execution_trace_observer, custom_trace_id_callback: must be None; there is no such trace.
 
@@ -107,9 +107,6 @@ class profile:
         use_cuda: bool | None = None,
     ) -> None:
         _refuse(
-            with_modules="`record_function` in a module's `forward` shows it as a range"
-            if with_modules
-            else "",
             execution_trace_observer="use `export_chrome_trace`"
             if execution_trace_observer is not None
             else "",

@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterator
 from typing import Any, Self
 
+import numpy as np
+
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType
 from oneflow.base.program_name import program_name
@@ -71,7 +73,11 @@ class UntypedStorage:
 
     def tolist(self) -> list[int] | list[Any]:
         """Return the contents: bytes."""
-        return list(self._tensor().detach().numpy().tobytes())
+        return self._elements().tolist()
+
+    def _elements(self) -> np.ndarray:
+        """The contents, in one dimension."""
+        return np.ascontiguousarray(self._tensor().detach().numpy()).reshape(-1).view(np.uint8)
 
     def _tensor(self) -> Tensor:
         """A tensor of all that is in memory."""
@@ -88,7 +94,8 @@ class UntypedStorage:
     def __getitem__(self, index: int | slice) -> Any:
         if self.device.type == "meta":
             raise NotImplementedError("memory on the device `meta` has no contents to read")
-        return self.tolist()[index]
+        # The dots keep an array, whose numbers become those of Python, where one is chosen.
+        return self._elements()[index, ...].tolist()
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.tolist())
@@ -132,9 +139,8 @@ class TypedStorage(UntypedStorage):
         """Return the number of elements."""
         return self._memory.value.spec.numel
 
-    def tolist(self) -> list[Any]:
-        """Return the elements."""
-        return self._tensor().detach().numpy().ravel().tolist()
+    def _elements(self) -> np.ndarray:
+        return self._tensor().detach().numpy().ravel()
 
 
 def untyped_storage(self: Tensor) -> UntypedStorage:
