@@ -88,7 +88,7 @@ def apply_view_step(base: Tensor, step: ViewStep) -> Tensor:
     """The view that `step` makes of `base`, with which it shares memory."""
     primitive, numbers, attributes = step
     value = base._value if base._family is None else unwrap(base)
-    view, chain = _new(Tensor), None
+    view, chain, key = _new(Tensor), None, None
     if not CASTING:
         key = (base._chain, primitive, value.spec, *numbers, *attributes.items())
         chain = _KNOWN_CHAINS.get(key)
@@ -96,7 +96,7 @@ def apply_view_step(base: Tensor, step: ViewStep) -> Tensor:
         view._value = record(chain.operation, (value, *numbers))
     else:
         view._value = bind(primitive, (value, *numbers), attributes)
-        if not CASTING and len(_KNOWN_CHAINS) < _MAX_CHAINS and _is_wanted_again(hash(key)):
+        if key is not None and len(_KNOWN_CHAINS) < _MAX_CHAINS and _is_wanted_again(hash(key)):
             chain = _new_chain(base._chain, value, step)
     return join(view, base, step, chain)
 
