@@ -21,19 +21,6 @@ _MODULE = re.compile(r"^([\w.]+) <generated/\1-index>$", re.MULTILINE)
 _PACKAGES = ("oneflow", "flowvision", "oneflow_onnx")
 
 
-class _Annotation(str):
-    """A type as the source writes it, which is shown without quotes."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return str(self)
-
-
-def _unquoted(annotation: Any) -> Any:
-    return _Annotation(annotation) if isinstance(annotation, str) else annotation
-
-
 @dataclass(frozen=True)
 class Entry:
     """A public name.
@@ -65,19 +52,18 @@ class Entry:
 
     @property
     def signature(self) -> str:
-        """Its parameters and result as the page shows them, those of a method without `self`."""
+        """Its parameters as a further name's page shows them, those of a method without `self`.
+
+        Types, which link to their pages, are on the page of the first name.
+        """
         try:
-            signature = inspect.signature(self.value)
+            parameters = list(inspect.signature(self.value).parameters.values())
         except (TypeError, ValueError):  # Python's own classes may have none
             return "(...)"
-        parameters = [
-            each.replace(annotation=_unquoted(each.annotation))
-            for each in signature.parameters.values()
-        ]
         if self.module == "oneflow.Tensor":
             del parameters[0]
-        result = _unquoted(signature.return_annotation)
-        return str(signature.replace(parameters=parameters, return_annotation=result))
+        untyped = [each.replace(annotation=inspect.Parameter.empty) for each in parameters]
+        return str(inspect.Signature(untyped))
 
     @property
     def summary(self) -> str:

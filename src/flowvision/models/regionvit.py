@@ -180,8 +180,8 @@ def convert_to_flatten_layout(
         window_size: height and width of a window.
 
     Returns:
-        Tensor of shape (N, rows * columns, 1 + tokens, C), and what hides the padding: None, or
-        addends of the scores, of shape (rows * columns, 1, 1, 1 + tokens).
+        Tensor of shape (N, rows * columns, 1 + tokens, C), and what hides the padding, which
+        is None or addends of the scores, of shape (rows * columns, 1, 1, 1 + tokens).
 
     Example:
         >>> import oneflow as flow

@@ -85,7 +85,7 @@ def shift_mask(resolution: tuple[int, int], window_size: int, shift_size: int) -
     """Return what keeps tokens apart that only the shift has brought into one window.
 
     Returns:
-        Tensor of shape (windows, tokens, tokens): 0 where two tokens are neighbours in the image,
+        Tensor of shape (windows, tokens, tokens), 0 where two tokens are neighbours in the image,
         -100 where they come from opposite edges.
 
     Example:

@@ -329,7 +329,7 @@ def masks_to_boxes(masks: Tensor) -> Tensor:
         masks: of shape (n, height, width); what is not 0 belongs to the mask.
 
     Returns:
-        float32 boxes of shape (n, 4): the first and the last column and row of each mask.
+        float32 boxes of shape (n, 4), the first and the last column and row of each mask.
 
     Raises:
         ValueError: if a mask is empty, or if there are not three dimensions.
