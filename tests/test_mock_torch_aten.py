@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import copy
 import functools
-import importlib
 import operator
 import pickle
 
 import pytest
 import torch
 
-from oneflow import mock_torch
+from tests.in_place import in_place_of
 from tests.oracle import difference
 
-
-def mocked():
-    with mock_torch.enable():
-        return importlib.import_module("torch")
-
+mocked = functools.partial(in_place_of, "torch")
 
 ARRAYS = {
     "x": torch.linspace(-1, 2, 24).reshape(2, 3, 4),
@@ -125,6 +120,7 @@ CALLS = [
     ("log_sigmoid.default", "x"),
     ("hardtanh.default", "x", -0.5, 0.5),
     ("embedding.default", "m", "i"),
+    ("embedding.default", "m", "i", -2),
     ("layer_norm.default", "x", [4], "w", "w", 1e-3),
     ("native_layer_norm.default", "x", [4], "w", None, 1e-3),
     ("native_layer_norm.default", "x", [3, 4], None, None, 1e-5),

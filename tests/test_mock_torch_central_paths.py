@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import copy
-import importlib
 import io
 import pickle
 
@@ -13,12 +12,7 @@ import torch
 
 import oneflow as flow
 from oneflow import mock_torch
-
-
-def imported(name):
-    with mock_torch.enable():
-        return importlib.import_module(name)
-
+from tests.in_place import in_place_of
 
 # --- what users set on tensors
 
@@ -159,7 +153,7 @@ def test_hooks_on_members_of_all_modules():
         root.late = framework.nn.ReLU()
         return seen, root.weight.item()
 
-    ours = calls(flow, imported("torch.nn.modules.module"))
+    ours = calls(flow, in_place_of("torch.nn.modules.module"))
     assert ours == calls(torch, torch.nn.modules.module)
 
 
@@ -212,7 +206,7 @@ def round_trip(module, value, **options):
 
 
 def test_objects_are_loaded_on_trust():
-    framework = imported("torch")
+    framework = in_place_of("torch")
     settings = Settings()
     settings.weight = flow.tensor([1.0, 2.0])
     value = {"args": argparse.Namespace(a=1), "settings": settings, "again": settings.weight}
@@ -228,7 +222,7 @@ def test_objects_are_loaded_on_trust():
 
 
 def test_classes_can_be_declared_safe():
-    framework, serialization = imported("torch"), imported("torch.serialization")
+    framework, serialization = in_place_of("torch"), in_place_of("torch.serialization")
     with serialization.safe_globals([Settings]):
         assert serialization.get_safe_globals() == [Settings]
         assert round_trip(framework, Settings()).name == "a"
@@ -243,7 +237,7 @@ class Hidden(Settings):
 
 def test_what_cannot_be_pickled_says_where_it_is():
     with pytest.raises(TypeError, match=r"cannot save settings\.x"):
-        imported("torch").save({"settings": {"x": (each for each in "a")}}, io.BytesIO())
+        in_place_of("torch").save({"settings": {"x": (each for each in "a")}}, io.BytesIO())
     with pytest.raises(TypeError, match="cannot save the object"):
         flow.save(Settings(), io.BytesIO())
 
@@ -265,7 +259,7 @@ def test_objects_in_files_of_pytorch():
 
 
 def test_options_of_saving_and_loading():
-    framework = imported("torch")
+    framework = in_place_of("torch")
     x = flow.ones(2)
     for given in (lambda storage, location: storage, lambda storage, location: None, "cpu"):
         assert round_trip(framework, x, map_location=given, encoding="latin1").tolist() == [1, 1]
@@ -275,7 +269,7 @@ def test_options_of_saving_and_loading():
 
 
 def test_averaged_models_are_pickled():
-    averages = imported("torch.optim.swa_utils")
+    averages = in_place_of("torch.optim.swa_utils")
     for function in (None, averages.get_ema_avg_fn(0.5)):
         model = averages.AveragedModel(flow.nn.Linear(1, 1), avg_fn=function)
         copied = pickle.loads(pickle.dumps(model))
@@ -304,7 +298,7 @@ def test_momenta_of_groups():
 
 
 def test_switches_of_libraries_are_kept():
-    cuda, cudnn = imported("torch.backends.cuda"), imported("torch.backends.cudnn")
+    cuda, cudnn = in_place_of("torch.backends.cuda"), in_place_of("torch.backends.cudnn")
     before = flow.get_float32_matmul_precision()
     try:
         for allowed, precision in ((False, "highest"), (True, "high")):
@@ -329,7 +323,7 @@ def test_switches_of_libraries_are_kept():
 
 
 def test_fans_of_weights():
-    ours, theirs = imported("torch.nn.init"), torch.nn.init
+    ours, theirs = in_place_of("torch.nn.init"), torch.nn.init
     for shape in ((2, 3), (4, 3, 2, 2)):
         for mode in ("fan_in", "fan_out"):
             assert ours._calculate_correct_fan(
@@ -338,7 +332,7 @@ def test_fans_of_weights():
 
 
 def test_modules_of_symbolic_graphs_are_modules():
-    assert issubclass(imported("torch.fx").GraphModule, flow.nn.Module)
+    assert issubclass(in_place_of("torch.fx").GraphModule, flow.nn.Module)
 
 
 # --- gradients between steps
@@ -375,4 +369,4 @@ def test_modules_of_devices_say_what_there_is():
                 framework.get_device_module(name)
         return counts, same, cpu, framework.get_device_module(framework.device("cpu")).__name__
 
-    assert found(imported("torch")) == found(torch)
+    assert found(in_place_of("torch")) == found(torch)

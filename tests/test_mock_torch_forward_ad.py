@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
 
 import pytest
 import torch
 import torch.autograd.forward_ad
 
-from oneflow import mock_torch
+from tests.in_place import in_place_of
 from tests.oracle import difference
 
 
 def mocked():
-    with mock_torch.enable():
-        importlib.import_module("torch.autograd.forward_ad")
-        return importlib.import_module("torch")
+    in_place_of("torch.autograd.forward_ad")
+    return in_place_of("torch")
 
 
 def both(program):

@@ -17,6 +17,7 @@ import oneflow as flow
 from oneflow import mock_torch
 from oneflow.mock_torch.pytorch.utils import _pytree
 from tests.flowvision.torchvision_operators import torchvision
+from tests.in_place import in_place_of
 
 Pair = namedtuple("Pair", "first second")
 TREES = [
@@ -26,11 +27,6 @@ TREES = [
     5,
     ((), {}, [None]),
 ]
-
-
-def imported(name):
-    with mock_torch.enable():
-        return importlib.import_module(name)
 
 
 @pytest.mark.parametrize("tree", TREES, ids=repr)
@@ -65,7 +61,7 @@ def test_registered_containers_are_flattened():
 
 
 def test_operators_defined_in_python():
-    mocked = imported("torch")
+    mocked = in_place_of("torch")
 
     @mocked.library.custom_op("tests::cube", mutates_args=())
     def cube(x):
@@ -99,12 +95,12 @@ def test_libraries_find_pytorchs_version():
 
 
 def test_what_cannot_act_says_what_can():
-    mocked = imported("torch")
+    mocked = in_place_of("torch")
     for call in (
         lambda: mocked.fx.symbolic_trace(flow.nn.ReLU()),
-        lambda: imported("torch.distributed.tensor").distribute_tensor(flow.ones(2)),
-        lambda: imported("torch.nn.attention.flex_attention").flex_attention(),
-        lambda: imported("torch.ao.quantization").prepare(flow.nn.ReLU()),
+        lambda: in_place_of("torch.distributed.tensor").distribute_tensor(flow.ones(2)),
+        lambda: in_place_of("torch.nn.attention.flex_attention").flex_attention(),
+        lambda: in_place_of("torch.ao.quantization").prepare(flow.nn.ReLU()),
         lambda: mocked.cuda.CUDAGraph(),
     ):
         with pytest.raises(NotImplementedError, match="`"):
@@ -116,7 +112,7 @@ def test_what_cannot_act_says_what_can():
 
 
 def test_data_parallel_modules_are_known_by_their_type():
-    kind = imported("torch.nn.parallel").DistributedDataParallel
+    kind = in_place_of("torch.nn.parallel").DistributedDataParallel
     plain = flow.nn.Linear(2, 2)
     parallel = kind(plain)
     assert isinstance(parallel, kind)
@@ -142,13 +138,13 @@ def test_data_parallel_modules_are_known_by_their_type():
     ],
 )
 def test_what_data_parallel_modules_cannot_do_is_refused(name):
-    kind = imported("torch.nn.parallel").DistributedDataParallel
+    kind = in_place_of("torch.nn.parallel").DistributedDataParallel
     with pytest.raises(NotImplementedError, match=f"`{name}`.*; use `"):
         kind(flow.nn.Linear(2, 2), **{name: object()})
 
 
 def test_functions_that_exchange_gradients_are_refused():
-    parallel = imported("torch.nn.parallel").DistributedDataParallel(flow.nn.Linear(2, 2))
+    parallel = in_place_of("torch.nn.parallel").DistributedDataParallel(flow.nn.Linear(2, 2))
     with pytest.raises(NotImplementedError, match=r"`register_comm_hook`.*; use `no_sync\(\)`"):
         parallel.register_comm_hook(None, lambda state, bucket: bucket)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import importlib
 
 import pytest
 import torch
@@ -11,12 +10,7 @@ import torch.nn.grad
 import torch.utils.weak
 
 import oneflow as flow
-from oneflow import mock_torch
-
-
-def imported(name):
-    with mock_torch.enable():
-        return importlib.import_module(name)
+from tests.in_place import in_place_of
 
 
 def numbers(framework, count):
@@ -35,7 +29,7 @@ def test_gradients_of_convolutions(dimensions, options):
         by_weight = getattr(module, f"{name}_weight")(x, weight.shape, grad, **options)
         return by_input.flatten().tolist(), by_weight.flatten().tolist()
 
-    ours = gradients(flow, imported("torch.nn.grad"))
+    ours = gradients(flow, in_place_of("torch.nn.grad"))
     theirs = gradients(torch, torch.nn.grad)
     for mine, its in zip(ours, theirs, strict=True):
         assert mine == pytest.approx(its, rel=1e-4, abs=1e-4)
@@ -55,11 +49,11 @@ def test_dictionaries_that_hold_keys_weakly():
         del marks[x]
         return [*found, len(marks)]
 
-    assert outcome(flow, imported("torch.utils.weak")) == outcome(torch, torch.utils.weak)
+    assert outcome(flow, in_place_of("torch.utils.weak")) == outcome(torch, torch.utils.weak)
 
 
 def test_settings_of_the_top_level():
-    mocked = imported("torch")
+    mocked = in_place_of("torch")
     try:
         for mode in (0, "warn", "error", "default", 2):
             mocked.set_deterministic_debug_mode(mode)
@@ -95,5 +89,5 @@ def test_settings_of_the_top_level():
     ],
 )
 def test_functions_of_numbers(name, arguments):
-    mine, its = (getattr(each, name)(*arguments) for each in (imported("torch"), torch))
+    mine, its = (getattr(each, name)(*arguments) for each in (in_place_of("torch"), torch))
     assert (type(mine), mine) == (type(its), its)

@@ -15,14 +15,8 @@ import torch.quasirandom
 from torch.utils.flop_counter import FlopCounterMode as TheirFlopCounterMode
 
 import oneflow as flow
-from oneflow import mock_torch
 from oneflow.mock_torch.paths import HOMES
-
-
-def imported(name):
-    with mock_torch.enable():
-        return importlib.import_module(name)
-
+from tests.in_place import in_place_of
 
 # The modules under whose names PyTorch's users find what others define.
 PUBLIC = (
@@ -46,7 +40,7 @@ def test_modules_of_the_table_exist_in_pytorch(path):
     theirs = importlib.import_module(path)
     for name in HOMES[path]:
         assert hasattr(theirs, name), f"{path}.{name}"
-        assert hasattr(imported(path), name)
+        assert hasattr(in_place_of(path), name)
 
 
 @pytest.mark.filterwarnings("ignore:.*is deprecated")
@@ -62,7 +56,9 @@ def test_a_name_means_one_thing_at_all_of_its_paths():
                 same = getattr(theirs, name) is getattr(their_home, name)
                 if not same or ours is None or name.startswith("_"):
                     continue
-                mine, mine_at_home = (getattr(each, name, None) for each in (ours, imported(home)))
+                mine, mine_at_home = (
+                    getattr(each, name, None) for each in (ours, in_place_of(home))
+                )
                 is_named = inspect.isroutine(mine) or inspect.isclass(mine)
                 if is_named and mine_at_home not in (None, mine):
                     different.append(f"{path}.{name} is not {home}.{name}")
@@ -77,20 +73,20 @@ def modules_below(name):
 
 def module_or_none(name):
     try:
-        return imported(name)
+        return in_place_of(name)
     except ImportError:
         return None
 
 
 def test_a_function_stays_when_the_module_of_its_name_is_imported():
-    utilities = imported("torch.nn.utils")
-    imported("torch.nn.utils.spectral_norm")
+    utilities = in_place_of("torch.nn.utils")
+    in_place_of("torch.nn.utils.spectral_norm")
     assert inspect.isfunction(utilities.spectral_norm)
-    assert imported("torch.nn.utils.spectral_norm").spectral_norm is utilities.spectral_norm
+    assert in_place_of("torch.nn.utils.spectral_norm").spectral_norm is utilities.spectral_norm
 
 
 def test_options_without_effect_are_taken_beside_other_defaults():
-    options = imported("torch.optim")
+    options = in_place_of("torch.optim")
     for name in ("AdamW", "Adagrad", "RMSprop", "Adam", "SGD", "NAdam", "RAdam", "Adamax"):
         kind = getattr(options, name)
         made = kind([flow.ones(1, requires_grad=True)], foreach=True, differentiable=False)
@@ -122,7 +118,7 @@ def future_results(futures):
 
 
 def test_futures():
-    states, seen, errors, results = future_results(imported("torch.futures"))
+    states, seen, errors, results = future_results(in_place_of("torch.futures"))
     their_states, their_seen, their_errors, their_results = future_results(torch.futures)
     assert (states, seen, results) == (their_states, their_seen, their_results)
     assert errors == ["ZeroDivisionError", "ValueError", "RuntimeError"]
@@ -130,7 +126,7 @@ def test_futures():
 
 
 def test_points_that_fill_a_cube():
-    ours, theirs = imported("torch.quasirandom").SobolEngine, torch.quasirandom.SobolEngine
+    ours, theirs = in_place_of("torch.quasirandom").SobolEngine, torch.quasirandom.SobolEngine
     for dimension in (1, 2, 40):
         mine, its = ours(dimension), theirs(dimension)
         for count in (3, 1, 4):
@@ -154,7 +150,7 @@ def test_points_that_fill_a_cube():
 
 
 def test_types_of_nested_values():
-    is_of_type = imported("torch.jit").isinstance
+    is_of_type = in_place_of("torch.jit").isinstance
     number, text = 1, "a"
     for value, kind in (
         ([number], list[int]),
@@ -186,12 +182,12 @@ def counted(framework, counter_type):
 
 
 def test_operations_are_counted():
-    counter = imported("torch.utils.flop_counter").FlopCounterMode
+    counter = in_place_of("torch.utils.flop_counter").FlopCounterMode
     assert counted(flow, counter) == counted(torch, TheirFlopCounterMode)
 
 
 def test_division_of_nested_arguments():
-    parallel = imported("torch.nn.parallel.scatter_gather")
+    parallel = in_place_of("torch.nn.parallel.scatter_gather")
     batch = {"x": flow.arange(4), "pair": (flow.ones(4, 2), "text")}
     (part,) = parallel.scatter(batch, [flow.device("cpu")])
     assert part["x"].tolist() == [0, 1, 2, 3]
@@ -200,15 +196,15 @@ def test_division_of_nested_arguments():
     joined = parallel.gather([part, part], "cpu")
     assert joined["x"].tolist() == [0, 1, 2, 3] * 2
     layer = flow.nn.Linear(2, 1)
-    result = imported("torch.nn.parallel").data_parallel(layer, flow.ones(3, 2))
+    result = in_place_of("torch.nn.parallel").data_parallel(layer, flow.ones(3, 2))
     assert result.shape == (3, 1)
-    (replica,) = imported("torch.nn.parallel").replicate(layer, [flow.device("cpu")])
+    (replica,) = in_place_of("torch.nn.parallel").replicate(layer, [flow.device("cpu")])
     replica(flow.ones(1, 2)).sum().backward()
     assert layer.weight.grad.tolist() == [[1.0, 1.0]]
 
 
 def test_loaders_of_libraries_iterate_as_loaders_do():
-    module = imported("torch.utils.data.dataloader")
+    module = in_place_of("torch.utils.data.dataloader")
     loader = flow.utils.data.DataLoader(range(4), batch_size=2)
     assert isinstance(iter(loader), module._SingleProcessDataLoaderIter)
     assert not isinstance(iter(loader), module._MultiProcessingDataLoaderIter)
@@ -238,7 +234,7 @@ def test_required_options_of_optimizers():
         with pytest.raises(ValueError, match="lr"):
             Own([weight])
 
-    error(flow, imported("torch.optim.optimizer").required)
+    error(flow, in_place_of("torch.optim.optimizer").required)
     error(torch, importlib.import_module("torch.optim.optimizer").required)
 
 
@@ -259,13 +255,13 @@ def test_hooks_of_all_optimizers():
         optimizer.step()
         return seen
 
-    ours = calls(flow, imported("torch.optim.optimizer"))
+    ours = calls(flow, in_place_of("torch.optim.optimizer"))
     assert ours == calls(torch, importlib.import_module("torch.optim.optimizer"))
 
 
 def test_inverse_of_a_factor():
     precision = torch.tensor([[4.0, 1.0], [1.0, 3.0]])
-    ours = imported("torch.distributions.multivariate_normal")._precision_to_scale_tril
+    ours = in_place_of("torch.distributions.multivariate_normal")._precision_to_scale_tril
     theirs = torch.distributions.multivariate_normal._precision_to_scale_tril
     found = ours(flow.tensor(precision.tolist()))
     torch.testing.assert_close(torch.tensor(found.tolist()), theirs(precision))
@@ -285,7 +281,7 @@ def test_formulas_of_divergences_are_of_any_base():
 
 
 def test_collectives_that_gradients_flow_through_in_one_process():
-    collectives = imported("torch.distributed.nn.functional")
+    collectives = in_place_of("torch.distributed.nn.functional")
     x = flow.tensor([1.0, 2.0], requires_grad=True)
     for result in (
         collectives.all_reduce(x),

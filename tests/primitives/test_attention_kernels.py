@@ -25,7 +25,7 @@ SCALE = 0.5
 class CudnnStandIn(CudnnKernel):
     """The interface of cuDNN's kernel, in JAX's operations."""
 
-    def accepts(self, sizes: AttentionSizes) -> bool:
+    def supports(self, sizes: AttentionSizes) -> bool:
         return True
 
     def function(self, sizes, scale):
@@ -139,8 +139,8 @@ SIZES = AttentionSizes(2, 4, 1, 256, 256, 64, jnp.dtype(jnp.bfloat16), True, Fal
 )
 def test_splash_attention_needs_whole_blocks(change):
     kernel: AttentionKernel = SplashKernel()
-    assert kernel.accepts(SIZES)
-    assert not kernel.accepts(SIZES._replace(**change))
+    assert kernel.supports(SIZES)
+    assert not kernel.supports(SIZES._replace(**change))
 
 
 def products(jaxpr):
@@ -177,7 +177,7 @@ def test_products_of_the_backward_pass(half, dtypes):
 )
 def test_programs_of_accelerators_call_the_kernels(platform, kernel, calls):
     """The operator's lowerings have no matrix of scores."""
-    if not kernel.accepts(SIZES):
+    if not kernel.supports(SIZES):
         pytest.skip("JAX finds no cuDNN: it needs `jax-cuda12-plugin` and NVIDIA's packages")
     q = jax.ShapeDtypeStruct((2, 4, 256, 64), jnp.bfloat16)
     lse = jax.ShapeDtypeStruct(q.shape[:-1], jnp.float32)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import importlib
 import io
 import pickle
 
@@ -11,7 +10,7 @@ import pytest
 import torch
 
 import oneflow as flow
-from oneflow import mock_torch
+from tests.in_place import in_place_of
 from tests.oracle import difference
 
 # PyTorch says that its sparse tensors are young.
@@ -393,8 +392,7 @@ def test_positions_outside_are_refused():
 
 
 def test_pytorchs_private_names():
-    with mock_torch.enable():
-        mocked = importlib.import_module("torch")
+    mocked = in_place_of("torch")
 
     def results(f):
         x = coo(f, f.ones(5)).coalesce()

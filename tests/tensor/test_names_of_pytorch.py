@@ -173,6 +173,13 @@ def test_tables_come_first_at_the_top_level() -> None:
     mine = flow.embedding(flow.tensor(table), flow.tensor(rows))
     theirs = torch.embedding(torch.tensor(table), torch.tensor(rows))
     np.testing.assert_array_equal(mine.numpy(), theirs.numpy())
+    for padding_idx in (1, -1, -2):  # none of which counts from the end
+        slopes = []
+        for library in (flow, torch):
+            weight = library.ones(3, 1, requires_grad=True)
+            library.embedding(weight, library.tensor([0, 1, 2]), padding_idx).sum().backward()
+            slopes.append(weight.grad.flatten().tolist())
+        assert slopes[0] == slopes[1]
 
 
 def test_detached_tensors() -> None:

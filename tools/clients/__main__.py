@@ -9,16 +9,14 @@ of them in this repository. The exit code is 1 if a run does not pass.
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from pathlib import Path
 
+from tools.cache_folder import cache_folder
 from tools.clients.catalogue import read_clients
 from tools.clients.checkout import Checkout
 from tools.clients.runs import PASSED, Results, run
 from tools.clients.table import write_table
-
-_CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "oneflow-clients"
 
 
 def main() -> int:
@@ -29,7 +27,9 @@ def main() -> int:
     parser.add_argument("clients", nargs="*", help="names of clients; default: all")
     parser.add_argument("-k", default="", help="only runs whose names hold this")
     parser.add_argument("--again", action="store_true", help="run what has passed, too")
-    parser.add_argument("--cache", type=Path, default=_CACHE, help="the cache folder")
+    parser.add_argument(
+        "--cache", type=Path, default=cache_folder("oneflow-clients"), help="the cache folder"
+    )
     options = parser.parse_args()
     clients = read_clients()
     unknown = set(options.clients) - {each.name for each in clients}

@@ -10,16 +10,14 @@ that a stopped run goes on; `--again` runs on this package again what has not pa
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from pathlib import Path
 
+from tools.cache_folder import cache_folder
 from tools.torch_tests.files import FILES, fetch
 from tools.torch_tests.processes import forget, run_file
 from tools.torch_tests.results import results_of
 from tools.torch_tests.table import write_failures, write_table
-
-_CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "oneflow-torch-tests"
 
 
 def main() -> int:
@@ -32,7 +30,9 @@ def main() -> int:
     parser.add_argument("--again", action="store_true", help="run again what has not passed here")
     parser.add_argument("--anew", action="store_true", help="run all again on this package")
     parser.add_argument("--limit", type=int, default=120, help="seconds for a test")
-    parser.add_argument("--cache", type=Path, default=_CACHE, help="the cache folder")
+    parser.add_argument(
+        "--cache", type=Path, default=cache_folder("oneflow-torch-tests"), help="the cache folder"
+    )
     options = parser.parse_args()
     if unknown := set(options.files) - set(FILES):
         parser.error(f"no file is called {', '.join(unknown)}; there are {', '.join(FILES)}")

@@ -219,10 +219,10 @@ def _accept_keyword_aliases(
             _make_clear(error, public.__name__, body)
             raise
 
-    return _declaring(public, body, ["out", "inplace"] if inplace else options)
+    return _with_signature(public, body, ["out", "inplace"] if inplace else options)
 
 
-def _declaring(public: Callable, body: Callable, added: Sequence[str]) -> Callable:
+def _with_signature(public: Callable, body: Callable, added: Sequence[str]) -> Callable:
     """`public` with the signature of `body` and keywords that it takes besides."""
     if added:
         setattr(public, "__signature__", _public_signature(body, added))  # noqa: B010

@@ -19,7 +19,7 @@ from oneflow.profiler.trace_files import (
     bytes_in_use,
     folded_stacks,
     memory_entries,
-    peaks,
+    peak_bytes,
     trace_entry,
 )
 from oneflow.runtime.eager import flush_all
@@ -220,7 +220,7 @@ class profile:
         """
         if not self.profile_memory:
             raise ValueError("`peak_memory` needs a profile made with `profile_memory`")
-        return peaks(self._memory)
+        return peak_bytes(self._memory)
 
     def export_stacks(
         self, path: str | os.PathLike[str], metric: str = "self_cpu_time_total"

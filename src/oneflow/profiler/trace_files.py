@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from oneflow.base.device import platform_devices
 from oneflow.profiler.averages import TimedEvent
-from oneflow.runtime.memory import resident_bytes
+from oneflow.runtime.memory import process_bytes
 
 _NS_PER_US = 1e3
 _METRICS = ("self_cpu_time_total", "cpu_time_total")
@@ -32,14 +32,14 @@ class MemoryUse(NamedTuple):
 def bytes_in_use(device_type: str) -> dict[str, int]:
     """Return the bytes in use on the devices of a type that are this process's, by device."""
     if device_type == "cpu":
-        resident = resident_bytes()
-        return {} if resident is None else {"cpu": resident}
+        used = process_bytes()
+        return {} if used is None else {"cpu": used}
     devices = enumerate(platform_devices(device_type))
     statistics = {f"{device_type}:{index}": each.memory_stats() or {} for index, each in devices}
     return {name: each.get("bytes_in_use", 0) for name, each in statistics.items()}
 
 
-def peaks(uses: Iterable[MemoryUse]) -> dict[str, int]:
+def peak_bytes(uses: Iterable[MemoryUse]) -> dict[str, int]:
     """Return the most bytes by device."""
     found: dict[str, int] = {}
     for use in uses:

@@ -72,13 +72,13 @@ def memory_statistics(device: Device) -> dict[str, int]:
     return xla_device(device).memory_stats() or {}
 
 
-def resident_bytes() -> int | None:
-    """The bytes of memory that this process has; None where the system, unlike Linux, is silent."""
+def process_bytes() -> int | None:
+    """The resident set size of this process in bytes; None where the system does not tell it."""
     try:
-        pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[1]
+        page_count = Path("/proc/self/statm").read_text(encoding="ascii").split()[1]
     except OSError:
         return None
-    return int(pages) * mmap.PAGESIZE
+    return int(page_count) * mmap.PAGESIZE
 
 
 def address_of(array: jax.Array | MetaArray) -> int:

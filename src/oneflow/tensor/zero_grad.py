@@ -14,9 +14,9 @@ from oneflow.tensor.views import unwrap, write
 
 def zero_grads(tensors: Iterable[Tensor], set_to_none: bool | None) -> None:
     """Set the gradients of leaves to zero, or to None: what PyTorch does unless it is told."""
-    removes = program_name() == PYTORCH if set_to_none is None else set_to_none
+    to_none = program_name() == PYTORCH if set_to_none is None else set_to_none
     for tensor in tensors:
-        _zero_grad(tensor, removes)
+        _zero_grad(tensor, to_none)
 
 
 def _zero_grad(tensor: Tensor, set_to_none: bool) -> None:

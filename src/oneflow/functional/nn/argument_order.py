@@ -69,7 +69,7 @@ def embedding(
     scale_grad_by_freq: bool = False,
     sparse: bool = False,
 ) -> Tensor:
-    """`nn.functional.embedding` with the table first; -1 is no padding.
+    """`nn.functional.embedding` with the table first; a negative `padding_idx` is no padding.
 
     Example:
         >>> import oneflow as flow
@@ -79,7 +79,7 @@ def embedding(
     return tables.embedding(
         indices,
         weight,
-        None if padding_idx == -1 else padding_idx,
+        None if padding_idx < 0 else padding_idx,
         scale_grad_by_freq=scale_grad_by_freq,
         sparse=sparse,
     )

@@ -159,20 +159,6 @@ def _softmax_of(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     return call
 
 
-def _embedding(
-    weight: Tensor,
-    indices: Tensor,
-    padding_idx: int = -1,
-    scale_grad_by_freq: bool = False,
-    sparse: bool = False,
-) -> Tensor:
-    # ATen counts no rows from the end: -1 stands for none.
-    padding = None if padding_idx < 0 else padding_idx
-    return functional.embedding(
-        indices, weight, padding, scale_grad_by_freq=scale_grad_by_freq, sparse=sparse
-    )
-
-
 def _index(input: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
     return input[tuple(slice(None) if each is None else each for each in indices)]
 
@@ -243,7 +229,6 @@ ATEN_FUNCTIONS: dict[str, Callable[..., Any]] = {
     "alias": lambda input: input.view(input.shape),
     "convolution": _convolution,
     "elu": _elu,
-    "embedding": _embedding,
     "index": _index,
     "max_pool1d_with_indices": _max_pool_with_indices(functional.max_pool1d),
     "max_pool2d_with_indices": _max_pool_with_indices(functional.max_pool2d),

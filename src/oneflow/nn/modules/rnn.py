@@ -2,13 +2,48 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType
 from oneflow.nn.modules.recurrent_base import RNNBase as RNNBase
 from oneflow.tensor.tensor import Tensor
 
 
-class LSTM(RNNBase):
+class _GatedLayer(RNNBase):
+    """A recurrent layer with gates, whose `_mode` is its mode in `RNNBase`."""
+
+    _mode: ClassVar[str]
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        proj_size: int = 0,
+        device: Device | str | None = None,
+        dtype: DType | None = None,
+    ) -> None:
+        super().__init__(
+            self._mode,
+            input_size,
+            hidden_size,
+            num_layers,
+            bias,
+            batch_first,
+            dropout,
+            bidirectional,
+            proj_size,
+            device,
+            dtype,
+        )
+
+
+class LSTM(_GatedLayer):
     """Long short-term memory.
 
     Args:
@@ -51,39 +86,14 @@ class LSTM(RNNBase):
         (oneflow.Size([5, 3, 20]), oneflow.Size([2, 3, 20]))
     """
 
-    def __init__(
-        self,
-        input_size: int,
-        hidden_size: int,
-        num_layers: int = 1,
-        bias: bool = True,
-        batch_first: bool = False,
-        dropout: float = 0.0,
-        bidirectional: bool = False,
-        proj_size: int = 0,
-        device: Device | str | None = None,
-        dtype: DType | None = None,
-    ) -> None:
-        super().__init__(
-            "LSTM",
-            input_size,
-            hidden_size,
-            num_layers,
-            bias,
-            batch_first,
-            dropout,
-            bidirectional,
-            proj_size,
-            device,
-            dtype,
-        )
+    _mode = "LSTM"
 
     def get_expected_cell_size(self, input: Tensor, batch_sizes: Tensor | None) -> tuple[int, ...]:
         """Return the shape of the cell states for an input, or for packed `batch_sizes`."""
         return self._expected_shapes(input, batch_sizes)[1]
 
 
-class GRU(RNNBase):
+class GRU(_GatedLayer):
     """Gated recurrent units; arguments as for `LSTM`; `proj_size` must be 0.
 
     Call it with the input and optionally the initial state; it returns the outputs and the final
@@ -111,32 +121,7 @@ class GRU(RNNBase):
         (oneflow.Size([5, 3, 40]), oneflow.Size([2, 3, 20]))
     """
 
-    def __init__(
-        self,
-        input_size: int,
-        hidden_size: int,
-        num_layers: int = 1,
-        bias: bool = True,
-        batch_first: bool = False,
-        dropout: float = 0.0,
-        bidirectional: bool = False,
-        proj_size: int = 0,
-        device: Device | str | None = None,
-        dtype: DType | None = None,
-    ) -> None:
-        super().__init__(
-            "GRU",
-            input_size,
-            hidden_size,
-            num_layers,
-            bias,
-            batch_first,
-            dropout,
-            bidirectional,
-            proj_size,
-            device,
-            dtype,
-        )
+    _mode = "GRU"
 
 
 class RNN(RNNBase):

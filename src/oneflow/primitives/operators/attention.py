@@ -26,7 +26,7 @@ from oneflow.primitives.operators.attention_blocks import (
     attention_result,
 )
 from oneflow.primitives.operators.attention_kernels import CudnnKernel, SplashKernel
-from oneflow.primitives.operators.elementwise import mul
+from oneflow.primitives.operators.elementwise import zeros_like
 from oneflow.primitives.registry import primitive
 from oneflow.primitives.shard_index import ShardIndex
 from oneflow.primitives.sharding.axes import Axes, notation
@@ -129,9 +129,9 @@ def backward(form: AttentionForm):
         keys, values = k[..., None, :, :], v[..., None, :, :]
         shard = _shard_by_group(shard, q.shape[-3] // groups)
         operands = (g, grad_rows, queries, keys, values, numbers, result, rows, mask, flags, shard)
-        dq, dk, dv, *dmask = attention_gradients(form, *operands)
-        dmask = [x.reshape(*q.shape[:-1], x.shape[-1]) for x in dmask]
-        return (dq.reshape(q.shape), jnp.sum(dk, -3), jnp.sum(dv, -3), *dmask)
+        dq, dk, dv, *grad_mask = attention_gradients(form, *operands)
+        grad_mask = [x.reshape(*q.shape[:-1], x.shape[-1]) for x in grad_mask]
+        return (dq.reshape(q.shape), jnp.sum(dk, -3), jnp.sum(dv, -3), *grad_mask)
 
     return impl
 
@@ -214,7 +214,7 @@ def _attention_gradient(
     grad, grad_lse = g
     result, lse = out
     if grad is None:
-        grad = mul(result, 0.0)
+        grad = zeros_like(result)
     rest = [*mask, *([] if grad_lse is None else [grad_lse])]
     grads = attention_backward(
         grad,

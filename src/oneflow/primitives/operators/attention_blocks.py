@@ -39,7 +39,7 @@ class AttentionForm(NamedTuple):
         limit: scores computed at once.
         half_products: products of the backward pass take operands as they are, and add up in
             single precision; otherwise operands are converted to that before.
-        kernel: computes the calls that it accepts.
+        kernel: computes the calls that it supports.
     """
 
     limit: int
@@ -228,7 +228,7 @@ def _kernel_sizes(
     if form.kernel is None or flags.dropout or flags.mask_gradient or is_part:
         return None
     sizes = attention_sizes(q, k, v, mask, flags.causal)
-    return sizes if sizes is not None and form.kernel.accepts(sizes) else None
+    return sizes if sizes is not None and form.kernel.supports(sizes) else None
 
 
 def _one_after_the_other(parts, dim: int):

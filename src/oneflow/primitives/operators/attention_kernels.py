@@ -87,7 +87,7 @@ class AttentionKernel(ABC):
     """A fused kernel for attention and its gradient."""
 
     @abstractmethod
-    def accepts(self, sizes: AttentionSizes) -> bool:
+    def supports(self, sizes: AttentionSizes) -> bool:
         """Return whether the kernel can compute a call, here."""
 
     @abstractmethod
@@ -110,7 +110,7 @@ class AttentionKernel(ABC):
 class CudnnKernel(AttentionKernel):
     """cuDNN's flash attention: queries by batch, length, heads and features."""
 
-    def accepts(self, sizes: AttentionSizes) -> bool:
+    def supports(self, sizes: AttentionSizes) -> bool:
         """Return whether cuDNN is here and takes these shapes; JAX knows which."""
         is_odd = sizes.mask and (sizes.queries % 2 or sizes.keys % 2)
         return sizes.dtype in _HALF and not is_odd and _has_cudnn_kernel(self, sizes)
@@ -176,7 +176,7 @@ class SplashKernel(AttentionKernel):
     def __init__(self, interpret: bool = False) -> None:
         self._interpret = interpret
 
-    def accepts(self, sizes: AttentionSizes) -> bool:
+    def supports(self, sizes: AttentionSizes) -> bool:
         """Return whether there are whole blocks, and no mask but the causal one."""
         return (
             sizes.dtype in (*_HALF, jnp.float32)
@@ -232,27 +232,29 @@ def _block_size(length: int) -> int:
 # --- forward and backward
 
 
-class _Pulled(NamedTuple):
-    """What `jax.vjp` has made of a kernel.
+class _Residuals(NamedTuple):
+    """What `jax.vjp` keeps of a kernel for the backward pass.
 
     Attributes:
-        leaves: what is kept for the backward pass.
-        tree: how it makes up the function of the backward pass.
+        leaves: the arrays.
+        structure: how they make up the function of the backward pass.
         result: position of the result among the leaves.
         lse: position of the logarithms.
         out: the result.
     """
 
     leaves: list[Any]
-    tree: Any
+    structure: Any
     result: int
     lse: int
     out: Any
 
 
-def _pulled(kernel: AttentionKernel, sizes: AttentionSizes, scale: float, given: tuple) -> _Pulled:
-    out, pull = jax.vjp(kernel.function(sizes, scale), *given)
-    leaves, tree = jax.tree.flatten(pull)
+def _residuals(
+    kernel: AttentionKernel, sizes: AttentionSizes, scale: float, operands: tuple
+) -> _Residuals:
+    out, vjp_function = jax.vjp(kernel.function(sizes, scale), *operands)
+    leaves, structure = jax.tree.flatten(vjp_function)
     lse_shape = kernel.lse_shape(sizes)
     lse = [i for i, x in enumerate(leaves) if x.shape == lse_shape and x.dtype == jnp.float32]
     result = [i for i, x in enumerate(leaves) if x is out]
@@ -261,16 +263,16 @@ def _pulled(kernel: AttentionKernel, sizes: AttentionSizes, scale: float, given:
             f"`{type(kernel).__name__}` must keep its result and one number for each query, "
             f"and keeps {leaves}"
         )
-    return _Pulled(leaves, tree, result[0], lse[0], out)
+    return _Residuals(leaves, structure, result[0], lse[0], out)
 
 
 @without_x64
 def kernel_forward(kernel: AttentionKernel, sizes: AttentionSizes, q, k, v, mask, scale: float):
     """The result, and for each query the logarithm of the sum of exponentials."""
-    given, seen = _kernel_operands(kernel, sizes, q, k, v, mask)
-    pulled = _pulled(kernel, sizes, scale, given)
-    out = kernel.from_kernel(pulled.out, q)
-    lse = pulled.leaves[pulled.lse].reshape(q.shape[:-1])
+    operands, seen = _kernel_operands(kernel, sizes, q, k, v, mask)
+    residuals = _residuals(kernel, sizes, scale, operands)
+    out = kernel.from_kernel(residuals.out, q)
+    lse = residuals.leaves[residuals.lse].reshape(q.shape[:-1])
     if seen is None:
         return out, lse
     # A query that sees no key gets zeros.
@@ -282,14 +284,14 @@ def kernel_backward(
     kernel: AttentionKernel, sizes: AttentionSizes, g, q, k, v, mask, scale: float, result, lse
 ):
     """The gradients of queries, keys and values."""
-    given, seen = _kernel_operands(kernel, sizes, q, k, v, mask)
+    operands, seen = _kernel_operands(kernel, sizes, q, k, v, mask)
     if seen is not None:
         g, lse = jnp.where(seen, g, 0).astype(g.dtype), jnp.where(seen[..., 0], lse, _UNSEEN)
     # The kernel's forward pass is not run again: its results are replaced by those kept.
-    pulled = _pulled(kernel, sizes, scale, given)
-    pulled.leaves[pulled.result] = kernel.to_kernel(result, sizes)
-    pulled.leaves[pulled.lse] = lse.reshape(kernel.lse_shape(sizes))
-    grads = jax.tree.unflatten(pulled.tree, pulled.leaves)(kernel.to_kernel(g, sizes))
+    residuals = _residuals(kernel, sizes, scale, operands)
+    residuals.leaves[residuals.result] = kernel.to_kernel(result, sizes)
+    residuals.leaves[residuals.lse] = lse.reshape(kernel.lse_shape(sizes))
+    grads = jax.tree.unflatten(residuals.structure, residuals.leaves)(kernel.to_kernel(g, sizes))
     return tuple(map(kernel.from_kernel, grads[:3], (q, k, v)))
 
 

@@ -44,12 +44,14 @@ class _Level:
     def unpacked(self, tensor: Tensor) -> UnpackedDualTensor:
         """A tensor without its tangent, and that."""
         variables = self._variables
-        tangent = Pushforward(variables, tensor)(self._tangents) if self._reaches(tensor) else None
+        tangent = (
+            Pushforward(variables, tensor)(self._tangents) if self._has_tangent(tensor) else None
+        )
         primal, tangent = variables.finished((tensor, () if tangent is None else tangent))
         variables.reopen()
         return UnpackedDualTensor(primal, tangent if isinstance(tangent, Tensor) else None)
 
-    def _reaches(self, tensor: Tensor) -> bool:
+    def _has_tangent(self, tensor: Tensor) -> bool:
         """Whether a tensor was computed from one that has a tangent."""
         if not tensor.requires_grad or not self._tangents:
             return False
