@@ -174,6 +174,8 @@ REFUSED = {
     ).coalesce(),
     "leaf in place": lambda f, x: x.requires_grad_().mul_(2),
     "leaf copy_": lambda f, x: x.requires_grad_().copy_(x.detach()),
+    "integers times a float": lambda f, x: x.long().mul_(2.5),
+    "root of integers": lambda f, x: x.long().sqrt_(),
 }
 
 
@@ -300,6 +302,37 @@ def test_writes_in_place():
         x.div_(4).add_(coo(f, f.ones(4), OTHER))
         x -= coo(f, f.ones(4), OTHER)
         return x.to_dense(), same is x
+
+    assert difference(results(flow), results(torch)) is None
+
+
+def test_matrices_of_vectors_are_compressed():
+    def results(f):
+        x = f.tensor([[[0.0, 0.0], [2.0, 0.0]], [[4.0, 5.0], [0.0, 0.0]]])
+        found = x.to_sparse_csr(dense_dim=1)
+        columns = x.to_sparse(layout=f.sparse_csc, dense_dim=1)
+        return found.crow_indices(), found.values(), columns.row_indices(), columns.values()
+
+    assert difference(results(flow), results(torch)) is None
+    with pytest.raises(TypeError, match="foo"):
+        flow.ones(2, 2).to_sparse(foo=3)
+
+
+def test_functions_in_place():
+    def results(f):
+        x = coo(f, f.tensor([0.5, -1.0, 2.0, 3.0, 1.5])).coalesce()
+        return x.abs_().sqrt_().neg_() is x, x.to_dense()
+
+    assert difference(results(flow), results(torch)) is None
+
+
+@pytest.mark.parametrize("to_none", [True, False])
+def test_gradients_of_leaves_are_set_to_zero(to_none):
+    def results(f):
+        x = coo(f, f.ones(5)).coalesce().requires_grad_()
+        (x @ f.ones(4, 2)).sum().backward()
+        f.optim.SGD([x], lr=0.1).zero_grad(set_to_none=to_none)
+        return x.grad is None or x.grad.to_dense()
 
     assert difference(results(flow), results(torch)) is None
 

@@ -234,15 +234,21 @@ def _nonzero(x: Tensor, sparse_dim: int | None) -> SparseTensor:
 
 
 def to_sparse(
-    self: Tensor, *args: Any, layout: Layout | None = None, **options: Any
+    self: Tensor,
+    sparse_dim: int | Layout | None = None,
+    *,
+    layout: Layout | None = None,
+    dense_dim: int | None = None,
+    blocksize: Any = None,
 ) -> SparseTensor:
     """Return the elements that are not 0 as a sparse tensor.
 
     Args:
         self: a dense tensor, or a sparse one of another layout.
-        args: the number of sparse dimensions, all by default, or the layout.
+        sparse_dim: the number of sparse dimensions, all by default, or the layout.
         layout: `oneflow.sparse_coo` by default.
-        options: of other layouts.
+        dense_dim: in place of `sparse_dim`, the number of the other dimensions.
+        blocksize: must be None: there are no layouts of blocks.
 
     Raises:
         NotImplementedError: the layout does not exist here.
@@ -252,14 +258,13 @@ def to_sparse(
         >>> flow.tensor([0.0, 5.0]).to_sparse().indices().tolist()
         [[1]]
     """
-    sparse_dim = options.pop("sparse_dim", None)
-    if args and isinstance(args[0], Layout):
-        layout = args[0]
-    elif args:
-        sparse_dim = args[0]
-    if layout in _COMPRESSED:
-        return _compressed(self, layout)
-    if layout not in (None, Layout.sparse_coo):
+    if isinstance(sparse_dim, Layout):
+        sparse_dim, layout = None, sparse_dim
+    if dense_dim is not None:
+        sparse_dim = self.ndim - dense_dim
+    if layout in _COMPRESSED and blocksize is None:
+        return _compressed(self, layout, sparse_dim)
+    if layout not in (None, Layout.sparse_coo) or blocksize is not None:
         raise NotImplementedError(f"`to_sparse`: tensors of layout {layout} do not exist")
     if not isinstance(self, SparseTensor):
         return _nonzero(self, sparse_dim)
@@ -270,11 +275,11 @@ def to_sparse(
     return result.coalesce()
 
 
-def _compressed(x: Tensor, layout: Layout) -> SparseTensor:
+def _compressed(x: Tensor, layout: Layout, sparse_dim: int | None) -> SparseTensor:
     """A matrix with its rows or columns compressed."""
     if x.layout is layout and isinstance(x, SparseTensor):
         return x
-    given = to_sparse(x)
+    given = to_sparse(x, sparse_dim)
     if given.sparse_dim() != 2:
         raise RuntimeError(f"layout {layout} is for matrices, got shape {tuple(x.shape)}")
     index, values, size = given._indices(), given._values(), given.shape[:2]
@@ -294,7 +299,7 @@ def to_sparse_csr(self: Tensor, dense_dim: int | None = None) -> SparseTensor:
         >>> flow.tensor([[0.0, 5.0]]).to_sparse_csr().crow_indices().tolist()
         [0, 1]
     """
-    return _compressed(self, Layout.sparse_csr)
+    return to_sparse(self, layout=Layout.sparse_csr, dense_dim=dense_dim)
 
 
 def to_sparse_csc(self: Tensor, dense_dim: int | None = None) -> SparseTensor:
@@ -305,7 +310,7 @@ def to_sparse_csc(self: Tensor, dense_dim: int | None = None) -> SparseTensor:
         >>> flow.tensor([[0.0, 5.0]]).to_sparse_csc().ccol_indices().tolist()
         [0, 0, 1]
     """
-    return _compressed(self, Layout.sparse_csc)
+    return to_sparse(self, layout=Layout.sparse_csc, dense_dim=dense_dim)
 
 
 def to_dense(self: Tensor, dtype: DType | None = None, *, masked_grad: bool = True) -> Tensor:

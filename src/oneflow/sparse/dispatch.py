@@ -17,6 +17,7 @@ _NAMES_OF_ZERO_ZERO = """
     positive rad2deg relu round sgn sign sin sinh sqrt square tan tanh trunc
 """
 _OF_ZERO_ZERO = frozenset(_NAMES_OF_ZERO_ZERO.split())
+_NEVER_IN_PLACE = {"conj", "isinf", "isnan", "positive"}
 _ALONG_DIMENSIONS = """
     add sub mul div pow transpose t permute unsqueeze select index_select cat sum softmax
     log_softmax
@@ -56,7 +57,7 @@ def call(name: str, args: tuple, kwargs: dict[str, Any]) -> Any:
 
 
 def _written(out: SparseTensor, result: Tensor, name: str) -> SparseTensor:
-    """`out` with the parts of a result."""
+    """`out`, the tensor that is written to, with the parts of a result."""
     kinds = [(each.layout, tuple(each.shape), each.dtype) for each in (out, result)]
     if not isinstance(result, SparseTensor) or kinds[0] != kinds[1]:
         raise operators.refuse(name, f"`out` is {kinds[0]}, the result {kinds[1]}")
@@ -99,10 +100,7 @@ def _in_place(name: str) -> Callable[..., Any]:
     """A method that gives the tensor the parts of a result."""
 
     def method(self: SparseTensor, *args: Any, **kwargs: Any) -> SparseTensor:
-        result = SPARSE_FUNCTIONS[name](self, *args, **kwargs)
-        if not isinstance(result, SparseTensor) or result.shape != self.shape:
-            raise operators.refuse(f"{name}_", f"the result is {result.layout}")
-        return self._become(result._parts)
+        return _written(self, _computed(name, (self, *args), kwargs), f"{name}_")
 
     return method
 
@@ -119,7 +117,7 @@ for _name, _function in (
 ):
     setattr(SparseTensor, f"__{_name}__", _operator(_function, reflected=False))
     setattr(SparseTensor, f"__r{_name}__", _operator(_function, reflected=True))
-for _name in ("add", "sub", "mul", "div"):
+for _name in ("add", "sub", "mul", "div", *(_OF_ZERO_ZERO - _NEVER_IN_PLACE)):
     setattr(SparseTensor, f"{_name}_", _in_place(_name))
 for _name, _function in (("iadd", "add"), ("isub", "sub"), ("imul", "mul"), ("itruediv", "div")):
     setattr(SparseTensor, f"__{_name}__", _in_place(_function))

@@ -10,7 +10,7 @@ from oneflow.base.dtype import DType
 from oneflow.base.layout import Layout
 from oneflow.base.shape import Size, wrap_dim, wrap_dims
 from oneflow.base.sparse_operand import SparseOperandError
-from oneflow.functional.creation.factory_functions import zeros
+from oneflow.functional.creation.factory_functions import arange, zeros
 from oneflow.functional.index.search import nonzero, searchsorted, unique
 from oneflow.functional.shape.concat import cat as cat_dense
 from oneflow.functional.shape.rearrange import repeat_interleave
@@ -21,6 +21,7 @@ from oneflow.sparse.tensor import (
     coordinates,
     flat_index,
     of_coordinates,
+    reduced_at,
     sparse,
 )
 from oneflow.tensor.tensor import Tensor
@@ -41,7 +42,8 @@ def on_values(
     return each.with_values(function(each._values(), *args, **kwargs))
 
 
-def _in_layout(result: SparseTensor, x: SparseTensor) -> SparseTensor:
+def in_layout(result: SparseTensor, x: SparseTensor) -> SparseTensor:
+    """A result of coordinates in the layout of an operand."""
     return result if x.is_sparse else result.to_sparse(layout=x.layout)
 
 
@@ -61,7 +63,7 @@ def add(input: Any, other: Any, *, alpha: float = 1) -> Tensor:
     index = cat_dense([each._indices() for each in parts], 1)
     scaled = parts[1]._values() if alpha == 1 else parts[1]._values() * alpha
     values = cat_dense([parts[0]._values(), scaled])
-    return _in_layout(of_coordinates(index, values, input.shape).coalesce(), input)
+    return in_layout(of_coordinates(index, values, input.shape).coalesce(), input)
 
 
 def sub(input: Any, other: Any, *, alpha: float = 1) -> Tensor:
@@ -79,10 +81,10 @@ def mul(input: Any, other: Any) -> Tensor:
         dense = other.expand(input.shape)
         return input.with_values(input._values() * sparse_mask(dense, input)._values())
     a, b = _coordinate_form(input).coalesce(), _coordinate_form(other).coalesce()
-    if a.shape != b.shape or not a._nnz() or not b._nnz():
-        if a.shape != b.shape:
-            raise refuse("mul", f"shapes must be equal, got {a.shape} and {b.shape}")
-        return _in_layout(a if not a._nnz() else b, input)
+    if a.shape != b.shape:
+        raise refuse("mul", f"shapes must be equal, got {a.shape} and {b.shape}")
+    if not a._nnz() or not b._nnz():
+        return in_layout(a if not a._nnz() else b, input)
     keys, others = flat_index(a._indices(), a.shape), flat_index(b._indices(), b.shape)
     place = searchsorted(others, keys).clamp(max=b._nnz() - 1)
     both = nonzero(others.index_select(0, place) == keys).squeeze(1)
@@ -90,7 +92,7 @@ def mul(input: Any, other: Any) -> Tensor:
         0, place.index_select(0, both)
     )
     index = a._indices().index_select(1, both)
-    return _in_layout(of_coordinates(index, values, a.shape, True), input)
+    return in_layout(of_coordinates(index, values, a.shape, True), input)
 
 
 def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
@@ -198,8 +200,7 @@ def joined(keys: Tensor, others: Tensor) -> tuple[Tensor, Tensor]:
     counts = last - first
     left = repeat_interleave(counts)
     before = counts.cumsum(0) - counts
-    step = zeros(left.shape[0], dtype=keys.dtype, device=keys.device) + 1
-    right = (first - before).index_select(0, left) + step.cumsum(0) - 1
+    right = (first - before).index_select(0, left) + arange(left.shape[0], device=keys.device)
     return left, right
 
 
@@ -226,7 +227,7 @@ def index_select(input: SparseTensor, dim: int, index: Tensor) -> SparseTensor:
     rows = given._indices().index_select(1, kept)
     rows = cat_dense([rows[:place], new.unsqueeze(0), rows[place + 1 :]])
     values = given._values().index_select(0, kept)
-    return _in_layout(of_coordinates(rows, values, size).coalesce(), input)
+    return in_layout(of_coordinates(rows, values, size).coalesce(), input)
 
 
 def cat(tensors: Sequence[Any], dim: int = 0) -> SparseTensor:
@@ -338,13 +339,9 @@ def _normalized(
     index = given._indices().clone()
     index[place] = 0
     keys, group = unique(flat_index(index, given.shape), return_inverse=True)
-    shape = (keys.shape[0], *values.shape[1:])
-    places = group.reshape(-1, *[1] * (values.ndim - 1)).expand(values.shape)
-    most = zeros(shape, dtype=values.dtype, device=values.device).scatter_reduce(
-        0, places, values.detach(), "amax", include_self=False
-    )
+    most = reduced_at(group, values.detach(), keys.shape[0], "amax")
     centred = values - most.index_select(0, group)
     exponentials = centred.exp()
     sums = added_at(group, exponentials, keys.shape[0]).index_select(0, group)
     result = centred - sums.log() if logarithm else exponentials / sums
-    return _in_layout(given.with_values(result), input)
+    return in_layout(given.with_values(result), input)

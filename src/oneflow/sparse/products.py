@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from oneflow.base.shape import Size, broadcast_shapes
-from oneflow.functional.creation.factory_functions import zeros
 from oneflow.functional.index.gather import index_select
 from oneflow.functional.shape.concat import stack
-from oneflow.sparse.operators import joined, refuse, t
+from oneflow.sparse.operators import in_layout, joined, refuse, t
 from oneflow.sparse.tensor import (
     SparseTensor,
     added_at,
     coordinates,
     flat_index,
     of_coordinates,
+    reduced_at,
 )
 from oneflow.tensor.tensor import Tensor
 
@@ -83,9 +83,7 @@ def _dense_product(x: SparseTensor, dense: Tensor, reduce: str = "sum") -> Tenso
 def _reduced(rows: Tensor, products: Tensor, count: int, reduce: str) -> Tensor:
     if reduce == "sum":
         return added_at(rows, products, count)
-    start = zeros(count, products.shape[1], dtype=products.dtype, device=products.device)
-    places = rows.unsqueeze(1).expand(products.shape)
-    return start.scatter_reduce(0, places, products, reduce, include_self=False)
+    return reduced_at(rows, products, count, reduce)
 
 
 def _sparse_product(x: SparseTensor, y: SparseTensor) -> SparseTensor:
@@ -98,7 +96,7 @@ def _sparse_product(x: SparseTensor, y: SparseTensor) -> SparseTensor:
     values = x._values().index_select(0, left) * ordered._values().index_select(0, right)
     index = stack([rows.index_select(0, left), columns.index_select(0, right)])
     result = of_coordinates(index, values, (x.shape[0], y.shape[1])).coalesce()
-    return result if x.is_sparse else result.to_sparse(layout=x.layout)
+    return in_layout(result, x)
 
 
 def mv(input: Any, vec: Any) -> Tensor:

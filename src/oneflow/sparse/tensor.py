@@ -20,6 +20,7 @@ from oneflow.base.shape import Size
 from oneflow.base.sparse_operand import SparseOperandError
 from oneflow.differentiation.grad_mode import is_grad_enabled
 from oneflow.functional.creation.factory_functions import arange, zeros
+from oneflow.functional.index.coordinates import unravel_index
 from oneflow.functional.index.search import searchsorted, unique
 from oneflow.functional.shape.concat import stack
 from oneflow.tensor.subclasses import call_as_it_is
@@ -247,7 +248,8 @@ class SparseTensor(Tensor):
             return self
         keys, inverse = unique(flat_index(parts.index[0], parts.size), return_inverse=True)
         values = added_at(inverse, parts.values, keys.shape[0])
-        index = coordinates_of(keys, parts.size[: parts.index[0].shape[0]])
+        sizes = parts.size[: parts.index[0].shape[0]]
+        index = stack(unravel_index(keys, sizes)) if sizes else parts.index[0][:, : keys.shape[0]]
         return sparse(replace(parts, index=(index,), values=values, coalesced=True))
 
     # --- autograd: a sparse tensor's gradient is that of its values
@@ -279,6 +281,15 @@ class SparseTensor(Tensor):
     def grad_fn(self) -> Any:
         """The node that computed the values; None for leaves."""
         return self._parts.values.grad_fn
+
+    @property
+    def _grad(self) -> Tensor | None:
+        """The gradient of the values, for what sets gradients to zero."""
+        return self._parts.values._grad
+
+    @_grad.setter
+    def _grad(self, grad: Tensor | None) -> None:  # pyright: ignore[reportIncompatibleVariableOverride]
+        self._parts.values._grad = grad
 
     @property
     def grad(self) -> SparseTensor | None:
@@ -405,17 +416,6 @@ def flat_index(index: Tensor, size: Sequence[int]) -> Tensor:
     return flat
 
 
-def coordinates_of(flat: Tensor, size: Sequence[int]) -> Tensor:
-    """Coordinates by positions in the order of rows."""
-    if not size:
-        return zeros(0, flat.shape[0], device=flat.device).long()
-    rows = []
-    for extent in reversed(size):
-        rows.append(flat % max(extent, 1))
-        flat = flat // max(extent, 1)
-    return stack(rows[::-1])
-
-
 def added_at(places: Tensor, values: Tensor, count: int) -> Tensor:
     """The sum of the values at each place; of truth values whether one is true."""
     shape = (count, *values.shape[1:])
@@ -423,3 +423,10 @@ def added_at(places: Tensor, values: Tensor, count: int) -> Tensor:
         return zeros(shape, dtype=values.dtype, device=values.device).index_add(0, places, values)
     numbers = zeros(shape, device=values.device).long().index_add(0, places, values.long())
     return numbers.to(values.dtype)
+
+
+def reduced_at(places: Tensor, values: Tensor, count: int, reduce: str) -> Tensor:
+    """The values at each place, reduced as by `scatter_reduce`, zeros where there are none."""
+    start = zeros(count, *values.shape[1:], dtype=values.dtype, device=values.device)
+    index = places.reshape(-1, *[1] * (values.ndim - 1)).expand(values.shape)
+    return start.scatter_reduce(0, index, values, reduce, include_self=False)
