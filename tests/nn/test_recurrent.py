@@ -129,6 +129,7 @@ def test_second_gradient_of_an_lstm():
         lambda lib, m, x: m(x[None]),
         lambda lib, m, x: m(x, (x[:1], x[:1])),
         lambda lib, m, x: m(x, (x[0], x[0])),
+        lambda lib, m, x: m.check_input(x, lib.ones(3)),
         lambda lib, m, x: lib.nn.LSTM(4, 0),
         lambda lib, m, x: lib.nn.LSTM(4, 3, proj_size=3),
         lambda lib, m, x: lib.nn.GRU(4, 3, proj_size=2),

@@ -99,9 +99,8 @@ class _LazyModule(LazyModuleMixin):
         bound = inspect.signature(self.cls_to_become).bind(1, *args, **kwargs).arguments
         self._size_name, *_ = bound
         self._arguments = {**self._defaults, **bound}
-        self._groups = bound.get("groups", 1)
         # Made once with some number of inputs, to see what it has and whether arguments are right.
-        example = self._make(self._groups)
+        example = self._make(self._groups())
         for name, parameter in example._parameters.items():
             lazy = None
             if parameter is not None:
@@ -112,6 +111,10 @@ class _LazyModule(LazyModuleMixin):
             if buffer is not None and buffer.ndim:
                 lazy = UninitializedBuffer(buffer.device, buffer.dtype)
             self.register_buffer(name, lazy)
+
+    def _groups(self) -> int:
+        """Parts of the inputs that a convolution treats separately."""
+        return self._arguments.get("groups", 1)
 
     def _make(self, size: int) -> Module:
         return self.cls_to_become(**{**self._arguments, self._size_name: size})
@@ -137,7 +140,7 @@ class _LazyModule(LazyModuleMixin):
 
     def _become(self) -> None:
         super()._become()
-        for name in ("_arguments", "_groups", "_size_name"):
+        for name in ("_arguments", "_size_name"):
             del vars(self)[name]
 
     def _load_from_state_dict(
@@ -147,7 +150,7 @@ class _LazyModule(LazyModuleMixin):
             given = state_dict.get(f"{prefix}{name}")
             if given is not None and not isinstance(given, _UNINITIALIZED):
                 if self._size_name not in vars(self):
-                    self._set_size(given.shape[dim] * (self._groups if dim else 1))
+                    self._set_size(given.shape[dim] * (self._groups() if dim else 1))
                 break
         super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)
 

@@ -209,8 +209,7 @@ class RNNBase(Module):
     def _run_packed(
         self, packed: PackedSequence, states: States | None
     ) -> tuple[PackedSequence, States]:
-        if packed.data.shape[-1] != self.input_size:
-            self._check_input_size(packed.data.shape[-1])
+        self.check_input(packed.data, packed.batch_sizes)
         states = self.permute_hidden(states, packed.sorted_indices)
         x, lengths = to_padded(packed)
         output, final_states = self._run(x, states, lengths)
@@ -239,9 +238,11 @@ class RNNBase(Module):
 
         Raises:
             ValueError: a wrong number of dimensions.
-            RuntimeError: another number of features.
+            RuntimeError: another number of features, or of dimensions of a packed batch.
         """
-        if input.ndim not in ((2, 3) if batch_sizes is None else (2,)):
+        if batch_sizes is not None and input.ndim != 2:
+            raise RuntimeError(f"input must have 2 dimensions, got {input.ndim}")
+        if input.ndim not in (2, 3):
             raise ValueError(
                 f"{self._get_name()}: Expected input to be 2D or 3D, got {input.ndim}D instead"
             )

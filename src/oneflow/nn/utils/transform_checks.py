@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from oneflow.graph.pytree import TreeConstant, TreeContainer, tree_flatten
@@ -15,6 +14,21 @@ def flat(tree: Any, where: str) -> tuple[list[Tensor], Any]:
     """The tensors of a tree, and its structure; `where` is its name for errors."""
     tensors: list[Tensor] = []
     return tensors, tree_flatten(tree, tensors, where)
+
+
+def tensors_of(tree: Any, name: str) -> tuple[list[Tensor], Any]:
+    """The tensors of a tree that is made of tensors alone, and its structure.
+
+    Raises:
+        RuntimeError: there is something else in it.
+    """
+    tensors, structure = flat(tree, name)
+    constant = _constant_in(structure)
+    if constant is not None:
+        raise RuntimeError(
+            f"{name}: expected tensors and structures of tensors, got {constant.value!r}"
+        )
+    return tensors, structure
 
 
 def check_argnums(argnums: Any, count: int, name: str) -> None:
@@ -48,7 +62,7 @@ def value_and_aux(result: Any, has_aux: bool, name: str) -> tuple[Any, Any]:
             f"{name}: with `has_aux=True` the function must return a tuple of its value and "
             f"something else, got a {type(result).__name__}"
         )
-    _check_made_of_tensors(result[1], name)
+    tensors_of(result[1], name)
     return result
 
 
@@ -58,8 +72,7 @@ def outputs_of(value: Any, name: str) -> tuple[list[Tensor], Any]:
     Raises:
         RuntimeError: it has none, or is not made of tensors alone.
     """
-    _check_made_of_tensors(value, name)
-    tensors, structure = flat(value, name)
+    tensors, structure = tensors_of(value, name)
     if not tensors:
         raise RuntimeError(f"{name}: the function must return at least one tensor, got {value!r}")
     return tensors, structure
@@ -71,8 +84,7 @@ def check_form(given: Any, structure: Any, name: str, what: str) -> list[Tensor]
     Raises:
         RuntimeError: it has another one.
     """
-    _check_made_of_tensors(given, name)
-    tensors, found = flat(given, name)
+    tensors, found = tensors_of(given, name)
     if found != structure:
         raise RuntimeError(f"{name}: {what} must have the same structure, got {given!r}")
     return tensors
@@ -86,22 +98,8 @@ def check_primals(primals: Any, name: str) -> None:
     """
     if not isinstance(primals, tuple):
         raise RuntimeError(f"{name}: `primals` must be a tuple, got a {type(primals).__name__}")
-    if not outputs_of_primals(primals, name):
+    if not tensors_of(primals, name)[0]:
         raise RuntimeError(f"{name}: `primals` must hold at least one tensor, got {primals!r}")
-
-
-def outputs_of_primals(primals: Sequence[Any], name: str) -> list[Tensor]:
-    """The tensors of the arguments of a function, which must be made of tensors alone."""
-    _check_made_of_tensors(primals, name)
-    return flat(primals, name)[0]
-
-
-def _check_made_of_tensors(tree: Any, name: str) -> None:
-    constant = _constant_in(flat(tree, name)[1])
-    if constant is not None:
-        raise RuntimeError(
-            f"{name}: expected tensors and structures of tensors, got {constant.value!r}"
-        )
 
 
 def _constant_in(structure: Any) -> TreeConstant | None:

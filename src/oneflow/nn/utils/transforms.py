@@ -70,6 +70,14 @@ class Variables:
         self._nodes.append(node)
         return leaf
 
+    def reach(self, output: Tensor) -> bool:
+        """Whether an output depends on a variable."""
+        if not output.requires_grad or not self.tensors:
+            return False
+        options = {"retain_graph": True, "allow_unused": True}
+        found = gradients(output, self.tensors, output.detach(), **options)
+        return any(each is not None for each in found)
+
     def in_form(self, tensors: Sequence[Tensor]) -> Any:
         """Tensors in the form of the chosen arguments."""
         return unflat(self.structure, tensors)
@@ -263,11 +271,7 @@ def jvp(
 
 def _check_dependence(value: Any, variables: Variables) -> None:
     for output in flat(value, "func.jvp")[0]:
-        options = {"retain_graph": True, "allow_unused": True}
-        if not output.requires_grad or all(
-            each is None
-            for each in gradients(output, variables.tensors, output.detach(), **options)
-        ):
+        if not variables.reach(output):
             raise RuntimeError(
                 "func.jvp: a value of the function depends on no argument, as `strict` forbids"
             )

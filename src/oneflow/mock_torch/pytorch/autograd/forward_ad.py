@@ -1,14 +1,13 @@
 """``torch.autograd.forward_ad``: tangents of what is computed from tensors that have some.
 
-Nothing is computed beside an operator: `unpack_dual` finds the tangent by two backward passes, as
+Nothing is computed beside an operator: `unpack_dual` finds the tangent by backward passes, as
 `oneflow.func.jvp` does.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from oneflow.autograd import grad
 from oneflow.nn.utils.transforms import Pushforward, Variables
 from oneflow.tensor.tensor import Tensor
 
@@ -44,21 +43,12 @@ class _Level:
     def unpacked(self, tensor: Tensor) -> UnpackedDualTensor:
         """A tensor without its tangent, and that."""
         variables = self._variables
-        tangent = (
-            Pushforward(variables, tensor)(self._tangents) if self._has_tangent(tensor) else None
-        )
+        tangent = None
+        if variables.reach(tensor):
+            tangent = Pushforward(variables, tensor)(self._tangents)
         primal, tangent = variables.finished((tensor, () if tangent is None else tangent))
         variables.reopen()
         return UnpackedDualTensor(primal, tangent if isinstance(tangent, Tensor) else None)
-
-    def _has_tangent(self, tensor: Tensor) -> bool:
-        """Whether a tensor was computed from one that has a tangent."""
-        if not tensor.requires_grad or not self._tangents:
-            return False
-        weight = tensor.detach()
-        options: dict[str, Any] = {"retain_graph": True, "allow_unused": True}
-        found = grad(tensor, self._variables.tensors, weight, **options)
-        return any(each is not None for each in found)
 
 
 _levels: list[_Level] = []

@@ -31,16 +31,9 @@ class BuildExtension:
     """The command of setuptools that would compile extensions."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        raise_missing("torch.utils.cpp_extension", _REASON)
+        load()
 
-    @classmethod
-    def with_options(cls, **options: Any) -> NoReturn:
-        """Refuse, too.
-
-        Raises:
-            NotImplementedError: always.
-        """
-        raise_missing("torch.utils.cpp_extension", _REASON)
+    with_options = staticmethod(load)
 
 
 __all__ = [
