@@ -67,6 +67,10 @@ clients: $(STAMPS)-test  ## Fetch programs that were written for OneFlow and run
 torch-tests: $(STAMPS)-test  ## Fetch PyTorch's own tests and run them (an hour; TORCH_TESTS="test_nn.py": some)
 	$(BIN)/python -m tools.torch_tests $(TORCH_TESTS)
 
+.PHONY: third-party
+third-party: $(STAMPS)-test  ## Run PyTorch's libraries on it and on this package (an hour; THIRD_PARTY="timm": some)
+	$(BIN)/python -m tools.third_party $(THIRD_PARTY)
+
 .PHONY: exhaustive
 exhaustive: $(STAMPS)-test  ## Run the tests with every sample of every law, part by part (hours)
 	$(BIN)/python -m tests.whole_runs $(ROOM)

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import shutil
-import site
 import subprocess
-import sys
-import venv
 from pathlib import Path
 
 from tools.clients.catalogue import FOLDER, Client
-
-_SOURCE = FOLDER.parents[1] / "src"
+from tools.environments import PROJECT, Environment
 
 
 class Checkout:
@@ -26,16 +22,16 @@ class Checkout:
         self.client = client
         self._repository = cache / client.name / "repository"
         self.folder = cache / client.name / "files"
-        self._environment = cache / client.name / "environment"
+        self._environment = Environment(cache / client.name / "environment")
 
     def variables(self) -> dict[str, str]:
         """What a command of the client finds in its environment."""
-        binaries = self._environment / "bin"
+        binaries = self._environment.binaries
         return {
             **self.client.variables,
             "PATH": f"{binaries}:/usr/local/bin:/usr/bin:/bin",
-            "PYTHONPATH": f"{_SOURCE}:{self.folder}",
-            "VIRTUAL_ENV": str(self._environment),
+            "PYTHONPATH": f"{PROJECT / 'src'}:{self.folder}",
+            "VIRTUAL_ENV": str(binaries.parent),
         }
 
     def prepare(self) -> None:
@@ -58,7 +54,7 @@ class Checkout:
             if edit.old not in text:
                 raise RuntimeError(f"{self.client.name}: {edit.file} does not hold {edit.old!r}")
             file.write_text(text.replace(edit.old, edit.new))
-        self._make_environment()
+        self._environment.make(client.packages, self.variables())
         if self.client.data:
             self._python(str(FOLDER / "data" / self.client.data))
         stamp.write_text(state)
@@ -79,16 +75,6 @@ class Checkout:
         if archive.wait():
             raise RuntimeError(f"{self.client.name}: git archive ended with {archive.returncode}")
 
-    def _make_environment(self) -> None:
-        """Make an environment that finds this project's packages behind the client's own."""
-        if not (self._environment / "bin" / "python").exists():
-            venv.create(self._environment, with_pip=True, symlinks=True)
-            version = f"python{sys.version_info.major}.{sys.version_info.minor}"
-            packages = self._environment / "lib" / version / "site-packages"
-            (packages / "project.pth").write_text("\n".join(site.getsitepackages()))
-        if self.client.packages:
-            self._python("-m", "pip", "install", "--quiet", *self.client.packages)
-
     def _python(self, *arguments: str) -> None:
-        python = self._environment / "bin" / "python"
-        subprocess.run([str(python), *arguments], cwd=self.folder, env=self.variables(), check=True)
+        command = [str(self._environment.python), *arguments]
+        subprocess.run(command, cwd=self.folder, env=self.variables(), check=True)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from tools.environments import PROJECT
 from tools.torch_tests.results import FAILED, PASSED, SKIPPED, Result, Results, results_of
 
-_PROJECT = Path(__file__).parents[2]
 #: Importing a file of tests, with what it makes, may take longer than a test.
 _SECONDS_TO_START = 120
 
@@ -39,26 +40,47 @@ def run_file(library: str, file: str, cache: Path, folder: Path, part: str, limi
         part: only tests whose names hold this.
         limit: seconds for a test.
     """
-    log = results_of(cache, library, file).file.with_suffix(".log")
-    log.parent.mkdir(parents=True, exist_ok=True)
+    command = [sys.executable, "-m", "tools.torch_tests.child"]
+    arguments = [library, file, str(cache), str(folder), part]
+    results = results_of(cache, library, file)
+    run_to_the_end([*command, *arguments], None, results.file, limit)
+
+
+def run_to_the_end(
+    command: Sequence[str], variables: Mapping[str, str] | None, file: Path, limit: int
+) -> None:
+    """Run a command that writes results to a file until it has come to its end.
+
+    The test that it had begun when it crashed, or was ended, has failed; then it goes on with the
+    others.
+
+    Args:
+        command: the command; it leaves out what has a result.
+        variables: its environment variables; None for those of this process.
+        file: the file of results; the log is beside it.
+        limit: seconds for a test.
+    """
+    file.parent.mkdir(parents=True, exist_ok=True)
     while True:
-        status = _run_process([library, file, str(cache), str(folder), part], log, limit)
-        results = results_of(cache, library, file)
+        status = _run_process(command, variables, file, limit)
+        results = Results(file)
         test = results.started()
         if test is None:
             if status != 0:
-                print(f"{library}: {file}: exit status {status}, see {log}", flush=True)
+                print(f"exit status {status}, see {file.with_suffix('.log')}", flush=True)
             return
         reason = f"not done after {limit} s" if status is None else f"exit status {status}"
         results.add(Result(test, FAILED, reason))
 
 
-def _run_process(arguments: list[str], log: Path, limit: int) -> int | None:
+def _run_process(
+    command: Sequence[str], variables: Mapping[str, str] | None, results: Path, limit: int
+) -> int | None:
     """The exit status of a process; None if it was ended because it did not come forward."""
-    command = [sys.executable, "-m", "tools.torch_tests.child", *arguments]
-    results = log.with_suffix(".jsonl")
-    with log.open("w") as output:
-        process = subprocess.Popen(command, cwd=_PROJECT, stdout=output, stderr=output)
+    with results.with_suffix(".log").open("w") as output:
+        process = subprocess.Popen(
+            command, cwd=PROJECT, env=variables, stdout=output, stderr=output
+        )
         start = time.time()
         while True:
             try:

@@ -1,0 +1,152 @@
+"""``torch.distributed.checkpoint`` on this package's checkpoints, beside PyTorch's."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+import torch
+import torch.distributed.checkpoint.format_utils
+import torch.distributed.checkpoint.state_dict
+
+import oneflow as flow
+from tests.in_place import in_place_of
+
+NAMES = ("torch", "torch.distributed.checkpoint", "torch.distributed.checkpoint.state_dict")
+
+
+def libraries():
+    yield torch, torch.distributed.checkpoint, torch.distributed.checkpoint.state_dict
+    yield tuple(in_place_of(name) for name in NAMES)
+
+
+def trained(library, optimizer="Adam"):
+    model = library.nn.Sequential(library.nn.Linear(2, 3), library.nn.Linear(3, 1))
+    for number, each in enumerate(model.parameters()):
+        each.data.fill_((number + 1) / 4)
+    made = getattr(library.optim, optimizer)(model.parameters(), lr=0.1)
+    for _ in range(2):
+        made.zero_grad()
+        model(library.ones(2, 2)).sum().backward()
+        made.step()
+    made.zero_grad()
+    return model, made
+
+
+def numbers(value):
+    """All numbers in a nesting, in order."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list):
+        return np.concatenate([numbers(each) for each in value])
+    return np.asarray(value.tolist() if hasattr(value, "tolist") else value, float).reshape(-1)
+
+
+@pytest.fixture(autouse=True)
+def one_process():
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*assuming the intent is to")
+        yield
+
+
+@pytest.mark.parametrize("optimizer", ["Adam", "SGD"])
+def test_training_goes_on_from_a_checkpoint(optimizer, tmp_path):
+    outcomes = []
+    for library, checkpoint, states in libraries():
+        folder = tmp_path / library.__name__
+        model, made = trained(library, optimizer)
+        names, slots = states.get_state_dict(model, made)
+        checkpoint.save({"model": names, "optim": slots, "step": 2}, checkpoint_id=folder)
+        fresh = library.nn.Sequential(library.nn.Linear(2, 3), library.nn.Linear(3, 1))
+        again = getattr(library.optim, optimizer)(fresh.parameters(), lr=0.5)
+        names, slots = states.get_state_dict(fresh, again)
+        state = {"model": names, "optim": slots, "step": 0}
+        checkpoint.load(state, checkpoint_id=folder)
+        states.set_state_dict(
+            fresh, again, model_state_dict=state["model"], optim_state_dict=state["optim"]
+        )
+        fresh(library.ones(2, 2)).sum().backward()
+        again.step()
+        outcomes.append(numbers([state["step"], dict(fresh.state_dict())]))
+        assert again.param_groups[0]["lr"] == pytest.approx(0.1)
+    np.testing.assert_allclose(outcomes[1], outcomes[0], rtol=1e-5)
+
+
+@pytest.mark.parametrize("flat", [False, True])
+def test_states_are_named_by_parameters(flat):
+    outcomes = []
+    for library, _, states in libraries():
+        options = states.StateDictOptions(flatten_optimizer_state_dict=flat)
+        model, made = trained(library)
+        made.param_groups[0]["lr"] = 0.25
+        saved = states.get_optimizer_state_dict(model, made, options=options)
+        fresh, again = trained(library)
+        states.set_optimizer_state_dict(fresh, again, saved, options=options)
+        assert again.param_groups[0]["lr"] == 0.25
+        keys = saved if flat else saved["state"]
+        outcomes.append([key for key in keys if not key.startswith("param_groups")])
+    assert outcomes[1] == outcomes[0]
+
+
+def test_what_is_asked_for_is_loaded(tmp_path):
+    outcomes = []
+    for library, checkpoint, _ in libraries():
+        writer = checkpoint.FileSystemWriter(tmp_path / library.__name__)
+        saved = {"a": {"b": library.ones(2)}, "n": 3, "l": [library.ones(1), 2]}
+        checkpoint.async_save(saved, storage_writer=writer).result()
+        reader = checkpoint.FileSystemReader(tmp_path / library.__name__)
+        target = library.zeros(2)
+        state = {"a": {"b": target}, "l": [library.zeros(1), 0]}
+        checkpoint.load(state, storage_reader=reader)
+        assert state["a"]["b"] is target
+        errors = []
+        for wrong in ({"c": library.zeros(2)}, {"a": {"b": library.zeros(3)}}):
+            with pytest.raises(checkpoint.CheckpointException) as caught:
+                checkpoint.load(wrong, storage_reader=reader)
+            errors.append(type(caught.value.failures[0]).__name__)
+        partial = {"c": library.zeros(2), "n": 0}
+        planner = checkpoint.DefaultLoadPlanner(allow_partial_load=True)
+        checkpoint.load(partial, storage_reader=reader, planner=planner)
+        outcomes.append(numbers([state, partial]))
+    np.testing.assert_array_equal(outcomes[1], outcomes[0])
+
+
+def test_a_checkpoint_becomes_a_file_and_one_again(tmp_path):
+    checkpoint = in_place_of("torch.distributed.checkpoint")
+    formats = in_place_of("torch.distributed.checkpoint.format_utils")
+    checkpoint.save({"a": flow.ones(2)}, checkpoint_id=tmp_path / "folder")
+    formats.dcp_to_torch_save(tmp_path / "folder", tmp_path / "file")
+    formats.torch_save_to_dcp(tmp_path / "file", tmp_path / "other")
+    state = {"a": flow.zeros(2)}
+    checkpoint.load(state, checkpoint_id=tmp_path / "other")
+    assert state["a"].tolist() == [1, 1]
+
+
+def test_what_is_not_there_says_what_is(tmp_path):
+    checkpoint, states = map(in_place_of, NAMES[1:])
+    with pytest.raises(RuntimeError, match="`checkpoint_id`"):
+        checkpoint.save({})
+    with pytest.raises(NotImplementedError, match="`FileSystemWriter`"):
+        checkpoint.save({}, storage_writer=object())
+    options = states.StateDictOptions(broadcast_from_rank0=True)
+    with pytest.raises(NotImplementedError, match="broadcast_from_rank0"):
+        states.get_model_state_dict(flow.nn.Linear(1, 1), options=options)
+    writer = checkpoint.FileSystemWriter(tmp_path, overwrite=False)
+    checkpoint.save({"n": 1}, storage_writer=writer)
+    with pytest.raises(RuntimeError, match="`overwrite`"):
+        checkpoint.save({"n": 1}, storage_writer=writer)
+
+
+def test_global_tensors_are_read_into_any_layout(tmp_path):
+    checkpoint, states = map(in_place_of, NAMES[1:])
+    cpu = flow.placement("cpu", ranks=[0])
+    saved = flow.arange(4.0).to_global(cpu, flow.sbp.split(0))
+    checkpoint.save({"w": saved}, checkpoint_id=tmp_path)
+    for target in (flow.zeros(4), flow.zeros(4).to_global(cpu, flow.sbp.broadcast)):
+        checkpoint.load({"w": target}, checkpoint_id=tmp_path)
+        assert target.numpy().tolist() == [0, 1, 2, 3]
+    model = flow.nn.Linear(2, 1).to_global(cpu, flow.sbp.broadcast)
+    options = states.StateDictOptions(full_state_dict=True)
+    whole = states.get_model_state_dict(model, options=options)
+    assert [each.is_local for each in whole.values()] == [True, True]

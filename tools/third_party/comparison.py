@@ -1,0 +1,63 @@
+"""Comparing what a case gave on two libraries."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+
+import numpy as np
+
+#: How far values may be apart, relative to the largest of the array.
+TOLERANCE = 1e-4
+#: Of an array whose values are small beside those of its kind, the rest is noise.
+_NOISE = 1e-5
+_SHOWN = 4
+
+
+def difference(values: Mapping[str, np.ndarray], expected: Mapping[str, np.ndarray]) -> str:
+    """Describe what differs; nothing if all is equal.
+
+    Names of arrays begin with their kind, as ``gradient`` in ``gradient: weight``.
+    """
+    if missing := expected.keys() ^ values.keys():
+        return f"only one has {sorted(missing)[:_SHOWN]}"
+    largest: dict[str, float] = defaultdict(float)
+    for name in expected:
+        kind = name.partition(":")[0]
+        largest[kind] = max(largest[kind], _largest(expected[name]))
+    found = []
+    for name in expected:
+        scale = max(_largest(expected[name]), _NOISE * largest[name.partition(":")[0]])
+        if text := _difference(np.asarray(values[name]), expected[name], scale):
+            found.append(f"{name}: {text}")
+    more = f"; and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
+    return "; ".join(found[:_SHOWN]) + more
+
+
+def _largest(array: np.ndarray) -> float:
+    if array.dtype.kind not in "fc":
+        return 0.0
+    finite = np.abs(array[np.isfinite(array)])
+    return float(finite.max()) if finite.size else 0.0
+
+
+def _difference(array: np.ndarray, expected: np.ndarray, scale: float) -> str:
+    if array.shape != expected.shape or array.dtype != expected.dtype:
+        return f"{array.dtype}{array.shape} in place of {expected.dtype}{expected.shape}"
+    if array.dtype.kind not in "fc":
+        if np.array_equal(array, expected):
+            return ""
+        return f"{_shown(array)} in place of {_shown(expected)}"
+    unlike = ~np.isclose(array, expected, rtol=0, atol=TOLERANCE * scale, equal_nan=True)
+    if not unlike.any():
+        return ""
+    where = tuple(int(each) for each in np.argwhere(unlike)[0])
+    return (
+        f"{int(unlike.sum())} of {array.size} values differ, at {where} "
+        f"{array[where]} in place of {expected[where]}"
+    )
+
+
+def _shown(array: np.ndarray) -> str:
+    text = " ".join(str(array.tolist()).split())
+    return text if len(text) < 200 else text[:197] + "..."

@@ -1,0 +1,57 @@
+"""The table of results in `docs/third_party.md`."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from tools.third_party.libraries import Library, read_exempt, reason_of
+from tools.torch_tests.results import FAILED, PASSED, Result, results_of
+
+_PAGE = Path(__file__).parents[2] / "docs" / "third_party.md"
+_BEGIN, _END = "<!-- table -->\n", "<!-- end of table -->\n"
+#: What the page promises: of all cases that pass on PyTorch.
+_SHARE = 0.97
+
+
+def _failures(cache: Path, library: str) -> list[Result]:
+    """The cases that pass on PyTorch and do not here."""
+    results = results_of(cache, "oneflow", library).by_test
+    counted = sorted(results_of(cache, "torch", library).passed())
+    unknown = [Result(case, FAILED, "not run") for case in counted if case not in results]
+    known = [results[case] for case in counted if case in results]
+    return [each for each in known + unknown if each.outcome != PASSED]
+
+
+def write_table(cache: Path, libraries: list[Library]) -> bool:
+    """Write the page's table; returns whether as much passes as it promises."""
+    exempt = read_exempt()
+    rows = ["| library | cases | pass | not expected to |", "| --- | ---: | ---: | ---: |"]
+    listed, failed, total = [], [], 0
+    for library in libraries:
+        cases = results_of(cache, "torch", library.name).passed()
+        if not cases:
+            continue
+        failures = _failures(cache, library.name)
+        excused = [x for x in failures if reason_of(library.name, x.test, exempt)]
+        total += len(cases) - len(excused)
+        packages = ", ".join(f"`{each}`" for each in library.packages)
+        passed = len(cases) - len(failures)
+        rows.append(f"| {packages} | {len(cases)} | {passed} | {len(excused) or ''} |")
+        for each in failures:
+            text = reason_of(library.name, each.test, exempt) or _first_line(each.message)
+            line = f"- {library.name}, {each.test}: {text}"
+            (listed if each in excused else failed).append(line)
+    before, _, rest = _PAGE.read_text().partition(_BEGIN)
+    lines = [f"Written by `make third-party` on {time.strftime('%Y-%m-%d')}.", "", *rows]
+    for title, members in (("Not expected to pass", listed), ("Failures", failed)):
+        lines += ["", f"{title}:", "", *members] if members else []
+    text = "\n".join(lines)
+    _PAGE.write_text(before + _BEGIN + text + "\n" + _END + rest.partition(_END)[2])
+    print(text)
+    return len(failed) <= (1 - _SHARE) * total
+
+
+def _first_line(message: str) -> str:
+    line = message.partition("\n")[0].replace("|", "\\|")
+    return f"`{line[:157]}...`" if len(line) > 160 else f"`{line}`"
