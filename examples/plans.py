@@ -140,7 +140,10 @@ def lay(kind, model, placement, strategy):
     """Bring a model to a placement, and say how its inputs lie there."""
     split, broadcast = flow.sbp.split, flow.sbp.broadcast
     count = len(placement.hierarchy)
-    replicas = {"data": count, "tensor": 0, "2d": 1, "free": count}[strategy]
+    split_rows = {"data": count, "tensor": 0, "2d": 1, "free": count}
+    if strategy not in split_rows:
+        raise ValueError(f"`strategy` must be one of {', '.join(split_rows)}, got {strategy!r}")
+    replicas = split_rows[strategy]
     model.to_global(placement, [broadcast] * count)
     for name, parameter in model.named_parameters():
         for end, dim in SPLITS[kind].items():

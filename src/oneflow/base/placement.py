@@ -15,7 +15,7 @@ from oneflow.base import cluster, environment
 from oneflow.base.device import DEVICE_TYPES, Device, get_default_device, platform_devices
 from oneflow.base.grid_html import grid_html
 from oneflow.base.keyword_aliases import keyword_aliases
-from oneflow.base.planning import is_planning
+from oneflow.base.planning import is_planning, planning_devices
 from oneflow.base.sbp import BROADCAST, NdSbp, sbp_text
 
 # Device types by every name that placements take; OneFlow 0.6 said "gpu".
@@ -111,12 +111,15 @@ class Placement:
     def mesh(self) -> jax.sharding.Mesh:
         """The devices as a mesh, with dimensions called as in `mesh_axis`.
 
-        While planning, CPU devices of this process stand for them.
+        While planning, CPU devices of this process stand for them, or devices of a topology.
 
         Raises:
             RuntimeError: there is no device for one of the ranks.
         """
-        return self._planning_mesh if is_planning() else self._device_mesh
+        if not is_planning():
+            return self._device_mesh
+        absent = planning_devices()
+        return self._mesh_of(list(absent[: self.size])) if absent else self._planning_mesh
 
     @functools.cached_property
     def _device_mesh(self) -> jax.sharding.Mesh:

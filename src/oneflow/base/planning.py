@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import threading
+from typing import Any
 
 
 class _PlanningState(threading.local):
     active = False
+    devices: tuple[Any, ...] = ()
 
 
 _state = _PlanningState()
@@ -20,3 +22,13 @@ def is_planning() -> bool:
 def set_planning(active: bool) -> None:
     """Begin or end planning on this thread; `oneflow.runtime.planning_mode` does."""
     _state.active = active
+
+
+def planning_devices() -> tuple[Any, ...]:
+    """Return XLA's devices that stand for those of placements while planning; empty: CPUs do."""
+    return _state.devices
+
+
+def set_planning_devices(devices: tuple[Any, ...]) -> None:
+    """Choose the devices that stand for those of placements; `compiler.topologies` does."""
+    _state.devices = devices

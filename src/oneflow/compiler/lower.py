@@ -165,15 +165,17 @@ class Executable:
         if self._compiled is not None:
             return self
         check_largest_array(self.device, _largest_array(self.program))
-        compiled = run_without_interrupt(
-            lambda: self._jitted.lower(*self.abstract_inputs()).compile()
-        )
+        compiled = run_without_interrupt(lambda: self.lowered().compile())
         # What JAX has traced is freed.
         self._jitted = None
         self._loaded = LoadedExecutable(compiled, self.device, self._has_donation)
         self._compiled = compiled
         FREE_LISTS.trim()
         return self
+
+    def lowered(self) -> Any:
+        """The program as JAX has lowered it, before XLA's passes; until it is compiled."""
+        return self._jitted.lower(*self.abstract_inputs())
 
     def warm_up(self) -> None:
         """Run it on zeros if it is small, for XLA prepares some kernels in the first run."""

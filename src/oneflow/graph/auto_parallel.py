@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from oneflow.base.placement import Placement
 from oneflow.base.sbp import BROADCAST
@@ -11,7 +11,7 @@ from oneflow.functional.global_tensors.conversion import to_global
 from oneflow.graph.captured_step import CapturedStep
 from oneflow.passes.apply_shardings import ShardingConstraints
 from oneflow.passes.auto_sharding import ShardingSearch
-from oneflow.primitives.cost.time_model import HARDWARE, HardwareModel
+from oneflow.primitives.cost.chips import Chip, chip_of_type
 from oneflow.program.cost import program_seconds
 from oneflow.program.ir import Program
 
@@ -32,15 +32,9 @@ class AutoParallelOptions:
     compute_factor: float
     latency: float | None
 
-    def hardware(self, placement: Placement) -> HardwareModel:
-        """The hardware model of the devices of a placement."""
-        hardware = HARDWARE[placement.type]
-        return replace(
-            hardware,
-            flops=hardware.flops / self.compute_factor,
-            memory=hardware.memory / self.compute_factor,
-            latency=hardware.latency if self.latency is None else self.latency,
-        )
+    def chip(self, placement: Placement) -> Chip:
+        """The kind of the devices of a placement, as fast as the options say."""
+        return chip_of_type(placement.type).slowed(self.compute_factor, self.latency)
 
 
 def sharding_search(
@@ -74,15 +68,15 @@ def sharding_search(
         dict(enumerate(captured.updates)),
         () if options.ignore_user_sbp else captured.pinned,
     )
-    hardware = options.hardware(next(iter(devices)))
-    return ShardingSearch(constraints, hardware, options.shares_conversions)
+    chip = options.chip(next(iter(devices)))
+    return ShardingSearch(constraints, chip, options.shares_conversions)
 
 
 def auto_parallel_text(before: Program, after: Program, options: AutoParallelOptions | None) -> str:
     """The line that `debug` prints of auto parallelism."""
     assert options is not None
-    hardware = options.hardware(next(iter(before.devices)))
-    old, new = (f"{sum(program_seconds(each, hardware)) * 1e3:.3g} ms" for each in (before, after))
+    chip = options.chip(next(iter(before.devices)))
+    old, new = (f"{sum(program_seconds(each, chip)) * 1e3:.3g} ms" for each in (before, after))
     changed = sum(a is not b for a, b in zip(before.inputs, after.inputs, strict=True))
     return (
         f"auto parallel: a step takes {new} by the model, {old} without; "

@@ -32,7 +32,8 @@ from oneflow.passes.sharding_graph import (
     ShardingNode,
     TensorNode,
 )
-from oneflow.primitives.cost.time_model import HardwareModel, boxing_seconds
+from oneflow.primitives.cost.chips import Chip
+from oneflow.primitives.cost.time_model import boxing_seconds
 from oneflow.primitives.sharding.signatures import SignatureSpace
 from oneflow.program.cost import program_seconds
 from oneflow.program.ir import Instruction, Program
@@ -46,12 +47,12 @@ class ShardingSearch:
 
     Attributes:
         constraints: limits on the shardings.
-        hardware: the hardware model of the devices.
+        chip: the kind of the devices.
         shares_conversions: count one conversion of a value for all that read it.
     """
 
     constraints: ShardingConstraints
-    hardware: HardwareModel
+    chip: Chip
     shares_conversions: bool = True
 
 
@@ -62,7 +63,7 @@ def assign_shardings(program: Program, search: ShardingSearch) -> Program:
     """
     assignment = _Solver(program, search).run()
     found = apply_shardings(program, search.constraints, assignment)
-    before, after = (sum(program_seconds(each, search.hardware)) for each in (program, found))
+    before, after = (sum(program_seconds(each, search.chip)) for each in (program, found))
     return found if after < before else program
 
 
@@ -77,7 +78,7 @@ class _Solver:
     def __init__(self, program: Program, search: ShardingSearch) -> None:
         self._program = program
         self._constraints = search.constraints
-        self._hardware = search.hardware
+        self._chip = search.chip
         self._shares_conversions = search.shares_conversions
         self._nodes: list[ShardingNode] = []
         self._edges: list[ConversionEdge] = []
@@ -212,7 +213,7 @@ class _Solver:
         ]
         start = [each.index(chosen) for each, chosen in zip(possible, self._chosen, strict=True)]
         costs = [
-            np.array([node.seconds(chosen, self._hardware) for chosen in each])
+            np.array([node.seconds(chosen, self._chip) for chosen in each])
             for node, each in zip(self._nodes, possible, strict=True)
         ]
         pairs: dict[tuple[int, int], np.ndarray] = {}
@@ -238,7 +239,7 @@ class _Solver:
         targets = [self._nodes[edge.target].sharding(edge.in_port, each) for each in after]
         return np.array(
             [
-                [boxing_seconds(self._hardware, edge.spec, source, target) for target in targets]
+                [boxing_seconds(self._chip, edge.spec, source, target) for target in targets]
                 for source in sources
             ]
         )

@@ -13,8 +13,9 @@ from typing import Any, NamedTuple, Protocol
 
 from oneflow.base.sbp import BROADCAST, PARTIAL_SUM, NdSbp, Sbp, Split, split
 from oneflow.base.spec import TensorSpec, with_sbp
+from oneflow.primitives.cost.chips import Chip
 from oneflow.primitives.cost.operation_cost import shard_bytes, unsharded_flops
-from oneflow.primitives.cost.time_model import HardwareModel
+from oneflow.primitives.cost.time_model import compute_dtype
 from oneflow.primitives.shard_shapes import split_counts
 from oneflow.primitives.sharding.signatures import OperandGroup, SignatureSpace
 
@@ -39,7 +40,7 @@ class ShardingNode(Protocol):
         """The SBP of the tensor at a port."""
         ...
 
-    def seconds(self, chosen: tuple, hardware: HardwareModel) -> float:
+    def seconds(self, chosen: tuple, chip: Chip) -> float:
         """The time to compute it, in seconds."""
         ...
 
@@ -54,6 +55,7 @@ class ComputationNode:
         operation = space.operation
         output_numel = sum(operation.out_specs[index].numel for index in group.outputs)
         total = sum(spec.numel for spec in operation.out_specs)
+        self._dtype = compute_dtype(operation)
         self._flops = unsharded_flops(operation) * output_numel / max(total, 1)
 
     def is_possible(self, chosen: tuple) -> bool:
@@ -66,7 +68,7 @@ class ComputationNode:
         find = self.space.input_sbp if side == "in" else self.space.output_sbp
         return find(chosen, position)
 
-    def seconds(self, chosen: tuple, hardware: HardwareModel) -> float:
+    def seconds(self, chosen: tuple, chip: Chip) -> float:
         """The time by operations, and by bytes read and written."""
         operation, group = self.space.operation, self.group
         shards = math.prod(
@@ -82,7 +84,7 @@ class ComputationNode:
             shard_bytes(with_sbp(operation.out_specs[index], self.space.output_sbp(chosen, index)))
             for index in group.outputs
         )
-        return hardware.seconds(self._flops / shards, bytes_accessed)
+        return chip.seconds(self._flops / shards, self._dtype, bytes_accessed)
 
 
 class TensorNode:
@@ -111,7 +113,7 @@ class TensorNode:
         """The SBP that was chosen."""
         return chosen
 
-    def seconds(self, chosen: tuple, hardware: HardwareModel) -> float:
+    def seconds(self, chosen: tuple, chip: Chip) -> float:
         """Zero: storing costs no time."""
         return 0.0
 
@@ -131,7 +133,7 @@ class FixedNode:
         """The SBP that it had."""
         return self._shardings[port]
 
-    def seconds(self, chosen: tuple, hardware: HardwareModel) -> float:
+    def seconds(self, chosen: tuple, chip: Chip) -> float:
         """Zero: the time is the same whatever is chosen."""
         return 0.0
 

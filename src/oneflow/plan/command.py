@@ -9,13 +9,17 @@ import math
 import re
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from oneflow.base.device import DEVICE_TYPES, set_cpu_devices
 from oneflow.base.placement import Placement
+from oneflow.base.units import bytes_text
+from oneflow.compiler.topologies import absent_devices
 from oneflow.plan.plan import Plan, plan_graph
 from oneflow.plan.xla import MAX_DEVICES
+from oneflow.primitives.cost.chips import Chip, chip_named, chip_names
 from oneflow.runtime.planning_mode import planning
 
 _DESCRIPTION = """\
@@ -35,14 +39,22 @@ def parse_args(arguments: Sequence[str] | None = None) -> argparse.Namespace:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = parser.add_argument
-    add("function", metavar="FILE.py:FUNCTION", help="makes the graph and its arguments")
+    add("function", metavar="FILE.py:FUNCTION", nargs="?", help="makes the graph and its arguments")
     add("options", metavar="NAME=VALUE", nargs="*", help="arguments of FUNCTION")
     add("--ranks", default="1", help="the mesh, such as 8 or 8x512; default: 1")
     add("--type", default="cuda", choices=tuple(DEVICE_TYPES), help="of the devices")
+    add("--chips", metavar="NAME:RANKS", help="the mesh and the kind of its chips; list: the kinds")
     add("--model", action="store_true", help="use the cost model alone; do not ask XLA")
     add("--html", metavar="FILE", help="write the plan as a page, too")
     add("--edges", action="store_true", help="list every operator with the SBP of its tensors")
     options = parser.parse_intermixed_args(arguments)
+    if options.chips == "list":
+        return options
+    if options.function is None:
+        parser.error("name a function: `FILE.py:FUNCTION`")
+    if options.chips:
+        options.chips, _, ranks = options.chips.partition(":")
+        options.ranks = ranks or options.ranks
     if not re.fullmatch(r"[1-9]\d*(x[1-9]\d*)*", options.ranks):
         parser.error(f"--ranks must look like 8 or 8x512, got {options.ranks!r}")
     if ":" not in options.function:
@@ -56,19 +68,42 @@ def parse_args(arguments: Sequence[str] | None = None) -> argparse.Namespace:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Make the plan that the command line asks for, and show it."""
     options = parse_args(arguments)
+    if options.chips == "list":
+        sys.stdout.write(chip_list())
+        return
+    make = function_named(options.function)
     hierarchy = tuple(map(int, options.ranks.split("x")))
     count = math.prod(hierarchy)
-    if not options.model and count <= MAX_DEVICES:
+    chip = None
+    if options.chips:
+        try:
+            chip = _chip_of(options.chips, hierarchy, compile=not options.model)
+        except (ValueError, RuntimeError) as error:
+            sys.exit(f"python -m oneflow plan: {error}")
+    if not options.model and not chip and count <= MAX_DEVICES:
         set_cpu_devices(count)
     plan = make_plan(
-        function_named(options.function),
-        Placement(options.type, list(range(count)), hierarchy),
+        make,
+        Placement(chip.type if chip else options.type, list(range(count)), hierarchy),
         dict(map(_option, options.options)),
         compile=not options.model,
+        chip=chip,
     )
     sys.stdout.write(plan.listing() if options.edges else repr(plan))
     if options.html:
         plan.save(options.html)
+
+
+def chip_list() -> str:
+    """The chips that `--chips` takes, as text."""
+    chips = map(chip_named, chip_names())
+    return "".join(
+        f"{chip.name:10}  {bytes_text(chip.memory):>8}  {chip.bandwidth / 1e12:.2f} TB/s  "
+        f"bfloat16 {chip.flops['bfloat16'] / 1e12:.0f} TFLOP/s  float32 "
+        f"{chip.flops['float32'] / 1e12:.0f} TFLOP/s  links {chip.link / 1e9:.0f} GB/s  "
+        f"nodes of {chip.node_size}, {chip.network / 1e9:.0f} GB/s between them\n"
+        for chip in chips
+    )
 
 
 def make_plan(
@@ -76,6 +111,7 @@ def make_plan(
     placement: Placement,
     options: dict[str, Any],
     compile: bool = True,
+    chip: Chip | None = None,
 ) -> Plan:
     """Return the plan of the graph and arguments that ``make(placement, **options)`` returns.
 
@@ -91,7 +127,20 @@ def make_plan(
                 f"got {result!r}"
             )
         graph, args = result
-        return plan_graph(graph, *args, compile=compile)
+        return plan_graph(graph, *args, compile=compile, chip=chip)
+
+
+def _chip_of(name: str, hierarchy: tuple[int, ...], compile: bool) -> Chip:
+    """The chip of a name, for which XLA can compile if it shall.
+
+    Of GPUs in a mesh of several dimensions, those along the last are a node.
+    """
+    chip = chip_named(name)
+    if chip.type == "cuda" and hierarchy[1:] and hierarchy[-1] < chip.node_size:
+        chip = replace(chip, node_size=hierarchy[-1])
+    if compile:
+        absent_devices(chip, math.prod(hierarchy))
+    return chip
 
 
 def function_named(name: str) -> Callable[..., Any]:

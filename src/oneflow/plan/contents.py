@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from oneflow.base.placement import Placement
+from oneflow.plan.hlo_account import ProgramAccount
 from oneflow.plan.rows import InputRow, OperatorRow, input_rows, operator_rows
 from oneflow.plan.step_program import StepProgram
 from oneflow.plan.sums import CollectiveTotal, flops_of, merge_collectives, sum_collectives
 from oneflow.plan.xla import MAX_DEVICES, can_compile, compiled
-from oneflow.primitives.cost.time_model import HARDWARE
+from oneflow.primitives.cost.chips import Chip, chip_of_type
 from oneflow.program.cost import program_seconds
 from oneflow.program.liveness import Memory, memory_of
 
@@ -59,6 +60,8 @@ class PlanContents:
         seconds: the time of computation and of collectives, by the model, on devices of the type.
         xla: the estimate by XLA, if it compiled the program.
         xla_skip_reason: the reason why it did not.
+        chip: the kind of the devices, if that is known.
+        work: the kernels of the program that XLA compiled for the chip.
     """
 
     name: str
@@ -69,6 +72,8 @@ class PlanContents:
     seconds: tuple[float, float]
     xla: CostEstimate | None
     xla_skip_reason: str
+    chip: Chip | None = None
+    work: ProgramAccount | None = None
 
     @property
     def estimate(self) -> CostEstimate:
@@ -84,17 +89,19 @@ class PlanContents:
 
     def mesh(self) -> str:
         """The devices in words."""
+        kind = self.chip.name if self.chip else self.placement.type
         grid = " x ".join(map(str, self.placement.hierarchy))
         total = f" = {self.placement.size}" if self.placement.ndim > 1 else ""
-        return f"{grid}{total} {self.placement.type} device{'s' * (self.placement.size > 1)}"
+        return f"{grid}{total} {kind} device{'s' * (self.placement.size > 1)}"
 
 
-def contents_of(step: StepProgram, compile: bool = True) -> PlanContents:
+def contents_of(step: StepProgram, compile: bool = True, chip: Chip | None = None) -> PlanContents:
     """Return the contents of the plan of a step.
 
     Args:
         step: the step.
-        compile: compile with XLA too, if this process has enough devices.
+        compile: compile with XLA too, if this process has enough devices or for a chip.
+        chip: the kind of the devices.
     """
     program = step.cse_program
     model = CostEstimate(
@@ -103,14 +110,15 @@ def contents_of(step: StepProgram, compile: bool = True) -> PlanContents:
         flops_of(program),
         tuple(sum_collectives(program)),
     )
-    xla_skip_reason = _xla_skip_reason(step, compile)
-    xla = None
+    xla_skip_reason = _xla_skip_reason(step, compile, chip)
+    xla = work = None
     if not xla_skip_reason:
-        executable = compiled(step)
+        executable = compiled(step, chip)
+        work = executable.work
         xla = CostEstimate(
             "XLA",
             executable.memory,
-            executable.flops,
+            model.flops if executable.flops is None else executable.flops,
             tuple(merge_collectives(executable.collectives)),
         )
     return PlanContents(
@@ -119,16 +127,20 @@ def contents_of(step: StepProgram, compile: bool = True) -> PlanContents:
         tuple(input_rows(step)),
         tuple(operator_rows(step)),
         model,
-        program_seconds(program, HARDWARE[step.placement.type]),
+        program_seconds(program, chip or chip_of_type(step.placement.type)),
         xla,
         xla_skip_reason,
+        chip,
+        work,
     )
 
 
-def _xla_skip_reason(step: StepProgram, compile: bool) -> str:
+def _xla_skip_reason(step: StepProgram, compile: bool, chip: Chip | None) -> str:
     size = step.placement.size
     if not compile:
         return "it was not asked"
+    if chip:
+        return ""
     if size > MAX_DEVICES:
         return f"it compiles for at most {MAX_DEVICES} devices on one machine"
     if not can_compile(step):

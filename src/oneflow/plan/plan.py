@@ -12,6 +12,7 @@ from oneflow.plan.contents import CostEstimate, PlanContents, contents_of
 from oneflow.plan.page import page_of
 from oneflow.plan.step_program import plan_step
 from oneflow.plan.text import text_of
+from oneflow.primitives.cost.chips import Chip
 
 
 class Plan:
@@ -68,17 +69,21 @@ class Plan:
         return text_of(self.contents, lists_all=True)
 
 
-def plan_graph(graph: Graph, *args: Any, compile: bool = True, **kwargs: Any) -> Plan:
+def plan_graph(
+    graph: Graph, *args: Any, compile: bool = True, chip: Chip | None = None, **kwargs: Any
+) -> Plan:
     """Return the plan of a call of a graph on the devices of its placement. Nothing runs.
 
     Args:
         graph: a graph on a placement, whose devices need not exist if it was made in `planning`.
         args: as the graph is called.
         compile: compile with XLA too, if this process has enough devices to stand for the plan's.
+        chip: the kind of the devices, for which XLA compiles then; see `chip_named`.
         kwargs: as the graph is called.
 
     Raises:
         TypeError: the graph's tensors are local.
+        RuntimeError: a package is missing to compile for the chip.
 
     Example:
         >>> import oneflow as flow
@@ -94,7 +99,7 @@ def plan_graph(graph: Graph, *args: Any, compile: bool = True, **kwargs: Any) ->
         >>> plan.account.flops, plan.account.sent
         (65536, 0)
     """
-    return Plan(contents_of(plan_step(graph, args, kwargs), compile))
+    return Plan(contents_of(plan_step(graph, args, kwargs), compile, chip))
 
 
 PLAN_GRAPH.fill(plan_graph)

@@ -53,8 +53,24 @@ def _sums(contents: PlanContents) -> list[str]:
             for what, seconds in zip(("computing", "exchanging"), contents.seconds, strict=True)
         ),
     ]
+    rows += _chip_rows(contents)
     lines = _table(["each device, each step", *(column.by for column in columns)], rows)
     return [*lines, *_sources(contents)]
+
+
+def _chip_rows(contents: PlanContents) -> list[list[str]]:
+    """What XLA's program for the chip runs, and whether it has memory for it."""
+    chip, work, xla = contents.chip, contents.work, contents.xla
+    if chip is None or work is None or xla is None:
+        return []
+    asynchronous = [["  of the collectives, beside kernels", "", str(work.asynchronous)]]
+    fits = "yes" if xla.memory.peak <= chip.memory else "no"
+    return [
+        ["runs kernels", "", str(work.kernels)],
+        ["  which read and write", "", bytes_text(work.bytes)],
+        *(asynchronous if xla.collectives else []),
+        [f"fits into {bytes_text(chip.memory)}", "", fits],
+    ]
 
 
 def _sources(contents: PlanContents) -> list[str]:
@@ -62,6 +78,11 @@ def _sources(contents: PlanContents) -> list[str]:
         return [
             "model: the planner's cost model",
             f"XLA has no part in this: {contents.xla_skip_reason}",
+        ]
+    if contents.chip is not None:
+        return [
+            "model: the planner's cost model; XLA: its own estimate for the program, compiled for "
+            f"{contents.chip.name}"
         ]
     return ["model: the planner's cost model; XLA: its own estimate for the program, compiled here"]
 

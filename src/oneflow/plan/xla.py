@@ -1,7 +1,8 @@
-"""XLA's estimates for a program, compiled for devices that stand for those of the plan."""
+"""XLA's estimates for a program, compiled for a chip or CPU devices that stand for the plan's."""
 
 from __future__ import annotations
 
+import contextlib
 import math
 import re
 from collections.abc import Iterator
@@ -9,16 +10,17 @@ from dataclasses import dataclass
 
 from oneflow.base.device import platform_devices
 from oneflow.compiler.lower import Executable
+from oneflow.compiler.topologies import compiling_for
+from oneflow.plan.hlo_account import COLLECTIVES, ProgramAccount, account_of, bytes_of
 from oneflow.plan.step_program import StepProgram
 from oneflow.plan.sums import CollectiveTotal
+from oneflow.primitives.cost.chips import Chip
 from oneflow.program.liveness import Memory
 from oneflow.runtime.planning_mode import planning
 
 # XLA's CPU client drives no more devices than this.
 MAX_DEVICES = 2048
-_KINDS = ("all-reduce", "reduce-scatter", "all-gather", "all-to-all", "collective-permute")
-_COLLECTIVE = re.compile(rf" = (.*?) ({'|'.join(_KINDS)})(?:-start)?\((.*)$")
-_SHAPE = re.compile(r"\b([a-z]+\d*)(?:e\dm\d\w*)?\[([\d,]*)\]")
+_COLLECTIVE = re.compile(rf" = (.*?) ({'|'.join(COLLECTIVES)})(?:-start)?\((.*)$")
 _MESH = re.compile(r"replica_groups=mesh\[([^\]]*)\]\s*\{([^}]*)\}")
 _GROUPS = re.compile(r"replica_groups=(?:\{\{([\d,]*)\}|\[(\d+),(\d+)\])")
 
@@ -29,13 +31,15 @@ class Compiled:
 
     Attributes:
         memory: bytes.
-        flops: operations.
+        flops: operations; None: the compiler does not count them.
         collectives: collectives by kind and size of groups.
+        work: kernels and what they read and write; None: it was compiled for the CPU.
     """
 
     memory: Memory
-    flops: float
+    flops: float | None
     collectives: tuple[CollectiveTotal, ...]
+    work: ProgramAccount | None
 
 
 def can_compile(step: StepProgram) -> bool:
@@ -44,17 +48,20 @@ def can_compile(step: StepProgram) -> bool:
     return size <= MAX_DEVICES and size <= len(platform_devices("cpu"))
 
 
-def compiled(step: StepProgram) -> Compiled:
-    """Compile a program with XLA:CPU, and return its estimates."""
-    with planning():
+def compiled(step: StepProgram, chip: Chip | None = None) -> Compiled:
+    """Compile a program with XLA for a chip, by default for the CPU; return its estimates."""
+    devices = compiling_for(chip, step.placement.size) if chip else contextlib.nullcontext()
+    with planning(), devices:
         executable = Executable(step.program, step.donated, step.placement, name=step.name)
         analysis = executable.memory()
+        text = executable.hlo()
     memory = Memory(
         analysis.argument_size_in_bytes,
         analysis.output_size_in_bytes - analysis.alias_size_in_bytes,
         analysis.temp_size_in_bytes,
     )
-    return Compiled(memory, executable.cost()["flops"], tuple(collectives_in(executable.hlo())))
+    flops = None if chip else executable.cost()["flops"]
+    return Compiled(memory, flops, tuple(collectives_in(text)), account_of(text) if chip else None)
 
 
 def collectives_in(hlo: str) -> Iterator[CollectiveTotal]:
@@ -65,7 +72,7 @@ def collectives_in(hlo: str) -> Iterator[CollectiveTotal]:
             continue
         result, kind, rest = match.groups()
         group = _group_size(rest)
-        result_bytes = _bytes_of(result)
+        result_bytes = bytes_of(result)
         if kind == "all-reduce":
             contributed, sent = result_bytes, 2 * result_bytes * (group - 1) / group
         elif kind == "all-gather":
@@ -76,20 +83,6 @@ def collectives_in(hlo: str) -> Iterator[CollectiveTotal]:
             contributed, sent = result_bytes, result_bytes * (group - 1) / group
         if group > 1:
             yield CollectiveTotal(kind, group, 1, contributed, sent)
-
-
-def _bytes_of(shapes: str) -> int:
-    """The bytes of the arrays in the text of a type, which may be a tuple."""
-    return sum(
-        math.prod(map(int, filter(None, sizes.split(",")))) * _itemsize(kind)
-        for kind, sizes in _SHAPE.findall(shapes)
-    )
-
-
-def _itemsize(kind: str) -> int:
-    if kind == "pred":
-        return 1
-    return max(int(re.sub(r"\D", "", kind)) // 8, 1)
 
 
 def _group_size(text: str) -> int:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from oneflow.primitives.cost.time_model import HardwareModel, operation_seconds
+from oneflow.primitives.cost.chips import Chip
+from oneflow.primitives.cost.time_model import operation_seconds
 from oneflow.program.cse import eliminate_common_values
 from oneflow.program.ir import Program
 
 
-def program_seconds(program: Program, hardware: HardwareModel) -> tuple[float, float]:
+def program_seconds(program: Program, chip: Chip) -> tuple[float, float]:
     """The seconds that a program on a placement computes, and that it converts SBP."""
     shared = eliminate_common_values(program)
-    parts = [operation_seconds(hardware, each.operation) for each in shared.instructions]
+    parts = [operation_seconds(chip, each.operation) for each in shared.instructions]
     return sum(part[0] for part in parts), sum(part[1] for part in parts)
