@@ -30,6 +30,10 @@ class EnvironmentVariable:
             raise RuntimeError(f"{self.name}={text!r} must be an integer that is not negative")
         return int(text)
 
+    def read_bool(self) -> bool:
+        """Return whether the variable's text is a word for yes."""
+        return self.read().lower() in ("1", "true", "yes", "on")
+
 
 def read_count(name: str) -> int:
     """Return the number in a variable that a cluster manager sets; 0 if there is none."""
@@ -213,6 +217,14 @@ CHECK_GLOBAL_DATA = EnvironmentVariable(
     "0",
     "`1`: processes compare the data from which each makes its part of a global tensor, and raise "
     "if they differ.",
+)
+MOCK_TORCH_LAZY = EnvironmentVariable(
+    "ONEFLOW_MOCK_TORCH_LAZY",
+    "0",
+    "`1`: under `mock_torch`, placeholders stand for names of PyTorch that are missing.",
+)
+MOCK_TORCH_VERBOSE = EnvironmentVariable(
+    "ONEFLOW_MOCK_TORCH_VERBOSE", "0", "`1`: `mock_torch` prints the missing names."
 )
 
 

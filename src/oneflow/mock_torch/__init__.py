@@ -6,3 +6,4 @@ from oneflow.mock_torch.importer import (
     disable as disable,
     enable as enable,
 )
+from oneflow.mock_torch.placeholder import Placeholder as Placeholder

@@ -2,7 +2,8 @@
 
 ``python -m oneflow.mock_torch script.py ...`` runs a script in which `torch` is `oneflow`;
 ``eval $(python -m oneflow.mock_torch)`` puts a folder with a module called `torch` into
-``PYTHONPATH``, ``eval $(python -m oneflow.mock_torch disable)`` takes it out again.
+``PYTHONPATH``, ``eval $(python -m oneflow.mock_torch disable)`` takes it out again. Options stand
+before the script.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ import os
 import shlex
 import sys
 from pathlib import Path
+
+from oneflow.base.environment import MOCK_TORCH_LAZY, MOCK_TORCH_VERBOSE
 
 FOLDER = str(Path(__file__).parent / "path")
 
@@ -24,6 +27,10 @@ def main(arguments: list[str] | None = None) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
+        "--lazy", action="store_true", help="placeholders stand for names that are missing here"
+    )
+    parser.add_argument("--verbose", action="store_true", help="print the missing names")
+    parser.add_argument(
         "mock",
         nargs="?",
         default="enable",
@@ -32,14 +39,19 @@ def main(arguments: list[str] | None = None) -> None:
     )
     parser.add_argument("arguments", nargs=argparse.REMAINDER, help="those of the script")
     chosen = parser.parse_args(arguments)
-    path = _python_path(with_mock=chosen.mock != "disable")
+    variables = {
+        "PYTHONPATH": _python_path(with_mock=chosen.mock != "disable"),
+        MOCK_TORCH_LAZY.name: str(int(chosen.lazy)),
+        MOCK_TORCH_VERBOSE.name: str(int(chosen.verbose)),
+    }
     if chosen.mock in ("enable", "disable"):
-        sys.stdout.write(f"export PYTHONPATH={shlex.quote(path)}\n")
+        words = [f"{name}={shlex.quote(value)}" for name, value in variables.items()]
+        sys.stdout.write(f"export {' '.join(words)}\n")
         return
     if not Path(chosen.mock).exists():
         parser.error(f"there is no script `{chosen.mock}`")
     # Its child processes run like it.
-    os.environ["PYTHONPATH"] = path
+    os.environ |= variables
     sys.stdout.flush()
     os.execv(sys.executable, [sys.executable, chosen.mock, *chosen.arguments])
 

@@ -6,18 +6,20 @@ import contextlib
 import importlib
 import inspect
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from importlib.metadata import Distribution
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
+from oneflow.base.environment import MOCK_TORCH_LAZY, MOCK_TORCH_VERBOSE
 from oneflow.base.process_settings import inherit
 from oneflow.base.program_name import ONEFLOW, PYTORCH, program_name, set_program_name
 from oneflow.mock_torch.paths import HOMES
+from oneflow.mock_torch.placeholder import Placeholder, asks_by_name, placeholder_for
 from oneflow.mock_torch.pytorch import version
 from oneflow.tensor.subclasses import ON_FIRST_SUBCLASS, asking
 
@@ -72,13 +74,16 @@ class ModuleWrapper(ModuleType):
                 return getattr(module, name)
         else:
             if name.startswith("__") or not _exists(f"{self.__name__}.{name}"):
+                if _IMPORTER.lazy and not name.startswith("__") and asks_by_name(sys._getframe(1)):
+                    return placeholder_for(f"{self.__name__}.{name}", _IMPORTER.verbose)
                 raise MissingNameError(f"{self._home}.{name} is not implemented")
         with enable():  # also for those who keep a module longer than the switch
             return importlib.import_module(f"{self.__name__}.{name}")
 
     def __setattr__(self, name: str, value: Any) -> None:
         # A function keeps its name when the module that PyTorch defines it in is imported.
-        if not (isinstance(value, ModuleWrapper) and callable(vars(self).get(name))):
+        kept = isinstance(value, ModuleWrapper) and callable(vars(self).get(name))
+        if not (kept or isinstance(value, Placeholder)):
             super().__setattr__(name, value)
 
     def __dir__(self) -> list[str]:
@@ -92,6 +97,22 @@ def _is_oneflow(module: ModuleType) -> bool:
 
 def _is_torch(name: str) -> bool:
     return name == "torch" or name.startswith("torch.")
+
+
+class Setting(NamedTuple):
+    """What ``import torch`` means in a process.
+
+    Attributes:
+        enabled: whether it finds `oneflow`.
+        users: the modules that were imported while it did.
+        lazy: whether placeholders stand for missing names.
+        verbose: whether they are printed.
+    """
+
+    enabled: bool
+    users: frozenset[str]
+    lazy: bool
+    verbose: bool
 
 
 class OneflowImporter(MetaPathFinder, Loader):
@@ -113,6 +134,8 @@ class OneflowImporter(MetaPathFinder, Loader):
         self._others: dict[str, ModuleType] = {}
         # Other modules that were imported while it was enabled, here or in the parent process.
         self._users: set[str] = set()
+        self.lazy = MOCK_TORCH_LAZY.read_bool()
+        self.verbose = MOCK_TORCH_VERBOSE.read_bool()
 
     @property
     def enabled(self) -> bool:
@@ -131,7 +154,7 @@ class OneflowImporter(MetaPathFinder, Loader):
             return self._find_user(fullname, path, target)
         if not self.enabled:
             return None
-        if not _exists(fullname):
+        if not _exists(fullname) and not self.lazy:
             raise ModuleNotFoundError(
                 f"no module named '{fullname}': {_name_here(fullname)} is not implemented",
                 name=fullname,
@@ -159,15 +182,24 @@ class OneflowImporter(MetaPathFinder, Loader):
                 return spec
         return None
 
-    def setting(self) -> tuple[bool, frozenset[str]]:
-        """Return whether that is so, and which modules were imported while it was."""
-        return self.enabled, frozenset(self._users)
+    def setting(self) -> Setting:
+        """Return what another process takes over."""
+        return Setting(self.enabled, frozenset(self._users), self.lazy, self.verbose)
 
-    def take_over(self, setting: tuple[bool, frozenset[str]]) -> None:
+    def take_over(self, setting: Setting) -> None:
         """Let ``import torch`` mean what it does in another process."""
-        enabled, users = setting
-        self._users |= users
-        self.switch(enabled)
+        self._users |= setting.users
+        self.choose(setting.lazy, setting.verbose)
+        self.switch(setting.enabled)
+
+    def choose(self, lazy: bool | None, verbose: bool | None) -> None:
+        """Choose what missing names are from now on; None: as before."""
+        self.lazy = self.lazy if lazy is None else lazy
+        self.verbose = self.verbose if verbose is None else verbose
+        if not self.lazy:
+            for modules in (sys.modules, self._others):
+                for name in [n for n, each in modules.items() if isinstance(each, Placeholder)]:
+                    del modules[name]
 
     def find_distributions(self, context: Any = None) -> Iterator[Distribution]:
         """Give the version under which libraries find PyTorch: the one whose interface this is."""
@@ -175,7 +207,9 @@ class OneflowImporter(MetaPathFinder, Loader):
             yield PyTorchDistribution()
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        """Return the wrapper of a module."""
+        """Return the wrapper of a module, or what stands for a missing one."""
+        if not _exists(spec.name):
+            return placeholder_for(spec.name, self.verbose)
         return ModuleWrapper(spec.name, *_modules_of(spec.name))
 
     def exec_module(self, module: ModuleType) -> None:
@@ -288,7 +322,7 @@ _IMPORTER = OneflowImporter()
 sys.meta_path.insert(0, _IMPORTER)
 
 
-def _take_over(setting: tuple[bool, frozenset[str]]) -> None:
+def _take_over(setting: Setting) -> None:
     _IMPORTER.take_over(setting)
 
 
@@ -310,15 +344,31 @@ def _rebind(names: dict[str, Any]) -> dict[str, tuple[ModuleType, ModuleType]]:
     return changes
 
 
+def _exchange(modules: Mapping[str, str]) -> dict[str, ModuleType | None]:
+    """Let imports of modules find others; returns what was imported by those names before."""
+    before: dict[str, ModuleType | None] = {}
+    for name, other in modules.items():
+        parts = [each for each in sys.modules if each.startswith(f"{name}.")]
+        before |= {name: None} | {part: sys.modules.pop(part) for part in parts}
+        if name in sys.modules:
+            before[name] = sys.modules[name]
+        sys.modules[name] = importlib.import_module(other)
+    return before
+
+
 class _Switch:
     """A change of what ``import torch`` means, taken back at the end of a ``with`` block."""
 
     _enabled: bool
 
     def __init__(self) -> None:
+        self._change(sys._getframe(1).f_globals)
+
+    def _change(self, names: dict[str, Any]) -> None:
+        """Make the change, also for global names of the caller."""
         self._before = _IMPORTER.switch(self._enabled)
-        self._names = sys._getframe(1).f_globals  # of who calls
-        self._changes = _rebind(self._names)
+        self._names = names
+        self._changes = _rebind(names)
 
     def __enter__(self) -> None:
         """The change was made when this was called."""
@@ -338,6 +388,13 @@ class enable(_Switch):
     A name or module that `oneflow` lacks raises AttributeError or ModuleNotFoundError, which say
     "not implemented". Devices, dtypes and shapes print as PyTorch's.
 
+    Args:
+        lazy: in place of these errors a `Placeholder` stands for a missing name that is read or
+            imported, so that a program runs which needs it only elsewhere; `hasattr` is false.
+            Default: as before, at first the environment variable ``ONEFLOW_MOCK_TORCH_LAZY``.
+        verbose: print the missing names; at first ``ONEFLOW_MOCK_TORCH_VERBOSE``.
+        extra_dict: modules to import in place of others, by the others' names.
+
     Example:
         >>> import oneflow as flow
         >>> from oneflow import mock_torch
@@ -346,9 +403,32 @@ class enable(_Switch):
         ...     import torch.nn.functional as F
         ...     torch.nn.Linear is flow.nn.Linear, F.relu(torch.tensor([-1.0, 2.0])).tolist()
         (True, [0.0, 2.0])
+        >>> with mock_torch.enable(lazy=True, extra_dict={"numerics": "math"}):
+        ...     import numerics
+        ...     torch.no_such_name, numerics.floor(1.5)
+        (<placeholder for torch.no_such_name>, 1)
     """
 
     _enabled = True
+
+    def __init__(
+        self,
+        lazy: bool | None = None,
+        verbose: bool | None = None,
+        extra_dict: Mapping[str, str] | None = None,
+    ) -> None:
+        self._options = _IMPORTER.lazy, _IMPORTER.verbose
+        _IMPORTER.choose(lazy, verbose)
+        self._change(sys._getframe(1).f_globals)
+        self._exchanged = _exchange(extra_dict or {})
+
+    def __exit__(self, *exception: object) -> None:
+        super().__exit__(*exception)
+        _IMPORTER.choose(*self._options)
+        for name, module in self._exchanged.items():
+            sys.modules.pop(name, None)
+            if module is not None:
+                sys.modules[name] = module
 
 
 class disable(_Switch):
