@@ -127,5 +127,13 @@ def test_bad_options():
     for options in ({"quantization_formula": "x"}, {"quantization_scheme": "x"}):
         with pytest.raises(ValueError, match="must be"):
             flow.nn.MinMaxObserver(**options)
-    with pytest.raises(ValueError, match="2 to 8"):
-        flow.nn.Quantization(quantization_bit=9)
+    with pytest.raises(ValueError, match="2 to 32"):
+        flow.nn.Quantization(quantization_bit=33)
+
+
+def test_biases_are_rounded_to_32_bits():
+    scale, bias = flow.tensor([1e-6]), flow.tensor([-0.25, 3.0, 7.5e3])
+    layer = flow.nn.Quantization("google", 32, "affine")
+    assert layer(bias, scale, flow.tensor([0])).tolist() == [0.0, 3e6, 2.0**32]
+    layer = flow.nn.Quantization("google", 32, "symmetric")
+    assert layer(bias, scale, flow.tensor([0])).tolist() == [-250000.0, 3e6, 2.0**31]

@@ -27,8 +27,9 @@ class _QuantizationBase(Module):
             raise ValueError(
                 f"`quantization_scheme` must be 'symmetric' or 'affine', got {scheme!r}"
             )
-        if not 2 <= bit <= 8:
-            raise ValueError(f"`quantization_bit` must be from 2 to 8, got {bit}")
+        # Weights and activations have 8 bits at most; programs round biases to 32.
+        if not 2 <= bit <= 32:
+            raise ValueError(f"`quantization_bit` must be from 2 to 32, got {bit}")
         self.quantization_formula = formula
         self.quantization_bit = bit
         self.quantization_scheme = scheme
@@ -68,7 +69,7 @@ class MinMaxObserver(_QuantizationBase):
 
     Args:
         quantization_formula: ``"google"`` or ``"cambricon"``.
-        quantization_bit: bits of a quantized number, 2 to 8.
+        quantization_bit: bits of a quantized number, 2 to 32.
         quantization_scheme: ``"symmetric"`` (signed) or ``"affine"`` (unsigned).
         per_layer_quantization: one scale for all; False: one for each ``input[i]``.
 
@@ -110,7 +111,7 @@ class MovingAverageMinMaxObserver(_QuantizationBase):
     Args:
         stop_update_after_iters: last step in which the averages change.
         quantization_formula: ``"google"`` or ``"cambricon"``.
-        quantization_bit: bits of a quantized number, 2 to 8.
+        quantization_bit: bits of a quantized number, 2 to 32.
         quantization_scheme: ``"symmetric"`` (signed) or ``"affine"`` (unsigned).
         momentum: part of the old average that is kept.
 
@@ -177,7 +178,7 @@ class FakeQuantization(_QuantizationBase):
 
     Args:
         quantization_formula: ``"google"`` or ``"cambricon"``.
-        quantization_bit: bits of a quantized number, 2 to 8.
+        quantization_bit: bits of a quantized number, 2 to 32.
         quantization_scheme: ``"symmetric"`` (signed) or ``"affine"`` (unsigned).
 
     Shape:

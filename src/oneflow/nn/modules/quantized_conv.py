@@ -94,7 +94,7 @@ class QatConv2d(_QuantizationAwareConv, Conv2d):
         bias: add a learnable bias.
         padding_mode: what is added.
         quantization_formula: ``"google"`` or ``"cambricon"``, see `MinMaxObserver`.
-        quantization_bit: bits of a quantized number, 2 to 8.
+        quantization_bit: bits of a quantized number, 2 to 32.
         quantization_scheme: ``"symmetric"`` (signed) or ``"affine"`` (unsigned).
         weight_quant_per_layer: one scale for the weight; False: one for each output channel.
         input_quant_momentum: part of the old average of the input's range that is kept.
