@@ -32,11 +32,15 @@ class Environment:
             variables: the environment variables of pip.
             options: further arguments of ``pip install``.
         """
-        if not self.python.exists():
-            venv.create(self._folder, with_pip=True, symlinks=True)
-            version = f"python{sys.version_info.major}.{sys.version_info.minor}"
-            installed = self._folder / "lib" / version / "site-packages"
-            (installed / "project.pth").write_text("\n".join(site.getsitepackages()))
+        self.link()
         if packages := tuple(packages):
             install = [str(self.python), "-m", "pip", "install", "--quiet", *options, *packages]
             subprocess.run(install, env=dict(variables), check=True)
+
+    def link(self) -> None:
+        """Make it if it is not there, and let it find this project's packages where they are."""
+        if not self.python.exists():
+            venv.create(self._folder, with_pip=True, symlinks=True)
+        version = f"python{sys.version_info.major}.{sys.version_info.minor}"
+        installed = self._folder / "lib" / version / "site-packages"
+        (installed / "project.pth").write_text("\n".join(site.getsitepackages()))

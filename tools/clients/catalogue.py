@@ -13,11 +13,11 @@ LIST = FOLDER / "clients.toml"
 
 @dataclass(frozen=True)
 class Edit:
-    """A text of a client's file that is replaced: a device, a size, a path.
+    """A text of a client's files that is replaced: a device, a size, a path.
 
     Attributes:
-        file: its path in the repository.
-        old: the text, which must occur in it.
+        file: the path of the file in the repository, or a pattern of paths like ``**/*.py``.
+        old: the text, which must occur in the file, or in one of the files.
         new: what stands there instead.
     """
 
@@ -34,8 +34,9 @@ class Run:
         client: the name of the client.
         name: what the command shows.
         command: the command, run by a shell in the client's folder; ``{output}`` is a folder of
-            its own, ``{tools}`` the folder of this package.
-        ranks: the number of processes that ``{launch}`` in the command starts.
+            its own. ``{tools}``, the folder of this package, and ``{launch}`` are filled in when it
+            is run.
+        ranks: the number of processes that ``{launch}`` starts.
         limit: seconds after which it counts as hanging.
         losses: a file of JSON lines with one loss each, and their field: ``file:field``.
         equals: the name of an earlier run whose losses must be equal.
@@ -115,7 +116,7 @@ def _run(client: str, words: dict[str, str], row: dict[str, Any]) -> Run:
     filled = {}
     for field in ("command", "losses"):
         text = row.get(field, "")
-        for word, meaning in (*reversed(words.items()), ("output", output), ("tools", str(FOLDER))):
+        for word, meaning in (*reversed(words.items()), ("output", output)):
             text = text.replace(f"{{{word}}}", meaning)
         filled[field] = text
     return Run(**{**row, **filled, "client": client})

@@ -6,7 +6,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from tools.clients.catalogue import FOLDER, Client
+from tools.clients.catalogue import FOLDER, Client, Edit
 from tools.environments import PROJECT, Environment
 
 
@@ -35,7 +35,7 @@ class Checkout:
         }
 
     def prepare(self) -> None:
-        """Fetch the commit, edit its files, make its environment and write its data.
+        """Make the environment, fetch the commit, edit its files and write its data.
 
         Raises:
             RuntimeError: an edit does not fit.
@@ -44,16 +44,13 @@ class Checkout:
         client = self.client
         state = repr((client.commit, client.packages, client.without, client.edits))
         state += (FOLDER / "data" / client.data).read_text() if client.data else ""
+        self._environment.link()
         if stamp.exists() and stamp.read_text() == state:
             return
         shutil.rmtree(self.folder, ignore_errors=True)
         self._fetch()
-        for edit in self.client.edits:
-            file = self.folder / edit.file
-            text = file.read_text()
-            if edit.old not in text:
-                raise RuntimeError(f"{self.client.name}: {edit.file} does not hold {edit.old!r}")
-            file.write_text(text.replace(edit.old, edit.new))
+        for edit in client.edits:
+            self._edit(edit)
         self._environment.make(client.packages, self.variables())
         if self.client.data:
             self._python(str(FOLDER / "data" / self.client.data))
@@ -74,6 +71,13 @@ class Checkout:
         subprocess.run(["tar", "-x", "-C", str(self.folder)], stdin=archive.stdout, check=True)
         if archive.wait():
             raise RuntimeError(f"{self.client.name}: git archive ended with {archive.returncode}")
+
+    def _edit(self, edit: Edit) -> None:
+        files = [each for each in self.folder.glob(edit.file) if edit.old in each.read_text()]
+        if not files:
+            raise RuntimeError(f"{self.client.name}: {edit.file} does not hold {edit.old!r}")
+        for file in files:
+            file.write_text(file.read_text().replace(edit.old, edit.new))
 
     def _python(self, *arguments: str) -> None:
         command = [str(self._environment.python), *arguments]

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from tools.clients.catalogue import Client, Run
+from tools.clients.catalogue import FOLDER, Client, Run
 from tools.clients.checkout import Checkout
 
 PASSED = "passed"
@@ -39,7 +39,10 @@ class Result:
 
 
 class Results:
-    """The results so far, in a file, so that a stopped run of all goes on where it was."""
+    """The results so far, in a file, so that a stopped run of all goes on where it was.
+
+    The last line about a run counts. Lines are only added, so that several processes may write.
+    """
 
     def __init__(self, file: Path) -> None:
         self._file = file
@@ -54,9 +57,9 @@ class Results:
     def add(self, result: Result) -> None:
         """Keep a result."""
         self._results[result.client, result.run] = result
-        lines = [json.dumps(asdict(each)) for each in self._results.values()]
         self._file.parent.mkdir(parents=True, exist_ok=True)
-        self._file.write_text("\n".join(lines) + "\n")
+        with self._file.open("a") as file:
+            file.write(json.dumps(asdict(result)) + "\n")
 
 
 def run(client: Client, run: Run, checkout: Checkout, results: Results) -> Result:
@@ -79,7 +82,8 @@ def _outcome(run: Run, checkout: Checkout) -> str:
     launch = "python"
     if run.ranks > 1:
         launch += f" -m oneflow.distributed.launch --nproc_per_node {run.ranks}"
-    status = _run_command(run.command.replace("{launch}", launch), run, checkout)
+    command = run.command.replace("{launch}", launch).replace("{tools}", str(FOLDER))
+    status = _run_command(command, run, checkout)
     if status is None:
         return f"not done after {run.limit} s"
     if status:

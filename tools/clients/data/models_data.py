@@ -1,18 +1,31 @@
-"""Synthetic data for OneFlow's models: images in OFRecord files, names, sentences and cells."""
+"""Synthetic data for OneFlow's models: pictures, texts, sounds and series of noise."""
 
 from __future__ import annotations
 
+import gzip
 import io
+import json
+import shutil
 import struct
+import wave
 from pathlib import Path
 
+import h5py  # pyright: ignore[reportMissingImports]
+import joblib  # pyright: ignore[reportMissingImports]
 import numpy as np
 from PIL import Image
+from sentences import write_masked_sentences
 
-from oneflow.core.record import record_pb2  # pyright: ignore[reportMissingImports]
+import oneflow as flow
 
 ROOT = Path("made")
 random = np.random.default_rng(0)
+
+
+def made(path: Path) -> Path:
+    """A folder that is there."""
+    path.mkdir(parents=True, exist_ok=True)
+    return path
 
 
 def image_of_noise(height: int, width: int) -> Image.Image:
@@ -20,47 +33,135 @@ def image_of_noise(height: int, width: int) -> Image.Image:
     return Image.fromarray(random.integers(0, 255, (height, width, 3), dtype=np.uint8))
 
 
+def write_images(folder: Path, number: int, height: int, width: int, kind: str = "png") -> None:
+    """Write images of noise, called by their numbers."""
+    for each in range(number):
+        image_of_noise(height, width).save(made(folder) / f"{each}.{kind}")
+
+
 def write_image_records() -> None:
     """Write eight images with labels for training, and as many for validation."""
-    for folder in (ROOT / "ofrecord/train", ROOT / "ofrecord/val"):
-        folder.mkdir(parents=True, exist_ok=True)
-        records = b""
-        for label in range(8):
-            encoded = io.BytesIO()
-            image_of_noise(256, 280).save(encoded, "JPEG")
-            record = record_pb2.OFRecord()
-            record.feature["encoded"].bytes_list.value.append(encoded.getvalue())
-            record.feature["class/label"].int32_list.value.append(label)
-            message = record.SerializeToString()
-            records += struct.pack("q", len(message)) + message
-        for name in ("part-0", "part-00000"):
-            (folder / name).write_bytes(records)
+    for name in ("train", "val"):
+        folder = made(ROOT / "ofrecord" / name)
+        with flow.data.OFRecordWriter(folder / "part-0") as file:
+            for label in range(8):
+                encoded = io.BytesIO()
+                image_of_noise(256, 280).save(encoded, "JPEG")
+                file.write({"encoded": encoded.getvalue(), "class/label": np.int32(label)})
+        shutil.copy(folder / "part-0", folder / "part-00000")
+    shutil.copytree(ROOT / "ofrecord/val", ROOT / "ofrecord/validation", dirs_exist_ok=True)
+
+
+def write_digits(folder: Path, compress: bool) -> None:
+    """Write images of digits as MNIST has them: 512 for training and 16 for testing."""
+    for name, number in (("train", 512), ("t10k", 16)):
+        pixels = random.integers(0, 255, (number, 28, 28), dtype=np.uint8)
+        labels = random.integers(0, 10, number, dtype=np.uint8)
+        for kind, array in (("images", pixels), ("labels", labels)):
+            header = struct.pack(f">HBB{array.ndim}I", 0, 8, array.ndim, *array.shape)
+            file = made(folder) / f"{name}-{kind}-idx{array.ndim}-ubyte"
+            file.write_bytes(header + array.tobytes())
+            if compress:
+                file.with_name(f"{file.name}.gz").write_bytes(gzip.compress(file.read_bytes()))
+
+
+def write_photographs() -> None:
+    """Write images for generators, faces with masks, roads with labels, and crowds with heads."""
+    for name in ("train", "val"):
+        write_images(ROOT / "voc" / name, 4, 96, 96)
+        write_images(Path("Vision/gan/pix2pix/data/facades") / name, 1, 256, 512)
+    for name in ("summer", "winter"):
+        write_images(ROOT / name, 2, 80, 80, "jpg")
+    for name in ("train", "train_labels", "val", "valid_labels"):
+        write_images(ROOT / "roads" / name, 2, 320, 320)
+    faces = made(ROOT / "faces")
+    np.save(faces / "img_train.npy", random.integers(0, 255, (4, 64, 64, 3), dtype=np.uint8))
+    np.save(faces / "mask_train.npy", random.integers(0, 2, (4, 64, 64), dtype=np.uint8))
+    write_images(ROOT / "crowds/images", 2, 64, 64, "jpg")
+    for number in range(2):
+        with h5py.File(made(ROOT / "crowds/ground_truth") / f"{number}.h5", "w") as file:
+            file["density"] = random.random((64, 64)).astype(np.float32)
+    paths = [str((ROOT / f"crowds/images/{number}.jpg").absolute()) for number in range(2)]
+    (ROOT / "crowds/list.json").write_text(json.dumps(paths))
+
+
+def write_videos() -> None:
+    """Write two videos as folders of images, and their list."""
+    for name in ("train", "val"):
+        lines = []
+        for video in range(4):
+            folder = made(ROOT / f"kinetics400/rawframes_{name}/{video}")
+            for number in range(4):
+                image_of_noise(256, 280).save(folder / f"img_{number + 1:05d}.jpg")
+            lines.append(f"{video} 4 {video}")
+        file = f"kinetics400_{name}_list_videos_sub_frames.txt"
+        (ROOT / "kinetics400" / file).write_text("\n".join(lines))
 
 
 def write_texts() -> None:
-    """Write names of three languages, and sentences in two."""
-    names = Path("NLP/rnn/data/names")
-    names.mkdir(parents=True, exist_ok=True)
+    """Write names of three languages, sentences in two, and a vocabulary with a corpus."""
+    names = made(Path("NLP/rnn/data/names"))
     for language in ("Alpha", "Beta", "Gamma"):
         letters = random.integers(ord("a"), ord("z"), (8, 6))
         lines = ["".join(map(chr, row)) for row in letters]
         (names / f"{language}.txt").write_text("\n".join(lines))
-    sentences = Path("NLP/seq2seq/data")
-    sentences.mkdir(parents=True, exist_ok=True)
     pairs = [f"i am {word} .\tje suis {word} ." for word in ("old", "young", "here", "there")]
-    (sentences / "eng-fra.txt").write_text("\n".join(pairs))
+    (made(Path("NLP/seq2seq/data")) / "eng-fra.txt").write_text("\n".join(pairs))
+    folder = made(ROOT / "gpt2")
+    characters = [*map(chr, range(33, 127)), "\u0120", "\u010a", "<|endoftext|>"]
+    numbers = {character: number for number, character in enumerate(characters)}
+    (folder / "vocab.json").write_text(json.dumps(numbers))
+    (folder / "merges.txt").write_text("#version: 0.2\n")
+    (folder / "corpus").write_text("all work and no play " * 20)
+    write_masked_sentences(ROOT / "bert")
 
 
-def write_cells() -> None:
-    """Write two images for segmentation, and what is to be found in them."""
-    for kind in ("image", "label"):
-        folder = Path(f"Vision/segmentation/U-Net/train_{kind}")
-        folder.mkdir(parents=True, exist_ok=True)
-        for number in range(2):
-            image_of_noise(64, 64).save(folder / f"{number}.png")
+def write_reviews() -> None:
+    """Write reviews of films, good and bad."""
+    for part in ("train", "test"):
+        for kind, words in (("pos", "a fine film"), ("neg", "a dull film")):
+            for number in range(8):
+                review = made(ROOT / "reviews" / part / kind) / f"{number}.txt"
+                review.write_text(f"{words} , number {number} of many .")
+
+
+def write_sounds() -> None:
+    """Write sounds of two speakers with their list, spectra of words, and features of moods."""
+    for client in ("SincNet", "AM-MobileNet1D"):
+        folder = Path("Audio") / client
+        lists, names = made(folder / "data_lists"), [f"speaker{number}.wav" for number in range(4)]
+        for name in names:
+            with wave.open(str(made(folder / "data_preprocessed") / name), "wb") as file:
+                file.setparams((1, 2, 16000, 0, "NONE", ""))
+                file.writeframes(random.integers(-9999, 9999, 8000, dtype=np.int16).tobytes())
+        for part in ("train", "test", "train_upper", "test_upper"):
+            (lists / f"TIMIT_{part}.scp").write_text("\n".join(names))
+        labels = {name: number % 2 for number, name in enumerate(names)}
+        np.save(lists / "TIMIT_labels.npy", np.array(labels, dtype=object))
+    words = made(ROOT / "words")
+    spectra, letters = random.standard_normal((1040, 225, 13)), random.integers(2, 20, (1040, 6))
+    for name, array in (("x", spectra.astype(np.float32)), ("y", letters)):
+        np.save(words / f"{name}.npy", array)
+    moods = [(f"{n}.wav", random.standard_normal(40), n % 6) for n in range(80)]
+    joblib.dump(moods, made(ROOT / "moods") / "features.p")
+
+
+def write_series() -> None:
+    """Write series of passengers at 221 stations."""
+    series = random.random((10, 12, 221)).astype(np.float32)
+    file = Path("Vision/LSTM/EnResLSTM/dataset.npz")
+    np.savez(file, train_x=series, train_y=series, test_x=series)
 
 
 if __name__ == "__main__":
     write_image_records()
+    write_digits(ROOT / "mnist", compress=False)
+    write_digits(Path("KnowledgeDistillation/KnowledgeDistillation/MNIST/raw"), compress=True)
+    write_photographs()
+    write_videos()
+    for kind in ("image", "label"):
+        write_images(Path(f"Vision/segmentation/U-Net/train_{kind}"), 2, 64, 64)
     write_texts()
-    write_cells()
+    write_reviews()
+    write_sounds()
+    write_series()
