@@ -123,3 +123,44 @@ def test_an_empty_batch_has_elements_of_its_dtype(dtype):
     seen = []
     flow.vmap(lambda x: seen.append(x.dtype) or x)(flow.zeros(0, 2, dtype=dtype))
     assert seen == [dtype]
+
+
+def written_elements(lib):
+    x = lib.tensor(BATCH)
+    result = lib.func.vmap(lambda row: row.neg_())(x)
+    result[0, 0] = 7
+    return x, result, result is x
+
+
+def viewed(function, **options):
+    """A case: what is written to the mapped views of a batch is in the batch."""
+
+    def case(lib):
+        x = lib.arange(24.0).reshape(2, 3, 4).clone().requires_grad_()
+        copy = x * 1
+        result = lib.func.vmap(function, **options)(copy)
+        shares, place = result._base is copy, (result.stride(), result.storage_offset())
+        result.mul_(result.detach().clone())
+        copy.sum().backward()
+        return copy, result, x.grad, shares, place
+
+    return case
+
+
+VIEWED = {
+    "written elements": written_elements,
+    "elements": viewed(lambda v: v),
+    "elements along another dimension": viewed(lambda v: v, in_dims=1, out_dims=-1),
+    "parts": viewed(lambda v: v[1:, ::2]),
+    "a transposed part": viewed(lambda v: v[1:].t(), in_dims=2, out_dims=1),
+    "a number of each": viewed(lambda v: v[1, 2]),
+    "elements of elements": lambda lib: viewed(lib.func.vmap(lambda v: v[1:], out_dims=1))(lib),
+    "real parts": lambda lib: lib.func.vmap(lambda v: v.real)(lib.ones(2, 3, dtype=lib.complex64)),
+    "conjugates": lambda lib: lib.func.vmap(lambda v: v.conj())(lib.ones(2, 3) * 1j).resolve_conj(),
+    "one element": lambda lib: lib.func.vmap(lambda v: v[1:])(lib.ones(1, 3)),
+}
+
+
+@pytest.mark.parametrize("name", VIEWED)
+def test_views_of_elements_are_a_view_of_the_batch(name):
+    agree(VIEWED[name])

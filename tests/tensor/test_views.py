@@ -12,6 +12,7 @@ import pytest
 import torch
 
 import oneflow as flow
+from tests.autograd.both import agree
 from tests.oracle import eager_mode
 
 
@@ -449,3 +450,23 @@ def test_devices_that_are_not_there() -> None:
     ):
         with pytest.raises(RuntimeError, match="cuda"):
             move(flow.zeros(1))
+
+
+def bases(lib):
+    x = lib.ones(2, 3)
+    detached = x.detach()
+    complex_numbers, parts = lib.ones(3, dtype=lib.complex64), lib.ones(4).chunk(2)
+    views = [x[0], x[0][1:], x.view(6), x.t(), x.as_strided((2,), (1,)), x.expand(2, 2, 3)]
+    with lib.no_grad():
+        views.append(x.requires_grad_()[0])
+    found = [each._base is x and each._is_view() for each in views]
+    found += [detached._is_view(), detached[0]._base is detached, x._base is None]
+    found.append(complex_numbers.real._base is complex_numbers)
+    orphan = lib.ones(4).view(2, 2)
+    orphan._base.mul_(3)
+    numbers = [parts[1].output_nr, (x * 2)[0].output_nr, (x * 2).unbind()[1].output_nr]
+    return found, orphan, orphan._base is orphan._base, numbers
+
+
+def test_views_know_their_base():
+    agree(bases)

@@ -21,6 +21,7 @@ from oneflow.primitives.operators import indexing as p, shape as views
 from oneflow.primitives.operators.elementwise import add, cast, where
 from oneflow.program.value import Value
 from oneflow.tensor.call import apply_view_step, call_view, wrap
+from oneflow.tensor.memory_views import join_storage
 from oneflow.tensor.positions import positions_of_nonzero
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import filled_value, import_array, on_device
@@ -34,7 +35,7 @@ from oneflow.tensor.view_chain import (
     replay,
     scatter_back,
 )
-from oneflow.tensor.views import check_writable, join_storage, keep_history, share, unwrap, write
+from oneflow.tensor.views import check_writable, keep_history, share, unwrap, write
 
 _NO_DIMENSIONS = (
     "invalid index of a 0-dim tensor. Use `tensor.item()` in Python to convert a 0-dim tensor to a "
@@ -395,7 +396,7 @@ def memory_of(
     if not copies:
         layout_without_copies(spec.shape, chain)
     places = positions_seen(spec, chain, tensor.dtype)
-    return join_storage(tensor, (views.reshape, (), {"shape": (spec.numel,)}), wrap), places
+    return join_storage(tensor, (views.reshape, (), {"shape": (spec.numel,)})), places
 
 
 def index_put_value(tensor: Tensor, index: Any, value: Any, accumulate: bool = False) -> Value:

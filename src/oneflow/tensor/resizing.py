@@ -9,16 +9,17 @@ from oneflow.primitives.operators.shape import reshape, slice_
 from oneflow.primitives.strides import row_major
 from oneflow.program.value import Value
 from oneflow.tensor.call import wrap
+from oneflow.tensor.memory_views import join_storage
 from oneflow.tensor.strides import storage_offset_of
 from oneflow.tensor.tensor import Tensor
-from oneflow.tensor.views import join_storage, share, write
+from oneflow.tensor.views import share, write
 
 
 def elements_from(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
     """The view of the memory from the first element of `tensor` on, row by row in that shape."""
     offset = storage_offset_of(tensor)
     where = {"shape": shape, "strides": row_major(shape), "offset": offset}
-    return join_storage(tensor, (strided.as_strided, (), where), wrap)
+    return join_storage(tensor, (strided.as_strided, (), where))
 
 
 def available_elements(tensor: Tensor) -> int:

@@ -24,7 +24,6 @@ from oneflow.base.spec import TensorSpec
 from oneflow.differentiation.grad_mode import MODE, enable_grad, no_grad
 from oneflow.differentiation.hooks import move_keeper
 from oneflow.dispatch.global_call import converted
-from oneflow.primitives.operators.elementwise import conj
 from oneflow.primitives.operators.shape import overwrite
 from oneflow.program.value import INFERENCE, Value
 from oneflow.runtime.checks import note_write
@@ -33,12 +32,10 @@ from oneflow.tensor.view_chain import (
     Chain,
     ViewChain,
     ViewStep,
-    is_conjugate,
     joined,
     overlapping,
     replay,
     scatter_back,
-    seen_as,
 )
 
 
@@ -72,10 +69,6 @@ WRITE_HOOKS: list[Callable[[Handle, Value], None]] = []
 _MADE_WITHOUT_GRAD = (
     "A view was created in no_grad mode and is being modified inplace with grad mode enabled. Make "
     "the view and write to it either both inside the no_grad block or both outside."
-)
-_MADE_OF_PART = (
-    "A strided view of a detached part of a tensor that requires grad is being modified inplace. "
-    "Write to the part itself, or to a copy of the view."
 )
 _OVERLAP_WITH_GRADIENT = (
     "A detached view that shows elements several times is being modified inplace by values that "
@@ -166,13 +159,20 @@ class Family:
         quiet: writes do not count for autograd's check of saved tensors (`Tensor.data`).
         refusal: why it must not be written to while gradients are recorded, which would silently
             lose some; empty where it may.
+        base: refers to the tensor that the others are views of, as long as it exists.
     """
 
-    __slots__ = ("prefix", "quiet", "refusal", "storage", "value", "version")
+    __slots__ = ("base", "prefix", "quiet", "refusal", "storage", "value", "version")
 
     def __init__(
-        self, storage: Storage, value: Value, prefix: Chain = (), quiet: bool = False
+        self,
+        storage: Storage,
+        value: Value,
+        base: ref[Any],
+        prefix: Chain = (),
+        quiet: bool = False,
     ) -> None:
+        self.base = base
         self.storage = storage
         self.prefix = prefix
         self.value = value
@@ -232,7 +232,7 @@ def share(tensor: Handle) -> Family:
             if tensor._family is None:
                 storage = Storage(tensor._value, tensor._writes)
                 tensor._seen = storage.version
-                tensor._family = Family(storage, tensor._value)
+                tensor._family = Family(storage, tensor._value, ref(tensor))
     return tensor._family
 
 
@@ -253,7 +253,8 @@ def join(view: T, base: Handle, step: ViewStep, chain: ViewChain | None = None) 
         view._chain = ViewChain((*base._chain, step)) if chain is None else chain
         view._seen = storage.version
     else:
-        start_family(view, base, (step,)).refusal = _MADE_WITHOUT_GRAD
+        own = start_family(view, base, (step,))
+        own.refusal, own.base = _MADE_WITHOUT_GRAD, family.base
     storage.track(value)
     return view
 
@@ -262,45 +263,10 @@ def start_family(root: Handle, base: Handle, steps: Chain = (), quiet: bool = Fa
     """Make `root` the root of a new family on the storage of `base`, after the views `steps`."""
     family = share(base)
     prefix = (*family.prefix, *base._chain, *steps)
-    new_family = Family(family.storage, root._value, prefix, quiet or family.quiet)
+    quiet = quiet or family.quiet
+    new_family = Family(family.storage, root._value, ref(root), prefix, quiet)
     root._family, root._chain, root._seen = new_family, NO_VIEWS, family.storage.version
     return new_family
-
-
-def join_storage(tensor: Handle, step: ViewStep, wrap: Callable[[Value], T]) -> T:
-    """A view of the whole storage of `tensor`, made by `step`, whatever part of it `tensor` is.
-
-    It shows conjugates if `tensor` does.
-
-    Raises:
-        RuntimeError: `tensor` shows the parts of conjugates.
-    """
-    family, dtype = share(tensor), tensor._value.spec.dtype
-    conjugate = is_conjugate((*family.prefix, *tensor._chain))
-    if conjugate and not dtype.is_complex:
-        raise RuntimeError(
-            "the parts of conjugates cannot be seen with other strides: take those of "
-            "`resolve_conj()`"
-        )
-    if family.prefix:
-        root = family.storage.value.alias()
-        is_recorded = tensor.requires_grad and MODE.enabled
-        if is_recorded:
-            # The part has a history, the rest of the storage has none.
-            root = scatter_back(root, family.prefix, family.current())
-        family = Family(family.storage, root, (), family.quiet)
-        family.refusal = _MADE_OF_PART if is_recorded else ""
-    base = wrap(family.current())
-    base._family, base._chain, base._seen = family, NO_VIEWS, family.storage.version
-    last: Chain = (step, (conj, (), {})) if conjugate else (step,)
-    for each in (*seen_as(base._value.spec, dtype), *last):
-        base = _view_of(base, each, wrap)
-    return base
-
-
-def _view_of(base: T, step: ViewStep, wrap: Callable[[Value], T]) -> T:
-    primitive, numbers, attributes = step
-    return join(wrap(primitive(base._value, *numbers, **attributes)), base, step)
 
 
 def alias_storage(alias: T, tensor: Handle, quiet: bool) -> T:

@@ -18,11 +18,12 @@ from oneflow.functional.shape.concat import cat
 from oneflow.runtime.eager import read_array
 from oneflow.runtime.memory import address_of
 from oneflow.tensor.call import wrap
+from oneflow.tensor.memory_views import base_of
 from oneflow.tensor.methods import attach
 from oneflow.tensor.resizing import available_elements, elements_from
 from oneflow.tensor.strides import storage_offset_of
 from oneflow.tensor.tensor import Tensor
-from oneflow.tensor.views import share
+from oneflow.tensor.views import share, unwrap
 
 
 class UntypedStorage:
@@ -194,6 +195,35 @@ def is_set_to(self: Tensor, tensor: Tensor) -> bool:
     )
 
 
+def _base(self: Tensor) -> Tensor | None:
+    """The tensor that the tensor is a view of; None if it has a memory of its own.
+
+    Example:
+        >>> import oneflow as flow
+        >>> x = flow.ones(4)
+        >>> x[1:][:2]._base is x, x._base, x._is_view()
+        (True, None, False)
+    """
+    return base_of(self)
+
+
+def _is_view(self: Tensor) -> bool:
+    """Return True if the tensor was made as a view of another one, its `_base`."""
+    return base_of(self) is not None
+
+
+def output_nr(self: Tensor) -> int:
+    """Which of the results of its `grad_fn` the tensor is; 0 if it has none.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.ones(4, requires_grad=True).unbind()[3].output_nr
+        3
+    """
+    value = unwrap(self)
+    return 0 if value.node is None else value.output_index
+
+
 def resize_(self: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
     """Give the tensor another shape: the elements from its first one on, in their order in memory.
 
@@ -241,5 +271,8 @@ def resize_as_(self: Tensor, the_template: Tensor, memory_format: Any = None) ->
 
 register_public("resize_as_", resize_as_)
 attach("const_data_ptr", data_ptr)
+attach("_base", property(_base))
+attach("_is_view", _is_view)
+attach("output_nr", property(output_nr))
 for _method in (untyped_storage, storage, data_ptr, is_set_to, resize_, resize_as_):
     attach(_method.__name__, _method)

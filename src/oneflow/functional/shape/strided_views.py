@@ -21,12 +21,12 @@ from oneflow.functional.shape.concat import slice_dim
 from oneflow.functional.shape.reshape import squeeze, t, transpose, unsqueeze
 from oneflow.primitives.operators import shape as p, strided
 from oneflow.primitives.operators.elementwise import conj
-from oneflow.tensor.call import call_view, wrap
+from oneflow.tensor.call import call_view
 from oneflow.tensor.indexing import set_item
+from oneflow.tensor.memory_views import join_storage
 from oneflow.tensor.methods import attach
 from oneflow.tensor.strides import storage_offset_of, strided_layout
 from oneflow.tensor.tensor import Tensor
-from oneflow.tensor.views import join_storage
 
 
 def _dim_and_size(input: Tensor, dim: int, name: str) -> tuple[int, int]:
@@ -190,7 +190,6 @@ def as_strided(
     return join_storage(
         input,
         (strided.as_strided, (), {"shape": shape, "strides": strides, "offset": offset}),
-        wrap,
     )
 
 

@@ -5,17 +5,21 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Sequence
+from operator import is_
 from typing import Any
 
 import numpy as np
 
+from oneflow.base.shape import wrap_dim
 from oneflow.differentiation.hooks import HookOwner, running
 from oneflow.functional.shape.concat import stack
 from oneflow.graph.pytree import TreeConstant, TreeContainer
 from oneflow.nn.utils.transforms import flat, unflat
 from oneflow.random.generator import note_draws
 from oneflow.tensor.reads import note_reads
+from oneflow.tensor.strides import strided_layout
 from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.view_chain import is_conjugate
 
 _RANDOMNESS = ("error", "different", "same")
 
@@ -73,11 +77,13 @@ def vmap(
         _check_tensors(structure)
         places = _places(structure, out_dims)
         columns = zip(*(tensors for tensors, _ in results), strict=True)
-        stacked = [_stacked(each, dim) for each, dim in zip(columns, places, strict=True)]
-        if not batch.size:
+        pairs = zip(columns, places, strict=True)
+        if batch.size:
+            stacked = [_stacked(each, dim, batch) for each, dim in pairs]
+        else:
             stacked = [
-                each if dim is None else each.narrow(dim, 0, 0)
-                for each, dim in zip(stacked, places, strict=True)
+                each[0] if dim is None else stack(each, dim).narrow(dim, 0, 0)
+                for each, dim in pairs
             ]
         return unflat(structure, stacked)
 
@@ -111,16 +117,24 @@ class _Batch:
                 f"vmap: expected all mapped tensors to have one size, got {sorted(sizes)}"
             )
         self.size = sizes.pop()
+        self._parts: list[list[Tensor]] = []
 
     def element(self, number: int) -> Any:
         """The arguments for one element; zeros if there is none."""
-        return unflat(
-            self._structure,
-            [
-                tensor if dim is None else self._part(tensor, dim, number)
-                for tensor, dim in zip(self._tensors, self._dims, strict=True)
-            ],
-        )
+        parts = [
+            tensor if dim is None else self._part(tensor, dim, number)
+            for tensor, dim in zip(self._tensors, self._dims, strict=True)
+        ]
+        self._parts.append(parts)
+        return unflat(self._structure, parts)
+
+    def whole(self, elements: Sequence[Tensor], dim: int) -> Tensor | None:
+        """The argument whose elements along `dim` these very tensors are; None if there is none."""
+        columns = zip(*self._parts, strict=True)
+        for tensor, at, parts in zip(self._tensors, self._dims, columns, strict=True):
+            if at is not None and at % tensor.ndim == dim and all(map(is_, parts, elements)):
+                return tensor
+        return None
 
     def _part(self, tensor: Tensor, dim: int, number: int) -> Tensor:
         return tensor.select(dim, number) if self.size else tensor.sum(dim).to(tensor.dtype)
@@ -236,13 +250,44 @@ def _places(structure: Any, dims: Any) -> list[int | None]:
     return [x for part, each in zip(parts, given, strict=True) for x in _places(part, each)]
 
 
-def _stacked(tensors: Sequence[Tensor], dim: int | None) -> Tensor:
-    """The results of all calls in one tensor, or if `dim` is None the result that all have."""
+def _stacked(tensors: Sequence[Tensor], dim: int | None, batch: _Batch) -> Tensor:
+    """The results of all calls in one tensor, or if `dim` is None the result that all have.
+
+    Elements of an argument are that argument, and views of one memory a view of it.
+    """
     if dim is not None:
-        return stack(tensors, dim)
+        dim = wrap_dim(dim, tensors[0].ndim + 1)
+        if tensors[0]._family is None:
+            return stack(tensors, dim)
+        whole = batch.whole(tensors, dim)
+        return _view_of_all(tensors, dim) if whole is None else whole
     first = tensors[0]
     if any(each is not first and not _equal(each.numpy(), first.numpy()) for each in tensors):
         raise ValueError(
             "vmap: `out_dims` of None is for a result that is the same for all elements, got others"
         )
     return first
+
+
+def _view_of_all(tensors: Sequence[Tensor], dim: int) -> Tensor:
+    """The tensors along a new dimension: a view of their memory, if there is one, or a copy."""
+    first = tensors[0]
+    if not all(map(_is_known_part, tensors)):
+        return stack(tensors, dim)
+    places = {(each._family, each.dtype, each.shape, each.stride()) for each in tensors}
+    starts = [each.storage_offset() for each in tensors]
+    step = starts[1] - starts[0] if len(starts) > 1 else 0
+    if len(places) > 1 or step < 0 or starts != [starts[0] + step * n for n in range(len(starts))]:
+        return stack(tensors, dim)
+    shape, strides = list(first.shape), list(first.stride())
+    shape.insert(dim, len(starts))
+    strides.insert(dim, step)
+    return first.as_strided(shape, strides, starts[0])
+
+
+def _is_known_part(tensor: Tensor) -> bool:
+    """Whether the tensor is a view of elements as they are in memory, at places that are known."""
+    family, chain = tensor._family, tensor._chain
+    if family is None or family.prefix or not chain or is_conjugate(chain):
+        return False
+    return all(isinstance(number, int) for number, _ in strided_layout(tensor).terms)

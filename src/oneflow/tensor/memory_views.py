@@ -1,0 +1,67 @@
+"""Views of a whole memory, and the tensors that others are views of."""
+
+from __future__ import annotations
+
+from weakref import ref
+
+from oneflow.differentiation.grad_mode import MODE
+from oneflow.primitives.operators.elementwise import conj
+from oneflow.tensor.call import wrap
+from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.view_chain import NO_VIEWS, Chain, ViewStep, is_conjugate, scatter_back, seen_as
+from oneflow.tensor.views import Family, join, share
+
+_MADE_OF_PART = (
+    "A strided view of a detached part of a tensor that requires grad is being modified inplace. "
+    "Write to the part itself, or to a copy of the view."
+)
+
+
+def base_of(tensor: Tensor) -> Tensor | None:
+    """The tensor that a tensor is a view of; None if it is no view."""
+    family = tensor._family
+    if family is None:
+        return None
+    base = family.base()
+    if base is not None:
+        return None if base is tensor else base
+    base = wrap(family.current())
+    base._family, base._chain, base._seen = family, NO_VIEWS, family.storage.version
+    family.base = ref(base)
+    return base
+
+
+def join_storage(tensor: Tensor, step: ViewStep) -> Tensor:
+    """A view of the whole storage of `tensor`, made by `step`, whatever part of it `tensor` is.
+
+    It shows conjugates if `tensor` does.
+
+    Raises:
+        RuntimeError: `tensor` shows the parts of conjugates.
+    """
+    family, dtype = share(tensor), tensor._value.spec.dtype
+    conjugate = is_conjugate((*family.prefix, *tensor._chain))
+    if conjugate and not dtype.is_complex:
+        raise RuntimeError(
+            "the parts of conjugates cannot be seen with other strides: take those of "
+            "`resolve_conj()`"
+        )
+    if family.prefix:
+        root = family.storage.value.alias()
+        is_recorded = tensor.requires_grad and MODE.enabled
+        if is_recorded:
+            # The part has a history, the rest of the storage has none.
+            root = scatter_back(root, family.prefix, family.current())
+        family = Family(family.storage, root, family.base, (), family.quiet)
+        family.refusal = _MADE_OF_PART if is_recorded else ""
+    base = wrap(family.current())
+    base._family, base._chain, base._seen = family, NO_VIEWS, family.storage.version
+    last: Chain = (step, (conj, (), {})) if conjugate else (step,)
+    for each in (*seen_as(base._value.spec, dtype), *last):
+        base = _view_of(base, each)
+    return base
+
+
+def _view_of(base: Tensor, step: ViewStep) -> Tensor:
+    primitive, numbers, attributes = step
+    return join(wrap(primitive(base._value, *numbers, **attributes)), base, step)
