@@ -72,6 +72,22 @@ def test_tangents_of_several_tensors_with_parameters():
     assert difference(found, expected) is None
 
 
+def test_given_tangents_and_levels_are_found():
+    def program(t):
+        forward_ad, x, tangent = t.autograd.forward_ad, t.ones(2), t.full((2,), 3.0)
+        levels = [forward_ad._current_level]
+        with forward_ad.dual_level():
+            levels.append(forward_ad._current_level)
+            dual = forward_ad.make_dual(x.clone(), tangent)
+            first = forward_ad.unpack_dual(dual)
+            dual.mul_(2)
+            second = forward_ad.unpack_dual(dual)
+        return levels, first.tangent is tangent, tuple(first), tuple(second)
+
+    found, expected = both(program)
+    assert difference(found, expected) is None
+
+
 MISTAKES = {
     "outside": lambda t, ad: ad.make_dual(t.ones(1), t.ones(1)),
     "left twice": lambda t, ad: ad.exit_dual_level(),

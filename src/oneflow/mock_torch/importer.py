@@ -25,6 +25,8 @@ from oneflow.tensor.subclasses import ON_FIRST_SUBCLASS, asking
 
 EXTENSIONS = "oneflow.mock_torch.pytorch"
 _FUNCTIONS = "oneflow.functional"
+# The other package that comes with PyTorch, and where it is.
+_FUNCTORCH, _FUNCTORCH_HERE = "functorch", "oneflow.mock_torch.functorch"
 
 
 class MissingNameError(AttributeError, NotImplementedError):
@@ -96,7 +98,7 @@ def _is_oneflow(module: ModuleType) -> bool:
 
 
 def _is_torch(name: str) -> bool:
-    return name == "torch" or name.startswith("torch.")
+    return name.partition(".")[0] in ("torch", _FUNCTORCH)
 
 
 class Setting(NamedTuple):
@@ -265,6 +267,8 @@ class PyTorchDistribution(Distribution):
 
 
 def _name_here(name: str) -> str:
+    if name.startswith(_FUNCTORCH):
+        return _FUNCTORCH_HERE + name.removeprefix(_FUNCTORCH)
     return "oneflow" + name.removeprefix("torch")
 
 
@@ -274,7 +278,8 @@ def _name_of_extension(name: str) -> str:
 
 def _modules_of(name: str) -> tuple[ModuleType | None, ModuleType | None]:
     """Return the module of `oneflow` for one of PyTorch, and the one that adds to it."""
-    return _module(_name_here(name)), _module(_name_of_extension(name))
+    here = _module(_name_here(name))
+    return here, None if name.startswith(_FUNCTORCH) else _module(_name_of_extension(name))
 
 
 def _exists(name: str) -> bool:

@@ -149,10 +149,6 @@ def _install() -> None:
     sys.modules["functorch_additional_op_db"] = settings
     beside = sys.modules["common_utils"] = _Module("common_utils")
     vars(beside).update(vars(decorators), __name__="common_utils")
-    if sys.modules["torch"].__package__ == "oneflow":
-        functorch = _Module("functorch")  # PyTorch's package beside it: `func` by an older name
-        vars(functorch).update(vars(importlib.import_module("torch.func")), __name__="functorch")
-        sys.modules["functorch"] = functorch
     test_case.record_global_hooks()
     package = _Module(_INTERNAL)
     package.__path__ = []

@@ -6,6 +6,9 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from oneflow.module.module import Module
+from oneflow.nn.modules.batchnorm import _BatchNorm
+
 _REMOVED = ("mutations", "mutations_and_views")
 
 
@@ -40,4 +43,28 @@ def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Cal
     return call
 
 
-__all__ = ["functionalize"]
+def replace_all_batch_norm_modules_(root: Module) -> Module:
+    """Let all batch normalization in a module keep no running statistics, as `vmap` needs it.
+
+    Args:
+        root: the module; it is changed.
+
+    Returns:
+        The module.
+
+    Example:
+        >>> from oneflow import mock_torch
+        >>> with mock_torch.enable():
+        ...     import torch
+        >>> model = torch.nn.Sequential(torch.nn.BatchNorm1d(2))
+        >>> len(list(torch.func.replace_all_batch_norm_modules_(model).buffers()))
+        0
+    """
+    for module in root.modules():
+        if isinstance(module, _BatchNorm):
+            module.running_mean = module.running_var = module.num_batches_tracked = None
+            module.track_running_stats = False
+    return root
+
+
+__all__ = ["functionalize", "replace_all_batch_norm_modules_"]
