@@ -49,7 +49,7 @@ _SIZES = {
 }
 _TRAINED = ("resnet10t", "mobilenetv3_small_050", "convnext_atto", "vit_tiny_patch16_224")
 #: They draw numbers, or need a second forward pass.
-_LEFT_OUT = ("bnb", "fused")
+_LEFT_OUT = ("bnb", "fused", "kron", "adahessian")
 
 
 def _model(name: str, *, training: bool = False) -> dict[str, Any]:

@@ -1,0 +1,156 @@
+"""``torch.export``: modules as recorded programs, beside PyTorch's."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pytest
+import torch
+
+import oneflow as flow
+from tests.in_place import in_place_of
+
+
+def libraries():
+    return torch, in_place_of("torch")
+
+
+def network(library):
+    class Network(library.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.linear = library.nn.Linear(2, 3)
+            self.register_buffer("scale", library.full((3,), 2.0))
+
+        def forward(self, x, mask=None):
+            y = self.linear(x) * self.scale
+            return {"y": y if mask is None else y * mask["rows"], "size": x.shape[1]}
+
+    made = Network()
+    for each in made.parameters():
+        each.data.copy_(library.arange(each.numel()).reshape(each.shape) / 4)
+    return made
+
+
+def example(library, rows=4):
+    return library.arange(rows * 2.0).reshape(rows, 2)
+
+
+def mask(library, rows=4):
+    return {"mask": {"rows": library.arange(rows * 1.0).reshape(rows, 1)}}
+
+
+@pytest.mark.parametrize("grad", [False, True])
+@pytest.mark.parametrize("masked", [False, True])
+def test_a_program_computes_what_the_module_does(masked, grad):
+    outcomes = []
+    for library in libraries():
+        model = network(library)
+        kwargs = mask(library) if masked else {}
+        program = library.export.export(model, (example(library),), kwargs)
+        exported = program.module()
+        with library.set_grad_enabled(grad):
+            result = exported(example(library) + 1, **kwargs)
+        if grad:
+            result["y"].cos().sum().backward()
+            assert model.linear.weight.grad is exported.linear.weight.grad
+        gradient = model.linear.weight.grad if grad else library.zeros(1)
+        outcomes.append([x.detach().numpy() for x in (result["y"], gradient)])
+        assert result["size"] == 2
+        names = [
+            [n for n, _ in program.named_parameters()],
+            [n for n, _ in program.named_buffers()],
+        ]
+        assert names == [["linear.weight", "linear.bias"], ["scale"]]
+        assert list(program.state_dict) == ["linear.weight", "linear.bias", "scale"]
+        assert program.example_inputs[0][0].shape == (4, 2)
+    for mine, its in zip(*outcomes, strict=True):
+        np.testing.assert_allclose(mine, its, rtol=1e-5)
+
+
+def test_a_program_in_a_file_needs_no_module(tmp_path):
+    outcomes = []
+    for library in libraries():
+        program = library.export.export(network(library).eval(), (example(library),))
+        file = io.BytesIO()
+        library.export.save(program, file)
+        library.export.save(program, tmp_path / f"{library.__name__}.pt2")
+        file.seek(0)
+        for each in (file, tmp_path / f"{library.__name__}.pt2"):
+            again = library.export.load(each)
+            with library.no_grad():
+                result = again.module()(example(library))
+            outcomes.append(result["y"].numpy())
+            assert sorted(again.state_dict) == ["linear.bias", "linear.weight", "scale"]
+    for each in outcomes[1:]:
+        np.testing.assert_allclose(each, outcomes[0], rtol=1e-5)
+    with pytest.raises(RuntimeError, match=r"no file that `torch\.export\.save` wrote"):
+        in_place_of("torch").export.load(io.BytesIO(b"text"))
+
+
+@pytest.mark.parametrize("by_name", [False, True])
+def test_sizes_that_may_change(by_name):
+    outcomes = []
+    for library in libraries():
+        batch = library.export.Dim("batch", min=2, max=8)
+        spec = {0: batch}
+        inner = {"rows": spec}
+        shapes = {"x": spec, "mask": inner} if by_name else (spec, inner)
+        args, kwargs = (example(library),), mask(library)
+        program = library.export.export(network(library), args, kwargs, dynamic_shapes=shapes)
+        found = []
+        for rows, masked in ((7, 7), (2, 2), (9, 9), (7, 6)):
+            try:
+                result = program.module()(example(library, rows), **mask(library, masked))
+                found.append(result["y"].tolist())
+            except (AssertionError, RuntimeError):
+                found.append("refused")
+        outcomes.append(found)
+        ((name, limits),) = (
+            [(key, each) for key, each in program.range_constraints.items()]
+            if library is not torch
+            else [("batch", (2, 8))]
+        )
+        assert limits == (2, 8), name
+    assert outcomes[1] == outcomes[0]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda library, program: program.module()(example(library, 5)),
+        lambda library, program: program.module()(example(library), **mask(library)),
+        lambda library, program: program(example(library)),
+        lambda library, program: program.module().eval(),
+        lambda library, program: library.export.export(lambda x: x, (example(library),)),
+    ],
+)
+def test_what_does_not_fit_is_refused(wrong):
+    kinds = []
+    for library in libraries():
+        program = library.export.export(network(library), (example(library),))
+        with pytest.raises(Exception, match=r".") as caught:
+            wrong(library, program)
+        kinds.append(caught.type)
+    assert kinds[1] is kinds[0]
+
+
+def test_refusals_say_what_must_hold():
+    export = in_place_of("torch").export
+    model, x = network(flow), example(flow)
+    with pytest.raises(TypeError, match="`args` must be a tuple"):
+        export.export(model, x)
+    with pytest.raises(ValueError, match=r"names of the arguments, \['x'\]"):
+        export.export(model, (x,), dynamic_shapes={"z": None})
+    with pytest.raises(ValueError, match="size 0 of `x` is 5"):
+        export.export(model, (x,), dynamic_shapes=({0: 5},))
+    with pytest.raises(ValueError, match="above `min`"):
+        export.Dim("n", min=3, max=2)
+    file = io.BytesIO()
+    export.save(export.export(model, (x,)), file)
+    loaded = export.load(file)
+    with pytest.raises(NotImplementedError, match="no backward pass"):
+        loaded.module()(flow.ones(4, 2, requires_grad=True))
+    with pytest.raises(NotImplementedError, match="copy its file"):
+        export.save(loaded, io.BytesIO())
