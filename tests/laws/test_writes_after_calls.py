@@ -2,7 +2,7 @@
 
 Where PyTorch runs the backward pass although the result or an operand was written to in place
 after the call, OneFlow does too. Where PyTorch refuses, OneFlow may. The gradients are those of the
-values that were there when the operator was called.
+values that were there when the operator was called: the same as without the write.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+import torch
 
 from tests.laws.test_operators import _outcome, operators_that
 from tests.oracle import (
@@ -77,14 +78,17 @@ def _after_write(
 def _problem(row: Operator, case: Case, dtype: str, place: tuple[str, int]) -> str | None:
     call = Call(TORCH, row, case, dtype)
     try:
-        # Not what torch gives after the write: its `kron` then takes the new values for the old
-        # ones.
-        expected = call.gradients()
+        call.gradients()
     except RuntimeError:
         return None  # PyTorch has no gradient, or one that it refuses itself
     theirs = _after_write(TORCH, row, case, dtype, place)
     if theirs is None:
         return None
+    # Without the write they are right by another law.
+    expected = [
+        each if each is None else torch.from_numpy(each.numpy())
+        for each in Call(FLOW, row, case, dtype).gradients()
+    ]
     mine = _after_write(FLOW, row, case, dtype, place)
     if mine is None:
         return "cannot be written to, in torch it can"

@@ -7,12 +7,15 @@ from collections.abc import Callable
 import jax.numpy as jnp
 from jax import lax
 
+from oneflow.primitives.operators import loops
 from oneflow.primitives.operators.special import complex_logaddexp
 from oneflow.primitives.registry import Primitive, primitive
 from oneflow.primitives.sharding.axes import free_dims
 from oneflow.primitives.traits import Precision
 
 _free = free_dims("dim")
+# Elements that are added up one after the other. A program that is new takes each step in Python.
+_MAX_STEPS = 4096
 
 
 def _cumsum(x, *, dim: int, reverse: bool = False):
@@ -40,6 +43,22 @@ def _logcumsumexp(x, *, dim: int):
 logcumsumexp = primitive(
     "logcumsumexp", _logcumsumexp, axes=_free, precision=Precision.FULL_OFF_CPU
 )
+
+
+@logcumsumexp.lowering("cpu")
+def _logcumsumexp_on_cpu(x, *, dim: int):
+    """One element after the other: 1.4 ms for 512 x 512 numbers, 86 as a tree of partial sums."""
+    if not x.ndim or jnp.iscomplexobj(x) or not 0 < x.shape[dim] <= _MAX_STEPS:
+        return _logcumsumexp(x, dim=dim)
+
+    def add(total, element):
+        total = jnp.logaddexp(total, element)
+        return total, total
+
+    wide = jnp.moveaxis(x, dim, 0).astype(jnp.promote_types(x.dtype, jnp.float32))
+    _, rest = loops.scan(add, wide[0], wide[1:])
+    totals = jnp.concatenate([wide[:1], rest])
+    return jnp.moveaxis(totals, 0, dim).astype(x.dtype)
 
 
 def _cumulative_extreme(name: str, better: Callable) -> Primitive:
