@@ -10,6 +10,7 @@ import pytest
 import oneflow as flow
 from oneflow.compiler import check_rows as module
 from oneflow.compiler.check_rows import check_rows
+from oneflow.compiler.checked_updates import CheckedUpdates
 from oneflow.program.evaluate import evaluate, walk
 
 pytestmark = pytest.mark.usefixtures("jax_x64")
@@ -84,3 +85,23 @@ def test_a_graph_names_the_position(wrong):
     size = 12 if wrong % 3 == 2 else 10
     with pytest.raises(IndexError, match=f"index {50 + wrong}, but the table has {size} rows"):
         Lookups()(flow.ones(10, 4), flow.ones(12, 4), *map(flow.tensor, columns)).item()
+
+
+def test_checks_between_updates_are_computed_once():
+    """A program of twice as many updates behind checks is twice as long, not four times."""
+
+    def size(count):
+        program, arrays = recorded(POSITIONS[:1] * count)
+
+        def failed_before_each(*arrays):
+            checked = walk(program, arrays, [])[1]
+            updates = CheckedUpdates(program, lambda failed: failed)
+            flags = [updates.has_failed(checked[: i + 1]) for i in range(count)]
+            return flags, updates.rows(checked)
+
+        flags, rows = failed_before_each(*arrays)
+        assert flags == [False] * count
+        assert rows.shape == (count, 2)
+        return len(jax.make_jaxpr(failed_before_each)(*arrays).eqns)
+
+    assert size(24) < 2.5 * size(12)

@@ -164,6 +164,15 @@ def test_new_programs_are_logged_on_request(caplog, monkeypatch):
     assert "(7,)" in caplog.text
 
 
+def test_a_loop_of_writes_is_flushed_after_some_checks():
+    """As one program, thousands of writes to elements would compile for hours."""
+    x, index = flow.zeros(8), flow.arange(8)
+    for i in range(100):
+        x[index[i % 8]] += 1
+    assert flow.eager.statistics().flushes["limit"] >= 1
+    assert x.tolist() == [13.0] * 4 + [12.0] * 4
+
+
 def test_a_long_trace_is_flushed_at_the_limit(monkeypatch):
     monkeypatch.setattr(SETTINGS, "limit", 16)
     x = flow.zeros(2)

@@ -50,7 +50,8 @@ class CheckedUpdates:
     ) -> None:
         self._all_reduce_or = all_reduce_or
         self._failed_before = failed
-        self._rows: dict[int, jax.Array] = {}
+        # By the number of checks: how many are in the segment before, and the rows of the others.
+        self._segments: dict[int, tuple[int, jax.Array]] = {}
         self._failed: dict[int, jax.Array] = {}
         # The old values by the new ones that are chosen where they are computed.
         self._olds = {
@@ -79,10 +80,23 @@ class CheckedUpdates:
 
     def rows(self, checked: Checked) -> jax.Array:
         """The rows of the checks so far, see `check_rows`."""
+        end, parts = len(checked), []
+        while end or not parts:
+            end, rows = self._segment(checked[:end])
+            parts.append(rows)
+        return jnp.concatenate(parts[::-1])
+
+    def _segment(self, checked: Checked) -> tuple[int, jax.Array]:
+        """The rows of the last of some checks, and how many come before those.
+
+        The checks before an update are those before the update before it, and a few more. Only
+        these are computed, else a program of many updates would grow with their square.
+        """
         count = len(checked)
-        if count not in self._rows:
-            self._rows[count] = check_rows(checked)
-        return self._rows[count]
+        if count not in self._segments:
+            start = max((each for each in self._segments if each < count), default=0)
+            self._segments[count] = start, check_rows(checked[start:])
+        return self._segments[count]
 
     def evaluate(
         self,
@@ -121,7 +135,9 @@ class CheckedUpdates:
             return failed
         if count not in self._failed:
             if count:
-                own = self.rows(checked).reshape(-1, 2)[:, 0].any()
+                start, rows = self._segment(checked)
+                own = rows.reshape(-1, 2)[:, 0].any()
+                failed = self.has_failed(checked[:start]) if start else failed
                 failed = own if failed is None else failed | own
             self._failed[count] = self._all_reduce_or(failed)
         return self._failed[count]

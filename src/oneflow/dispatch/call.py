@@ -34,6 +34,10 @@ find_operation = _operations.get
 # Tables of callers that have operations by shorter keys; emptied before unused ones are evicted.
 OPERATION_TABLES: list[dict[Any, Any]] = []
 _NUMBERS = (bool, int, float, CapturedNumber, Seed)
+# Run-time checks after which a recorder is flushed. So many come from a loop that writes single
+# elements, whose next turns are the same program; XLA takes minutes for some hundred writes to
+# elements of one array.
+_MAX_CHECKS = 128
 
 
 def bind(primitive: Primitive, operands: tuple[Any, ...], attributes: dict[Any, Any]) -> Any:
@@ -102,7 +106,7 @@ def _check_limits(recorder: Any, results: tuple[Value, ...]) -> None:
     if MODE.inference:
         for result in results:
             result.stale = INFERENCE
-    if len(recorder.outputs) >= SETTINGS.limit:
+    if len(recorder.outputs) >= SETTINGS.limit or len(recorder.checked) >= _MAX_CHECKS:
         recorder.flush("limit")
 
 
@@ -156,7 +160,7 @@ def _record_general(operation: Any, operands: tuple, recorder: Recorder) -> Any:
             if type(x) is Value and x.node is not None:
                 OperationNode(operation, operands, result)
                 break
-    if len(recorder.outputs) >= SETTINGS.slow_path_at:
+    if len(recorder.outputs) >= SETTINGS.slow_path_at or len(recorder.checked) >= _MAX_CHECKS:
         _check_limits(recorder, (result,) if operation.single else result)
     return result
 

@@ -74,6 +74,30 @@ class FailedResult:
         self.error = error
 
 
+class _CheckRows:
+    """The rows of the checks of a program so far.
+
+    Attributes:
+        rows: one ``(is_bad, value)`` for each check.
+    """
+
+    __slots__ = ("_first_bad", "rows")
+
+    def __init__(self) -> None:
+        self.rows: list[tuple[int, int]] = []
+        self._first_bad: int | None = None
+
+    def append(self, row: tuple[int, int]) -> None:
+        """Add the row of the next check."""
+        if row[0] and self._first_bad is None:
+            self._first_bad = len(self.rows)
+        self.rows.append(row)
+
+    def has_failed(self, count: int | None = None) -> bool:
+        """Return whether one of the checks, or of the first `count` ones, has failed."""
+        return self._first_bad is not None and (count is None or self._first_bad < count)
+
+
 @in_x64
 def run_cold(
     program: Program, arrays: Sequence[Any], scalars: Sequence[Any]
@@ -91,23 +115,21 @@ def run_cold(
         typed_scalar(s, spec.dtype.numpy) for s, spec in zip(scalars, program.scalars, strict=True)
     ]
     values: dict[int, Any] = dict(enumerate((*arrays, *numbers)))
-    rows: list[tuple[int, int]] = []
+    rows = _CheckRows()
     if not all(map(_runs_on_numpy, program.devices)):
         compile_operations(program)
     with np.errstate(all="ignore"):
         _run_instructions(program, values, rows)
     outputs = _as_jax_arrays(program, values)
     STATISTICS.cold_seconds += time.perf_counter() - started
-    return outputs, CheckResults(np.array(rows)) if rows else None
+    return outputs, CheckResults(np.array(rows.rows)) if rows.rows else None
 
 
 def _runs_on_numpy(device: Device | Placement) -> bool:
     return COLD.interpret and device.type == "cpu"
 
 
-def _run_instructions(
-    program: Program, values: dict[int, Any], rows: list[tuple[int, int]]
-) -> None:
+def _run_instructions(program: Program, values: dict[int, Any], rows: _CheckRows) -> None:
     """Compute the values of a program into `values`, and the rows of its checks."""
     last_use = _last_uses(program)
     for index, instruction in enumerate(program.instructions):
@@ -118,9 +140,7 @@ def _run_instructions(
             del values[number]
 
 
-def _run_instruction(
-    operation: Operation, operands: list[Any], rows: list[tuple[int, int]]
-) -> Sequence[Any]:
+def _run_instruction(operation: Operation, operands: list[Any], rows: _CheckRows) -> Sequence[Any]:
     """The results of an operation, `FailedResult` where there is none.
 
     Args:
@@ -130,7 +150,7 @@ def _run_instruction(
     """
     if operation.primitive is update_unless_failed:
         old, new = operands
-        return [old if _has_failed(rows[: operation.attributes["checks"]]) else new]
+        return [old if rows.has_failed(operation.attributes["checks"]) else new]
     failure = next((each for each in operands if type(each) is FailedResult), None)
     results: Any = None
     row = 0, 0
@@ -150,7 +170,7 @@ def _run_instruction(
         return [failure] * operation.count
     results = [results] if operation.single else list(results)
     update = operation.primitive.traits.update
-    if update is not None and _has_failed(rows):
+    if update is not None and rows.has_failed():
         for operand, result in update.replaced(operation):
             results[result] = operands[operand]
     return results
@@ -171,10 +191,6 @@ def _run_recorded(operation: Operation, operands: list[Any]) -> Any:
     ):
         results.append(_run_operation(operation, operands))
     return results[0]
-
-
-def _has_failed(rows: Sequence[tuple[int, int]]) -> bool:
-    return any(bad for bad, _ in rows)
 
 
 def _as_jax_arrays(program: Program, values: dict[int, Any]) -> list[Any]:
