@@ -151,6 +151,7 @@ def _others() -> Iterator[Callable[[], Any]]:
     yield lambda: floats(4, 6) ** floats(4, 6)
     yield lambda: F.binary_cross_entropy(floats(4, 6), floats(6, 4).T)
     yield lambda: flow.special.i1(floats(4, 6))
+    yield lambda: flow.special.i1e(floats(4, 6))
     yield lambda: flow.cdist(floats(4, 6), floats(2, 6), p=math.inf)
     yield lambda: floats(4, 6).max(dim=1)
     yield lambda: floats(4, 6).clamp(min=0.3) + floats(4, 6).clamp(max=0.3)

@@ -29,6 +29,7 @@ FILLS: dict[str, tuple[complex, ...]] = {
     "minus ones": (-1.0,),
     "whole": (-2.0, -1.0, 0.0, 1.0, 2.0, 1.0, 0.0),
     "mixed": (0.0, 0.5, 1.0, -0.5, -1.0, 0.0, -0.0, 3.0, -3.0),
+    "tiny": (1e-40, -1e-40),
     IDENTITY: (0.0, 1.0),  # of the last two dimensions: matrices with equal singular values
 }
 COMPLEX_FILLS = {"complex": (0.0, 1j, -1j, 1.0, -1.0, 1 + 1j, -0.5j, -1 - 2j)}

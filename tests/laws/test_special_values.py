@@ -9,8 +9,11 @@ from __future__ import annotations
 import itertools
 import math
 
+import numpy as np
 import pytest
+import torch
 
+import oneflow as flow
 from tests.laws.test_operators import (
     _gradient_problem,
     _outcome,
@@ -18,7 +21,7 @@ from tests.laws.test_operators import (
     _quiet_torch,
     operators_that,
 )
-from tests.oracle import TORCH, eager_mode
+from tests.oracle import TORCH, eager_mode, to_numpy
 from tests.samples.table import Case, Operator, TensorSample
 
 FAMILIES = ("activations", "unary", "arithmetic")
@@ -70,3 +73,26 @@ def test_special_values_give_torchs_values_and_gradients(row: Operator) -> None:
     with eager_mode("cold"):
         problem = _problem(row, case, "float64") or _gradient_problem(row, case, "float64", 1)
     assert problem is None, problem
+
+
+# Functions of an infinite operand whose other branch has an infinite slope, and their operands.
+BRANCHES = {
+    "prelu": ([math.inf, -1.0, 2.0, math.nan], [0.5]),
+    "prelu of an infinite weight": ([3.0, 2.0], [math.inf]),
+    "smooth_l1_loss": ([math.inf, -math.inf, 1.0, 0.2], [0.0, 0.0, 0.5, math.inf]),
+    "huber_loss": ([math.inf, -math.inf, 1.0, 0.2], [0.0, 0.0, 0.5, math.inf]),
+}
+
+
+@pytest.mark.parametrize("mode", ["cold", "compiled"])
+@pytest.mark.parametrize("name", BRANCHES)
+def test_branches_that_are_not_taken_have_no_part_in_gradients(name: str, mode: str) -> None:
+    gradients = []
+    with eager_mode(mode):
+        for library in (flow, torch):
+            x, y = (library.tensor(column, requires_grad=True) for column in BRANCHES[name])
+            function = getattr(library.nn.functional, name.split()[0])
+            function(x, y).sum().backward()
+            gradients.append([to_numpy(x.grad), to_numpy(y.grad)])
+    for mine, theirs in zip(*gradients, strict=True):
+        np.testing.assert_allclose(mine, theirs)

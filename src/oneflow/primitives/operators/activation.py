@@ -91,7 +91,15 @@ elu.gradient(
 )
 
 leaky_relu = elementwise("leaky_relu", lambda x, slope: jnp.where(x > 0, x, x * slope), "x slope")
-prelu = elementwise("prelu", lambda x, weight: jnp.where(x > 0, x, x * weight), "x weight")
+
+
+def _prelu(x, weight):
+    positive = x > 0
+    # An infinite x has no part in the weight's gradient, nor an infinite weight in the slope of x.
+    return jnp.where(positive, x, jnp.where(positive, 0, x) * jnp.where(positive, 0, weight))
+
+
+prelu = elementwise("prelu", _prelu, "x weight")
 square_relu = elementwise("square_relu", lambda x: jnp.square(jnp.maximum(x, 0)))
 square_relu.gradient(
     x=lambda g, x: where(gt(x, 0), mul(g, mul(x, 2.0)), zeros_like(g)),

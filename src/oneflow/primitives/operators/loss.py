@@ -31,15 +31,22 @@ def _softplus(x):
 # --- of two tensors, element by element
 
 
+def _half_square(difference, is_near):
+    """Half the square where differences are near, of 0 elsewhere: infinite ones have a slope."""
+    return 0.5 * jnp.square(jnp.where(is_near, difference, 0))
+
+
 def _smooth_l1(x, y, beta):
     distance = kinks.absolute(x - y)
-    near = quotient(0.5 * jnp.square(x - y), jnp.where(beta == 0, 1, beta))
-    return jnp.where(distance < beta, near, distance - 0.5 * beta)
+    is_near = distance < beta
+    near = quotient(_half_square(x - y, is_near), jnp.where(beta == 0, 1, beta))
+    return jnp.where(is_near, near, distance - 0.5 * beta)
 
 
 def _huber(x, y, delta):
     distance = kinks.absolute(x - y)
-    return jnp.where(distance < delta, 0.5 * jnp.square(x - y), delta * (distance - 0.5 * delta))
+    is_near = distance < delta
+    return jnp.where(is_near, _half_square(x - y, is_near), delta * (distance - 0.5 * delta))
 
 
 smooth_l1 = elementwise(

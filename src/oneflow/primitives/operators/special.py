@@ -127,11 +127,16 @@ logit = unary(
 logit_clamped = elementwise(
     "logit_clamped", lambda x, eps: _logit(jnp.clip(x, eps, 1 - eps)), "x eps", real_only=True
 )
+
+
+def _logit_clamped_gradient(g, x, eps):
+    is_clamped = (x < eps) | (x > 1 - eps)
+    inside = jnp.where(is_clamped, 0.5, x)  # the slope's slope at a clamped 0 is infinite
+    return jnp.where(is_clamped, 0, g / (inside * (1 - inside))).astype(g.dtype)
+
+
 _logit_gradient = elementwise(
-    "logit_clamped_gradient",
-    lambda g, x, eps: jnp.where((x < eps) | (x > 1 - eps), 0, g / (x * (1 - x))).astype(g.dtype),
-    "g x eps",
-    linear=("g",),
+    "logit_clamped_gradient", _logit_clamped_gradient, "g x eps", linear=("g",)
 )
 logit_clamped.gradient(x=lambda g, x, eps: _logit_gradient(g, x, eps), eps=None)
 
@@ -230,7 +235,29 @@ i0 = elementwise("i0", jsp.i0)
 i0.gradient(x=lambda g, x: mul(g, i1(x)))
 i0e = elementwise("i0e", jsp.i0e)
 i1 = unary("i1", jsp.i1, _i1_slope, curvature=lambda x: sub(i1(x), _i2_by_x(x)))
-i1e = elementwise("i1e", jsp.i1e)
+
+
+def _i1e_slope(x):
+    """The derivative of ``exp(-abs(x)) * i1(x)``, which at 0 is that of `i1`."""
+    by_x = jnp.where(x == 0, 0.5, jsp.i1e(x) / jnp.where(x == 0, 1, x))
+    return jsp.i0e(x) - by_x - jnp.sign(x) * jsp.i1e(x)
+
+
+def _i1e_curvature(x):
+    """The second derivative, which jumps at 0."""
+    small = jnp.abs(x) < 1
+    large = jnp.where(small, 1, x)
+    i2e_by_x = jnp.where(
+        small,
+        jnp.exp(-jnp.abs(x)) * _i2_over_x(jnp.where(small, x, 0)),
+        (jsp.i0e(large) - 2 * jsp.i1e(large) / large) / large,
+    )
+    by_x = jnp.where(x == 0, 0.5, jsp.i1e(x) / jnp.where(x == 0, 1, x))
+    return 2 * (jsp.i1e(x) - jnp.sign(x) * (jsp.i0e(x) - by_x)) - i2e_by_x
+
+
+_i1e_second = elementwise("i1e_curvature", _i1e_curvature)
+i1e = unary("i1e", jsp.i1e, _i1e_slope, curvature=lambda x: _i1e_second(x))
 ndtr = elementwise("ndtr", jsp.ndtr)
 ndtri = unary(
     "ndtri",

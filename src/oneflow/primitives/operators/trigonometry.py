@@ -152,10 +152,18 @@ atanh = unary(
 )
 
 
+# Coefficients of sinc's slope in (pi x)^2, highest power first; enough for a double below 1.
+_SINC_SLOPE = [(-1) ** k * 2 * k / math.factorial(2 * k + 1) for k in range(10, 0, -1)]
+
+
 def _sinc_slope(x):
-    pi_x = jnp.where(x == 0, 1, math.pi * x)
-    slope = (jnp.cos(pi_x) - jnp.sin(pi_x) / pi_x) * math.pi / pi_x
-    return jnp.where(x == 0, 0, slope)
+    """Near 0 by its series: the difference of cosine and quotient would lose all digits."""
+    angle = math.pi * x
+    is_near = jnp.abs(angle) < 1
+    near = jnp.where(is_near, angle, 0)
+    far = jnp.where(is_near, 1, angle)
+    series = near * jnp.polyval(jnp.array(_SINC_SLOPE, near.dtype), jnp.square(near))
+    return math.pi * jnp.where(is_near, series, (jnp.cos(far) - jnp.sin(far) / far) / far)
 
 
 def _sinc(x):

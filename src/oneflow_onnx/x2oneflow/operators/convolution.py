@@ -190,7 +190,9 @@ def col2im(
     amounts = list(pads or [0] * (2 * rank))
     padded = [n + b + e for n, b, e in zip(sizes, amounts[:rank], amounts[rank:], strict=True)]
     spans = [d * (k - 1) + 1 for d, k in zip(dilation, block, strict=True)]
-    blocks = [max(n - s, 0) // t + 1 for n, s, t in zip(padded, spans, stride, strict=True)]
+    if any(span > size for span, size in zip(spans, padded, strict=True)):
+        raise RuntimeError(f"blocks of {spans} elements do not fit into padded images of {padded}")
+    blocks = [(n - s) // t + 1 for n, s, t in zip(padded, spans, stride, strict=True)]
     check_size([*block, *blocks])
     check_size(padded)
     places = _block_places(padded, block, dilation, stride)
