@@ -65,9 +65,11 @@ def collate_arrays(batch: Sequence[Any]) -> Any:
     if isinstance(first, str | bytes):
         return batch
     if isinstance(first, Mapping):
-        return _like(first, {key: collate_arrays([each[key] for each in batch]) for key in first})
+        return _like(
+            first, {key: collate_arrays([sample[key] for sample in batch]) for key in first}
+        )
     if isinstance(first, Sequence):
-        if any(len(each) != len(first) for each in batch):
+        if any(len(sample) != len(first) for sample in batch):
             raise RuntimeError("each element in list of batch should be of equal size")
         return _same_type(first, [collate_arrays(part) for part in zip(*batch, strict=True)])
     raise TypeError(
@@ -88,7 +90,7 @@ def _stacked(arrays: Sequence[np.ndarray]) -> np.ndarray:
 
 def _stacked_tensors(batch: Sequence[ArrayOfTensor]) -> ArrayOfTensor:
     """Stack what has been read of tensors; types promote as those of tensors do."""
-    arrays = [each.array for each in batch]
+    arrays = [tensor.array for tensor in batch]
     if len({array.dtype for array in arrays}) > 1:
         return from_tensors(stack([import_array(array) for array in arrays], 0))
     return ArrayOfTensor(_stacked(arrays))
@@ -124,9 +126,9 @@ def convert_arrays(data: Any) -> Any:
     if isinstance(data, np.ndarray | np.generic) and data.dtype.kind in _NUMBER_KINDS:
         return ArrayOfTensor(np.asarray(data))
     if isinstance(data, Mapping):
-        return _like(data, {key: convert_arrays(each) for key, each in data.items()})
+        return _like(data, {key: convert_arrays(item) for key, item in data.items()})
     if isinstance(data, Sequence) and not isinstance(data, str | bytes):
-        return _same_type(data, [convert_arrays(each) for each in data])
+        return _same_type(data, [convert_arrays(item) for item in data])
     return data
 
 
@@ -154,11 +156,11 @@ def from_tensors(data: Any) -> Any:
 def map_leaves(function: Callable[[Any], Any], data: Any) -> Any:
     """`function` of everything inside dicts and sequences; unchanged ones come back themselves."""
     if isinstance(data, Mapping):
-        items = {key: map_leaves(function, each) for key, each in data.items()}
+        items = {key: map_leaves(function, item) for key, item in data.items()}
         return data if all(items[key] is data[key] for key in items) else _like(data, items)
     if isinstance(data, Sequence) and not isinstance(data, str | bytes | bytearray | range):
-        parts = [map_leaves(function, each) for each in data]
-        is_same = all(part is each for part, each in zip(parts, data, strict=True))
+        parts = [map_leaves(function, item) for item in data]
+        is_same = all(part is item for part, item in zip(parts, data, strict=True))
         return data if is_same else _sequence_like(data, parts)
     return function(data)
 

@@ -176,7 +176,7 @@ class StackDataset(Dataset[Any]):
         if bool(datasets) == bool(named):
             raise ValueError("give data sets by position or by name: one at least, and not both")
         self.datasets: tuple[Any, ...] | dict[str, Any] = datasets or named
-        lengths = [len(each) for each in datasets or named.values()]
+        lengths = [len(dataset) for dataset in datasets or named.values()]
         if len(set(lengths)) > 1:
             raise ValueError(f"Size mismatch between datasets: {lengths}")
         self._length = lengths[0]
@@ -186,8 +186,8 @@ class StackDataset(Dataset[Any]):
 
     def __getitem__(self, index: Any) -> Any:
         if isinstance(self.datasets, dict):
-            return {name: each[index] for name, each in self.datasets.items()}
-        return tuple(each[index] for each in self.datasets)
+            return {name: dataset[index] for name, dataset in self.datasets.items()}
+        return tuple(dataset[index] for dataset in self.datasets)
 
 
 class ChainDataset(IterableDataset[T_co]):
@@ -243,14 +243,14 @@ class Subset(Dataset[T_co]):
 
     def __getitem__(self, idx: Any) -> T_co:
         if isinstance(idx, list):
-            return self.dataset[[self.indices[each] for each in idx]]
+            return self.dataset[[self.indices[index] for index in idx]]
         return self.dataset[self.indices[idx]]
 
     def __getitems__(self, indices: list[int]) -> list[Any]:
-        chosen = [self.indices[each] for each in indices]
+        selected = [self.indices[index] for index in indices]
         if hasattr(self.dataset, "__getitems__"):
-            return self.dataset.__getitems__(chosen)
-        return [self.dataset[each] for each in chosen]
+            return self.dataset.__getitems__(selected)
+        return [self.dataset[index] for index in selected]
 
 
 def random_split(

@@ -1,4 +1,4 @@
-"""How open files, what lies in mapped files, and locks get to another process."""
+"""Pickling of open files, memory in mapped files, and locks for another process."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _reentrant_lock(lock: Any) -> tuple[Any, ...]:
     return threading.RLock, ()
 
 
-# By class, for a pickler's `dispatch_table`.
+# The reducers by class, for a pickler's `dispatch_table`.
 FILE_OBJECTS: dict[type, Callable[[Any], Any]] = {
     io.BufferedReader: _file,
     memoryview: _memory,

@@ -23,7 +23,7 @@ from oneflow.tensor.transfer import import_array, wrap_numpy
 
 T_co = TypeVar("T_co", covariant=True)
 Batch = TypeVar("Batch")
-# What `default_collate` makes one tensor of.
+# The kinds of samples that `default_collate` stacks to one tensor.
 Numeric = Tensor | np.ndarray | int | float
 
 
@@ -314,7 +314,7 @@ class Batches(Iterator):
             numbers = itertools.chain(taken[to_skip:], numbers)
             self.position.given = to_skip
         if resume is not None:
-            # What the epoch's beginning drew belongs to the past: the generator stays where it is.
+            # The epoch's first numbers were drawn before: the generator keeps its state.
             generator.set_state(now)
         self._source = (
             _InThisProcess(loader, numbers)
@@ -395,7 +395,7 @@ class _InWorkers:
     A stream ends in one worker earlier than in another: the rest then take turns.
     """
 
-    # What arrives lies in memory that nobody else has.
+    # The memory of a received batch belongs to this process alone.
     make_tensor = staticmethod(wrap_numpy)
 
     def __init__(
@@ -483,13 +483,13 @@ def _check_workers(
 
 
 def _check_stream(shuffle: Any, sampler: Any, batch_sampler: Any) -> None:
-    for name, given in (
+    for name, option in (
         ("shuffle", shuffle),
         ("sampler", sampler),
         ("batch_sampler", batch_sampler),
     ):
-        if given not in (None, False):
+        if option not in (None, False):
             raise ValueError(
                 f"DataLoader with IterableDataset: expected unspecified {name} option, but got "
-                f"{name}={given}"
+                f"{name}={option}"
             )

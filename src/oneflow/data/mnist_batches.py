@@ -61,7 +61,7 @@ def load_mnist(
             (arrays[f"x_{part}"], arrays[f"y_{part}"], size)
             for part, size in (("train", train_batch_size), ("test", test_batch_size))
         ]
-    train, test = (_batches(*each, axis=2 if data_format == "NCHW" else -1) for each in parts)
+    train, test = (_batches(*part, axis=2 if data_format == "NCHW" else -1) for part in parts)
     return train, test
 
 

@@ -35,12 +35,12 @@ _refused: weakref.WeakSet[type] = weakref.WeakSet()
 _main_lock = threading.Lock()
 
 
-def context_for(given: str | BaseContext | None) -> Any:
-    """Return the way to start processes; by default without copying this one."""
-    if given is None:
+def context_for(method: str | BaseContext | None) -> Any:
+    """Return the context of a start method; the default method does not copy this process."""
+    if method is None:
         methods = multiprocessing.get_all_start_methods()
-        given = "forkserver" if "forkserver" in methods else "spawn"
-    context = multiprocessing.get_context(given) if isinstance(given, str) else given
+        method = "forkserver" if "forkserver" in methods else "spawn"
+    context = multiprocessing.get_context(method) if isinstance(method, str) else method
     if context.get_start_method() == "forkserver":
         # The server imports this package once, while this process goes on; workers then start in
         # milliseconds.
@@ -93,8 +93,8 @@ class WorkerPool:
             for number in range(setup.num_workers):
                 self._start(context, worker.work, (number, environment))
         while (problem := self._unpacked(packed)) is not None:
-            found = (packed.find_class(*each) for each in problem.failing_classes)
-            failing = {each for each in found if each is not None} - set(_refused)
+            classes = (packed.find_class(*name) for name in problem.failing_classes)
+            failing = {cls for cls in classes if cls is not None} - set(_refused)
             if not failing:
                 raise problem.exception(_UNPACKING)
             _refused.update(failing)

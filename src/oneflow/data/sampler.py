@@ -101,14 +101,14 @@ class RandomSampler(Sampler[int]):
         return len(self.data_source) if self._num_samples is None else self._num_samples
 
     def __iter__(self) -> Iterator[int]:
-        total, wanted = len(self.data_source), self.num_samples
-        require_host_memory("RandomSampler", max(total, wanted))
+        total, sample_count = len(self.data_source), self.num_samples
+        require_host_memory("RandomSampler", max(total, sample_count))
         random = random_numbers(self.generator)
         if self.replacement:
-            return iter(random.integers(total, size=wanted).tolist() if total else [])
-        rounds = -(-wanted // total) if total else 0
+            return iter(random.integers(total, size=sample_count).tolist() if total else [])
+        rounds = -(-sample_count // total) if total else 0
         orders = [random.permutation(total) for _ in range(rounds)]
-        return iter(np.concatenate(orders)[:wanted].tolist() if orders else [])
+        return iter(np.concatenate(orders)[:sample_count].tolist() if orders else [])
 
     def __len__(self) -> int:
         return self.num_samples

@@ -1,10 +1,10 @@
 """The data set and functions of a loader on their way to worker processes.
 
-What plain pickle takes is sent so: classes and functions as their names, which the worker imports.
-What it refuses, and what the user's script defines, is sent by value with cloudpickle. So lambdas,
-local classes, those of notebooks, and scripts without `if __name__ == "__main__":` work. Open
-files, arrays in mapped files and locks arrive as a copy of the process would have them: opened
-again, mapped, free.
+Plain pickle sends classes and functions as their names, which the worker imports. Cloudpickle
+sends by value the objects that pickle refuses, and those that the user's script defines. So
+lambdas, local classes, classes of notebooks, and scripts without `if __name__ == "__main__":`
+work. Open files, arrays in mapped files and locks arrive as a copy of the process would have
+them: opened again, mapped, free.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _PROTOCOL_METHODS = ("__getstate__", "__setstate__", "__reduce__", "__reduce_ex_
 
 @dataclass(frozen=True)
 class Packed:
-    """What a worker process gets at its start.
+    """The message that a worker process gets at its start.
 
     Attributes:
         message: the content.
@@ -46,10 +46,10 @@ class Packed:
         """Return the class that is called so here, if there is one."""
         if (module, name) in self.classes:
             return self.classes[module, name]
-        found: Any = sys.modules.get(module)
+        attribute: Any = sys.modules.get(module)
         for part in name.split("."):
-            found = getattr(found, part, None)
-        return found
+            attribute = getattr(attribute, part, None)
+        return attribute
 
 
 def pack(content: Any, refused: set[type]) -> Packed:
@@ -81,7 +81,7 @@ def pack(content: Any, refused: set[type]) -> Packed:
         if new:
             return pack(content, refused | new)
         raise _refusal(error) from error
-    # What a script sets in other modules, such as an option of a library, holds in workers, too.
+    # A worker imports the script, because settings that it makes in other modules must hold, too.
     return replace(packed, imports_script=_uses_script(packed) and _script_has_guard())
 
 
@@ -120,7 +120,7 @@ def _pickle(kind: Any, content: Any, refused: set[type]) -> Packed:
 def unpack(parts: Sequence[memoryview]) -> Any:
     """Return what was packed; takes over the settings of the process that packed it.
 
-    What the script defines becomes the worker's `__main__`, so that batches may be made of it.
+    The script's definitions become the worker's `__main__`, so that batches may consist of them.
     """
     unpickler = pickle.Unpickler(io.BytesIO(parts[0]), buffers=iter(parts[1:]))
     for take_over, setting in unpickler.load():
@@ -138,12 +138,12 @@ def failing_classes(error: BaseException) -> set[type]:
         if frame.f_code.co_name in _PROTOCOL_METHODS and frame.f_code.co_argcount:
             classes.add(type(frame.f_locals[frame.f_code.co_varnames[0]]))
         trace = trace.tb_next
-    return {each for each in classes if _is_of_attributes(each)}
+    return {cls for cls in classes if _is_of_attributes(cls)}
 
 
 def _is_of_attributes(kind: type) -> bool:
     """Return whether attributes are all that an object has: no base class is made in C."""
-    return all("__module__" in vars(each) for each in kind.__mro__ if each is not object)
+    return all("__module__" in vars(base) for base in kind.__mro__ if base is not object)
 
 
 def _with_its_attributes(value: Any) -> tuple[Any, ...]:
@@ -153,8 +153,8 @@ def _with_its_attributes(value: Any) -> tuple[Any, ...]:
 
 def _set_attributes(value: Any, state: Any) -> None:
     attributes, slots = state if isinstance(state, tuple) else (state, None)
-    for name, each in {**(attributes or {}), **(slots or {})}.items():
-        object.__setattr__(value, name, each)
+    for name, item in {**(attributes or {}), **(slots or {})}.items():
+        object.__setattr__(value, name, item)
 
 
 def _script_has_guard() -> bool:
@@ -167,7 +167,7 @@ def _script_has_guard() -> bool:
             statements = ast.parse(file.read()).body
     except (OSError, SyntaxError, UnicodeError):
         return False
-    tests = (each.test for each in statements if isinstance(each, ast.If))
+    tests = (statement.test for statement in statements if isinstance(statement, ast.If))
     return any(
         isinstance(node, ast.Name) and node.id == "__name__"
         for test in tests

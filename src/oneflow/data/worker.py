@@ -156,7 +156,7 @@ def failure(error: BaseException) -> Failure:
     with contextlib.suppress(Exception):
         kind = pickle.dumps(type(error))
     classes = sending.failing_classes(error)
-    names = tuple((each.__module__, each.__qualname__) for each in classes)
+    names = tuple((cls.__module__, cls.__qualname__) for cls in classes)
     trace = "".join(traceback.format_exception(error))
     return Failure(kind, type(error).__name__, trace, names)
 
@@ -173,8 +173,8 @@ def work_in_copy(
         setup: what the worker gets.
         number: which worker this is.
     """
-    for each in others:
-        each.close()
+    for other in others:
+        other.close()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     use_cpu_only()
     _serve(connection, lambda: setup, number)
@@ -205,7 +205,7 @@ def _receive_setup(connection: Connection) -> Setup:
     while True:
         parts = messages.recv_parts(connection)
         problem = setup = None
-        # What is half made may fail to end, too; of that the parent hears nothing.
+        # Errors of objects that are half made and fail in `__del__` are not for the parent.
         sys.unraisablehook = lambda problem: None
         try:
             setup = sending.unpack(parts)

@@ -19,7 +19,7 @@ abs acos asin atan ceil cos cosh erf erfc exp expm1 floor frac lgamma log log10 
 reciprocal round rsqrt sigmoid sign sin sinh sqrt tan tanh trunc
 """
 _WITH_OPERANDS = "add clamp_max clamp_min div lerp mul pow sub"
-# What takes numbers in the place of what does not.
+# The methods that also accept numbers, by the functions that they implement.
 _LIMITS = {"maximum": "clamp_min", "minimum": "clamp_max"}
 # Methods that only make new tensors, and methods that only write.
 _NEW = "clone max mm"
@@ -64,17 +64,20 @@ def _calls(name: str, first: Any, args: tuple, kwargs: dict[str, Any]) -> list[t
     Raises:
         RuntimeError: there are no tensors, or lists differ in length.
     """
-    operands = [first, *args, *(kwargs.pop(each) for each in _OPERANDS if each in kwargs)]
-    lists = [each for each in operands if isinstance(each, list | tuple)]
+    operands = [first, *args, *(kwargs.pop(keyword) for keyword in _OPERANDS if keyword in kwargs)]
+    lists = [operand for operand in operands if isinstance(operand, list | tuple)]
     if not lists or not lists[0]:
         raise RuntimeError(f"{name}: Tensor list must have at least one tensor.")
     count = len(lists[0])
-    for each in lists:
-        if len(each) != count:
+    for tensors in lists:
+        if len(tensors) != count:
             raise RuntimeError(
-                f"{name}: lists must have the same number of elements, got {count} and {len(each)}"
+                f"{name}: lists must have the same number of elements, got {count} and "
+                f"{len(tensors)}"
             )
-    columns = [each if isinstance(each, list | tuple) else [each] * count for each in operands]
+    columns = [
+        operand if isinstance(operand, list | tuple) else [operand] * count for operand in operands
+    ]
     return list(zip(*columns, strict=True))
 
 
@@ -83,7 +86,7 @@ def _foreach(name: str, function: Callable) -> Callable:
 
     def foreach(self: Any, *args: Any, **kwargs: Any) -> tuple[Tensor, ...]:
         calls = _calls(name, self, args, kwargs)
-        return tuple([function(*each, **kwargs) for each in calls])
+        return tuple([function(*operands, **kwargs) for operands in calls])
 
     foreach.__name__ = name
     foreach.__doc__ = f"`{name.removeprefix('_foreach_')}` of each tensor of a list, as a tuple."
@@ -122,12 +125,14 @@ def _functions() -> dict[str, Callable]:
     both |= {"addcdiv": _addcdiv, "addcmul": _addcmul}
     new = both | {name: _method(name) for name in _NEW.split()}
     new |= {"norm": _norm, "powsum": _power_sum}
-    found = {f"_foreach_{name}": _foreach(f"_foreach_{name}", each) for name, each in new.items()}
-    for name, each in both.items():
-        found[f"_foreach_{name}_"] = _foreach_inplace(f"_foreach_{name}_", each)
+    functions = {
+        f"_foreach_{name}": _foreach(f"_foreach_{name}", function) for name, function in new.items()
+    }
+    for name, function in both.items():
+        functions[f"_foreach_{name}_"] = _foreach_inplace(f"_foreach_{name}_", function)
     for name in _WRITTEN.split():
-        found[f"_foreach_{name}"] = _foreach_method(f"_foreach_{name}", name)
-    return found
+        functions[f"_foreach_{name}"] = _foreach_method(f"_foreach_{name}", name)
+    return functions
 
 
 globals().update(_functions())

@@ -1,8 +1,8 @@
 """`function` turns one definition into everything users call.
 
-That is public functions, Tensor methods, in-place forms and keyword aliases. The façades, such as
-`oneflow/__init__.py` and `oneflow/linalg.py`, are written from this registry by
-`tools/make_facades.py`.
+Users call public functions, Tensor methods, in-place forms and keyword aliases.
+`tools/make_facades.py` writes the façades, such as `oneflow/__init__.py` and `oneflow/linalg.py`,
+from this registry.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _ADDED_KEYWORDS = {
 }
 # PyTorch's of functions that make tensors; they change nothing.
 _CREATION_OPTIONS = ("layout", "pin_memory")
-# What Python says of an argument that a function does not have.
+# Python's message for an argument that a function does not have.
 _UNKNOWN_KEYWORD = re.compile(r"got an unexpected keyword argument '(\w+)'$")
 # The aliases of an argument by each of them.
 _ALIASES_OF = {name: aliases for aliases in _KEYWORD_ALIASES for name in aliases}
@@ -105,13 +105,13 @@ def function(
             public.__name__ = name
         inplace_methods: dict[str, Any] = {}
         if method:
-            for each in (method if isinstance(method, str) else name, *aliases):
-                attach(each, public)
+            for method_name in (method if isinstance(method, str) else name, *aliases):
+                attach(method_name, public)
                 if inplace:
-                    inplace_methods[f"{each}_"] = attach_inplace(f"{each}_", public)
+                    inplace_methods[f"{method_name}_"] = attach_inplace(f"{method_name}_", public)
         if namespace is not None:
-            for each in (name, *aliases):
-                register_public(f"{namespace}.{each}" if namespace else each, public)
+            for public_name in (name, *aliases):
+                register_public(f"{namespace}.{public_name}" if namespace else public_name, public)
         for path in also:
             register_public(path, inplace_methods.get(path.rpartition(".")[2], public))
         return public
@@ -144,8 +144,10 @@ def inplace_form(public: Callable[..., Any], *paths: str) -> Callable[..., Any]:
     inplace.__name__ = f"{public.__name__}_"
     inplace.__doc__ = f"In-place version of `{public.__name__}`."
     signature = inspect.signature(public)
-    kept = [each for name, each in signature.parameters.items() if name != "inplace"]
-    setattr(inplace, "__signature__", signature.replace(parameters=kept))  # noqa: B010
+    parameters = [
+        parameter for name, parameter in signature.parameters.items() if name != "inplace"
+    ]
+    setattr(inplace, "__signature__", signature.replace(parameters=parameters))  # noqa: B010
     for path in paths:
         register_public(path, inplace)
     return inplace
@@ -187,7 +189,9 @@ def _accept_keyword_aliases(
     dtype_place = _place_of_dtype(parameters, defaults)
     takes_reduction = "reduction" in parameter_names and "size_average" not in parameter_names
     is_creation = {"device", "requires_grad"}.issubset(parameter_names)
-    options = [each for each in _CREATION_OPTIONS if is_creation and each not in parameter_names]
+    options = [
+        option for option in _CREATION_OPTIONS if is_creation and option not in parameter_names
+    ]
     ignored = options if "name" in parameter_names else [*options, "name"]
 
     @functools.wraps(body)
@@ -197,8 +201,8 @@ def _accept_keyword_aliases(
             if keywords.issuperset(kwargs):
                 return body(*args, **kwargs)
             out = None if takes_out else kwargs.pop("out", None)
-            for each in ignored:
-                kwargs.pop(each, None)
+            for keyword in ignored:
+                kwargs.pop(keyword, None)
             if takes_reduction:
                 rename_reduction(kwargs)
             rename_keywords(kwargs, rename, public.__name__)
@@ -213,8 +217,8 @@ def _accept_keyword_aliases(
             result = body(*args, **kwargs)
             return result if out is None else put_out(out, result, public.__name__, fills_out)
         except SparseOperandError:
-            given = kwargs if out is None else {**kwargs, "out": out}
-            return SPARSE_CALL.value(public.__name__, args, given)
+            all_kwargs = kwargs if out is None else {**kwargs, "out": out}
+            return SPARSE_CALL.value(public.__name__, args, all_kwargs)
         except Exception as error:
             _make_clear(error, public.__name__, body)
             raise
@@ -232,7 +236,7 @@ def _with_signature(public: Callable, body: Callable, added: Sequence[str]) -> C
 def _make_clear(error: Exception, name: str, body: Callable) -> None:
     """Hide our frames in an error of a function; one that says little of memory is raised anew.
 
-    What Python says of the arguments names the function as users call it, and what may be meant.
+    An error of Python about the arguments then names the public function and a similar argument.
     """
     if isinstance(error, MemoryError):
         raise host_memory_error(name, error) from None
@@ -302,8 +306,8 @@ def put_out(out: Any, result: Any, name: str, fills: bool = False) -> Any:
     `fills` any shape of as many elements leaves it as it is.
     """
     if isinstance(out, tuple | list):
-        for each, value in zip(out, result, strict=True):
-            put_out(each, value, name)
+        for target, value in zip(out, result, strict=True):
+            put_out(target, value, name)
         return out
     if not isinstance(out, Tensor):
         raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")

@@ -475,5 +475,5 @@ def _as_text(self: Any) -> str:
     return f"oneflow.return_types.{type(self).__name__}(\n{parts})"
 
 
-for _kind in [each for each in vars().values() if hasattr(each, "_fields")]:
+for _kind in [named_tuple for named_tuple in vars().values() if hasattr(named_tuple, "_fields")]:
     _kind.__repr__ = _as_text

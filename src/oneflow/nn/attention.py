@@ -44,8 +44,8 @@ def sdpa_kernel(
         >>> with sdpa_kernel([SDPBackend.FLASH_ATTENTION, SDPBackend.MATH]):
         ...     y = flow.nn.functional.scaled_dot_product_attention(q, q, q)
     """
-    given = [backends] if isinstance(backends, SDPBackend) else backends
-    for each in given:
-        if not isinstance(each, SDPBackend):
-            raise TypeError(f"`backends` must be members of `SDPBackend`, got {each!r}")
+    choices = [backends] if isinstance(backends, SDPBackend) else backends
+    for backend in choices:
+        if not isinstance(backend, SDPBackend):
+            raise TypeError(f"`backends` must be members of `SDPBackend`, got {backend!r}")
     yield

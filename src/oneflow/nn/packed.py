@@ -57,8 +57,8 @@ class PackedSequence(_Fields):
         if data is self.data:
             return self
         moved = [
-            None if each is None else each.to(data.device)
-            for each in (self.sorted_indices, self.unsorted_indices)
+            None if indices is None else indices.to(data.device)
+            for indices in (self.sorted_indices, self.unsorted_indices)
         ]
         return type(self)(data, self.batch_sizes, *moved)
 

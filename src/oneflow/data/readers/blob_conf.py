@@ -87,8 +87,8 @@ class NormByChannelPreprocessor:
     def apply(self, batch: Tensor) -> Tensor:
         """Return a tensor (N, ..., channels), normalised."""
         mean, std = (
-            constant_like(batch, np.asarray(each, np.float32))
-            for each in (self.mean_values, self.std_values)
+            constant_like(batch, np.asarray(numbers, np.float32))
+            for numbers in (self.mean_values, self.std_values)
         )
         normal = (batch - mean) / std
         return normal.movedim(-1, 1) if self.output_layout() == "NCHW" else normal
@@ -132,11 +132,11 @@ class ImageCodec:
 
     def color_space(self) -> str:
         """Return "RGB" or "BGR"."""
-        return "RGB" if any(each.is_rgb() for each in self._changes()) else "BGR"
+        return "RGB" if any(change.is_rgb() for change in self._changes()) else "BGR"
 
     def do_mirror(self) -> bool:
         """Return True if half of the images are mirrored."""
-        return any(each.is_mirror() for each in self._changes())
+        return any(change.is_mirror() for change in self._changes())
 
     def do_resize(self) -> bool:
         """Return True if images get a size."""
@@ -155,11 +155,17 @@ class ImageCodec:
         return pixels.to(blob.dtype)
 
     def _changes(self) -> list[ImagePreprocessor]:
-        return [each for each in self.image_preprocessors if isinstance(each, ImagePreprocessor)]
+        return [
+            preprocessor
+            for preprocessor in self.image_preprocessors
+            if isinstance(preprocessor, ImagePreprocessor)
+        ]
 
     def _sizes(self) -> list[ImageResizePreprocessor]:
         return [
-            each for each in self.image_preprocessors if isinstance(each, ImageResizePreprocessor)
+            preprocessor
+            for preprocessor in self.image_preprocessors
+            if isinstance(preprocessor, ImageResizePreprocessor)
         ]
 
 
@@ -184,8 +190,8 @@ class BlobConf:
     def decode_blob(self, input_blob: TensorBuffer, batch_size: int) -> Tensor:
         """Return the blob."""
         value = self.codec.decode(input_blob, self, batch_size)
-        for each in self.preprocessors or ():
-            value = each.apply(value)
+        for preprocessor in self.preprocessors or ():
+            value = preprocessor.apply(value)
         return value
 
 
@@ -249,4 +255,4 @@ def decode_ofrecord(
         shuffle,
         buffer_size,
     )
-    return tuple(each.decode_blob(batch, batch_size) for each in blobs)
+    return tuple(blob.decode_blob(batch, batch_size) for blob in blobs)

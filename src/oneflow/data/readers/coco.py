@@ -66,20 +66,20 @@ class CocoAnnotations:
         try:
             content = json.loads(Path(annotation_file).read_text(encoding="utf-8"))
             images, objects = content["images"], content["annotations"]
-            categories = sorted(each["id"] for each in content["categories"])
+            categories = sorted(category["id"] for category in content["categories"])
         except (ValueError, KeyError, TypeError) as error:
             raise ValueError(
                 f"{annotation_file} is no file of COCO's annotations: {error!r}"
             ) from (error)
         self._labels = {category: label for label, category in enumerate(categories, 1)}
-        self._objects: dict[int, list[dict[str, Any]]] = {each["id"]: [] for each in images}
-        for each in objects:
-            if not each.get("iscrowd"):
-                self._objects[each["image_id"]].append(each)
+        self._objects: dict[int, list[dict[str, Any]]] = {image["id"]: [] for image in images}
+        for annotation in objects:
+            if not annotation.get("iscrowd"):
+                self._objects[annotation["image_id"]].append(annotation)
         self.images = [
-            each
-            for each in images
-            if not remove_empty or any(map(_is_visible, self._objects[each["id"]]))
+            image
+            for image in images
+            if not remove_empty or any(map(_is_visible, self._objects[image["id"]]))
         ]
 
     def is_wide(self, index: int) -> bool:
@@ -92,10 +92,10 @@ class CocoAnnotations:
         objects = self._objects[image["id"]]
         segments = [
             (np.array(polygon, np.float32).reshape(-1, 2), number, owner)
-            for owner, each in enumerate(objects)
-            for number, polygon in enumerate(each.get("segmentation") or [])
+            for owner, annotation in enumerate(objects)
+            for number, polygon in enumerate(annotation.get("segmentation") or [])
         ]
-        points = [each for each, _, _ in segments]
+        points = [polygon for polygon, _, _ in segments]
         indices = [
             [position, number, owner]
             for polygon, number, owner in segments
@@ -105,8 +105,10 @@ class CocoAnnotations:
             np.frombuffer((self._folder / image["file_name"]).read_bytes(), np.uint8),
             image["id"],
             np.array([image["height"], image["width"]], np.int32),
-            np.array([_corners(*each["bbox"]) for each in objects], np.float32).reshape(-1, 4),
-            np.array([self._labels[each["category_id"]] for each in objects], np.int32),
+            np.array([_corners(*annotation["bbox"]) for annotation in objects], np.float32).reshape(
+                -1, 4
+            ),
+            np.array([self._labels[annotation["category_id"]] for annotation in objects], np.int32),
             np.concatenate(points) if points else np.empty((0, 2), np.float32),
             np.array(indices, np.int32).reshape(-1, 3),
         )
@@ -178,7 +180,7 @@ def coco_batch(
     """Return the seven parts of a batch, as `oneflow.nn.COCOReader` does."""
 
     def part(name: str) -> TensorBuffer:
-        return TensorBuffer(lambda values: [getattr(each, name) for each in values], samples)
+        return TensorBuffer(lambda values: [getattr(sample, name) for sample in values], samples)
 
     return (
         part("image"),

@@ -67,7 +67,7 @@ def decode(
         oneflow.Size([1, 16, 16, 3])
     """
     return TensorBuffer(
-        lambda files: [decode_image(each, color_space).astype(dtype.numpy) for each in files],
+        lambda files: [decode_image(content, color_space).astype(dtype.numpy) for content in files],
         images_bytes_buffer,
     )
 
@@ -105,7 +105,7 @@ def random_crop_all(
     """Return a random rectangle of each image, by these random numbers; see `random_crop`."""
     share, ratio = area or AREA, aspect_ratio or ASPECT_RATIO
     return TensorBuffer(
-        lambda arrays: [random_crop_of(each, random, share, ratio, attempts) for each in arrays],
+        lambda arrays: [random_crop_of(array, random, share, ratio, attempts) for array in arrays],
         images,
     )
 
@@ -140,7 +140,7 @@ def normalize(
     """
     scale, shift = np.asarray(std, np.float32), np.asarray(mean, np.float32)
     return TensorBuffer(
-        lambda images: [(each.astype(np.float32) - shift) / scale for each in images], image
+        lambda images: [(array.astype(np.float32) - shift) / scale for array in images], image
     )
 
 
@@ -200,8 +200,8 @@ class ResizeOptions:
     def _resized(self, images: TensorBuffer) -> TensorBuffer:
         def resize_all(arrays: list) -> list:
             kind, dtype = self.interpolation_type, self.dtype
-            resized = [resize_image(each, *self.size_of(each), kind) for each in arrays]
-            return resized if dtype is None else [each.astype(dtype.numpy) for each in resized]
+            resized = [resize_image(array, *self.size_of(array), kind) for array in arrays]
+            return resized if dtype is None else [array.astype(dtype.numpy) for array in resized]
 
         return TensorBuffer(resize_all, images)
 
@@ -309,7 +309,7 @@ def resize(
         ValueError: there is no size, or an argument has another value than these.
     """
     old = OldResizeOptions(color_space, interp_type, resize_shorter, resize_x, resize_y)
-    chosen = ResizeOptions(
+    options = ResizeOptions(
         target_size,
         min_size,
         max_size,
@@ -319,7 +319,7 @@ def resize(
         dtype,
         interpolation_type,
     )
-    result = old.update(chosen)(image)
+    result = old.update(options)(image)
     return result if old == OldResizeOptions() else result[0]
 
 
@@ -367,14 +367,14 @@ def batch_align(
     """
 
     def align(arrays: list) -> list:
-        sizes = np.array([each.shape[:2] for each in arrays]).max(axis=0)
+        sizes = np.array([array.shape[:2] for array in arrays]).max(axis=0)
         size = shape[:2] if images.is_deferred else -(-sizes // alignment) * alignment
         aligned = []
-        for each in arrays:
-            if any(np.greater(each.shape, shape)):
-                raise ValueError(f"an image of shape {each.shape} is larger than {tuple(shape)}")
-            padded = np.zeros((*size, each.shape[2]), dtype.numpy)
-            padded[: each.shape[0], : each.shape[1]] = each
+        for array in arrays:
+            if any(np.greater(array.shape, shape)):
+                raise ValueError(f"an image of shape {array.shape} is larger than {tuple(shape)}")
+            padded = np.zeros((*size, array.shape[2]), dtype.numpy)
+            padded[: array.shape[0], : array.shape[1]] = array
             aligned.append(padded)
         return aligned
 
@@ -427,7 +427,8 @@ class MirrorNormalization:
         if mirror is not None:
             pixels = where(mirror.reshape(-1, 1, 1, 1) != 0, pixels.flip(2), pixels)
         shift, scale = (
-            constant_like(pixels, np.asarray(each, np.float32)) for each in (self.mean, self.std)
+            constant_like(pixels, np.asarray(numbers, np.float32))
+            for numbers in (self.mean, self.std)
         )
         normal = (pixels.to(dt.float32) - shift) / scale
         if self.output_layout == "NCHW":
@@ -478,7 +479,7 @@ def crop_mirror_normalize(
         >>> flow.image.crop_mirror_normalize(images, mirror, std=[3.0])[0, 0].tolist()
         [[1.0, 0.0], [3.0, 2.0]]
     """
-    chosen = MirrorNormalization(
+    normalization = MirrorNormalization(
         color_space,
         output_layout,
         crop_h,
@@ -489,4 +490,4 @@ def crop_mirror_normalize(
         std,
         output_dtype,
     )
-    return chosen(input_blob, mirror_blob)
+    return normalization(input_blob, mirror_blob)

@@ -50,7 +50,7 @@ def raw_source(
                 "it is truncated, or `shape` or `dtype` is wrong"
             )
         arrays.append(np.memmap(file, dtype.numpy, "r").reshape(-1, *shape))
-    ends = np.cumsum([len(each) for each in arrays])
+    ends = np.cumsum([len(array) for array in arrays])
     block = max((block_size or 0) // (size * dtype.itemsize), 1)
 
     def sample(index: int) -> np.ndarray:
@@ -137,11 +137,11 @@ def write_indexed_tokens(prefix: str, sequences: Sequence[np.ndarray]) -> None:
         ValueError: there are none, or their dtypes differ.
     """
     codes = {np.dtype(text): code for code, text in _DTYPES.items()}
-    dtypes = {each.dtype for each in sequences}
+    dtypes = {sequence.dtype for sequence in sequences}
     if len(dtypes) != 1 or not dtypes <= codes.keys():
         raise ValueError(f"documents must be arrays of one dtype of numbers, got {dtypes}")
     dtype = dtypes.pop()
-    lengths = np.array([len(each) for each in sequences], "<i4")
+    lengths = np.array([len(sequence) for sequence in sequences], "<i4")
     first_bytes = np.concatenate([[0], np.cumsum(lengths, dtype="<i8")[:-1] * dtype.itemsize])
     header = struct.pack("<QBQQ", 1, codes[dtype], len(sequences), len(sequences) + 1)
     Path(f"{prefix}.bin").write_bytes(np.concatenate(sequences).tobytes())
@@ -230,6 +230,6 @@ def split_range(
     index = 0 if split_index is None else split_index
     if not 0 <= index < len(split_sizes):
         raise ValueError(f"`split_index` is {index}, and there are {len(split_sizes)} splits")
-    weights = np.array([float(each) for each in split_sizes])
+    weights = np.array([float(split_size) for split_size in split_sizes])
     boundaries = np.rint(np.concatenate([[0], np.cumsum(weights)]) / weights.sum() * count)
     return slice(int(boundaries[index]), int(boundaries[index + 1]))

@@ -149,11 +149,11 @@ def _masks(points: np.ndarray, index: np.ndarray, size: Sequence[int]) -> np.nda
     width, height = map(int, size)
     objects, parts = index[:, 2], index[:, 1]
     masks = []
-    for each in range(int(objects.max(initial=-1)) + 1):
+    for number in range(int(objects.max(initial=-1)) + 1):
         mask = Image.new("L", (width, height))
         mask_draw = ImageDraw.Draw(mask)
-        for part in np.unique(parts[objects == each]):
-            corners = np.rint(points[(objects == each) & (parts == part)]).astype(int)
+        for part in np.unique(parts[objects == number]):
+            corners = np.rint(points[(objects == number) & (parts == part)]).astype(int)
             mask_draw.polygon([tuple(corner) for corner in corners.tolist()], fill=1, outline=1)
         masks.append(np.asarray(mask, np.int8))
     return np.reshape(masks, (-1, height, width)).astype(np.int8)

@@ -56,8 +56,8 @@ def _encode_feature(name: str, value: Any) -> bytes:
     if isinstance(value, bytes | str):
         value = [value]
     if isinstance(value, Sequence) and value and isinstance(value[0], bytes | str):
-        encoded = [each.encode() if isinstance(each, str) else each for each in value]
-        return encode_field(_BYTES, b"".join(encode_field(1, each) for each in encoded))
+        encoded = [item.encode() if isinstance(item, str) else item for item in value]
+        return encode_field(_BYTES, b"".join(encode_field(1, item) for item in encoded))
     array = np.asarray(value).reshape(-1)
     if array.dtype.kind not in "bif" and array.dtype != np.uint8:
         raise TypeError(
@@ -106,7 +106,7 @@ def _decode_feature(data: memoryview) -> Feature:
         if isinstance(content, int):
             continue
         if number == _BYTES:
-            return [bytes(each) for key, _, each in fields(content) if not isinstance(each, int)]
+            return [bytes(field) for key, _, field in fields(content) if not isinstance(field, int)]
         if number in _KINDS:
             return _decode_numbers(content, _KINDS[number])
     return []

@@ -121,10 +121,10 @@ def _add_tensor(builder: Any, name: str, value: Any) -> int:
     strings = [value] if isinstance(value, str | bytes) else value
     if isinstance(strings, list | tuple) and strings and isinstance(strings[0], str | bytes):
         member = _STRINGS if isinstance(strings[0], str) else _BINARY
-        if any(type(each) is not type(strings[0]) for each in strings):
+        if any(type(string) is not type(strings[0]) for string in strings):
             raise TypeError(f"feature `{name}` must be only texts or only bytes")
         shape = (len(strings),)
-        values = _add_offsets(builder, [_add_text(builder, each) for each in strings])
+        values = _add_offsets(builder, [_add_text(builder, string) for string in strings])
     else:
         array = np.atleast_1d(np.asarray(value))
         dtype = _stored_dtype(name, array.dtype, isinstance(value, np.ndarray | np.generic))
@@ -174,9 +174,9 @@ def decode_example(data: bytes, verify: bool = True) -> dict[str, OneRecTensor]:
         root = _table(data, 0)
         features = _tables(_table(data, root.Indirect(0)), 0)
         return {
-            _text(each, each.Pos + _field(each, 0)): _tensor(tensor)
-            for each in features
-            if (tensor := _child(each, 1)) is not None
+            _text(feature, feature.Pos + _field(feature, 0)): _tensor(tensor)
+            for feature in features
+            if (tensor := _child(feature, 1)) is not None
         }
     except (struct.error, IndexError, TypeError, ValueError) as error:
         raise ValueError(f"the message is damaged ({error})") from error
@@ -209,7 +209,7 @@ def _elements(table: Any, slot: int) -> list[int]:
 
 
 def _tables(table: Any, slot: int) -> list:
-    return [_table(table.Bytes, table.Indirect(each)) for each in _elements(table, slot)]
+    return [_table(table.Bytes, table.Indirect(element)) for element in _elements(table, slot)]
 
 
 def _text(table: Any, position: int) -> str:
@@ -233,7 +233,7 @@ def _tensor(table: Any) -> OneRecTensor:
         return OneRecTensor(shape, [_text(content, at) for at in _elements(content, 0)])
     if member == _BINARY:
         values = _tables(content, 0)
-        return OneRecTensor(shape, [_numbers(each, 0, _KINDS[1]).tobytes() for each in values])
+        return OneRecTensor(shape, [_numbers(value, 0, _KINDS[1]).tobytes() for value in values])
     return OneRecTensor(shape, _numbers(content, 0, _KINDS[member]))
 
 

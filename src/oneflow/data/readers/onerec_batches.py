@@ -46,7 +46,7 @@ def onerec_source(
         raise ValueError(f'`shuffle_mode` must be "instance" or "batch", got {shuffle_mode!r}')
     if isinstance(files, str | os.PathLike) or not files:
         raise ValueError(f"`files` must be a list of paths, got {files!r}")
-    paths = [Path(each) for each in files]
+    paths = [Path(file) for file in files]
     for path in paths:
         if not path.is_file():
             raise FileNotFoundError(f"{path} is missing; `files` names it")
@@ -109,10 +109,10 @@ def decode_onerec(
         )
 
     def decode(records: list) -> list[np.ndarray]:
-        values = [_value(each, key, dtype, len(static), reshape) for each in records]
+        values = [_value(record, key, dtype, len(static), reshape) for record in records]
         if batch_padding is not None and batch_padding[0]:
             values = _padded(values, batch_padding[0], key)
-        shapes = {each.shape for each in values}
+        shapes = {value.shape for value in values}
         if len(shapes) > 1 or (not is_dynamic and shapes != {static}):
             raise ValueError(
                 f"feature `{key}` has values of the shapes {sorted(shapes)}, and `shape` is "
@@ -132,7 +132,7 @@ def _check_options(
         if sizes is not None and len(sizes) != len(shape):
             raise ValueError(f"`{name}` must have the length of `shape`, {len(shape)}, got {sizes}")
     if batch_padding is not None and (
-        not shape or batch_padding[0] < -1 or any(each != 0 for each in batch_padding[1:])
+        not shape or batch_padding[0] < -1 or any(size != 0 for size in batch_padding[1:])
     ):
         raise ValueError(
             f"`batch_padding` must be a size, 0 or -1, and zeros behind it, got {batch_padding}"
@@ -164,8 +164,10 @@ def _value(
 
 
 def _padded(values: list[np.ndarray], size: int, key: str) -> list[np.ndarray]:
-    longest = max(len(each) for each in values)
+    longest = max(len(value) for value in values)
     if size != -1 and longest > size:
         raise ValueError(f"feature `{key}` has the length {longest}; `batch_padding` is {size}")
     size = longest if size == -1 else size
-    return [np.pad(each, [(0, size - len(each))] + [(0, 0)] * (each.ndim - 1)) for each in values]
+    return [
+        np.pad(value, [(0, size - len(value))] + [(0, 0)] * (value.ndim - 1)) for value in values
+    ]

@@ -315,7 +315,8 @@ def ofrecord_image_classification_reader(
         shuffle_after_epoch,
     )
     labels = TensorBuffer(
-        lambda values: [np.asarray(each[label_feature_name], np.int32) for each in values], batch
+        lambda values: [np.asarray(sample[label_feature_name], np.int32) for sample in values],
+        batch,
     )
     return records.decode_record_image(batch, image_feature_name, color_space), labels
 

@@ -47,7 +47,7 @@ class BatchSource:
         Raises:
             RuntimeError: an earlier batch has failed.
         """
-        samples = [each for stream in self._streams for each in islice(stream, self._size)]
+        samples = [sample for stream in self._streams for sample in islice(stream, self._size)]
         if len(samples) < self._size * len(self._streams):
             raise RuntimeError("this reader has met an error before; open another one")
         return samples
@@ -158,7 +158,7 @@ def file_source(
             for index in range(len(files)) if order is None else order:
                 yield from read_file(files[index])
 
-        records = repeat_epochs(read_epoch, f"the files {', '.join(each.name for each in files)}")
+        records = repeat_epochs(read_epoch, f"the files {', '.join(file.name for file in files)}")
         if shuffle.buffer_size is None:
             return records
         # The records do not end, so that every group is whole.
@@ -237,13 +237,14 @@ def decode_raw(
 def decode_bytes(records: TensorBuffer, name: str) -> TensorBuffer:
     """Return the bytes of a feature of each record, as arrays of uint8."""
     return TensorBuffer(
-        lambda values: [np.frombuffer(_bytes_of(each, name), np.uint8) for each in values], records
+        lambda values: [np.frombuffer(_bytes_of(record, name), np.uint8) for record in values],
+        records,
     )
 
 
 def decode_record_image(records: TensorBuffer, name: str, color_space: str = "BGR") -> TensorBuffer:
     """Return the image in a feature of each record, as arrays (height, width, channels)."""
     return TensorBuffer(
-        lambda values: [decode_image(_bytes_of(each, name), color_space) for each in values],
+        lambda values: [decode_image(_bytes_of(record, name), color_space) for record in values],
         records,
     )

@@ -44,9 +44,9 @@ def shuffle_items(
     """Yield random ones of the next `buffer_size` items; `items` must not end."""
     buffer = list(islice(items, max(buffer_size, 1)))
     while True:
-        chosen = random.integers(len(buffer))
-        yield buffer[chosen]
-        buffer[chosen] = next(items)
+        position = random.integers(len(buffer))
+        yield buffer[position]
+        buffer[position] = next(items)
 
 
 def shard_range(total: int, shard: int, shards: int) -> range:

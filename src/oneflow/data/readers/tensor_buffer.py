@@ -42,7 +42,7 @@ class TensorBuffer:
         self._values: list | None = None if self.is_deferred else self._computed(Values())
 
     def _computed(self, values: Values) -> list:
-        return self._compute(*[each.values(values) for each in self._sources])
+        return self._compute(*[source.values(values) for source in self._sources])
 
     def values(self, step: Values | None = None) -> list[Any]:
         """Return the values.
@@ -93,12 +93,12 @@ def dense(buffer: TensorBuffer, shape: Sequence[int] | None, dtype: DType) -> Te
     """
 
     def read(values: Values) -> Tensor:
-        arrays = [np.asarray(each) for each in buffer.values(values)]
+        arrays = [np.asarray(value) for value in buffer.values(values)]
         expected = arrays[0].shape if shape is None else tuple(shape)
-        for each in arrays:
-            if each.shape != expected:
+        for array in arrays:
+            if array.shape != expected:
                 raise ValueError(
-                    f"values of one tensor must have the shape {expected}, got {each.shape}; give "
+                    f"values of one tensor must have the shape {expected}, got {array.shape}; give "
                     "images one size first, with Resize or a crop"
                 )
         # A process may have read a part of the batch.

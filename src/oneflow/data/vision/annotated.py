@@ -194,7 +194,7 @@ def parse_voc_xml(node: ElementTree.Element) -> dict[str, Any]:
             parts[name].append(value)
     if node.tag == "annotation":
         parts["object"] = [parts["object"]]
-    return {node.tag: {n: each[0] if len(each) == 1 else each for n, each in parts.items()}}
+    return {node.tag: {n: part[0] if len(part) == 1 else part for n, part in parts.items()}}
 
 
 class CocoDetection(VisionDataset):

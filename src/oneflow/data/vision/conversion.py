@@ -149,8 +149,8 @@ def normalize(
         tensor([[[2., 2.]]], dtype=oneflow.float32)
     """
     if not isinstance(tensor, Tensor) or not tensor.dtype.is_floating_point:
-        given = getattr(tensor, "dtype", type(tensor).__name__)
-        raise TypeError(f"Input tensor should be a float tensor, got {given}")
+        actual = getattr(tensor, "dtype", type(tensor).__name__)
+        raise TypeError(f"Input tensor should be a float tensor, got {actual}")
     if tensor.ndim < 3:
         raise ValueError(
             f"Expected tensor to be a tensor image of size (..., C, H, W), got {tensor.shape}"

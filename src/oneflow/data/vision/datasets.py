@@ -107,7 +107,7 @@ def find_classes(directory: str | Path) -> tuple[list[str], dict[str, int]]:
     root = Path(directory)
     if not root.is_dir():
         raise FileNotFoundError(f"there is no folder `{root}`")
-    classes = sorted(each.name for each in root.iterdir() if each.is_dir())
+    classes = sorted(folder.name for folder in root.iterdir() if folder.is_dir())
     if not classes:
         raise FileNotFoundError(f"Couldn't find any class folder in {root}.")
     return classes, {name: index for index, name in enumerate(classes)}
@@ -186,8 +186,12 @@ class StandardTransform:
         return input, target
 
     def __repr__(self) -> str:
-        given = {"Transform": self.transform, "Target transform": self.target_transform}
-        lines = [f"{name}: {each!r}" for name, each in given.items() if each is not None]
+        transforms = {"Transform": self.transform, "Target transform": self.target_transform}
+        lines = [
+            f"{name}: {transform!r}"
+            for name, transform in transforms.items()
+            if transform is not None
+        ]
         return "\n".join([type(self).__name__, *lines])
 
 

@@ -64,11 +64,11 @@ def pair(size: int | Sequence[int]) -> tuple[int, int]:
     Raises:
         ValueError: there are more than two.
     """
-    given = (size, size) if isinstance(size, int) else tuple(size)
-    given = given * 2 if len(given) == 1 else given
-    if len(given) != 2:
+    sizes = (size, size) if isinstance(size, int) else tuple(size)
+    sizes = sizes * 2 if len(sizes) == 1 else sizes
+    if len(sizes) != 2:
         raise ValueError(f"Please provide only two dimensions (h, w) for size, got {size!r}")
-    return given
+    return sizes
 
 
 def get_image_num_channels(img: Any) -> int:
@@ -172,7 +172,7 @@ def center_crop(img: Any, output_size: int | Sequence[int]) -> Any:
 
 
 def _middle(margin: int) -> int:
-    # Of an odd border the larger part comes last, of an odd rest the even one comes first.
+    # `round` makes the first part of an odd margin even. The larger part of an odd border comes last.
     return round(margin / 2) if margin >= 0 else -(-margin // 2)
 
 
@@ -295,12 +295,12 @@ def pad(
 
 
 def _padding_widths(sizes: int | Sequence[int]) -> tuple[int, int, int, int]:
-    given = [sizes] if isinstance(sizes, int) else list(sizes)
-    if len(given) in (1, 2):
-        given = [given[0], given[-1]] * 2
-    if len(given) != 4:
+    widths = [sizes] if isinstance(sizes, int) else list(sizes)
+    if len(widths) in (1, 2):
+        widths = [widths[0], widths[-1]] * 2
+    if len(widths) != 4:
         raise ValueError(f"padding must be one number, or 2 or 4 numbers, got {sizes!r}")
-    left, top, right, bottom = given
+    left, top, right, bottom = widths
     return left, top, right, bottom
 
 

@@ -28,9 +28,9 @@ def random_box(
     """
     low, high = math.log(ratio[0]), math.log(ratio[1])
     for _ in range(attempts):
-        wanted = height * width * random.uniform(area[0], area[1])
+        target_area = height * width * random.uniform(area[0], area[1])
         form = math.exp(random.uniform(low, high))
-        w, h = round(math.sqrt(wanted * form)), round(math.sqrt(wanted / form))
+        w, h = round(math.sqrt(target_area * form)), round(math.sqrt(target_area / form))
         if 0 < w <= width and 0 < h <= height:
             top, left = random.integers(height - h + 1), random.integers(width - w + 1)
             return int(top), int(left), h, w

@@ -127,7 +127,7 @@ class RandomResizedCrop(ImageTransform):
 
     def extra_repr(self) -> str:
         """Return the options that the repr shows."""
-        scale, ratio = (tuple(round(x, 4) for x in each) for each in (self.scale, self.ratio))
+        scale, ratio = (tuple(round(x, 4) for x in bounds) for bounds in (self.scale, self.ratio))
         rest = self.options_repr("interpolation", "antialias")
         return f"{self.options_repr('size')}, scale={scale}, ratio={ratio}, {rest}"
 

@@ -133,17 +133,17 @@ def resized_size(
     now: tuple[int, int], size: int | Sequence[int], max_size: int | None
 ) -> tuple[int, int]:
     """Return the height and width that `resize` gives an image of the size `now`."""
-    given = [size] if isinstance(size, int) else list(size)
-    if len(given) not in (1, 2):
+    sizes = [size] if isinstance(size, int) else list(size)
+    if len(sizes) not in (1, 2):
         raise ValueError(f"size must be one number or height and width, got {size!r}")
-    if len(given) == 2:
+    if len(sizes) == 2:
         if max_size is not None:
             raise ValueError(f"max_size is for a size of one number, but size is {size!r}")
-        return given[0], given[1]
+        return sizes[0], sizes[1]
     short, long = sorted(now)
-    new_short, new_long = given[0], int(given[0] * long / short)
+    new_short, new_long = sizes[0], int(sizes[0] * long / short)
     if max_size is not None:
-        if max_size <= given[0]:
+        if max_size <= sizes[0]:
             raise ValueError(f"max_size must be above size, got {max_size} and {size!r}")
         if new_long > max_size:
             new_short, new_long = int(max_size * new_short / new_long), max_size

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from oneflow.functional.registry import FUNCTIONS, register_public
 from oneflow.tensor.tensor import Tensor
 
-# Where a function of the same name is looked for.
+# The namespaces in which a function of the same name is looked for.
 _NAMESPACES = ("nn.functional.", "", "linalg.")
 _SAME = """
 abs acos acosh adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d addcdiv addcdiv_ addcmul

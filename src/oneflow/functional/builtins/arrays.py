@@ -61,14 +61,14 @@ def split_like(x: Tensor, like: Sequence[Tensor], axis: int) -> tuple[Tensor, ..
         [[0, 1], [2, 3, 4]]
     """
     others = [size for index, size in enumerate(x.shape) if index != axis % x.ndim]
-    for each in like:
-        sizes = [size for index, size in enumerate(each.shape) if index != axis % x.ndim]
+    for tensor in like:
+        sizes = [size for index, size in enumerate(tensor.shape) if index != axis % x.ndim]
         if sizes != others:
             raise ValueError(
                 f"`split_like`: a tensor of `like` may differ from `x` in dimension {axis} alone; "
-                f"`x` has shape {list(x.shape)}, it has {list(each.shape)}"
+                f"`x` has shape {list(x.shape)}, it has {list(tensor.shape)}"
             )
-    return split(x, [each.shape[axis] for each in like], axis)
+    return split(x, [tensor.shape[axis] for tensor in like], axis)
 
 
 @function(method=False, namespace="_C")
@@ -290,8 +290,8 @@ def tensordot(
         >>> flow._C.tensordot(flow.ones(2, 3), flow.ones(2, 3), [0, 1], [0, 1])
         tensor(6., dtype=oneflow.float32)
     """
-    chosen = dims if dims is not None else dims_a if dims_b is None else (dims_a, dims_b)
-    return contracted(a, b, chosen)
+    contracted_dims = dims if dims is not None else dims_a if dims_b is None else (dims_a, dims_b)
+    return contracted(a, b, contracted_dims)
 
 
 @function(method=False, namespace="_C")

@@ -58,10 +58,10 @@ def fused_multi_head_attention_inference(
 
 def _heads_of(x: Tensor, count: int, start: int, end: int) -> Tensor:
     """Return a slice of features as ``(batch, heads, length, size of a head)``."""
-    chosen = x[..., start : x.shape[-1] if end == -1 else end]
-    if chosen.shape[-1] % count:
+    features = x[..., start : x.shape[-1] if end == -1 else end]
+    if features.shape[-1] % count:
         raise RuntimeError(
-            f"fused_multi_head_attention_inference(): {chosen.shape[-1]} features are not "
+            f"fused_multi_head_attention_inference(): {features.shape[-1]} features are not "
             f"divisible by {count} heads"
         )
-    return chosen.unflatten(-1, (count, -1)).transpose(1, 2)
+    return features.unflatten(-1, (count, -1)).transpose(1, 2)

@@ -120,7 +120,7 @@ def grouped_matmul_bias(
         >>> flow._C.grouped_matmul_bias([flow.ones(1, 2)], [flow.ones(3, 2)], [flow.ones(3)])[0]
         tensor([[3., 3., 3.]], dtype=oneflow.float32)
     """
-    return tuple([linear(*each) for each in zip(xs, weights, biases, strict=True)])
+    return tuple([linear(*operands) for operands in zip(xs, weights, biases, strict=True)])
 
 
 @function(method=False, namespace="_C")
@@ -134,7 +134,7 @@ def fused_weighted_sum(
         >>> flow._C.fused_weighted_sum([flow.ones(1), flow.ones(1)], [2.0, 3.0], alpha=0.5)
         tensor([2.5000], dtype=oneflow.float32)
     """
-    first, *others = [each * weight for each, weight in zip(in_, weights, strict=True)]
+    first, *others = [tensor * weight for tensor, weight in zip(in_, weights, strict=True)]
     return sum(others, first) * alpha
 
 
@@ -271,8 +271,8 @@ def fused_bias_add_scale_mask_softmax_dropout(
         >>> flow._C.fused_bias_add_scale_mask_softmax_dropout(zeros, zeros, mask, p=0.0)[1]
         tensor([[0.5000, 0.5000]], dtype=oneflow.float32)
     """
-    chosen = softmax(where(mask, (x + bias) * scale, fill_value), -1)
-    return dropout(chosen, p, training, generator=generator), chosen
+    probabilities = softmax(where(mask, (x + bias) * scale, fill_value), -1)
+    return dropout(probabilities, p, training, generator=generator), probabilities
 
 
 @function(method=False, namespace="_C")
@@ -348,9 +348,9 @@ def fused_dot_feature_interaction(
     elif pooling == "none":
         count = vectors.shape[1]
         rows, columns = np.tril_indices(count, 0 if self_interaction else -1)
-        chosen = import_array(rows * count + columns, None, vectors.device)
+        indices = import_array(rows * count + columns, None, vectors.device)
         pairs = matmul(vectors, vectors.transpose(1, 2)).reshape(vectors.shape[0], -1)
-        products = pairs.index_select(1, chosen)
+        products = pairs.index_select(1, indices)
     else:
         raise RuntimeError(f"`pooling` must be none or sum, got {pooling!r}")
     parts = [products] if output_concat is None else [output_concat, products]

@@ -53,10 +53,10 @@ def _initialize(
 
     It is made from sizes, from nested lists or an array, or is an alias of a tensor.
     """
-    wanted, default = dtype or get_default_dtype(), None
+    result_dtype, default = dtype or get_default_dtype(), None
     if len(args) == 1 and isinstance(args[0], Tensor):
-        wanted, default = dtype or args[0].dtype, args[0].device
-    result = _construct(args, wanted, choose_device(device, placement, sbp, default))
+        result_dtype, default = dtype or args[0].dtype, args[0].device
+    result = _construct(args, result_dtype, choose_device(device, placement, sbp, default))
     self._value, self._family = result._value, result._family
     self._chain, self._seen = result._chain, result._seen
     if requires_grad:

@@ -26,7 +26,7 @@ from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import filled_value, import_array, on_device
 from oneflow.tensor.views import keep_history, unwrap, write
 
-# What `to` makes of a tensor when it is given a class, by class.
+# The functions that `to` applies to a tensor when its argument is a class, by class.
 VIEW_TYPES: dict[type, Callable[[Tensor], Any]] = {}
 
 
@@ -138,47 +138,47 @@ def to(x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
 
 def _destination(x: Tensor, args: tuple, kwargs: dict) -> tuple[Device | None, DType | None, bool]:
     """Device, dtype and copy of a call of `to`."""
-    known = _positional_destination(args)
+    options = _positional_destination(args)
     for name, value in kwargs.items():
-        if name in known:
-            known[name] = value
+        if name in options:
+            options[name] = value
         elif name not in ("non_blocking", "memory_format"):
             raise TypeError(f"to() got an unexpected keyword argument '{name}'")
-    other = known["other"]
+    other = options["other"]
     if other is not None:
         if x.is_global or other.is_global:
             raise RuntimeError(
                 "to(other) takes local tensors; for global ones write "
                 "`x.to_global(other.placement, other.sbp)`"
             )
-        return other.device, other.dtype, known["copy"]
-    device = known["device"]
-    dtype = known["dtype"]
+        return other.device, other.dtype, options["copy"]
+    device = options["device"]
+    dtype = options["dtype"]
     return (
         None if device is None else parse_device(device),
         None if dtype is None else as_dtype(dtype),
-        known["copy"],
+        options["copy"],
     )
 
 
 def _positional_destination(args: tuple) -> dict[str, Any]:
     """The positional arguments of `to` by name, told apart by their types."""
-    known: dict[str, Any] = {"device": None, "dtype": None, "copy": False, "other": None}
+    options: dict[str, Any] = {"device": None, "dtype": None, "copy": False, "other": None}
     flags = [arg for arg in args if isinstance(arg, bool)]
     if len(flags) > 1:
-        known["copy"] = flags[1]
+        options["copy"] = flags[1]
     for arg in args:
         if isinstance(arg, DType | type):
-            known["dtype"] = as_dtype(arg)
+            options["dtype"] = as_dtype(arg)
         elif isinstance(arg, Tensor):
-            known["other"] = arg
+            options["other"] = arg
         elif isinstance(arg, Device | Placement | Sharding | str | int) and not isinstance(
             arg, bool
         ):
-            known["device"] = arg
+            options["device"] = arg
         elif arg is not None and not isinstance(arg, bool):
             raise TypeError(f"to(): expected a device, dtype or tensor, got {type(arg).__name__}")
-    return known
+    return options
 
 
 def cpu(self: Tensor, memory_format: Any = None) -> Tensor:

@@ -196,7 +196,7 @@ def from_dlpack(
             raise BufferError(str(error)) from None
     if copy is False:
         raise BufferError("from_dlpack(): other libraries' arrays are copied, but `copy` is False")
-    # Of such a view PyTorch gives away the memory, where the numbers have the other sign.
+    # PyTorch exports the memory of a negative view, which holds the numbers with the other sign.
     is_negative_view = getattr(obj, "is_neg", None)
     if is_negative_view is not None and is_negative_view():
         raise BufferError(
@@ -231,9 +231,9 @@ def to_dlpack(
         'PyCapsule'
     """
     # Without a version it is a capsule of those before versions were written into it.
-    known = max_version if max_version is not None and max_version >= (1, 0) else None
+    version = max_version if max_version is not None and max_version >= (1, 0) else None
     return read_array(unwrap(tensor)).__dlpack__(
-        stream=stream, max_version=known, dl_device=dl_device, copy=copy
+        stream=stream, max_version=version, dl_device=dl_device, copy=copy
     )
 
 

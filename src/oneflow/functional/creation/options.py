@@ -31,7 +31,7 @@ MODE = GlobalMode()
 def choose_device(device: Any, placement: Any, sbp: Any, default: Any = None) -> Any:
     """The device or sharding of a new tensor, from the arguments `device`, `placement` and `sbp`.
 
-    Where neither placement nor sbp is given those of `oneflow.utils.global_view.global_mode` count.
+    Without placement and sbp, `oneflow.utils.global_view.global_mode` determines both.
 
     Raises:
         ValueError: a device and a placement, or one of placement and sbp without the other.

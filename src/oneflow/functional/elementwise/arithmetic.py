@@ -48,10 +48,11 @@ def require_order(name: str, *operands: Any) -> None:
     Raises:
         NotImplementedError: an operand is complex.
     """
-    for each in operands:
-        if isinstance(each, complex | Tensor) and computed_dtype(each).is_complex:
+    for operand in operands:
+        if isinstance(operand, complex | Tensor) and computed_dtype(operand).is_complex:
             raise NotImplementedError(
-                f"{name}() is not implemented for {computed_dtype(each)!r}: complex numbers have "
+                f"{name}() is not implemented for {computed_dtype(operand)!r}: complex numbers "
+                "have "
                 "no order; compare their `abs()` or their parts"
             )
 
@@ -86,8 +87,8 @@ def add(input: Tensor, other: Tensor | float, *others: Tensor | float, alpha: fl
     result = binary(p.add, input, other) if alpha == 1 else _add_scaled(input, other, alpha)
     if others and not isinstance(other, Tensor):
         raise TypeError("add(): more than two operands need a tensor as the second")
-    for each in others:
-        result = binary(p.add, result, each)
+    for operand in others:
+        result = binary(p.add, result, operand)
     return result
 
 
@@ -293,7 +294,7 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1
         >>> flow.addcdiv(flow.zeros(2), flow.tensor([1.0, 2.0]), flow.tensor([2.0, 4.0]), value=2)
         tensor([1., 1.], dtype=oneflow.float32)
     """
-    if max(computed_dtype(each).category for each in (tensor1, tensor2)) < Category.FLOAT:
+    if max(computed_dtype(operand).category for operand in (tensor1, tensor2)) < Category.FLOAT:
         raise RuntimeError("Integer division with addcdiv is not supported; convert one to a float")
     return call(p.add_quotient, *promote_operands((input, tensor1, tensor2)), value)
 
@@ -316,7 +317,7 @@ def lerp(input: Tensor, end: Tensor, weight: Tensor | float) -> Tensor:
         tensor([ 5., 15.], dtype=oneflow.float32)
     """
     require_tensor(input, "lerp")
-    if not any(isinstance(each, Tensor) and each.ndim for each in (input, end, weight)):
+    if not any(isinstance(operand, Tensor) and operand.ndim for operand in (input, end, weight)):
         input, end, weight = promote_operands((input, end, weight))
     dtype = input._value.spec.dtype
     for name, other in (("end", end), ("weight", weight)):

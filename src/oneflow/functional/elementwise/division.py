@@ -21,7 +21,7 @@ from oneflow.tensor.operands import (
 )
 from oneflow.tensor.tensor import Tensor
 
-# What integers use when the divisor is a tensor: with a check for 0 when the program runs.
+# The primitives of integers that are divided by a tensor; they check for 0 when the program runs.
 _CHECKED = {
     p.floor_divide: p.integer_floor_divide,
     p.trunc_divide: p.integer_trunc_divide,

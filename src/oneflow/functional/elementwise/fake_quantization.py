@@ -121,13 +121,14 @@ def fake_quantize_per_channel_affine(
             f"{scale.dtype!r}"
         )
     dim = wrap_dim(axis, input.ndim)
-    wanted = (input.shape[dim],)
-    if tuple(scale.shape) != wanted or tuple(zero_point.shape) != wanted:
+    expected_shape = (input.shape[dim],)
+    if tuple(scale.shape) != expected_shape or tuple(zero_point.shape) != expected_shape:
         raise RuntimeError(
             f"{name}: dimensions of scale and zero-point are not consistent with input tensor: "
-            f"{wanted} elements are needed, got {tuple(scale.shape)} and {tuple(zero_point.shape)}"
+            f"{expected_shape} elements are needed, got {tuple(scale.shape)} and "
+            f"{tuple(zero_point.shape)}"
         )
-    shape = [-1 if each == dim else 1 for each in range(input.ndim)]
+    shape = [-1 if position == dim else 1 for position in range(input.ndim)]
     return _fake_quantized(
         input, scale.reshape(shape), zero_point.reshape(shape), quant_min, quant_max
     )

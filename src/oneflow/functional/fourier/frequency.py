@@ -79,7 +79,7 @@ def fftshift(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
     """
     require_tensor(input, "fftshift")
     dims = wrap_dims(dim, input.ndim)
-    return roll(input, [input.shape[each] // 2 for each in dims], list(dims))
+    return roll(input, [input.shape[axis] // 2 for axis in dims], list(dims))
 
 
 @function(method=False, namespace="fft")
@@ -93,4 +93,4 @@ def ifftshift(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
     """
     require_tensor(input, "ifftshift")
     dims = wrap_dims(dim, input.ndim)
-    return roll(input, [(input.shape[each] + 1) // 2 for each in dims], list(dims))
+    return roll(input, [(input.shape[axis] + 1) // 2 for axis in dims], list(dims))

@@ -197,7 +197,7 @@ def istft(
     if return_complex and onesided:
         raise RuntimeError("istft: a complex signal cannot be had of half a transform (onesided)")
     norm, x = "ortho" if normalized else None, x.transpose(1, 2)
-    # Of a real signal the second half of a transform says nothing new.
+    # The transform of a real signal is determined by its first half.
     transform = ifft if return_complex else irfft
     segments = transform(x, n_fft, norm=norm)
     weights = cast_to(frames.window, segments.dtype)
@@ -206,7 +206,7 @@ def istft(
     weight = _overlap_add(squares, frames.hop)
     start = n_fft // 2 if center else 0
     end = signal.shape[1] - start if length is None else min(start + length, signal.shape[1])
-    signal, weight = (narrow(each, 1, start, end - start) for each in (signal, weight))
+    signal, weight = (narrow(samples, 1, start, end - start) for samples in (signal, weight))
     signal = call(check_overlap, signal / weight, weight)
     if length is not None and end - start < length:
         warnings.warn(f"istft: the signal ends before length {length}; zeros follow", stacklevel=2)

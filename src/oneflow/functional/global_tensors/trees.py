@@ -50,8 +50,8 @@ def to_global(
     """
 
     def convert(tensor: Tensor) -> Tensor:
-        wanted = sbp(input, tensor) if callable(sbp) and not isinstance(sbp, Sbp) else sbp
-        return global_tensors.to_global(tensor, placement, wanted, **options)
+        target_sbp = sbp(input, tensor) if callable(sbp) and not isinstance(sbp, Sbp) else sbp
+        return global_tensors.to_global(tensor, placement, target_sbp, **options)
 
     return _converted(input, convert, warn_on_non_tensor_leaf)
 
@@ -85,10 +85,10 @@ def _converted(value: Any, convert: Callable[[Tensor], Tensor], warn: bool) -> A
     if isinstance(value, Tensor):
         return convert(value)
     if isinstance(value, dict):
-        converted = {key: _converted(each, convert, warn) for key, each in value.items()}
+        converted = {key: _converted(item, convert, warn) for key, item in value.items()}
         return converted if type(value) is dict else type(value)(converted)
     if isinstance(value, list | tuple):
-        items = [_converted(each, convert, warn) for each in value]
+        items = [_converted(item, convert, warn) for item in value]
         if hasattr(value, "_fields"):
             return type(value)(*items)
         return type(value)(items)

@@ -38,9 +38,9 @@ def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, 
     if indices._value.spec.dtype.category is not Category.INTEGER:
         raise TypeError(f"unravel_index expected integers as `indices`, got {indices.dtype!r}")
     sizes = tuple(shape) if isinstance(shape, Sequence) else (shape,)
-    if not all(isinstance(each, int) for each in sizes):
+    if not all(isinstance(size, int) for size in sizes):
         raise TypeError(f"unravel_index expected integers as `shape`, got {shape!r}")
-    if any(each < 0 for each in sizes):
+    if any(size < 0 for size in sizes):
         raise ValueError(f"unravel_index: a size of `shape` is negative: {sizes}")
     rest, coordinates = indices.long(), []
     for size in reversed(sizes):

@@ -84,10 +84,10 @@ def check_index_shape(index: Tensor, other: Tensor, dim: int | None, name: str, 
     Raises:
         RuntimeError: it is.
     """
-    for each, (have, limit) in enumerate(zip(index.shape, other.shape, strict=True)):
-        if each != dim and have > limit:
+    for position, (have, limit) in enumerate(zip(index.shape, other.shape, strict=True)):
+        if position != dim and have > limit:
             raise RuntimeError(
-                f"{name}(): Size does not match at dimension {each} expected index "
+                f"{name}(): Size does not match at dimension {position} expected index "
                 f"{list(index.shape)} to be no larger than {what} {list(other.shape)}"
                 + (f" apart from dimension {dim}" if dim is not None else "")
             )
@@ -115,10 +115,10 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     if index.ndim > 1:
         raise IndexError("index_select(): Index is supposed to be a vector")
     at = wrap_dim(dim, input.ndim)
-    chosen = index if index.ndim else index.reshape(1)
+    indices = index if index.ndim else index.reshape(1)
     if not input.ndim:
-        return call(p.index, input.reshape(1), chosen, dims=(0,), negative=False).reshape(())
-    return call(p.index, input, chosen, dims=(at,), negative=False)
+        return call(p.index, input.reshape(1), indices, dims=(0,), negative=False).reshape(())
+    return call(p.index, input, indices, dims=(at,), negative=False)
 
 
 @function()
@@ -192,8 +192,8 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     mask = as_mask(mask, "masked_select: expected BoolTensor for mask, got")
     shape = broadcast_shapes(input.shape, mask.shape)
     source = input.expand(shape).reshape(-1)
-    (found,) = positions_of_nonzero(mask.expand(shape).reshape(-1))
-    return call(p.index, source, found, dims=(0,))
+    (positions,) = positions_of_nonzero(mask.expand(shape).reshape(-1))
+    return call(p.index, source, positions, dims=(0,))
 
 
 def _coordinates(index: Tensor) -> list[Value]:

@@ -95,10 +95,10 @@ def scatter(
         return write_along(scatter, input, dim, index, source, reduce=reduce)
     if not reduce:
         return _scatter(s.scatter, "scatter", input, dim, index, source)
-    chosen = {"add": s.scatter_add, "multiply": s.scatter_multiply}.get(reduce)
-    if chosen is None:
+    primitive = {"add": s.scatter_add, "multiply": s.scatter_multiply}.get(reduce)
+    if primitive is None:
         raise RuntimeError(f"reduce argument must be either add or multiply, got {reduce!r}")
-    return _scatter(chosen, "scatter", input, dim, index, source)
+    return _scatter(primitive, "scatter", input, dim, index, source)
 
 
 attach("scatter_", inplace_form(scatter))
@@ -130,7 +130,7 @@ _REDUCTIONS = {
     "amin": s.scatter_amin,
     "mean": s.scatter_add,
 }
-# What changes nothing under each reduction; None: the least or greatest number of the dtype.
+# The identity element of each reduction; `amax` and `amin` have the dtype's extreme number.
 _IDENTITY = {"sum": 0, "prod": 1, "mean": 0}
 
 
@@ -175,7 +175,7 @@ def scatter_reduce(
         )
     start = input
     if not include_self:
-        # Where something is written, start from what changes nothing under the reduction.
+        # Start from the identity element of the reduction at the positions that are written.
         identity = _IDENTITY.get(reduce, _extreme(input, lowest=reduce == "amax"))
         start = _scatter(s.scatter, "scatter_reduce", input, dim, index, identity)
     result = _scatter(primitive, "scatter_reduce", start, dim, index, src)
@@ -254,8 +254,10 @@ def index_reduce(
         return write_along(index_reduce, input, dim, index, source, slices=True, **options)
     flat, at = _index_and_dim(input, dim, index, name)
     if not input.ndim:
-        one, given = input.reshape(-1), source.reshape(-1)
-        return index_reduce(one, 0, flat, given, reduce, include_self=include_self).reshape(())
+        one, flat_source = input.reshape(-1), source.reshape(-1)
+        return index_reduce(one, 0, flat, flat_source, reduce, include_self=include_self).reshape(
+            ()
+        )
     expected = (*input.shape[:at], flat.shape[0], *input.shape[at + 1 :])
     if tuple(source.shape) != expected:
         raise RuntimeError(
@@ -316,7 +318,7 @@ def index_add(
 ) -> Tensor:
     """A copy of `input` with slices of `source`, times `alpha`, added at `index` along `dim`.
 
-    Of integers, the fraction of `alpha` is dropped.
+    The fraction of `alpha` is dropped for tensors of integers.
 
     Raises:
         RuntimeError: shapes or dtypes do not fit.
@@ -329,13 +331,13 @@ def index_add(
     """
     if inplace:
         return write_along(index_add, input, dim, index, source, slices=True, alpha=alpha)
-    chosen, at = _index_and_dim(input, dim, index, "index_add")
-    _check_slices(input, at, chosen, source, "index_add")
+    indices, at = _index_and_dim(input, dim, index, "index_add")
+    _check_slices(input, at, indices, source, "index_add")
     is_integral = source.dtype.category < Category.FLOAT
     scaled = source if alpha == 1 else source * (int(alpha) if is_integral else alpha)
     if not source.ndim:
         scaled = scaled.reshape(1)
-    return _put_slices(input, at, chosen, unwrap(scaled), accumulate=True, negative=False)
+    return _put_slices(input, at, indices, unwrap(scaled), accumulate=True, negative=False)
 
 
 attach("index_add_", inplace_form(index_add, "index_add_"))
@@ -358,17 +360,17 @@ def index_copy(
     """
     if inplace:
         return write_along(index_copy, input, dim, index, source, slices=True)
-    chosen, at = _index_and_dim(input, dim, index, "index_copy")
-    if source.numel() == chosen.numel() == 1 == max(source.ndim, input.ndim):
+    indices, at = _index_and_dim(input, dim, index, "index_copy")
+    if source.numel() == indices.numel() == 1 == max(source.ndim, input.ndim):
         source = source.reshape((1,) * input.ndim)  # one element is as good without a dimension
-    if source.ndim == input.ndim > 0 and source.shape[at] != chosen.numel():
+    if source.ndim == input.ndim > 0 and source.shape[at] != indices.numel():
         raise IndexError(
-            f"index_copy(): Number of indices ({chosen.numel()}) should be equal to "
+            f"index_copy(): Number of indices ({indices.numel()}) should be equal to "
             f"source.size(dim) ({source.shape[at]})"
         )
-    _check_slices(input, at, chosen, source, "index_copy")
+    _check_slices(input, at, indices, source, "index_copy")
     values = source if source.ndim else source.reshape(1)
-    return _put_slices(input, at, chosen, unwrap(values), accumulate=False, negative=False)
+    return _put_slices(input, at, indices, unwrap(values), accumulate=False, negative=False)
 
 
 attach("index_copy_", inplace_form(index_copy))
@@ -403,11 +405,11 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any, inplace: bool
         filled = unwrap(_filled(input, dim, index))
         filled_source = number_value(value, input, input._value.spec.shape, "index_fill")
         return wrap(where(filled, filled_source, unwrap(input)))
-    chosen, at = _index_and_dim(input, dim, index, "index_fill")
+    indices, at = _index_and_dim(input, dim, index, "index_fill")
     shape = list(input.shape) or [1]
-    shape[at] = chosen.numel()
+    shape[at] = indices.numel()
     values = number_value(value, input, tuple(shape), "index_fill")
-    return _put_slices(input, at, chosen, values, accumulate=False, negative=True)
+    return _put_slices(input, at, indices, values, accumulate=False, negative=True)
 
 
 def _filled(input: Tensor, dim: int, index: Tensor) -> Tensor:
@@ -445,7 +447,7 @@ def index_put(
         >>> flow.zeros(3).index_put((flow.tensor([1]),), flow.tensor(5.0))
         tensor([0., 5., 0.], dtype=oneflow.float32)
     """
-    entries = tuple(slice(None) if each is None else each for each in indices)
+    entries = tuple(slice(None) if index is None else index for index in indices)
     if inplace:
         put_item(input, entries, values, accumulate)
         return input

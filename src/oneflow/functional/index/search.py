@@ -204,22 +204,24 @@ def searchsorted(
         )
     if side == "left" and right:
         raise RuntimeError("searchsorted(): side and right can't be set to opposites")
-    wanted = values if isinstance(values, Tensor) else _number_like(sorted_sequence, values)
+    searched_values = (
+        values if isinstance(values, Tensor) else _number_like(sorted_sequence, values)
+    )
     sequence = sorted_sequence
     if sorter is not None:
         sequence = sequence.gather(-1, sorter)
-    if sequence.ndim != 1 and sequence.shape[:-1] != wanted.shape[:-1]:
+    if sequence.ndim != 1 and sequence.shape[:-1] != searched_values.shape[:-1]:
         raise RuntimeError(
             "searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions "
             "of "
             f"boundaries tensor and input value tensor must match, but we got boundaries tensor "
-            f"{list(sequence.shape)} and input value tensor {list(wanted.shape)}"
+            f"{list(sequence.shape)} and input value tensor {list(searched_values.shape)}"
         )
-    common = promote_types(sequence.dtype, wanted.dtype)
+    common = promote_types(sequence.dtype, searched_values.dtype)
     return call(
         p.searchsorted,
         cast_to(sequence, common),
-        cast_to(wanted, common),
+        cast_to(searched_values, common),
         right=right or side == "right",
         dtype=int32 if out_int32 else int64,
     )
@@ -429,12 +431,15 @@ def isin(
         >>> flow.isin(flow.tensor([1, 2, 3]), flow.tensor([2, 5]))
         tensor([False,  True, False], dtype=oneflow.bool)
     """
-    given = (elements, test_elements)
-    tensor = next((each for each in given if isinstance(each, Tensor)), None)
-    pair = [each if isinstance(each, Tensor) else _number_like(tensor, each) for each in given]
+    operands = (elements, test_elements)
+    tensor = next((operand for operand in operands if isinstance(operand, Tensor)), None)
+    pair = [
+        operand if isinstance(operand, Tensor) else _number_like(tensor, operand)
+        for operand in operands
+    ]
     common = promote_types(pair[0].dtype, pair[1].dtype)
-    found = call(p.isin, cast_to(pair[0], common), cast_to(pair[1], common))
-    return found.logical_not() if invert else found
+    mask = call(p.isin, cast_to(pair[0], common), cast_to(pair[1], common))
+    return mask.logical_not() if invert else mask
 
 
 @function(method=False, namespace="nn.functional")
@@ -473,5 +478,5 @@ def one_hot(
     if (on_value, off_value) == (1, 0) and type(on_value) is int and type(off_value) is int:
         return hot
     kind = int64 if isinstance(on_value, int) and isinstance(off_value, int) else float32
-    chosen = [import_array(each, kind, input.device) for each in (on_value, off_value)]
-    return call(choose, cast_to(hot, bool_), *chosen)
+    choices = [import_array(number, kind, input.device) for number in (on_value, off_value)]
+    return call(choose, cast_to(hot, bool_), *choices)

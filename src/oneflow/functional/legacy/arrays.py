@@ -60,9 +60,9 @@ def depend(input: Tensor, depend: Tensor | Sequence[Tensor]) -> Tensor:
         >>> flow.nn.functional.depend(x, x * 2) is x
         True
     """
-    for each in [depend] if isinstance(depend, Tensor) else depend:
-        if not isinstance(each, Tensor):
-            raise TypeError(f"`depend` must be tensors, got {type(each).__name__}")
+    for dependency in [depend] if isinstance(depend, Tensor) else depend:
+        if not isinstance(dependency, Tensor):
+            raise TypeError(f"`depend` must be tensors, got {type(dependency).__name__}")
     return input
 
 
@@ -129,7 +129,7 @@ def identity_n(inputs: Sequence[Tensor]) -> list[Tensor]:
         >>> flow.identity_n([flow.ones(1), flow.zeros(1)])[1]
         tensor([0.], dtype=oneflow.float32)
     """
-    return [identity(each) for each in inputs]
+    return [identity(tensor) for tensor in inputs]
 
 
 @function(method=False, also=("_C.reshape_like",), keyword_aliases={"in_": "x"})

@@ -106,8 +106,8 @@ def add_n(inputs: Sequence[Tensor]) -> Tensor:
     if not inputs:
         raise ValueError("math.add_n() needs at least one tensor")
     total = inputs[0]
-    for each in inputs[1:]:
-        total = total + each
+    for tensor in inputs[1:]:
+        total = total + tensor
     return total
 
 
@@ -159,7 +159,7 @@ def broadcast_to_compatible_with(x: Tensor, compatible: Sequence[Tensor]) -> Ten
         >>> flow.math.broadcast_to_compatible_with(x, [y, flow.ones(3)]).shape
         oneflow.Size([4, 2, 3])
     """
-    shape = stack.broadcast_shapes(x.shape, *(each.shape for each in compatible))
+    shape = stack.broadcast_shapes(x.shape, *(tensor.shape for tensor in compatible))
     return reshape.expand(x, *shape)
 
 
@@ -442,5 +442,5 @@ def reduced_shape_elem_cnt(
         tensor([8], dtype=oneflow.int32)
     """
     axes = range(input_blob.ndim) if axis is None else [axis] if isinstance(axis, int) else axis
-    count = math.prod(input_blob.shape[each] for each in axes)
+    count = math.prod(input_blob.shape[dim] for dim in axes)
     return factory_functions.full((1,), count, dtype=dtype or dt.int32)

@@ -262,8 +262,8 @@ def sparse_cross_entropy(labels: Tensor, prediction: Tensor) -> Tensor:
         >>> flow.nn.sparse_cross_entropy(flow.tensor([0]), flow.tensor([[0.5, 0.5]]))
         tensor([0.6931], dtype=oneflow.float32)
     """
-    chosen = prediction.gather(-1, reshape.unsqueeze(labels.long(), -1))
-    return -reshape.squeeze(chosen, -1).log()
+    label_probabilities = prediction.gather(-1, reshape.unsqueeze(labels.long(), -1))
+    return -reshape.squeeze(label_probabilities, -1).log()
 
 
 @function(method=False, namespace="nn")
@@ -310,9 +310,9 @@ def layer_norm(
         inputs, tuple(inputs.shape[begin_norm_axis % inputs.ndim :]), eps=epsilon
     )
     shape = tuple(inputs.shape[begin_params_axis % inputs.ndim :])
-    for name, given in (("gamma", gamma), ("beta", beta)):
-        if given is not None and tuple(given.shape) != shape:
-            raise ValueError(f"`{name}` must have the shape {shape}, got {tuple(given.shape)}")
+    for name, parameter in (("gamma", gamma), ("beta", beta)):
+        if parameter is not None and tuple(parameter.shape) != shape:
+            raise ValueError(f"`{name}` must have the shape {shape}, got {tuple(parameter.shape)}")
     result = result if gamma is None else result * gamma
     return result if beta is None else result + beta
 

@@ -84,8 +84,8 @@ def gather(
         flat = gathers.index_select(params, at, reshape.reshape(indices, (-1,)))
         shape = (*params.shape[:at], *indices.shape, *params.shape[at + 1 :])
         return reshape.reshape(flat, shape)
-    each = zip(concats.unbind(params, 0), concats.unbind(indices, 0), strict=True)
-    parts = [gather(x, i, None, at - 1, batch_dims - 1) for x, i in each]
+    pairs = zip(concats.unbind(params, 0), concats.unbind(indices, 0), strict=True)
+    parts = [gather(x, i, None, at - 1, batch_dims - 1) for x, i in pairs]
     return concats.stack(parts, 0)
 
 

@@ -20,7 +20,7 @@ from oneflow.tensor.tensor import Tensor
 
 register_public("combined_margin_loss", margin_loss.combined_margin_loss)
 register_public("dim_gather", gathers.gather)
-# What these marked for passes of OneFlow's compiler, XLA has no need of.
+# These functions mark tensors for passes of OneFlow's compiler. XLA needs no marks.
 register_public("amp_white_identity", identity)
 register_public("cast_to_static_shape", identity)
 register_public("cast_to_current_logical_view", identity)
@@ -176,8 +176,8 @@ def one_hot(
         [[0, 1], [1, 0]]
     """
     classes = factory_functions.arange(depth, device=indices.device)
-    found = reshape.unsqueeze(indices, -1) == classes
-    vectors = where(found, on_value, off_value).to(dtype or dt.int32)
+    hot = reshape.unsqueeze(indices, -1) == classes
+    vectors = where(hot, on_value, off_value).to(dtype or dt.int32)
     return reshape.movedim(vectors, -1, axis)
 
 
@@ -237,4 +237,6 @@ def multi_count_not_finite(x: Sequence[Tensor]) -> Tensor:
         >>> flow.multi_count_not_finite([flow.ones(2), flow.tensor([float("nan")])])
         tensor([1], dtype=oneflow.int64)
     """
-    return sum((count_not_finite(each) for each in x), factory_functions.zeros(1, dtype=dt.int64))
+    return sum(
+        (count_not_finite(tensor) for tensor in x), factory_functions.zeros(1, dtype=dt.int64)
+    )

@@ -72,12 +72,12 @@ def spatial_padding(
         return pads
     if isinstance(padding, int):
         return [(padding, padding)] * count
-    pads = [[each, each] if isinstance(each, int) else list(each) for each in padding]
+    pads = [[pad, pad] if isinstance(pad, int) else list(pad) for pad in padding]
     if len(pads) == count + 2:
         if any(pads[0]) or any(pads[1]):
             raise ValueError(f"only spatial dimensions can be padded, got {list(padding)}")
         pads = pads[2:]
-    if len(pads) != count or any(len(each) != 2 for each in pads):
+    if len(pads) != count or any(len(pad) != 2 for pad in pads):
         raise ValueError(
             f"padding must have amounts for {count} spatial dimensions, got {list(padding)}"
         )
@@ -316,7 +316,7 @@ def conv2d_transpose(
         full = conv.conv_transpose2d(x, weight, stride=stride, dilation=dilation)
         for dim, (size, (before, _)) in enumerate(zip(spatial, pairs, strict=True), 2):
             missing = max(before + size - full.shape[dim], 0)
-            pads = [(0, missing) if dim == each else (0, 0) for each in (2, 3)]
+            pads = [(0, missing) if dim == axis else (0, 0) for axis in (2, 3)]
             full = _padded(full, pads).narrow(dim, before, size)
         return full
 

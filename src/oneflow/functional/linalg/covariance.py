@@ -78,9 +78,9 @@ def _require_weights(fweights: Tensor | None, aweights: Tensor | None, count: in
         if weights is None:
             continue
         if weights.dtype.category is not kind:
-            wanted = "integral" if kind is Category.INTEGER else "floating point"
+            category_name = "integral" if kind is Category.INTEGER else "floating point"
             raise RuntimeError(
-                f"cov(): expected {name} to have {wanted} dtype but got {weights.dtype!r}"
+                f"cov(): expected {name} to have {category_name} dtype but got {weights.dtype!r}"
             )
         if weights.ndim > 1 or weights.numel() != count:
             raise RuntimeError(

@@ -57,7 +57,7 @@ def einsum(*args: Any) -> Tensor:
         )
     for other in operands[1:]:
         require_one_dtype("einsum", operands[0], other)
-    inputs, output = _labels(terms, result, [tuple(each.shape) for each in operands])
+    inputs, output = _labels(terms, result, [tuple(operand.shape) for operand in operands])
     dtype = operands[0]._value.spec.dtype
     if len(operands) == 1 and dtype.category < Category.FLOAT and not set(inputs[0]) <= set(output):
         # A sum of integers, as `sum` does it.
@@ -94,7 +94,7 @@ def _from_lists(args: tuple) -> tuple[list[Term], Term | None, list[Tensor]]:
         raise ValueError(_MISSING_OPERANDS)
     result = list(args[-1]) if len(args) % 2 else None
     pairs = args[: len(args) - len(args) % 2]
-    return [list(each) for each in pairs[1::2]], result, list(pairs[::2])
+    return [list(labels) for labels in pairs[1::2]], result, list(pairs[::2])
 
 
 def _labels(
@@ -194,9 +194,9 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     require_one_dtype("tensordot", a, b)
     left, right = a._value.spec.shape, b._value.spec.shape
     first, second = _paired(dims, len(left), len(right))
-    for chosen in (first, second):
-        if len(set(chosen)) < len(chosen):
-            raise RuntimeError(f"tensordot(): a dimension appears twice in {chosen}")
+    for contracted_dims in (first, second):
+        if len(set(contracted_dims)) < len(contracted_dims):
+            raise RuntimeError(f"tensordot(): a dimension appears twice in {contracted_dims}")
     for x, y in zip(first, second, strict=True):
         if left[x] != right[y] and 1 not in (left[x], right[y]):
             raise RuntimeError(

@@ -249,7 +249,7 @@ def cholesky_ex(
 ) -> tuple[Tensor, Tensor]:
     """`linalg.cholesky` with an int32 ``info`` per matrix, 0 if it is positive definite.
 
-    Where it is not, the factor is NaN. `check_errors` raises as `cholesky` does.
+    The factor of any other matrix is NaN. `check_errors` raises as `cholesky` does.
 
     Example:
         >>> import oneflow as flow
@@ -268,7 +268,7 @@ def cholesky_ex(
 def matrix_exp(input: Tensor) -> Tensor:
     """The exponential of square matrices, the limit of ``I + A + A @ A / 2 + ...``.
 
-    By scaling and squaring: Higham, "The scaling and squaring method for the matrix exponential
+    The algorithm is that of Higham, "The scaling and squaring method for the matrix exponential
     revisited" (2005).
 
     Args:

@@ -17,8 +17,8 @@ _A = {"A": "input"}
 def ldl_factor(input: Tensor, *, hermitian: bool = False) -> tuple[Tensor, Tensor]:
     """The factors ``L`` and ``D`` of symmetric or Hermitian matrices ``L @ D @ L.mT``.
 
-    By the method of Bunch and Kaufman (1977), which exchanges rows and columns; ``D`` has blocks of
-    one or two numbers on its diagonal.
+    The algorithm of Bunch and Kaufman (1977) exchanges rows and columns; ``D`` has blocks of one or
+    two numbers on its diagonal.
 
     Args:
         input: ``[..., n, n]``, float32, float64 or complex; its lower triangle counts.

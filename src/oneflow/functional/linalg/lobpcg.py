@@ -149,12 +149,16 @@ def _iterate(
         errors = vector_norm(residuals, dim=-2, keepdim=True) / (norm + values.abs().unsqueeze(-2))
         if not (errors[..., :count] > tolerance).any():
             break
-        # What lies in the space already would be lost to rounding.
-        wanted = precondition(residuals)
-        wanted = wanted - matmul(vectors, matmul(adjoint(vectors), wanted))
-        lengths = vector_norm(wanted, dim=-2, keepdim=True)
-        wanted = wanted / lengths.clamp(min=finfo(matrix.dtype).tiny)
-        parts = [vectors, wanted] if directions is None else [vectors, wanted, directions]
+        # Remove the component in the span of `vectors`: it would be lost to rounding later.
+        preconditioned = precondition(residuals)
+        preconditioned = preconditioned - matmul(vectors, matmul(adjoint(vectors), preconditioned))
+        lengths = vector_norm(preconditioned, dim=-2, keepdim=True)
+        preconditioned = preconditioned / lengths.clamp(min=finfo(matrix.dtype).tiny)
+        parts = (
+            [vectors, preconditioned]
+            if directions is None
+            else [vectors, preconditioned, directions]
+        )
         better, values = _best(matrix, qr(cat(parts, -1)).Q, columns)
         step = better - matmul(vectors, matmul(adjoint(vectors), better))
         lengths = vector_norm(step, dim=-2, keepdim=True)
@@ -166,5 +170,5 @@ def _iterate(
 def _best(matrix: Tensor, basis: Tensor, count: int) -> tuple[Tensor, Tensor]:
     """The vectors in the space of orthonormal columns with the largest values, and those."""
     values, inner = eigh(matmul(adjoint(basis), matmul(matrix, basis)))
-    chosen = inner[..., -count:].flip(-1)
-    return matmul(basis, chosen), values[..., -count:].flip(-1)
+    coefficients = inner[..., -count:].flip(-1)
+    return matmul(basis, coefficients), values[..., -count:].flip(-1)

@@ -31,10 +31,10 @@ def _floating(name: str, x: Tensor, dtype: DType | None) -> Tensor:
     """
     require_tensor(x, name)
     have = x._value.spec.dtype
-    for each in (have, dtype or have):
-        if each.category < Category.FLOAT:
+    for used_dtype in (have, dtype or have):
+        if used_dtype.category < Category.FLOAT:
             raise RuntimeError(
-                f"{name}: Expected a floating point or complex tensor as input. Got {each!r}"
+                f"{name}: Expected a floating point or complex tensor as input. Got {used_dtype!r}"
             )
     if dtype is None:
         return x
@@ -81,7 +81,7 @@ def vector_norm(
         raise TypeError(f"vector_norm(): argument 'ord' must be a number, not {type(ord).__name__}")
     x = _floating("linalg.vector_norm", input, dtype)
     dims = reduced_dims(x, dim)
-    if (ord < 0 or ord == math.inf) and 0 in [x.shape[each] for each in dims]:
+    if (ord < 0 or ord == math.inf) and 0 in [x.shape[axis] for axis in dims]:
         raise RuntimeError(
             f"linalg.vector_norm cannot compute the {ord} norm on an empty tensor because the "
             "operation does not have an identity"
@@ -96,8 +96,8 @@ def vector_norm(
         nonzero = call(where, call(ne, x, 0), 1.0, signs)
         return cast_to(call(reduce.sum_, nonzero, **keep), real)
     if ord == 1 or math.isinf(ord):
-        chosen = reduce.sum_ if ord == 1 else reduce.amax if ord > 0 else reduce.amin
-        return call(chosen, call(abs_, x), **keep)
+        reduction = reduce.sum_ if ord == 1 else reduce.amax if ord > 0 else reduce.amin
+        return call(reduction, call(abs_, x), **keep)
     if x.dtype.is_complex:
         x = call(abs_, x)
     # Powers and sums of half precision need more of it.
@@ -142,7 +142,7 @@ def matrix_norm(
         )
     if not is_several(dim) or len(dim) != 2:
         raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {dim}")
-    rows, columns = (wrap_dim(each, x.ndim) for each in dim)
+    rows, columns = (wrap_dim(axis, x.ndim) for axis in dim)
     if rows == columns:
         raise RuntimeError(f"linalg.matrix_norm: dims must be different. Got {tuple(dim)}")
     if ord == "fro":
@@ -273,8 +273,8 @@ def norm_except_dim(input: Tensor, p: float = 2, dim: int = 0) -> Tensor:
     """
     if dim == -1:
         return vector_norm(input, p)
-    chosen = wrap_dim(dim, input.ndim)
-    return vector_norm(input, p, [each for each in range(input.ndim) if each != chosen], True)
+    kept_dim = wrap_dim(dim, input.ndim)
+    return vector_norm(input, p, [axis for axis in range(input.ndim) if axis != kept_dim], True)
 
 
 @function(method=False)
@@ -298,13 +298,15 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | None = Non
         >>> flow.cdist(flow.zeros(1, 2), flow.tensor([[3.0, 4.0], [0.0, 1.0]])).tolist()
         [[5.0, 1.0]]
     """
-    for name, each in (("X1", x1), ("X2", x2)):
-        require_tensor(each, "cdist")
-        if each.ndim < 2:
-            raise RuntimeError(f"cdist only supports at least 2D tensors, {name} got: {each.ndim}D")
-        if not each.dtype.is_floating_point:
+    for name, operand in (("X1", x1), ("X2", x2)):
+        require_tensor(operand, "cdist")
+        if operand.ndim < 2:
             raise RuntimeError(
-                f"cdist only supports floating-point dtypes, {name} got: {each.dtype!r}"
+                f"cdist only supports at least 2D tensors, {name} got: {operand.ndim}D"
+            )
+        if not operand.dtype.is_floating_point:
+            raise RuntimeError(
+                f"cdist only supports floating-point dtypes, {name} got: {operand.dtype!r}"
             )
     if x1.shape[-1] != x2.shape[-1]:
         raise RuntimeError(
@@ -376,7 +378,7 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     return vector_norm(input - other, p)
 
 
-# What norms get on top when slices are scaled, as in PyTorch.
+# PyTorch adds this number to the norms by which it divides slices.
 _RENORM_EPSILON = 1e-7
 
 
@@ -405,8 +407,8 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
         raise RuntimeError(f"renorm: expected maxnorm to be >= 0, got {maxnorm}")
     if input.ndim < 2:
         raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {input.ndim}")
-    chosen = wrap_dim(dim, input.ndim)
-    others = [each for each in range(input.ndim) if each != chosen]
+    slice_dim = wrap_dim(dim, input.ndim)
+    others = [axis for axis in range(input.ndim) if axis != slice_dim]
     norms = vector_norm(input, p, others, True)
     scales = maxnorm / (norms + _RENORM_EPSILON)
     return input * scales.where(norms > maxnorm, 1.0).to(input.dtype)

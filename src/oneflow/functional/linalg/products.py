@@ -230,8 +230,8 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
     left = (1,) * (ndim - input.ndim) + tuple(input.shape)
     right = (1,) * (ndim - other.ndim) + tuple(other.shape)
     # Reshaped copies, not views, so that writes to the operands do not reach what is kept of them.
-    x = call(reshape, input, shape=tuple(each for size in left for each in (size, 1)))
-    y = call(reshape, other, shape=tuple(each for size in right for each in (1, size)))
+    x = call(reshape, input, shape=tuple(length for size in left for length in (size, 1)))
+    y = call(reshape, other, shape=tuple(length for size in right for length in (1, size)))
     return binary(multiply, x, y).reshape([m * n for m, n in zip(left, right, strict=True)])
 
 
@@ -242,7 +242,7 @@ def cross_along(name: str, input: Tensor, other: Tensor, dim: int) -> Tensor:
         raise RuntimeError(f"{name}: inputs must have the same number of dimensions.")
     at = wrap_dim(dim, input.ndim)
     if not input.ndim or input.shape[at] != 3 or other.shape[at] != 3:
-        sizes = [each.shape[at] if each.ndim else 1 for each in (input, other)]
+        sizes = [operand.shape[at] if operand.ndim else 1 for operand in (input, other)]
         raise RuntimeError(
             f"{name}: inputs dimension {dim} must have length 3. Got {sizes[0]} and {sizes[1]}"
         )
@@ -317,17 +317,17 @@ def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
         matrices[0] = matrices[0].unsqueeze(0)
     if last:
         matrices[-1] = matrices[-1].unsqueeze(1)
-    for index, each in enumerate(matrices):
-        if each.ndim != 2:
+    for index, matrix in enumerate(matrices):
+        if matrix.ndim != 2:
             rank = "1D or 2D" if index in (0, len(matrices) - 1) else "2D"
-            raise RuntimeError(f"multi_dot(): tensor {index} must be {rank} but got {each.ndim}D")
+            raise RuntimeError(f"multi_dot(): tensor {index} must be {rank} but got {matrix.ndim}D")
     for index, (x, y) in enumerate(itertools.pairwise(matrices)):
         if x.shape[1] != y.shape[0]:
             raise RuntimeError(
                 f"multi_dot(): tensors {index} and {index + 1} with shapes {list(x.shape)} and "
                 f"{list(y.shape)} cannot be multiplied"
             )
-    splits = _best_splits([each.shape[0] for each in matrices] + [matrices[-1].shape[1]])
+    splits = _best_splits([matrix.shape[0] for matrix in matrices] + [matrices[-1].shape[1]])
     product = _multiply(matrices, splits, 0, len(matrices) - 1)
     product = product.squeeze(-1) if last else product
     return product.squeeze(0) if first else product
@@ -375,7 +375,7 @@ def chain_matmul(*matrices: Tensor) -> Tensor:
         >>> flow.chain_matmul(flow.ones(1, 2), flow.ones(2, 3), flow.ones(3, 1)).tolist()
         [[6.0]]
     """
-    require_rank("chain_matmul", 2, **{f"tensor{i}": each for i, each in enumerate(matrices)})
+    require_rank("chain_matmul", 2, **{f"tensor{i}": matrix for i, matrix in enumerate(matrices)})
     return matrices[0].clone() if len(matrices) == 1 else multi_dot(matrices)
 
 

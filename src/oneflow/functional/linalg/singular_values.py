@@ -24,7 +24,7 @@ def _tolerances(
 ) -> tuple[float | Tensor, float | Tensor]:
     """Absolute tolerance of singular values, and relative one in units of rounding.
 
-    By default that of rounding errors, for which the unit makes the second one a size.
+    The default relative tolerance is the larger size of the matrix times the unit of rounding.
     """
     if rtol is None:
         return (0.0, max(x.shape[-2:])) if atol is None else (atol, 0.0)
@@ -166,7 +166,7 @@ def cond(input: Tensor, p: float | str | None = None) -> Tensor:
     if p not in ("fro", "nuc", 1, -1, math.inf, -math.inf):
         raise RuntimeError(f"linalg.cond got an invalid norm type: {p}")
     inverse, info = call(matrices.inverse, input)
-    # What a singular matrix gives instead of an inverse may have no norm.
+    # The inverse of a singular matrix may contain NaN, for which some norms raise.
     inverse = where((info == 0).unsqueeze(-1).unsqueeze(-1), inverse, 1.0)
     product = matrix_norm(input, p) * matrix_norm(inverse, p)
     return where(info == 0, product, math.inf)

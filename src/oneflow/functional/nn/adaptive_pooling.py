@@ -44,12 +44,17 @@ def _target_sizes(
     Raises:
         RuntimeError: a negative size, or an input without elements in a spatial dimension.
     """
-    given = tuple(output_size) if is_several(output_size) else (output_size,) * len(dims)
-    if len(given) not in (1, len(dims)):
-        raise RuntimeError(f"{name}: output_size must be one or {len(dims)} numbers, got {given}")
-    given = given * (len(dims) // len(given))
+    output_sizes = tuple(output_size) if is_several(output_size) else (output_size,) * len(dims)
+    if len(output_sizes) not in (1, len(dims)):
+        raise RuntimeError(
+            f"{name}: output_size must be one or {len(dims)} numbers, got {output_sizes}"
+        )
+    output_sizes = output_sizes * (len(dims) // len(output_sizes))
     sizes = per_dimension(
-        [input.shape[dim] if size is None else size for size, dim in zip(given, dims, strict=True)],
+        [
+            input.shape[dim] if size is None else size
+            for size, dim in zip(output_sizes, dims, strict=True)
+        ],
         len(dims),
         "output_size",
     )

@@ -21,13 +21,13 @@ def _check_operands(query: Tensor, key: Tensor, value: Tensor) -> None:
             "scaled_dot_product_attention: Expected `query` to have a floating point dtype, got "
             f"{query.dtype}"
         )
-    for name, each in (("query", query), ("key", key), ("value", value)):
-        if each.ndim < 2:
+    for name, operand in (("query", query), ("key", key), ("value", value)):
+        if operand.ndim < 2:
             raise RuntimeError(
                 f"scaled_dot_product_attention: Expected `{name}` to have at least 2 dimensions, "
-                f"got {each.ndim}"
+                f"got {operand.ndim}"
             )
-        if each.dtype is not query.dtype and not is_autocast_pair(each, query):
+        if operand.dtype is not query.dtype and not is_autocast_pair(operand, query):
             raise RuntimeError(
                 "Expected query, key, and value to have the same dtype, but got query.dtype: "
                 f"{query.dtype} key.dtype: {key.dtype} and value.dtype: {value.dtype} instead."
@@ -52,11 +52,11 @@ def _check_heads(query: Tensor, key: Tensor, value: Tensor) -> None:
     Raises:
         RuntimeError: there are no heads, or their numbers do not fit.
     """
-    for name, each in (("query", query), ("key", key), ("value", value)):
-        if each.ndim < 3:
+    for name, operand in (("query", query), ("key", key), ("value", value)):
+        if operand.ndim < 3:
             raise RuntimeError(
                 f"scaled_dot_product_attention: with `enable_gqa` `{name}` must have heads (3 "
-                f"dimensions or more), got {each.ndim} dimensions"
+                f"dimensions or more), got {operand.ndim} dimensions"
             )
     count = query.shape[-3]
     for heads in (key.shape[-3], value.shape[-3]):
@@ -69,7 +69,7 @@ def _check_heads(query: Tensor, key: Tensor, value: Tensor) -> None:
 
 def _can_be_grouped(query: Tensor, key: Tensor, value: Tensor) -> bool:
     """Return whether the primitive takes fewer heads of keys and values than of queries."""
-    shapes = [each.spec.shape for each in (query, key, value)]
+    shapes = [operand.spec.shape for operand in (query, key, value)]
     queries, keys, values = [shape[:-3] for shape in shapes]
     same_batches = queries == keys == values
     return same_batches and key.shape[-3] == value.shape[-3] and 0 not in sum(shapes, ())
@@ -126,7 +126,7 @@ def scaled_dot_product_attention(
         _check_heads(query, key, value)
         grouped = key.shape[-3] != query.shape[-3] and _can_be_grouped(query, key, value)
         if not grouped:
-            key, value = (_repeated(each, query.shape[-3]) for each in (key, value))
+            key, value = (_repeated(operand, query.shape[-3]) for operand in (key, value))
     mask: tuple[Tensor, ...] = ()
     if attn_mask is not None:
         mask = (attn_mask if attn_mask.ndim > 1 else attn_mask.reshape((1, -1)),)

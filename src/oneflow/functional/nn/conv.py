@@ -166,11 +166,11 @@ def _transposed_size(
     extra: Sequence[int],
 ) -> tuple[int, ...]:
     """Spatial sizes of a transposed convolution's result; `extra` is the output padding."""
-    for each, step, factor in zip(extra, stride, dilation, strict=True):
-        if each >= max(step, factor):
+    for extra_padding, step, factor in zip(extra, stride, dilation, strict=True):
+        if extra_padding >= max(step, factor):
             raise RuntimeError(
                 "output padding must be smaller than either stride or dilation, but got "
-                f"output_padding={each}, stride={step}, dilation={factor}"
+                f"output_padding={extra_padding}, stride={step}, dilation={factor}"
             )
     result = tuple(
         (length - 1) * step - 2 * pad + factor * (width - 1) + more + 1
@@ -270,7 +270,7 @@ def _require_groups(
 def _require_fitting_kernel(
     size: list[int], pairs: p.Pairs, dilation: tuple[int, ...], kernel: tuple[int, ...]
 ) -> None:
-    padded = [each + low + high for each, (low, high) in zip(size, pairs, strict=True)]
+    padded = [length + low + high for length, (low, high) in zip(size, pairs, strict=True)]
     sizes = [factor * (width - 1) + 1 for factor, width in zip(dilation, kernel, strict=True)]
     if any(needed > available for needed, available in zip(sizes, padded, strict=True)):
         raise RuntimeError(

@@ -88,7 +88,7 @@ def ctc_loss(
     inputs = _on_host(input_lengths, batch, steps, "input_lengths")
     labels = _on_host(target_lengths, batch, most, "target_lengths")
     padded = _padded_targets(targets, labels)
-    sizes = [import_array(each, int64, scores.device) for each in (inputs, labels)]
+    sizes = [import_array(lengths, int64, scores.device) for lengths in (inputs, labels)]
     options = {"blank": blank, "zero_infinity": zero_infinity}
     losses = call(c.ctc, scores, padded, *sizes, **options)
     if reduction == "mean":

@@ -35,8 +35,8 @@ def nms(boxes: Tensor, scores: Tensor, iou_threshold: float, keep_n: int = -1) -
         >>> flow.nms(boxes, flow.tensor([0.5, 0.9, 0.7]), 0.5)
         tensor([1, 2], dtype=oneflow.int64)
     """
-    order, kept = flags_of_nms(boxes, scores, iou_threshold, keep_n)
-    return order[kept]
+    order, keep_mask = flags_of_nms(boxes, scores, iou_threshold, keep_n)
+    return order[keep_mask]
 
 
 def flags_of_nms(
@@ -141,5 +141,5 @@ def in_top_k(targets: Tensor, predictions: Tensor, k: int) -> Tensor:
             "in_top_k needs `targets` of shape [n] and `predictions` of shape [n, classes], got "
             f"{list(targets.shape)} and {list(predictions.shape)}"
         )
-    chosen = gather(predictions, 1, targets.long().unsqueeze(1))
-    return ((predictions > chosen).sum(1) < k) & isfinite(chosen).squeeze(1)
+    target_scores = gather(predictions, 1, targets.long().unsqueeze(1))
+    return ((predictions > target_scores).sum(1) < k) & isfinite(target_scores).squeeze(1)

@@ -39,7 +39,7 @@ def cosine_similarity(x: Tensor, y: Tensor, dim: int = 1, eps: float = 1e-8) -> 
     require_floating(x, "cosine_similarity")
     dim = wrap_dim(dim, max(x.ndim, y.ndim))
     if not x.ndim and not y.ndim:
-        x, y = (call(reshape, each, shape=(1,)) for each in (x, y))
+        x, y = (call(reshape, vector, shape=(1,)) for vector in (x, y))
     if x.shape != y.shape:
         # A vector of one element that stands for several is as long as they are.
         x, y = broadcast_tensors(x, y)
@@ -66,8 +66,8 @@ def pairwise_distance(
         tensor([5.], dtype=oneflow.float32)
     """
     operands = promote_operands((x1, x2), floating=True)
-    if not any(each.ndim for each in operands):
-        first, second = (each.reshape(1) for each in operands)
+    if not any(operand.ndim for operand in operands):
+        first, second = (operand.reshape(1) for operand in operands)
         return pairwise_distance(first, second, p, eps, keepdim).reshape(())
     return call(d.pairwise_distance, *operands, float(eps), p=float(p), keepdim=bool(keepdim))
 

@@ -169,7 +169,7 @@ def feature_dropout(
     return _drop_channels(input, p, training, inplace, generator)
 
 
-# Where SELU saturates (Klambauer et al., "Self-normalizing neural networks", 2017).
+# The limit of SELU at minus infinity (Klambauer et al., "Self-normalizing neural networks", 2017).
 _SATURATION = -1.7580993408473766
 
 

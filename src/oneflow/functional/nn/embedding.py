@@ -14,8 +14,8 @@ from oneflow.tensor.views import unwrap, write
 
 def _check_indices(input: Tensor) -> None:
     if not isinstance(input, Tensor) or input._value.spec.dtype.category is not Category.INTEGER:
-        given = input.dtype if isinstance(input, Tensor) else type(input).__name__
-        raise RuntimeError(f"expected `input` to hold indices of an integer type, got {given}")
+        actual = input.dtype if isinstance(input, Tensor) else type(input).__name__
+        raise RuntimeError(f"expected `input` to hold indices of an integer type, got {actual}")
 
 
 def padding_row(padding_idx: int | None, rows: int) -> int:

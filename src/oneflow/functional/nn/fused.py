@@ -98,8 +98,8 @@ def fused_scale_mask_softmax_dropout(
         >>> flow._C.fused_scale_mask_softmax_dropout(flow.zeros(1, 2), mask, p=0.0)[0]
         tensor([[0.5000, 0.5000]], dtype=oneflow.float32)
     """
-    chosen = fused_scale_mask_softmax(x, mask, fill_value=fill_value, scale=scale)
-    return dropout(chosen, p, training, generator=generator), chosen
+    probabilities = fused_scale_mask_softmax(x, mask, fill_value=fill_value, scale=scale)
+    return dropout(probabilities, p, training, generator=generator), probabilities
 
 
 @function(method=False, namespace="_C")
@@ -146,5 +146,5 @@ def fused_scale_tril_softmax_mask_scale(
         tensor([[1.0000, 0.0000],
                 [0.5000, 0.5000]], dtype=oneflow.float32)
     """
-    chosen = softmax(fused_scale_tril(a, diagonal, tril_fill_value, tril_scale_value), -1)
-    return dropout(chosen, p, generator=generator), chosen
+    probabilities = softmax(fused_scale_tril(a, diagonal, tril_fill_value, tril_scale_value), -1)
+    return dropout(probabilities, p, generator=generator), probabilities

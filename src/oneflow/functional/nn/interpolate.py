@@ -115,7 +115,7 @@ def _check_mode(mode: str, align_corners: bool | None, count: int) -> None:
             "| bicubic | trilinear"
         )
     if count not in (1, 2, 3) or count not in _MODES[mode][1]:
-        fitting = [f"{each + 2}D" for each in _MODES[mode][1]]
+        fitting = [f"{rank + 2}D" for rank in _MODES[mode][1]]
         raise NotImplementedError(
             f"Got {count + 2}D input, but {mode} mode needs {' or '.join(fitting)} input"
         )

@@ -116,7 +116,7 @@ def _with_zero_key(x: Tensor) -> Tensor:
 
 def _append_zero(x: Tensor, dim: int) -> Tensor:
     """`x` with one element of zeros more along `dim`."""
-    high = tuple(int(each == dim) for each in range(x.ndim))
+    high = tuple(int(axis == dim) for axis in range(x.ndim))
     none = (0,) * x.ndim
     return call(pad, x, 0, low=none, high=high, interior=none)
 
@@ -223,7 +223,7 @@ def batched_attention(
 
 def _extended_masks(*masks: Tensor | None) -> tuple[Tensor | None, ...]:
     """Masks for one key more, which is seen."""
-    return tuple([each if each is None else _append_zero(each, each.ndim - 1) for each in masks])
+    return tuple([mask if mask is None else _append_zero(mask, mask.ndim - 1) for mask in masks])
 
 
 @function(method=False, namespace="nn.functional")

@@ -77,7 +77,7 @@ def batch_norm(
             raise RuntimeError(
                 "Expected running_mean and running_var to be defined when `training=False`"
             )
-        statistics = [shaped(each, shape) for each in (running_mean, running_var)]
+        statistics = [shaped(statistic, shape) for statistic in (running_mean, running_var)]
         return call(p.normalize_fixed, input, *statistics, scale, shift, eps)
     count = input.numel() // max(channels, 1)
     if count <= 1:

@@ -47,5 +47,5 @@ def distributed_partial_fc_sample(
         )
     # Random numbers are below 1, so that classes that occur come first.
     rank = index_fill(rand_like(weight.detach()[:, 0].float()), 0, label.long(), 2.0)
-    chosen = sort(topk(rank, num_sample)[1])[0]
-    return searchsorted(chosen, label), chosen, index_select(weight, 0, chosen)
+    sampled = sort(topk(rank, num_sample)[1])[0]
+    return searchsorted(sampled, label), sampled, index_select(weight, 0, sampled)

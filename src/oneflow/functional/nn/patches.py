@@ -16,8 +16,8 @@ IntOrPair = int | tuple[int, int]
 
 
 def _pair(value: Any, name: str) -> tuple[int, int]:
-    given = tuple(value) if is_several(value) else (value, value)
-    pair = tuple(map(operator.index, given))
+    values = tuple(value) if is_several(value) else (value, value)
+    pair = tuple(map(operator.index, values))
     if len(pair) == 1:
         pair *= 2
     if len(pair) != 2:
@@ -178,11 +178,11 @@ def pixel_shuffle(input: Tensor, upscale_factor: IntOrPair) -> Tensor:
             "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square "
             f"of upscale_factor, but input.size(-3)={channels} is not divisible by {high * wide}"
         )
-    kept = channels // (high * wide)
-    parts = call(reshape, input, shape=(*batch_dims, kept, high, wide, height, width))
+    out_channels = channels // (high * wide)
+    parts = call(reshape, input, shape=(*batch_dims, out_channels, high, wide, height, width))
     n = len(batch_dims)
     moved = call(transpose, parts, perm=(*range(n + 1), n + 3, n + 1, n + 4, n + 2))
-    return call(reshape, moved, shape=(*batch_dims, kept, height * high, width * wide))
+    return call(reshape, moved, shape=(*batch_dims, out_channels, height * high, width * wide))
 
 
 @function(method=False, namespace="nn.functional", also=("pixel_unshuffle",))

@@ -64,7 +64,7 @@ def _checked_windows(
     dilation: tuple[int, ...],
     ceil_mode: bool,
 ) -> dict[str, Any]:
-    """What `window_attributes` returns, checked once for the shape of the input."""
+    """Compute the result of `window_attributes`, checked once for the shape of the input."""
     for label, numbers in (("kernel_size", kernel), ("stride", stride), ("dilation", dilation)):
         if min(numbers) < 1:
             raise RuntimeError(f"{name}: `{label}` must be greater than zero, got {numbers}")

@@ -51,7 +51,7 @@ def _run_direction(
     else:
         outputs = (call(r.rnn, *operands, *limits, reverse=reverse, relu=mode == "RNN_RELU"),)
     last = 0 if reverse else x.shape[0] - 1
-    return outputs[0], tuple([call(select, each, last, dims=(0,)) for each in outputs])
+    return outputs[0], tuple([call(select, output, last, dims=(0,)) for output in outputs])
 
 
 def run_layers(
@@ -81,12 +81,14 @@ def run_layers(
             x = dropout(x, dropout_probability)
         outputs = []
         for reverse, weights in enumerate(directions):
-            initial = tuple([call(select, each, len(final_states), dims=(0,)) for each in states])
+            initial = tuple([call(select, state, len(final_states), dims=(0,)) for state in states])
             output, final = _run_direction(mode, x, initial, weights, bool(reverse), lengths)
             outputs.append(output)
             final_states.append(final)
         x = outputs[0] if len(outputs) == 1 else call(concat, *outputs, dim=2)
-    return x, tuple([call(stack, *each, dim=0) for each in zip(*final_states, strict=True)])
+    return x, tuple(
+        [call(stack, *layer_states, dim=0) for layer_states in zip(*final_states, strict=True)]
+    )
 
 
 def zero_states(like: Tensor, shapes: Sequence[tuple[int, ...]]) -> States:

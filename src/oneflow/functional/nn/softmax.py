@@ -116,8 +116,8 @@ def gumbel_softmax(
     soft = softmax(sample, dim)
     if not hard:
         return soft
-    chosen = call(argmax, soft, dim=dim, keepdim=True)
-    choice = cast_to(call(p.eq, call(s.positions, soft, dim=dim), chosen), spec.dtype)
+    index = call(argmax, soft, dim=dim, keepdim=True)
+    choice = cast_to(call(p.eq, call(s.positions, soft, dim=dim), index), spec.dtype)
     return call(p.add, call(p.sub, choice, soft.detach()), soft)
 
 

@@ -28,9 +28,9 @@ def per_dimension(value: Any, count: int, name: str) -> tuple[int, ...]:
         return (value,) * count
     if type(value) is tuple and len(value) == count and _INTEGERS.issuperset(map(type, value)):
         return value
-    given: tuple[Any, ...] = tuple(value) if is_several(value) else (value,)
+    values: tuple[Any, ...] = tuple(value) if is_several(value) else (value,)
     try:
-        numbers = tuple(map(operator.index, given))
+        numbers = tuple(map(operator.index, values))
     except TypeError:
         raise TypeError(f"`{name}` must be one or {count} integers, got {value!r}") from None
     if len(numbers) == 1:

@@ -46,8 +46,8 @@ def max_unpool(
 def _checked_output_size(
     name: str, expected: tuple[int, ...], stride: tuple[int, ...], given: tuple[int, ...]
 ) -> tuple[int, ...]:
-    for length, step, wanted in zip(expected, stride, given, strict=True):
-        if not length - step < wanted < length + step:
+    for length, step, size in zip(expected, stride, given, strict=True):
+        if not length - step < size < length + step:
             raise ValueError(
                 f"{name}: invalid output_size {list(given)}: each size must be less than a stride "
                 f"away from {list(expected)}"

@@ -38,12 +38,13 @@ def floating_dtype(dtype: DType | None, default: DType, name: str) -> DType:
     Raises:
         NotImplementedError: an integer or bool dtype.
     """
-    chosen = checked_dtype(dtype, default)
-    if not (chosen.is_floating_point or chosen.is_complex):
+    result_dtype = checked_dtype(dtype, default)
+    if not (result_dtype.is_floating_point or result_dtype.is_complex):
         raise NotImplementedError(
-            f"`{name}` draws floating point numbers and has no dtype={chosen!r}; use `randint`"
+            f"`{name}` draws floating point numbers and has no dtype={result_dtype!r}; use "
+            "`randint`"
         )
-    return chosen
+    return result_dtype
 
 
 @function(method=False)
@@ -372,12 +373,12 @@ def normal(
         tensor([0., 0., 0.], dtype=oneflow.float32)
     """
     if size:
-        if any(isinstance(each, Tensor) and each.ndim for each in (mean, std)):
+        if any(isinstance(parameter, Tensor) and parameter.ndim for parameter in (mean, std)):
             raise TypeError(f"normal() takes sizes from its tensors, got size={size} besides")
         mean, std = as_number(mean), as_number(std)
     if not isinstance(std, Tensor):
         _check_std(std)
-    tensors = [each for each in (mean, std) if isinstance(each, Tensor)]
+    tensors = [parameter for parameter in (mean, std) if isinstance(parameter, Tensor)]
     if not tensors:
         options = {
             "shape": new_shape(size),
@@ -389,7 +390,7 @@ def normal(
     kind = floating_dtype(dtype, tensors[0].dtype, "normal")
     device = choose_device_like(tensors[0]._value.spec, device, placement, sbp)
     mean, std = (x.to(device, kind) if isinstance(x, Tensor) else x for x in (mean, std))
-    shape = broadcast_shapes(*[each.shape for each in tensors])
+    shape = broadcast_shapes(*[tensor.shape for tensor in tensors])
     noise = randn(shape, generator=generator, dtype=kind, device=device)
     if isinstance(mean, Tensor):
         sample = call(add_scaled, call(broadcast_to, mean, shape=shape), noise, std)
@@ -434,12 +435,12 @@ def _bernoulli(
     """Ones and zeros in the shape of `input`."""
     options = {"shape": tuple(input.shape), "dtype": dtype}
     if probability is None or isinstance(probability, Tensor):
-        chosen = input if probability is None else probability
-        if not chosen.dtype.is_floating_point:
+        probabilities = input if probability is None else probability
+        if not probabilities.dtype.is_floating_point:
             raise NotImplementedError(
-                f"`bernoulli` needs floating point probabilities, got {chosen.dtype!r}"
+                f"`bernoulli` needs floating point probabilities, got {probabilities.dtype!r}"
             )
-        return call(rng.random_bernoulli, chosen, *draw(generator), **options)
+        return call(rng.random_bernoulli, probabilities, *draw(generator), **options)
     if not 0 <= probability <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={probability}")
     return call(rng.random_mask, probability, *draw(generator), **options, device=input.device)

@@ -220,8 +220,8 @@ def random_(
         >>> sorted(set(x.tolist()))
         [2.0, 3.0, 4.0]
     """
-    given = ends if len(ends) == 2 else (0, *ends) if ends else (0, None)
-    low, high = named.pop("from", given[0]) or 0, named.pop("to", given[1])
+    bounds = ends if len(ends) == 2 else (0, *ends) if ends else (0, None)
+    low, high = named.pop("from", bounds[0]) or 0, named.pop("to", bounds[1])
     high = _largest(self) + 1 if high is None else high
     if low >= high:
         raise RuntimeError(

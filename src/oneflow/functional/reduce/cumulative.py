@@ -18,8 +18,8 @@ from oneflow.tensor.tensor import Tensor
 def _scan(primitive: Primitive, x: Tensor, dim: int, dtype: DType | None) -> Tensor:
     require_tensor(x, primitive.name)
     spec = x._value.spec
-    chosen = dtype or sum_dtype(spec.dtype)
-    return call(primitive, cast_to(x, chosen), dim=wrap_dim(dim, spec.ndim))
+    result_dtype = dtype or sum_dtype(spec.dtype)
+    return call(primitive, cast_to(x, result_dtype), dim=wrap_dim(dim, spec.ndim))
 
 
 @function(inplace=True)
@@ -163,7 +163,7 @@ def diff(
         raise RuntimeError(f"order must be non-negative but got {n}")
     if not n:
         return input.clone()
-    parts = [each for each in (prepend, input, append) if each is not None]
+    parts = [part for part in (prepend, input, append) if part is not None]
     result = cat(parts, dim) if len(parts) > 1 else input
     for _ in range(n):
         length = result.shape[dim]
@@ -187,7 +187,7 @@ def _trapezoid_terms(y: Tensor, x: Tensor | None, dx: float, dim: int) -> Tensor
         return both * (dx / 2)
     steps = diff(x, dim=dim if x.ndim == y.ndim else -1)
     if x.ndim == 1 and y.ndim > 1:
-        steps = steps.reshape([length if each == dim else 1 for each in range(y.ndim)])
+        steps = steps.reshape([length if axis == dim else 1 for axis in range(y.ndim)])
     return both * steps / 2
 
 

@@ -61,8 +61,8 @@ def gradient(
             f"gradient expected `spacing` for each of {len(dims)} dimensions, got {len(per_dim)}"
         )
     return tuple(
-        _slopes(input, each, distances, edge_order)
-        for each, distances in zip(dims, per_dim, strict=True)
+        _slopes(input, axis, distances, edge_order)
+        for axis, distances in zip(dims, per_dim, strict=True)
     )
 
 
@@ -80,7 +80,7 @@ def _slopes(values: Tensor, dim: int, spacing: Any, edge_order: int) -> Tensor:
                 f"gradient expected `spacing` of {length} coordinates along dimension {dim}, got "
                 f"shape {tuple(spacing.shape)}"
             )
-        steps = diff(spacing).reshape([-1 if each == dim else 1 for each in range(values.ndim)])
+        steps = diff(spacing).reshape([-1 if axis == dim else 1 for axis in range(values.ndim)])
         slopes = changes / steps
         before, after = steps.narrow(dim, 0, length - 2), steps.narrow(dim, 1, length - 2)
         share = after / (before + after)

@@ -25,13 +25,15 @@ def _histogram(
     device, dtype = points.device, points.numpy().dtype
     if dtype.kind != "f":
         raise NotImplementedError(f"{name} is not implemented for {points.dtype!r}")
-    edges = [each.numpy() if isinstance(each, Tensor) else each for each in bins]
+    edges = [
+        bin_edges.numpy() if isinstance(bin_edges, Tensor) else bin_edges for bin_edges in bins
+    ]
     weights = None if weight is None else weight.numpy().reshape(-1)
     try:
         counts, edges = np.histogramdd(points.numpy(), edges, bounds, density, weights)
     except (ValueError, TypeError) as error:
         raise RuntimeError(f"{name}: {error}") from error
-    counts, *edges = (import_array(each.astype(dtype), None, device) for each in (counts, *edges))
+    counts, *edges = (import_array(array.astype(dtype), None, device) for array in (counts, *edges))
     return counts, edges
 
 
@@ -104,7 +106,7 @@ def histogramdd(
     """
     require_tensor(input, "histogramdd")
     points = input.detach().reshape(-1, input.shape[-1])
-    given = [bins] * points.shape[1] if isinstance(bins, int) else list(bins)
+    dim_bins = [bins] * points.shape[1] if isinstance(bins, int) else list(bins)
     bounds = None if range is None else list(zip(range[::2], range[1::2], strict=True))
-    counts, edges = _histogram("histogramdd", points, given, bounds, weight, density)
+    counts, edges = _histogram("histogramdd", points, dim_bins, bounds, weight, density)
     return return_types.histogramdd(counts, tuple(edges))

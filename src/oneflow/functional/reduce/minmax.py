@@ -139,8 +139,8 @@ def _extreme_over(primitive: Primitive, x: Tensor, dim: Dims, keepdim: bool) -> 
     dims = reduced_dims(x, dim)
     if dim is None or dim == ():
         require_elements(primitive.name, x)
-    for each in dims:
-        require_elements(primitive.name, x, each)
+    for axis in dims:
+        require_elements(primitive.name, x, axis)
     return call(primitive, x, dims=dims, keepdim=bool(keepdim))
 
 

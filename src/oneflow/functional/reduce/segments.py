@@ -69,8 +69,8 @@ def segment_reduce(
     """
     require_tensor(data, "segment_reduce")
     if reduce not in _REDUCTIONS:
-        known = ", ".join(_REDUCTIONS)
-        raise RuntimeError(f"segment_reduce(): `reduce` must be one of {known}, got {reduce!r}")
+        names = ", ".join(_REDUCTIONS)
+        raise RuntimeError(f"segment_reduce(): `reduce` must be one of {names}, got {reduce!r}")
     if not data.is_floating_point():
         raise NotImplementedError(f"segment_reduce() is not implemented for {data.dtype!r}")
     if indices is not None:

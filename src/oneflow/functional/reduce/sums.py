@@ -89,13 +89,13 @@ def mean(
         tensor([1.5000, 3.5000], dtype=oneflow.float32)
     """
     require_tensor(x, "mean")
-    chosen = dtype or x._value.spec.dtype
-    if chosen.category < Category.FLOAT:
+    result_dtype = dtype or x._value.spec.dtype
+    if result_dtype.category < Category.FLOAT:
         raise RuntimeError(
             "mean(): could not infer output dtype. Input dtype must be either a floating point "
-            f"or complex dtype. Got: {chosen!r}; give one with dtype="
+            f"or complex dtype. Got: {result_dtype!r}; give one with dtype="
         )
-    return reduced(p.mean, x, dim, keepdim, chosen)
+    return reduced(p.mean, x, dim, keepdim, result_dtype)
 
 
 @function()
@@ -143,9 +143,9 @@ def nansum(
         tensor(3., dtype=oneflow.float32)
     """
     require_tensor(input, "nansum")
-    chosen = dtype or sum_dtype(input._value.spec.dtype)
-    primitive = p.nansum if chosen.category >= Category.FLOAT else p.sum_
-    return reduced(primitive, input, dim, keepdim, chosen)
+    result_dtype = dtype or sum_dtype(input._value.spec.dtype)
+    primitive = p.nansum if result_dtype.category >= Category.FLOAT else p.sum_
+    return reduced(primitive, input, dim, keepdim, result_dtype)
 
 
 @function()
@@ -172,12 +172,13 @@ def nanmean(
         tensor(1.5000, dtype=oneflow.float32)
     """
     require_tensor(input, "nanmean")
-    chosen = dtype or input._value.spec.dtype
-    if chosen.category < Category.FLOAT:
+    result_dtype = dtype or input._value.spec.dtype
+    if result_dtype.category < Category.FLOAT:
         raise RuntimeError(
-            f"nanmean(): expected input to have floating point or complex dtype but got {chosen!r}"
+            "nanmean(): expected input to have floating point or complex dtype but got "
+            f"{result_dtype!r}"
         )
-    return reduced(p.nanmean, input, dim, keepdim, chosen)
+    return reduced(p.nanmean, input, dim, keepdim, result_dtype)
 
 
 @function()
@@ -219,8 +220,8 @@ def logsumexp(x: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
     """
     require_tensor(x, "logsumexp")
     dtype = x._value.spec.dtype
-    chosen = dtype if dtype.category >= Category.FLOAT else get_default_dtype()
-    return reduced(p.logsumexp, x, dim, keepdim, chosen)
+    result_dtype = dtype if dtype.category >= Category.FLOAT else get_default_dtype()
+    return reduced(p.logsumexp, x, dim, keepdim, result_dtype)
 
 
 def _truth(primitive: Primitive, x: Tensor, dim: Dims, keepdim: bool) -> Tensor:

@@ -37,11 +37,11 @@ def _sequence(tensors: Any, name: str) -> list[Tensor]:
         raise TypeError(
             f"{name}(): argument 'tensors' must be tuple of Tensors, not {type(tensors).__name__}"
         )
-    for position, each in enumerate(tensors):
-        if not isinstance(each, Tensor):
+    for position, tensor in enumerate(tensors):
+        if not isinstance(tensor, Tensor):
             raise TypeError(
                 f"expected Tensor as element {position} in argument 0, but got "
-                f"{type(each).__name__}"
+                f"{type(tensor).__name__}"
             )
     if not tensors:
         kind = ValueError if name == "cat" else RuntimeError
@@ -53,13 +53,13 @@ def _promoted(tensors: list[Tensor]) -> list[Tensor]:
     """Tensors cast to their common dtype."""
     first = tensors[0]._value.spec
     if all(
-        each._value.spec.dtype is first.dtype and each._value.spec.device is first.device
-        for each in tensors
+        tensor._value.spec.dtype is first.dtype and tensor._value.spec.device is first.device
+        for tensor in tensors
     ):
         return tensors
     tensors = list(on_one_device(tuple(tensors)))
     dtype = result_type(*tensors)
-    return [cast_to(each, dtype) for each in tensors]
+    return [cast_to(tensor, dtype) for tensor in tensors]
 
 
 @function(method=False, also=("concat", "concatenate"))
@@ -80,24 +80,24 @@ def cat(inputs: Sequence[Tensor], dim: int = 0) -> Tensor:
         tensor([[0., 0.],
                 [1., 1.]], dtype=oneflow.float32)
     """
-    given = _promoted(_sequence(inputs, "cat"))
-    real = [each for each in given if each._value.spec.shape != (0,)] or given[:1]
+    promoted = _promoted(_sequence(inputs, "cat"))
+    real = [tensor for tensor in promoted if tensor._value.spec.shape != (0,)] or promoted[:1]
     shape = real[0]._value.spec.shape
-    if not all(each._value.spec.shape for each in given):
-        position = next(i for i, each in enumerate(given) if not each.ndim)
+    if not all(tensor._value.spec.shape for tensor in promoted):
+        position = next(i for i, tensor in enumerate(promoted) if not tensor.ndim)
         raise RuntimeError(
             f"zero-dimensional tensor (at position {position}) cannot be concatenated"
         )
     at = wrap_dim(operator.index(dim), len(shape))
-    for position, each in enumerate(real):
-        _check_shape(each._value.spec.shape, shape, at, position)
-    if len(real) < len(given):
-        # What is skipped gets a gradient all the same.
+    for position, tensor in enumerate(real):
+        _check_shape(tensor._value.spec.shape, shape, at, position)
+    if len(real) < len(promoted):
+        # The skipped tensors join as empty tensors so that they get gradients, too.
         empty_shape = (*shape[:at], 0, *shape[at + 1 :])
         real += [
-            call(p.reshape, each, shape=empty_shape)
-            for each in given
-            if each.requires_grad and each._value.spec.shape == (0,)
+            call(p.reshape, tensor, shape=empty_shape)
+            for tensor in promoted
+            if tensor.requires_grad and tensor._value.spec.shape == (0,)
         ]
     return call(p.concat, *real, dim=at)
 
@@ -131,15 +131,15 @@ def stack(inputs: Sequence[Tensor], dim: int = 0) -> Tensor:
         tensor([[0., 1.],
                 [0., 1.]], dtype=oneflow.float32)
     """
-    given = _promoted(_sequence(inputs, "stack"))
-    shape = given[0]._value.spec.shape
-    for position, each in enumerate(given):
-        if each._value.spec.shape != shape:
+    promoted = _promoted(_sequence(inputs, "stack"))
+    shape = promoted[0]._value.spec.shape
+    for position, tensor in enumerate(promoted):
+        if tensor._value.spec.shape != shape:
             raise RuntimeError(
                 f"stack expects each tensor to be equal size, but got {list(shape)} at entry 0 and "
-                f"{list(each.shape)} at entry {position}"
+                f"{list(tensor.shape)} at entry {position}"
             )
-    return call(p.stack, *given, dim=wrap_dim(operator.index(dim), len(shape) + 1))
+    return call(p.stack, *promoted, dim=wrap_dim(operator.index(dim), len(shape) + 1))
 
 
 def split_views(input: Tensor, sizes: Sequence[int], dim: int) -> tuple[Tensor, ...]:

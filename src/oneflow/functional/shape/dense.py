@@ -17,7 +17,7 @@ def flatten_dense_tensors(tensors: Sequence[Tensor]) -> Tensor:
         >>> _flatten_dense_tensors([flow.ones(1, 2), flow.zeros(1)])
         tensor([1., 1., 0.], dtype=oneflow.float32)
     """
-    return cat([each.reshape(-1) for each in tensors])
+    return cat([tensor.reshape(-1) for tensor in tensors])
 
 
 def unflatten_dense_tensors(flat: Tensor, tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
@@ -33,5 +33,5 @@ def unflatten_dense_tensors(flat: Tensor, tensors: Sequence[Tensor]) -> tuple[Te
         >>> [part.tolist() for part in parts]
         [[[0, 1]], [2]]
     """
-    parts = split(flat, [each.numel() for each in tensors])
-    return tuple([part.reshape(each.shape) for part, each in zip(parts, tensors, strict=True)])
+    parts = split(flat, [tensor.numel() for tensor in tensors])
+    return tuple([part.reshape(tensor.shape) for part, tensor in zip(parts, tensors, strict=True)])

@@ -299,7 +299,7 @@ def layout(self: Tensor) -> Layout:
 
 
 def is_sparse(self: Tensor) -> bool:
-    """Whether positions are stored as coordinates: True for `sparse_coo_tensor`.
+    """Test if positions are stored as coordinates: True for `sparse_coo_tensor`.
 
     Example:
         >>> import oneflow as flow

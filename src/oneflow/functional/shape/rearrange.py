@@ -151,9 +151,9 @@ def _repeated(input: Tensor, times: tuple[int, ...]) -> Tensor:
     """
     shape = (1,) * (len(times) - input.ndim) + input._value.spec.shape
     target = tuple(size * count for size, count in zip(shape, times, strict=True))
-    interleaved = tuple(each for size in shape for each in (1, size))
+    interleaved = tuple(length for size in shape for length in (1, size))
     repeated_shape = tuple(
-        each for size, count in zip(shape, times, strict=True) for each in (count, size)
+        length for size, count in zip(shape, times, strict=True) for length in (count, size)
     )
     value = p.broadcast_to(p.reshape(unwrap(input), shape=interleaved), shape=repeated_shape)
     return wrap(p.reshape(value, shape=target))
@@ -244,8 +244,8 @@ def repeat_interleave(
     positions = _repeated_places(np.broadcast_to(counts, size))
     if output_size is not None and len(positions) != output_size:
         raise RuntimeError(f"output_size is {output_size}, the repeats give {len(positions)}")
-    chosen = import_array(positions, None, input.device)
-    return call(index_primitive, source, chosen, dims=(at,))
+    index = import_array(positions, None, input.device)
+    return call(index_primitive, source, index, dims=(at,))
 
 
 def _repeated_places(counts: np.ndarray) -> np.ndarray:
@@ -303,8 +303,8 @@ attach("triu_", inplace_form(triu))
 def _keep_triangle(triangle: Callable[..., Tensor], x: Tensor, diagonal: int) -> Tensor:
     """Write zeros to the other triangle of `x`, also where its elements share memory."""
     if is_overlapping(x):
-        kept = triangle(x.new_ones(x.shape, dtype=bool_), diagonal)
-        put_item(x, ~kept, 0)
+        mask = triangle(x.new_ones(x.shape, dtype=bool_), diagonal)
+        put_item(x, ~mask, 0)
         return x
     return write_result(x, triangle(before_write(x), diagonal), f"{triangle.__name__}_")
 
@@ -388,8 +388,8 @@ def fill_diagonal_(self: Tensor, fill_value: float, wrap: bool = False) -> Tenso
     flat = mask.reshape(-1)
     step = sum(int(np.prod(shape[dim + 1 :])) for dim in range(self.ndim))
     flat[: None if wrap and self.ndim == 2 else step * (min(shape) - 1) + 1 : step] = True
-    chosen = import_array(mask, bool_, self.device)
-    return self.masked_fill_(chosen, fill_value)
+    on_diagonal = import_array(mask, bool_, self.device)
+    return self.masked_fill_(on_diagonal, fill_value)
 
 
 attach("fill_diagonal_", fill_diagonal_)

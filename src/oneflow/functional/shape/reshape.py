@@ -30,23 +30,23 @@ from oneflow.tensor.tensor import Tensor
 @functools.lru_cache(maxsize=1 << 12)
 def _completed(sizes: tuple[int, ...], numel: int) -> tuple[int, ...]:
     """`sizes`, of so many elements together, with its -1 worked out."""
-    known = 1
+    product = 1
     for size in sizes:
         if size < -1:
             raise RuntimeError(f"invalid shape dimension {size}")
-        known *= 1 if size == -1 else size
+        product *= 1 if size == -1 else size
     missing = sizes.count(-1)
     if missing > 1:
         raise RuntimeError(f"only one dimension can be inferred, but -1 stands {missing} times")
     if missing:
-        if known == 0 and numel == 0:
+        if product == 0 and numel == 0:
             raise RuntimeError(
                 f"cannot reshape tensor of 0 elements into shape {list(sizes)} because the "
                 "unspecified dimension size -1 can be any value and is ambiguous"
             )
-        if known and numel % known == 0:
-            return tuple(numel // known if size == -1 else size for size in sizes)
-    elif known == numel:
+        if product and numel % product == 0:
+            return tuple(numel // product if size == -1 else size for size in sizes)
+    elif product == numel:
         return sizes
     raise RuntimeError(f"shape '{list(sizes)}' is invalid for input of size {numel}")
 
@@ -89,7 +89,7 @@ def _reshaped(input: Tensor, shape: tuple[int, ...]) -> Tensor:
 
 
 def _may_copy(input: Tensor) -> bool:
-    """Whether `view` copies what it cannot share: of global tensors and in graphs, as OneFlow."""
+    """Test if `view` may copy: of global tensors and in graphs it copies, as OneFlow does."""
     return input._value.spec.sbp is not None or is_capturing()
 
 
@@ -302,8 +302,8 @@ def squeeze(x: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
     """
     shape = x._value.spec.shape
     dims = wrap_dims(dim, len(shape))
-    kept = tuple([size for at, size in enumerate(shape) if size != 1 or at not in dims])
-    return _same_memory(x, kept)
+    new_shape = tuple([size for at, size in enumerate(shape) if size != 1 or at not in dims])
+    return _same_memory(x, new_shape)
 
 
 @function()
@@ -380,21 +380,21 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     """
     shape = input._value.spec.shape
     at = wrap_dim(dim, len(shape))
-    wanted = sizes_of((sizes,), "sizes")
-    known = 1
-    for size in wanted:
-        known *= 1 if size == -1 else size
-    if -1 in wanted and known:
-        wanted = tuple(shape[at] // known if size == -1 else size for size in wanted)
+    new_sizes = sizes_of((sizes,), "sizes")
+    known_product = 1
+    for size in new_sizes:
+        known_product *= 1 if size == -1 else size
+    if -1 in new_sizes and known_product:
+        new_sizes = tuple(shape[at] // known_product if size == -1 else size for size in new_sizes)
     product = 1
-    for size in wanted:
+    for size in new_sizes:
         product *= size
-    if not wanted or product != shape[at]:
+    if not new_sizes or product != shape[at]:
         raise RuntimeError(
             f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} "
             f"({shape[at]}) in the input tensor"
         )
-    return view(input, (*shape[:at], *wanted, *shape[at + 1 :]))
+    return view(input, (*shape[:at], *new_sizes, *shape[at + 1 :]))
 
 
 @function(keyword_aliases={"size": "sizes", "expand_size": "sizes", "shape": "sizes"})
@@ -411,25 +411,27 @@ def expand(input: Tensor, sizes: Any, *more: int) -> Tensor:
                 [2, 2, 2]], dtype=oneflow.int64)
     """
     shape = input._value.spec.shape
-    wanted = sizes_of((sizes, *more), "sizes")
-    added = len(wanted) - len(shape)
+    new_sizes = sizes_of((sizes, *more), "sizes")
+    added = len(new_sizes) - len(shape)
     if added < 0:
         raise RuntimeError(
-            f"expand({list(wanted)}): the number of sizes provided ({len(wanted)}) must be greater "
+            f"expand({list(new_sizes)}): the number of sizes provided ({len(new_sizes)}) must be "
+            "greater "
             f"or equal to the number of dimensions in the tensor ({len(shape)})"
         )
     target = []
-    for at, size in enumerate(wanted):
+    for at, size in enumerate(new_sizes):
         have = shape[at - added] if at >= added else 1
         if size == -1 and at < added:
             raise RuntimeError(
-                f"expand({list(wanted)}): -1 is not allowed in a leading, non-existing dimension "
+                f"expand({list(new_sizes)}): -1 is not allowed in a leading, non-existing "
+                "dimension "
                 f"{at}"
             )
         if size != -1 and size != have and have != 1:
             raise RuntimeError(
                 f"The expanded size of the tensor ({size}) must match the existing size ({have}) "
-                f"at non-singleton dimension {at}. Target sizes: {list(wanted)}. "
+                f"at non-singleton dimension {at}. Target sizes: {list(new_sizes)}. "
                 f"Tensor sizes: {list(shape)}"
             )
         target.append(have if size == -1 else size)

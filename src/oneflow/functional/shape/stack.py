@@ -49,24 +49,24 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
         >>> rows.tolist()
         [[0, 0, 0], [1, 1, 1]]
     """
-    given = _as_list(tensors)
-    if not given:
+    vectors = _as_list(tensors)
+    if not vectors:
         raise RuntimeError("meshgrid expects a non-empty TensorList")
     if indexing not in ("ij", "xy"):
         raise RuntimeError(
             f'meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}'
         )
-    if any(each.ndim > 1 for each in given):
+    if any(vector.ndim > 1 for vector in vectors):
         raise RuntimeError("Expected 0D or 1D tensor in the tensor list")
-    if any(each.dtype is not given[0].dtype for each in given):
+    if any(vector.dtype is not vectors[0].dtype for vector in vectors):
         raise RuntimeError("meshgrid expects all tensors to have the same dtype")
-    swap = indexing == "xy" and len(given) >= 2
+    swap = indexing == "xy" and len(vectors) >= 2
     if swap:
-        given[:2] = given[1::-1]
-    shape = [each.numel() for each in given]
+        vectors[:2] = vectors[1::-1]
+    shape = [vector.numel() for vector in vectors]
     grids = [
-        each.reshape(*(1,) * dim, -1, *(1,) * (len(given) - dim - 1)).expand(shape)
-        for dim, each in enumerate(given)
+        vector.reshape(*(1,) * dim, -1, *(1,) * (len(vectors) - dim - 1)).expand(shape)
+        for dim, vector in enumerate(vectors)
     ]
     if swap:
         grids[:2] = grids[1::-1]
@@ -104,9 +104,9 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
         >>> [x.shape for x in flow.broadcast_tensors(flow.ones(2, 1), flow.ones(3))]
         [oneflow.Size([2, 3]), oneflow.Size([2, 3])]
     """
-    given = _as_list(tensors)
-    shape = base_shape.broadcast_shapes(*[each.shape for each in given])
-    return tuple(each.expand(shape) for each in given)
+    operands = _as_list(tensors)
+    shape = base_shape.broadcast_shapes(*[operand.shape for operand in operands])
+    return tuple(operand.expand(shape) for operand in operands)
 
 
 @function(method=False)
@@ -133,12 +133,12 @@ def cartesian_prod(*tensors: Any) -> Tensor:
         >>> flow.cartesian_prod(flow.tensor([1, 2]), flow.tensor([3])).tolist()
         [[1, 3], [2, 3]]
     """
-    given = _as_list(tensors)
-    if any(each.ndim != 1 for each in given):
+    vectors = _as_list(tensors)
+    if any(vector.ndim != 1 for vector in vectors):
         raise RuntimeError("Expect a 1D vector, but got another shape")
-    if len(given) == 1:
-        return given[0]
-    return stack([grid.reshape(-1) for grid in meshgrid(*given, indexing="ij")], 1)
+    if len(vectors) == 1:
+        return vectors[0]
+    return stack([grid.reshape(-1) for grid in meshgrid(*vectors, indexing="ij")], 1)
 
 
 @function(method=False)
@@ -173,8 +173,8 @@ def _triangle(
     # A truth value for each place, and two numbers for those found.
     require_host_memory(name, row * col, 1)
     lower = np.tri(row, col, offset if name == "tril_indices" else offset - 1, dtype=bool)
-    found = np.nonzero(lower if name == "tril_indices" else ~lower)
-    return import_array(np.stack(found), checked_dtype(dtype, int64), parse_device(device))
+    positions = np.nonzero(lower if name == "tril_indices" else ~lower)
+    return import_array(np.stack(positions), checked_dtype(dtype, int64), parse_device(device))
 
 
 @function(method=False)
@@ -218,8 +218,8 @@ def triu_indices(
 
 
 def _at_least(tensors: tuple, shape_of: Any) -> Any:
-    given = _as_list(tensors)
-    shapes = tuple(shape_of(each) for each in given)
+    operands = _as_list(tensors)
+    shapes = tuple(shape_of(operand) for operand in operands)
     return shapes[0] if len(tensors) == 1 and isinstance(tensors[0], Tensor) else shapes
 
 
@@ -282,8 +282,8 @@ def hstack(tensors: Sequence[Tensor]) -> Tensor:
         tensor([1, 2], dtype=oneflow.int64)
     """
     _require_some(tensors, "hstack")
-    given = [atleast_1d(each) for each in tensors]
-    return cat(given, 0 if given and given[0].ndim == 1 else 1)
+    parts = [atleast_1d(tensor) for tensor in tensors]
+    return cat(parts, 0 if parts and parts[0].ndim == 1 else 1)
 
 
 @function(method=False, also=("row_stack",))
@@ -296,7 +296,7 @@ def vstack(tensors: Sequence[Tensor]) -> Tensor:
         [[1], [2]]
     """
     _require_some(tensors, "vstack")
-    return cat([_two_dims(each) for each in tensors], 0)
+    return cat([_two_dims(tensor) for tensor in tensors], 0)
 
 
 row_stack = vstack
@@ -312,7 +312,7 @@ def dstack(tensors: Sequence[Tensor]) -> Tensor:
         [[[1, 2]]]
     """
     _require_some(tensors, "dstack")
-    return cat([_three_dims(each) for each in tensors], 2)
+    return cat([_three_dims(tensor) for tensor in tensors], 2)
 
 
 @function(method=False)
@@ -325,7 +325,7 @@ def column_stack(tensors: Sequence[Tensor]) -> Tensor:
         [[1, 3], [2, 4]]
     """
     _require_some(tensors, "column_stack")
-    return cat([each if each.ndim >= 2 else each.reshape(-1, 1) for each in tensors], 1)
+    return cat([tensor if tensor.ndim >= 2 else tensor.reshape(-1, 1) for tensor in tensors], 1)
 
 
 @function(method=False)
@@ -337,18 +337,18 @@ def block_diag(*tensors: Tensor) -> Tensor:
         >>> flow.block_diag(flow.tensor([[1]]), flow.tensor([[2, 3]])).tolist()
         [[1, 0, 0], [0, 2, 3]]
     """
-    for position, each in enumerate(tensors):
-        if each.ndim > 2:
+    for position, tensor in enumerate(tensors):
+        if tensor.ndim > 2:
             raise RuntimeError(
                 f"block_diag: Input tensors must have 2 or fewer dimensions. Input {position} has "
-                f"{each.ndim} dimensions"
+                f"{tensor.ndim} dimensions"
             )
     blocks = (
-        [_two_dims(each) for each in promote_operands(tensors)]
+        [_two_dims(tensor) for tensor in promote_operands(tensors)]
         if tensors
         else [import_array(np.zeros((1, 0), np.float32))]
     )
-    width = sum(each.shape[1] for each in blocks)
+    width = sum(block.shape[1] for block in blocks)
     rows, start = [], 0
     for block in blocks:
         height, size = block.shape
@@ -365,7 +365,7 @@ def block_diag(*tensors: Tensor) -> Tensor:
 def _slices(ranges: Sequence[Sequence[int | None]]) -> tuple[slice, ...]:
     """OneFlow's lists of ``(start, stop, step)``."""
     return tuple(
-        slice(*[None if n is None else operator.index(n) for n in each]) for each in ranges
+        slice(*[None if n is None else operator.index(n) for n in bounds]) for bounds in ranges
     )
 
 

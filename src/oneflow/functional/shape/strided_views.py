@@ -177,7 +177,7 @@ def as_strided(
             f"mismatch in length of strides and shape: {len(strides)} and {len(shape)}"
         )
     offset = storage_offset_of(input) if storage_offset is None else operator.index(storage_offset)
-    if any(each < 0 for each in strides) or offset < 0:
+    if any(step < 0 for step in strides) or offset < 0:
         raise RuntimeError(f"as_strided: strides {list(strides)} and offset {offset} must be >= 0")
     last = offset + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))
     storage = (input._value if input._family is None else input._family.storage.value).spec

@@ -21,7 +21,7 @@ def _copied(name: str, view: Callable, arguments: str) -> Callable:
         if isinstance(view_result, Tensor):
             copies: Any = view_result.clone()
         else:
-            copies = tuple([each.clone() for each in view_result])
+            copies = tuple([shared.clone() for shared in view_result])
         return copies if out is None else put_out(out, copies, name)
 
     copied.__name__ = name

@@ -49,13 +49,13 @@ class _Comparison:
         """The relative and the absolute tolerance: those given, or the largest of the dtypes."""
         if self.rtol is not None and self.atol is not None:
             return self.rtol, self.atol
-        pairs = [_TOLERANCES.get(each, (0.0, 0.0)) for each in dtypes]
+        pairs = [_TOLERANCES.get(dtype, (0.0, 0.0)) for dtype in dtypes]
         return max(rtol for rtol, _ in pairs), max(atol for _, atol in pairs)
 
     def fail(self, path: tuple, text: str, kind: type[Exception] = AssertionError) -> NoReturn:
         """Raise the error, which names the item of a container that it is about."""
         if path:
-            item = "".join(f"[{each!r}]" for each in path)
+            item = "".join(f"[{key!r}]" for key in path)
             text = f"{text}\n\nThe failure occurred for item {item}"
         if callable(self.msg):
             raise kind(self.msg(text))
@@ -140,7 +140,7 @@ def _leaves(
 ) -> Iterator[tuple[tuple, Any, Any]]:
     """Yield the pairs of values in two containers of the same structure, with their paths."""
     both = (actual, expected)
-    if all(isinstance(each, Sequence) and not isinstance(each, str | bytes) for each in both):
+    if all(isinstance(value, Sequence) and not isinstance(value, str | bytes) for value in both):
         if len(actual) != len(expected):
             comparison.fail(
                 path,
@@ -148,7 +148,7 @@ def _leaves(
             )
         for number, pair in enumerate(zip(actual, expected, strict=True)):
             yield from _leaves(*pair, (*path, number), comparison)
-    elif all(isinstance(each, Mapping) for each in both):
+    elif all(isinstance(value, Mapping) for value in both):
         missing, added = expected.keys() - actual.keys(), actual.keys() - expected.keys()
         if missing or added:
             comparison.fail(
@@ -166,13 +166,13 @@ def _leaves(
 def _compare(actual: Any, expected: Any, path: tuple, comparison: _Comparison) -> None:
     """Compare two values that are no containers."""
     both = (actual, expected)
-    if any(each is None for each in both):
+    if any(value is None for value in both):
         if actual is not expected:
             comparison.fail(path, f"None mismatch: {actual} is not {expected}")
-    elif all(isinstance(each, bool | np.bool_) for each in both):
+    elif all(isinstance(value, bool | np.bool_) for value in both):
         if bool(actual) is not bool(expected):
             comparison.fail(path, f"Booleans mismatch: {actual} is not {expected}")
-    elif all(isinstance(each, Number) for each in both):
+    elif all(isinstance(value, Number) for value in both):
         _compare_numbers(_python_number(actual), _python_number(expected), path, comparison)
     elif _are_tensors(actual, expected, comparison):
         one, other = as_tensor(actual), as_tensor(expected)
@@ -205,7 +205,7 @@ def _compare_numbers(actual: Any, expected: Any, path: tuple, comparison: _Compa
         comparison.fail(path, f"The (d)types do not match: {type(actual)} != {type(expected)}.")
     if actual == expected or (comparison.equal_nan and actual != actual and expected != expected):
         return
-    dtypes = [_NUMBER_DTYPES.get(type(each), dt.int64) for each in (actual, expected)]
+    dtypes = [_NUMBER_DTYPES.get(type(number), dt.int64) for number in (actual, expected)]
     rtol, atol = comparison.tolerances(*dtypes)
     difference = abs(actual - expected)
     if not (math.isfinite(difference) and difference <= atol + rtol * abs(expected)):
@@ -215,16 +215,16 @@ def _compare_numbers(actual: Any, expected: Any, path: tuple, comparison: _Compa
 def _compare_attributes(
     actual: Tensor, expected: Tensor, path: tuple, comparison: _Comparison
 ) -> None:
-    wanted = {
+    checked = {
         "shape": True,
         "stride()": comparison.check_stride,
         "device": comparison.check_device,
         "dtype": comparison.check_dtype,
     }
-    for name in [name for name, is_wanted in wanted.items() if is_wanted]:
+    for name in [name for name, is_wanted in checked.items() if is_wanted]:
         values = [
-            each.stride() if name == "stride()" else getattr(each, name)
-            for each in (actual, expected)
+            tensor.stride() if name == "stride()" else getattr(tensor, name)
+            for tensor in (actual, expected)
         ]
         if values[0] != values[1]:
             comparison.fail(
@@ -253,7 +253,7 @@ def _compare_tensors(
     lines = [f"Mismatched elements: {wrong} / {count} ({wrong / count:.1%})"]
     for kind, numbers, tolerance in (("absolute", difference, atol), ("relative", ratio, rtol)):
         place = numbers.argmax()
-        index = tuple(each.item() for each in unravel_index(place, numbers.shape))
+        index = tuple(coordinate.item() for coordinate in unravel_index(place, numbers.shape))
         text = f"Greatest {kind} difference: {numbers.flatten()[place].item()} at index {index}"
         lines.append(text + _allowed(tolerance, rtol, atol))
     comparison.fail(path, _title("Tensor-likes", rtol, atol) + "\n".join(lines))

@@ -81,7 +81,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         dtype: DType | None = None,
     ) -> None:
         super().__init__()
-        starts = [int(each) for each in cutoffs]
+        starts = [int(cutoff) for cutoff in cutoffs]
         if not starts or starts != sorted({*starts}) or starts[0] < 1 or starts[-1] >= n_classes:
             raise ValueError(
                 "cutoffs should be a sequence of unique, positive integers sorted in an increasing "
@@ -132,14 +132,14 @@ class AdaptiveLogSoftmaxWithLoss(Module):
                 f"batch dimension, got {list(input.shape)} and {list(target.shape)}"
             )
         head = log_softmax(self.head(input), -1)
-        # What is no class at all is left as it is, and so found.
+        # A target that is no class keeps its value, so that the lookup of its score reports it.
         in_tail = (target >= self.shortlist_size) & (target < self.n_classes)
         output = _chosen(head, where(in_tail, 0, target))
         for number, (low, high) in enumerate(self._clusters()):
             inside = (target >= low) & (target < high)
             cluster = log_softmax(self.tail[number](input), -1)
-            found = _chosen(cluster, where(inside, target - low, 0))
-            output = where(inside, head[..., self.shortlist_size + number] + found, output)
+            target_scores = _chosen(cluster, where(inside, target - low, 0))
+            output = where(inside, head[..., self.shortlist_size + number] + target_scores, output)
         return AdaptiveLogSoftmaxOutput(output, -output.mean())
 
     def log_prob(self, input: Tensor) -> Tensor:

@@ -24,7 +24,7 @@ def _position(index: Any, length: int) -> int:
 
 
 def _times(count: Any) -> int:
-    """How often modules are repeated, checked.
+    """Check the number of repetitions of modules.
 
     Raises:
         TypeError: it is no integer.
@@ -139,14 +139,14 @@ class Sequential(Module):
 
     def _replace(self, modules: list[Module]) -> None:
         self._modules.clear()
-        self._modules.update((str(number), each) for number, each in enumerate(modules))
+        self._modules.update((str(number), module) for number, module in enumerate(modules))
 
 
 def _reindex(container: Module) -> None:
     """Name the children 0, 1, ... again."""
     modules = list(container._modules.values())
     container._modules.clear()
-    container._modules.update((str(number), each) for number, each in enumerate(modules))
+    container._modules.update((str(number), module) for number, module in enumerate(modules))
 
 
 class ModuleList(Module):

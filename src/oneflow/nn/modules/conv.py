@@ -315,15 +315,15 @@ class _ConvTranspose(_ConvNd):
             self._count,
         )
 
-    def _extra_for(self, input: Tensor, wanted: tuple[int, ...]) -> tuple[int, ...]:
-        """The output padding that leads to spatial sizes `wanted`."""
+    def _extra_for(self, input: Tensor, output_size: tuple[int, ...]) -> tuple[int, ...]:
+        """The output padding that leads to spatial sizes `output_size`."""
         count = self._count
-        if len(wanted) == input.ndim:
-            wanted = wanted[input.ndim - count :]
-        if len(wanted) != count:
+        if len(output_size) == input.ndim:
+            output_size = output_size[input.ndim - count :]
+        if len(output_size) != count:
             raise ValueError(
                 f"{type(self).__name__}: output_size must have {count} or {input.ndim} elements, "
-                f"got {len(wanted)}"
+                f"got {len(output_size)}"
             )
         padding = per_dimension(self.padding, count, "padding")
         smallest = [
@@ -339,13 +339,14 @@ class _ConvTranspose(_ConvNd):
         ]
         largest = [low + step - 1 for low, step in zip(smallest, self.stride, strict=True)]
         if not all(
-            low <= size <= high for low, size, high in zip(smallest, wanted, largest, strict=True)
+            low <= size <= high
+            for low, size, high in zip(smallest, output_size, largest, strict=True)
         ):
             raise ValueError(
-                f"requested an output size of {list(wanted)}, but valid sizes range from "
+                f"requested an output size of {list(output_size)}, but valid sizes range from "
                 f"{smallest} to {largest} (for an input of {list(input.shape)})"
             )
-        return tuple(size - low for size, low in zip(wanted, smallest, strict=True))
+        return tuple(size - low for size, low in zip(output_size, smallest, strict=True))
 
 
 class ConvTranspose1d(_ConvTranspose):

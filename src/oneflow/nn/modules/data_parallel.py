@@ -48,15 +48,19 @@ class DataParallel(Module):
         dim: int = 0,
     ) -> None:
         super().__init__()
-        chosen = list(range(device_count("cuda"))) if device_ids is None else list(device_ids)
-        devices = [Device("cuda", each) if isinstance(each, int) else each for each in chosen]
+        device_indices = (
+            list(range(device_count("cuda"))) if device_ids is None else list(device_ids)
+        )
+        devices = [
+            Device("cuda", index) if isinstance(index, int) else index for index in device_indices
+        ]
         if len(devices) > 1:
             raise NotImplementedError(
                 f"DataParallel: one process computes on one device here, got {devices}; make the "
                 "parameters global tensors with `module.to_global`, or start a process for each "
                 "device and use `nn.parallel.DistributedDataParallel`"
             )
-        self.device_ids, self.output_device, self.dim = chosen, output_device, dim
+        self.device_ids, self.output_device, self.dim = device_indices, output_device, dim
         self.module = module.to(parse_device(devices[0])) if devices else module
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:

@@ -30,10 +30,10 @@ class _FractionalMaxPool(Module):
         if (output_size is None) == (output_ratio is None):
             raise ValueError(f"{name} requires either `output_size` or `output_ratio`, one of them")
         if output_ratio is not None:
-            given = output_ratio if isinstance(output_ratio, tuple | list) else (output_ratio,)
-            output_ratio = tuple(given) * (self._count // len(given))
+            ratios = output_ratio if isinstance(output_ratio, tuple | list) else (output_ratio,)
+            output_ratio = tuple(ratios) * (self._count // len(ratios))
             if not all(0 < ratio < 1 for ratio in output_ratio):
-                raise ValueError(f"{name}: output_ratio must be between 0 and 1 (got {given})")
+                raise ValueError(f"{name}: output_ratio must be between 0 and 1 (got {ratios})")
         self.kernel_size = per_dimension(kernel_size, self._count, "kernel_size")
         self.output_size = output_size
         self.output_ratio, self.return_indices = output_ratio, return_indices

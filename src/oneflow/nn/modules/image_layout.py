@@ -27,7 +27,7 @@ def accept_channels_last(layer: Layer) -> Layer:
             return plain(self, input, *rest)
         result = plain(self, permute(input, (0, 3, 1, 2)), *rest)
         if isinstance(result, tuple):
-            return tuple(permute(each, (0, 2, 3, 1)) for each in result)
+            return tuple(permute(tensor, (0, 2, 3, 1)) for tensor in result)
         return permute(result, (0, 2, 3, 1))
 
     layer.forward = forward

@@ -51,9 +51,9 @@ class LazyModuleMixin(Module):
         self.register_forward_pre_hook(_initialize, with_kwargs=True)
 
     def has_uninitialized_params(self) -> bool:
-        """Whether a parameter or buffer has neither shape nor values."""
+        """Test if a parameter or buffer has neither shape nor values."""
         tensors = (*self._parameters.values(), *self._buffers.values())
-        return any(isinstance(each, _UNINITIALIZED) for each in tensors)
+        return any(isinstance(tensor, _UNINITIALIZED) for tensor in tensors)
 
     def initialize_parameters(self, *args: Any, **kwargs: Any) -> None:
         """Give the parameters shapes and values; called with the arguments of the first call."""
@@ -83,7 +83,7 @@ class _LazyModule(LazyModuleMixin):
     size_dim: ClassVar[int] = 1
     # Arguments that `cls_to_become` has other defaults for.
     _defaults: ClassVar[dict[str, Any]] = {}
-    # Of the weight in a state dict: the dimension that tells the number of inputs.
+    # The dimension of the weight in a state dict that has the number of inputs as its size.
     _weight_dim: ClassVar[int] = 1
 
     def __init_subclass__(cls) -> None:
@@ -147,16 +147,16 @@ class _LazyModule(LazyModuleMixin):
         self, state_dict: Any, prefix: str, *args: Any, **kwargs: Any
     ) -> None:
         for name, dim in (("weight", self._weight_dim), ("running_mean", 0)):
-            given = state_dict.get(f"{prefix}{name}")
-            if given is not None and not isinstance(given, _UNINITIALIZED):
+            parameter = state_dict.get(f"{prefix}{name}")
+            if parameter is not None and not isinstance(parameter, _UNINITIALIZED):
                 if self._size_name not in vars(self):
-                    self._set_size(given.shape[dim] * (self._groups() if dim else 1))
+                    self._set_size(parameter.shape[dim] * (self._groups() if dim else 1))
                 break
         super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)
 
     def extra_repr(self) -> str:
-        given = {**self._arguments, self._size_name: vars(self).get(self._size_name, "?")}
-        return ", ".join(f"{name}={value}" for name, value in given.items())
+        arguments = {**self._arguments, self._size_name: vars(self).get(self._size_name, "?")}
+        return ", ".join(f"{name}={value}" for name, value in arguments.items())
 
 
 def _initialize(module: LazyModuleMixin, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from oneflow.base.keyword_aliases import rename_reduction
 from oneflow.base.parameters import parameters_of
 
-# What PyTorch's old order puts `size_average` before, where it is not `reduce`.
+# Arguments that follow `size_average` in PyTorch's old order; elsewhere `reduce` follows it.
 _AFTER_SIZE_AVERAGE = ("ignore_index", "eps")
 
 
@@ -23,7 +23,7 @@ def accept_old_reduction(init: Callable[..., Any]) -> Callable[..., Any]:
         return init
     old_names = list(names)
     old_names.insert(old_names.index("reduction"), "reduce")
-    before = next((each for each in _AFTER_SIZE_AVERAGE if each in names), "reduce")
+    before = next((name for name in _AFTER_SIZE_AVERAGE if name in names), "reduce")
     first = old_names.index(before)
     old_names.insert(first, "size_average")
 

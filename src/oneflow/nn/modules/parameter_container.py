@@ -93,7 +93,7 @@ class ParameterList(Module):
         return self
 
     def extra_repr(self) -> str:
-        return "\n".join(f"  ({i}): {_entry_repr(each)}" for i, each in enumerate(self))
+        return "\n".join(f"  ({i}): {_entry_repr(entry)}" for i, entry in enumerate(self))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError("ParameterList should not be called.")
@@ -205,7 +205,7 @@ class ParameterDict(Module):
             self[key] = value
 
     def extra_repr(self) -> str:
-        return "\n".join(f"  ({key}): {_entry_repr(each)}" for key, each in self.items())
+        return "\n".join(f"  ({key}): {_entry_repr(entry)}" for key, entry in self.items())
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError("ParameterDict should not be called.")

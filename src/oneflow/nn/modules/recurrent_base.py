@@ -1,4 +1,4 @@
-"""What recurrent layers share: their parameters, checks and forward pass."""
+"""The parameters, the checks and the forward pass that recurrent layers share."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ class RNNBase(Module):
     def all_weights(self) -> list[list[Tensor]]:
         """The parameters, one list per layer and direction."""
         return [
-            [each for each in weights if each is not None]
+            [weight for weight in weights if weight is not None]
             for layer in self._weights()
             for weights in layer
         ]
@@ -146,10 +146,10 @@ class RNNBase(Module):
     @property
     def _flat_weights(self) -> list[Tensor]:
         # PyTorch's name, which programs read.
-        return [each for weights in self.all_weights for each in weights]
+        return [weight for weights in self.all_weights for weight in weights]
 
     def _weights(self) -> list[list[Weights]]:
-        known = self._parameters
+        parameters = self._parameters
         kinds = ("weight_ih", "weight_hh", "bias_ih", "bias_hh", "weight_hr")
         absent = (() if self.bias else kinds[2:4]) + (() if self.proj_size else kinds[4:])
 
@@ -158,7 +158,7 @@ class RNNBase(Module):
                 return None
             # A pruned or normalised weight is an attribute, and no parameter.
             name = kind + suffix
-            return known[name] if name in known else getattr(self, name)
+            return parameters[name] if name in parameters else getattr(self, name)
 
         def of(suffix: str) -> Weights:
             return Weights(*[part(kind, suffix) for kind in kinds])
@@ -192,19 +192,19 @@ class RNNBase(Module):
             x = x.unsqueeze(1)
             states = self._batched_states(states)
         elif states is not None:
-            for each in states:
-                self._check_rank(each, 3, "batched")
+            for state in states:
+                self._check_rank(state, 3, "batched")
         output, final_states = self._run(x, states, None)
         if not batched:
-            return output.squeeze(1), tuple([each.squeeze(1) for each in final_states])
+            return output.squeeze(1), tuple([state.squeeze(1) for state in final_states])
         return output.transpose(0, 1) if self.batch_first else output, final_states
 
     def _batched_states(self, states: States | None) -> States | None:
         if states is None:
             return None
-        for each in states:
-            self._check_rank(each, 2, "unbatched")
-        return tuple([each.unsqueeze(1) for each in states])
+        for state in states:
+            self._check_rank(state, 2, "unbatched")
+        return tuple([state.unsqueeze(1) for state in states])
 
     def _run_packed(
         self, packed: PackedSequence, states: States | None
@@ -308,7 +308,7 @@ class RNNBase(Module):
         if hx is None or permutation is None:
             return hx
         if isinstance(hx, tuple):
-            return tuple([each.index_select(1, permutation) for each in hx])
+            return tuple([state.index_select(1, permutation) for state in hx])
         return hx.index_select(1, permutation)
 
     def extra_repr(self) -> str:

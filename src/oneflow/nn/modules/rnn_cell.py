@@ -72,10 +72,10 @@ class RNNCellBase(Module):
         if states is None:
             states = zero_states(x, [(x.shape[0], self.hidden_size)] * count)
         elif not batched:
-            states = tuple([each.unsqueeze(0) for each in states])
+            states = tuple([state.unsqueeze(0) for state in states])
         weights = Weights(self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
         final_states = run_cell(self.mode, x, states, weights)
-        return final_states if batched else tuple([each.squeeze(0) for each in final_states])
+        return final_states if batched else tuple([state.squeeze(0) for state in final_states])
 
     def _check(self, input: Tensor, states: States | None) -> None:
         if input.ndim not in (1, 2):

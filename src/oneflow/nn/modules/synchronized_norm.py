@@ -48,7 +48,7 @@ def synchronized_batch_norm(
     for running, batch in ((running_mean, mean), (running_var, unbiased)):
         update_running(running, batch.detach(), 1.0, momentum)
     shape = (1, input.shape[1], *[1] * (input.ndim - 2))
-    statistics = [shaped(each, shape) for each in (mean, variance)]
+    statistics = [shaped(statistic, shape) for statistic in (mean, variance)]
     return call(norm.normalize_fixed, input, *statistics, *affine(weight, bias, shape), eps)
 
 
@@ -73,7 +73,9 @@ def _moments_of_processes(input: Tensor, ranks: tuple[int, ...]) -> tuple[Tensor
         wide = call(cast, input, dtype=float32) if input.dtype in HALF_DTYPES else input
         mean = variance = call(sum_, wide, dims=dims, keepdim=True)
     counts = wrap(full_float(float(count), shape=(1,), dtype=mean.dtype, device=mean.device))
-    own = cat([call(reshape, each, shape=(channels,)) for each in (mean, variance)] + [counts])
+    own = cat(
+        [call(reshape, statistic, shape=(channels,)) for statistic in (mean, variance)] + [counts]
+    )
     # Each process has a row of its own, and sums with zeros are exact.
     index, size = ranks.index(cluster.rank()), len(ranks)
     rows = pad(call(reshape, own, shape=(1, 2 * channels + 1)), [0, 0, index, size - 1 - index])

@@ -90,11 +90,11 @@ class MultiTableEmbedding(Module):
             tables = [make_table_options([default_initializer] * len(widths))]
         if not tables:
             raise ValueError("an embedding needs tables; make them by make_table_options()")
-        for number, each in enumerate(tables):
-            if len(each.columns) != len(widths):
+        for number, table in enumerate(tables):
+            if len(table.columns) != len(widths):
                 raise ValueError(
                     f"`embedding_dim` is of {len(widths)} columns, and table {number} has "
-                    f"{len(each.columns)}"
+                    f"{len(table.columns)}"
                 )
         if key_type.name not in _KEY_TYPES:
             raise ValueError(f"`key_type` must be one of {', '.join(_KEY_TYPES)}, got {key_type}")
@@ -131,10 +131,10 @@ class MultiTableEmbedding(Module):
         local = ids.to_local() if ids.is_global else ids
         if table_ids is not None and table_ids.is_global:
             table_ids = table_ids.to_local()
-        unique, chosen, inverse = self._distinct(
+        unique, table_numbers, inverse = self._distinct(
             local.numpy(), None if table_ids is None else table_ids.numpy()
         )
-        rows = self._rows(unique, chosen, ids)
+        rows = self._rows(unique, table_numbers, ids)
         positions = from_data.from_numpy(inverse).to(rows.device)
         result = functional.embedding(positions, rows).to(self.dtype)
         return _as_global(result, ids) if ids.is_global else result
@@ -171,13 +171,13 @@ class MultiTableEmbedding(Module):
         tables = self._tables_of(keys, table_ids)
         flat = keys.reshape(-1)
         unique, first, inverse = np.unique(flat, return_index=True, return_inverse=True)
-        chosen = tables.reshape(-1)[first]
+        table_numbers = tables.reshape(-1)[first]
         if self.padding_idx is not None and (unique == self.padding_idx).any():
             at = int(np.flatnonzero(unique == self.padding_idx)[0])
             # The row behind the last one is zeros.
             inverse = np.where(inverse == at, len(unique) - 1, inverse - (inverse > at))
-            unique, chosen = np.delete(unique, at), np.delete(chosen, at)
-        return unique, chosen, inverse.reshape(keys.shape)
+            unique, table_numbers = np.delete(unique, at), np.delete(table_numbers, at)
+        return unique, table_numbers, inverse.reshape(keys.shape)
 
     def _tables_of(self, keys: np.ndarray, table_ids: np.ndarray | None) -> np.ndarray:
         if table_ids is not None:
@@ -196,8 +196,8 @@ class MultiTableEmbedding(Module):
 
     def _rows(self, keys: np.ndarray, tables: np.ndarray, ids: Tensor) -> Tensor:
         """Return a leaf tensor with the rows of keys, and a length that few others have."""
-        found = self._found(keys, tables, 1 << len(keys).bit_length())
-        rows = from_data.from_numpy(found).to(self.shadow.device)
+        values = self._found(keys, tables, 1 << len(keys).bit_length())
+        rows = from_data.from_numpy(values).to(self.shadow.device)
         if self.training and is_grad_enabled():
             rows.requires_grad_(True)
             self.lookup_records.append(LookupRecord(keys, rows, ids.is_global))
@@ -287,6 +287,6 @@ class MultiTableMultiColumnEmbedding(MultiTableEmbedding):
 
 def _as_global(local: Tensor, ids: Tensor) -> Tensor:
     """Return a part as that of a global tensor that is distributed as `ids` is."""
-    if not all(each is BROADCAST or isinstance(each, Split) for each in ids.sbp):
+    if not all(dim_sbp is BROADCAST or isinstance(dim_sbp, Split) for dim_sbp in ids.sbp):
         raise ValueError(f"`ids` must be split or broadcast, got {ids.sbp}")
     return local.to_global(placement=ids.placement, sbp=ids.sbp)

@@ -47,16 +47,16 @@ def exchange_rows(
     if cluster.world_size() == 1:
         return read(keys, *more)
     requested = gathered(keys)
-    others = [gathered(each) for each in more]
+    others = [gathered(array) for array in more]
     longest = max(map(len, requested))
     rows_of_ranks = np.zeros((len(requested), longest, width), np.float32)
     flat = np.concatenate(requested)
     local = np.flatnonzero(owner_ranks(flat) == cluster.rank())
     unique, first, inverse = np.unique(flat[local], return_index=True, return_inverse=True)
-    chosen = [np.concatenate(each)[local][first] for each in others]
-    rows = read(unique, *chosen)[inverse]
-    ranks = np.repeat(np.arange(len(requested)), [len(each) for each in requested])
-    positions = np.concatenate([np.arange(len(each)) for each in requested])
+    local_others = [np.concatenate(other)[local][first] for other in others]
+    rows = read(unique, *local_others)[inverse]
+    ranks = np.repeat(np.arange(len(requested)), [len(request) for request in requested])
+    positions = np.concatenate([np.arange(len(request)) for request in requested])
     rows_of_ranks[ranks[local], positions[local]] = rows
     output = factory_functions.zeros(longest, width)
     reduce_scatter_tensor(output, from_data.from_numpy(rows_of_ranks.reshape(-1, width)))

@@ -35,7 +35,7 @@ class KeyIndex:
 
     def find(self, keys: np.ndarray) -> np.ndarray:
         """Return the numbers of keys, -1 for unknown ones."""
-        found = np.full(len(keys), _EMPTY, np.int64)
+        result = np.full(len(keys), _EMPTY, np.int64)
         mask = len(self._numbers) - 1
         places = self._first_places(keys)
         pending = np.arange(len(keys))
@@ -43,10 +43,10 @@ class KeyIndex:
             at = places[pending]
             numbers = self._numbers[at]
             hit = (numbers != _EMPTY) & (self._keys[at] == keys[pending])
-            found[pending[hit]] = numbers[hit]
+            result[pending[hit]] = numbers[hit]
             pending = pending[~hit & (numbers != _EMPTY)]
             places[pending] = (places[pending] + 1) & mask
-        return found
+        return result
 
     def add(self, keys: np.ndarray) -> np.ndarray:
         """Give numbers to keys that are unknown and differ from each other; return the numbers."""
@@ -82,7 +82,7 @@ class KeyIndex:
         while waiting.size:
             at = places[waiting]
             free = self._numbers[at] == _EMPTY
-            # Of several keys for one place the last one written has it.
+            # If several keys want one place, the last one written gets it.
             self._numbers[at[free]] = numbers[waiting[free]]
             written = free & (self._numbers[at] == numbers[waiting])
             self._keys[at[written]] = keys[waiting[written]]

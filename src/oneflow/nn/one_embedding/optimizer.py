@@ -40,9 +40,9 @@ class EmbeddingOptimizer:
     """
 
     def __init__(self, optimizer: Optimizer, embeddings: Sequence[MultiTableEmbedding]) -> None:
-        for each in embeddings:
-            if not isinstance(each, MultiTableEmbedding):
-                raise TypeError(f"`embeddings` must be embeddings, got {type(each).__name__}")
+        for embedding in embeddings:
+            if not isinstance(embedding, MultiTableEmbedding):
+                raise TypeError(f"`embeddings` must be embeddings, got {type(embedding).__name__}")
         if not optimizer.steps_by_update:
             raise TypeError(f"{type(optimizer).__name__} cannot update single rows of a table")
         self.optimizer, self.embeddings = optimizer, list(embeddings)
@@ -62,12 +62,12 @@ class EmbeddingOptimizer:
             RuntimeError: a store has no room for the states of the optimizer.
         """
         loss = self.optimizer.step(closure)
-        for each in self.embeddings:
-            update_rows(self.optimizer, each)
+        for embedding in self.embeddings:
+            update_rows(self.optimizer, embedding)
         return loss
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget all gradients."""
         self.optimizer.zero_grad(set_to_none)
-        for each in self.embeddings:
-            each.lookup_records.clear()
+        for embedding in self.embeddings:
+            embedding.lookup_records.clear()

@@ -101,7 +101,9 @@ def make_table_options(param: Initializer | Sequence[Initializer]) -> TableOptio
         >>> table = flow.one_embedding.make_table_options(initializer)
     """
     columns = tuple(param) if isinstance(param, Sequence) else (param,)
-    if not columns or not all(isinstance(each, Mapping) and "type" in each for each in columns):
+    if not columns or not all(
+        isinstance(column, Mapping) and "type" in column for column in columns
+    ):
         raise TypeError(
             "a table is described by an initializer, such as make_uniform_initializer(-0.1, 0.1), "
             f"or by one for each column; got {param!r}"

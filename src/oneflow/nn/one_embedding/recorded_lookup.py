@@ -106,11 +106,11 @@ class LookupRecorder:
             gradient, rows.grad = rows.grad, None
             if gradient is not None:
                 embedding.lookup_records.append(lookup.record(gradient))
-        for each in optimizers:
-            groups = each.param_groups
+        for optimizer in optimizers:
+            groups = optimizer.param_groups
             if any(tensor is embedding.shadow for group in groups for tensor in group["params"]):
-                update_rows(each, embedding)
-                return [each]
+                update_rows(optimizer, embedding)
+                return [optimizer]
         return []
 
 

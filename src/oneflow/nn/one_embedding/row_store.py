@@ -28,7 +28,7 @@ class RowStore:
         self._blocks: OrderedDict[int, np.ndarray] = OrderedDict()
         if folder is not None:
             folder.mkdir(parents=True, exist_ok=True)
-            # Of a process before; what counts is in snapshots.
+            # Blocks of an earlier process are outdated: snapshots hold the rows.
             for file in folder.glob("block-*"):
                 file.unlink()
 
@@ -46,14 +46,14 @@ class RowStore:
     def read(self, numbers: np.ndarray) -> np.ndarray:
         """Return rows."""
         rows = np.empty((len(numbers), self.width), np.float32)
-        for block, chosen, at in self._parts(numbers):
-            rows[chosen] = block[at]
+        for block, selection, at in self._parts(numbers):
+            rows[selection] = block[at]
         return rows
 
     def write(self, numbers: np.ndarray, rows: np.ndarray) -> None:
         """Replace rows."""
-        for block, chosen, at in self._parts(numbers):
-            block[at] = rows[chosen]
+        for block, selection, at in self._parts(numbers):
+            block[at] = rows[selection]
 
     def _parts(self, numbers: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
         """Yield each block that has some of the rows, which ones, and where in the block."""
@@ -61,8 +61,8 @@ class RowStore:
         blocks = numbers[order] // _ROWS_PER_BLOCK
         first = np.flatnonzero(np.diff(blocks, prepend=-1))
         for start, end in pairwise([*first, len(numbers)]):
-            chosen = order[start:end]
-            yield self._block(int(blocks[start])), chosen, numbers[chosen] % _ROWS_PER_BLOCK
+            selection = order[start:end]
+            yield self._block(int(blocks[start])), selection, numbers[selection] % _ROWS_PER_BLOCK
 
     def _block(self, number: int) -> np.ndarray:
         block = self._blocks.get(number)

@@ -52,7 +52,7 @@ class UpdatedRows(Protocol):
 class SmartDecayAdam(Adam):
     """Adam that makes up for the steps in which a row of an embedding was not looked up.
 
-    Where a row comes back after some steps, its running means decay, and the row moves, as if it
+    When a row comes back after some steps, its running means decay, and the row moves, as if it
     had had gradients of zero in them; `eps` is left out of those moves, and so is the correction of
     the bias. Dense parameters are updated as by `oneflow.optim.Adam`.
 
@@ -115,7 +115,7 @@ def update_rows(optimizer: Optimizer, embedding: UpdatedRows) -> None:
 def _group_of(optimizer: Optimizer, embedding: UpdatedRows) -> dict[str, Any]:
     groups = optimizer.param_groups
     for group in groups:
-        if any(each is embedding.shadow for each in group["params"]):
+        if any(parameter is embedding.shadow for parameter in group["params"]):
             return group
     return groups[0]
 
@@ -145,7 +145,7 @@ def _step_rows(
     row_optimizer = kind([options], lr=group["lr"])
     (state,) = row_optimizer.states_of_group(row_optimizer.param_groups[0])
     state["step"] = embedding.step - 1
-    names = [name for name, each in state.items() if isinstance(each, Tensor)]
+    names = [name for name, value in state.items() if isinstance(value, Tensor)]
     if len(names) > embedding.store.state_count:
         raise RuntimeError(
             f"{type(optimizer).__name__} keeps {len(names)} states of a parameter; make "
@@ -174,12 +174,12 @@ def _local_gradients(embedding: UpdatedRows) -> tuple[np.ndarray, np.ndarray]:
     """
     keys = [np.zeros(0, np.int64)]
     gradients = [np.zeros((0, embedding.store.embedding_dim), np.float32)]
-    for each in embedding.lookup_records:
-        if each.rows.grad is None:
+    for record in embedding.lookup_records:
+        if record.rows.grad is None:
             continue
-        share = 1.0 if each.is_shared else 1.0 / cluster.world_size()
-        keys.append(each.keys)
-        gradients.append(each.rows.grad.numpy()[: len(each.keys)] * np.float32(share))
+        share = 1.0 if record.is_shared else 1.0 / cluster.world_size()
+        keys.append(record.keys)
+        gradients.append(record.rows.grad.numpy()[: len(record.keys)] * np.float32(share))
     all_keys = np.concatenate(gathered(np.concatenate(keys)))
     all_gradients = np.concatenate(gathered(np.concatenate(gradients)))
     is_local = owner_ranks(all_keys) == cluster.rank()

@@ -110,7 +110,7 @@ class SnapshotReader:
         """Yield keys, rows and steps."""
         for start in range(0, self.details["count"], _CHUNK):
             part = slice(start, start + _CHUNK)
-            keys, rows, steps = (np.array(each[part]) for each in self._arrays.values())
+            keys, rows, steps = (np.array(array[part]) for array in self._arrays.values())
             yield keys, rows, steps
 
 
@@ -118,11 +118,11 @@ class PersistentTableReader:
     """Yields the keys and rows of a table's snapshot; see `make_persistent_table_reader`."""
 
     def __init__(self, paths: Sequence[Path], key_type: DType, width: int) -> None:
-        self._readers = [SnapshotReader(each) for each in paths]
-        for each in self._readers:
-            if each.details["width"] < width:
+        self._readers = [SnapshotReader(path) for path in paths]
+        for reader in self._readers:
+            if reader.details["width"] < width:
                 raise ValueError(
-                    f"`storage_dim` is {width}, and rows have {each.details['width']} numbers"
+                    f"`storage_dim` is {width}, and rows have {reader.details['width']} numbers"
                 )
         self._key_type, self._width = key_type, width
         self._parts = self._all_parts()
@@ -153,7 +153,7 @@ class PersistentTableWriter:
     """Writes keys and rows as a table's snapshot; see `make_persistent_table_writer`."""
 
     def __init__(self, paths: Sequence[Path], width: int) -> None:
-        self._writers = [SnapshotWriter(each, width) for each in paths]
+        self._writers = [SnapshotWriter(path, width) for path in paths]
         self._width = width
 
     def write(self, keys: np.ndarray, values: np.ndarray) -> None:
@@ -174,21 +174,21 @@ class PersistentTableWriter:
         # A process that loads them takes what is its own.
         part = keys.astype(np.int64) % len(self._writers)
         for number, writer in enumerate(self._writers):
-            chosen = part == number
-            rows = values[chosen].astype(np.float32)
-            writer.write(keys[chosen].astype(np.int64), rows, np.zeros(len(rows), np.int64))
+            mask = part == number
+            rows = values[mask].astype(np.float32)
+            writer.write(keys[mask].astype(np.int64), rows, np.zeros(len(rows), np.int64))
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: Any, *error: Any) -> None:
-        for each in self._writers:
-            each.close() if kind is None else each.discard()
+        for writer in self._writers:
+            writer.close() if kind is None else writer.discard()
 
     def close(self) -> None:
         """Make the snapshot visible."""
-        for each in self._writers:
-            each.close()
+        for writer in self._writers:
+            writer.close()
 
 
 def make_persistent_table_reader(

@@ -82,13 +82,13 @@ class TableStore:
     def _first_rows(self, keys: np.ndarray, tables: np.ndarray) -> np.ndarray:
         rows = np.zeros((len(keys), self._rows.width), np.float32)
         for number, table in enumerate(self._tables):
-            chosen = np.flatnonzero(tables == number)
+            indices = np.flatnonzero(tables == number)
             start = 0
             for column, (width, initializer) in enumerate(
                 zip(self._widths, table.columns, strict=True)
             ):
-                values = first_values(initializer, keys[chosen], width, self._seed, column)
-                rows[chosen, start : start + width] = values
+                values = first_values(initializer, keys[indices], width, self._seed, column)
+                rows[indices, start : start + width] = values
                 start += width
         return rows
 
@@ -131,34 +131,38 @@ class TableStore:
             RuntimeError: it is damaged.
             ValueError: its rows are longer than those of this store.
         """
-        sources = [SnapshotReader(snapshot_folder(each, name)) for each in self._written_by()]
-        for each in sources:
-            width = each.details["width"]
+        sources = [SnapshotReader(snapshot_folder(folder, name)) for folder in self._written_by()]
+        for source in sources:
+            width = source.details["width"]
             if (
                 width > self._rows.width
-                or each.details.get("embedding_dim", self.embedding_dim) != self.embedding_dim
+                or source.details.get("embedding_dim", self.embedding_dim) != self.embedding_dim
             ):
                 raise ValueError(
                     f"rows of snapshot `{name}` have {width} numbers, and those of the store "
                     f"{self._rows.width}, {self.embedding_dim} of them an embedding"
                 )
         self._clear()
-        for each in sources:
-            for keys, rows, steps in each.parts():
+        for source in sources:
+            for keys, rows, steps in source.parts():
                 is_local = owner_ranks(keys) == cluster.rank()
                 padded = np.zeros((int(is_local.sum()), self._rows.width), np.float32)
                 padded[:, : rows.shape[1]] = rows[is_local]
                 self._add(keys[is_local], padded, steps[is_local])
-        return max(each.details.get("step", 0) for each in sources)
+        return max(source.details.get("step", 0) for source in sources)
 
     def _written_by(self) -> list[Path]:
         """Return the folders of the processes that wrote the tables."""
-        given = self._options.persistent_path
-        if not isinstance(given, str):
-            return [Path(each) for each in given]
-        found = sorted(each for each in Path(given).glob("*-*") if (each / "snapshots").is_dir())
-        local = [each for each in found if each.name.endswith(f"-{cluster.world_size()}")]
-        return local or found or [self.path]
+        persistent_path = self._options.persistent_path
+        if not isinstance(persistent_path, str):
+            return [Path(path) for path in persistent_path]
+        folders = sorted(
+            folder
+            for folder in Path(persistent_path).glob("*-*")
+            if (folder / "snapshots").is_dir()
+        )
+        local = [folder for folder in folders if folder.name.endswith(f"-{cluster.world_size()}")]
+        return local or folders or [self.path]
 
 
 def _local_path(given: str | tuple[str, ...]) -> Path:

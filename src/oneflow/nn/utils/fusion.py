@@ -76,7 +76,9 @@ def fuse_conv_bn_weights(
         bias = (-bn_rm if conv_b is None else conv_b - bn_rm) * scale
         bias = bias if bn_b is None else bias + bn_b
         weight = conv_w * scale.reshape(shape)
-    needs_grad = [(conv_w if each is None else each).requires_grad for each in (conv_w, conv_b)]
+    needs_grad = [
+        (conv_w if parameter is None else parameter).requires_grad for parameter in (conv_w, conv_b)
+    ]
     return (
         Parameter(weight.to(conv_w.dtype), needs_grad[0]),
         Parameter(bias.to(conv_w.dtype), needs_grad[1]),

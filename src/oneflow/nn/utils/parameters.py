@@ -19,7 +19,7 @@ def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
         >>> flow.nn.utils.parameters_to_vector(flow.nn.Linear(2, 3).parameters()).shape
         oneflow.Size([9])
     """
-    flat = [call(reshape, each, shape=(each.numel(),)) for each in parameters]
+    flat = [call(reshape, parameter, shape=(parameter.numel(),)) for parameter in parameters]
     return call(concat, *flat, dim=0)
 
 
@@ -40,7 +40,7 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
     if not isinstance(vec, Tensor):
         raise TypeError(f"expected oneflow.Tensor, but got: {type(vec).__name__}")
     targets = list(parameters)
-    sizes = tuple(each.numel() for each in targets)
+    sizes = tuple(target.numel() for target in targets)
     if sum(sizes) != vec.numel():
         raise ValueError(
             f"`vec` has {vec.numel()} elements, the parameters have {sum(sizes)} together"

@@ -67,8 +67,8 @@ def weight_norm(module: AnyModule, name: str = "weight", dim: int | None = 0) ->
         oneflow.Size([3, 1])
     """
     weight = getattr(module, name, None)
-    chosen = None if dim in (None, -1) or weight is None else dim % weight.ndim
-    return register_parametrization(module, name, _WeightNorm(chosen), unsafe=True)
+    norm_dim = None if dim in (None, -1) or weight is None else dim % weight.ndim
+    return register_parametrization(module, name, _WeightNorm(norm_dim), unsafe=True)
 
 
 class _SpectralNorm(Module):
@@ -143,8 +143,8 @@ def spectral_norm(
             "Expected n_power_iterations to be positive, but got n_power_iterations="
             f"{n_power_iterations}"
         )
-    chosen = wrap_dim(output_dim(module) if dim is None else dim, weight.ndim)
-    rule = _SpectralNorm(weight, n_power_iterations, chosen, eps)
+    norm_dim = wrap_dim(output_dim(module) if dim is None else dim, weight.ndim)
+    rule = _SpectralNorm(weight, n_power_iterations, norm_dim, eps)
     return register_parametrization(module, name, rule)
 
 

@@ -63,15 +63,15 @@ class ParametrizationList(ModuleList):
         super().__init__(modules)
         self.unsafe = unsafe
         with no_grad():
-            found = self._invert(original)
-        self.is_tensor = isinstance(found, Tensor)
+            originals = self._invert(original)
+        self.is_tensor = isinstance(originals, Tensor)
         if self.is_tensor:
-            _put_into(original, found)
+            _put_into(original, originals)
             self._register("original", original)
             return
-        self.count = len(found)
-        for number, each in enumerate(found):
-            value = each.detach()
+        self.count = len(originals)
+        for number, tensor in enumerate(originals):
+            value = tensor.detach()
             if isinstance(original, Parameter):
                 value = Parameter(value, original.requires_grad)
             self._register(f"original{number}", value)
@@ -235,8 +235,8 @@ def register_parametrization(
     delattr(module, tensor_name)
     if not is_parametrized(module):
         module.parametrizations = ModuleDict()
-    found: Any = module.parametrizations
-    found[tensor_name] = chain
+    parametrizations: Any = module.parametrizations
+    parametrizations[tensor_name] = chain
     _give_class(module, base)
     return module
 
@@ -249,8 +249,8 @@ def _give_class(module: Module, base: type) -> None:
     names: Any = module._modules.get("parametrizations", ())
     properties = {name: _property(name) for name in names}
     contents = {"__module__": base.__module__, **properties}
-    chosen = type(f"Parametrized{base.__name__}", (base,), contents) if properties else base
-    object.__setattr__(module, "__class__", chosen)
+    new_class = type(f"Parametrized{base.__name__}", (base,), contents) if properties else base
+    object.__setattr__(module, "__class__", new_class)
 
 
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
@@ -261,10 +261,10 @@ def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
         >>> flow.nn.utils.parametrize.is_parametrized(flow.nn.Linear(2, 2))
         False
     """
-    found = module._modules.get("parametrizations")
-    if not isinstance(found, ModuleDict):
+    parametrizations = module._modules.get("parametrizations")
+    if not isinstance(parametrizations, ModuleDict):
         return False
-    return len(found) > 0 if tensor_name is None else tensor_name in found
+    return len(parametrizations) > 0 if tensor_name is None else tensor_name in parametrizations
 
 
 def type_before_parametrizations(module: Module) -> type:
@@ -303,8 +303,8 @@ def remove_parametrizations(
     """
     if not is_parametrized(module, tensor_name):
         raise ValueError(f"Module {module} does not have a parametrization on {tensor_name}")
-    found: Any = module.parametrizations
-    chain: ParametrizationList = found[tensor_name]
+    parametrizations: Any = module.parametrizations
+    chain: ParametrizationList = parametrizations[tensor_name]
     if not leave_parametrized and not chain.is_tensor:
         raise ValueError(
             "Cannot leave unparametrized (`leave_parametrized=False`) a tensor that is "
@@ -312,8 +312,8 @@ def remove_parametrizations(
         )
     base = type_before_parametrizations(module)
     tensor = _without_parametrizations(module, tensor_name, chain, leave_parametrized)
-    del found[tensor_name]
-    if not len(found):
+    del parametrizations[tensor_name]
+    if not len(parametrizations):
         delattr(module, "parametrizations")
     _give_class(module, base)
     if isinstance(tensor, Parameter):
@@ -349,9 +349,9 @@ def transfer_parametrizations_and_params(
     """
     if tensor_name is not None and not is_parametrized(from_module, tensor_name):
         raise ValueError(f"{type(from_module).__name__} has no parametrized `{tensor_name}`")
-    found: Any = from_module.parametrizations if is_parametrized(from_module) else {}
-    for name in found if tensor_name is None else [tensor_name]:
-        chain: ParametrizationList = found[name]
+    parametrizations: Any = from_module.parametrizations if is_parametrized(from_module) else {}
+    for name in parametrizations if tensor_name is None else [tensor_name]:
+        chain: ParametrizationList = parametrizations[name]
         if not hasattr(to_module, name):
             setattr(to_module, name, Parameter(getattr(from_module, name).detach().clone()))
         for parametrization in chain:

@@ -214,7 +214,7 @@ def pack_sequence(sequences: Sequence[Tensor], enforce_sorted: bool = True) -> P
         >>> flow.nn.utils.rnn.pack_sequence(parts).data.tolist()
         [1, 3, 2]
     """
-    lengths = [each.shape[0] for each in sequences]
+    lengths = [sequence.shape[0] for sequence in sequences]
     return pack_padded_sequence(pad_sequence(sequences), lengths, enforce_sorted=enforce_sorted)
 
 

@@ -39,7 +39,7 @@ class SpectralNorm:
     def compute(self, module: Module, update: bool) -> Tensor:
         """The weight; with `update` the singular vectors are improved first, in place."""
         original = getattr(module, f"{self.target_name}_orig")
-        u, v = (getattr(module, f"{self.target_name}_{each}") for each in "uv")
+        u, v = (getattr(module, f"{self.target_name}_{letter}") for letter in "uv")
         matrix = as_matrix(original, self.dim)
         if update:
             with no_grad():
@@ -135,8 +135,8 @@ def remove_spectral_norm(module: AnyModule, name: str = "weight") -> AnyModule:
         if isinstance(rule, SpectralNorm) and rule.target_name == name:
             with no_grad():
                 weight = rule.compute(module, update=False)
-            for each in (name, f"{name}_u", f"{name}_v", f"{name}_orig"):
-                delattr(module, each)
+            for attribute in (name, f"{name}_u", f"{name}_v", f"{name}_orig"):
+                delattr(module, attribute)
             module.register_parameter(name, Parameter(weight.detach()))
             del module._forward_pre_hooks[number]
             return module

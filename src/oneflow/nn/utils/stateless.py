@@ -49,16 +49,16 @@ def functional_call(
         >>> flow.func.functional_call(layer, {"weight": flow.ones(1, 2)}, flow.ones(1, 2))
         tensor([[2.]], dtype=oneflow.float32)
     """
-    given = _merged(parameter_and_buffer_dicts)
+    tensors = _merged(parameter_and_buffer_dicts)
     arguments = () if args is None else args if isinstance(args, tuple) else (args,)
     names = _names(module)
-    replaced = _untied(names, given) if tie_weights else given
+    replaced = _untied(names, tensors) if tie_weights else tensors
     if strict:
         _check_names(names, replaced)
     with _replaced(module, replaced) as written:
         result = module(*arguments, **(kwargs or {}))
     if isinstance(parameter_and_buffer_dicts, MutableMapping):
-        for name in given.keys() & written.keys():
+        for name in tensors.keys() & written.keys():
             parameter_and_buffer_dicts[name] = written[name]
     return result
 
@@ -90,35 +90,35 @@ def stack_module_state(
     """
     if not models:
         raise RuntimeError("stack_module_state: expected at least one model, got 0")
-    kinds = sorted({type(each).__name__ for each in models})
-    if len(kinds) > 1 or len({each.training for each in models}) > 1:
+    kinds = sorted({type(model).__name__ for model in models})
+    if len(kinds) > 1 or len({model.training for model in models}) > 1:
         raise RuntimeError(
             "stack_module_state: expected models of one class, all training or none, got "
             f"{', '.join(kinds)}"
         )
-    given = [dict(each.named_parameters()) for each in models]
-    parameters = _stacked(given)
+    states = [dict(model.named_parameters()) for model in models]
+    parameters = _stacked(states)
     for name, stacked in parameters.items():
-        requires_grad = {each[name].requires_grad for each in given}
+        requires_grad = {state[name].requires_grad for state in states}
         if len(requires_grad) > 1:
             raise RuntimeError(
                 f"stack_module_state: `{name}` requires grad in some of the models only"
             )
         stacked.requires_grad_(requires_grad.pop())
-    return parameters, _stacked([dict(each.named_buffers()) for each in models])
+    return parameters, _stacked([dict(model.named_buffers()) for model in models])
 
 
 def _stacked(states: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
-    return {name: stack([each[name].detach() for each in states]) for name in states[0]}
+    return {name: stack([state[name].detach() for state in states]) for name in states[0]}
 
 
 def _merged(dicts: Mapping[str, Tensor] | Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
     merged: dict[str, Tensor] = {}
-    for each in [dicts] if isinstance(dicts, Mapping) else dicts:
-        twice = merged.keys() & each.keys()
+    for tensors in [dicts] if isinstance(dicts, Mapping) else dicts:
+        twice = merged.keys() & tensors.keys()
         if twice:
             raise ValueError(f"functional_call: {sorted(twice)} appear in several dictionaries")
-        merged.update(each)
+        merged.update(tensors)
     return merged
 
 
@@ -126,15 +126,15 @@ def _names(module: Module) -> dict[str, Tensor]:
     """The parameters and buffers of a module by all their names."""
     return {
         f"{path}.{name}" if path else name: tensor
-        for path, each in module.named_modules(remove_duplicate=False)
-        for registry in (each._parameters, each._buffers)
+        for path, submodule in module.named_modules(remove_duplicate=False)
+        for registry in (submodule._parameters, submodule._buffers)
         for name, tensor in registry.items()
         if tensor is not None
     }
 
 
 def _untied(names: Mapping[str, Tensor], given: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """What is given for one name of a tensor, given for all its names."""
+    """Give the value for one name of a shared tensor to all of its names."""
     given_for = {id(names[name]): name for name in given if name in names}
     untied = dict(given)
     for name, tensor in names.items():
@@ -185,9 +185,9 @@ def _swap(module: Module, name: str, tensor: Any) -> Any:
     """
     registry = next((r for r in (module._parameters, module._buffers) if name in r), None)
     before = getattr(module, name, _MISSING) if registry is None else registry[name]
-    for each in (tensor, before):
-        if not isinstance(each, Tensor) and each is not None and each is not _MISSING:
-            raise TypeError(f"functional_call: `{name}` must be a tensor, got {each!r}")
+    for value in (tensor, before):
+        if not isinstance(value, Tensor) and value is not None and value is not _MISSING:
+            raise TypeError(f"functional_call: `{name}` must be a tensor, got {value!r}")
     if registry is not None and tensor is not _MISSING:
         registry[name] = tensor
     elif tensor is not _MISSING:

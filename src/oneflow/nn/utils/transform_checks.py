@@ -1,4 +1,4 @@
-"""What functions given to transforms take and return, and what is refused."""
+"""Checks of the arguments and results of the functions that transforms call."""
 
 from __future__ import annotations
 
@@ -39,18 +39,18 @@ def check_argnums(argnums: Any, count: int, name: str) -> None:
             that many arguments.
     """
     numbers = argnums if isinstance(argnums, tuple) else (argnums,)
-    if not numbers or not all(isinstance(each, int) for each in numbers):
+    if not numbers or not all(isinstance(number, int) for number in numbers):
         raise RuntimeError(
             f"{name}: `argnums` must be int or a tuple of at least one int, got {argnums!r}"
         )
-    if outside := [each for each in numbers if not -count <= each < count]:
+    if outside := [number for number in numbers if not -count <= number < count]:
         raise RuntimeError(f"{name}: `argnums` holds {outside[0]}, but only {count} are given")
-    if len({each % count for each in numbers}) < len(numbers):
+    if len({number % count for number in numbers}) < len(numbers):
         raise RuntimeError(f"{name}: `argnums` must be unique, got {argnums}")
 
 
 def value_and_aux(result: Any, has_aux: bool, name: str) -> tuple[Any, Any]:
-    """What a function has returned: the value, and with `has_aux` something else, or None.
+    """Return the value of a function's result, and with `has_aux` the auxiliary part, else None.
 
     Raises:
         RuntimeError: it is no tuple of two, or what is beside the value is not made of tensors.
@@ -84,8 +84,8 @@ def check_form(given: Any, structure: Any, name: str, what: str) -> list[Tensor]
     Raises:
         RuntimeError: it has another one.
     """
-    tensors, found = tensors_of(given, name)
-    if found != structure:
+    tensors, actual = tensors_of(given, name)
+    if actual != structure:
         raise RuntimeError(f"{name}: {what} must have the same structure, got {given!r}")
     return tensors
 
@@ -106,4 +106,4 @@ def _constant_in(structure: Any) -> TreeConstant | None:
     if isinstance(structure, TreeConstant):
         return structure
     items = structure.items if isinstance(structure, TreeContainer) else ()
-    return next((found for each in items if (found := _constant_in(each)) is not None), None)
+    return next((constant for item in items if (constant := _constant_in(item)) is not None), None)

@@ -44,10 +44,10 @@ class Variables:
         self._recorded = MODE.enabled
         self._owner = new_hook_owner()
         self._nodes: list[Variable] = []
-        chosen = args[argnums] if isinstance(argnums, int) else tuple(args[n] for n in argnums)
-        given, self.structure = flat(chosen, name)
+        selected = args[argnums] if isinstance(argnums, int) else tuple(args[n] for n in argnums)
+        inputs, self.structure = flat(selected, name)
         with self.transforming():
-            self.tensors = [self.variable(each) for each in given]
+            self.tensors = [self.variable(tensor) for tensor in inputs]
         changed = self.in_form(self.tensors)
         self.args = list(args)
         pairs = (
@@ -71,12 +71,12 @@ class Variables:
         return leaf
 
     def reach(self, output: Tensor) -> bool:
-        """Whether an output depends on a variable."""
+        """Test if an output depends on a variable."""
         if not output.requires_grad or not self.tensors:
             return False
         options = {"retain_graph": True, "allow_unused": True}
-        found = gradients(output, self.tensors, output.detach(), **options)
-        return any(each is not None for each in found)
+        grads = gradients(output, self.tensors, output.detach(), **options)
+        return any(slope is not None for slope in grads)
 
     def in_form(self, tensors: Sequence[Tensor]) -> Any:
         """Tensors in the form of the chosen arguments."""
@@ -100,7 +100,7 @@ class Variables:
         for node in self._nodes:
             node.open = False
         dead: set = set()
-        return unflat(structure, [_finished(each, recorded, dead) for each in tensors])
+        return unflat(structure, [_finished(tensor, recorded, dead) for tensor in tensors])
 
 
 def _finished(tensor: Tensor, recorded: bool, dead: set) -> Tensor:
@@ -140,8 +140,8 @@ def grad_and_value(
                     "func.grad: expected the function to return a tensor with no dimensions, "
                     f"got {getattr(output, 'shape', type(output).__name__)}"
                 )
-            found = variables.in_form(variables.gradients([output], [None]))
-        return variables.finished(found), variables.finished(result)
+            grads = variables.in_form(variables.gradients([output], [None]))
+        return variables.finished(grads), variables.finished(result)
 
     return wrapper
 
@@ -168,8 +168,8 @@ def grad(
 
     @functools.wraps(func)
     def gradient(*args: Any, **kwargs: Any) -> Any:
-        found, value = both(*args, **kwargs)
-        return (found, value[1]) if has_aux else found
+        grads, value = both(*args, **kwargs)
+        return (grads, value[1]) if has_aux else grads
 
     return gradient
 
@@ -201,15 +201,15 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
     def backward(cotangents: Any) -> tuple:
         weights = check_form(cotangents, structure, "func.vjp", "value and gradient")
         with variables.transforming():
-            found = variables.in_form(variables.gradients(outputs, weights))
-        return variables.finished(found)
+            grads = variables.in_form(variables.gradients(outputs, weights))
+        return variables.finished(grads)
 
     finished = variables.finished(value)
     return (finished, backward, variables.finished(aux)) if has_aux else (finished, backward)
 
 
 class Pushforward:
-    """How the value of a function changes with its variables.
+    """The change of the value of a function with its variables.
 
     The gradient of a weighted value is linear in the weights; its own gradient is the change.
     """
@@ -218,7 +218,7 @@ class Pushforward:
         self._variables = variables
         outputs, self._structure = outputs_of(value, variables.name)
         self._weights = [
-            variables.variable(each.detach().new_zeros(each.shape)) for each in outputs
+            variables.variable(output.detach().new_zeros(output.shape)) for output in outputs
         ]
         self._slopes = variables.gradients(outputs, self._weights)
 
@@ -265,8 +265,8 @@ def jvp(
             _check_dependence(value, variables)
         check_form(tangents, variables.structure, "func.jvp", "arguments and tangents")
         change = Pushforward(variables, value)(tangents)
-    found = (variables.finished(value), variables.finished(change))
-    return (*found, variables.finished(aux)) if has_aux else found
+    results = (variables.finished(value), variables.finished(change))
+    return (*results, variables.finished(aux)) if has_aux else results
 
 
 def _check_dependence(value: Any, variables: Variables) -> None:
@@ -371,15 +371,15 @@ def _jacobian(
             result = func(*variables.args, **kwargs)
             value, aux = value_and_aux(result, has_aux, name)
             outputs, structure = outputs_of(value, name)
-            found = [variables.in_form(_jacobian_of(each, variables)) for each in outputs]
-        slopes = variables.finished(unflat(structure, found))
+            jacobians = [variables.in_form(_jacobian_of(output, variables)) for output in outputs]
+        slopes = variables.finished(unflat(structure, jacobians))
         return (slopes, variables.finished(aux)) if has_aux else slopes
 
     return jacobian
 
 
 def _jacobian_of(output: Tensor, variables: Variables) -> list[Tensor]:
-    rows = [variables.gradients([each], [None]) for each in output.reshape(-1)]
+    rows = [variables.gradients([element], [None]) for element in output.reshape(-1)]
     return [
         stack([row[number] for row in rows]).reshape((*output.shape, *variable.shape))
         if rows

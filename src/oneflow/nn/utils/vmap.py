@@ -79,11 +79,11 @@ def vmap(
         columns = zip(*(tensors for tensors, _ in results), strict=True)
         pairs = zip(columns, places, strict=True)
         if batch.size:
-            stacked = [_stacked(each, dim, batch) for each, dim in pairs]
+            stacked = [_stacked(column, dim, batch) for column, dim in pairs]
         else:
             stacked = [
-                each[0] if dim is None else stack(each, dim).narrow(dim, 0, 0)
-                for each, dim in pairs
+                column[0] if dim is None else stack(column, dim).narrow(dim, 0, 0)
+                for column, dim in pairs
             ]
         return unflat(structure, stacked)
 
@@ -100,12 +100,14 @@ class _Batch:
     def __init__(self, args: tuple, in_dims: Any) -> None:
         if in_dims is not None and not isinstance(in_dims, int | tuple):
             raise ValueError(f"vmap: `in_dims` must be an integer or a tuple, got {in_dims!r}")
-        given = in_dims if isinstance(in_dims, tuple) else (in_dims,) * len(args)
-        if len(given) != len(args):
-            raise ValueError(f"vmap: `in_dims` is for {len(given)} arguments, got {len(args)}")
+        arg_dims = in_dims if isinstance(in_dims, tuple) else (in_dims,) * len(args)
+        if len(arg_dims) != len(args):
+            raise ValueError(f"vmap: `in_dims` is for {len(arg_dims)} arguments, got {len(args)}")
         self._tensors, self._structure = flat(list(args), "func.vmap")
         self._dims = [
-            dim for arg, each in zip(args, given, strict=True) for dim in _dims_of(arg, each)
+            dim
+            for arg, arg_dim in zip(args, arg_dims, strict=True)
+            for dim in _dims_of(arg, arg_dim)
         ]
         sizes = {
             tensor.shape[dim]
@@ -161,14 +163,14 @@ def _dims_of(arg: Any, dims: Any) -> list[int | None]:
             )
         return []
     if dims is None or isinstance(dims, int):
-        pairs = [(each, dims) for each in (arg.values() if isinstance(arg, dict) else arg)]
+        pairs = [(item, dims) for item in (arg.values() if isinstance(arg, dict) else arg)]
     elif isinstance(arg, dict) and isinstance(dims, dict) and arg.keys() == dims.keys():
-        pairs = [(each, dims[key]) for key, each in arg.items()]
+        pairs = [(item, dims[key]) for key, item in arg.items()]
     elif type(dims) is type(arg) and not isinstance(arg, dict) and len(arg) == len(dims):
         pairs = list(zip(arg, dims, strict=True))
     else:
         raise ValueError(f"vmap: `in_dims` {dims!r} has not the form of the argument")
-    return [dim for each, part in pairs for dim in _dims_of(each, part)]
+    return [dim for item, part in pairs for dim in _dims_of(item, part)]
 
 
 class _Calls:
@@ -225,12 +227,12 @@ def _equal(one: np.ndarray, other: np.ndarray) -> bool:
 def _check_tensors(structure: Any) -> None:
     if isinstance(structure, TreeConstant):
         raise ValueError(f"vmap: the function must only return tensors, got {structure.value!r}")
-    for each in structure.items if isinstance(structure, TreeContainer) else ():
-        _check_tensors(each)
+    for item in structure.items if isinstance(structure, TreeContainer) else ():
+        _check_tensors(item)
 
 
 def _places(structure: Any, dims: Any) -> list[int | None]:
-    """Where the dimension of the batch goes in each tensor of a result.
+    """Return the position of the batch dimension in each tensor of a result.
 
     Raises:
         ValueError: `dims` has not the form of the result.
@@ -238,16 +240,18 @@ def _places(structure: Any, dims: Any) -> list[int | None]:
     if dims is None or isinstance(dims, int):
         parts = structure.items if isinstance(structure, TreeContainer) else None
         return [dims] if parts is None else [x for part in parts for x in _places(part, dims)]
-    given = dims.values() if isinstance(dims, dict) else dims
+    out_dims = dims.values() if isinstance(dims, dict) else dims
     if not isinstance(dims, dict | list | tuple):
         raise ValueError(f"vmap: `out_dims` must be an integer, None or several, got {dims!r}")
     # One tensor is like a tuple of one.
     parts = structure.items if isinstance(structure, TreeContainer) else (structure,)
-    if len(given) != len(parts):
+    if len(out_dims) != len(parts):
         raise ValueError(
             f"vmap: `out_dims` {dims!r} is not compatible with {len(parts)} results of the function"
         )
-    return [x for part, each in zip(parts, given, strict=True) for x in _places(part, each)]
+    return [
+        x for part, out_dim in zip(parts, out_dims, strict=True) for x in _places(part, out_dim)
+    ]
 
 
 def _stacked(tensors: Sequence[Tensor], dim: int | None, batch: _Batch) -> Tensor:
@@ -262,7 +266,7 @@ def _stacked(tensors: Sequence[Tensor], dim: int | None, batch: _Batch) -> Tenso
         whole = batch.whole(tensors, dim)
         return _view_of_all(tensors, dim) if whole is None else whole
     first = tensors[0]
-    if any(each is not first and not _equal(each.numpy(), first.numpy()) for each in tensors):
+    if any(tensor is not first and not _equal(tensor.numpy(), first.numpy()) for tensor in tensors):
         raise ValueError(
             "vmap: `out_dims` of None is for a result that is the same for all elements, got others"
         )
@@ -274,8 +278,8 @@ def _view_of_all(tensors: Sequence[Tensor], dim: int) -> Tensor:
     first = tensors[0]
     if not all(map(_is_known_part, tensors)):
         return stack(tensors, dim)
-    places = {(each._family, each.dtype, each.shape, each.stride()) for each in tensors}
-    starts = [each.storage_offset() for each in tensors]
+    places = {(tensor._family, tensor.dtype, tensor.shape, tensor.stride()) for tensor in tensors}
+    starts = [tensor.storage_offset() for tensor in tensors]
     step = starts[1] - starts[0] if len(starts) > 1 else 0
     if len(places) > 1 or step < 0 or starts != [starts[0] + step * n for n in range(len(starts))]:
         return stack(tensors, dim)
@@ -286,7 +290,7 @@ def _view_of_all(tensors: Sequence[Tensor], dim: int) -> Tensor:
 
 
 def _is_known_part(tensor: Tensor) -> bool:
-    """Whether the tensor is a view of elements as they are in memory, at places that are known."""
+    """Test if the tensor is a view of elements as they are in memory, at known places."""
     family, chain = tensor._family, tensor._chain
     if family is None or family.prefix or not chain or is_conjugate(chain):
         return False

@@ -94,7 +94,7 @@ class BasePruningMethod(ABC):
         method.target_name = name
         before = pruning_of(module, name)
         weight = getattr(module, name if before is None else f"{name}_orig")
-        # What the parameter is now: nothing if an element is gone already.
+        # The current values of the parameter are 0 where elements have been pruned.
         scores = getattr(module, name) if importance_scores is None else importance_scores
         require_scores(scores, weight)
         if before is None:
@@ -226,9 +226,9 @@ class PruningContainer(BasePruningMethod):
             part: Any = default_mask == 1
         elif kind == "structured":
             dim = wrap_dim(method.dim, t.ndim)
-            others = [each for each in range(t.ndim) if each != dim]
-            kept = default_mask.sum(dim=others) != 0
-            part = (*[slice(None)] * dim, kept)
+            others = [axis for axis in range(t.ndim) if axis != dim]
+            remaining = default_mask.sum(dim=others) != 0
+            part = (*[slice(None)] * dim, remaining)
         elif kind == "global":
             part = (slice(None),) * t.ndim
         else:

@@ -161,7 +161,7 @@ def global_unstructured(
     if importance_scores is not None and not isinstance(importance_scores, Mapping):
         raise TypeError("global_unstructured(): importance_scores must be of type dict")
     pairs = list(parameters)
-    given: Mapping[tuple[Module, str], Tensor] = importance_scores or {}
+    given_scores: Mapping[tuple[Module, str], Tensor] = importance_scores or {}
     method = pruning_method(**kwargs)
     if method.PRUNING_TYPE != "unstructured":
         raise TypeError(
@@ -171,12 +171,12 @@ def global_unstructured(
     scores, masks = [], []
     for module, name in pairs:
         weight: Tensor = getattr(module, name).detach()
-        importance = given.get((module, name), weight)
+        importance = given_scores.get((module, name), weight)
         require_scores(importance, weight)
         scores.append(importance.detach().reshape(-1))
         masks.append(getattr(module, f"{name}_mask", ones_like(weight)).reshape(-1))
     mask = PruningContainer(method).compute_mask(cat(scores), cat(masks))
-    parts = split(mask, [each.numel() for each in masks])
+    parts = split(mask, [old_mask.numel() for old_mask in masks])
     for (module, name), part in zip(pairs, parts, strict=True):
         custom_from_mask(module, name, part.reshape(getattr(module, name).shape))
 
@@ -193,12 +193,12 @@ def remove(module: AnyModule, name: str) -> AnyModule:
         >>> sorted(flow.nn.utils.prune.remove(layer, "weight").state_dict())
         ['bias', 'weight']
     """
-    found = pruning_of(module, name)
-    if found is None:
+    pruning = pruning_of(module, name)
+    if pruning is None:
         raise ValueError(
             f"Parameter '{name}' of module {module} has to be pruned before pruning can be removed"
         )
-    number, rule = found
+    number, rule = pruning
     rule.remove(module)
     del module._forward_pre_hooks[number]
     return module
@@ -216,6 +216,6 @@ def is_pruned(module: Module) -> bool:
     """
     return any(
         isinstance(hook, BasePruningMethod)
-        for each in module.modules()
-        for hook in each._forward_pre_hooks.values()
+        for submodule in module.modules()
+        for hook in submodule._forward_pre_hooks.values()
     )

@@ -92,7 +92,7 @@ def slice_norms(t: Tensor, n: float | str, dim: int) -> Tensor:
         n: order of the norm, as of `linalg.vector_norm`, or ``"fro"``.
         dim: the dimension that the slices are cut along.
     """
-    others = tuple(each for each in range(t.ndim) if each != wrap_dim(dim, t.ndim))
+    others = tuple(axis for axis in range(t.ndim) if axis != wrap_dim(dim, t.ndim))
     return vector_norm(t, 2 if n == "fro" else float(n), others)
 
 
@@ -189,9 +189,9 @@ class _SlicePruning(_AmountPruning):
         dim = wrap_dim(self.dim, t.ndim)
         count = self._count(t.shape[dim])
         scores = self._scores(t, dim)
-        kept = _without_smallest(scores, ones_like(scores), count)
-        shape = [-1 if each == dim else 1 for each in range(t.ndim)]
-        return default_mask * kept.to(default_mask.dtype).reshape(shape)
+        slice_mask = _without_smallest(scores, ones_like(scores), count)
+        shape = [-1 if axis == dim else 1 for axis in range(t.ndim)]
+        return default_mask * slice_mask.to(default_mask.dtype).reshape(shape)
 
 
 class RandomStructured(_SlicePruning):
