@@ -109,7 +109,8 @@ def _remove_stale(target: Path) -> None:
     """Remove the temporary files of `target` that killed processes have left."""
     name = re.compile(rf"\.{re.escape(target.name)}\.[0-9a-f]{{12}}\.partial")
     with contextlib.suppress(OSError):
-        for path in [each for each in target.parent.iterdir() if name.fullmatch(each.name)]:
+        leftovers = [path for path in target.parent.iterdir() if name.fullmatch(path.name)]
+        for path in leftovers:
             with lock_if_stale(path) as stale:
                 if stale:
                     path.unlink()

@@ -37,23 +37,27 @@ def class_named(module: str, qualified: str) -> type[Module]:
     Raises:
         ValueError: the program has not imported it, or it is not a class of modules.
     """
-    found = _found(module, qualified)
-    if found is None:
+    cls = _found(module, qualified)
+    if cls is None:
         raise ValueError(
             f"it holds a {module}.{qualified}, which this program has not imported; do so before "
             "loading"
         )
-    if not (isinstance(found, type) and issubclass(found, Module)):
+    if not (isinstance(cls, type) and issubclass(cls, Module)):
         raise ValueError(f"{module}.{qualified} is not a class of modules")
-    return found
+    return cls
 
 
 def _found(module: str, qualified: str) -> Any:
     _import_layers(module.removeprefix("oneflow."))
-    found: Any = sys.modules.get(module)
+    content: Any = sys.modules.get(module)
     for part in qualified.split("."):
-        found = vars(found).get(part) if found is not None and hasattr(found, "__dict__") else None
-    return found
+        content = (
+            vars(content).get(part)
+            if content is not None and hasattr(content, "__dict__")
+            else None
+        )
+    return content
 
 
 def attributes_of(module: Module, path: str) -> dict[str, Any]:
@@ -63,13 +67,19 @@ def attributes_of(module: Module, path: str) -> dict[str, Any]:
         TypeError: it has hooks, which are code.
     """
     attributes = vars(module)
-    hooks = [name for name, each in attributes.items() if isinstance(each, Hooks) and each]
+    hooks = [
+        name for name, attribute in attributes.items() if isinstance(attribute, Hooks) and attribute
+    ]
     if hooks:
         raise TypeError(
             f"cannot save {path or 'the object'}: it has {', '.join(hooks)}, which are code; save "
             "its `state_dict()` instead"
         )
-    return {name: each for name, each in attributes.items() if not isinstance(each, Hooks)}
+    return {
+        name: attribute
+        for name, attribute in attributes.items()
+        if not isinstance(attribute, Hooks)
+    }
 
 
 def empty_module(kind: type[Module]) -> Module:
@@ -81,7 +91,7 @@ def empty_module(kind: type[Module]) -> Module:
 
 def name_of_function(value: Any) -> str | None:
     """Return the public name of a function of this package; None for anything else."""
-    return next((name for name, each in FUNCTIONS.items() if each is value), None)
+    return next((name for name, function in FUNCTIONS.items() if function is value), None)
 
 
 def function_named(name: str) -> Callable[..., Any]:

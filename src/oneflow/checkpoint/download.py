@@ -109,8 +109,8 @@ def load_state_dict_from_url(
     name = Path(unquote(urlparse(url).path)).name
     path = folder / (file_name or name)
     if not path.exists():
-        found = _HASH_IN_NAME.search(name) if check_hash else None
-        download_url_to_file(url, path, found and found[1], progress)
+        match = _HASH_IN_NAME.search(name) if check_hash else None
+        download_url_to_file(url, path, match and match[1], progress)
     return load(path, map_location=map_location)
 
 
@@ -147,10 +147,10 @@ def download_url_to_file(
 
     def verify(partial: Path, expected: str | None) -> None:
         actual = _sha256(partial)
-        for wanted in filter(None, (hash_prefix, expected)):
-            if not actual.startswith(wanted):
+        for digest in filter(None, (hash_prefix, expected)):
+            if not actual.startswith(digest):
                 raise RuntimeError(
-                    f"{url}: the SHA-256 of what was downloaded is {actual}, not {wanted}...; "
+                    f"{url}: the SHA-256 of what was downloaded is {actual}, not {digest}...; "
                     "it has been removed"
                 )
 

@@ -161,8 +161,8 @@ def _hubconf(folder: Path) -> Iterator[ModuleType]:
 
 
 def _check_dependencies(module: ModuleType) -> None:
-    wanted = getattr(module, VAR_DEPENDENCY, ())
-    missing = [name for name in wanted if importlib.util.find_spec(name) is None]
+    names = getattr(module, VAR_DEPENDENCY, ())
+    missing = [name for name in names if importlib.util.find_spec(name) is None]
     if missing:
         raise RuntimeError(f"Missing dependencies: {', '.join(missing)}; install them first")
 
@@ -175,8 +175,8 @@ def _entry_point(module: ModuleType, name: str) -> Callable[..., Any]:
     if not isinstance(name, str):
         raise ValueError(f"Invalid input: model should be a string of function name, got {name!r}")
     if not _is_entry_point(module, name):
-        found = [each for each in vars(module) if _is_entry_point(module, each)]
-        raise RuntimeError(f"Cannot find callable {name} in hubconf; it has {', '.join(found)}")
+        names = [key for key in vars(module) if _is_entry_point(module, key)]
+        raise RuntimeError(f"Cannot find callable {name} in hubconf; it has {', '.join(names)}")
     return getattr(module, name)
 
 
@@ -207,7 +207,7 @@ def _github_folder(github: str, force_reload: bool, trust_repo: bool | str | Non
 def _put(content: Path, folder: Path, replaced: Path) -> None:
     """Move `content` to `folder`; what is there goes to `replaced`.
 
-    Of several processes that do so at once the first wins: the others have the same content.
+    If several processes do so at once, the first wins: the others have the same content.
     """
     with contextlib.suppress(FileNotFoundError):
         folder.rename(replaced)
@@ -228,8 +228,8 @@ def _require_trust(cache: Path, owner: str, name: str, trust_repo: bool | str | 
     if trust_repo not in (True, False, None, "check"):
         raise ValueError(f"`trust_repo` must be True, False, None or 'check', got {trust_repo!r}")
     path, key = cache / _TRUST_LIST, f"{owner}_{name}"
-    known = path.read_text(encoding="utf-8").split() if path.is_file() else []
-    if key in known and trust_repo is not False:
+    trusted = path.read_text(encoding="utf-8").split() if path.is_file() else []
+    if key in trusted and trust_repo is not False:
         return
     if trust_repo is None:
         warnings.warn(
@@ -244,7 +244,7 @@ def _require_trust(cache: Path, owner: str, name: str, trust_repo: bool | str | 
             "yes",
         ):
             raise RuntimeError(f"the repository {owner}/{name} is not trusted")
-    if key not in known:
+    if key not in trusted:
         cache.mkdir(parents=True, exist_ok=True)
         # A line that is added at once keeps those that other processes add.
         with path.open("a", encoding="utf-8") as file:

@@ -10,7 +10,7 @@ from typing import Any
 _FORMATS = (
     "it is damaged, incomplete, or not a file that `oneflow.save`, safetensors or PyTorch wrote"
 )
-# What the file system says of places to which only a damaged file, or part of a folder, points.
+# Errors of the file system for paths that only a damaged file, or part of a folder, contains.
 _INVALID_PATH_ERRORS = {
     None,
     errno.EINVAL,

@@ -91,7 +91,7 @@ def named_folder(root: Path) -> str | None:
 def is_checkpoint(root: Path) -> bool:
     """Return whether a folder holds, or should have come to hold, a checkpoint in parts."""
     patterns = (MANIFEST, FOLDER_PATTERN, f".{FOLDER_PATTERN}.lock")
-    return any(any(root.glob(each)) for each in patterns) or not any(root.iterdir())
+    return any(any(root.glob(pattern)) for pattern in patterns) or not any(root.iterdir())
 
 
 def read_manifest(root: Path) -> Manifest:
@@ -125,7 +125,7 @@ def _manifest_of(content: dict[str, Any]) -> Manifest:
     for name, pattern in (*((file, _FILE) for file in files), (content["folder"], _FOLDER)):
         if not pattern.fullmatch(name):
             raise ValueError(f"{name!r} is no name that saving gives")
-    tensors = {name: _entry_of(name, each, files) for name, each in content["tensors"].items()}
+    tensors = {name: _entry_of(name, tensor, files) for name, tensor in content["tensors"].items()}
     return Manifest(content["folder"], files, tensors, content["structure"])
 
 
@@ -144,6 +144,6 @@ def _entry_of(name: str, data: dict[str, Any], files: Mapping[str, int]) -> Entr
 
 def _sizes(numbers: Any) -> tuple[int, ...]:
     """Whole numbers that are not negative."""
-    if not all(type(each) is int and each >= 0 for each in numbers):
+    if not all(type(number) is int and number >= 0 for number in numbers):
         raise ValueError(f"{numbers!r} are no sizes")
     return tuple(numbers)

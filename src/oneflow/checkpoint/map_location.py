@@ -36,8 +36,8 @@ def make_restore_location(location: Location | None) -> RestoreLocation:
     if callable(location) and not isinstance(location, Placement | Sharding):
         _check_takes_one(location)
         return lambda saved: _call_map_location(location, _public_location(saved))
-    chosen = _parse_new_location(location)
-    return lambda saved: chosen
+    target = _parse_new_location(location)
+    return lambda saved: target
 
 
 def _call_map_location(
@@ -49,9 +49,9 @@ def _call_map_location(
         RuntimeError: the function failed; not the file, although it is in the middle of loading.
     """
     try:
-        given = function(saved)
-        # What stays where it was may be on devices that do not exist here, until somebody reads it.
-        return _parse_location(given) if given is saved else _parse_new_location(given)
+        location = function(saved)
+        # An unchanged location may name missing devices, until somebody reads the values.
+        return _parse_location(location) if location is saved else _parse_new_location(location)
     except Exception as error:
         raise RuntimeError(
             f"`map_location` returns no device or sharding for what was saved on {saved!r} "

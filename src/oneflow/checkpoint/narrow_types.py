@@ -49,11 +49,14 @@ _FLOAT8 = {
     "F8_E5M2FNUZ": ml_dtypes.float8_e5m2fnuz,
     "F8_E8M0": ml_dtypes.float8_e8m0fnu,
 }
-# By their names in the safetensors format.
+# The types by their names in the safetensors format.
 NARROW_TYPES = {
     kind: NarrowType(
-        each.__name__, np.dtype(np.uint8), np.dtype(each), np.dtype(ml_dtypes.bfloat16)
+        scalar_type.__name__,
+        np.dtype(np.uint8),
+        np.dtype(scalar_type),
+        np.dtype(ml_dtypes.bfloat16),
     )
-    for kind, each in _FLOAT8.items()
+    for kind, scalar_type in _FLOAT8.items()
 }
 COMPLEX32 = NarrowType("complex32", _HALF_PAIR, _HALF_PAIR, np.dtype(np.complex64))

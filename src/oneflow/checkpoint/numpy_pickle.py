@@ -199,7 +199,7 @@ def _plain_table() -> dict[tuple[str, str], Any]:
         **{(module, name): range for name in ("range", "xrange") for module in _BUILTINS},
         **{(kind.__module__, kind.__name__): kind for kind in NAMESPACES},
         **{(module, name): f for name, f in paths.items() for module in _PATH_MODULES},
-        **{(module, name): each for name, each in classes.items() for module in _BUILTINS},
+        **{(module, name): cls for name, cls in classes.items() for module in _BUILTINS},
     }
 
 
@@ -296,7 +296,7 @@ class _PendingEvaluator:
         if depth > self._MAX_DEPTH:
             raise ValueError(f"its data are nested more than {self._MAX_DEPTH} times")
         if type(value) in (tuple, frozenset):
-            result = type(value)([self.finish(each, depth + 1) for each in value])
+            result = type(value)([self.finish(item, depth + 1) for item in value])
             self._known[id(value)] = value, result
             return result
         # These may contain themselves.
@@ -307,20 +307,20 @@ class _PendingEvaluator:
     def _fill(self, value: Any, depth: int) -> None:
         """Finish what is in a container, which stays the same object."""
         if type(value) is list:
-            value[:] = [self.finish(each, depth) for each in value]
+            value[:] = [self.finish(item, depth) for item in value]
         elif type(value) is set:
-            items = [self.finish(each, depth) for each in value]
+            items = [self.finish(item, depth) for item in value]
             value.clear()
             value.update(items)
         elif type(value) is deque:
-            items = [self.finish(each, depth) for each in value]
+            items = [self.finish(item, depth) for item in value]
             value.clear()
             value.extend(items)
         elif type(value) in NAMESPACES:
             self._fill(vars(value), depth)
         elif type(value) in (dict, OrderedDict, Counter, defaultdict):
             pairs = [
-                (self.finish(key, depth), self.finish(each, depth)) for key, each in value.items()
+                (self.finish(key, depth), self.finish(item, depth)) for key, item in value.items()
             ]
             value.clear()
             value.update(dict(pairs))

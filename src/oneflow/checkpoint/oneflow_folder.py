@@ -82,7 +82,7 @@ def load(folder: Path, restore_location: Callable[[Device], Device]) -> Any:
 
 
 def load_like(folder: Path, variables: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Those of `variables` that a folder without a pickle has.
+    """Load the tensors named in `variables` that a folder without a pickle has.
 
     Args:
         folder: the folder; where it says no shapes and dtypes, they are those of `variables`.
@@ -92,7 +92,7 @@ def load_like(folder: Path, variables: Mapping[str, Tensor]) -> dict[str, Tensor
         RuntimeError: it is damaged, or nothing that OneFlow saved.
     """
     with load_errors(folder, "it is damaged or not one that OneFlow saved"):
-        if not any((each / DATA).is_file() for each in folder.iterdir()):
+        if not any((subfolder / DATA).is_file() for subfolder in folder.iterdir()):
             raise ValueError(f"it has no folders with `{DATA}`")
         return {
             name: _read_tensor(folder / name, CPU)
@@ -124,7 +124,7 @@ def _table(read: Callable[[str], Tensor]) -> dict[tuple[str, str], Any]:
 
 
 def _read_variables(folder: Path, device: Device) -> dict[str, Tensor]:
-    names = sorted(each.name for each in folder.iterdir() if (each / META).is_file())
+    names = sorted(subfolder.name for subfolder in folder.iterdir() if (subfolder / META).is_file())
     if not names:
         raise ValueError(f"it has no `{_PICKLE}` and no folders with `{META}` and `{DATA}`")
     return {name: _read_tensor(folder / name, device) for name in names}
@@ -134,8 +134,8 @@ def _read_tensor(folder: Path, device: Device) -> Tensor:
     """One tensor: raw numbers, with shape and type beside them as text."""
     text = (folder / META).read_text()
     shape = tuple(int(size) for size in re.findall(r"\bdim:\s*(\d+)", text))
-    found = re.search(r"data_type:\s*(\w+)", text)
-    kind = DTYPES.get(found[1]) if found else None
+    match = re.search(r"data_type:\s*(\w+)", text)
+    kind = DTYPES.get(match[1]) if match else None
     if kind is None:
         raise ValueError(f"`{folder.name}/{META}` names no dtype that is known")
     return _read_numbers(folder, shape, kind, device)

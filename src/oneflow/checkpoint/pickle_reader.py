@@ -16,8 +16,8 @@ from typing import Any, BinaryIO
 from oneflow.checkpoint.load_errors import UnsafePickleError
 from oneflow.checkpoint.plain_objects import NAMESPACES
 
-# Of a tuple in a set or as a key: Python computes its hash anew, by recursion, from all that is
-# nested in it.
+# The limits of a tuple in a set or as a key: Python computes its hash anew, by recursion, from all
+# that is nested in it.
 _MAX_KEY_SIZE = 10_000
 _MAX_KEY_DEPTH = 50
 
@@ -105,7 +105,7 @@ class PickleReader:
         persistent: Callable[[Any], Any] | None = None,
     ) -> None:
         self._file, self._table, self._persistent = _BoundedFile(file), table, persistent
-        self._callable = {id(each) for each in table.values() if callable(each)}
+        self._callable = {id(entry) for entry in table.values() if callable(entry)}
         self._stack: list[Any] = []
         self._memo: dict[int, Any] = {}
 
@@ -214,14 +214,14 @@ class PickleReader:
         self._stack.append(self._find(module, name))
 
     def _find(self, module: str, name: str) -> Any:
-        found = self._table.get((module, name))
-        if found is None:
+        entry = self._table.get((module, name))
+        if entry is None:
             raise UnsafePickleError(
                 f"the file contains a `{module}.{name}`, and loading never runs code or makes "
                 "objects of unknown "
                 "classes; save plain tensors, numbers and text, such as a `state_dict()`"
             )
-        return found
+        return entry
 
     def _do_reduce(self, _: Any) -> None:
         arguments, function = self._stack.pop(), self._stack.pop()
@@ -278,4 +278,4 @@ def _check_tuple(key: tuple) -> None:
                 f"a tuple that is the key of a dict, or in a set, holds more than {_MAX_KEY_SIZE} "
                 f"values or is nested more than {_MAX_KEY_DEPTH} times"
             )
-        waiting += [(each, depth + 1) for each in items if type(each) is tuple]
+        waiting += [(item, depth + 1) for item in items if type(item) is tuple]

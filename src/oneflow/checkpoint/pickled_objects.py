@@ -69,7 +69,7 @@ def load(data: Mapping[str, Any], decode: Callable[[Any], Tensor]) -> Any:
     Raises:
         UnsafePickleError: the file is not trusted, and names something that is not declared safe.
     """
-    tensors = [decode(each) for each in data["tensors"]]
+    tensors = [decode(tensor) for tensor in data["tensors"]]
     content = io.BytesIO(base64.b64decode(data["pickled"]))
     return Unpickler(content, {}, tensors.__getitem__).load()
 
@@ -103,9 +103,9 @@ class Unpickler(pickle.Unpickler):
             UnsafePickleError: it is neither known, nor declared safe, nor trusted.
         """
         key = module_name, global_name
-        found = self._table.get(key, SAFE_GLOBALS.get(key))
-        if found is not None:
-            return found
+        content = self._table.get(key, SAFE_GLOBALS.get(key))
+        if content is not None:
+            return content
         if not _IS_TRUSTED.get():
             raise UnsafePickleError(
                 f"it holds a `{module_name}.{global_name}`, and making objects runs code of their "

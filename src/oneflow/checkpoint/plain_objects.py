@@ -16,7 +16,8 @@ from typing import Any
 from oneflow.sparse.tensor import SparseTensor, described, rebuild
 
 FACTORIES: dict[str, Callable[[], Any]] = {
-    each.__name__: each for each in (bool, dict, float, int, list, set, str, tuple, OrderedDict)
+    factory.__name__: factory
+    for factory in (bool, dict, float, int, list, set, str, tuple, OrderedDict)
 }
 NAMESPACES = (argparse.Namespace, types.SimpleNamespace)
 # The classes of paths by their names in pickles: one of another system is read as a name only.
@@ -63,7 +64,7 @@ def _factory_name(value: defaultdict) -> str | None:
     factory = value.default_factory
     if factory is None:
         return None
-    name = next((name for name, each in FACTORIES.items() if each is factory), None)
+    name = next((name for name, candidate in FACTORIES.items() if candidate is factory), None)
     if name is None:
         raise TypeError(
             f"cannot save a defaultdict whose factory is {factory!r}: it is code; save "
@@ -105,5 +106,5 @@ KINDS = (
         for kind in (Path, PurePosixPath, PureWindowsPath)
     ),
 )
-KIND_OF_TYPE = {each.type: each for each in KINDS}
-KIND_NAMED = {each.name: each for each in KINDS}
+KIND_OF_TYPE = {kind.type: kind for kind in KINDS}
+KIND_NAMED = {kind.name: kind for kind in KINDS}

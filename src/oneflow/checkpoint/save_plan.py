@@ -71,12 +71,12 @@ class SavePlan:
 
     def add(self, rank: int, shard: ShardToSave, slices: tuple[slice, ...], itemsize: int) -> None:
         """Let a rank store a part."""
-        sizes = tuple([each.stop - each.start for each in slices])
+        sizes = tuple([region.stop - region.start for region in slices])
         file = f"rank{rank}-{self.bytes[rank] // _FILE_BYTES}.safetensors"
         self.bytes[rank] += math.prod(sizes) * itemsize
         self.ranks[file] = rank
         self.files.setdefault(file, []).append(shard)
-        starts = tuple([each.start for each in slices])
+        starts = tuple([region.start for region in slices])
         self.parts[shard.name].append(SavedShard(file, starts, sizes))
 
 
@@ -108,7 +108,7 @@ def is_partition(parts: Sequence[SavedShard], shape: Sizes) -> bool:
     A box's corners, with alternating signs, are the mixed derivative of the function that is one
     inside it. So parts add up to one everywhere if their corners add up to those of the whole.
     """
-    if any(len(shape) != len(each) for part in parts for each in part[1:]):
+    if any(len(shape) != len(sizes) for part in parts for sizes in part[1:]):
         return False
     boxes = [[(at, at + n) for at, n in zip(p.offsets, p.sizes, strict=True)] for p in parts]
     full = [(0, size) for size in shape]
@@ -128,7 +128,7 @@ def _different_parts(spec: TensorSpec) -> Iterator[tuple[tuple[slice, ...], list
     indices_of: dict[tuple[Sizes, Sizes], list[int]] = {}
     for index, coordinate in enumerate(mesh_coordinates(placement.hierarchy)):
         slices = shard_slices(spec.shape, placement.hierarchy, spec.sbp or (), coordinate)
-        key = (tuple(each.start for each in slices), tuple(each.stop for each in slices))
+        key = (tuple(region.start for region in slices), tuple(region.stop for region in slices))
         indices_of.setdefault(key, []).append(index)
     for (starts, last), indices in indices_of.items():
         if all(stop > start for start, stop in zip(starts, last, strict=True)):

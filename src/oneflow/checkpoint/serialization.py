@@ -71,7 +71,7 @@ def save(
     it holds what was saved before. Of what is local, rank 0's is saved. An object without global
     tensors is saved by each process that calls this, whatever others do.
 
-    Of a module the names of its classes and its attributes are saved; to load it, the program must
+    A module is saved as the names of its classes and its attributes; to load it, the program must
     have imported these classes.
 
     Args:
@@ -258,8 +258,8 @@ def _decode(
 
 def _given_rank(name: str, rank: int | None, alias: int | None) -> int | None:
     """The rank that a user gave by either name, checked."""
-    given = rank if rank is not None else alias
+    number = rank if rank is not None else alias
     count = cluster.rank_count("cpu")
-    if given is not None and not 0 <= given < count:
-        raise ValueError(f"`{name}` is {given}, but there are only ranks 0 to {count - 1}")
-    return given
+    if number is not None and not 0 <= number < count:
+        raise ValueError(f"`{name}` is {number}, but there are only ranks 0 to {count - 1}")
+    return number

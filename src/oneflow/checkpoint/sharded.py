@@ -118,12 +118,12 @@ def _without_sums(tensor: Tensor | np.ndarray) -> Tensor | np.ndarray:
 
 def _shared_number(tensors: Tensors, plan: SavePlan) -> int:
     """A new number for this save, the same in all processes, which must have the same plan."""
-    known = [
+    description = [
         (name, tensor.dtype.name, tensor.shape, plan.parts[name])
         for name, tensor in tensors.items()
         if isinstance(tensor, Tensor) and unwrap(tensor).spec.sbp is not None
     ]
-    local = [secrets.randbits(62), zlib.crc32(repr(known).encode())]
+    local = [secrets.randbits(62), zlib.crc32(repr(description).encode())]
     gathered = all_gather_ints(local, Placement.all("cpu"))
     others = np.flatnonzero(gathered[:, 1] != gathered[0, 1])
     if others.size:
@@ -215,7 +215,7 @@ class _Folder:
         for file in manifest.files:
             self._check(file)
         tensors = manifest.tensors.values()
-        total = sum(math.prod(each.shape) * each.dtype.itemsize for each in tensors)
+        total = sum(math.prod(tensor.shape) * tensor.dtype.itemsize for tensor in tensors)
         if total > sum(manifest.files.values()):
             raise LoadError(
                 f"cannot load `{root}`: its `{MANIFEST}` is damaged (its tensors have {total} "
@@ -234,7 +234,7 @@ class _Folder:
     def part(self, name: str, slices: tuple[slice, ...]) -> np.ndarray:
         """A part of a tensor, from all files that have something of it."""
         entry = self._manifest.tensors[name]
-        sizes = tuple([each.stop - each.start for each in slices])
+        sizes = tuple([region.stop - region.start for region in slices])
         result = np.empty(sizes, entry.dtype.numpy)
         for part in entry.parts:
             common = _common(slices, part)
@@ -245,7 +245,7 @@ class _Folder:
                 raise LoadError(self._mismatch(name, part))
             if block.shape == sizes:
                 return block
-            result[_shifted(common, [each.start for each in slices])] = block
+            result[_shifted(common, [region.start for region in slices])] = block
         return result
 
     def _block(self, name: str, part: SavedShard, slices: tuple[slice, ...]) -> np.ndarray:
@@ -280,9 +280,9 @@ class _Folder:
                 f"cannot load `{root}`: it has been saved again since it was opened, which removed "
                 "the files; load it again"
             )
-        found = "is missing" if size is None else f"has {size} bytes"
+        problem = "is missing" if size is None else f"has {size} bytes"
         raise LoadError(
-            f"cannot load `{root}`: `{manifest.folder}/{file}` {found}, and should have "
+            f"cannot load `{root}`: `{manifest.folder}/{file}` {problem}, and should have "
             f"{manifest.files[file]} bytes"
         )
 
@@ -290,8 +290,8 @@ class _Folder:
 def _common(slices: tuple[slice, ...], part: SavedShard) -> tuple[slice, ...] | None:
     """Return the part of `slices` that is in one part of the tensor, as slices of the tensor."""
     common = []
-    for wanted, start, size in zip(slices, part.offsets, part.sizes, strict=True):
-        first, last = max(wanted.start, start), min(wanted.stop, start + size)
+    for region, start, size in zip(slices, part.offsets, part.sizes, strict=True):
+        first, last = max(region.start, start), min(region.stop, start + size)
         if first >= last:
             return None
         common.append(slice(first, last))

@@ -75,7 +75,7 @@ def checked_layout(data: Any, memory: Tensor, budget: Budget) -> Layout:
     numbers = (*shape, *strides, offset)
     if type(is_conjugate) is not bool or len(shape) != len(strides) or len(shape) > _MAX_DIMS:
         raise ValueError(f"{data!r} describes no part of a tensor")
-    if any(type(each) is not int or not 0 <= each < _MAX_NUMBER for each in numbers):
+    if any(type(number) is not int or not 0 <= number < _MAX_NUMBER for number in numbers):
         raise ValueError(f"{data!r} has numbers that are no sizes, strides and offset")
     layout = Layout(tuple(shape), tuple(strides), offset, is_conjugate)
     if not layout.numel or layout.end > memory.numel():
@@ -162,7 +162,7 @@ def join_overlaps(
     for member in members:
         by_name = by_storage.setdefault(id(member.tensor._family.storage), {})
         by_name.setdefault(member.name, []).append(member)
-    joints = [joint for each in by_storage.values() if len(each) > 1 for joint in _joints(each)]
+    joints = [joint for group in by_storage.values() if len(group) > 1 for joint in _joints(group)]
     # A reader refuses a file that becomes much larger than it is.
     budget = Budget(sum((joint.end - joint.start) * joint.itemsize for joint in joints))
     for joint in joints:
@@ -181,7 +181,7 @@ def _join(joint: _Joint, tensors: dict[str, Any], add: Callable[[Tensor, str], s
         layout = layout._replace(offset=layout.offset - joint.start)
         for member in joint.members[name]:
             # A kind of its own: no reader that does not know it takes the whole for the part.
-            place = {key: each for key, each in member.description.items() if key != "tensor"}
+            place = {key: value for key, value in member.description.items() if key != "tensor"}
             member.description.clear()
             member.description.update(part=whole, layout=layout, **place)
 
@@ -199,9 +199,9 @@ def _joints(members: dict[str, list[Member]]) -> Iterator[_Joint]:
     order = {name: index for index, name in enumerate(layouts)}
     for group in _groups(layouts):
         if _has_common(group):
-            found = dict(sorted(group, key=lambda item: order[item[0]]))
-            end = max(layout.end for layout in found.values())
-            yield _Joint(found, members, group[0][1].offset, end)
+            overlapping = dict(sorted(group, key=lambda item: order[item[0]]))
+            end = max(layout.end for layout in overlapping.values())
+            yield _Joint(overlapping, members, group[0][1].offset, end)
 
 
 def _groups(layouts: dict[str, Layout]) -> Iterator[_Group]:

@@ -128,8 +128,8 @@ class _Received:
         structure = encoder.encode(obj)
         self._tensors = encoder.tensors
         headers = {
-            name: [_host_array(each).dtype.name, list(each.shape)]
-            for name, each in self._tensors.items()
+            name: [_host_array(tensor).dtype.name, list(tensor.shape)]
+            for name, tensor in self._tensors.items()
         }
         return {"structure": structure, "tensors": headers}
 
@@ -147,9 +147,9 @@ class _Received:
         source = Placement(sharding.placement.type, [self._rank])
         spec = spec_of(tuple(shape), dtype_named(kind), source, source.broadcast)
         value = Value(spec, make_global_array(spec, lambda coordinate: self._numbers(name, layout)))
-        wanted = fit_sharding(sharding, len(shape))
-        if wanted is not Sharding(source, source.broadcast):
-            value = move_global(value, wanted)
+        target = fit_sharding(sharding, len(shape))
+        if target is not Sharding(source, source.broadcast):
+            value = move_global(value, target)
         return wrap(value)
 
     def _numbers(self, name: str, layout: Layout | None) -> np.ndarray:

@@ -55,7 +55,7 @@ class Encoder:
         self.tensors: dict[str, Tensor | np.ndarray] = {}
         self._gathered, self._pickle_module = gathered, pickle_module
         self._names: dict[Any, str] = {}
-        # Those on the device `meta`, with their numbers, by their memory.
+        # The tensors on the device `meta`, with their numbers, by their memory.
         self._meta: dict[Any, tuple[int, Tensor]] = {}
         self._members: list[Member] = []
         self._modules: dict[int, int] = {}
@@ -89,7 +89,7 @@ class Encoder:
             return self._container(value, path)
         if isinstance(value, Module):
             return self._module(value, path)
-        # Those of configurations, and subclasses of Python's own.
+        # Containers of configurations, and subclasses of Python's own containers.
         if isinstance(value, Mapping | Sequence | Set) and not isinstance(value, _TEXTS):
             with self._opened(value, path):
                 return self._encode(_plain_container(value), path)
@@ -112,9 +112,9 @@ class Encoder:
 
     def _module(self, module: Module, path: str) -> Any:
         """A module; later ones that are the same one only name it."""
-        known = self._modules.get(id(module))
-        if known is not None:
-            return {"same_module": known}
+        first_number = self._modules.get(id(module))
+        if first_number is not None:
+            return {"same_module": first_number}
         name = code_names.name_of_class(type(module))
         number = self._modules[id(module)] = len(self._modules)
         attributes = self._mapping(code_names.attributes_of(module, path), path)
@@ -129,7 +129,7 @@ class Encoder:
                 return self._mapping(value, path)
             # Sets have no order of their own; saving the same set twice should give the same file.
             ordered = sorted(value, key=repr) if isinstance(value, set | frozenset) else value
-            items = [self._encode(each, _below(path, index)) for index, each in enumerate(ordered)]
+            items = [self._encode(item, _below(path, index)) for index, item in enumerate(ordered)]
             return items if type(value) is list else {_CONTAINER_KINDS[type(value)]: items}
 
     @contextlib.contextmanager
@@ -145,9 +145,9 @@ class Encoder:
         pairs = [
             [
                 self._encode(key, f"a key of {path or 'the dict'}"),
-                self._encode(each, _below(path, key)),
+                self._encode(item, _below(path, key)),
             ]
-            for key, each in value.items()
+            for key, item in value.items()
         ]
         encoded: dict[str, Any] = {_CONTAINER_KINDS[type(value)]: pairs}
         metadata = getattr(value, "_metadata", None)
@@ -161,12 +161,12 @@ class Encoder:
             return self._without_values(tensor)
         shared = tensor._family
         memory = _memory_of(tensor)
-        known = self._names.get(memory)
-        if known is None:
-            known = self._names[memory] = self._add(tensor, path)
-        encoded: dict[str, Any] = {"tensor": known, **self._place(tensor), **_kind_of(tensor)}
+        name = self._names.get(memory)
+        if name is None:
+            name = self._names[memory] = self._add(tensor, path)
+        encoded: dict[str, Any] = {"tensor": name, **self._place(tensor), **_kind_of(tensor)}
         if shared is not None and value.spec.sbp is None:
-            self._members.append(Member(known, tensor, encoded))
+            self._members.append(Member(name, tensor, encoded))
         return encoded
 
     def _without_values(self, tensor: Tensor) -> dict[str, Any]:
@@ -188,7 +188,7 @@ class Encoder:
         placement: Placement = spec.device
         return {
             "placement": [placement.type, placement.ranks.tolist()],
-            "sbp": [each.code for each in spec.sbp],
+            "sbp": [component.code for component in spec.sbp],
         }
 
     def _array(self, value: Any, path: str) -> Any:
@@ -206,16 +206,16 @@ class Encoder:
     def _add(self, value: Any, path: str) -> str:
         """Enter a tensor under a name that says where it is."""
         # Keys may be text that is no Unicode, as names of files are; entries may not.
-        wanted = path.encode(errors="replace").decode() or "value"
-        name, count = wanted, 1
+        base_name = path.encode(errors="replace").decode() or "value"
+        name, count = base_name, 1
         while name in self.tensors or name == "__metadata__":
-            name, count = f"{wanted}#{count}", count + 1
+            name, count = f"{base_name}#{count}", count + 1
         self.tensors[name] = value
         return name
 
 
 def _kind_of(tensor: Tensor) -> dict[str, bool]:
-    """Whether a tensor is a parameter, and whether it requires a gradient."""
+    """Describe if a tensor is a parameter, and if it requires a gradient."""
     if isinstance(tensor, Parameter):
         return {"parameter": tensor.requires_grad}
     return {"requires_grad": True} if tensor.requires_grad and tensor.is_leaf else {}
@@ -294,7 +294,7 @@ class Decoder:
         self._read, self._make = read, make
         self._budget = Budget(size)
         self._known: dict[tuple, Tensor] = {}
-        # What is local and may be shared, by name.
+        # The local tensors, which may share memory, by name.
         self._memories: dict[str | int, Tensor] = {}
         self._modules: dict[int, Module] = {}
 
@@ -305,7 +305,7 @@ class Decoder:
             ValueError: `data` is not what `Encoder` writes.
         """
         if isinstance(data, list):
-            return [self.decode(each) for each in data]
+            return [self.decode(item) for item in data]
         if not isinstance(data, dict):
             return data
         kind = next(iter(data), "nothing")
@@ -347,7 +347,7 @@ class Decoder:
 
     def _mapping(self, kind: str, pairs: Any, metadata: Any) -> dict:
         result: dict = {} if kind == "dict" else OrderedDict()
-        result.update((self.decode(key), self.decode(each)) for key, each in pairs)
+        result.update((self.decode(key), self.decode(value)) for key, value in pairs)
         if metadata is not None:
             vars(result)["_metadata"] = self.decode(metadata)
         return result
@@ -405,7 +405,7 @@ def _saved_place(data: Mapping[str, Any]) -> Device | Sharding:
         return Device(data["device"])
     kind, ranks = data["placement"]
     placement = Placement(kind, ranks)
-    return Sharding(placement, nd_sbp_of([named_sbp(each) for each in data["sbp"]], placement.ndim))
+    return Sharding(placement, nd_sbp_of([named_sbp(code) for code in data["sbp"]], placement.ndim))
 
 
 _SEQUENCES: dict[str, Callable[..., Any]] = {"tuple": tuple, "set": set, "frozenset": frozenset}

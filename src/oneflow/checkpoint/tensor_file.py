@@ -41,7 +41,7 @@ _NUMPY_TYPES = {
     "F64": np.float64,
     "C64": np.complex64,
 }
-_KINDS = {np.dtype(each): kind for kind, each in _NUMPY_TYPES.items()}
+_KINDS = {np.dtype(numpy_type): kind for kind, numpy_type in _NUMPY_TYPES.items()}
 
 
 class TensorFile:
@@ -96,7 +96,7 @@ class TensorFile:
     def part(self, name: str, slices: tuple[slice, ...]) -> np.ndarray:
         """A part of an array: slices with start and stop, one per dimension."""
         shape, dtype = self.shape_and_dtype(name)
-        sizes = tuple([each.stop - each.start for each in slices])
+        sizes = tuple([region.stop - region.start for region in slices])
         if sizes == shape:
             return self.read(name)
         if 0 in sizes:
@@ -130,8 +130,8 @@ class _MappedFile(TensorFile):
         super().__init__(path, list(handle.keys()), handle.metadata() or {})
 
     def _header(self, name: str) -> tuple[tuple[int, ...], str]:
-        found = self._handle.get_slice(name)
-        return tuple(found.get_shape()), found.get_dtype()
+        content = self._handle.get_slice(name)
+        return tuple(content.get_shape()), content.get_dtype()
 
     def _all(self, name: str) -> np.ndarray:
         _, kind = self._header(name)
@@ -250,7 +250,7 @@ def _header(arrays: Mapping[str, np.ndarray], metadata: Mapping[str, str]) -> by
 
 def _write(file: BinaryIO, header: bytes, arrays: Mapping[str, np.ndarray]) -> None:
     # NumPy's types beyond its own, such as bfloat16, give no buffer but that of their bytes.
-    contents: list[Any] = [header, *[each.reshape(-1).view(np.uint8) for each in arrays.values()]]
+    contents: list[Any] = [header, *[array.reshape(-1).view(np.uint8) for array in arrays.values()]]
     for content in contents:
         left = memoryview(content)
         while left:

@@ -124,20 +124,20 @@ def _at_once(table: Mapping[tuple[str, str], Any]) -> dict[tuple[str, str], Any]
         return lambda *arguments: finished(make(*arguments))
 
     return {
-        name: finish(each) if callable(each) and not isinstance(each, type) else each
-        for name, each in table.items()
+        name: finish(entry) if callable(entry) and not isinstance(entry, type) else entry
+        for name, entry in table.items()
     }
 
 
 def _check_sizes(archive: zipfile.ZipFile, size: int) -> None:
     """Make sure that the contents of an archive are no larger than the archive."""
     contents = archive.infolist()
-    if any(each.compress_type != zipfile.ZIP_STORED for each in contents):
+    if any(content.compress_type != zipfile.ZIP_STORED for content in contents):
         raise ValueError(
             "its contents are compressed, which PyTorch does not do; unpack the archive and pack "
             "it again without compression"
         )
-    if sum(each.file_size for each in contents) > size:
+    if sum(content.file_size for content in contents) > size:
         raise ValueError("its contents claim to be larger than the file")
 
 
@@ -223,7 +223,7 @@ class _Cut:
 
     def __post_init__(self) -> None:
         numbers = (self.offset, *self.size, *self.stride)
-        if any(type(each) is not int or each < 0 for each in numbers):
+        if any(type(number) is not int or number < 0 for number in numbers):
             raise ValueError(
                 f"a tensor reaches beyond its storage: it begins at {self.offset} with shape "
                 f"{self.size} and strides {self.stride}"
@@ -279,7 +279,7 @@ class _Builder:
         self._restore_location, self._is_at_once = restore_location, is_at_once
         self._budget = budget
         self._tensors: dict[Any, Pending] = {}
-        # By the identity of a storage: what is cut from it, and all of it, once that is needed.
+        # The parts to read of a storage, by its identity, and all of it once that is needed.
         self._cuts: dict[int, set[_Cut]] = {}
         self._memories: dict[int, Tensor] = {}
 
@@ -307,7 +307,7 @@ class _Builder:
         table.update({("torch.cuda", name): kind for name, kind in kinds.items()})
         table.update({("torch", dtype.name): dtype for dtype in dt.ALL_DTYPES})
         narrow = (*NARROW_TYPES.values(), COMPLEX32)
-        table.update({("torch", each.name): each for each in narrow})
+        table.update({("torch", kind.name): kind for kind in narrow})
         return table
 
     def tensor(

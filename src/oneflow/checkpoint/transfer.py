@@ -1,6 +1,6 @@
 """Transfers: a file from the network, by one process at a time, continued where it was cut off.
 
-What arrives goes to ``NAME.partial`` beside the target, which the process that downloads holds
+The content goes to ``NAME.partial`` beside the target, which the process that downloads holds
 locked. Processes that want the same file wait for the lock and find it done. ``NAME.partial.json``
 says which version of the file the content belongs to, so that no two versions are mixed.
 """
@@ -102,10 +102,10 @@ def _discarding(
 def _identity(path: Path | int) -> tuple[int, int] | None:
     """The number of a file on its device; another file of the same name has another one."""
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except FileNotFoundError:
         return None
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino
 
 
 class _VersionNote:
@@ -156,7 +156,7 @@ def _continued(url: str, file: BinaryIO, note: _VersionNote, progress: bool) -> 
 
 
 def _continues(response: Any, present: int, version: str) -> bool:
-    """Whether a response is the rest of the version of which `present` bytes are here."""
+    """Test if a response is the rest of the version of which `present` bytes are here."""
     start = re.match(rf"bytes {present}-\d+/", response.headers.get("Content-Range") or "")
     return response.status == 206 and start is not None and _version(response) == version
 

@@ -16,8 +16,8 @@ def with_defaults(**defaults: Any) -> Any:
 
         @functools.wraps(original)
         def make(self: Any, *args: Any, **kwargs: Any) -> None:
-            given = {*parameters[: 1 + len(args)], *kwargs}
-            missing = {name: each for name, each in defaults.items() if name not in given}
+            names = {*parameters[: 1 + len(args)], *kwargs}
+            missing = {name: default for name, default in defaults.items() if name not in names}
             original(self, *args, **kwargs, **missing)
 
         kind.__init__ = make

@@ -36,8 +36,8 @@ class MissingNameError(AttributeError, NotImplementedError):
 class ModuleWrapper(ModuleType):
     """A module of `oneflow` under its name in PyTorch.
 
-    What PyTorch alone has, or means otherwise, comes from the module of the same path in
-    `oneflow.mock_torch.pytorch`, and what another module makes public from there (`paths`).
+    Names that PyTorch alone has, or that mean something else there, come from the module of the
+    same path in `oneflow.mock_torch.pytorch`. `paths` lists names with further modules in PyTorch.
 
     Example:
         >>> from oneflow import mock_torch
@@ -48,16 +48,16 @@ class ModuleWrapper(ModuleType):
     """
 
     def __init__(self, name: str, module: ModuleType | None, extension: ModuleType | None) -> None:
-        self._modules = tuple(each for each in (module, extension) if each is not None)
+        self._modules = tuple(source for source in (module, extension) if source is not None)
         self._home = self._modules[0].__name__ if self._modules else _name_here(name)
         super().__init__(name, self._modules[0].__doc__ if self._modules else None)
         self.__package__ = self._modules[0].__package__ if self._modules else "oneflow"
         if name == "torch":
             self.torch = self  # PyTorch finds itself in itself, and some libraries do so, too
         # Also in the module's dictionary: libraries register all classes that they find there.
-        for each in (module, extension):
-            vars(self).update(_names_in(each))
-        self.__all__ = [each for each in dir(self) if not each.startswith("_")]
+        for source in (module, extension):
+            vars(self).update(_names_in(source))
+        self.__all__ = [key for key in dir(self) if not key.startswith("_")]
         if not ON_FIRST_SUBCLASS:
             self.ask_subclasses()
 
@@ -69,8 +69,8 @@ class ModuleWrapper(ModuleType):
 
     def __getattr__(self, name: str) -> Any:
         for module in self._modules:
-            found = getattr(module, name, None)
-            if isinstance(found, ModuleType) and _is_oneflow(found):
+            attribute = getattr(module, name, None)
+            if isinstance(attribute, ModuleType) and _is_oneflow(attribute):
                 break
             if hasattr(module, name):
                 return getattr(module, name)
@@ -89,7 +89,7 @@ class ModuleWrapper(ModuleType):
             super().__setattr__(name, value)
 
     def __dir__(self) -> list[str]:
-        names = {name for each in self._modules for name in dir(each)}
+        names = {name for source in self._modules for name in dir(source)}
         return sorted(names | HOMES.get(self.__name__, {}).keys())
 
 
@@ -141,7 +141,7 @@ class OneflowImporter(MetaPathFinder, Loader):
 
     @property
     def enabled(self) -> bool:
-        """Whether ``import torch`` finds `oneflow`."""
+        """True if ``import torch`` finds `oneflow`."""
         return program_name() == PYTORCH
 
     def find_spec(
@@ -283,7 +283,7 @@ def _modules_of(name: str) -> tuple[ModuleType | None, ModuleType | None]:
 
 
 def _exists(name: str) -> bool:
-    return name in HOMES or any(each is not None for each in _modules_of(name))
+    return name in HOMES or any(module is not None for module in _modules_of(name))
 
 
 def _module(name: str) -> ModuleType | None:
@@ -296,8 +296,8 @@ def _module(name: str) -> ModuleType | None:
         return None
     if (parent is None or hasattr(parent, "__path__")) and find_spec(name) is not None:
         return importlib.import_module(name)
-    found = getattr(parent, attribute, None)
-    return found if isinstance(found, ModuleType) else None
+    submodule = getattr(parent, attribute, None)
+    return submodule if isinstance(submodule, ModuleType) else None
 
 
 def _names_in(module: ModuleType | None) -> dict[str, Any]:
@@ -308,10 +308,10 @@ def _names_in(module: ModuleType | None) -> dict[str, Any]:
     if module is None:
         return {}
     names = getattr(module, "__all__", None) or [
-        each for each in vars(module) if not each.startswith("__")
+        key for key in vars(module) if not key.startswith("__")
     ]
-    found = {name: getattr(module, name) for name in names}
-    return {n: value for n, value in found.items() if not isinstance(value, ModuleType)}
+    contents = {name: getattr(module, name) for name in names}
+    return {n: value for n, value in contents.items() if not isinstance(value, ModuleType)}
 
 
 def _ask_subclasses() -> None:

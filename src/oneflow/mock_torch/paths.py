@@ -1,4 +1,4 @@
-"""Where PyTorch has its names besides: modules that define what others make public.
+"""Further homes of PyTorch's names: modules that define names which others make public.
 
 Each row gives a module of PyTorch, the one in which its names are found, and the names, or
 ``name=other`` where that module calls it otherwise.
@@ -163,9 +163,9 @@ _ROWS = (
     ),
 )
 
-# By module and name: the module that has it, and its name there.
+# The module that has a name, and the name there, by module and name of PyTorch.
 HOMES: dict[str, dict[str, tuple[str, str]]] = {}
 for _module, _home, _names in _ROWS:
-    for _each in _names.split():
-        _name, _, _other = _each.partition("=")
+    for _entry in _names.split():
+        _name, _, _other = _entry.partition("=")
         HOMES.setdefault(_module, {})[_name] = _home, _other or _name

@@ -9,7 +9,7 @@ from oneflow.differentiation.backward import call_after_backward
 
 
 class _ExecutionEngine:
-    """What runs backward passes, as far as programs ask it for something."""
+    """PyTorch's engine of backward passes, as far as programs call it."""
 
     @staticmethod
     def queue_callback(callback: Callable[[], None]) -> None:

@@ -172,7 +172,7 @@ def center_crop(img: Any, output_size: int | Sequence[int]) -> Any:
 
 
 def _middle(margin: int) -> int:
-    # `round` makes the first part of an odd margin even. The larger part of an odd border comes last.
+    # `round` makes the first part of an odd margin even; the larger part of an odd border is last.
     return round(margin / 2) if margin >= 0 else -(-margin // 2)
 
 

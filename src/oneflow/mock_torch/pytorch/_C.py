@@ -59,7 +59,7 @@ class _ExcludeDispatchKeyGuard(nullcontext[None]):
 
 
 class _Below(threading.local):
-    """How many `_AutoDispatchBelowAutograd` this thread is in."""
+    """The number of `_AutoDispatchBelowAutograd` contexts that this thread is in."""
 
     count = 0
 

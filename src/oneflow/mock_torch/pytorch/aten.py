@@ -16,13 +16,13 @@ from oneflow.mock_torch.pytorch import top_level
 from oneflow.mock_torch.pytorch.aten_functions import ATEN_FUNCTIONS, UNLIKE
 from oneflow.tensor.tensor import Tensor
 
-# Where operators are that begin with these names.
+# The modules of the operators whose names begin so.
 _MODULES: dict[str, ModuleType] = {
     "fft_": flow.fft,
     "linalg_": flow.linalg,
     "special_": flow.special,
 }
-# What overloads are called: by arguments and their types, by results. "_out" may follow.
+# The names of overloads, which tell arguments, their types, or results. "_out" may follow.
 _OVERLOAD_NAMES = """
     default out Tensor Scalar self other int float complex bool str dim dims dtype device start
     step low size input output vec values stable correction value src reduce two sizes array
@@ -161,8 +161,8 @@ def _public_function(name: str) -> Callable[..., Any] | None:
         if name.startswith(prefix):
             return getattr(module, name.removeprefix(prefix), None)
     for where in (top_level, flow, flow.nn.functional):
-        found = getattr(where, name, None)
-        if inspect.isfunction(found) and found.__module__.startswith("oneflow.functional"):
-            return found
-    found = getattr(Tensor, name, None)
-    return found if inspect.isfunction(found) else None
+        candidate = getattr(where, name, None)
+        if inspect.isfunction(candidate) and candidate.__module__.startswith("oneflow.functional"):
+            return candidate
+    candidate = getattr(Tensor, name, None)
+    return candidate if inspect.isfunction(candidate) else None

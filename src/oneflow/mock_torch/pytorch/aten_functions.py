@@ -11,7 +11,7 @@ from oneflow.tensor.tensor import Tensor
 
 functional = flow.nn.functional
 
-# What the numbers mean by which ATen says how a loss is reduced.
+# The reductions of a loss by ATen's numbers for them.
 _REDUCTIONS = ("none", "mean", "sum")
 
 _POOL = "x kernel_size stride padding dilation ceil_mode"
@@ -79,7 +79,7 @@ _ORDERS: dict[str, tuple[Callable[..., Any], str]] = {
         "anchor positive negative margin p eps swap reduction",
     ),
 }
-# Those that are other functions here.
+# The operators that have other names here.
 _OTHER_NAMES: dict[str, Callable[..., Any]] = {
     "_conj": flow.conj,
     "_is_all_true": flow.all,
@@ -108,15 +108,15 @@ def _in_order(function: Callable[..., Any], order: str) -> Callable[..., Any]:
     def call(*args: Any, **kwargs: Any) -> Any:
         if len(args) > len(names):
             raise TypeError(f"at most {len(names)} arguments are taken by position: {args}")
-        given = dict(zip(names, args, strict=False)) | kwargs
+        arguments = dict(zip(names, args, strict=False)) | kwargs
         for name in names:
             if name.startswith("_"):
-                given.pop(name, None)
-                given.pop(name.removeprefix("_"), None)
-        reduction = given.get("reduction")
+                arguments.pop(name, None)
+                arguments.pop(name.removeprefix("_"), None)
+        reduction = arguments.get("reduction")
         if isinstance(reduction, int):
-            given["reduction"] = _REDUCTIONS[reduction]
-        return function(**given)
+            arguments["reduction"] = _REDUCTIONS[reduction]
+        return function(**arguments)
 
     return call
 
@@ -160,7 +160,7 @@ def _softmax_of(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
 
 def _index(input: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
-    return input[tuple(slice(None) if each is None else each for each in indices)]
+    return input[tuple(slice(None) if index is None else index for index in indices)]
 
 
 def _max_pool_with_indices(pool: Callable[..., Any]) -> Callable[..., Any]:
@@ -180,9 +180,9 @@ def _max_pool_with_indices(pool: Callable[..., Any]) -> Callable[..., Any]:
 def _native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
     if train is False:
         return input.clone(), flow.ones_like(input, dtype=flow.bool)
-    kept = flow.rand_like(input) >= p
+    mask = flow.rand_like(input) >= p
     scale = 0.0 if p == 1 else 1 / (1 - p)
-    return input * kept * scale, kept
+    return input * mask * scale, mask
 
 
 def _native_layer_norm(

@@ -23,10 +23,10 @@ def _with_scalars(data: Any) -> Any:
         return data
     if isinstance(data[0], Tensor):
         return [
-            each.reshape(()) if isinstance(each, Tensor) and each.numel() == 1 else each
-            for each in data
+            item.reshape(()) if isinstance(item, Tensor) and item.numel() == 1 else item
+            for item in data
         ]
-    return [_with_scalars(each) for each in data] if type(data[0]) in (list, tuple) else data
+    return [_with_scalars(item) for item in data] if type(data[0]) in (list, tuple) else data
 
 
 @functools.wraps(_tensor)

@@ -82,7 +82,7 @@ class Future(Generic[T]):
 def collect_all(futures: Sequence[Future[Any]]) -> Future[list[Future[Any]]]:
     """Return the futures as the result of one that is done when they all are."""
     together: Future[list[Future[Any]]] = Future()
-    waiting = [each for each in futures if not each.done()]
+    waiting = [future for future in futures if not future.done()]
 
     def count_down(done: Future[Any]) -> None:
         waiting.remove(done)
@@ -91,14 +91,14 @@ def collect_all(futures: Sequence[Future[Any]]) -> Future[list[Future[Any]]]:
 
     if not waiting:
         together.set_result(list(futures))
-    for each in list(waiting):
-        each.add_done_callback(count_down)
+    for future in list(waiting):
+        future.add_done_callback(count_down)
     return together
 
 
 def wait_all(futures: Sequence[Future[Any]]) -> list[Any]:
     """Wait for all futures and return their results."""
-    return [each.wait() for each in collect_all(futures).wait()]
+    return [future.wait() for future in collect_all(futures).wait()]
 
 
 __all__ = ["Future", "collect_all", "wait_all"]

@@ -97,12 +97,12 @@ class CustomOpDef:
             return lambda function: self.register_kernel(device_types, function)
         if self.signature is None:
             self.signature = inspect.signature(func)
-        for each in [device_types] if device_types is None else _as_list(device_types):
-            above = each is not None and each.startswith("Autograd")
-            if above or each == _COMPOSITE:
-                self.autograd_kernels[_device_type(each)] = func
+        for device_type in [device_types] if device_types is None else _as_list(device_types):
+            above = device_type is not None and device_type.startswith("Autograd")
+            if above or device_type == _COMPOSITE:
+                self.autograd_kernels[_device_type(device_type)] = func
             if not above:
-                self.kernels[_device_type(each)] = func
+                self.kernels[_device_type(device_type)] = func
         return func
 
     def register_fake(self, func: Kernel) -> Kernel:
@@ -151,7 +151,7 @@ class _Call:
         return tuple(_leaves(self._outputs))
 
     def result(self, leaves: Sequence[Any]) -> Any:
-        """What the kernel returned, with other leaves."""
+        """The result of the kernel, with other leaves."""
         outputs = tuple(_nested(leaves, self._outputs))
         return outputs[0] if self._single else outputs
 
@@ -161,16 +161,16 @@ class _Call:
         Raises:
             RuntimeError: it has not the form of the arguments.
         """
-        given = results if isinstance(results, tuple) else (results,)
-        if len(given) != len(self.args) or any(
+        grads = results if isinstance(results, tuple) else (results,)
+        if len(grads) != len(self.args) or any(
             _is_list(arg) and (not isinstance(grad, list | tuple) or len(grad) != len(arg))
-            for arg, grad in zip(self.args, given, strict=True)
+            for arg, grad in zip(self.args, grads, strict=True)
         ):
             raise RuntimeError(
                 f"the backward function must return a gradient (or None) for each of"
-                f" {len(self.args)} arguments, and a list for a list of tensors, got {given}"
+                f" {len(self.args)} arguments, and a list for a list of tensors, got {grads}"
             )
-        pairs = zip(self.args, given, strict=True)
+        pairs = zip(self.args, grads, strict=True)
         return tuple(x for arg, grad in pairs for x in (grad if _is_list(arg) else (grad,)))
 
 
@@ -183,11 +183,11 @@ def _function(
         result = operator._below_autograd(call.args, call.kwargs)
         ctx.operator_call = call
         if setup_context is not None:
-            given = {"ctx": ctx, "inputs": call.args, "output": result}
+            keywords = {"ctx": ctx, "inputs": call.args, "output": result}
             if call.kwargs:
-                given["keyword_only_inputs"] = call.kwargs
+                keywords["keyword_only_inputs"] = call.kwargs
             with _AutoDispatchBelowAutograd():
-                setup_context(**given)
+                setup_context(**keywords)
         return call.leaves_of_result(result)
 
     def backward_of_leaves(ctx: Any, *grads: Any) -> Any:
@@ -211,8 +211,8 @@ def _function(
 
 def _device_of(args: Sequence[Any]) -> str | None:
     """The type of device of the first tensor."""
-    tensors = (each for each in _leaves(args) if isinstance(each, Tensor))
-    return next((each.device.type for each in tensors), None)
+    tensors = (leaf for leaf in _leaves(args) if isinstance(leaf, Tensor))
+    return next((tensor.device.type for tensor in tensors), None)
 
 
 def _chosen(kernels: dict[str | None, Kernel], device: str | None) -> Kernel | None:
@@ -221,20 +221,20 @@ def _chosen(kernels: dict[str | None, Kernel], device: str | None) -> Kernel | N
 
 
 def _is_list(value: Any) -> bool:
-    """Whether a value is a list of tensors."""
-    return isinstance(value, list | tuple) and all(isinstance(each, Tensor) for each in value)
+    """Test if a value is a list of tensors."""
+    return isinstance(value, list | tuple) and all(isinstance(item, Tensor) for item in value)
 
 
 def _leaves(values: Sequence[Any]) -> Iterator[Any]:
     """Values, and the tensors in lists of tensors among them."""
-    for each in values:
-        yield from each if _is_list(each) else (each,)
+    for value in values:
+        yield from value if _is_list(value) else (value,)
 
 
 def _nested(leaves: Sequence[Any], values: Sequence[Any]) -> list[Any]:
     """Leaves in lists where `values` has lists of tensors."""
     rest = iter(leaves)
-    return [[next(rest) for _ in each] if _is_list(each) else next(rest) for each in values]
+    return [[next(rest) for _ in value] if _is_list(value) else next(rest) for value in values]
 
 
 def _requires_grad(value: Any) -> bool:

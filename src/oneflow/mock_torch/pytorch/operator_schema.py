@@ -24,11 +24,11 @@ def signature_of_schema(schema: str) -> inspect.Signature:
     arguments = schema.partition("->")[0].partition("(")[2].rpartition(")")[0]
     kind: Any = inspect.Parameter.POSITIONAL_OR_KEYWORD
     parameters = []
-    for each in _split(arguments):
-        if each == "*":
+    for argument in _split(arguments):
+        if argument == "*":
             kind = inspect.Parameter.KEYWORD_ONLY
             continue
-        declared, has_default, default = each.partition("=")
+        declared, has_default, default = argument.partition("=")
         parameters.append(
             inspect.Parameter(
                 declared.split()[-1],

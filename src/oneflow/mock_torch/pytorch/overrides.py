@@ -33,7 +33,7 @@ def has_torch_function(relevant_args: Iterable[Any]) -> bool:
         >>> torch.overrides.has_torch_function([torch.ones(2), 3])
         False
     """
-    return any(_has_torch_function(type(each)) for each in relevant_args)
+    return any(_has_torch_function(type(argument)) for argument in relevant_args)
 
 
 def has_torch_function_unary(input: Any) -> bool:
@@ -59,7 +59,9 @@ def handle_torch_function(
     Raises:
         TypeError: none of them knows.
     """
-    kinds = dict.fromkeys(type(each) for each in relevant_args if _has_torch_function(type(each)))
+    kinds = dict.fromkeys(
+        type(argument) for argument in relevant_args if _has_torch_function(type(argument))
+    )
     return ask_classes(public_api, tuple(kinds), args, kwargs)
 
 

@@ -116,8 +116,8 @@ def _of_saved_device(function: Callable[..., Any]) -> Callable[[Any], Any]:
         return function
 
     def new_device(saved: Any) -> Any:
-        found = function(_StorageOnCPU(flow.device("cpu")), str(saved))
-        return saved if found is None else found.device
+        storage = function(_StorageOnCPU(flow.device("cpu")), str(saved))
+        return saved if storage is None else storage.device
 
     return new_device
 
@@ -128,10 +128,10 @@ Globals = Sequence[Any]
 def _named(safe_globals: Globals) -> dict[tuple[str, str], Any]:
     """Return classes and functions by module and name; pairs name what they hold."""
     table = {}
-    for each in safe_globals:
-        found, path = each if isinstance(each, tuple) else (each, None)
-        module, name = path.rsplit(".", 1) if path else (found.__module__, found.__qualname__)
-        table[module, name] = found
+    for entry in safe_globals:
+        content, path = entry if isinstance(entry, tuple) else (entry, None)
+        module, name = path.rsplit(".", 1) if path else (content.__module__, content.__qualname__)
+        table[module, name] = content
     return table
 
 

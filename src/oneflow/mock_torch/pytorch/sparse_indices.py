@@ -11,7 +11,7 @@ from oneflow.tensor.tensor import Tensor
 def _convert_indices_from_coo_to_csr(
     input: Tensor, size: int, *, out_int32: bool = False
 ) -> Tensor:
-    """Where each row begins, by the rows of values, which are in order."""
+    """Return the position at which each row begins, from the rows of values, which are in order."""
     return compressed(input, size).to(int32 if out_int32 else int64)
 
 
@@ -25,4 +25,4 @@ def _convert_indices_from_csr_to_coo(
     """Coordinates by where rows begin and columns; columns first if transposed."""
     rows = expanded(crow_indices, col_indices.shape[0])
     pair = (col_indices, rows) if transpose else (rows, col_indices)
-    return stack([each.to(int32 if out_int32 else int64) for each in pair])
+    return stack([indices.to(int32 if out_int32 else int64) for indices in pair])

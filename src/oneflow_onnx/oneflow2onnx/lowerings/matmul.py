@@ -84,7 +84,7 @@ def _attention(b: GraphBuilder, call: Call) -> tuple[Ref, None]:
         shape = call.result.shape
         return b.op("Attention", q, k, v, shape=shape, is_causal=causal, scale=factor), None
     if call["grouped"]:
-        k, v = (_repeated_heads(b, each, q) for each in (k, v))
+        k, v = (_repeated_heads(b, heads, q) for heads in (k, v))
     keys = o.transpose(b, k, [*range(k.rank - 2), k.rank - 1, k.rank - 2])
     scale = b.constant(np.asarray(call["scale"], q.dtype))
     scores = o.matmul(b, b.op("Mul", q, scale), keys)

@@ -4,7 +4,7 @@ import enum
 
 
 class OptState(enum.Enum):
-    """What has been done with the gradients of an optimizer since the last `update`."""
+    """The last action on the gradients of an optimizer since `update`."""
 
     READY = 0
     UNSCALED = 1

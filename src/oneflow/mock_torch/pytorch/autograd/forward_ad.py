@@ -138,9 +138,11 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
         RuntimeError: outside of `dual_level`, or the tangent is of another shape or dtype.
     """
     _check_level(level, "create a dual Tensor for forward AD")
-    for name, each in (("tensor", tensor), ("tangent", tangent)):
-        if not (each.is_floating_point() or each.is_complex()):
-            raise ValueError(f"Expected {name} to be floating point or complex, got: {each.dtype}")
+    for name, operand in (("tensor", tensor), ("tangent", tangent)):
+        if not (operand.is_floating_point() or operand.is_complex()):
+            raise ValueError(
+                f"Expected {name} to be floating point or complex, got: {operand.dtype}"
+            )
     if (tensor.shape, tensor.dtype) != (tangent.shape, tangent.dtype):
         raise RuntimeError(
             "Trying to set a forward gradient that has a different size or dtype than the tensor:"

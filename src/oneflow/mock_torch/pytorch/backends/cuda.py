@@ -24,7 +24,7 @@ class _Products:
 
     @property
     def allow_tf32(self) -> bool:
-        """Whether factors of float32 are rounded on GPUs."""
+        """True if factors of float32 are rounded on GPUs."""
         return get_float32_matmul_precision() != "highest"
 
     @allow_tf32.setter

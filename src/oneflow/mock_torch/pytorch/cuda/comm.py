@@ -15,23 +15,23 @@ def broadcast(
 ) -> tuple[Tensor, ...]:
     """Return a copy on each device, or written to the tensors of `out`."""
     if out is not None:
-        return tuple(each.copy_(tensor) for each in out)
-    return tuple(tensor.to(gpu(each)) for each in devices or ())
+        return tuple(target.copy_(tensor) for target in out)
+    return tuple(tensor.to(gpu(name)) for name in devices or ())
 
 
 def broadcast_coalesced(
     tensors: Sequence[Tensor], devices: Sequence[Any], buffer_size: int = 0
 ) -> list[tuple[Tensor, ...]]:
     """Return copies of several tensors, in a tuple for each device."""
-    return [tuple(tensor.to(gpu(each)) for tensor in tensors) for each in devices]
+    return [tuple(tensor.to(gpu(target)) for tensor in tensors) for target in devices]
 
 
 def reduce_add(inputs: Sequence[Tensor], destination: Any = None) -> Tensor:
     """Return the sum of tensors of several devices, on one of them."""
     device = inputs[0].device if destination is None else gpu(destination)
     total = inputs[0].to(device)
-    for each in inputs[1:]:
-        total = total + each.to(device)
+    for tensor in inputs[1:]:
+        total = total + tensor.to(device)
     return total
 
 
@@ -39,7 +39,7 @@ def reduce_add_coalesced(
     inputs: Sequence[Sequence[Tensor]], destination: Any = None, buffer_size: int = 0
 ) -> tuple[Tensor, ...]:
     """Return the sums of several tensors, each over the devices."""
-    return tuple(reduce_add(each, destination) for each in zip(*inputs, strict=True))
+    return tuple(reduce_add(tensors, destination) for tensors in zip(*inputs, strict=True))
 
 
 def scatter(
@@ -53,9 +53,9 @@ def scatter(
 ) -> tuple[Tensor, ...]:
     """Return a part on each device, or written to the tensors of `out`."""
     if out is not None:
-        parts = tensor.split([each.shape[dim] for each in out], dim)
-        return tuple(each.copy_(part) for each, part in zip(out, parts, strict=True))
-    places = [gpu(each) for each in devices or ()]
+        parts = tensor.split([target.shape[dim] for target in out], dim)
+        return tuple(target.copy_(part) for target, part in zip(out, parts, strict=True))
+    places = [gpu(name) for name in devices or ()]
     parts = tensor.split(list(chunk_sizes), dim) if chunk_sizes else tensor.chunk(len(places), dim)
     return tuple(part.to(place) for part, place in zip(parts, places, strict=False))
 
@@ -65,7 +65,7 @@ def gather(
 ) -> Tensor:
     """Return the parts of several devices as one tensor of one device, or write it to `out`."""
     device = gpu(destination) if out is None else out.device
-    joined = flow.cat([each.to(device) for each in tensors], dim)
+    joined = flow.cat([tensor.to(device) for tensor in tensors], dim)
     return joined if out is None else out.copy_(joined)
 
 

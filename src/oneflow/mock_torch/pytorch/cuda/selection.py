@@ -18,8 +18,8 @@ class device:
     """
 
     def __init__(self, device: Any) -> None:
-        chosen = device if isinstance(device, int) or device is None else flow.device(device).index
-        self.idx = -1 if chosen is None else chosen
+        index = device if isinstance(device, int) or device is None else flow.device(device).index
+        self.idx = -1 if index is None else index
         self.prev_idx = -1
 
     def __enter__(self) -> None:

@@ -114,7 +114,7 @@ def new_subgroups_by_enumeration(
     if len(set(every)) < len(every):
         raise ValueError(f"a rank is in two of the groups {ranks_per_subgroup_list}")
     groups = [distributed.new_group(ranks, **options) for ranks in ranks_per_subgroup_list]
-    here = [each for each in groups if each != GroupMember.NON_GROUP_MEMBER]
+    here = [group for group in groups if group != GroupMember.NON_GROUP_MEMBER]
     return (here[0] if here else GroupMember.NON_GROUP_MEMBER), groups
 
 

@@ -62,8 +62,8 @@ def trace_module(mod: nn.Module, inputs: dict[str, Any], **options: Any) -> nn.M
         inputs: the arguments of each method: a tensor, or a tuple of them.
         options: change nothing.
     """
-    for name, given in inputs.items():
-        getattr(mod, name)(*(given if isinstance(given, tuple) else (given,)))
+    for name, arguments in inputs.items():
+        getattr(mod, name)(*(arguments if isinstance(arguments, tuple) else (arguments,)))
     return mod
 
 
@@ -105,7 +105,7 @@ def is_of_type(obj: Any, target_type: Any) -> bool:
         target_type: such as ``list[Tensor]``, ``Optional[dict[str, int]]``, or a tuple of types.
     """
     if isinstance(target_type, tuple):
-        return any(is_of_type(obj, each) for each in target_type)
+        return any(is_of_type(obj, member_type) for member_type in target_type)
     origin, arguments = get_origin(target_type), get_args(target_type)
     if origin in (Union, UnionType):
         return is_of_type(obj, arguments)
@@ -118,7 +118,7 @@ def is_of_type(obj: Any, target_type: Any) -> bool:
     if issubclass(origin, Mapping):
         key, value = arguments
         return all(is_of_type(k, key) and is_of_type(v, value) for k, v in obj.items())
-    return all(is_of_type(each, arguments[0]) for each in obj)
+    return all(is_of_type(item, arguments[0]) for item in obj)
 
 
 __all__ = [

@@ -14,10 +14,10 @@ def _gradient(
     convolution: Callable[..., Tensor], operands: tuple[Tensor, ...], index: int, grad: Tensor
 ) -> Tensor:
     """The gradient of a convolution by one of its operands."""
-    given = [each.detach() for each in operands]
-    given[index].requires_grad_()
+    variables = [operand.detach() for operand in operands]
+    variables[index].requires_grad_()
     with flow.enable_grad():
-        result: Any = flow.autograd.grad(convolution(*given), given[index], grad)
+        result: Any = flow.autograd.grad(convolution(*variables), variables[index], grad)
     return result[0]
 
 
@@ -33,8 +33,8 @@ def _by_input(convolution: Callable[..., Tensor]) -> Callable[..., Tensor]:
     ) -> Tensor:
         """Return the gradient by the input of a convolution, of that size."""
         options = (None, stride, padding, dilation, groups)
-        given = weight.new_zeros(tuple(input_size)), weight
-        return _gradient(lambda x, w: convolution(x, w, *options), given, 0, grad_output)
+        operands = weight.new_zeros(tuple(input_size)), weight
+        return _gradient(lambda x, w: convolution(x, w, *options), operands, 0, grad_output)
 
     gradient.__name__ = f"{convolution.__name__}_input"
     return gradient
@@ -52,8 +52,8 @@ def _by_weight(convolution: Callable[..., Tensor]) -> Callable[..., Tensor]:
     ) -> Tensor:
         """Return the gradient by the weight of a convolution, of that size."""
         options = (None, stride, padding, dilation, groups)
-        given = input, input.new_zeros(tuple(weight_size))
-        return _gradient(lambda x, w: convolution(x, w, *options), given, 1, grad_output)
+        operands = input, input.new_zeros(tuple(weight_size))
+        return _gradient(lambda x, w: convolution(x, w, *options), operands, 1, grad_output)
 
     gradient.__name__ = f"{convolution.__name__}_weight"
     return gradient

@@ -26,7 +26,7 @@ class ChangingLR(lr_scheduler.LRScheduler):
     _begins_with_present_rates = False
 
     def curve(self, step: int) -> float:
-        """What the distance from the floor is multiplied by after `step` steps."""
+        """The factor of the distance from the floor after `step` steps."""
         return self.get_lr(1.0, step)
 
     def floor(self, group: dict[str, Any]) -> float:

@@ -83,7 +83,7 @@ class TreeSpec:
     @property
     def num_leaves(self) -> int:
         """The number of leaves."""
-        return sum(each.num_leaves for each in self.children_specs)
+        return sum(child.num_leaves for child in self.children_specs)
 
     @property
     def num_children(self) -> int:
@@ -128,7 +128,7 @@ def _sequence_flatten(s: Iterable[Any]) -> tuple[list[Any], Context]:
 
 
 def _sequence_with_keys(s: Iterable[Any]) -> tuple[list[tuple[KeyEntry, Any]], Context]:
-    return [(SequenceKey(index), each) for index, each in enumerate(s)], None
+    return [(SequenceKey(index), item) for index, item in enumerate(s)], None
 
 
 def _namedtuple_with_keys(s: Any) -> tuple[list[tuple[KeyEntry, Any]], Context]:
@@ -231,8 +231,8 @@ def tree_flatten_with_path(
     leaves: list[tuple[KeyPath, Any]] = []
     specs = []
     for key, child in children:
-        found, spec = tree_flatten_with_path(child, is_leaf)
-        leaves += [((key, *path), leaf) for path, leaf in found]
+        paths, spec = tree_flatten_with_path(child, is_leaf)
+        leaves += [((key, *path), leaf) for path, leaf in paths]
         specs.append(spec)
     return leaves, TreeSpec(type(tree) if kind is _namedtuple else kind, context, specs)
 
@@ -296,8 +296,8 @@ def tree_map(
 ) -> PyTree:
     """Return the tree of what `func` gives for the leaves of trees of one structure."""
     leaves, spec = tree_flatten(tree, is_leaf)
-    others = [tree_leaves(each, is_leaf) for each in trees]
-    return tree_unflatten([func(*each) for each in zip(leaves, *others, strict=True)], spec)
+    others = [tree_leaves(other, is_leaf) for other in trees]
+    return tree_unflatten([func(*operands) for operands in zip(leaves, *others, strict=True)], spec)
 
 
 def tree_map_(func: Callable[..., Any], tree: PyTree, *trees: PyTree, **options: Any) -> PyTree:
@@ -314,7 +314,7 @@ def tree_map_with_path(
 ) -> PyTree:
     """Return the tree of what `func` gives for each leaf's keys and the leaves."""
     leaves, spec = tree_flatten_with_path(tree, is_leaf)
-    others = [tree_leaves(each, is_leaf) for each in trees]
+    others = [tree_leaves(other, is_leaf) for other in trees]
     return tree_unflatten(
         [func(path, leaf, *rest) for (path, leaf), *rest in zip(leaves, *others, strict=True)], spec
     )

@@ -33,14 +33,16 @@ def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
     if not isinstance(inputs, tuple):
         raise RuntimeError(f"`inputs` must be a tuple, got {type(inputs).__name__}")
     return tuple(
-        each.detach().requires_grad_(each.requires_grad) if isinstance(each, Tensor) else each
-        for each in inputs
+        argument.detach().requires_grad_(argument.requires_grad)
+        if isinstance(argument, Tensor)
+        else argument
+        for argument in inputs
     )
 
 
 def check_backward_validity(inputs: Iterable[Any]) -> None:
     """Warn if no tensor among the inputs requires a gradient, so that none would come."""
-    if not any(each.requires_grad for each in inputs if isinstance(each, Tensor)):
+    if not any(argument.requires_grad for argument in inputs if isinstance(argument, Tensor)):
         warnings.warn(
             "None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2
         )

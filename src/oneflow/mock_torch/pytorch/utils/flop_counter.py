@@ -21,7 +21,7 @@ _EVERYTHING = "Global"
 class FlopCounterMode:
     """A context that counts what products and convolutions compute inside, by module.
 
-    What backward passes compute counts for ``"Global"`` alone. Operators run one by one meanwhile.
+    Operations of backward passes count for ``"Global"`` alone. Operators run one by one meanwhile.
 
     Args:
         mods: accepted: modules are found as they are called.
@@ -83,8 +83,8 @@ class FlopCounterMode:
         flush_all("sync")
         if module not in self._names:
             root = type(module).__name__
-            for name, each in module.named_modules():
-                self._names[each] = f"{root}.{name}" if name else root
+            for name, submodule in module.named_modules():
+                self._names[submodule] = f"{root}.{name}" if name else root
         self._open.append(self._names[module])
 
     def _end(self, module: nn.Module, args: Any, output: Any) -> None:

@@ -64,9 +64,9 @@ class WeakIdKeyDictionary(MutableMapping[Any, Any]):
         owner = weakref.ref(self)
 
         def forget(reference: WeakIdRef) -> None:
-            found = owner()
-            if found is not None:
-                found.data.pop(reference, None)
+            container = owner()
+            if container is not None:
+                container.data.pop(reference, None)
 
         reference = WeakIdRef(key, forget)
         self.data.pop(reference, None)

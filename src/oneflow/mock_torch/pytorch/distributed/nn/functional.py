@@ -67,9 +67,9 @@ class _AllToAll(Function):
 
     @staticmethod
     def forward(ctx: Any, group: Any, shapes: Sequence[Any], *tensors: Tensor) -> Any:
-        ctx.group, ctx.shapes = group, [each.shape for each in tensors]
+        ctx.group, ctx.shapes = group, [tensor.shape for tensor in tensors]
         results = [tensors[0].new_empty(shape) for shape in shapes]
-        distributed.all_to_all(results, [each.contiguous() for each in tensors], group)
+        distributed.all_to_all(results, [tensor.contiguous() for tensor in tensors], group)
         return tuple(results)
 
     @staticmethod
@@ -214,7 +214,7 @@ def all_to_all(
         input_tensor_list: a tensor for each process.
         group: the processes, by default all.
     """
-    shapes = [each.shape for each in output_tensor_list]
+    shapes = [target.shape for target in output_tensor_list]
     return _AllToAll.apply(group, shapes, *input_tensor_list)
 
 

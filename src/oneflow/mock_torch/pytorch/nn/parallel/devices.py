@@ -19,19 +19,19 @@ def scatter(inputs: Any, target_gpus: Sequence[Any], dim: int = 0) -> list[Any]:
         target_gpus: the devices, or their numbers.
         dim: the dimension along which tensors are divided.
     """
-    places = [gpu(each) for each in target_gpus]
+    places = [gpu(target) for target in target_gpus]
 
     def divide(value: Any) -> list[Any]:
         if isinstance(value, Tensor):
             parts = value.chunk(len(places), dim)
             return [part.to(place) for part, place in zip(parts, places, strict=False)]
         if isinstance(value, tuple) and hasattr(value, "_fields"):
-            return [type(value)(*each) for each in zip(*map(divide, value), strict=False)]
+            return [type(value)(*fields) for fields in zip(*map(divide, value), strict=False)]
         if isinstance(value, tuple | list) and value:
-            return [type(value)(each) for each in zip(*map(divide, value), strict=False)]
+            return [type(value)(items) for items in zip(*map(divide, value), strict=False)]
         if isinstance(value, dict) and value:
             divided = zip(*map(divide, value.items()), strict=False)
-            return [type(value)(each) for each in divided]
+            return [type(value)(part) for part in divided]
         return [value for _ in places]
 
     return divide(inputs)
@@ -60,17 +60,22 @@ def gather(outputs: Sequence[Any], target_device: Any, dim: int = 0) -> Any:
     first = outputs[0]
     if isinstance(first, Tensor):
         if first.ndim == 0:
-            outputs, dim = [each.unsqueeze(0) for each in outputs], 0
+            outputs, dim = [output.unsqueeze(0) for output in outputs], 0
         device = flow.device("cpu") if target_device in (-1, "cpu") else gpu(target_device)
-        return flow.cat([each.to(device) for each in outputs], dim)
+        return flow.cat([output.to(device) for output in outputs], dim)
     if first is None:
         return None
     if isinstance(first, Mapping):
         kind: Any = type(first)
         return kind(
-            {name: gather([each[name] for each in outputs], target_device, dim) for name in first}
+            {
+                name: gather([output[name] for output in outputs], target_device, dim)
+                for name in first
+            }
         )
-    parts = [gather(each, target_device, dim) for each in zip(*outputs, strict=True)]
+    parts = [
+        gather(parts_of_item, target_device, dim) for parts_of_item in zip(*outputs, strict=True)
+    ]
     return type(first)(*parts) if hasattr(first, "_fields") else type(first)(parts)
 
 
@@ -82,7 +87,7 @@ def replicate(network: nn.Module, devices: Sequence[Any], detach: bool = False) 
         devices: the devices, or their numbers.
         detach: let the parameters of the copies get gradients of their own.
     """
-    return [_replica(network, gpu(each), detach) for each in devices]
+    return [_replica(network, gpu(device), detach) for device in devices]
 
 
 def _replica(module: nn.Module, device: Any, detach: bool) -> nn.Module:
@@ -109,9 +114,12 @@ def parallel_apply(
 ) -> list[Any]:
     """Return what each module returns for its arguments; devices compute at the same time."""
     named = kwargs_tup or [{}] * len(modules)
-    given = [each if isinstance(each, tuple | list) else (each,) for each in inputs]
+    arguments = [
+        argument if isinstance(argument, tuple | list) else (argument,) for argument in inputs
+    ]
     return [
-        module(*args, **kwargs) for module, args, kwargs in zip(modules, given, named, strict=True)
+        module(*args, **kwargs)
+        for module, args, kwargs in zip(modules, arguments, named, strict=True)
     ]
 
 
@@ -134,13 +142,13 @@ def data_parallel(
         module_kwargs: arguments by name.
     """
     args = inputs if isinstance(inputs, tuple) else (inputs,)
-    chosen = list(range(flow.cuda.device_count())) if device_ids is None else list(device_ids)
-    if len(chosen) < 2:
+    devices = list(range(flow.cuda.device_count())) if device_ids is None else list(device_ids)
+    if len(devices) < 2:
         return module(*args, **(module_kwargs or {}))
-    scattered, named = scatter_kwargs(args, module_kwargs, chosen, dim)
-    used = chosen[: len(scattered)]
+    scattered, named = scatter_kwargs(args, module_kwargs, devices, dim)
+    used = devices[: len(scattered)]
     results = parallel_apply(replicate(module, used), scattered, named)
-    return gather(results, chosen[0] if output_device is None else output_device, dim)
+    return gather(results, devices[0] if output_device is None else output_device, dim)
 
 
 __all__ = [

@@ -16,7 +16,7 @@ from oneflow.distributed.replica import Replica, buffer_broadcasts
 _BUCKET_SIZE = 10
 
 
-# What to do in the place of what is refused.
+# The replacements of arguments that are refused.
 _INSTEAD = {
     "delay_all_reduce_named_params": "`no_sync()`, and `all_reduce` of these gradients",
     "param_to_hook_all_reduce": "`no_sync()`, and `all_reduce` of this gradient",
@@ -114,7 +114,7 @@ class DistributedDataParallel(nn.Module, Joinable):
         self.find_unused_parameters, self.static_graph = find_unused_parameters, static_graph
         self.gradient_as_bucket_view = gradient_as_bucket_view
         self._replica = Replica(module, _BUCKET_SIZE, process_group, before_forward)
-        if not any(each.requires_grad for each in self._replica.parameters):
+        if not any(parameter.requires_grad for parameter in self._replica.parameters):
             raise RuntimeError(
                 "DistributedDataParallel is not needed when a module doesn't have any parameter "
                 "that requires a gradient; use the module itself"
@@ -145,7 +145,7 @@ class DistributedDataParallel(nn.Module, Joinable):
 
     @property
     def require_backward_grad_sync(self) -> bool:
-        """Whether gradients of the forward passes to come will be averaged."""
+        """True if gradients of the forward passes to come will be averaged."""
         return self._replica.is_averaging
 
     @require_backward_grad_sync.setter
