@@ -1,6 +1,6 @@
 """Operators that users register for job functions, and what was experimental once.
 
-What OneFlow 0.4 tried here is in `oneflow` today; its other names are those of `oneflow`.
+Names that OneFlow 0.4 tried here are in `oneflow`; other names are those of `oneflow`, too.
 """
 
 from oneflow.functional.legacy.top_level import square_sum as square_sum

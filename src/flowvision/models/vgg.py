@@ -11,7 +11,7 @@ from flowvision.models.registry import ModelFamily
 from oneflow import Tensor, nn
 
 _WIDTHS = (64, 128, 256, 512, 512)
-# How many convolutions each of the five stages has (the paper's configurations A, B, D and E).
+# The number of convolutions in each of the five stages (the paper's configurations A, B, D, E).
 _VGG11 = (1, 1, 2, 2, 2)
 _VGG13 = (2, 2, 2, 2, 2)
 _VGG16 = (2, 2, 3, 3, 3)

@@ -185,7 +185,7 @@ def box_convert(boxes: Tensor, in_fmt: str, out_fmt: str) -> Tensor:
         >>> box_convert(flow.tensor([[0.0, 0, 2, 4]]), "xyxy", "cxcywh").tolist()
         [[1.0, 2.0, 2.0, 4.0]]
     """
-    # How far the named point is from the first corner, in parts of width and height.
+    # The distance of the named point from the first corner, in parts of width and height.
     anchors = {"xyxy": 0.0, "xywh": 0.0, "cxcywh": 0.5}
     for format_ in (in_fmt, out_fmt):
         if format_ not in anchors:

@@ -171,7 +171,7 @@ class RandomErasing(ImageTransform):
             ratio: range of its height divided by its width.
             value: one number, or one per channel; by default noise.
 
-        Where ten rectangles in a row do not fit, the image itself is to be written.
+        If ten rectangles in a row do not fit, the result is the image itself.
         """
         random = random_numbers()
         channels, height, width = img.shape[-3:]

@@ -13,7 +13,7 @@ from oneflow.utils.vision.transforms.functional import pil_to_tensor, to_pil_ima
 
 Color = str | tuple[int, int, int]
 Colors = Color | Sequence[Color] | None
-# How much of the inside of a box is its colour, of 255.
+# The share of its colour in the inside of a box, of 255.
 _ALPHA = 100
 
 

@@ -19,7 +19,9 @@ class _AutocastState(threading.local):
     """The dtypes that one thread casts to by default."""
 
     def __init__(self) -> None:
-        self.defaults = {name: each.half_precision for name, each in DEVICE_TYPES.items()}
+        self.defaults = {
+            name: device_type.half_precision for name, device_type in DEVICE_TYPES.items()
+        }
         self.cached = True
 
 
@@ -35,9 +37,11 @@ def autocast_state() -> tuple[Any, ...]:
 def _set_target(device_type: str, dtype: DType | None) -> None:
     """Turn mixed precision on or off for a device type; None is off."""
     targets = {**casting_targets(), device_type: dtype}
-    known = {each: target for each, target in targets.items() if target is not None}
-    others = tuple([each for each in CASTS.functions if not isinstance(each, MixedPrecision)])
-    set_operand_casts((*others, MixedPrecision(known)) if known else others)
+    used_targets = {name: target for name, target in targets.items() if target is not None}
+    others = tuple(
+        [function for function in CASTS.functions if not isinstance(function, MixedPrecision)]
+    )
+    set_operand_casts((*others, MixedPrecision(used_targets)) if used_targets else others)
 
 
 class autocast:
@@ -182,8 +186,8 @@ def set_autocast_dtype(device_type: str, dtype: DType) -> None:
 
 def _known_type(device_type: str) -> str:
     if device_type not in DEVICE_TYPES:
-        known = tuple(DEVICE_TYPES)
-        raise RuntimeError(f"`device_type` must be one of {known}, got {device_type!r}")
+        names = tuple(DEVICE_TYPES)
+        raise RuntimeError(f"`device_type` must be one of {names}, got {device_type!r}")
     return device_type
 
 
@@ -268,9 +272,9 @@ def custom_fwd(
         casts = is_on and cast_inputs is not None
         ctx._autocast = autocast(device_type, get_autocast_dtype(device_type), is_on and not casts)
         if casts:
-            args = tuple([_cast_tensor(each, device_type, cast_inputs) for each in args])
+            args = tuple([_cast_tensor(arg, device_type, cast_inputs) for arg in args])
             kwargs = {
-                name: _cast_tensor(each, device_type, cast_inputs) for name, each in kwargs.items()
+                name: _cast_tensor(arg, device_type, cast_inputs) for name, arg in kwargs.items()
             }
         with ctx._autocast.fresh():
             return fwd(ctx, *args, **kwargs)

@@ -24,8 +24,8 @@ def _accept_device(init: Callable) -> Callable:
 
     @functools.wraps(init)
     def accept(self: Any, *args: Any, device: Any = None, **kwargs: Any) -> None:
-        given = args[1:] if args and isinstance(args[0], str) else args
-        init(self, *given, **kwargs)
+        arguments = args[1:] if args and isinstance(args[0], str) else args
+        init(self, *arguments, **kwargs)
 
     return accept
 
@@ -70,7 +70,7 @@ class StaticGradScaler:
         """A loss, or several in lists and tuples, multiplied by the scale."""
         if isinstance(outputs, Tensor):
             return outputs * self._scale_on(outputs.device)
-        return type(outputs)(self.scale(each) for each in outputs)
+        return type(outputs)(self.scale(output) for output in outputs)
 
     def may_skip(self) -> bool:
         """Return whether steps may be skipped; never with a fixed scale."""
@@ -102,14 +102,14 @@ class StaticGradScaler:
         ]
         if not grads:
             return None
-        found: Any = None
+        flag: Any = None
         with no_grad():
             for grad in grads:
                 write(grad, unwrap(self.unscale_gradient(grad)))
                 bad = grad.isfinite().all().logical_not()
-                found = bad if found is None else found.logical_or(_on(bad, found.device))
-        self._found[optimizer] = found
-        return found
+                flag = bad if flag is None else flag.logical_or(_on(bad, flag.device))
+        self._found[optimizer] = flag
+        return flag
 
     def step(self, optimizer: Optimizer, *args: Any, **kwargs: Any) -> Any:
         """Divide the gradients by the scale, if that is still to do, and step the optimizer."""
@@ -200,8 +200,8 @@ class GradScaler(StaticGradScaler):
         return {**tensors, "_good_steps": self._good_steps}
 
     def _step(self, optimizer: Optimizer, args: tuple, kwargs: dict[str, Any]) -> Any:
-        found = self._found.get(optimizer)
-        if self._enabled and found is not None and found.item():
+        flag = self._found.get(optimizer)
+        if self._enabled and flag is not None and flag.item():
             return None
         return optimizer.step(*args, **kwargs)
 
@@ -211,19 +211,19 @@ class GradScaler(StaticGradScaler):
         Args:
             new_scale: take this scale instead.
         """
-        found = list(self._found.values())
+        flags = list(self._found.values())
         self.reset()
         if new_scale is not None:
             self._first_scale, self._scale = float(new_scale), None
-        elif self._enabled and found:
-            self._update_scale(found)
+        elif self._enabled and flags:
+            self._update_scale(flags)
 
     def _update_scale(self, found: list[Tensor]) -> None:
         """Nothing here reads a value, so that a graph can record it."""
         scale, good = self.tensors(found[0].device).values()
         bad = _on(found[0], scale.device)
-        for each in found[1:]:
-            bad = bad.logical_or(_on(each, bad.device))
+        for flag in found[1:]:
+            bad = bad.logical_or(_on(flag, bad.device))
         with no_grad():
             count = good + 1
             is_due = count >= self.growth_interval

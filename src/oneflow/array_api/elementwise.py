@@ -1,7 +1,7 @@
 """Functions of each element.
 
-Those of one array are the functions of `oneflow`. Those of two promote the standard's way, and take
-a number in place of either array.
+Functions of one array are those of `oneflow`. Functions of two promote as the standard says, and
+take a number in place of either array.
 """
 
 from __future__ import annotations

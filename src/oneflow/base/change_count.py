@@ -18,7 +18,7 @@ class ChangeCount:
         self.value = 0
 
 
-# Of the attributes of modules and graphs, of what modules register, and of hooks.
+# The number of changes of attributes of modules and graphs, of registered members, and of hooks.
 CHANGES = ChangeCount()
 
 

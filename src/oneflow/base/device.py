@@ -28,7 +28,7 @@ class DeviceType:
     half_precision: DType
 
 
-# By the names that users know; nothing else lists them.
+# The device types by the names that users know; nothing else lists them.
 DEVICE_TYPES = {
     "cpu": DeviceType("cpu", bfloat16),
     "cuda": DeviceType("cuda", float16),
@@ -39,7 +39,7 @@ META_TYPE = "meta"
 # PyTorch's further types, by which programs ask for what they prefer: devices of these types can be
 # named and compared, but none is found.
 TYPES_WITHOUT_ARRAYS = (META_TYPE, "mps", "xpu")
-# Of devices that PyTorch names by their type alone, which are used as the current one of it.
+# The number of a device that PyTorch names by its type alone: the current one of this type.
 CURRENT = -1
 # PyTorch's devices of other types are named without a number, if it is 0.
 TYPES_OF_SEVERAL = ("cuda", "tpu")
@@ -144,7 +144,7 @@ class _Selected(threading.local):
 
 
 _selected = _Selected()
-# Where a process is given some of a machine's devices: the number of its first, and of all.
+# For a process that owns some of a machine's devices: the number of the first one, and the count.
 _local_devices: dict[str, tuple[int, int]] = {}
 
 
@@ -300,13 +300,13 @@ def xla_device(device: Device) -> Any:
     Raises:
         RuntimeError: no such device here; says what was found and how to get one.
     """
-    found, first = platform_devices(device.type), first_index(device.type)
-    if first <= device.number < first + len(found):
-        return found[device.number - first]
-    if found:
+    devices, first = platform_devices(device.type), first_index(device.type)
+    if first <= device.number < first + len(devices):
+        return devices[device.number - first]
+    if devices:
         raise RuntimeError(
-            f"device `{device}` does not exist: this process has {len(found)} {device.type} "
-            f"device(s), `{device.type}:{first}` to `{device.type}:{first + len(found) - 1}`"
+            f"device `{device}` does not exist: this process has {len(devices)} {device.type} "
+            f"device(s), `{device.type}:{first}` to `{device.type}:{first + len(devices) - 1}`"
         )
     hint = " and install `oneflow-xla[cuda]`" if device.type == "cuda" else ""
     raise RuntimeError(

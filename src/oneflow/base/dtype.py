@@ -91,7 +91,7 @@ float32 = DType("float32", np.float32, Category.FLOAT)
 float64 = DType("float64", np.float64, Category.FLOAT)
 complex64 = DType("complex64", np.complex64, Category.COMPLEX)
 complex128 = DType("complex128", np.complex128, Category.COMPLEX)
-# Of batches on the host whose values have shapes of their own; no tensor has it.
+# The dtype of batches on the host whose values have shapes of their own; no tensor has it.
 tensor_buffer = DType("tensor_buffer", np.object_, Category.BOOL)
 
 ALL_DTYPES = (

@@ -230,10 +230,10 @@ MOCK_TORCH_VERBOSE = EnvironmentVariable(
 
 def cache_folder() -> Path | None:
     """Return the folder for compiled programs; None when the user has turned the cache off."""
-    chosen = CACHE_DIR.read()
-    if chosen == "off":
+    setting = CACHE_DIR.read()
+    if setting == "off":
         return None
-    if chosen:
-        return Path(chosen).expanduser()
+    if setting:
+        return Path(setting).expanduser()
     base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     return Path(base).expanduser() / "oneflow"

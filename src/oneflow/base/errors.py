@@ -6,7 +6,7 @@ from __future__ import annotations
 class OutOfMemoryError(RuntimeError):
     """A program needs more memory than its device has left.
 
-    What it would have overwritten is as before.
+    The tensors that the program would have overwritten are as before.
 
     Example:
         >>> import oneflow as flow

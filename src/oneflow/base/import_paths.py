@@ -120,9 +120,9 @@ def _lookup(module: str, namespaces: tuple[str, ...]) -> Callable[[str], Any]:
         if is_import_path(f"{module}.{name}"):
             return importlib.import_module(f"{module}.{name}")
         for namespace in namespaces:
-            found = vars(importlib.import_module(namespace))
-            if name in found and not name.startswith("__"):
-                return found[name]
+            contents = vars(importlib.import_module(namespace))
+            if name in contents and not name.startswith("__"):
+                return contents[name]
         hint = _hint(f"{module}.{name}")
         text = f"it leads to the names of {', '.join(namespaces)}" if namespaces else ""
         raise AttributeError(f"module `{module}` has no attribute `{name}`; {hint or text}")
@@ -131,7 +131,7 @@ def _lookup(module: str, namespaces: tuple[str, ...]) -> Callable[[str], Any]:
 
 
 def _hint(name: str) -> str | None:
-    """What stands for a private name of upstream that does not exist; None if nothing is known."""
+    """Return the hint for a private name of upstream that does not exist, or None."""
     if name.startswith("__", name.rfind(".") + 1):
         return None
     hints = importlib.import_module(_HINTS).UNSUPPORTED_PATHS

@@ -61,8 +61,8 @@ def lazy_getattr(
         if unsupported is not None and not name.startswith("_"):
             hint = importlib.import_module(unsupported).UNSUPPORTED.get(name)
             message += f": {hint}" if hint else ""
-        known = sys.modules[package]
-        raise UnknownAttributeError(message, name, lambda: {*dir(known), *modules, *names})
+        package_module = sys.modules[package]
+        raise UnknownAttributeError(message, name, lambda: {*dir(package_module), *modules, *names})
 
     return import_name
 

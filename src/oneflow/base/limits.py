@@ -47,14 +47,14 @@ class finfo:
     )
 
     def __init__(self, dtype: DType | None = None) -> None:
-        chosen = real_dtype(get_default_dtype() if dtype is None else dtype)
-        if not chosen.is_floating_point:
+        float_dtype = real_dtype(get_default_dtype() if dtype is None else dtype)
+        if not float_dtype.is_floating_point:
             raise TypeError(
                 f"finfo() requires a floating point input type, got {dtype!r}; use iinfo for "
                 "integers"
             )
-        limits: Any = jnp.finfo(chosen.numpy)
-        self.dtype, self.bits = chosen.name, int(limits.bits)
+        limits: Any = jnp.finfo(float_dtype.numpy)
+        self.dtype, self.bits = float_dtype.name, int(limits.bits)
         self.eps, self.resolution = float(limits.eps), 10.0**-limits.precision
         self.min, self.max = float(limits.min), float(limits.max)
         self.tiny = self.smallest_normal = float(limits.tiny)

@@ -11,7 +11,7 @@ PACKAGE = str(Path(__file__).resolve().parents[1])
 
 
 def frames_to_user() -> int:
-    """How many frames the innermost caller outside `oneflow` is above the one who asks."""
+    """Count the frames from the caller up to the innermost one outside `oneflow`."""
     frame, count = sys._getframe(1), 1
     while frame is not None and frame.f_code.co_filename.startswith(PACKAGE):
         frame, count = frame.f_back, count + 1
@@ -30,17 +30,19 @@ def user_line() -> str:
 
 def user_frames() -> tuple[str, ...]:
     """``train.py(12): step`` of every caller outside `oneflow`, the innermost first."""
-    found = []
+    frames = []
     frame = sys._getframe(1)
     while frame is not None:
         code = frame.f_code
         if not code.co_filename.startswith((PACKAGE, contextlib.__file__)):
-            found.append(f"{code.co_filename}({frame.f_lineno}): {code.co_name}")
+            frames.append(f"{code.co_filename}({frame.f_lineno}): {code.co_name}")
         frame = frame.f_back
-    return tuple(found)
+    return tuple(frames)
 
 
 def user_stack() -> list[str]:
     """The call stack outside `oneflow`, outermost call first, as a traceback prints it."""
-    frames = [each for each in traceback.extract_stack() if not each.filename.startswith(PACKAGE)]
+    frames = [
+        entry for entry in traceback.extract_stack() if not entry.filename.startswith(PACKAGE)
+    ]
     return traceback.format_list(frames)

@@ -61,8 +61,8 @@ _helper: threading.Thread | None = None
 def run_without_interrupt(run: Callable[[], T]) -> T:
     """Run a function on a thread on which no signal handler runs, within `x64`; wait for it.
 
-    What handlers raise meanwhile is raised when it is over. The function must not depend on state
-    of the calling thread; planning is such state, so while planning it runs on this thread.
+    Errors that handlers raise meanwhile are raised when it is over. The function must not depend on
+    state of the calling thread; planning is such state, so while planning it runs on this thread.
     """
     global _helper
     if threading.current_thread() is not threading.main_thread() or is_planning():
@@ -99,15 +99,15 @@ def compiled_without_interrupt(function: Callable[..., T]) -> Callable[..., T]:
     Args:
         function: of arrays; JAX traces and compiles it in its first call for shapes and dtypes.
     """
-    known: set[tuple] = set()
+    keys: set[tuple] = set()
 
     def call(*arrays: Any) -> T:
-        key = tuple([(each.shape, each.dtype) for each in arrays])
-        if key in known:
+        key = tuple([(array.shape, array.dtype) for array in arrays])
+        if key in keys:
             with x64():
                 return function(*arrays)
         result = run_without_interrupt(lambda: function(*arrays))
-        known.add(key)
+        keys.add(key)
         return result
 
     return call

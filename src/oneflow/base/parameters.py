@@ -48,9 +48,9 @@ def parameters_of(function: Callable[..., Any]) -> Parameters:
 
 
 def _from_signature(function: Callable) -> Parameters:
-    each = inspect.signature(function).parameters.values()
+    parameters = inspect.signature(function).parameters.values()
     return Parameters(
-        tuple(p.name for p in each if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)),
-        {p.name: p.default for p in each if p.kind is p.KEYWORD_ONLY},
-        next((p.name for p in each if p.kind is p.VAR_POSITIONAL), None),
+        tuple(p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)),
+        {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY},
+        next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), None),
     )

@@ -67,12 +67,12 @@ class Placement:
         kind = _device_type(type)
         grid = _grid_from(ranks, hierarchy)
         key = (kind, tuple(grid.reshape(-1).tolist()), grid.shape)
-        known = cls._known.get(key)
-        if known is None:
-            known = super().__new__(cls)
-            known.type, known.flat, known.hierarchy = key
-            known = cls._known.setdefault(key, known)
-        return known
+        placement = cls._known.get(key)
+        if placement is None:
+            placement = super().__new__(cls)
+            placement.type, placement.flat, placement.hierarchy = key
+            placement = cls._known.setdefault(key, placement)
+        return placement
 
     @staticmethod
     @keyword_aliases(type="device_type")
@@ -267,12 +267,12 @@ class Sharding:
 
     def __new__(cls, placement: Placement, sbp: NdSbp) -> Sharding:
         """Return the one sharding with this placement and SBP."""
-        known = cls._known.get((placement, sbp))
-        if known is None:
-            known = super().__new__(cls)
-            known.placement, known.sbp, known.type = placement, sbp, placement.type
-            known = cls._known.setdefault((placement, sbp), known)
-        return known
+        sharding = cls._known.get((placement, sbp))
+        if sharding is None:
+            sharding = super().__new__(cls)
+            sharding.placement, sharding.sbp, sharding.type = placement, sbp, placement.type
+            sharding = cls._known.setdefault((placement, sbp), sharding)
+        return sharding
 
     def __repr__(self) -> str:
         return f"{self.placement!r} {sbp_text(self.sbp)}"
@@ -288,7 +288,7 @@ DeviceOrSharding = Device | Sharding
 def parse_device(device: Any, default: Any = None) -> Any:
     """The device meant by a `device=` argument; a bare number means a CUDA device.
 
-    What was not given is `default`, or the default device.
+    Without the argument it is `default`, or the default device.
 
     Placements, which are what global tensors have as device, are themselves.
     """

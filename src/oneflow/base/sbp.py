@@ -61,7 +61,7 @@ _SPLITS: dict[int, Split] = {}
 
 # One signature per dimension of a placement.
 NdSbp = tuple[Sbp, ...]
-# What users give: one signature, or one for each dimension of a placement.
+# The `sbp` argument of users: one signature, or one for each dimension of a placement.
 SbpLike = Sbp | Sequence[Sbp]
 
 
@@ -79,8 +79,8 @@ def split(dim: int) -> Split:
     """
     if isinstance(dim, bool) or not isinstance(dim, int):
         raise TypeError(f"`split` takes the index of a dimension, got {dim!r}")
-    known = _SPLITS.get(dim)
-    return known if known is not None else _SPLITS.setdefault(dim, Split(dim))
+    signature = _SPLITS.get(dim)
+    return signature if signature is not None else _SPLITS.setdefault(dim, Split(dim))
 
 
 def named_sbp(code: str) -> Sbp:
@@ -109,19 +109,24 @@ def nd_sbp_of(sbp: Any, mesh_ndim: int, ndim: int | None = None) -> NdSbp:
         ValueError: as many signatures as the placement has dimensions are needed.
         IndexError: a split of a dimension that the tensor does not have.
     """
-    given = tuple(sbp) if isinstance(sbp, Sequence) else (sbp,)
-    for each in given:
-        if not isinstance(each, Sbp):
+    components = tuple(sbp) if isinstance(sbp, Sequence) else (sbp,)
+    for component in components:
+        if not isinstance(component, Sbp):
             raise TypeError(
                 "`sbp` must be oneflow.sbp.split(dim), .broadcast, .partial_sum or a list of them, "
                 f"got {sbp!r}"
             )
-    if len(given) != mesh_ndim:
+    if len(components) != mesh_ndim:
         raise ValueError(
-            f"`sbp` has {len(given)} entries, {list(given)}, but the placement has {mesh_ndim} "
+            f"`sbp` has {len(components)} entries, {list(components)}, but the placement has "
+            f"{mesh_ndim} "
             "dimension(s); give one per dimension"
         )
-    return given if ndim is None else tuple([_normalize_split(each, ndim) for each in given])
+    return (
+        components
+        if ndim is None
+        else tuple([_normalize_split(component, ndim) for component in components])
+    )
 
 
 def _normalize_split(sbp: Sbp, ndim: int) -> Sbp:
@@ -134,4 +139,4 @@ def _normalize_split(sbp: Sbp, ndim: int) -> Sbp:
 
 def sbp_text(sbp: NdSbp) -> str:
     """Signatures as short text: ``(S(0), B)``."""
-    return f"({', '.join(each.code for each in sbp)})"
+    return f"({', '.join(component.code for component in sbp)})"

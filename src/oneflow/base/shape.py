@@ -89,10 +89,10 @@ def wrap_dims(dims: int | Iterable[int] | None, ndim: int) -> tuple[int, ...]:
     """
     if dims is None:
         return tuple(range(ndim))
-    given: Any = dims
+    numbers: Any = dims
     if type(dims) is not tuple and not is_several(dims):
-        given = (dims,)
-    wrapped = tuple([wrap_dim(operator.index(dim), ndim) for dim in given])
+        numbers = (dims,)
+    wrapped = tuple([wrap_dim(operator.index(dim), ndim) for dim in numbers])
     if len(set(wrapped)) != len(wrapped):
         repeated = next(dim for dim in wrapped if wrapped.count(dim) > 1)
         raise RuntimeError(f"dim {repeated} appears multiple times in the list of dims")

@@ -1,4 +1,4 @@
-"""What operators raise that find a sparse tensor where they need all elements."""
+"""The error of operators that need all elements and get a sparse tensor."""
 
 from __future__ import annotations
 

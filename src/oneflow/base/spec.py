@@ -31,7 +31,7 @@ def require_size(name: str, shape: tuple[int, ...], dtype: Any, copies: int = 1)
     Raises:
         RuntimeError: it would take more than ``2**63 - 1`` bytes.
     """
-    size = math.prod([each or 1 for each in shape]) * dtype.itemsize * copies
+    size = math.prod([length or 1 for length in shape]) * dtype.itemsize * copies
     if size > _MAX_BYTES:
         raise RuntimeError(
             f"`{name}` cannot make a tensor of shape {tuple(shape)} and dtype {dtype.name}: that "

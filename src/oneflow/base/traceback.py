@@ -12,7 +12,7 @@ import numpy as np
 from oneflow.base import environment
 
 _PACKAGE = str(Path(__file__).parents[1])
-_LIBRARIES = (_PACKAGE, *(str(Path(each.__file__ or "").parent) for each in (jax, np)))
+_LIBRARIES = (_PACKAGE, *(str(Path(library.__file__ or "").parent) for library in (jax, np)))
 
 
 def hide_internal_frames(error: Exception) -> None:
@@ -31,15 +31,15 @@ def hide_internal_frames(error: Exception) -> None:
     """
     if environment.TRACEBACK.read() == "full":
         return
-    kept = [each for each in _entries(error) if not _file(each).startswith(_PACKAGE)]
+    user_entries = [entry for entry in _entries(error) if not _file(entry).startswith(_PACKAGE)]
     traceback = None
-    for entry in reversed(kept):
+    for entry in reversed(user_entries):
         traceback = types.TracebackType(traceback, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
     error.__traceback__ = traceback
     cause = error.__cause__
     # A cause without frames came from elsewhere, another process for instance.
-    frames = [] if cause is None else [_file(each) for each in _entries(cause)]
-    if frames and all(each.startswith(_LIBRARIES) for each in frames):
+    frames = [] if cause is None else [_file(entry) for entry in _entries(cause)]
+    if frames and all(frame.startswith(_LIBRARIES) for frame in frames):
         error.__cause__ = None
 
 

@@ -15,18 +15,20 @@ _PREFIX = "ONEFLOW_"
 
 def known_variables() -> list[str]:
     """The names of all variables that are read."""
-    return [each.name for each in vars(environment).values() if type(each) is EnvironmentVariable]
+    return [
+        value.name for value in vars(environment).values() if type(value) is EnvironmentVariable
+    ]
 
 
 def unknown_variables() -> dict[str, str]:
     """Return the variables that are set and not known, each with the names that may be meant."""
-    known = known_variables()
+    names = known_variables()
     unknown = [
         name
         for name in os.environ
-        if name.startswith(_PREFIX) and name not in known and name not in REPLACED
+        if name.startswith(_PREFIX) and name not in names and name not in REPLACED
     ]
-    return {name: did_you_mean(name, known) for name in unknown}
+    return {name: did_you_mean(name, names) for name in unknown}
 
 
 def warn_of_misspelled_variables() -> None:

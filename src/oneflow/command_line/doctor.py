@@ -79,14 +79,14 @@ def _needed(package: str) -> dict[str, list[str]]:
     """The packages that each extra of an installed package brings."""
     needed: dict[str, list[str]] = {}
     for requirement in requires(package) or ():
-        found = _OF_EXTRA.match(requirement)
-        if found is None:
+        match = _OF_EXTRA.match(requirement)
+        if match is None:
             continue
-        names = needed.setdefault(found["extra"], [])
-        names.append(found["name"])
-        if found["extras"] and _is_installed(found["name"]):
-            of_extras = _needed(found["name"])
-            for extra in found["extras"].split(","):
+        names = needed.setdefault(match["extra"], [])
+        names.append(match["name"])
+        if match["extras"] and _is_installed(match["name"]):
+            of_extras = _needed(match["name"])
+            for extra in match["extras"].split(","):
                 names += of_extras.get(extra, ())
     return needed
 

@@ -125,7 +125,7 @@ class AdmissionControl:
         self._server = server
         self._secret = secret
         self._max_pending = _MAX_PENDING + expected
-        # By file descriptor, in the order in which they connected.
+        # The peers by file descriptor, in the order in which they connected.
         self._pending: dict[int, _PendingPeer] = {}
         self._selector = selectors.DefaultSelector()
         server.setblocking(False)
@@ -146,7 +146,7 @@ class AdmissionControl:
                 if peer is not None:
                     validated.append(peer)
         now = time.monotonic()
-        for fd in [fd for fd, each in self._pending.items() if each.deadline < now]:
+        for fd in [fd for fd, connection in self._pending.items() if connection.deadline < now]:
             self._close_pending(fd)
         return validated
 

@@ -37,7 +37,7 @@ _SECONDS_TO_ANSWER = 10.0
 _SECONDS_FOR_DIAGNOSIS = 6.0
 _SECONDS_TO_FLUSH = 1.0
 _SECONDS_TO_EXIT = 5.0
-# Where the main thread is while it waits for XLA or for other processes.
+# The main thread is in these packages while it waits for XLA or for other processes.
 _WAITING_PACKAGES = ("base", "compiler", "control_plane", "distributed", "runtime")
 _RUNTIME = (
     str(Path(jax.__file__).parent),
@@ -342,7 +342,7 @@ def _format_main_stack() -> str:
         return ""
     stack = traceback.extract_stack(frame)
     # Frames within packages say little; the user's own lines show where it is.
-    user_frames = [each for each in stack if not _is_in_packages(each.filename)]
+    user_frames = [entry for entry in stack if not _is_in_packages(entry.filename)]
     lines = "".join(traceback.format_list(user_frames or stack))
     return f"Stack of the main thread (most recent call last):\n{lines}"
 

@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
 # Ranks, device type and group of the programs whose processes have connected.
 _connected: set[Hashable] = set()
-# By ranks and device type, the programs that all of them have run. New shapes bring new ones.
+# The programs that all ranks have run, by ranks and device type. New shapes bring new ones.
 _known: dict[tuple[tuple[int, ...], str], set[Hashable]] = defaultdict(set)
 _MAX_KNOWN = 1 << 14
 # Held from the record of a program to its launch; signal handlers that run within may launch too.
 _launching = threading.RLock()
-# By which to wait for the program that runs on CPUs, if any.
+# The value to wait for until the program that runs on CPUs, if any, is over.
 _end: jax.Array | None = None
 _agent: Agent | None = None
 
@@ -91,15 +91,15 @@ def _await_others(ranks: tuple[int, ...], type: str, program: Hashable) -> None:
     Gloo aborts a process when a message is longer than expected, and takes a shorter one, or one of
     another program, for what is expected.
     """
-    known = _known[ranks, type]
-    if program in known:
+    programs = _known[ranks, type]
+    if program in programs:
         return
     if _agent is not None and len(ranks) > 1:
         _agent.barrier(ranks)
     # All ranks run the same programs, so all start again together.
-    if len(known) >= _MAX_KNOWN:
-        known.clear()
-    known.add(program)
+    if len(programs) >= _MAX_KNOWN:
+        programs.clear()
+    programs.add(program)
 
 
 @contextlib.contextmanager

@@ -61,9 +61,9 @@ class Coordinator:
         self._job = job
         self._jax_port = jax_port
         self._peers: dict[int, _Peer] = {}
-        # By rank: the time of the failure, in seconds, and the failure in words.
+        # The time of a failure, in seconds, and the failure in words, by rank.
         self._failures: dict[int, tuple[float, str]] = {}
-        # By group and number of its operation: the ranks that have reached it.
+        # The ranks that have reached an operation, by its group and its number.
         self._barriers: dict[tuple[str, int], set[int]] = {}
         self._selector = selectors.DefaultSelector()
         idle_timeout = float(environment.HANG_TIMEOUT.read())
@@ -252,8 +252,8 @@ class Coordinator:
         ranks.add(rank)
         if ranks == set(ranks_of(group)):
             del self._barriers[group, count]
-            for each in ranks:
-                self._send(each, release=[group, count])
+            for member in ranks:
+                self._send(member, release=[group, count])
 
     def _find_primary_failure(self) -> RootCause | None:
         """Return the failure that the others follow from, once that is clear."""
@@ -261,9 +261,9 @@ class Coordinator:
             return None
         now = time.monotonic()
         primary = {
-            rank: each
-            for rank, each in self._failures.items()
-            if not is_connection_failure(each[1])
+            rank: failure
+            for rank, failure in self._failures.items()
+            if not is_connection_failure(failure[1])
         }
         if primary:
             rank = min(primary, key=lambda rank: primary[rank][0])

@@ -78,8 +78,8 @@ def find_mismatch(reports: Mapping[int, RankReport]) -> RootCause | None:
         seen: dict[int, tuple[int, int, str]] = {}
         for rank in ranks_of(group):
             for count, digest, description in _tail(reports, rank, group):
-                first, known, expected = seen.setdefault(count, (rank, digest, description))
-                if known == digest:
+                first, first_digest, expected = seen.setdefault(count, (rank, digest, description))
+                if first_digest == digest:
                     continue
                 if expected != description:
                     where = (
@@ -111,22 +111,22 @@ def find_cycle(reports: Mapping[int, RankReport]) -> list[PendingCollective]:
         For each of these ranks one operation in which it waits; empty if there are none.
     """
     pending = list(pending_collectives(reports))
-    cycle = {each.waiting_rank for each in pending}
+    cycle = {wait.waiting_rank for wait in pending}
     while (
-        outside := {each.waiting_rank for each in pending if each.missing_rank not in cycle} & cycle
+        outside := {wait.waiting_rank for wait in pending if wait.missing_rank not in cycle} & cycle
     ):
         cycle -= outside
-    by_rank = {each.waiting_rank: each for each in pending if each.waiting_rank in cycle}
+    by_rank = {wait.waiting_rank: wait for wait in pending if wait.waiting_rank in cycle}
     return [by_rank[rank] for rank in sorted(by_rank)]
 
 
 def find_missing_ranks(reports: Mapping[int, RankReport]) -> Iterator[PendingCollective]:
     """Yield one pending collective for each group and rank that others of the group wait for."""
     seen = set()
-    for each in pending_collectives(reports):
-        if (each.missing_rank, each.group) not in seen:
-            seen.add((each.missing_rank, each.group))
-            yield each
+    for wait in pending_collectives(reports):
+        if (wait.missing_rank, wait.group) not in seen:
+            seen.add((wait.missing_rank, wait.group))
+            yield wait
 
 
 def pending_collectives(reports: Mapping[int, RankReport]) -> Iterator[PendingCollective]:
@@ -152,9 +152,9 @@ def _description(reports: Mapping[int, RankReport], rank: int, group: str, numbe
 def deadlock(cycle: list[PendingCollective]) -> RootCause:
     """Return the diagnosis of ranks that all wait for each other."""
     waits = [
-        f"rank {each.waiting_rank} waits for rank {each.missing_rank} in {each.description} among "
-        f"ranks {each.group}"
-        for each in cycle
+        f"rank {wait.waiting_rank} waits for rank {wait.missing_rank} in {wait.description} among "
+        f"ranks {wait.group}"
+        for wait in cycle
     ]
     return RootCause(
         cycle[0].waiting_rank,

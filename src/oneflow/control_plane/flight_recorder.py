@@ -60,9 +60,11 @@ def record_collective(group: tuple[int, ...], description: str) -> None:
 
 def progress_by_group() -> dict[str, list[Any]]:
     """Return the progress in all groups; a key is the group's ranks, separated by commas."""
-    return {",".join(map(str, group)): each.as_json() for group, each in list(_progress.items())}
+    return {
+        ",".join(map(str, group)): progress.as_json() for group, progress in list(_progress.items())
+    }
 
 
 def collectives_started() -> int:
     """Return the number of collective operations that this process has started in all groups."""
-    return sum(each.count for each in list(_progress.values()))
+    return sum(progress.count for progress in list(_progress.values()))

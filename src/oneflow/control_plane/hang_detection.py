@@ -97,21 +97,21 @@ class HangDetection:
         Returns:
             The root cause if some rank can never arrive, and the ranks to ask for activity samples.
         """
-        missing = {each.missing_rank: each for each in find_missing_ranks(reports)}
-        for rank, each in missing.items():
+        missing = {wait.missing_rank: wait for wait in find_missing_ranks(reports)}
+        for rank, wait in missing.items():
             if reports[rank].finished:
-                return missing_rank(each, "finished"), []
+                return missing_rank(wait, "finished"), []
         cycle = find_cycle(reports) if missing else []
         root_cause = self._check_cycle(cycle, reports, now)
         _track(self._missing, missing, reports, now)
-        for rank, each in missing.items():
+        for rank, wait in missing.items():
             observation = self._missing[rank]
-            root_cause = root_cause or self._check_missing(each, observation, reports[rank], now)
+            root_cause = root_cause or self._check_missing(wait, observation, reports[rank], now)
         if root_cause is not None:
             return root_cause, []
-        ranks = [rank for rank, each in self._missing.items() if self._needs_sample(each, now)]
+        ranks = [rank for rank, seen in self._missing.items() if self._needs_sample(seen, now)]
         ranks += [
-            rank for rank, each in self._cycle.items() if each.needs_sample(now, _DEADLOCK_SECONDS)
+            rank for rank, seen in self._cycle.items() if seen.needs_sample(now, _DEADLOCK_SECONDS)
         ]
         return None, sorted(set(ranks))
 
@@ -140,7 +140,7 @@ class HangDetection:
         self, cycle: list[PendingCollective], reports: Mapping[int, RankReport], now: float
     ) -> RootCause | None:
         """Return the root cause if ranks wait for each other and were seen to do nothing else."""
-        ranks = {each.waiting_rank for each in cycle}
+        ranks = {wait.waiting_rank for wait in cycle}
         self._blocked &= ranks - _track(self._cycle, ranks, reports, now)
         for rank in ranks:
             pair = self._cycle[rank].compare(reports[rank], _DEADLOCK_SECONDS)

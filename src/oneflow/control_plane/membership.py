@@ -54,7 +54,7 @@ def _membership_from_launcher() -> Membership | None:
     if world_size <= 1 or environment.CLUSTER.read() != "auto":
         return None
     required = (environment.RANK, environment.MASTER_ADDR, environment.MASTER_PORT)
-    missing = [each.name for each in required if each.name not in os.environ]
+    missing = [variable.name for variable in required if variable.name not in os.environ]
     if missing:
         raise RuntimeError(
             f"WORLD_SIZE={world_size} declares a job of {world_size} processes, but "

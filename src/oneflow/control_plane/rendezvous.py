@@ -132,7 +132,7 @@ def _assign_gpu(membership: Membership) -> list[int] | None:
     """Return the index of the GPU of this process; several share one if there are too few."""
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
     names = glob.glob("/dev/nvidia[0-9]*") if visible is None else visible.split(",")
-    count = len([each for each in names if each not in ("", "-1")])
+    count = len([name for name in names if name not in ("", "-1")])
     if count == 0:
         return None
     if membership.local_world_size > count:

@@ -61,7 +61,7 @@ class ProcessExit:
     def describe(self) -> str:
         """Return the exit code or signal in words."""
         if self.code < 0:
-            names = {each.value: each.name for each in signal.Signals}
+            names = {member.value: member.name for member in signal.Signals}
             return f"was killed by {names.get(-self.code, f'signal {-self.code}')}"
         return f"exited with code {self.code}"
 
@@ -88,14 +88,15 @@ def find_root_cause(
         reports: of processes of this machine, in any order.
     """
     candidates = [
-        (_priority_of_report(each), each.time, each.root_cause, each.reason) for each in reports
+        (_priority_of_report(report), report.time, report.root_cause, report.reason)
+        for report in reports
     ]
-    ranks_with_report = {each.rank for each in reports}
-    for each in processes:
-        priority = _priority_of_exit(each, each.rank in ranks_with_report)
+    ranks_with_report = {report.rank for report in reports}
+    for process in processes:
+        priority = _priority_of_exit(process, process.rank in ranks_with_report)
         if priority is not None:
             candidates.append(
-                (priority, each.time, each.rank, f"rank {each.rank} {each.describe()}")
+                (priority, process.time, process.rank, f"rank {process.rank} {process.describe()}")
             )
     _, _, rank, reason = min(candidates)
     return RootCause(rank, _best_reason(rank, reason, reports))
@@ -126,9 +127,9 @@ def _priority_of_exit(exit: ProcessExit, has_report: bool) -> _Priority | None:
 def _best_reason(rank: int, reason: str, reports: Sequence[FailureReport]) -> str:
     """Return the most specific reason in all reports, the rank's own if it wrote one."""
     matching = [
-        each
-        for each in reports
-        if each.root_cause == rank and not is_connection_failure(each.reason)
+        report
+        for report in reports
+        if report.root_cause == rank and not is_connection_failure(report.reason)
     ]
     matching.sort(
         key=lambda each: (each.rank != rank, not each.from_coordinator, each.time, each.rank)

@@ -124,10 +124,10 @@ def get_device_properties(device: Device | str | int | None = None) -> DevicePro
         ...     gigabytes = flow.cuda.get_device_properties(0).total_memory / 1e9
     """
     device = gpu(device)
-    found = xla_device(device)
-    major, _, minor = str(getattr(found, "compute_capability", "0.0")).partition(".")
+    xla_gpu = xla_device(device)
+    major, _, minor = str(getattr(xla_gpu, "compute_capability", "0.0")).partition(".")
     total = memory_statistics(device).get("bytes_limit", 0)
-    return DeviceProperties(found.device_kind, int(major), int(minor or 0), total)
+    return DeviceProperties(xla_gpu.device_kind, int(major), int(minor or 0), total)
 
 
 def get_device_name(device: Device | str | int | None = None) -> str:

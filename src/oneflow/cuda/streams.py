@@ -62,8 +62,8 @@ class Event:
         Raises:
             ValueError: an event was not recorded, or was made without `enable_timing`.
         """
-        for each in (self, end_event):
-            if not each._enable_timing:
+        for event in (self, end_event):
+            if not event._enable_timing:
                 raise ValueError("both events must be made with `enable_timing=True`")
         if self._time is None or end_event._time is None:
             raise ValueError("both events must be recorded before their distance is asked for")

@@ -131,8 +131,8 @@ class _Walk:
         spec = node.out_specs[index]
         if grad.spec is not spec:
             grad = match_spec(grad, spec)
-        known = slots[index]
-        slots[index] = grad if known is None else add(known, grad)
+        total = slots[index]
+        slots[index] = grad if total is None else add(total, grad)
 
     def run(self) -> None:
         """Take nodes, latest first, until none is left.
@@ -183,21 +183,23 @@ class _Walk:
 
 def _leading_to(targets: set[Node], roots: Sequence[Node]) -> dict[Node, bool]:
     """Map each node that `roots` lead to, to whether it leads to one of `targets`."""
-    known: dict[Node, bool] = {}
+    leads_to_target: dict[Node, bool] = {}
     stack = list(roots)
     while stack:
         node = stack[-1]
-        if node in known:
+        if node in leads_to_target:
             stack.pop()
             continue
         parents = [edge[0] for edge in node.edges]
-        unknown = [each for each in parents if each not in known]
+        unknown = [parent for parent in parents if parent not in leads_to_target]
         if unknown:
             stack.extend(unknown)
             continue
-        known[node] = any(each in targets or known[each] for each in parents)
+        leads_to_target[node] = any(
+            parent in targets or leads_to_target[parent] for parent in parents
+        )
         stack.pop()
-    return known
+    return leads_to_target
 
 
 def _filled(node: Node, grads: list[Value | None]) -> list[Value | None]:

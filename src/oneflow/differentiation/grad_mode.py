@@ -77,7 +77,7 @@ class _GradModeSwitch:
     _thread = 0
 
     def __init__(self) -> None:
-        # What to put back, and the depth: innermost last.
+        # The states to restore, and the depth: innermost last.
         self._before: list[tuple[bool, bool, int, bool]] = []
 
     def __enter__(self) -> None:
@@ -196,7 +196,7 @@ class differentiating(_GradModeSwitch):
 class inference_mode(_GradModeSwitch):
     """Context manager or decorator like `no_grad`, for code that will never need gradients.
 
-    What is made inside cannot be saved for backward, or written to outside; clones of it can.
+    Tensors made inside cannot be saved for backward, or written to outside; clones of them can.
 
     Args:
         mode: False makes it do nothing but restore recording.

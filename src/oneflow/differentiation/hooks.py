@@ -72,10 +72,10 @@ def move_keeper(owner: Any, old: Value, new: Value) -> None:
     if node is None or old.node is None or (node is old.node and index == old.output_index):
         return
     hooks = old.node.hooks
-    kept = [] if hooks is None else hooks.retained.get(old.output_index, [])
-    for keeper in kept[:]:
+    keepers = [] if hooks is None else hooks.retained.get(old.output_index, [])
+    for keeper in keepers[:]:
         if keeper.owner() is owner:
-            kept.remove(keeper)
+            keepers.remove(keeper)
             node.ensure_hooks().retained.setdefault(index, []).append(keeper)
 
 

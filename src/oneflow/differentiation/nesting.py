@@ -20,7 +20,7 @@ _MOST_PASSES = 400
 
 
 class _Granted:
-    """What the passes of all threads were granted."""
+    """The count of passes that all threads were granted."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()

@@ -104,14 +104,14 @@ class Node:
     def register_hook(self, hook: Callable[..., Any]) -> HookHandle:
         """Call ``hook(gradients of the inputs, gradients of the outputs)`` after this step.
 
-        What it returns, unless None, replaces the gradients of the inputs.
+        A return value other than None replaces the gradients of the inputs.
         """
         return HookHandle(self.ensure_hooks().after, hook)
 
     def register_prehook(self, hook: Callable[..., Any]) -> HookHandle:
         """Call ``hook(gradients of the outputs)`` before this step.
 
-        What it returns, unless None, replaces them.
+        A return value other than None replaces them.
         """
         return HookHandle(self.ensure_hooks().before, hook)
 
@@ -132,13 +132,15 @@ class OperationNode(Node):
     def __init__(self, operation: Operation, operands: tuple[Any, ...], outputs: Any) -> None:
         if len(operands) == 2:
             x, y = operands
-            wanted = (
+            needs_gradient = (
                 type(x) is Value and x.node is not None,
                 type(y) is Value and y.node is not None,
             )
         else:
-            wanted = tuple([type(x) is Value and x.node is not None for x in operands])
-        plan = self._plan = operation.plans.get(wanted) or operation.backward_plan(wanted)
+            needs_gradient = tuple([type(x) is Value and x.node is not None for x in operands])
+        plan = self._plan = operation.plans.get(needs_gradient) or operation.backward_plan(
+            needs_gradient
+        )
         if len(plan.positions) == 1:
             x = operands[plan.positions[0]]
             self.edges = ((x.node, x.output_index),)

@@ -28,7 +28,7 @@ from oneflow.program.value import INFERENCE, Value
 from oneflow.runtime.eager import current, recorder_for, reference_counts
 from oneflow.runtime.eager_settings import SETTINGS
 
-# By primitive, specs and types of the operands, and attributes.
+# The operations by primitive, specs and types of the operands, and attributes.
 _operations: dict[tuple[Any, ...], Operation] = {}
 find_operation = _operations.get
 # Tables of callers that have operations by shorter keys; emptied before unused ones are evicted.
@@ -187,10 +187,10 @@ def _with_tensors(primitive: Primitive, operands: tuple) -> tuple:
 def plain_attribute(value: Any) -> Any:
     """Return an attribute with Python numbers for NumPy's scalars and tensors without dimensions.
 
-    Where nothing changes it is the attribute itself.
+    An attribute without such values is returned itself.
     """
     if type(value) is tuple:
-        plain = tuple([plain_attribute(each) for each in value])
+        plain = tuple([plain_attribute(item) for item in value])
         same = all(new is old for new, old in zip(plain, value, strict=True))
         return value if same else plain
     return value.item() if hasattr(value, "item") and not getattr(value, "ndim", 1) else value

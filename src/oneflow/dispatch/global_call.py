@@ -70,20 +70,20 @@ class GlobalCall:
         self.result = result
         self.collective_axes = collective_axes
         if collective_axes:
-            given = operation.attributes
+            attributes = operation.attributes
             self.ranks = tuple(sorted(self.device.flat))
             self.description = (
-                f"conversion of {operation.in_specs[0]!r} from {list(given['source'])} to "
-                f"{list(given['target'])}"
+                f"conversion of {operation.in_specs[0]!r} from {list(attributes['source'])} to "
+                f"{list(attributes['target'])}"
             )
 
     def record(self, operands: tuple[Any, ...]) -> Any:
         """Record the call; returns what the primitive returns."""
         if self.conversions:
-            given = list(operands)
+            values = list(operands)
             for position, sbp in self.conversions.items():
-                given[position] = converted(given[position], sbp)
-            operands = tuple(given)
+                values[position] = converted(values[position], sbp)
+            operands = tuple(values)
         if self.collective_axes:
             _run_pending(self.device)
         operation = self.operation
@@ -126,7 +126,7 @@ class ComposedCall(GlobalCall):
 class SeededCall(GlobalCall):
     """A draw of several processes, which all take the seed of the first of them.
 
-    What is broadcast must be the same on all, and programs may seed each rank in its own way.
+    Broadcast values must be the same on all, and programs may seed each rank in its own way.
 
     Attributes:
         position: the position of the seed among the operands.
@@ -147,16 +147,16 @@ class SeededCall(GlobalCall):
 
     def record(self, operands: tuple[Any, ...]) -> Any:
         """Record the draw."""
-        given = list(operands)
-        seed = given[self.position]
+        values = list(operands)
+        seed = values[self.position]
         is_captured = type(seed) is CapturedNumber
         agree = CapturedNumber.with_ranks if is_captured else FIRST_SEED.value
-        given[self.position] = agree(seed, self.ranks)
-        return super().record(tuple(given))
+        values[self.position] = agree(seed, self.ranks)
+        return super().record(tuple(values))
 
 
 def _seed_position(operation: Operation) -> int | None:
-    """Where the seed of a draw of several processes is; None for other operations."""
+    """Return the position of the seed of a draw of several processes; None for other operations."""
     if not cluster.is_multiprocess() or len(set(operation.device.flat)) == 1:
         return None
     names = parameters_of(operation.primitive.impl).names
@@ -175,26 +175,28 @@ def plan_call(
     points of the script.
     """
     requested = requested_sbp(operation, attributes.get("device"))
-    has_tensors = any(isinstance(each, TensorSpec) for each in specs)
+    has_tensors = any(isinstance(operand_spec, TensorSpec) for operand_spec in specs)
     choose_signature(operation, None if has_tensors else requested)
-    compute = composition_of(operation, [_split_dims(each) for each in specs])
+    compute = composition_of(operation, [_split_dims(operand_spec) for operand_spec in specs])
     if compute is not None:
         return ComposedCall(operation, compute)
     conversions = {
-        position: wanted.sbp
-        for position, (given, wanted) in enumerate(zip(specs, operation.in_specs, strict=True))
-        if isinstance(given, TensorSpec) and given.sbp != wanted.sbp
+        position: in_spec.sbp
+        for position, (operand_spec, in_spec) in enumerate(
+            zip(specs, operation.in_specs, strict=True)
+        )
+        if isinstance(operand_spec, TensorSpec) and operand_spec.sbp != in_spec.sbp
     }
     result = None if requested == operation.out_specs[0].sbp else requested
     collective_axes = frozenset()
     if operation.primitive is boxing and cluster.is_multiprocess():
-        spec, given = operation.in_specs[0], operation.attributes
+        spec, attributes_of_boxing = operation.in_specs[0], operation.attributes
         collective_axes = find_collective_axes(
             spec.shape,
             spec.dtype.itemsize,
-            given["hierarchy"],
-            given["source"],
-            given["target"],
+            attributes_of_boxing["hierarchy"],
+            attributes_of_boxing["source"],
+            attributes_of_boxing["target"],
         )
     seed = _seed_position(operation)
     if seed is not None:
@@ -207,7 +209,7 @@ def plan_call(
 def _split_dims(spec: Any) -> set[int]:
     """The split dimensions of an operand; a number has none."""
     sbp = spec.sbp if isinstance(spec, TensorSpec) else ()
-    return {each.dim for each in sbp if isinstance(each, Split)}
+    return {component.dim for component in sbp if isinstance(component, Split)}
 
 
 def _run_pending(placement: Placement) -> None:

@@ -31,10 +31,10 @@ class MixedPrecision:
             return operands
         half = precision is Precision.HALF
         is_kept_on_cpu = precision is Precision.FULL_OFF_CPU and program_name() == PYTORCH
-        for each in operands:
-            if type(each) is Value:
-                target = self.targets.get(each.spec.device.type)
-                if target is None or (is_kept_on_cpu and each.spec.device.type == CPU.type):
+        for operand in operands:
+            if type(operand) is Value:
+                target = self.targets.get(operand.spec.device.type)
+                if target is None or (is_kept_on_cpu and operand.spec.device.type == CPU.type):
                     break
                 return tuple([_cast(x, target if half else float32, half) for x in operands])
         return operands
@@ -51,5 +51,7 @@ def _cast(operand: Any, target: DType, from_full: bool) -> Any:
 
 def casting_targets() -> dict[str, DType]:
     """Half precision by device type where this thread's mixed precision is on."""
-    found = [each.targets for each in CASTS.functions if isinstance(each, MixedPrecision)]
-    return found[0] if found else {}
+    targets = [
+        function.targets for function in CASTS.functions if isinstance(function, MixedPrecision)
+    ]
+    return targets[0] if targets else {}

@@ -163,7 +163,7 @@ def _compile(
         return *function(*arrays, **dict(attributes)), jnp.zeros((), bool)
 
     run.__name__ = function.__name__
-    # What is declared replicated differs between ranks; nothing in the program relies on it.
+    # Values declared as replicated differ between ranks; nothing in the program relies on it.
     program = jax.jit(
         jax.shard_map(
             run,

@@ -28,7 +28,6 @@ class _Sum(Function):
 def sum_over_processes(tensor: Tensor, ranks: tuple[int, ...]) -> Tensor:
     """Return the sum of a tensor of each process; all must call this, and so must their gradients.
 
-    What the processes do with their sums counts together: the gradient of `tensor` is the sum of
-    the gradients that the sum gets on all of them.
+    The gradient of `tensor` is the sum of the gradients that the result gets on all processes.
     """
     return _Sum.apply(tensor, ranks)

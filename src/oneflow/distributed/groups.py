@@ -351,8 +351,8 @@ def new_group(
     """
     _check_backend(backend)
     members = group_ranks(None) if ranks is None else tuple(sorted(ranks))
-    for each in members:
-        group_index("ranks", each, group_ranks(None))
+    for rank in members:
+        group_index("ranks", rank, group_ranks(None))
     if len(set(members)) < len(members):
         raise ValueError(f"`ranks` must differ from each other, got {list(members)}")
     if cluster.rank() not in members:
@@ -451,7 +451,7 @@ def _membership_of(init_method: str | None, world_size: int, rank: int) -> dict[
         variables |= {"MASTER_ADDR": url.hostname, "MASTER_PORT": str(url.port)}
     elif url.scheme != "env":
         raise ValueError(f"`init_method`={init_method!r}: expected 'env://' or 'tcp://host:port'")
-    variables |= {name.upper(): each[0] for name, each in parse_qs(url.query).items()}
+    variables |= {name.upper(): values[0] for name, values in parse_qs(url.query).items()}
     if world_size >= 0:
         variables["WORLD_SIZE"] = str(world_size)
     if rank >= 0:

@@ -17,7 +17,7 @@ from oneflow.tensor.global_values import all_gather_ints
 
 
 class JoinHook:
-    """What a process that has joined does in the place of an object that takes part in training.
+    """The actions of a process that has joined, in the place of an object that trains.
 
     Example:
         >>> from oneflow.distributed.joining import JoinHook
@@ -37,7 +37,7 @@ class JoinHook:
 
 @dataclass(frozen=True)
 class JoinConfig:
-    """What an object knows of the context that it trains in.
+    """The facts about its context that an object needs to train in it.
 
     Attributes:
         enable: whether there is one.
@@ -103,7 +103,7 @@ class Join:
     ) -> None:
         if not joinables:
             raise ValueError("`joinables` must hold at least one object, got none")
-        groups = {group_ranks(each.join_process_group) for each in joinables}
+        groups = {group_ranks(joinable.join_process_group) for joinable in joinables}
         if len(groups) > 1:
             raise ValueError(
                 f"all `joinables` must belong to one group of processes, got {sorted(groups)}"
@@ -111,7 +111,7 @@ class Join:
         (self._ranks,) = groups
         self._joinables, self._enable = list(joinables), enable
         self._throws = throw_on_early_termination
-        self._hooks = [each.join_hook(**kwargs) for each in joinables]
+        self._hooks = [joinable.join_hook(**kwargs) for joinable in joinables]
 
     def __enter__(self) -> None:
         for index, joinable in enumerate(self._joinables):

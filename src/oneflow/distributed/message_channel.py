@@ -35,7 +35,7 @@ _MAX_HEADER_BYTES = 1 << 16
 _CONNECT_SECONDS = 30 * 60.0
 
 Address = tuple[tuple[int, ...], int]
-"""What tells messages of one sender apart: the ranks of the group, and the tag."""
+"""The ranks of the group and the tag, which tell messages of one sender apart."""
 
 
 class _SendThread:

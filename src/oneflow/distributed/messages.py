@@ -227,8 +227,8 @@ def batch_isend_irecv(p2p_op_list: Sequence[P2POp]) -> list[Work]:
         ...     for work in flow.distributed.batch_isend_irecv([send, recv]):
         ...         work.wait()
     """
-    works = [each.op(each.tensor, each.peer, each.group, each.tag) for each in p2p_op_list]
-    return [each for each in works if each is not None]
+    works = [op.op(op.tensor, op.peer, op.group, op.tag) for op in p2p_op_list]
+    return [work for work in works if work is not None]
 
 
 def _address(tensor: Any, group: ProcessGroup | None, tag: int) -> Address:

@@ -160,7 +160,7 @@ def scatter_object_list(
                 f"`scatter_object_input_list` must be given on process {src}, which is `src`"
             )
         _check_length("scatter_object_input_list", scatter_object_input_list, ranks)
-        parts = [pickle.dumps(each) for each in scatter_object_input_list]
+        parts = [pickle.dumps(part) for part in scatter_object_input_list]
     pickled = pickle.loads(broadcast_bytes(pickle.dumps(parts), src, ranks))
     local = pickled[ranks.index(cluster.rank())]
     scatter_object_output_list[0] = pickle.loads(local)
@@ -194,8 +194,8 @@ def send_object_list(
         ...         sender = flow.distributed.recv_object_list(names, src=0)
     """
     content = pickle.dumps(object_list)
-    for each in (np.array([len(content)]), np.frombuffer(content, np.uint8)):
-        send(import_array(each), dst, group, group_dst=group_dst)
+    for message in (np.array([len(content)]), np.frombuffer(content, np.uint8)):
+        send(import_array(message), dst, group, group_dst=group_dst)
 
 
 def recv_object_list(
@@ -250,10 +250,10 @@ def _check_length(name: str, objects: Sequence[Any], like: Sequence[Any]) -> Non
 
 def _all_gather(content: bytes, ranks: tuple[int, ...]) -> list[bytes]:
     """Return the contents of all processes, whose lengths may differ."""
-    lengths = [int(each[0]) for each in _run(spmd.all_gather, np.array([len(content)]), ranks)]
+    lengths = [int(length[0]) for length in _run(spmd.all_gather, np.array([len(content)]), ranks)]
     padded = np.frombuffer(content.ljust(_padded(max(lengths))), np.uint8)
     gathered = _run(spmd.all_gather, padded, ranks)
-    return [each.tobytes()[:length] for each, length in zip(gathered, lengths, strict=True)]
+    return [array.tobytes()[:length] for array, length in zip(gathered, lengths, strict=True)]
 
 
 def broadcast_bytes(content: bytes, src: int, ranks: tuple[int, ...] | None = None) -> bytes:
@@ -299,4 +299,4 @@ def _run(
     function: Any, array: np.ndarray, ranks: tuple[int, ...], **attributes: Any
 ) -> list[np.ndarray]:
     results = run_collective(function, group_of_ranks("cpu", ranks), [array], **attributes)
-    return [np.asarray(each) for each in results]
+    return [np.asarray(result) for result in results]

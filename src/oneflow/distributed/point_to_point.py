@@ -135,7 +135,7 @@ def _encode_meta(tensor: Tensor) -> np.ndarray:
 
 def _decode_meta(meta: Any) -> tuple[tuple[int, ...], DType]:
     numbers = np.asarray(meta)
-    name = bytes(int(each) for each in numbers[:_NAME_LENGTH] if each).decode()
+    name = bytes(int(number) for number in numbers[:_NAME_LENGTH] if number).decode()
     count = int(numbers[_NAME_LENGTH])
-    shape = tuple(int(each) for each in numbers[_NAME_LENGTH + 1 : _NAME_LENGTH + 1 + count])
+    shape = tuple(int(number) for number in numbers[_NAME_LENGTH + 1 : _NAME_LENGTH + 1 + count])
     return shape, dtype_named(name)

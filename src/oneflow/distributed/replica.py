@@ -31,7 +31,7 @@ from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import value_from_numpy
 from oneflow.tensor.views import unwrap
 
-# Whether the gradient of each parameter of a bucket is there, and the dtype and device of both.
+# For each parameter of a bucket, True if it has a gradient; then the dtype and device of all.
 Presence = tuple[tuple[bool, ...], DType, Device]
 
 
@@ -73,7 +73,7 @@ class Replica(Joinable):
     ) -> None:
         ignored: set[str] = set(getattr(module, "_ddp_params_and_buffers_to_ignore", ()))
         named = module.named_parameters()
-        self.parameters = [each for name, each in named if name not in ignored]
+        self.parameters = [parameter for name, parameter in named if name not in ignored]
         self.ranks = group_ranks(group)
         self.is_averaging = True
         self.joinable: Joinable = self
@@ -110,7 +110,7 @@ class Replica(Joinable):
 
     @property
     def is_alone(self) -> bool:
-        """Whether there is no other process to train with."""
+        """True if there is no other process to train with."""
         return len(self.ranks) <= 1
 
     # --- one step
@@ -142,12 +142,12 @@ class Replica(Joinable):
         self._watches_parameters = False
         if not averages or self.is_alone:
             return
-        found = list(tensors_in(output))
-        results = [each for each in found if each is not None and each.requires_grad]
+        tensors = list(tensors_in(output))
+        results = [tensor for tensor in tensors if tensor is not None and tensor.requires_grad]
         for tensor in results:
             tensor.register_hook(self._schedule_average)
         # An object that nobody can look into may hold results, and so may the module itself.
-        if not results or any(each is None for each in found):
+        if not results or any(tensor is None for tensor in tensors):
             self._watch_parameters()
 
     def _watch_parameters(self) -> None:
@@ -179,15 +179,15 @@ class Replica(Joinable):
         with no_grad():
             present = [_presence(bucket) for bucket in buckets]
             vectors = [
-                pack_bucket(*_take_gradients(bucket), self._presence_value(each))
-                for bucket, each in zip(buckets, present, strict=True)
+                pack_bucket(*_take_gradients(bucket), self._presence_value(presence))
+                for bucket, presence in zip(buckets, present, strict=True)
             ]
             results = run_on_values(average, vectors, self.ranks)
-            for bucket, each, vector in zip(buckets, present, results, strict=True):
-                self._put_gradients(bucket, each, vector)
+            for bucket, presence, vector in zip(buckets, present, results, strict=True):
+                self._put_gradients(bucket, presence, vector)
 
     def _buckets(self) -> list[list[Tensor]]:
-        trained = [each for each in self.parameters if each.requires_grad]
+        trained = [parameter for parameter in self.parameters if parameter.requires_grad]
         return make_buckets(trained, self._bucket_size)
 
     def _presence_value(self, presence: Presence) -> Value:
@@ -201,12 +201,12 @@ class Replica(Joinable):
 
     def _put_gradients(self, bucket: Sequence[Tensor], presence: Presence, vector: Value) -> None:
         """Give parameters the means that some process has had a part in."""
-        shapes = (*[tuple(each.shape) for each in bucket], (len(bucket),))
+        shapes = (*[tuple(parameter.shape) for parameter in bucket], (len(bucket),))
         *means, shares = unpack_bucket(vector, shapes=shapes)
         flags = presence[0]
         # Only a process that lacks a gradient must wait to see whether others have one.
-        known = flags if all(flags) else np.asarray(shares.read()) != 0
-        for parameter, mean, is_known in zip(bucket, means, known, strict=True):
+        has_mean = flags if all(flags) else np.asarray(shares.read()) != 0
+        for parameter, mean, is_known in zip(bucket, means, has_mean, strict=True):
             if is_known:
                 parameter.grad = wrap(mean if self._scale == 1.0 else mul(mean, self._scale))
 
@@ -268,7 +268,7 @@ class Replica(Joinable):
 
 
 class _ReplicaJoinHook(JoinHook):
-    """What a process without data does in the place of its replica."""
+    """The actions of a process without data in the place of its replica."""
 
     def __init__(self, replica: Replica) -> None:
         self._replica = replica
@@ -303,12 +303,12 @@ class _SharedStep:
         """Return what the processes do in a step; `takes_buffers` is None on those without data."""
         own = [takes_buffers is not None, bool(takes_buffers), averages]
         gathered = all_gather_ints(own, Placement("cpu", ranks)).tolist()
-        active = [rank for rank, each in zip(ranks, gathered, strict=True) if each[0]]
+        active = [rank for rank, flags in zip(ranks, gathered, strict=True) if flags[0]]
         return cls(
             len(active),
             max(active),
-            any(each[1] for each in gathered),
-            any(each[2] for each in gathered),
+            any(flags[1] for flags in gathered),
+            any(flags[2] for flags in gathered),
         )
 
 
@@ -318,29 +318,29 @@ class _Buffers:
     def __init__(self, module: Module, ignored: set[str]) -> None:
         # The dictionaries that hold them, as a forward pass may put another tensor in.
         self._stores: list[tuple[dict[str, Tensor | None], set[str]]] = []
-        for prefix, each in module.named_modules():
-            if each._buffers:
+        for prefix, submodule in module.named_modules():
+            if submodule._buffers:
                 start = f"{prefix}." if prefix else ""
-                own = {name for name in each._buffers if f"{start}{name}" in ignored}
-                self._stores.append((each._buffers, own))
+                own = {name for name in submodule._buffers if f"{start}{name}" in ignored}
+                self._stores.append((submodule._buffers, own))
         self._last: dict[int, Value] = {}  # values when all processes had the same
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_last": {}}
 
     def _tensors(self) -> list[Tensor]:
-        found = {
-            id(each): each
+        tensors = {
+            id(tensor): tensor
             for store, ignored in self._stores
-            for name, each in store.items()
-            if each is not None and name not in ignored
+            for name, tensor in store.items()
+            if tensor is not None and name not in ignored
         }
-        return list(found.values())
+        return list(tensors.values())
 
     def broadcast(self, source: int, ranks: tuple[int, ...]) -> None:
         """Broadcast those that were written since; often there are none."""
         tensors, last = self._tensors(), self._last
-        written = [i for i, each in enumerate(tensors) if unwrap(each) is not last.get(i)]
+        written = [i for i, tensor in enumerate(tensors) if unwrap(tensor) is not last.get(i)]
         broadcast_tensors([tensors[i] for i in written], source, ranks)
         last.update({i: unwrap(tensors[i]) for i in written})
 
@@ -352,7 +352,11 @@ class _Buffers:
 
 def _presence(parameters: Sequence[Tensor]) -> Presence:
     first = parameters[0]
-    return tuple([each.grad is not None for each in parameters]), first.dtype, first.device
+    return (
+        tuple([parameter.grad is not None for parameter in parameters]),
+        first.dtype,
+        first.device,
+    )
 
 
 def _take_gradients(parameters: Sequence[Tensor]) -> list[Value]:
@@ -385,11 +389,11 @@ def tensors_in(output: Any) -> Iterator[Tensor | None]:
     if isinstance(output, Tensor):
         yield output
     elif isinstance(output, Mapping):
-        for each in output.values():
-            yield from tensors_in(each)
+        for item in output.values():
+            yield from tensors_in(item)
     elif isinstance(output, list | tuple | set):
-        for each in output:
-            yield from tensors_in(each)
+        for item in output:
+            yield from tensors_in(item)
     elif is_dataclass(output):
         for field in fields(output):
             yield from tensors_in(getattr(output, field.name))

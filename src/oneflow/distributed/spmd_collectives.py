@@ -95,9 +95,11 @@ def all_to_all(*parts: Any) -> tuple[Any, ...]:
 
 def broadcast(*arrays: Any, source: int) -> tuple[Any, ...]:
     """Return the arrays of process `source` on all processes."""
-    chosen = lax.axis_index(RANKS_AXIS) == source
+    is_source = lax.axis_index(RANKS_AXIS) == source
     return tuple(
-        _from_bits(lax.psum(jnp.where(chosen, bits, jnp.zeros_like(bits)), RANKS_AXIS), array.dtype)
+        _from_bits(
+            lax.psum(jnp.where(is_source, bits, jnp.zeros_like(bits)), RANKS_AXIS), array.dtype
+        )
         for array, bits in ((array, _as_bits(array)) for array in arrays)
     )
 
@@ -105,8 +107,8 @@ def broadcast(*arrays: Any, source: int) -> tuple[Any, ...]:
 def scatter(*parts: Any, source: int) -> tuple[Any]:
     """Return part `i` of process `source` on process `i`."""
     bits = jnp.stack([_as_bits(part) for part in parts])
-    chosen = lax.axis_index(RANKS_AXIS) == source
-    shard_bits = lax.psum_scatter(jnp.where(chosen, bits, jnp.zeros_like(bits)), RANKS_AXIS)
+    is_source = lax.axis_index(RANKS_AXIS) == source
+    shard_bits = lax.psum_scatter(jnp.where(is_source, bits, jnp.zeros_like(bits)), RANKS_AXIS)
     return (_from_bits(shard_bits, parts[0].dtype),)
 
 

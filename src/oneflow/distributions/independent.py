@@ -48,12 +48,12 @@ class Independent(Distribution):
 
     @property
     def has_rsample(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """Whether the base distribution has `rsample`."""
+        """True if the base distribution has `rsample`."""
         return self.base_dist.has_rsample
 
     @property
     def has_enumerate_support(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """Whether the base enumerates its support, and no dimension became the event's."""
+        """True if the base enumerates its support, and no dimension became the event's."""
         return self.base_dist.has_enumerate_support and self.reinterpreted_batch_ndims == 0
 
     @constraints.dependent_property

@@ -149,7 +149,7 @@ class InverseTransform(Transform):
 
     @property
     def bijective(self) -> bool:
-        """Whether the transform that this inverts is bijective."""
+        """True if the transform that this inverts is bijective."""
         return self._inv.bijective
 
     @property
@@ -345,7 +345,7 @@ class IndependentTransform(Transform):
 
     @property
     def bijective(self) -> bool:
-        """Whether the base transform is bijective."""
+        """True if the base transform is bijective."""
         return self.base_transform.bijective
 
     @property

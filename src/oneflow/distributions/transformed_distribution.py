@@ -68,7 +68,7 @@ class TransformedDistribution(Distribution):
 
     @property
     def has_rsample(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """Whether the base distribution has `rsample`."""
+        """True if the base distribution has `rsample`."""
         return self.base_dist.has_rsample
 
     @property

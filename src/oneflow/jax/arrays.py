@@ -108,7 +108,7 @@ def _tensor_of(array: jax.Array) -> Tensor:
     spec = spec_of(array.shape, dtype, placement, _sbp_of(sharding, array.ndim))
     if array_shape(spec) != array.shape:
         raise ValueError(f"an array {array.shape} is not split into equal parts by {sharding.spec}")
-    shards = [each.data for each in array.addressable_shards]
+    shards = [shard.data for shard in array.addressable_shards]
     return wrap(
         Value(
             spec,
@@ -123,8 +123,8 @@ def _placement_of(mesh: Any) -> Placement:
     first = devices.flat[0]
     type = next(name for name in DEVICE_TYPES if first in platform_devices(name))
     ranks = range(cluster.rank_count(type))
-    known = {cluster.device_of_rank(type, rank): rank for rank in ranks}
-    return Placement(type, np.vectorize(known.__getitem__)(devices).tolist())
+    rank_of_device = {cluster.device_of_rank(type, rank): rank for rank in ranks}
+    return Placement(type, np.vectorize(rank_of_device.__getitem__)(devices).tolist())
 
 
 def _sbp_of(sharding: NamedSharding, ndim: int) -> NdSbp:

@@ -1,8 +1,8 @@
 """Programs whose indices have 32 bits, for JAX to lower while it has no types of 64 bits.
 
-What JAX traces within `oneflow.base.x64` may have types of 64 bits; when it is lowered as part of a
-function of the user's, JAX is in the user's setting. All it writes down then has its type, but for
-the bounds of indices, which it computes anew, in 32 bits.
+A program that JAX traces within `oneflow.base.x64` may have types of 64 bits; when JAX lowers it as
+part of a function of the user's, the user's setting applies. Values then keep their types, except
+the bounds of indices, which JAX computes anew, in 32 bits.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ def with_narrow_indices(function: Callable[..., Sequence[Any]]) -> Callable[...,
 
 
 def _run(jaxpr: Any, constants: Sequence[Any], arrays: Sequence[Any]) -> list[Any]:
-    known = dict(zip((*jaxpr.constvars, *jaxpr.invars), (*constants, *arrays), strict=True))
+    environment = dict(zip((*jaxpr.constvars, *jaxpr.invars), (*constants, *arrays), strict=True))
 
     def read(each: Any) -> Any:
-        return each.val if hasattr(each, "val") else known[each]
+        return each.val if hasattr(each, "val") else environment[each]
 
     for equation in jaxpr.eqns:
-        results = _apply(equation, [read(each) for each in equation.invars])
-        known.update(zip(equation.outvars, results, strict=True))
-    return [read(each) for each in jaxpr.outvars]
+        results = _apply(equation, [read(variable) for variable in equation.invars])
+        environment.update(zip(equation.outvars, results, strict=True))
+    return [read(variable) for variable in jaxpr.outvars]
 
 
 def _apply(equation: Any, operands: list[Any]) -> Sequence[Any]:
@@ -55,7 +55,7 @@ def _apply(equation: Any, operands: list[Any]) -> Sequence[Any]:
         return _run(getattr(inner, "jaxpr", inner), getattr(inner, "consts", ()), operands)
     if name in _INDICES:
         places = _INDICES[name]
-        operands[places] = [_narrow(each) for each in operands[places]]
+        operands[places] = [_narrow(operand) for operand in operands[places]]
     else:
         bodies = {key: _narrow_body(params[key]) for key in _BODIES if key in params}
         params = {**params, **bodies}

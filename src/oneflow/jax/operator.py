@@ -92,19 +92,19 @@ class _Operator:
     def _results(
         self, arrays: tuple, structure: Any, constants: tuple, is_64_bit: bool
     ) -> tuple[list[Any], Any]:
-        given = iter(arrays)
+        remaining = iter(arrays)
         with jax.enable_x64(is_64_bit), jax.disable_jit(False):
             of_setting = jax.dtypes.canonicalize_dtype
             leaves = []
             for constant in constants:
                 if constant == _TENSOR:
-                    array = next(given)
+                    array = next(remaining)
                     leaves.append(array.astype(of_setting(array.dtype)))
                 else:
                     leaves.append(constant[1])
             args, kwargs = jax.tree.unflatten(structure, leaves)
-            results, found = jax.tree.flatten(self._function(*args, **kwargs))
-            return [jnp.asarray(each) for each in results], found
+            results, structure_of_results = jax.tree.flatten(self._function(*args, **kwargs))
+            return [jnp.asarray(result) for result in results], structure_of_results
 
     def _flat(self, *arrays: Any, structure: Any, constants: tuple, is_64_bit: bool) -> Any:
         results, _ = self._results(arrays, structure, constants, is_64_bit)
@@ -112,22 +112,22 @@ class _Operator:
 
     def structure_of_results(self, tensors: list[Tensor], attributes: dict[str, Any]) -> Any:
         """The structure that the function returns for such arguments."""
-        specs = tuple([unwrap(each).spec for each in tensors])
+        specs = tuple([unwrap(tensor).spec for tensor in tensors])
         key = (specs, *attributes.values())
-        found = self._structures.get(key)
-        if found is None:
-            shapes = [jax.ShapeDtypeStruct(each.shape, each.dtype.numpy) for each in specs]
-            kept = []
+        result_structure = self._structures.get(key)
+        if result_structure is None:
+            shapes = [jax.ShapeDtypeStruct(spec.shape, spec.dtype.numpy) for spec in specs]
+            structures = []
 
             def keep_structure(*arrays: Any) -> Any:
                 results, structure = self._results(arrays, **attributes)
-                kept.append(structure)
+                structures.append(structure)
                 return results
 
             with x64():
                 jax.eval_shape(keep_structure, *shapes)
-            found = self._structures[key] = kept[0]
-        return found
+            result_structure = self._structures[key] = structures[0]
+        return result_structure
 
 
 @functools.lru_cache(maxsize=1024)

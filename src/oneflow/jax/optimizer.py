@@ -52,17 +52,17 @@ class Optimizer(BaseOptimizer):
         A parameter without a gradient has one of zeros.
         """
         loss = evaluate_closure(closure)
-        parameters = [each for group in self.param_groups for each in group["params"]]
+        parameters = [parameter for group in self.param_groups for parameter in group["params"]]
         gradients = [zeros_like(p) if p.grad is None else p.grad for p in parameters]
         # As a dictionary of tensors it is saved and loaded as that of any optimizer.
-        kept = self.state[parameters[0]]
+        state_of_first = self.state[parameters[0]]
         if self._structure is None:
             leaves, self._structure = jax.tree.flatten(call(self._initial, parameters))
-            if len(kept) != len(leaves):
-                kept.update({str(index): leaf for index, leaf in enumerate(leaves)})
-        state = jax.tree.unflatten(self._structure, list(kept.values()))
+            if len(state_of_first) != len(leaves):
+                state_of_first.update({str(index): leaf for index, leaf in enumerate(leaves)})
+        state = jax.tree.unflatten(self._structure, list(state_of_first.values()))
         values, state = call(self._transformed, gradients, state, parameters)
-        kept.update(zip(kept, jax.tree.leaves(state), strict=True))
+        state_of_first.update(zip(state_of_first, jax.tree.leaves(state), strict=True))
         for parameter, value in zip(parameters, values, strict=True):
             parameter.copy_(value)
         return loss

@@ -1,9 +1,9 @@
 """`function`: a function of tensors, or a module, as a pure function of JAX arrays.
 
-What it records for the shapes of a call runs in its place, so that whatever JAX does with
-functions it does with this one. Its derivatives are those that the tape records, not those of JAX:
-one program computes results and gradients; what of it does not depend on the results' gradients
-runs first, and the rest when these are known. That rest is a function with derivatives, too.
+The program that it records for the shapes of a call runs in its place, so that JAX can transform
+it like any other function. Its derivatives are those that the tape records, not those of JAX: one
+program computes results and gradients. The part that does not depend on the gradients of the
+results runs first, and the rest when these exist. The rest is a function with derivatives, too.
 """
 
 from __future__ import annotations
@@ -91,10 +91,10 @@ class _ArrayCall:
         self._leaves, self._structure = jax.tree.flatten((args, kwargs))
         self._arrays = [
             index
-            for index, each in enumerate(self._leaves)
-            if isinstance(each, jax.Array | np.ndarray | np.generic)
+            for index, leaf in enumerate(self._leaves)
+            if isinstance(leaf, jax.Array | np.ndarray | np.generic)
         ]
-        if any(isinstance(each, Tensor) for each in self._leaves):
+        if any(isinstance(leaf, Tensor) for leaf in self._leaves):
             raise TypeError(
                 f"`{name}` as a function of JAX got a tensor; give arrays, `oneflow.jax.to_jax` "
                 "has them"
@@ -105,9 +105,11 @@ class _ArrayCall:
     def run(self, seed: Any) -> Any:
         """The result, with arrays in place of tensors."""
         arrays = [jnp.asarray(self._leaves[index]) for index in self._arrays]
-        differentiable = tuple([jnp.issubdtype(each.dtype, jnp.inexact) for each in arrays])
-        found = iter(_pure(self._on_tensors, differentiable, self._name)(arrays, _seed_from(seed)))
-        results = [next(found) if each is None else each for each in self._results]
+        differentiable = tuple([jnp.issubdtype(array.dtype, jnp.inexact) for array in arrays])
+        array_results = iter(
+            _pure(self._on_tensors, differentiable, self._name)(arrays, _seed_from(seed))
+        )
+        results = [next(array_results) if result is None else result for result in self._results]
         return jax.tree.unflatten(self._result_structure, results)
 
     def _on_tensors(self, tensors: list[Tensor]) -> list[Tensor]:
@@ -115,9 +117,9 @@ class _ArrayCall:
         for index, tensor in zip(self._arrays, tensors, strict=True):
             leaves[index] = tensor
         args, kwargs = jax.tree.unflatten(self._structure, leaves)
-        found, self._result_structure = jax.tree.flatten(self._called(*args, **kwargs))
-        self._results = [None if isinstance(each, Tensor) else each for each in found]
-        return [each for each in found if isinstance(each, Tensor)]
+        result_leaves, self._result_structure = jax.tree.flatten(self._called(*args, **kwargs))
+        self._results = [None if isinstance(leaf, Tensor) else leaf for leaf in result_leaves]
+        return [leaf for leaf in result_leaves if isinstance(leaf, Tensor)]
 
 
 @in_x64
@@ -153,11 +155,15 @@ def _pure(
     @jax.custom_vjp
     def run(arrays: Sequence[Any], seed: Any) -> list[Any]:
         results = record(function, specs_of(arrays), name).run(arrays, seed)
-        return [each.astype(of_setting(each.dtype)) for each in results]
+        return [result.astype(of_setting(result.dtype)) for result in results]
 
     def forward(arrays: Sequence[Any], seed: Any) -> tuple[list[Any], Any]:
         results, residuals = derivative(specs_of(arrays)).start(arrays, seed)
-        return [each.astype(of_setting(each.dtype)) for each in results], (arrays, seed, residuals)
+        return [result.astype(of_setting(result.dtype)) for result in results], (
+            arrays,
+            seed,
+            residuals,
+        )
 
     def backward(saved: Any, cotangents: Sequence[Any]) -> tuple[list[Any], None]:
         return derivative(specs_of(saved[0])).backward(saved, cotangents)
@@ -184,7 +190,7 @@ class _Derivative:
         plain = record(function, specs, name).program
         table = plain.spec_table()
         self._result_specs = [table[number] for number in plain.outputs]
-        self._cotangent_specs = [each for each in self._result_specs if _is_inexact(each)]
+        self._cotangent_specs = [spec for spec in self._result_specs if _is_inexact(spec)]
         both = record(self._with_gradients, (*specs, *self._cotangent_specs), name)
         unknown = range(len(specs), len(specs) + len(self._cotangent_specs))
         self._known, self._unknown = both.split(unknown, len(self._result_specs))
@@ -195,13 +201,13 @@ class _Derivative:
         leaves = []
         for index, is_differentiable in enumerate(self._differentiable):
             if is_differentiable:
-                given = tensors[index]
-                leaf = given if given.requires_grad else given.detach().requires_grad_()
+                variable = tensors[index]
+                leaf = variable if variable.requires_grad else variable.detach().requires_grad_()
                 leaves.append(leaf)
                 # The function may write to what it is given.
                 arguments[index] = leaf.clone()
         results = self._function(arguments)
-        weighted = [each for each in results if _is_inexact(unwrap(each).spec)]
+        weighted = [result for result in results if _is_inexact(unwrap(result).spec)]
         return [*results, *derivatives(weighted, leaves, tensors[count:], hooks=True)]
 
     def _gradients(self, tensors: list[Tensor]) -> list[Tensor]:
@@ -217,8 +223,8 @@ class _Derivative:
         @jax.custom_vjp
         def start(arrays: Any, seed: Any) -> tuple[list[Any], list[Any]]:
             # No instruction of the first program reads the cotangents.
-            found = self._known.run((*arrays, *[None] * len(self._cotangent_specs)), seed)
-            return found[: len(self._result_specs)], found[len(self._result_specs) :]
+            outputs = self._known.run((*arrays, *[None] * len(self._cotangent_specs)), seed)
+            return outputs[: len(self._result_specs)], outputs[len(self._result_specs) :]
 
         def forward(arrays: Any, seed: Any) -> tuple[tuple[list[Any], list[Any]], Any]:
             results, residuals = start(arrays, seed)
@@ -240,11 +246,13 @@ class _Derivative:
         pairs = zip(cotangents, self._result_specs, strict=True)
         with x64():
             conjugates = [
-                jnp.conj(each.astype(spec.dtype.numpy)) for each, spec in pairs if _is_inexact(spec)
+                jnp.conj(cotangent.astype(spec.dtype.numpy))
+                for cotangent, spec in pairs
+                if _is_inexact(spec)
             ]
-            given = map(jnp.conj, self._finish(arrays, seed, residuals, conjugates))
+            conjugate_gradients = map(jnp.conj, self._finish(arrays, seed, residuals, conjugates))
             gradients = [
-                _over_devices_of(array, next(given)) if is_differentiable else None
+                _over_devices_of(array, next(conjugate_gradients)) if is_differentiable else None
                 for array, is_differentiable in zip(arrays, self._differentiable, strict=True)
             ]
         return gradients, None
@@ -268,9 +276,9 @@ class _Derivative:
             gradients = _pure(self._gradients, all_differentiable, self._name)
 
             def of_differentiable(primals: list[Any], cotangents: list[Any]) -> list[Any]:
-                given = iter(primals)
+                arrays_left = iter(primals)
                 full = [
-                    next(given) if is_differentiable else array
+                    next(arrays_left) if is_differentiable else array
                     for array, is_differentiable in zip(arrays, self._differentiable, strict=True)
                 ]
                 return gradients([*full, *cotangents], seed)
@@ -281,10 +289,13 @@ class _Derivative:
                     _differentiable(arrays, self._differentiable),
                     list(cotangents),
                 )
-                found, of_cotangents = vjp(outer)
-            found = iter(found)
+                of_arrays, of_cotangents = vjp(outer)
+            remaining = iter(of_arrays)
             return (
-                [next(found) if each else None for each in self._differentiable],
+                [
+                    next(remaining) if is_differentiable else None
+                    for is_differentiable in self._differentiable
+                ],
                 None,
                 None,
                 of_cotangents,

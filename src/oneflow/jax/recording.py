@@ -1,4 +1,4 @@
-"""What a function of tensors records, as a program that runs on JAX arrays."""
+"""The recording of a function of tensors as a program that runs on JAX arrays."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class _Recorded(Graph):
 
     def build(self, tensors: list[Tensor]) -> list[Tensor]:
         """Call it; what it returns are tensors of their own."""
-        return [wrap(unwrap(each)) for each in vars(self)["_function"](tensors)]
+        return [wrap(unwrap(tensor)) for tensor in vars(self)["_function"](tensors)]
 
 
 def record(function: ListFunction, specs: Sequence[TensorSpec], name: str) -> Recording:
@@ -109,7 +109,7 @@ def record(function: ListFunction, specs: Sequence[TensorSpec], name: str) -> Re
     tensors = [wrap(Value(spec, None)) for spec in specs]
     structure = flatten_call((tensors,), {}, [], name)
     with (
-        # What eager code has recorded before runs now, and is no part of what JAX traces.
+        # Run the instructions that eager code has recorded before: they are no part of JAX's trace.
         jax.ensure_compile_time_eval(),
         enable_grad(),
         captured_step(graph, graph.build, structure, tensors) as step,
@@ -120,7 +120,7 @@ def record(function: ListFunction, specs: Sequence[TensorSpec], name: str) -> Re
         program = Program(program.inputs, program.scalars, program.instructions, results)
         return Recording(
             eliminate_dead_code(program),
-            tuple([each.source for each in step.inputs if each.kind == "constant"]),
+            tuple([source.source for source in step.inputs if source.kind == "constant"]),
             step.numbers,
             frozenset([index for use in step.draws for index, _ in use.seeds]),
             {index: draw for use in step.draws for index, draw in use.streams},
@@ -128,7 +128,7 @@ def record(function: ListFunction, specs: Sequence[TensorSpec], name: str) -> Re
 
 
 def _check_inputs(step: CapturedStep) -> None:
-    kinds = {each.kind for each in step.inputs}
+    kinds = {step_input.kind for step_input in step.inputs}
     if step.host_inputs or kinds - {"argument", "constant"}:
         raise RuntimeError(
             f"`{step.name}` reads files or other state of the process, which a pure function "
@@ -144,10 +144,10 @@ def default_device() -> Device:
 def specs_of(arrays: Sequence[Any]) -> tuple[TensorSpec, ...]:
     """The specs of tensors in place of arrays, or of what stands for arrays in a trace."""
     device = default_device()
-    for each in arrays:
-        if isinstance(each, jax.Array) and not isinstance(each, Tracer):
-            device = device_from_xla(min(each.devices(), key=lambda found: found.id))
+    for array in arrays:
+        if isinstance(array, jax.Array) and not isinstance(array, Tracer):
+            device = device_from_xla(min(array.devices(), key=lambda found: found.id))
             break
     return tuple(
-        [spec_of(tuple(each.shape), from_numpy_dtype(each.dtype), device) for each in arrays]
+        [spec_of(tuple(array.shape), from_numpy_dtype(array.dtype), device) for array in arrays]
     )

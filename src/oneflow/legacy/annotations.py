@@ -276,11 +276,13 @@ def converter(annotation: Any, where: str) -> Callable[[Any], Any]:
             for convert, item in zip(items, _sequence(tree, len(items), where), strict=True)
         )
     if origin in (list, Sequence):
-        each = converter(arguments[0], where)
-        return lambda tree: list(map(each, _sequence(tree, None, where)))
+        convert_item = converter(arguments[0], where)
+        return lambda tree: list(map(convert_item, _sequence(tree, None, where)))
     if origin is dict:
-        each = converter(arguments[1], where)
-        return lambda tree: {key: each(value) for key, value in _mapping(tree, where).items()}
+        convert_item = converter(arguments[1], where)
+        return lambda tree: {
+            key: convert_item(value) for key, value in _mapping(tree, where).items()
+        }
     raise TypeError(
         f"job `{where}` returns {annotation!r}; a result is annotated with tp.Numpy, tp.ListNumpy, "
         "a tuple, list or dict of them, tp.Bundle[...] or tp.Callback[...]"

@@ -1,6 +1,6 @@
 """Settings of the session: `oneflow.config`.
 
-What is in `ACCEPTED` changes nothing, for the reason that stands there.
+The settings in `ACCEPTED` change nothing, for the reasons given there.
 """
 
 from __future__ import annotations

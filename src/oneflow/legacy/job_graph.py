@@ -108,7 +108,7 @@ class JobGraph(Graph):
         try:
             run, _ = self._run_body(list(map(self._blob, placeholders)), False, entered=entered)
         except Exception:
-            # Of placeholders on the session's device and tensors on those of a scope.
+            # The body mixed placeholders on the session's device with tensors of a scope's devices.
             if not entered or self.placement is not None:
                 raise
         else:

@@ -14,7 +14,7 @@ import numpy as np
 class JobArray(np.ndarray):
     """A result of a job without annotation: an array, which may also be asked for its array.
 
-    What is computed with it is an ordinary array.
+    Results of computations with it are ordinary arrays.
 
     Example:
         >>> import numpy as np

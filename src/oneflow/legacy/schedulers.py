@@ -1,6 +1,6 @@
 """Learning rates as functions of the step, counted from 0: `oneflow.optimizer.*LrScheduler`.
 
-Those with `steps` reach their end after that many; `warmup` changes the first ones.
+Schedules with `steps` reach their end after that many; `warmup` changes the first rates.
 """
 
 from __future__ import annotations

@@ -69,8 +69,8 @@ class ConversionMixin:
 
         def convert(tensor: Tensor) -> Tensor:
             floating = tensor.dtype.is_floating_point or tensor.dtype.is_complex
-            wanted = dtype if dtype is not None and floating else tensor.dtype
-            return tensor.to(device=device or tensor.device, dtype=wanted)
+            new_dtype = dtype if dtype is not None and floating else tensor.dtype
+            return tensor.to(device=device or tensor.device, dtype=new_dtype)
 
         return self._apply(convert)
 
@@ -145,7 +145,7 @@ class ConversionMixin:
     def to_empty(self, *, device: Device | str, recurse: bool = True) -> Self:
         """Give parameters and buffers new memory on `device` without copying values.
 
-        Those of submodules, too, if `recurse` is set.
+        With `recurse` the tensors of submodules get new memory, too.
         """
         target = Device(device)
 

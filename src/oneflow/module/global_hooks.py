@@ -17,7 +17,7 @@ from oneflow.module.hooks import (
 def register_module_forward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Call ``hook(module, args)`` before the `forward` of every module.
 
-    What it returns (not None) replaces the arguments. It runs before the module's own hooks.
+    A return value other than None replaces the arguments. It runs before the module's own hooks.
     """
     return _register("_forward_pre_hooks", hook)
 
@@ -27,7 +27,7 @@ def register_module_forward_hook(
 ) -> RemovableHandle:
     """Call ``hook(module, args, output)`` after the `forward` of every module.
 
-    What it returns (not None) replaces the output. It runs before the module's own hooks.
+    A return value other than None replaces the output. It runs before the module's own hooks.
 
     Args:
         hook: with `with_kwargs` it is called as ``hook(module, args, kwargs, output)``.
@@ -51,7 +51,7 @@ def register_module_forward_hook(
 def register_module_full_backward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Call ``hook(module, grad_output)`` when gradients of a module's outputs are known.
 
-    What it returns (not None) replaces them.
+    A return value other than None replaces them.
     """
     return _register("_backward_pre_hooks", hook)
 
@@ -59,7 +59,7 @@ def register_module_full_backward_pre_hook(hook: Callable[..., Any]) -> Removabl
 def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Call ``hook(module, grad_input, grad_output)`` when those of its inputs are known.
 
-    What it returns (not None) replaces `grad_input`.
+    A return value other than None replaces `grad_input`.
     """
     return _register("_backward_hooks", hook)
 
@@ -67,7 +67,7 @@ def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHan
 def register_module_parameter_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Call ``hook(module, name, parameter)`` when a module gets a parameter.
 
-    What it returns (not None) takes its place.
+    A return value other than None takes its place.
     """
     return REGISTRATION_HOOKS["_parameters"].register(hook)
 
@@ -75,7 +75,7 @@ def register_module_parameter_registration_hook(hook: Callable[..., Any]) -> Rem
 def register_module_buffer_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Call ``hook(module, name, buffer)`` when a module gets a buffer.
 
-    What it returns (not None) takes its place.
+    A return value other than None takes its place.
     """
     return REGISTRATION_HOOKS["_buffers"].register(hook)
 
@@ -83,7 +83,7 @@ def register_module_buffer_registration_hook(hook: Callable[..., Any]) -> Remova
 def register_module_module_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Call ``hook(module, name, child)`` when a module gets a child.
 
-    What it returns (not None) takes its place.
+    A return value other than None takes its place.
 
     Example:
         >>> import oneflow as flow

@@ -141,7 +141,7 @@ class HooksMixin:
     ) -> RemovableHandle:
         """Call ``hook(module, args)`` before `forward`.
 
-        What it returns (not None) replaces the arguments.
+        A return value other than None replaces the arguments.
 
         Args:
             hook: with `with_kwargs` it is called as ``hook(module, args, kwargs)`` and returns
@@ -162,7 +162,7 @@ class HooksMixin:
     ) -> RemovableHandle:
         """Call ``hook(module, args, output)`` after `forward`.
 
-        What it returns (not None) replaces the output.
+        A return value other than None replaces the output.
 
         Args:
             hook: with `with_kwargs` it is called as ``hook(module, args, kwargs, output)``.
@@ -188,7 +188,7 @@ class HooksMixin:
     ) -> RemovableHandle:
         """Call ``hook(module, grad_input, grad_output)`` when the inputs' gradients are known.
 
-        What it returns (not None) replaces `grad_input`.
+        A return value other than None replaces `grad_input`.
         """
         self.__dict__["_has_call_hooks"] = True
         return self._backward_hooks.register(hook, prepend)
@@ -202,7 +202,7 @@ class HooksMixin:
     def _register_state_dict_hook(self, hook: Callable) -> RemovableHandle:
         """Call ``hook(module, state_dict, prefix, metadata)`` after it.
 
-        What it returns (not None) replaces it.
+        A return value other than None replaces it.
         """
         return self._state_dict_hooks.register(hook)
 
@@ -330,7 +330,7 @@ class Boundary:
         """The arguments, with tensors that require grad passed through the input node."""
         self._inputs = len(args)
         positions_with_grad = [
-            i for i, each in enumerate(args) if isinstance(each, Tensor) and each.requires_grad
+            i for i, arg in enumerate(args) if isinstance(arg, Tensor) and arg.requires_grad
         ]
         self._watches_inputs = bool(positions_with_grad)
         return _attach_node(args, positions_with_grad, self._input_gradients)
@@ -339,7 +339,9 @@ class Boundary:
         """The result, with tensors that require grad passed through the output node."""
         outputs = output if isinstance(output, tuple) else (output,)
         positions_with_grad = [
-            i for i, each in enumerate(outputs) if isinstance(each, Tensor) and each.requires_grad
+            i
+            for i, value in enumerate(outputs)
+            if isinstance(value, Tensor) and value.requires_grad
         ]
         outputs = _attach_node(outputs, positions_with_grad, self._output_gradients)
         return outputs if isinstance(output, tuple) else outputs[0]
@@ -395,8 +397,8 @@ class _BoundaryNode(Node):
         for position, grad in zip(self._positions, grads, strict=True):
             grad_tensors[position] = None if grad is None else wrap(grad)
         changed = self._on_gradients(tuple(grad_tensors))
-        kept = [changed[position] for position in self._positions]
-        return [None if grad is None else unwrap(grad) for grad in kept]
+        selected = [changed[position] for position in self._positions]
+        return [None if grad is None else unwrap(grad) for grad in selected]
 
     def name(self) -> str:
         return "module_boundary_backward"

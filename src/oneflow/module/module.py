@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     class _CallOfForward:
         def __get__(self, module: _HasForward[P, R_co], owner: type) -> Callable[P, R_co]: ...
-        # What type checkers ask where a module is given for a function.
+        # Type checkers ask for this method where a module stands for a function.
         def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
 
 
@@ -96,15 +96,15 @@ class Module(HooksMixin, ConversionMixin):
     def __getattr__(self, name: str) -> Any:
         members = self.__dict__
         if "_parameters" in members:
-            known = members["_parameters"]
-            if name in known:
-                return known[name]
-            known = members["_modules"]
-            if name in known:
-                return known[name]
-            known = members["_buffers"]
-            if name in known:
-                return known[name]
+            store = members["_parameters"]
+            if name in store:
+                return store[name]
+            store = members["_modules"]
+            if name in store:
+                return store[name]
+            store = members["_buffers"]
+            if name in store:
+                return store[name]
         # With the object Python adds which name may have been meant.
         raise AttributeError(
             f"'{type(self).__name__}' object has no attribute '{name}'", name=name, obj=self
@@ -284,7 +284,7 @@ class Module(HooksMixin, ConversionMixin):
     @property
     def consistent(self) -> bool:
         """True if all parameters and buffers are global, under OneFlow 0.5's name."""
-        return all(each.is_global for each in (*self.parameters(), *self.buffers()))
+        return all(tensor.is_global for tensor in (*self.parameters(), *self.buffers()))
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
         """Modules directly inside this one with their names, shared ones once."""
@@ -484,7 +484,7 @@ class Module(HooksMixin, ConversionMixin):
     def __repr__(self) -> str:
         extra = self.extra_repr()
         lines = extra.split("\n") if extra else []
-        children = [f"({name}): {_indented(repr(each))}" for name, each in self._modules.items()]
+        children = [f"({name}): {_indented(repr(child))}" for name, child in self._modules.items()]
         if len(lines) == 1 and not children:
             return f"{self._get_name()}({lines[0]})"
         lines += children

@@ -49,10 +49,10 @@ class Parameter(Tensor):
         pass
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
-        known = memo.get(id(self))
-        if known is None:
-            known = memo[id(self)] = _from_value(unwrap(self).alias(), self.requires_grad)
-        return known
+        copy = memo.get(id(self))
+        if copy is None:
+            copy = memo[id(self)] = _from_value(unwrap(self).alias(), self.requires_grad)
+        return copy
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[Any, ...]:
         # As of any tensor, see `oneflow.tensor.copy_methods.reduce`.

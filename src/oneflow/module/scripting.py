@@ -1,7 +1,7 @@
 """Names of TorchScript, and `compile`: Python is what runs, and hot programs are compiled anyway.
 
-What TorchScript is for exists under other names: a step compiled as a whole is an `nn.Graph`, a
-model without its Python code is what its `save` writes.
+TorchScript's purposes have other names here: an `nn.Graph` is a step compiled as a whole, and its
+`save` writes a model without its Python code.
 """
 
 from __future__ import annotations

@@ -193,28 +193,28 @@ def load_module_state(
             _load_tensor(module, name, target, key, state[key], assign, errors)
         elif strict:
             missing.append(key)
-    known = set(local_state)
+    names = set(local_state)
     if overrides(module, "set_extra_state"):
-        known.add(EXTRA_STATE)
+        names.add(EXTRA_STATE)
         if prefix + EXTRA_STATE in state:
             module.set_extra_state(state[prefix + EXTRA_STATE])
         elif strict:
             missing.append(prefix + EXTRA_STATE)
     if strict:
-        unexpected.extend(_unknown_names(module, state, prefix, known))
+        unexpected.extend(_unknown_names(module, state, prefix, names))
 
 
 def _unknown_names(
     module: Stateful, state: Mapping[str, Any], prefix: str, known: set[str]
 ) -> list[str]:
-    found = []
+    unknown = []
     for key in state:
         if not key.startswith(prefix):
             continue
         first, *rest = key[len(prefix) :].split(".", 1)
         if first not in known and not (rest and first in module._modules):
-            found.append(key)
-    return found
+            unknown.append(key)
+    return unknown
 
 
 def _load_tensor(
@@ -222,44 +222,44 @@ def _load_tensor(
     name: str,
     target: Tensor,
     key: str,
-    given: Any,
+    value: Any,
     assign: bool,
     errors: list[str],
 ) -> None:
-    if not isinstance(given, Tensor):
-        if not hasattr(given, "__array__"):
+    if not isinstance(value, Tensor):
+        if not hasattr(value, "__array__"):
             errors.append(
                 f'While copying the parameter named "{key}", expected a Tensor or an array '
-                f"from checkpoint but received {type(given).__name__}"
+                f"from checkpoint but received {type(value).__name__}"
             )
             return
-        given = import_array(given)
-    if target.ndim == 0 and given.shape == (1,):
-        given = given.reshape(())
-    if given.shape != target.shape:
+        value = import_array(value)
+    if target.ndim == 0 and value.shape == (1,):
+        value = value.reshape(())
+    if value.shape != target.shape:
         errors.append(
-            f"size mismatch for {key}: copying a param with shape {given.shape} from checkpoint, "
+            f"size mismatch for {key}: copying a param with shape {value.shape} from checkpoint, "
             f"the shape in current model is {target.shape}."
         )
         return
     if not assign:
-        copy_into(target, given)
+        copy_into(target, value)
         return
-    if isinstance(target, Parameter) and not isinstance(given, Parameter):
-        given = Parameter(given, requires_grad=target.requires_grad)
-    setattr(module, name, given)
+    if isinstance(target, Parameter) and not isinstance(value, Parameter):
+        value = Parameter(value, requires_grad=target.requires_grad)
+    setattr(module, name, value)
 
 
-def copy_into(target: Tensor, given: Tensor) -> None:
-    """Write the values of `given` into `target`, which keeps its dtype, device and sharding.
+def copy_into(target: Tensor, value: Tensor) -> None:
+    """Write the values of `value` into `target`, which keeps its dtype, device and sharding.
 
     Not recorded for backward. Every process takes part where one of the two is global.
     """
     if isinstance(target, SparseTensor):
-        target.copy_(given)
+        target.copy_(value)
         return
     with no_grad():
         spec = unwrap(target).spec
         write(
-            target, device_put(unwrap(given).alias(), device_or_sharding(spec), spec.dtype).alias()
+            target, device_put(unwrap(value).alias(), device_or_sharding(spec), spec.dtype).alias()
         )

@@ -114,8 +114,8 @@ class Adafactor(Optimizer):
         variance = _variance(gradient, state, step ** options["beta2_decay"], smallest)
         direction = gradient * variance.clamp(min=smallest**2).rsqrt()
         ratio = (_root_mean_square(direction) / options["d"]).clamp(min=1.0)
-        kept = parameter * (1 - options["lr"] * options["weight_decay"])
-        parameter.copy_(kept - direction * (step_size / ratio))
+        decayed = parameter * (1 - options["lr"] * options["weight_decay"])
+        parameter.copy_(decayed - direction * (step_size / ratio))
 
 
 def _root_mean_square(x: Tensor) -> Tensor:

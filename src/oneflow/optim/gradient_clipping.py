@@ -89,12 +89,12 @@ def get_total_norm(
         >>> flow.nn.utils.get_total_norm([flow.tensor([3.0]), flow.tensor([4.0])]).item()
         5.0
     """
-    chosen = [tensors] if isinstance(tensors, Tensor) else list(tensors)
-    if not chosen:
+    vectors = [tensors] if isinstance(tensors, Tensor) else list(tensors)
+    if not vectors:
         return import_array(0.0)
     order = float(norm_type)
     with no_grad():
-        norm = wrap(_norm_of(_by_place(chosen), order))
+        norm = wrap(_norm_of(_by_place(vectors), order))
     if error_if_nonfinite and not math.isfinite(norm.item()):
         raise RuntimeError(
             f"The total norm of order {order} for gradients from `parameters` is non-finite "

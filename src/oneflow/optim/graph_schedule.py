@@ -6,7 +6,7 @@ from typing import Any
 
 
 class ScheduledByGraph:
-    """What an optimizer knows of the schedule that was given to a graph with it.
+    """The state of an optimizer whose schedule a graph steps.
 
     Attributes:
         schedule_of_graph: the schedule, from the first call of the graph.

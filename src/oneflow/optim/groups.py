@@ -9,7 +9,7 @@ from typing import Any
 from oneflow.base.pytorch_warnings import warn_in_place_of_pytorch
 from oneflow.tensor.tensor import Tensor
 
-# What optimizers take: tensors, with or without names, or parameter groups.
+# The `params` argument of optimizers: tensors, with or without names, or parameter groups.
 ParamsT = Iterable[Tensor] | Iterable[tuple[str, Tensor]] | Iterable[Mapping[str, Any]]
 CLIPPING = ("clip_grad_max_norm", "clip_grad_norm_type")
 
@@ -55,7 +55,9 @@ class ParamGroup(dict[str, Any]):
                     f"a parameter group lacks the option `{name}`, which has no default; give it "
                     f"to the optimizer or to the group"
                 )
-        super().__init__({"params": None, **{n: plain_option(each) for n, each in options.items()}})
+        super().__init__(
+            {"params": None, **{n: plain_option(option) for n, option in options.items()}}
+        )
         self["params"] = tensors_of(parameters["params"])
 
     @property
@@ -84,7 +86,7 @@ def loaded_options(saved: Mapping[str, Any]) -> dict[str, Any]:
 
 def states_of_parameters(state: Mapping[Any, Any]) -> list[dict[str, Any]]:
     """Return the parameters' states; optimizers that users write keep other values beside them."""
-    return [each for each in state.values() if isinstance(each, dict)]
+    return [value for value in state.values() if isinstance(value, dict)]
 
 
 def copied_state(state: Any) -> Any:
@@ -104,16 +106,16 @@ def as_groups(params: Any) -> list[dict[str, Any]]:
             "params argument given to the optimizer should be an iterable of Tensors or dicts, "
             f"but got {type(params).__name__}{hint}"
         )
-    given = list(params)
-    return given if given and isinstance(given[0], dict) else [{"params": given}]
+    groups = list(params)
+    return groups if groups and isinstance(groups[0], dict) else [{"params": groups}]
 
 
 def tensors_of(params: Any) -> list[Tensor]:
     """The tensors of one group, checked."""
     if isinstance(params, set):
         raise TypeError("optimizer parameters need to be in an order; use a list instead of a set")
-    given = [params] if isinstance(params, Tensor) else list(params)
-    tensors = [each[1] if isinstance(each, tuple) else each for each in given]
+    entries = [params] if isinstance(params, Tensor) else list(params)
+    tensors = [entry[1] if isinstance(entry, tuple) else entry for entry in entries]
     for index, tensor in enumerate(tensors):
         if not isinstance(tensor, Tensor):
             raise TypeError(
@@ -142,10 +144,10 @@ def check_clipping(group: Mapping[str, Any]) -> None:
     Raises:
         ValueError: it has one.
     """
-    given = [name for name in CLIPPING if name in group]
-    if len(given) == 1:
+    names = [name for name in CLIPPING if name in group]
+    if len(names) == 1:
         missing = next(name for name in CLIPPING if name not in group)
-        raise ValueError(f"a parameter group with `{given[0]}` needs `{missing}` as well")
+        raise ValueError(f"a parameter group with `{names[0]}` needs `{missing}` as well")
 
 
 def check_range(name: str, value: float, low: float, high: float = float("inf")) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from oneflow.differentiation.hooks import HookHandle
 
-# Of all optimizers, by the place where they are called.
+# The hooks of all optimizers, by the place where they are called.
 GLOBAL_HOOKS: defaultdict[str, list[Callable[..., Any]]] = defaultdict(list)
 
 
@@ -60,7 +60,7 @@ class OptimizerHooks:
 
     @property
     def has_step_hooks(self) -> bool:
-        """Whether anything is called before or after a step."""
+        """True if any hook is called before or after a step."""
         kinds = (self._hooks, GLOBAL_HOOKS)
         return any(hooks[place] for hooks in kinds for place in ("pre", "post"))
 

@@ -187,9 +187,11 @@ class LBFGS(Optimizer):
             return float(closure()), self._gradient()
 
         if group["line_search_fn"] == "strong_wolfe":
-            found = strong_wolfe(evaluate, direction, length, loss, gradient, slope, max_func_evals)
-            self._place(start, direction, found[2])
-            return found
+            result = strong_wolfe(
+                evaluate, direction, length, loss, gradient, slope, max_func_evals
+            )
+            self._place(start, direction, result[2])
+            return result
         return *evaluate(length), length, 1
 
     def _values(self) -> list:

@@ -11,7 +11,7 @@ _NAMES = {
     "square_avgs": "square_avg",
     "acc_deltas": "acc_delta",
 }
-# What a step computed and left among the options.
+# Numbers that a step computed and left among the options.
 _COMPUTED = ("bias_correction1", "bias_correction2")
 
 
@@ -30,20 +30,20 @@ def from_oneflow_layout(state_dict: Mapping[str, Any]) -> Mapping[str, Any]:
         ({0: {'step': 3, 'momentum_buffer': 1.0}}, [{'lr': 0.1, 'params': [0]}])
     """
     groups = state_dict["param_groups"]
-    if not any(_OPTIONS in each for each in groups):
+    if not any(_OPTIONS in group for group in groups):
         return state_dict
     states = dict(state_dict["state"])
     counts = {"step": states.pop("step")} if "step" in states else {}
     return {
         "state": {
-            key: {**counts, **{_NAMES.get(name, name): value for name, value in kept.items()}}
-            for key, kept in states.items()
+            key: {**counts, **{_NAMES.get(name, name): value for name, value in state.items()}}
+            for key, state in states.items()
         },
         "param_groups": [
             {
-                **{n: value for n, value in each[_OPTIONS].items() if n not in _COMPUTED},
-                "params": each["params"],
+                **{n: value for n, value in group[_OPTIONS].items() if n not in _COMPUTED},
+                "params": group["params"],
             }
-            for each in groups
+            for group in groups
         ],
     }

@@ -121,7 +121,7 @@ class Optimizer(ScheduledByGraph, OptimizerHooks):
     """
 
     _update: Primitive
-    # What is counted per parameter, and from where.
+    # The counts of each parameter, with the numbers from which they start.
     _counts: ClassVar[dict[str, float]] = {"step": 0}
 
     @keyword_aliases(params="parameters", defaults="options")
@@ -161,14 +161,14 @@ class Optimizer(ScheduledByGraph, OptimizerHooks):
             raise TypeError(f"`param_group` must be a dict with `params`, got {param_group!r}")
         group = ParamGroup(param_group, self.defaults)
         check_clipping(group)
-        known = {id(p) for other in self.param_groups for p in other["params"]}
+        ids = {id(p) for other in self.param_groups for p in other["params"]}
         for index, tensor in enumerate(group["params"]):
-            if id(tensor) in known:
+            if id(tensor) in ids:
                 raise ValueError(
                     f"parameter {index} of the new group is in the optimizer already; "
                     "some parameters appear in more than one parameter group"
                 )
-            known.add(id(tensor))
+            ids.add(id(tensor))
         self.param_groups.append(group)
 
     # --- the step
@@ -197,7 +197,7 @@ class Optimizer(ScheduledByGraph, OptimizerHooks):
         """Record the updates of `group`: parameters with the same numbers share instructions."""
         names = tuple(self._initial_state(group))
         last_name = names[-1] if names else "step"
-        known = self.state
+        states = self.state
         last_clock = last_device = numbers = None
         advance, pack = self._advance, self._pack
         if self.step_counter is not None:
@@ -208,7 +208,7 @@ class Optimizer(ScheduledByGraph, OptimizerHooks):
             gradient = parameter.grad
             if gradient is None:
                 continue
-            state = known.get(parameter)
+            state = states.get(parameter)
             if not state or last_name not in state:
                 state = self._complete_state(parameter, group)
             clock = advance(state, group)
@@ -256,11 +256,11 @@ class Optimizer(ScheduledByGraph, OptimizerHooks):
     def numbers(self, group: dict[str, Any], state: dict[str, Any]) -> tuple[Any, ...]:
         """The numbers of the next update of a parameter with `state`, which has been advanced.
 
-        Where `state` or the options of `group` are tensors, so are numbers made of them.
+        Numbers are tensors if the entries of `state` or the options of `group` that they need are.
         """
         return tuple(
-            unwrap(each) if isinstance(each, Tensor) else float(each)
-            for each in self._numbers(with_scaled_lr(group), state)
+            unwrap(number) if isinstance(number, Tensor) else float(number)
+            for number in self._numbers(with_scaled_lr(group), state)
         )
 
     def advance(self, state: dict[str, Any], group: dict[str, Any]) -> Any:
@@ -303,7 +303,7 @@ class Optimizer(ScheduledByGraph, OptimizerHooks):
     def _complete_state(self, parameter: Tensor, group: dict[str, Any]) -> dict[str, Any]:
         """The state of one parameter with everything in it that `_initial_state` names.
 
-        What is new is made as data, not recorded: so the first step is the same program as the
+        New entries are made as data, not recorded: so the first step is the same program as the
         others.
         """
         spec = unwrap(parameter).spec
@@ -405,8 +405,8 @@ class Optimizer(ScheduledByGraph, OptimizerHooks):
             options = {name: value for name, value in group.items() if name != "params"}
             groups.append({**options, "params": [numbers[id(p)] for p in group["params"]]})
         state = {
-            numbers[id(key)] if isinstance(key, Tensor) else key: copied_state(kept)
-            for key, kept in self.state.items()
+            numbers[id(key)] if isinstance(key, Tensor) else key: copied_state(state_of_key)
+            for key, state_of_key in self.state.items()
         }
         return self._replaced_by_hooks("state_dict_post", {"state": state, "param_groups": groups})
 
@@ -437,14 +437,14 @@ class Optimizer(ScheduledByGraph, OptimizerHooks):
                 )
             parameters_by_index.update(zip(saved_group["params"], group["params"], strict=True))
         states: defaultdict[Any, dict[str, Any]] = defaultdict(dict)
-        for key, kept in state_dict["state"].items():
+        for key, values in state_dict["state"].items():
             owner = parameters_by_index.get(key)
             if owner is not None:
-                kept = {n: self._convert_state(n, value, owner) for n, value in kept.items()}
-            states[key if owner is None else owner] = kept
+                values = {n: self._convert_state(n, value, owner) for n, value in values.items()}
+            states[key if owner is None else owner] = values
         self.state, self._counts_before = states, {}  # no step's counts are taken back from these
-        for group, given in zip(self.param_groups, saved, strict=True):
-            group.update(loaded_options(given))
+        for group, saved_group in zip(self.param_groups, saved, strict=True):
+            group.update(loaded_options(saved_group))
         self._call_hooks("load_state_dict_post")
 
     def _convert_state(self, name: str, value: Any, owner: Tensor) -> Any:
@@ -484,7 +484,7 @@ def _complete(step: Callable) -> Callable:
             check_not_in_build(type(self).__name__, self.param_groups)
         for hook in (*GLOBAL_HOOKS["pre"], *self._hooks["pre"]):
             args, kwargs = hook(self, args, kwargs) or (args, kwargs)
-        before = {id(each): self.counts_of(each) for each in states_of_parameters(self.state)}
+        before = {id(state): self.counts_of(state) for state in states_of_parameters(self.state)}
         earlier, self._counts_before = self._counts_before, before
         self.leave_schedule_of_graph()
         result = step(self, *args, **kwargs)

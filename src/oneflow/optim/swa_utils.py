@@ -96,8 +96,8 @@ def _average_all(
     function: AverageFunction, averages: list[Tensor], new: list[Tensor], count: Tensor
 ) -> None:
     with no_grad():
-        for average, each in zip(averages, new, strict=True):
-            average.copy_(function(average, each, count))
+        for average, tensor in zip(averages, new, strict=True):
+            average.copy_(function(average, tensor, count))
 
 
 class AveragedModel(Module):
@@ -156,8 +156,8 @@ class AveragedModel(Module):
         """The averages after one more model."""
         if self.multi_avg_fn is None:
             pairs = zip(averages, new, strict=True)
-            return [self.avg_fn(average, each, self.n_averaged) for average, each in pairs]
-        mixed = [each.clone() for each in averages]
+            return [self.avg_fn(average, tensor, self.n_averaged) for average, tensor in pairs]
+        mixed = [average.clone() for average in averages]
         self.multi_avg_fn(mixed, new, self.n_averaged)
         return mixed
 
@@ -168,19 +168,20 @@ class AveragedModel(Module):
             ValueError: it has other parameters or buffers than the copy.
         """
         averages, new = list(self.module.parameters()), list(model.parameters())
-        copied, given = list(self.module.buffers()), list(model.buffers())
+        copied, buffers = list(self.module.buffers()), list(model.buffers())
         if self.use_buffers:
-            averages, new, copied, given = averages + copied, new + given, [], []
+            averages, new, copied, buffers = averages + copied, new + buffers, [], []
         new = [
-            each.detach().to(average.device) for average, each in zip(averages, new, strict=True)
+            tensor.detach().to(average.device)
+            for average, tensor in zip(averages, new, strict=True)
         ]
         with no_grad():
             is_first = self.n_averaged == 0
-            mixed = self._mixed([each.detach() for each in averages], new)
-            for average, each, result in zip(averages, new, mixed, strict=True):
-                average.copy_(each.where(is_first, result.to(average.dtype)))
-            for buffer, each in zip(copied, given, strict=True):
-                buffer.copy_(each.detach().to(buffer.device))
+            mixed = self._mixed([average.detach() for average in averages], new)
+            for average, tensor, result in zip(averages, new, mixed, strict=True):
+                average.copy_(tensor.where(is_first, result.to(average.dtype)))
+            for buffer, source in zip(copied, buffers, strict=True):
+                buffer.copy_(source.detach().to(buffer.device))
             self.n_averaged.add_(1)
 
 
@@ -199,11 +200,11 @@ def update_bn(loader: Iterable[Any], model: Module, device: Device | str | None 
         >>> model.running_mean
         tensor([2.], dtype=oneflow.float32)
     """
-    layers: list[Any] = [each for each in model.modules() if "running_mean" in each._buffers]
-    layers = [each for each in layers if each.running_mean is not None]
+    layers: list[Any] = [layer for layer in model.modules() if "running_mean" in layer._buffers]
+    layers = [layer for layer in layers if layer.running_mean is not None]
     if not layers:
         return
-    saved = [each.momentum for each in layers]
+    saved = [layer.momentum for layer in layers]
     was_training = model.training
     model.train()
     try:
@@ -213,8 +214,8 @@ def update_bn(loader: Iterable[Any], model: Module, device: Device | str | None 
             layer.momentum = None
         with no_grad():
             for batch in loader:
-                given = batch[0] if isinstance(batch, list | tuple) else batch
-                model(given if device is None else given.to(device))
+                images = batch[0] if isinstance(batch, list | tuple) else batch
+                model(images if device is None else images.to(device))
     finally:
         for layer, momentum in zip(layers, saved, strict=True):
             layer.momentum = momentum

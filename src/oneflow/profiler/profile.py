@@ -206,8 +206,10 @@ class profile:
             raise ValueError("`group_by_input_shape` needs a profile made with `record_shapes`")
         if group_by_stack_n and not self.with_stack:
             raise ValueError("`group_by_stack_n` needs a profile made with `with_stack`")
-        found = averages(self._events, group_by_input_shape, group_by_stack_n, self.with_flops)
-        return EventList(found, with_memory=self.profile_memory)
+        event_averages = averages(
+            self._events, group_by_input_shape, group_by_stack_n, self.with_flops
+        )
+        return EventList(event_averages, with_memory=self.profile_memory)
 
     def peak_memory(self) -> dict[str, int]:
         """Return the most bytes in use after an operator, by device.
@@ -246,7 +248,9 @@ class profile:
 
         Perfetto (https://ui.perfetto.dev) and Chrome's ``chrome://tracing`` open it.
         """
-        entries = [trace_entry(each, self.record_shapes, self.with_flops) for each in self.events()]
+        entries = [
+            trace_entry(event, self.record_shapes, self.with_flops) for event in self.events()
+        ]
         text = json.dumps({"traceEvents": [*entries, *memory_entries(self._memory)]})
         if str(path).endswith(".gz"):
             Path(path).write_bytes(gzip.compress(text.encode()))

@@ -1,4 +1,4 @@
-"""What profiles are written to: entries of the trace event format, and stacks for flame graphs."""
+"""Files of profiles: entries of the trace event format, and stacks for flame graphs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from oneflow.runtime.memory import process_bytes
 
 _NS_PER_US = 1e3
 _METRICS = ("self_cpu_time_total", "cpu_time_total")
-# What separates callers, and a stack from its number.
+# The characters that separate callers, and a stack from its number.
 _SEPARATORS = str.maketrans(";\t\n", "___")
 
 
@@ -35,17 +35,19 @@ def bytes_in_use(device_type: str) -> dict[str, int]:
         used = process_bytes()
         return {} if used is None else {"cpu": used}
     devices = enumerate(platform_devices(device_type))
-    statistics = {f"{device_type}:{index}": each.memory_stats() or {} for index, each in devices}
-    return {name: each.get("bytes_in_use", 0) for name, each in statistics.items()}
+    statistics = {
+        f"{device_type}:{index}": device.memory_stats() or {} for index, device in devices
+    }
+    return {name: counters.get("bytes_in_use", 0) for name, counters in statistics.items()}
 
 
 def peak_bytes(uses: Iterable[MemoryUse]) -> dict[str, int]:
     """Return the most bytes by device."""
-    found: dict[str, int] = {}
+    peaks: dict[str, int] = {}
     for use in uses:
         for device, number in use.by_device.items():
-            found[device] = max(number, found.get(device, 0))
-    return found
+            peaks[device] = max(number, peaks.get(device, 0))
+    return peaks
 
 
 def trace_entry(timed: TimedEvent, with_shapes: bool, with_flops: bool) -> dict[str, Any]:

@@ -298,7 +298,7 @@ _initial_position = default_generator.position
 def set_job_seed() -> None:
     """Start the default generator as all ranks of the job do, unless it has been used already.
 
-    What is broadcast in a global tensor must be the same on all ranks.
+    Broadcast values of a global tensor must be the same on all ranks.
     """
     seed = cluster.shared_seed()
     if seed is not None and default_generator.position == _initial_position:

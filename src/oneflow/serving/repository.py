@@ -259,7 +259,7 @@ class Repository:
                     failures[number] = _reason(name, number, error)
         except Exception as error:
             failures[0] = _reason(name, 0, error)
-        # What was taken over may have been unloaded while another version was loaded.
+        # A version that was taken over may have been unloaded while another one was loaded.
         loaded = {
             n: version
             for n, version in loaded.items()

@@ -224,10 +224,10 @@ def sparse_csc_tensor(
 def _nonzero(x: Tensor, sparse_dim: int | None) -> SparseTensor:
     """The elements that are not 0, or of some last dimensions those with one that is not."""
     dims = x.ndim if sparse_dim is None else sparse_dim
-    given = x.detach() != 0
+    nonzero_mask = x.detach() != 0
     if dims < x.ndim:
-        given = given.flatten(dims).any(-1)
-    index = nonzero(given).t()
+        nonzero_mask = nonzero_mask.flatten(dims).any(-1)
+    index = nonzero(nonzero_mask).t()
     flat = flat_index(index, x.shape)
     values = x.reshape(-1, *x.shape[dims:]).index_select(0, flat)
     return of_coordinates(index, values, x.shape, True)
@@ -279,16 +279,16 @@ def _compressed(x: Tensor, layout: Layout, sparse_dim: int | None) -> SparseTens
     """A matrix with its rows or columns compressed."""
     if x.layout is layout and isinstance(x, SparseTensor):
         return x
-    given = to_sparse(x, sparse_dim)
-    if given.sparse_dim() != 2:
+    matrix = to_sparse(x, sparse_dim)
+    if matrix.sparse_dim() != 2:
         raise RuntimeError(f"layout {layout} is for matrices, got shape {tuple(x.shape)}")
-    index, values, size = given._indices(), given._values(), given.shape[:2]
+    index, values, size = matrix._indices(), matrix._values(), matrix.shape[:2]
     if layout is Layout.sparse_csc:
         index, size = index.flip(0), size[::-1]
     ordered = of_coordinates(index, values, (*size, *values.shape[1:])).coalesce()
     rows, others = ordered._indices()
     starts = compressed(rows, size[0])
-    return sparse(Parts(layout, (starts, others), ordered._values(), given.shape, True))
+    return sparse(Parts(layout, (starts, others), ordered._values(), matrix.shape, True))
 
 
 def to_sparse_csr(self: Tensor, dense_dim: int | None = None) -> SparseTensor:

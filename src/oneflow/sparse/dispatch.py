@@ -1,4 +1,4 @@
-"""What functions and operators compute that were given a sparse tensor: one table, by name."""
+"""The functions and operators of sparse tensors in one table, by name."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def call(name: str, args: tuple, kwargs: dict[str, Any]) -> Any:
 
 def _written(out: SparseTensor, result: Tensor, name: str) -> SparseTensor:
     """`out`, the tensor that is written to, with the parts of a result."""
-    kinds = [(each.layout, tuple(each.shape), each.dtype) for each in (out, result)]
+    kinds = [(tensor.layout, tuple(tensor.shape), tensor.dtype) for tensor in (out, result)]
     if not isinstance(result, SparseTensor) or kinds[0] != kinds[1]:
         raise operators.refuse(name, f"`out` is {kinds[0]}, the result {kinds[1]}")
     return out._become(result._parts)
@@ -69,7 +69,7 @@ def _computed(name: str, args: tuple, kwargs: dict[str, Any]) -> Any:
         return operators.on_values(FUNCTIONS[name], *args, **kwargs)
     function = SPARSE_FUNCTIONS.get(name)
     if function is None:
-        layouts = {each.layout.name for each in args if isinstance(each, SparseTensor)}
+        layouts = {arg.layout.name for arg in args if isinstance(arg, SparseTensor)}
         raise SparseOperandError(
             f"`{name}` does not take sparse tensors, got {', '.join(sorted(layouts)) or 'one'};"
             " `to_dense()` makes a tensor with all elements"

@@ -38,8 +38,8 @@ def on_values(
     function: Callable[..., Tensor], input: SparseTensor, *args: Any, **kwargs: Any
 ) -> SparseTensor:
     """A function that gives 0 for 0, of a sparse tensor: that of its values."""
-    each = input.coalesce() if input.is_sparse else input
-    return each.with_values(function(each._values(), *args, **kwargs))
+    coalesced = input.coalesce() if input.is_sparse else input
+    return coalesced.with_values(function(coalesced._values(), *args, **kwargs))
 
 
 def in_layout(result: SparseTensor, x: SparseTensor) -> SparseTensor:
@@ -60,7 +60,7 @@ def add(input: Any, other: Any, *, alpha: float = 1) -> Tensor:
     if input.shape != other.shape:
         raise refuse("add", f"shapes must be equal, got {input.shape} and {other.shape}")
     parts = [_coordinate_form(input), _coordinate_form(other)]
-    index = cat_dense([each._indices() for each in parts], 1)
+    index = cat_dense([part._indices() for part in parts], 1)
     scaled = parts[1]._values() if alpha == 1 else parts[1]._values() * alpha
     values = cat_dense([parts[0]._values(), scaled])
     return in_layout(of_coordinates(index, values, input.shape).coalesce(), input)
@@ -136,11 +136,11 @@ def permute(input: SparseTensor, *dims: Any) -> SparseTensor:
     count = input.sparse_dim()
     if sorted(order[:count]) != list(range(count)) or order[count:] != [*range(count, input.ndim)]:
         raise refuse("permute", f"dimensions of values stay where they are, got {tuple(order)}")
-    size = Size(input.shape[each] for each in order)
+    size = Size(input.shape[dim] for dim in order)
     if input.layout in _TRANSPOSED:
         layout = _TRANSPOSED[input.layout] if order[0] else input.layout
         return sparse(replace(input._parts, layout=layout, size=size))
-    index = cat_dense([input._indices()[each].unsqueeze(0) for each in order[:count]])
+    index = cat_dense([input._indices()[dim].unsqueeze(0) for dim in order[:count]])
     in_order = input._parts.coalesced and order == sorted(order)
     return of_coordinates(index, input._values(), size, in_order)
 
@@ -166,31 +166,33 @@ def _check_coordinates(name: str, x: SparseTensor) -> None:
 
 def select(input: SparseTensor, dim: int, index: int) -> Tensor:
     """Return what has one coordinate in a dimension, without that dimension."""
-    given = _coordinate_form(input)
-    place, count = wrap_dim(dim, input.ndim), given.sparse_dim()
+    coordinate_form = _coordinate_form(input)
+    place, count = wrap_dim(dim, input.ndim), coordinate_form.sparse_dim()
     extent = input.shape[place]
     if not -extent <= index < extent:
         raise IndexError(f"`index` {index} is out of range for a dimension of size {extent}")
     size = [*input.shape[:place], *input.shape[place + 1 :]]
     if place >= count:
-        values = given._values().select(place - count + 1, index)
-        return of_coordinates(given._indices(), values, size, given._parts.coalesced)
-    kept = nonzero(given._indices()[place] == index % extent).squeeze(1)
-    values = given._values().index_select(0, kept)
+        values = coordinate_form._values().select(place - count + 1, index)
+        return of_coordinates(
+            coordinate_form._indices(), values, size, coordinate_form._parts.coalesced
+        )
+    positions = nonzero(coordinate_form._indices()[place] == index % extent).squeeze(1)
+    values = coordinate_form._values().index_select(0, positions)
     if count == 1:
         return values.sum(0)
-    rows = [given._indices()[each] for each in range(count) if each != place]
-    old = cat_dense([each.index_select(0, kept).unsqueeze(0) for each in rows])
-    return of_coordinates(old, values, size, given._parts.coalesced)
+    rows = [coordinate_form._indices()[row] for row in range(count) if row != place]
+    old = cat_dense([row.index_select(0, positions).unsqueeze(0) for row in rows])
+    return of_coordinates(old, values, size, coordinate_form._parts.coalesced)
 
 
 def get_item(input: SparseTensor, place: Any) -> Tensor:
     """Index by numbers, one after the other."""
     result: Any = input
-    for each in place if isinstance(place, tuple) else (place,):
-        if not isinstance(each, int) or isinstance(each, bool):
-            raise refuse("indexing", f"only by numbers, got {each!r}; use `index_select`")
-        result = result.select(0, each)
+    for index in place if isinstance(place, tuple) else (place,):
+        if not isinstance(index, int) or isinstance(index, bool):
+            raise refuse("indexing", f"only by numbers, got {index!r}; use `index_select`")
+        result = result.select(0, index)
     return result
 
 
@@ -214,44 +216,44 @@ def _check_index(index: Tensor, extent: int) -> None:
 
 def index_select(input: SparseTensor, dim: int, index: Tensor) -> SparseTensor:
     """Return what has the given coordinates in a dimension."""
-    given = _coordinate_form(input).coalesce()
-    place, count = wrap_dim(dim, input.ndim), given.sparse_dim()
+    coordinate_form = _coordinate_form(input).coalesce()
+    place, count = wrap_dim(dim, input.ndim), coordinate_form.sparse_dim()
     size = [*input.shape[:place], index.shape[0], *input.shape[place + 1 :]]
     if place >= count:
-        values = given._values().index_select(place - count + 1, index)
-        return of_coordinates(given._indices(), values, size, True)
+        values = coordinate_form._values().index_select(place - count + 1, index)
+        return of_coordinates(coordinate_form._indices(), values, size, True)
     _check_index(index, input.shape[place])
-    ordered, order = given._indices()[place].sort(stable=True)
-    new, found = joined(index.long() % input.shape[place], ordered)
-    kept = order.index_select(0, found)
-    rows = given._indices().index_select(1, kept)
+    ordered, order = coordinate_form._indices()[place].sort(stable=True)
+    new, matches = joined(index.long() % input.shape[place], ordered)
+    positions = order.index_select(0, matches)
+    rows = coordinate_form._indices().index_select(1, positions)
     rows = cat_dense([rows[:place], new.unsqueeze(0), rows[place + 1 :]])
-    values = given._values().index_select(0, kept)
+    values = coordinate_form._values().index_select(0, positions)
     return in_layout(of_coordinates(rows, values, size).coalesce(), input)
 
 
 def cat(tensors: Sequence[Any], dim: int = 0) -> SparseTensor:
     """Concatenate sparse tensors along a sparse dimension."""
-    if not all(isinstance(each, SparseTensor) for each in tensors):
+    if not all(isinstance(tensor, SparseTensor) for tensor in tensors):
         raise refuse("cat", "all must be sparse")
-    given = [_coordinate_form(each) for each in tensors]
-    place = wrap_dim(dim, given[0].ndim)
-    if place >= given[0].sparse_dim():
+    parts = [_coordinate_form(tensor) for tensor in tensors]
+    place = wrap_dim(dim, parts[0].ndim)
+    if place >= parts[0].sparse_dim():
         raise refuse("cat", f"`dim` must be a sparse dimension, got {dim}")
-    kinds = {(each.sparse_dim(), *each.shape[:place], *each.shape[place + 1 :]) for each in given}
+    kinds = {(part.sparse_dim(), *part.shape[:place], *part.shape[place + 1 :]) for part in parts}
     if len(kinds) > 1:
-        shapes = [tuple(each.shape) for each in given]
+        shapes = [tuple(part.shape) for part in parts]
         raise RuntimeError(
             f"`cat`: all dimensions but {place} must be equal, sparse and dense ones, got {shapes}"
         )
     rows, begin = [], 0
-    for each in given:
-        index = each._indices()
+    for part in parts:
+        index = part._indices()
         moved = [index[:place], index[place : place + 1] + begin, index[place + 1 :]]
         rows.append(cat_dense(moved))
-        begin += each.shape[place]
-    size = [*given[0].shape[:place], begin, *given[0].shape[place + 1 :]]
-    values = cat_dense([each._values() for each in given])
+        begin += part.shape[place]
+    size = [*parts[0].shape[:place], begin, *parts[0].shape[place + 1 :]]
+    values = cat_dense([part._values() for part in parts])
     return of_coordinates(cat_dense(rows, 1), values, size)
 
 
@@ -277,18 +279,18 @@ def sum(
     """
     if keepdim:
         raise refuse("sum", "`keepdim` must be False")
-    given = _coordinate_form(input)
-    values, count = given._values(), given.sparse_dim()
+    coordinate_form = _coordinate_form(input)
+    values, count = coordinate_form._values(), coordinate_form.sparse_dim()
     values = values if dtype is None else values.to(dtype)
     dims = wrap_dims(dim, input.ndim)
-    dense = [each - count + 1 for each in dims if each >= count]
+    dense = [axis - count + 1 for axis in dims if axis >= count]
     if dense:
         values = values.sum(dense)
-    kept = [each for each in range(count) if each not in dims]
-    if not kept:
+    kept_dims = [axis for axis in range(count) if axis not in dims]
+    if not kept_dims:
         return values.sum(0)
-    index = cat_dense([given._indices()[each].unsqueeze(0) for each in kept])
-    size = [each for place, each in enumerate(input.shape) if place not in dims]
+    index = cat_dense([coordinate_form._indices()[axis].unsqueeze(0) for axis in kept_dims])
+    size = [length for place, length in enumerate(input.shape) if place not in dims]
     return of_coordinates(index, values, size).coalesce()
 
 
@@ -329,19 +331,19 @@ def log_softmax(input: SparseTensor, dim: int, *, dtype: DType | None = None) ->
 def _normalized(
     input: SparseTensor, dim: int, dtype: DType | None, logarithm: bool
 ) -> SparseTensor:
-    given = _coordinate_form(input).coalesce()
-    values = given._values() if dtype is None else given._values().to(dtype)
-    place, count = wrap_dim(dim, input.ndim), given.sparse_dim()
+    coordinate_form = _coordinate_form(input).coalesce()
+    values = coordinate_form._values() if dtype is None else coordinate_form._values().to(dtype)
+    place, count = wrap_dim(dim, input.ndim), coordinate_form.sparse_dim()
     if place >= count:
         along = place - count + 1
-        found = values.log_softmax(along) if logarithm else values.softmax(along)
-        return given.with_values(found)
-    index = given._indices().clone()
+        normalized = values.log_softmax(along) if logarithm else values.softmax(along)
+        return coordinate_form.with_values(normalized)
+    index = coordinate_form._indices().clone()
     index[place] = 0
-    keys, group = unique(flat_index(index, given.shape), return_inverse=True)
+    keys, group = unique(flat_index(index, coordinate_form.shape), return_inverse=True)
     most = reduced_at(group, values.detach(), keys.shape[0], "amax")
     centred = values - most.index_select(0, group)
     exponentials = centred.exp()
     sums = added_at(group, exponentials, keys.shape[0]).index_select(0, group)
     result = centred - sums.log() if logarithm else exponentials / sums
-    return in_layout(given.with_values(result), input)
+    return in_layout(coordinate_form.with_values(result), input)

@@ -27,7 +27,7 @@ from oneflow.tensor.subclasses import call_as_it_is
 from oneflow.tensor.tensor import Tensor
 
 _MOST_ELEMENTS = 2**63 - 1  # flat positions are int64
-# By layout: the names of its index tensors.
+# The names of the index tensors of each layout.
 INDEX_NAMES = {
     Layout.sparse_coo: ("indices",),
     Layout.sparse_csr: ("crow_indices", "col_indices"),
@@ -37,7 +37,7 @@ INDEX_NAMES = {
 
 @dataclass(frozen=True)
 class Parts:
-    """What a sparse tensor is made of.
+    """The parts of a sparse tensor.
 
     Attributes:
         layout: how positions are stored.
@@ -80,7 +80,7 @@ class SparseTensor(Tensor):
 
     @property
     def layout(self) -> Layout:
-        """How positions are stored."""
+        """The form in which positions are stored."""
         return self._parts.layout
 
     @property
@@ -105,7 +105,7 @@ class SparseTensor(Tensor):
 
     @property
     def device(self) -> Device:
-        """Where positions and values are."""
+        """The device of positions and values."""
         return self._parts.values.device
 
     @property
@@ -267,7 +267,7 @@ class SparseTensor(Tensor):
         """Ask for the gradient of the values, or stop asking."""
         values = self._parts.values
         if requires_grad != values.requires_grad:
-            # Of its own: the values may be another tensor's, too.
+            # Detach the values: they may be another tensor's, too.
             own = values.detach() if values.is_leaf else values
             self._parts = replace(self._parts, values=own.requires_grad_(requires_grad))
         return self
@@ -294,8 +294,8 @@ class SparseTensor(Tensor):
     @property
     def grad(self) -> SparseTensor | None:
         """The gradient, at the same positions."""
-        found = self._parts.values.grad
-        return None if found is None else sparse(replace(self._parts, values=found))
+        values = self._parts.values.grad
+        return None if values is None else sparse(replace(self._parts, values=values))
 
     @grad.setter
     def grad(self, value: SparseTensor | None) -> None:
@@ -303,7 +303,7 @@ class SparseTensor(Tensor):
 
     def with_values(self, values: Tensor) -> SparseTensor:
         """Return a tensor with other values at the same positions, and on their device."""
-        index = tuple(each.to(values.device) for each in self._parts.index)
+        index = tuple(positions.to(values.device) for positions in self._parts.index)
         size = Size((*self.shape[: self.sparse_dim()], *values.shape[1:]))
         return sparse(replace(self._parts, index=index, values=values, size=size))
 
@@ -365,7 +365,7 @@ def sparse(parts: Parts) -> SparseTensor:
 
 
 def described(x: SparseTensor) -> tuple[Any, ...]:
-    """What `rebuild` makes a tensor of, in files and pickles."""
+    """The arguments from which `rebuild` makes a tensor, in files and pickles."""
     parts = x._parts
     return parts.layout.name, list(parts.index), parts.values, tuple(parts.size), parts.coalesced
 
@@ -401,7 +401,7 @@ def expanded(starts: Tensor, count: int) -> Tensor:
 
 
 def compressed(rows: Tensor, count: int) -> Tensor:
-    """Where each row begins, by the rows of values, which are in order."""
+    """Return the position at which each row begins, from the rows of values, which are in order."""
     places = arange(count + 1, dtype=rows.dtype, device=rows.device)
     return searchsorted(rows.contiguous(), places)
 

@@ -8,7 +8,7 @@ from oneflow.base.errors import OutOfMemoryError
 from oneflow.base.units import bytes_text
 from oneflow.tuning.linux import can_allocate
 
-# What takes less is not looked for.
+# Smaller requests are not checked.
 _LARGE = 2**26
 _STATISTICS = Path("/proc/meminfo")
 # Bytes of a tensor, or of a layer without its parameters, with what belongs to it in Python.
@@ -53,5 +53,8 @@ def _available_memory(default: int) -> int:
     if not _STATISTICS.exists():
         return default
     lines = _STATISTICS.read_text(encoding="ascii").splitlines()
-    found = (line.split() for line in lines)
-    return next((int(each[1]) * 1024 for each in found if each[0] == "MemAvailable:"), default)
+    fields_of_lines = (line.split() for line in lines)
+    return next(
+        (int(fields[1]) * 1024 for fields in fields_of_lines if fields[0] == "MemAvailable:"),
+        default,
+    )

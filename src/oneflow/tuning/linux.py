@@ -1,8 +1,8 @@
 """glibc's heap, from which XLA allocates the working memory of programs on the CPU.
 
-By default glibc returns every large block to the system when it is freed, and the next step gets it
-back as new pages, zeroed one by one: a training step of a small GPT met 35,000 such page faults,
-which took a sixth of its time. `retain_freed_memory` stops that.
+glibc returns every large block to the system when it is freed, and the next step gets it back as
+new pages, zeroed one by one: a training step of a small GPT met 35,000 such page faults, which
+took a sixth of its time. `retain_freed_memory` stops that.
 
 A thread keeps the heap that it first allocated from, so this is set before XLA starts its threads.
 A job of several processes sets it before it connects them, which starts threads that run steps.
@@ -13,7 +13,7 @@ XLA's libraries allocate in every product, one thread at a time: a step of Mobil
 times as long in the process that had compiled it. So `FreeLists.trim` takes these blocks out of the
 lists when compiling is over, by allocating them.
 
-Where the C library is another one, everything here does nothing.
+With another C library everything here does nothing.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ THREAD_CACHE_SETTING = "glibc.malloc.tcache_count=200"
 # Free blocks are allocated in these sizes, larger ones in several. For smaller ones glibc keeps a
 # list for each size, of which the first block will do.
 _MIN_BLOCK, _MAX_BLOCK = 2**10, 2**26
-# How many more free blocks there must be before it is worth the tenths of a second that it takes.
+# The number of new free blocks from which on allocating them is worth tenths of a second.
 _MIN_NEW_BLOCKS = 4096
 # glibc leaves this much, or less, at the end of a heap that was trimmed.
 _PAD = 2**18
@@ -138,7 +138,7 @@ class FreeLists:
     def trim(self) -> None:
         """Allocate the free blocks if there are many new ones, and return their pages.
 
-        Those that were allocated before are freed first: they may have grown together with others.
+        Blocks that were allocated before are freed first: they may have grown together with others.
         """
         if not self._is_enabled:
             return

@@ -53,14 +53,14 @@ def get_num_threads() -> int:
         >>> flow.get_num_threads() >= 1
         True
     """
-    for given in (os.environ.get(_OF_XLA, ""), OMP_THREADS.read()):
-        if given.isdigit() and int(given) > 0:
-            return int(given)
+    for count in (os.environ.get(_OF_XLA, ""), OMP_THREADS.read()):
+        if count.isdigit() and int(count) > 0:
+            return int(count)
     return os.cpu_count() or 1
 
 
 def take_over_omp_threads() -> None:
     """Let XLA, which is about to start, have as many threads as `OMP_NUM_THREADS` says."""
-    given = OMP_THREADS.read()
-    if given.isdigit() and int(given) > 0:
-        os.environ.setdefault(_OF_XLA, given)
+    count = OMP_THREADS.read()
+    if count.isdigit() and int(count) > 0:
+        os.environ.setdefault(_OF_XLA, count)

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator
 
 from oneflow.tuning.settings import Setting, is_on
 
-# What tracing loses by it is within the noise.
+# Tracing slows down by less than can be measured.
 _SWITCH_INTERVAL = 0.0005
 # The module of NumPy that is linked with its linear algebra library.
 _NUMPY_CORE = ("numpy._core._multiarray_umath", "numpy.core._multiarray_umath")

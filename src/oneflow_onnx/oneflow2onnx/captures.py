@@ -49,7 +49,7 @@ def captures(
 ) -> Captures:
     """Return the model as it is called, at several sizes where some are symbolic.
 
-    Where its sizes depend on values (`nonzero`, ``x[mask]``), it is captured with several counts.
+    A model whose sizes depend on values (`nonzero`, ``x[mask]``) is captured with several counts.
 
     Args:
         exported: the model.

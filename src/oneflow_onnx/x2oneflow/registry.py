@@ -24,7 +24,7 @@ class Evaluation(Enum):
     TENSORS = auto()
     """On tensors always: results may be large."""
     ANY = auto()
-    """Where its operands are: its function takes operands of every kind."""
+    """In the place of its operands: its function takes operands of every kind."""
     HOST = auto()
     """On the host always, by ONNX's reference implementation: text, trees, files of images."""
 

@@ -13,7 +13,7 @@ from oneflow_onnx.x2oneflow.values import fits_tensor
 # Integers, and tensors that nodes give, up to so many elements are no state.
 _SHAPE_LIKE = 1024
 
-# Where a single number is a constant of a formula, as in ``x * 0.5``.
+# Operators of which a single number is a constant of a formula, as in ``x * 0.5``.
 _ARITHMETIC = {"Add", "Sub", "Mul", "Div", "Pow", "Max", "Min", "Mod", "Sum", "Mean", "Where"}
 
 # Operators that bring a mask to the values that it hides, and that apply it.

@@ -200,7 +200,7 @@ class SSD(OneStageDetector):
     ) -> dict[str, Tensor]:
         """Return the losses of all images, divided by the number of boxes with an object.
 
-        Of the boxes without an object only those with the largest loss count.
+        Boxes without an object count only if their loss is among the largest.
 
         Args:
             targets: with "boxes" and "labels" for each image.

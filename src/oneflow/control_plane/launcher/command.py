@@ -122,7 +122,7 @@ def main() -> int:
     if options.nnodes == 1:
         job_variables = {environment.JOB.name: uuid.uuid4().hex}
         job_variables[environment.SECRET.name] = secrets.token_hex(16)
-        for each in envs:
-            each.update(job_variables)
+        for env in envs:
+            env.update(job_variables)
     workers = WorkerGroup(command_of(options), envs)
     return workers.run(options.logdir, options.redirect_stdout_and_stderr)

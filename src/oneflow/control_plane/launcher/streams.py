@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO, BinaryIO
 
 _CHUNK = 65536
-# How long the rest of a line may take; then what there is of it is shown, a question for instance.
+# The time to wait for the rest of a line; then its beginning is shown, a question for instance.
 _SECONDS_FOR_A_LINE = 0.1
 # Held while a line is written. Python writes one in pieces if it does not buffer, and those of
 # several processes would be mixed.

@@ -122,7 +122,7 @@ class WorkerGroup:
         root_cause = find_root_cause([process.exit() for process in self._processes], reports)
         rank = root_cause.rank
         lines = [f"oneflow.distributed.launch: {root_cause.reason}"]
-        process = next((each for each in self._processes if each.rank == rank), None)
+        process = next((candidate for candidate in self._processes if candidate.rank == rank), None)
         if process is None:
             lines.append(f"  rank {rank} runs on another machine; see the output there")
         else:

@@ -1,4 +1,4 @@
-"""How a dimension is split: `oneflow.framework.balanced_splitter`."""
+"""The sizes of the parts of a split dimension: `oneflow.framework.balanced_splitter`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def sizes_of_parts(total: int, part_size: int) -> list[int]:
 
 
 def ranges_of_parts(total: int, part_size: int) -> list[tuple[int, int]]:
-    """Where each of those parts begins and ends.
+    """Return the begin and the end of each of these parts.
 
     Example:
         >>> from oneflow.framework import balanced_splitter

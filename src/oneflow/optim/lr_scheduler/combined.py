@@ -43,8 +43,8 @@ class _CombinedLR(LRScheduler):
             state.setdefault("last_epoch", state["schedulers"][0]["last_epoch"])
         inner = state.pop("schedulers")
         super().load_state_dict(state)
-        for scheduler, each in zip(self.schedulers, inner, strict=True):
-            scheduler.load_state_dict(each)
+        for scheduler, inner_state in zip(self.schedulers, inner, strict=True):
+            scheduler.load_state_dict(inner_state)
 
 
 class ChainedScheduler(_CombinedLR):
@@ -209,9 +209,10 @@ class WarmUpLR(SequentialLR):
             raise ValueError(
                 f"`warmup_method` must be 'linear' or 'constant', got {warmup_method!r}"
             )
-        given = scheduler_or_optimizer
-        after = given if isinstance(given, LRScheduler) else None
-        optimizer = given.optimizer if isinstance(given, LRScheduler) else given
+        if isinstance(scheduler_or_optimizer, LRScheduler):
+            after, optimizer = scheduler_or_optimizer, scheduler_or_optimizer.optimizer
+        else:
+            after, optimizer = None, scheduler_or_optimizer
         if after is None and warmup_iters <= 0:
             raise ValueError(
                 "`warmup_iters` must be at least 1 when there is no scheduler after it"

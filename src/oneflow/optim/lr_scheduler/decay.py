@@ -231,12 +231,12 @@ class PolynomialLR(LRScheduler):
         *,
         total_iters: int | None = None,
     ) -> None:
-        given = [steps for steps in (decay_batch, total_iters) if steps is not None]
-        if len(given) != 1:
+        limits = [steps for steps in (decay_batch, total_iters) if steps is not None]
+        if len(limits) != 1:
             raise TypeError("PolynomialLR takes either `decay_batch` or `total_iters`")
         if total_iters is not None:
             end_learning_rate = 0.0
-        self.max_decay_steps = given[0]
+        self.max_decay_steps = limits[0]
         check_count("decay_batch", self.max_decay_steps, low=1)
         self.end_learning_rate = end_learning_rate
         self.power = power

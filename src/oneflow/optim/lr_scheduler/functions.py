@@ -32,8 +32,8 @@ class _FunctionLR(LRScheduler):
 
     def state_dict(self) -> dict[str, Any]:
         saved = [
-            None if isinstance(each, types.FunctionType) else dict(each.__dict__)
-            for each in self.lr_lambdas
+            None if isinstance(function, types.FunctionType) else dict(function.__dict__)
+            for function in self.lr_lambdas
         ]
         return {**super().state_dict(), "lr_lambdas": saved}
 
@@ -63,7 +63,7 @@ class LambdaLR(_FunctionLR):
     """
 
     def lrs_at(self, base_lrs: list[float], step: int) -> list[float]:
-        return [lr * each(step) for lr, each in zip(base_lrs, self.lr_lambdas, strict=True)]
+        return [lr * function(step) for lr, function in zip(base_lrs, self.lr_lambdas, strict=True)]
 
 
 class MultiplicativeLR(_FunctionLR):
@@ -89,4 +89,4 @@ class MultiplicativeLR(_FunctionLR):
         current = [group["lr"] for group in self.optimizer.param_groups[: len(self.lr_lambdas)]]
         if step == 0:
             return current
-        return [lr * each(step) for lr, each in zip(current, self.lr_lambdas, strict=True)]
+        return [lr * function(step) for lr, function in zip(current, self.lr_lambdas, strict=True)]

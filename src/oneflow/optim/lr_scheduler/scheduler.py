@@ -234,7 +234,7 @@ class LRScheduler:
 
 
 def _with_pytorch_names(state: dict[str, Any]) -> dict[str, Any]:
-    """What a `state_dict` holds by PyTorch's names."""
+    """Return the entries of a `state_dict` under PyTorch's names."""
     names = {here: name for name, here in _PYTORCH_NAMES.items()}
     return {names.get(name, name): value for name, value in state.items()}
 

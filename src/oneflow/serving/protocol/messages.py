@@ -1,7 +1,7 @@
 """The messages by name: ``messages["ModelInferRequest"]``.
 
-Of the configuration of a model there are the fields that this server understands; a configuration
-with others is refused.
+The configuration of a model has the fields that this server understands; a configuration with
+others is refused.
 """
 
 from __future__ import annotations

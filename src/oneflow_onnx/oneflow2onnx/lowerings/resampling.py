@@ -153,10 +153,10 @@ def _resized(b: GraphBuilder, x: Ref, plans: dict[int, Resampling]) -> Ref:
 
 
 def _needs_indices(plan: Resampling) -> bool:
-    """Whether `Resize` reads other elements for some of the sizes that the model may get.
+    """Test if `Resize` reads other elements for some of the sizes that the model may get.
 
-    By a factor that is no integer ONNX Runtime divides where this package multiplies by its
-    inverse, and it copies what the factor leaves as long as it is.
+    ONNX Runtime divides by a factor that is no integer where this package multiplies by its
+    inverse, and it copies a dimension whose length the factor does not change.
     """
     varies = isinstance(plan.source, Size) or isinstance(plan.target, Size)
     fractional = plan.scale and not (1 / plan.scale).is_integer()

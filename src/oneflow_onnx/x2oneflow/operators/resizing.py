@@ -32,7 +32,7 @@ class Resampling:
     ) -> np.ndarray:
         """Return the position in the operand of every element of the result.
 
-        Those of the nearest elements are rounded as ONNX Runtime does: in single precision, in
+        Positions of the nearest elements are rounded as ONNX Runtime does: in single precision, in
         which a factor such as 1.8 leads to integers again.
         """
         precision = np.float32 if self.mode == "nearest" else np.float64
@@ -53,7 +53,7 @@ class Resampling:
                     return places + (start + end) / 2
                 return start + places * (end - start) / (target - 1)
             case "half_pixel_symmetric":
-                # Where the scaled size is no integer, the result is centred.
+                # The result is centred if the scaled size is no integer.
                 offset = length / 2 * (1 - target / (scale * length))
                 return offset + (places + 0.5) / scale - 0.5
             case "half_pixel":

@@ -40,22 +40,22 @@ def associative_scan(
         [1.0, 2.0, 6.0, 24.0]
     """
     leaves, spec = tree_flatten(xs)
-    leaves = [each.movedim(dim, 0) for each in leaves]
+    leaves = [leaf.movedim(dim, 0) for leaf in leaves]
 
     def combine(first: list[Tensor], second: list[Tensor]) -> list[Tensor]:
         # Functions may count dimensions from the front.
         trees = [
-            tree_unflatten([each.movedim(0, dim) for each in some], spec)
+            tree_unflatten([leaf.movedim(0, dim) for leaf in some], spec)
             for some in (first, second)
         ]
-        return [each.movedim(dim, 0) for each in tree_flatten(combine_fn(*trees))[0]]
+        return [leaf.movedim(dim, 0) for leaf in tree_flatten(combine_fn(*trees))[0]]
 
     if reverse:
-        leaves = [each.flip(0) for each in leaves]
+        leaves = [leaf.flip(0) for leaf in leaves]
     results = _scan(combine, leaves)
     if reverse:
-        results = [each.flip(0) for each in results]
-    return tree_unflatten([each.movedim(0, dim) for each in results], spec)
+        results = [result.flip(0) for result in results]
+    return tree_unflatten([result.movedim(0, dim) for result in results], spec)
 
 
 def _scan(
@@ -70,8 +70,8 @@ def _scan(
     even = [x[:1] for x in xs]
     if count > 2:
         rest = combine([x[: (count - 1) // 2] for x in odd], [x[2::2] for x in xs])
-        even = [flow.cat([first, each]) for first, each in zip(even, rest, strict=True)]
-    return [_interleaved(*each) for each in zip(even, odd, strict=True)]
+        even = [flow.cat([first, part]) for first, part in zip(even, rest, strict=True)]
+    return [_interleaved(*pair) for pair in zip(even, odd, strict=True)]
 
 
 def _interleaved(even: Tensor, odd: Tensor) -> Tensor:

@@ -178,8 +178,8 @@ def _completed(x: Formula, full: bool) -> Formula:
 def _eigh(b: GraphBuilder, equation: Equation) -> list[Ref]:
     """Eigenvectors and eigenvalues of symmetric matrices, the smallest value first.
 
-    Of a matrix with positive eigenvalues the singular vectors are its eigenvectors; a multiple of
-    the identity is added to make them so.
+    The singular vectors of a matrix with positive eigenvalues are its eigenvectors; a multiple of
+    the identity is added to make the eigenvalues positive.
     """
     a = Formula(b, equation.operands[0])
     size = a.shape[-1]

@@ -97,8 +97,8 @@ def get_model_state_dict(
     options = _checked(options, submodules)
     frozen = {
         name
-        for name, each in model.named_parameters(remove_duplicate=False)
-        if options.ignore_frozen_params and not each.requires_grad
+        for name, parameter in model.named_parameters(remove_duplicate=False)
+        if options.ignore_frozen_params and not parameter.requires_grad
     }
     state = {_name(n): x for n, x in model.state_dict().items() if n not in frozen}
     return _moved(state, options)
@@ -117,8 +117,8 @@ def set_model_state_dict(
     for name in model.state_dict():
         if _name(name) in model_state_dict:
             renamed[name] = model_state_dict[_name(name)]
-    known = {_name(name) for name in renamed}
-    renamed.update({n: value for n, value in model_state_dict.items() if n not in known})
+    names = {_name(name) for name in renamed}
+    renamed.update({n: value for n, value in model_state_dict.items() if n not in names})
     return model.load_state_dict(renamed, strict=options.strict)
 
 
@@ -131,16 +131,16 @@ def _make_states(optimizer: Optimizer) -> None:
     if optimizer.state:
         return
     parameters = [p for group in optimizer.param_groups for p in group["params"]]
-    if any(each.grad is not None for each in parameters):
+    if any(parameter.grad is not None for parameter in parameters):
         raise RuntimeError(
             "the optimizer has no state yet, and parameters have gradients: set them to None"
         )
     rates = [group["lr"] for group in optimizer.param_groups]
     for group in optimizer.param_groups:
         group["lr"] = 0.0
-    for each in parameters:
-        if each.requires_grad:
-            each.grad = zeros_like(each)
+    for parameter in parameters:
+        if parameter.requires_grad:
+            parameter.grad = zeros_like(parameter)
     optimizer.step()
     for group, rate in zip(optimizer.param_groups, rates, strict=True):
         group["lr"] = rate
@@ -212,7 +212,7 @@ def _unflattened(flat: Mapping[str, Any], optimizer: Optimizer, names: Mapping[i
     states: dict[str, dict[str, Any]] = {}
     groups = []
     for group in optimizer.param_groups:
-        members = [names[id(each)] for each in group["params"]]
+        members = [names[id(parameter)] for parameter in group["params"]]
         options = {k: flat.get(f"param_groups.{members[0]}.{k}", v) for k, v in group.items()}
         groups.append({**options, "params": members})
         for name in members:
@@ -234,18 +234,18 @@ def set_optimizer_state_dict(
     _checked(options)
     names = _names(model)
     for optimizer in _optimizers(optimizers):
-        given = optim_state_dict
-        if "state" not in given or "param_groups" not in given:
-            given = _unflattened(given, optimizer, names)
+        state = optim_state_dict
+        if "state" not in state or "param_groups" not in state:
+            state = _unflattened(state, optimizer, names)
         saved = optimizer.state_dict()
         by_number = dict(_numbered(optimizer, saved, names))
-        groups = {name: group for group in given["param_groups"] for name in group["params"]}
+        groups = {name: group for group in state["param_groups"] for name in group["params"]}
         renamed = []
         for group in saved["param_groups"]:
             options_of_group = groups.get(by_number[group["params"][0]], {})
             renamed.append({**group, **options_of_group, "params": group["params"]})
         states = {
-            k: given["state"][name] for k, name in by_number.items() if name in given["state"]
+            k: state["state"][name] for k, name in by_number.items() if name in state["state"]
         }
         optimizer.load_state_dict({"state": states, "param_groups": renamed})
 

@@ -86,8 +86,8 @@ def _loaded(target: Any, found: Any, name: str, partial: bool) -> Any:
         return target
     if isinstance(target, list) and isinstance(found, list) and len(target) == len(found):
         return [
-            _loaded(each, other, f"{name}.{index}", partial)
-            for index, (each, other) in enumerate(zip(target, found, strict=True))
+            _loaded(item, other, f"{name}.{index}", partial)
+            for index, (item, other) in enumerate(zip(target, found, strict=True))
         ]
     if not isinstance(target, Tensor) or not isinstance(found, Tensor):
         return found

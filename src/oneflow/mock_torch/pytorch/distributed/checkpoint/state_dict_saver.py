@@ -57,7 +57,7 @@ def save(
     folder = folder_of(checkpoint_id, storage_writer, "storage_writer", FileSystemWriter)
     _check_overwrite(folder, storage_writer)
     state = {key: _state_of(value) for key, value in state_dict.items()}
-    is_shared = any(isinstance(each, Tensor) and each.is_global for each in tree_leaves(state))
+    is_shared = any(isinstance(leaf, Tensor) and leaf.is_global for leaf in tree_leaves(state))
     alone = no_dist or distributed.get_world_size() == 1
     if is_shared or alone or distributed.get_rank() == 0:
         folder.mkdir(parents=True, exist_ok=True)
