@@ -38,28 +38,28 @@ def main(arguments: list[str] | None = None) -> None:
         help="a script to run; or `enable`, or `disable`, to print the command (%(default)s)",
     )
     parser.add_argument("arguments", nargs=argparse.REMAINDER, help="those of the script")
-    chosen = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     variables = {
-        "PYTHONPATH": _python_path(with_mock=chosen.mock != "disable"),
-        MOCK_TORCH_LAZY.name: str(int(chosen.lazy)),
-        MOCK_TORCH_VERBOSE.name: str(int(chosen.verbose)),
+        "PYTHONPATH": _python_path(with_mock=options.mock != "disable"),
+        MOCK_TORCH_LAZY.name: str(int(options.lazy)),
+        MOCK_TORCH_VERBOSE.name: str(int(options.verbose)),
     }
-    if chosen.mock in ("enable", "disable"):
+    if options.mock in ("enable", "disable"):
         words = [f"{name}={shlex.quote(value)}" for name, value in variables.items()]
         sys.stdout.write(f"export {' '.join(words)}\n")
         return
-    if not Path(chosen.mock).exists():
-        parser.error(f"there is no script `{chosen.mock}`")
+    if not Path(options.mock).exists():
+        parser.error(f"there is no script `{options.mock}`")
     # Its child processes run like it.
     os.environ |= variables
     sys.stdout.flush()
-    os.execv(sys.executable, [sys.executable, chosen.mock, *chosen.arguments])
+    os.execv(sys.executable, [sys.executable, options.mock, *options.arguments])
 
 
 def _python_path(with_mock: bool) -> str:
     others = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    kept = [each for each in others if each and each != FOLDER]
-    return os.pathsep.join([FOLDER, *kept] if with_mock else kept)
+    folders = [folder for folder in others if folder and folder != FOLDER]
+    return os.pathsep.join([FOLDER, *folders] if with_mock else folders)
 
 
 if __name__ == "__main__":

@@ -84,8 +84,8 @@ class ModuleWrapper(ModuleType):
 
     def __setattr__(self, name: str, value: Any) -> None:
         # A function keeps its name when the module that PyTorch defines it in is imported.
-        kept = isinstance(value, ModuleWrapper) and callable(vars(self).get(name))
-        if not (kept or isinstance(value, Placeholder)):
+        is_unchanged = isinstance(value, ModuleWrapper) and callable(vars(self).get(name))
+        if not (is_unchanged or isinstance(value, Placeholder)):
             super().__setattr__(name, value)
 
     def __dir__(self) -> list[str]:
@@ -200,7 +200,7 @@ class OneflowImporter(MetaPathFinder, Loader):
         self.verbose = self.verbose if verbose is None else verbose
         if not self.lazy:
             for modules in (sys.modules, self._others):
-                for name in [n for n, each in modules.items() if isinstance(each, Placeholder)]:
+                for name in [n for n, module in modules.items() if isinstance(module, Placeholder)]:
                     del modules[name]
 
     def find_distributions(self, context: Any = None) -> Iterator[Distribution]:
@@ -353,7 +353,7 @@ def _exchange(modules: Mapping[str, str]) -> dict[str, ModuleType | None]:
     """Let imports of modules find others; returns what was imported by those names before."""
     before: dict[str, ModuleType | None] = {}
     for name, other in modules.items():
-        parts = [each for each in sys.modules if each.startswith(f"{name}.")]
+        parts = [submodule for submodule in sys.modules if submodule.startswith(f"{name}.")]
         before |= {name: None} | {part: sys.modules.pop(part) for part in parts}
         if name in sys.modules:
             before[name] = sys.modules[name]

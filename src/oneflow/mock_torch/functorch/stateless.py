@@ -31,16 +31,16 @@ class FunctionalModuleWithBuffers(Module):
         self, params: Iterable[Tensor], buffers: Iterable[Tensor], *args: Any, **kwargs: Any
     ) -> Any:
         """Call the module with parameters and buffers in the order of their names."""
-        given = dict(zip(self.param_names, params, strict=True))
-        state = given | dict(zip(self.buffer_names, buffers, strict=True))
+        parameters = dict(zip(self.param_names, params, strict=True))
+        state = parameters | dict(zip(self.buffer_names, buffers, strict=True))
         return functional_call(self.stateless_model, state, args, kwargs)
 
 
 def _without_values(module: Module) -> Module:
     """A copy of a module on the device `meta`; what is tied stays so."""
-    copies: dict[int, Any] = {id(each): each.detach().to("meta") for each in module.buffers()}
-    for each in module.parameters():
-        copies[id(each)] = Parameter(each.detach().to("meta"), each.requires_grad)
+    copies: dict[int, Any] = {id(buffer): buffer.detach().to("meta") for buffer in module.buffers()}
+    for parameter in module.parameters():
+        copies[id(parameter)] = Parameter(parameter.detach().to("meta"), parameter.requires_grad)
     return copy.deepcopy(module, copies)
 
 

@@ -55,11 +55,11 @@ def export(
         )
     if not isinstance(args, tuple):
         raise TypeError(f"`args` must be a tuple of example arguments, got {type(args).__name__}")
-    given = dict(kwargs or {})
+    keywords = dict(kwargs or {})
     shapes_of: Callable[[], Any] = partial(
-        argument_shapes, mod.forward, args, given, dynamic_shapes
+        argument_shapes, mod.forward, args, keywords, dynamic_shapes
     )
-    return make_program(mod, args, given, shapes_of)
+    return make_program(mod, args, keywords, shapes_of)
 
 
 __all__ = [

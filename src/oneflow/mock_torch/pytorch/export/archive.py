@@ -77,9 +77,9 @@ def load(f: str | os.PathLike[str] | BinaryIO, **options: Any) -> ExportedProgra
                 f"`{f}` is no file that `torch.export.save` wrote here: {error}"
             ) from None
         graph = SavedGraph(Path(folder) / "graph")
-    signature = ExportGraphSignature(**{key: tuple(each) for key, each in names.items()})
-    found = graph.state_dict()
-    state = {n: found[_PREFIX + n] for n in (*signature.parameters, *signature.buffers)}
+    signature = ExportGraphSignature(**{key: tuple(values) for key, values in names.items()})
+    tensors = graph.state_dict()
+    state = {n: tensors[_PREFIX + n] for n in (*signature.parameters, *signature.buffers)}
     return ExportedProgram(graph, None, state, signature, [], None)
 
 

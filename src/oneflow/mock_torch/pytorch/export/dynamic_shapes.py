@@ -123,8 +123,8 @@ class ArgumentShape:
                 limits = f"{expected.min} <= {place} <= {expected.max}"
                 raise AssertionError(f"Guard failed: {limits}, got {size}")
             elif isinstance(expected, Dim) and found.setdefault(expected, size) != size:
-                known = f"{found[expected]}, the size of {expected.__name__}"
-                raise AssertionError(f"Guard failed: {place} == {known}, got {size}")
+                first_size = f"{found[expected]}, the size of {expected.__name__}"
+                raise AssertionError(f"Guard failed: {place} == {first_size}, got {size}")
 
 
 def argument_shapes(
@@ -142,9 +142,11 @@ def argument_shapes(
         dynamic_shapes: by name, or in order, which sizes may change.
     """
     bound = inspect.signature(function).bind(*args, **kwargs).arguments
-    given = _by_argument(bound, dynamic_shapes)
+    shapes_by_argument = _by_argument(bound, dynamic_shapes)
     return [
-        shape for name, value in bound.items() for shape in _shapes(name, value, given.get(name))
+        shape
+        for name, value in bound.items()
+        for shape in _shapes(name, value, shapes_by_argument.get(name))
     ]
 
 
@@ -189,12 +191,13 @@ def _sizes(path: str, tensor: Tensor, given: Any) -> tuple[Any, ...]:
     if given is None:
         return tuple(sizes)
     members = given.items() if isinstance(given, Mapping) else enumerate(given)
-    for index, each in members:
-        if isinstance(each, Dim) or (isinstance(each, Hint) and each.is_dynamic):
-            sizes[index] = each
-        elif isinstance(each, int) and each != sizes[index]:
+    for index, member in members:
+        if isinstance(member, Dim) or (isinstance(member, Hint) and member.is_dynamic):
+            sizes[index] = member
+        elif isinstance(member, int) and member != sizes[index]:
             raise ValueError(
-                f"`dynamic_shapes` says that size {index} of `{path}` is {each}, in the example it "
+                f"`dynamic_shapes` says that size {index} of `{path}` is {member}, in the example "
+                "it "
                 f"is {sizes[index]}"
             )
     return tuple(sizes)

@@ -54,8 +54,8 @@ class ExportedModule(nn.Module):
         if source is not None:
             for name, child in source.named_children():
                 self.add_module(name, child)
-            for name, each in source._parameters.items():
-                self.register_parameter(name, each)
+            for name, parameter in source._parameters.items():
+                self.register_parameter(name, parameter)
             for name, buffer in source._buffers.items():
                 self.register_buffer(name, buffer)
         self.__dict__["_program"] = program
@@ -122,7 +122,7 @@ class ExportedProgram:
             NotImplementedError: a gradient is asked of a program that was loaded.
         """
         if self.source is None:
-            if is_grad_enabled() and any(_requires_grad(each) for each in tree_leaves(args)):
+            if is_grad_enabled() and any(_requires_grad(leaf) for leaf in tree_leaves(args)):
                 raise NotImplementedError(
                     "a program that was loaded has no backward pass: call it under `no_grad`, or "
                     "export the module again"
@@ -134,9 +134,9 @@ class ExportedProgram:
                 f"{tree_structure((args, kwargs))}"
             )
         tensors = [x for x in tree_leaves((args, kwargs)) if isinstance(x, Tensor)]
-        found: dict[Any, int] = {}
+        sizes: dict[Any, int] = {}
         for shape, tensor in zip(self._shapes, tensors, strict=True):
-            shape.check(tensor, found)
+            shape.check(tensor, sizes)
         values = (*tensors, *self.state_dict.values())
         if is_grad_enabled() and any(map(_requires_grad, values)):
             return self.source(*args, **kwargs)  # recorded operator by operator, for backward
@@ -160,7 +160,7 @@ class ExportedProgram:
 
     def parameters(self) -> Iterator[Tensor]:
         """Yield parameters."""
-        return (each for _, each in self.named_parameters())
+        return (parameter for _, parameter in self.named_parameters())
 
     def named_buffers(self) -> Iterator[tuple[str, Tensor]]:
         """Yield buffers with their names."""
@@ -168,7 +168,7 @@ class ExportedProgram:
 
     def buffers(self) -> Iterator[Tensor]:
         """Yield buffers."""
-        return (each for _, each in self.named_buffers())
+        return (buffer for _, buffer in self.named_buffers())
 
     @property
     def range_constraints(self) -> dict[Any, tuple[int, int | None]]:
@@ -211,7 +211,7 @@ def make_program(
     parameters = dict(module.named_parameters())
     state = {**parameters, **dict(module.named_buffers())}
     buffers = tuple(name for name in state if name not in parameters)
-    names = ExportGraphSignature(tuple(parameters), buffers, tuple(each.path for each in shapes))
+    names = ExportGraphSignature(tuple(parameters), buffers, tuple(shape.path for shape in shapes))
     structure = tree_structure((args, kwargs))
     return ExportedProgram(graph, module, state, names, shapes, structure, (args, kwargs))
 
