@@ -279,7 +279,7 @@ class Mixup:
     def _draw(self, count: int | None) -> tuple[Any, Any]:
         """Return shares, 1 where nothing is mixed, and whether CutMix does it.
 
-        For the whole batch (`count` is None) the draws are numbers, made only where they are needed.
+        For the whole batch (`count` is None) the draws are numbers, made only where needed.
         """
         if not self.mixup_enabled:
             return (1.0, False) if count is None else (np.ones(count), np.zeros(count, bool))
