@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+
 import numpy as np
 import pytest
 import torch
@@ -67,3 +69,81 @@ def test_associative_scans(count, reverse):
         strict=True,
     ):
         np.testing.assert_allclose(mine.numpy(), its.numpy(), rtol=1e-4, atol=1e-6)
+
+
+def _causal(b, h, q, k):
+    return q >= k
+
+
+SCORES = {
+    "plain": (None, None),
+    "bias": (lambda score, b, h, q, k: score + (q - k) * 0.1 * (h + 1), None),
+    "tanh": (lambda score, b, h, q, k: (score / 2).tanh() * 2, None),
+    "causal": (None, _causal),
+    "row without keys": (None, lambda b, h, q, k: q > k),
+    "both": (lambda score, b, h, q, k: score * (b + 1), _causal),
+}
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("heads", [2, 4])
+@pytest.mark.parametrize("name", SCORES)
+def test_attention_with_functions_of_scores(name, heads):
+    score_mod, mask_mod = SCORES[name]
+
+    def outcome(framework, flex):
+        draw = np.random.RandomState(0)
+        shapes = (1, heads, 8, 4), (1, 2, 8, 4), (1, 2, 8, 4)
+        operands = [framework.tensor(draw.standard_normal(shape).tolist()) for shape in shapes]
+        mask = mask_mod and flex.create_block_mask(mask_mod, None, None, 8, 8, "cpu", BLOCK_SIZE=4)
+        result, further = flex.flex_attention(
+            *operands,
+            score_mod,
+            mask,
+            enable_gqa=heads == 4,
+            return_aux=flex.AuxRequest(lse=True),
+        )
+        blocks = [mask.to_dense(), mask.sparsity()] if mask else []
+        return [np.asarray(each) for each in (result, further.lse, *blocks)]
+
+    name_of_module = "torch.nn.attention.flex_attention"
+    ours = outcome(flow, in_place_of(name_of_module))
+    theirs = outcome(torch, importlib.import_module(name_of_module))
+    for mine, its in zip(ours, theirs, strict=True):
+        np.testing.assert_allclose(mine, its, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("mask_mod", [_causal, SCORES["row without keys"][1]])
+def test_gradients_of_attention_are_those_of_the_whole_mask(mask_mod):
+    flex = in_place_of("torch.nn.attention.flex_attention")
+    operands = [flow.randn(1, 2, 5, 4, requires_grad=True) for _ in range(3)]
+    mask = flex.create_block_mask(mask_mod, None, None, 5, 5)
+    found = flex.flex_attention(*operands, block_mask=mask)
+    whole = flex.create_mask(mask_mod, None, None, 5, 5)
+    expected = flow.nn.functional.scaled_dot_product_attention(*operands, attn_mask=whole)
+    expected = expected.nan_to_num()
+    rows = whole.any(-1, keepdim=True)
+    for mine, its in zip(
+        flow.autograd.grad((found * rows).cos().sum(), operands),
+        flow.autograd.grad((expected.masked_fill(~rows, 0)).cos().sum(), operands),
+        strict=True,
+    ):
+        np.testing.assert_allclose(mine.numpy(), its.nan_to_num().numpy(), rtol=1e-4, atol=1e-5)
+
+
+def test_masks_are_combined():
+    flex = in_place_of("torch.nn.attention.flex_attention")
+    near = lambda b, h, q, k: q - k < 2  # noqa: E731
+    both = flex.create_mask(flex.and_masks(_causal, near), None, None, 3, 3)
+    assert both.int().tolist() == [[[[1, 0, 0], [1, 1, 0], [0, 1, 1]]]]
+    either = flex.create_mask(flex.or_masks(_causal, near), None, None, 3, 3)
+    assert bool(either.all())
+    assert flex.create_mask(flex.noop_mask, 2, 1, 2, 2).shape == (2, 1, 2, 2)
+    with pytest.raises(RuntimeError, match="`mask_mods`"):
+        flex.and_masks(3)
+    x = flow.ones(1, 1, 2, 4)
+    found = flex.flex_attention(x, x, x, return_aux=flex.AuxRequest(max_scores=True))[1]
+    assert found.lse is None
+    assert found.max_scores.tolist() == [[[2, 2]]]
+    with pytest.raises(ValueError, match="`enable_gqa`"):
+        flex.flex_attention(flow.ones(1, 4, 2, 4), flow.ones(1, 2, 2, 4), flow.ones(1, 2, 2, 4))

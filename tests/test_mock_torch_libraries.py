@@ -99,7 +99,6 @@ def test_what_cannot_act_says_what_can():
     for call in (
         lambda: mocked.fx.symbolic_trace(flow.nn.ReLU()),
         lambda: in_place_of("torch.distributed.tensor").distribute_tensor(flow.ones(2)),
-        lambda: in_place_of("torch.nn.attention.flex_attention").flex_attention(),
         lambda: in_place_of("torch.ao.quantization").prepare(flow.nn.ReLU()),
         lambda: mocked.cuda.CUDAGraph(),
     ):

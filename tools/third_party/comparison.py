@@ -42,7 +42,8 @@ def _largest(array: np.ndarray) -> float:
 
 
 def _difference(array: np.ndarray, expected: np.ndarray, scale: float) -> str:
-    if array.shape != expected.shape or array.dtype != expected.dtype:
+    kinds = [x.dtype.kind if x.dtype.kind == "U" else x.dtype for x in (array, expected)]
+    if array.shape != expected.shape or kinds[0] != kinds[1]:
         return f"{array.dtype}{array.shape} in place of {expected.dtype}{expected.shape}"
     if array.dtype.kind not in "fc":
         if np.array_equal(array, expected):

@@ -95,7 +95,7 @@ def _train(**options: Any) -> dict[str, Any]:
     return {
         "losses": array(torch.stack([each.reshape(()) for each in losses])),
         "files": text(sorted(each.name for each in Path("state").iterdir())),
-        "rate": text(schedule.get_last_lr()),
+        "rate": array(torch.tensor(schedule.get_last_lr())),
         **{f"after: {name}": array(each) for name, each in trained.items()},
         **{f"loaded: {name}": array(each) for name, each in loaded.items()},
     }

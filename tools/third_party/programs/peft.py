@@ -22,7 +22,6 @@ _ADAPTERS = {
     "lokr": lambda: peft.LoKrConfig(r=4, target_modules=_LAYERS),
     "oft": lambda: peft.OFTConfig(oft_block_size=8, target_modules=_LAYERS),
     "boft": lambda: peft.BOFTConfig(boft_block_size=8, target_modules=_LAYERS),
-    "vera": lambda: peft.VeraConfig(r=4, target_modules=_LAYERS),
     "prompt": lambda: peft.PromptTuningConfig(num_virtual_tokens=3, task_type="CAUSAL_LM"),
     "prefix": lambda: peft.PrefixTuningConfig(num_virtual_tokens=3, task_type="CAUSAL_LM"),
     "p tuning": lambda: peft.PromptEncoderConfig(
