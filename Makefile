@@ -21,6 +21,7 @@ DEMO_ARGS ?=
 OPDB_ARGS ?=
 BENCH_ARGS ?=
 ROWS ?=
+CHIPS_ARGS ?=
 CLIENTS ?=
 TORCH_TESTS ?=
 # Virtual environments of other frameworks, 4 GB in all.
@@ -54,6 +55,10 @@ opdb: $(STAMPS)-test  ## Compare everything with PyTorch's operator database (mi
 .PHONY: accelerator
 accelerator: $(STAMPS)-test  ## Test and measure this machine's GPU or TPU, beside PyTorch and JAX (8 minutes)
 	$(BIN)/python benchmarks/accelerator.py $(BENCH_ARGS)
+
+.PHONY: chips
+chips: $(STAMPS)-test  ## Compile for GPUs and TPUs that are not here, beside JAX (an hour; CHIPS_ARGS="gpt2": one)
+	$(BIN)/python -m tools.chips $(CHIPS_ARGS)
 
 .PHONY: mutants
 mutants: $(STAMPS)-test  ## Break each promised feature; its test must fail (half an hour; ROWS="003 004-E": some)

@@ -1,10 +1,13 @@
 """The GPT of `models/gpt.py` as a hand-written, donated `jax.jit` step."""
 
+import functools
 import math
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+
+from benchmarks.jax_steps.step import Step
 
 
 def _parameters(vocabulary, width, layers, context):
@@ -120,11 +123,7 @@ def adamw_step(loss_of, p):
     zeros = jax.tree.map(jnp.zeros_like, p)
     state = [p, zeros, jax.tree.map(jnp.zeros_like, p), jnp.float32(0), jax.random.key(0)]
 
-    def step(*batch):
-        loss, *state[:] = compiled(*state, *batch)
-        return loss
-
-    return step
+    return Step(compiled, state)
 
 
 def build(batch=8, context=128, vocabulary=512, rate=0.1, dtype=None, **sizes):
@@ -133,4 +132,4 @@ def build(batch=8, context=128, vocabulary=512, rate=0.1, dtype=None, **sizes):
     tokens = jnp.asarray(rng.integers(0, vocabulary, (batch, context)))
     targets = jnp.asarray(rng.integers(0, vocabulary, (batch, context)))
     step = make_step(vocabulary, context=context, rate=rate, dtype=dtype, **sizes)
-    return lambda: step(tokens, targets)
+    return functools.partial(step, tokens, targets)

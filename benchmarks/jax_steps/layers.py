@@ -4,10 +4,14 @@ Parameters and running statistics are made on the first, abstract, run of a mode
 fresh ones in order, `Taker` the existing ones in the same order.
 """
 
+import functools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
+
+from benchmarks.jax_steps.step import Step
 
 
 class Maker:
@@ -130,15 +134,15 @@ def training_step(model, batch, size=224, dtype=jnp.float32):
     """
     maker, images, labels = _made(model, batch, size)
 
-    def loss_of(parameters, statistics):
+    def loss_of(parameters, statistics, images, labels):
         state = Taker([each.astype(dtype) for each in parameters], statistics)
         logits = model(state, images.astype(dtype)).astype(jnp.float32)
         chosen = jnp.take_along_axis(jax.nn.log_softmax(logits), labels[:, None], axis=1)
         return -chosen.mean(), state.updated
 
-    def update(parameters, momentum, statistics):
+    def update(parameters, momentum, statistics, images, labels):
         (loss, statistics), grads = jax.value_and_grad(loss_of, has_aux=True)(
-            parameters, statistics
+            parameters, statistics, images, labels
         )
         momentum = [0.9 * m + g for m, g in zip(momentum, grads, strict=True)]
         parameters = [p - 0.01 * m for p, m in zip(parameters, momentum, strict=True)]
@@ -147,9 +151,4 @@ def training_step(model, batch, size=224, dtype=jnp.float32):
     compiled = jax.jit(update, donate_argnums=(0, 1, 2))
     momentum = [np.zeros_like(each) for each in maker.parameters]
     state = jax.tree.map(jnp.array, [maker.parameters, momentum, maker.statistics])
-
-    def step():
-        loss, *state[:] = compiled(*state)
-        return loss
-
-    return step
+    return functools.partial(Step(compiled, state), images, labels)

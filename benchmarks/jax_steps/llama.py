@@ -1,5 +1,6 @@
 """The decoder of `models/llama.py` as a hand-written, donated `jax.jit` step."""
 
+import functools
 import math
 
 import jax
@@ -91,4 +92,4 @@ def build(
     rng = np.random.default_rng(1)
     tokens, targets = (jnp.asarray(rng.integers(0, vocabulary, (batch, context))) for _ in range(2))
     step = adamw_step(loss_of, _parameters(vocabulary, width, hidden, heads, groups, layers))
-    return lambda: step(tokens, targets)
+    return functools.partial(step, tokens, targets)

@@ -11,28 +11,12 @@ from jax import lax
 
 from benchmarks.jax_steps import gpt
 from benchmarks.jax_steps.layers import Maker, Taker, conv, linear, norm
+from benchmarks.jax_steps.step import Step, sgd_step
 
 
 def _cross_entropy(logits, labels):
     chosen = jnp.take_along_axis(jax.nn.log_softmax(logits), labels[..., None], axis=-1)
     return -chosen.mean()
-
-
-def _sgd_step(loss_of, parameters):
-    """Plain gradient descent of ``loss_of(parameters, *batch)``."""
-
-    def update(parameters, *batch):
-        loss, gradients = jax.value_and_grad(loss_of)(parameters, *batch)
-        return loss, jax.tree.map(lambda p, g: p - 0.1 * g, parameters, gradients)
-
-    compiled = jax.jit(update, donate_argnums=0)
-    state = [jax.tree.map(jnp.asarray, parameters)]
-
-    def step(*batch):
-        loss, state[0] = compiled(state[0], *batch)
-        return loss
-
-    return step
 
 
 def gpt_step():
@@ -52,7 +36,7 @@ def embedding_step(vocabulary=100, width=16):
     def loss_of(p, tokens):
         return _cross_entropy(p["table"][tokens] @ p["weight"] + p["bias"], tokens)
 
-    return _sgd_step(loss_of, parameters)
+    return sgd_step(loss_of, parameters)
 
 
 def lstm_step(vocabulary=512, width=64):
@@ -88,7 +72,7 @@ def lstm_step(vocabulary=512, width=64):
         _, hidden = lax.scan(advance, (zeros, zeros), (jnp.arange(len(gates)), gates))
         return _cross_entropy(hidden.swapaxes(0, 1) @ p["head"] + p["head_bias"], labels)
 
-    return _sgd_step(loss_of, parameters)
+    return sgd_step(loss_of, parameters)
 
 
 def _small_network(state, x):
@@ -118,9 +102,4 @@ def image_step():
     compiled = jax.jit(update, donate_argnums=(0, 1, 2))
     momentum = [np.zeros_like(each) for each in maker.parameters]
     state = jax.tree.map(jnp.array, [maker.parameters, momentum, maker.statistics])
-
-    def step(images, labels):
-        loss, *state[:] = compiled(*state, images, labels)
-        return loss
-
-    return step
+    return Step(compiled, state)

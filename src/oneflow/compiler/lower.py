@@ -18,6 +18,7 @@ from oneflow.base import cluster
 from oneflow.base.device import Device
 from oneflow.base.no_interrupt import run_without_interrupt
 from oneflow.base.placement import Placement, mesh_axis
+from oneflow.base.x64 import in_x64
 from oneflow.compiler.check_rows import check_rows
 from oneflow.compiler.checked_updates import CheckedUpdates
 from oneflow.compiler.donation import plan_donation
@@ -173,6 +174,7 @@ class Executable:
         FREE_LISTS.trim()
         return self
 
+    @in_x64
     def lowered(self) -> Any:
         """The program as JAX has lowered it, before XLA's passes; until it is compiled."""
         return self._jitted.lower(*self.abstract_inputs())

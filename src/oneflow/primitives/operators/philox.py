@@ -7,10 +7,12 @@ something is compiled. The interpreter has a rule for it.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 from jax.interpreters import batching, mlir
 
@@ -30,17 +32,43 @@ def _multiply_wide(x: jax.Array, factor: int) -> tuple[jax.Array, jax.Array]:
     return (product >> _u64(32)).astype(_u32), product.astype(_u32)
 
 
-@in_x64
-def _random_bits(c0: Any, c1: Any, c2: Any, c3: Any, k0: Any, k1: Any) -> RandomBits:
-    """The random words, in operations of JAX's."""
-    shape = jnp.broadcast_shapes(*(each.shape for each in (c0, c1, c2, c3)))
-    c0, c1, c2, c3 = (jnp.broadcast_to(each, shape) for each in (c0, c1, c2, c3))
+def _round_keys(k0: jax.Array, k1: jax.Array) -> Iterator[tuple[jax.Array, jax.Array]]:
+    """The two words of the key in each round."""
     for _ in range(ROUNDS):
+        yield k0, k1
+        k0, k1 = k0 + _u32(KEY_STEPS[0]), k1 + _u32(KEY_STEPS[1])
+
+
+def _round_keys_at_once(k0: jax.Array, k1: jax.Array) -> Iterator[tuple[jax.Array, jax.Array]]:
+    """As `_round_keys`, of one key for all elements: one array of twenty words."""
+    if k0.ndim or k1.ndim:
+        yield from _round_keys(k0, k1)
+        return
+    steps = [[step * turn % 2**32 for step in KEY_STEPS] for turn in range(ROUNDS)]
+    keys = jnp.stack([k0, k1]) + np.array(steps, np.uint32)
+    yield from ((keys[turn, 0], keys[turn, 1]) for turn in range(ROUNDS))
+
+
+def _mixed(counter: tuple, keys: Iterable[tuple[jax.Array, jax.Array]]) -> RandomBits:
+    """The random words, in operations of JAX's."""
+    shape = jnp.broadcast_shapes(*(each.shape for each in counter))
+    c0, c1, c2, c3 = (jnp.broadcast_to(each, shape) for each in counter)
+    for k0, k1 in keys:
         high0, low0 = _multiply_wide(c0, FACTORS[0])
         high1, low1 = _multiply_wide(c2, FACTORS[1])
         c0, c1, c2, c3 = high1 ^ c1 ^ k0, low1, high0 ^ c3 ^ k1, low0
-        k0, k1 = k0 + _u32(KEY_STEPS[0]), k1 + _u32(KEY_STEPS[1])
     return c0, c1, c2, c3
+
+
+@in_x64
+def _random_bits(c0: Any, c1: Any, c2: Any, c3: Any, k0: Any, k1: Any) -> RandomBits:
+    return _mixed((c0, c1, c2, c3), _round_keys(k0, k1))
+
+
+@in_x64
+def _random_bits_off_cpu(c0: Any, c1: Any, c2: Any, c3: Any, k0: Any, k1: Any) -> RandomBits:
+    """The same words; XLA makes a kernel of each word of a key that is a scalar off the CPU."""
+    return _mixed((c0, c1, c2, c3), _round_keys_at_once(k0, k1))
 
 
 def _result_types(*operands: Any) -> list[Any]:
@@ -53,6 +81,10 @@ _philox.multiple_results = True
 _philox.def_abstract_eval(_result_types)
 _philox.def_impl(jax.jit(_random_bits))
 mlir.register_lowering(_philox, mlir.lower_fun(_random_bits, multiple_results=True))
+for _platform in ("cuda", "tpu"):
+    mlir.register_lowering(
+        _philox, mlir.lower_fun(_random_bits_off_cpu, multiple_results=True), platform=_platform
+    )
 
 
 @in_x64

@@ -1,0 +1,106 @@
+"""`make chips`: its programs, its table, that it goes on, and figures that stay as they are."""
+
+import json
+import subprocess
+from types import SimpleNamespace
+
+import pytest
+from tools.chips import __main__ as tool, environment, measure, table
+from tools.chips.workloads import WORKLOADS
+
+from oneflow.base.device import platform_devices
+from oneflow.compiler import topologies
+from oneflow.plan import chip_named
+
+FIGURES = {
+    "bytes": 2e9,
+    "kernels": 10,
+    "temporary": 0,
+    "collectives": 0,
+    "sent": 0.0,
+    "hlo": 30,
+    "seconds": 1.0,
+}
+# Kernels and MB of our programs: what a change of the program may not make worse unseen.
+GOLDEN = {
+    ("sdpa", "h100"): (3, 164.4),
+    ("sdpa_gqa", "h100"): (3, 114.0),
+    ("dropout", "h100"): (6, 201.4),
+    ("cross_entropy", "h100"): (11, 2069.1),
+}
+
+
+@pytest.fixture
+def page(tmp_path, monkeypatch):
+    """A page for the table."""
+    page = tmp_path / "chips.md"
+    page.write_text(f"Before.\n{table.BEGIN}\nold\n{table.END}\nAfter.\n")
+    monkeypatch.setattr(tool, "write_table", lambda results: table.write_table(results, page))
+    return page
+
+
+def test_all_programs_are_compared():
+    assert set(tool.NAMES) == set(WORKLOADS)
+
+
+def test_a_stopped_run_goes_on(tmp_path, monkeypatch, page):
+    compiled = []
+
+    def run(command, **options):
+        *_, name, chip, which = command
+        compiled.append((name, chip, which))
+        if compiled == [("dropout", "h100:8", "ours"), ("dropout", "h100:8", "jax")]:
+            return SimpleNamespace(returncode=1, stdout="", stderr="no memory")
+        figures = FIGURES | {"kernels": 5 if which == "jax" else 10}
+        return SimpleNamespace(returncode=0, stdout=json.dumps(figures))
+
+    monkeypatch.setattr(subprocess, "run", run)
+    monkeypatch.setattr(tool, "make_environment", lambda folder: "python")
+    arguments = ["chips", "dropout", "--chips", "h100:8", "--cache", str(tmp_path)]
+    monkeypatch.setattr("sys.argv", arguments)
+    assert tool.main() == 0
+    assert "10 : 5" not in page.read_text()
+    assert tool.main() == 0
+    assert compiled == [("dropout", "h100:8", each) for each in ("ours", "jax", "jax")]
+    assert "| dropout | h100:8 | 2,000 : 2,000 (1.00) | 10 : 5 (2.00) |" in page.read_text()
+    assert page.read_text().startswith("Before.\n")
+    assert page.read_text().endswith("\nAfter.\n")
+    monkeypatch.setattr("sys.argv", [*arguments, "--again"])
+    tool.main()
+    assert compiled[3:] == [("dropout", "h100:8", "ours")]
+
+
+def test_the_environment_is_made_once(tmp_path, monkeypatch):
+    installed = []
+    monkeypatch.setattr(subprocess, "run", lambda command, **options: installed.append(command))
+    monkeypatch.setattr(environment.venv, "create", lambda folder, **options: _packages(folder))
+    for _ in range(2):
+        python = environment.make_environment(tmp_path / "made")
+    assert python == tmp_path / "made" / "bin" / "python"
+    assert [str(environment.REQUIREMENTS) in command for command in installed] == [True]
+
+
+def _packages(folder):
+    """The folder of a virtual environment's packages."""
+    paths = environment.sysconfig.get_path("purelib", vars={"base": str(folder)})
+    environment.Path(paths).mkdir(parents=True)
+
+
+def test_figures_of_programs_compiled_here(monkeypatch):
+    monkeypatch.setattr(topologies, "absent_devices", lambda chip, count: platform_devices("cpu"))
+    workload = WORKLOADS["lstm"]
+    ours = measure.figures_of(measure.lowered_ours(workload, "v5e", 1))
+    assert ours.kernels > 64
+    assert ours.bytes > 1 << 20
+    assert ours.collectives == 0
+
+
+@pytest.mark.parametrize(("name", "chip"), GOLDEN)
+def test_kernels_and_bytes_on_chips(name, chip):
+    missing = topologies.missing_packages(chip_named(chip).type)
+    if missing:
+        pytest.skip(f"needs {', '.join(missing)}")
+    figures = measure.figures_of(measure.lowered_ours(WORKLOADS[name], chip, 1))
+    kernels, megabytes = GOLDEN[name, chip]
+    assert figures.kernels <= kernels
+    assert figures.bytes / 1e6 == pytest.approx(megabytes, rel=0.02)

@@ -1,0 +1,1 @@
+"""Compares our programs with hand-written JAX as XLA compiles both for accelerators."""

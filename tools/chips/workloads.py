@@ -1,0 +1,238 @@
+"""The programs that are compared, each written for this package and for JAX."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from benchmarks import onnx_models
+from benchmarks.jax_steps import bert_base, gpt as jax_gpt, layers, llama as jax_llama, resnet50
+from benchmarks.jax_steps.lstm import lstm_step
+from benchmarks.jax_steps.step import Step, sgd_step
+from benchmarks.jax_steps.vision import MODELS
+from benchmarks.models import gpt, llama, lstm, resnet50 as our_resnet50, vision
+from benchmarks.models.training import Training
+
+import oneflow as flow
+import oneflow.nn.functional as F
+from oneflow import nn
+
+
+@dataclass(frozen=True)
+class Workload:
+    """One program.
+
+    Attributes:
+        graph: from a placement and the SBP of a batch to a graph and its arguments.
+        jax: from a device type to a jitted function, its state and its batch, both abstract.
+        trains: it is a training step, whose batch may be split over chips.
+    """
+
+    graph: Callable[[Any, Any], tuple[Any, tuple]]
+    jax: Callable[[str], tuple[Any, tuple, tuple]]
+    trains: bool = True
+
+
+class Function(nn.Graph):
+    """A function of tensors, and the gradients of the sum of its result."""
+
+    def __init__(self, function: Callable) -> None:
+        super().__init__()
+        self.function = function
+
+    def build(self, *args: Any) -> Any:
+        """The result and the gradients."""
+        leaves = [
+            each.detach().requires_grad_() if each.dtype.is_floating_point else each
+            for each in args
+        ]
+        result = self.function(*leaves)
+        leaves = [each for each in leaves if each.dtype.is_floating_point]
+        return (result, *flow.autograd.grad(result.float().sum(), leaves))
+
+
+class TrainingGraph(nn.Graph):
+    """A training step."""
+
+    def __init__(self, training: Training, half: bool) -> None:
+        super().__init__()
+        self.model, self.loss_of = training.model, training.loss_of
+        self.add_optimizer(training.optimizer)
+        if half:
+            self.config.enable_amp(True, dtype=flow.bfloat16)
+
+    def build(self, *args: Any) -> Any:
+        """The loss, after the step."""
+        loss = self.loss_of(self.model, *args)
+        loss.backward()
+        return loss
+
+
+def _tensor(placement: Any, *shape: int, dtype: Any = flow.bfloat16) -> Any:
+    return flow.zeros(*shape, dtype=dtype, placement=placement, sbp=flow.sbp.broadcast)
+
+
+def _abstract(*shape: int, dtype: Any = jnp.bfloat16) -> Any:
+    return jax.ShapeDtypeStruct(shape, dtype)
+
+
+def _jax_gradients(function: Callable, count: int) -> Any:
+    """As `Function`, of the first `count` arguments."""
+
+    def scalar(*args: Any) -> Any:
+        result = function(*args)
+        return result.astype(jnp.float32).sum(), result
+
+    def run(*args: Any) -> Any:
+        differentiated = jax.value_and_grad(scalar, tuple(range(count)), has_aux=True)
+        (_, result), gradients = differentiated(*args)
+        return (result, *gradients)
+
+    return jax.jit(run)
+
+
+def _training(build: Callable, jax_step: Callable, half: bool = True) -> Workload:
+    """A training step of `benchmarks`: `build(make_step=...)` is ours, `jax_step()` JAX's."""
+
+    def graph(placement: Any, split: Any) -> tuple[Any, tuple]:
+        training = build(flow, make_step=lambda training: training)
+        training.model.to_global(placement, flow.sbp.broadcast)
+        inputs = tuple(
+            each.to_global(placement, flow.sbp.broadcast).to_global(sbp=split)
+            for each in training.inputs
+        )
+        return TrainingGraph(training, half), inputs
+
+    def in_jax(type: str) -> tuple[Any, tuple, tuple]:
+        step = jax_step()
+        kept: Step = step.func
+        return kept.compiled, tuple(kept.state), step.args
+
+    return Workload(graph, in_jax)
+
+
+def _attention(
+    heads: int = 12, groups: int = 12, causal: bool = True, batch: int = 8, length: int = 1024
+) -> Workload:
+    size = 64
+
+    def attend(*args: Any) -> Any:
+        q, k, v = (each.transpose(1, 2) for each in args)
+        mixed = F.scaled_dot_product_attention(
+            q, k, v, is_causal=causal, enable_gqa=heads != groups
+        )
+        return mixed.transpose(1, 2)
+
+    def graph(placement: Any, split: Any) -> tuple[Any, tuple]:
+        q, k = (_tensor(placement, batch, length, each, size) for each in (heads, groups))
+        return Function(attend), (q, k, k)
+
+    def in_jax(type: str) -> tuple[Any, tuple, tuple]:
+        q, k = (_abstract(batch, length, each, size) for each in (heads, groups))
+        kind = "cudnn" if type == "cuda" else "xla"
+        run = functools.partial(jax.nn.dot_product_attention, is_causal=causal, implementation=kind)
+        return _jax_gradients(lambda q, k, v: run(q, k, v), 3), (), (q, k, k)
+
+    return Workload(graph, in_jax, trains=False)
+
+
+def _dropout(rows: int = 8192, columns: int = 4096) -> Workload:
+    def graph(placement: Any, split: Any) -> tuple[Any, tuple]:
+        drop = functools.partial(F.dropout, p=0.1, training=True)
+        return Function(drop), (_tensor(placement, rows, columns),)
+
+    def drop(x: Any, key: Any) -> Any:
+        return jnp.where(jax.random.bernoulli(key, 0.9, x.shape), x / 0.9, 0.0).astype(x.dtype)
+
+    def in_jax(type: str) -> tuple[Any, tuple, tuple]:
+        key = jax.eval_shape(lambda: jax.random.key(0))
+        return _jax_gradients(drop, 1), (), (_abstract(rows, columns), key)
+
+    return Workload(graph, in_jax, trains=False)
+
+
+def _cross_entropy(rows: int = 4096, classes: int = 50304) -> Workload:
+    def graph(placement: Any, split: Any) -> tuple[Any, tuple]:
+        labels = _tensor(placement, rows, dtype=flow.int32)
+        return Function(F.cross_entropy), (_tensor(placement, rows, classes), labels)
+
+    def loss(logits: Any, labels: Any) -> Any:
+        logits = jax.nn.log_softmax(logits.astype(jnp.float32))
+        return -jnp.take_along_axis(logits, labels[:, None], axis=-1).mean()
+
+    def in_jax(type: str) -> tuple[Any, tuple, tuple]:
+        labels = _abstract(rows, dtype=jnp.int32)
+        return _jax_gradients(loss, 1), (), (_abstract(rows, classes), labels)
+
+    return Workload(graph, in_jax, trains=False)
+
+
+def _bert(torch: Any, make_step: Callable, batch: int = 32, length: int = 128) -> Any:
+    model = onnx_models.bert_base(torch)
+    for module in model.modules():
+        if isinstance(module, torch.nn.Dropout):
+            module.p = 0.0
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    tokens = torch.randint(0, bert_base.VOCABULARY, (batch, length))
+    return make_step(
+        Training(model, lambda model, tokens: model(tokens).square().mean(), optimizer, (tokens,))
+    )
+
+
+def _jax_bert(batch: int = 32, length: int = 128) -> Any:
+    tokens = jnp.zeros((batch, length), jnp.int32)
+    maker = layers.Maker()
+    jax.eval_shape(lambda tokens: bert_base.bert_base(maker, tokens), tokens)
+
+    def loss_of(parameters: Any, tokens: Any) -> Any:
+        half = [each.astype(jnp.bfloat16) for each in parameters]
+        hidden = bert_base.bert_base(layers.Taker(half, []), tokens)
+        return jnp.square(hidden.astype(jnp.float32)).mean()
+
+    return functools.partial(sgd_step(loss_of, maker.parameters), tokens)
+
+
+def _gpt(rate: float) -> Workload:
+    sizes = {"vocabulary": 50304, "width": 768, "heads": 12, "layers": 2, "context": 1024}
+    return _training(
+        functools.partial(gpt.build, batch=8, dropout=rate, **sizes),
+        functools.partial(jax_gpt.build, batch=8, rate=rate, dtype=jnp.bfloat16, **sizes),
+    )
+
+
+def _llama() -> Workload:
+    sizes = {
+        "batch": 1, "context": 4096, "vocabulary": 32000, "width": 1024, "hidden": 4096,
+        "heads": 16, "groups": 4, "layers": 2,
+    }  # fmt: skip
+    return _training(
+        functools.partial(llama.build, **sizes),
+        functools.partial(jax_llama.build, dtype=jnp.bfloat16, **sizes),
+    )
+
+
+_VIT = "vit_tiny_patch16_224"
+WORKLOADS = {
+    "sdpa": _attention(),
+    "sdpa_gqa": _attention(groups=4),
+    "sdpa_full": _attention(causal=False),
+    "dropout": _dropout(),
+    "cross_entropy": _cross_entropy(),
+    "lstm": _training(lstm.build, lstm_step, half=False),
+    "vit": _training(
+        functools.partial(vision.build, name=_VIT, twin=None, batch=64),
+        functools.partial(layers.training_step, MODELS[_VIT], 64, dtype=jnp.bfloat16),
+    ),
+    "resnet50": _training(
+        functools.partial(our_resnet50.build, batch=64),
+        functools.partial(resnet50.build, batch=64, dtype=jnp.bfloat16),
+    ),
+    "bert": _training(_bert, _jax_bert),
+    "llama": _llama(),
+    "gpt2": _gpt(0.0),
+    "gpt2_dropout": _gpt(0.1),
+}
