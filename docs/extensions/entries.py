@@ -19,6 +19,7 @@ INDEX = Path(__file__).parents[1] / "api" / "index.md"
 # An entry of a table of contents in `api/index.md`: the module, and its page.
 _MODULE = re.compile(r"^([\w.]+) <generated/\1-index>$", re.MULTILINE)
 _PACKAGES = ("oneflow", "flowvision", "oneflow_onnx")
+_CONSTANTS = (float, int, str, tuple, types.NoneType)
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,11 @@ class Entry:
     def path(self) -> str:
         """The full name."""
         return f"{self.module}.{self.name}"
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether it is a number, a text or a tuple of numbers, which have no documentation."""
+        return isinstance(self.value, _CONSTANTS)
 
     @property
     def directive(self) -> str:
@@ -67,13 +73,17 @@ class Entry:
 
     @property
     def summary(self) -> str:
-        """The first line of its documentation."""
+        """The first line of its documentation, or a constant's value."""
+        if self.is_constant:
+            return f"`{self.value!r}`"
         lines = (inspect.getdoc(self.value) or "").splitlines()
         return lines[0] if lines else ""
 
 
 def is_public(value: Any) -> bool:
-    """Accept classes and functions of our packages, and the constants that they publish."""
+    """Accept classes, functions and objects of our packages, numbers and texts."""
+    if isinstance(value, _CONSTANTS):
+        return True
     if isinstance(value, types.ModuleType | TypeVar):
         return False
     home = getattr(value, "__module__", None) or type(value).__module__

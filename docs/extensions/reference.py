@@ -58,6 +58,12 @@ def alias_page(entry: Entry, first: str) -> str:
     return "\n".join([heading(entry.path), described, remark, "", _block(example_of(entry.value))])
 
 
+def constant_page(entry: Entry) -> str:
+    """Return the text of a constant's page."""
+    described = directive("py:data", entry.path, option=f":value: {entry.value!r}")
+    return "\n".join([heading(entry.path), described])
+
+
 def _block(example: str) -> str:
     return "Example:\n\n" + directive("code-block", "pycon", example)
 
@@ -70,19 +76,26 @@ def write_reference(_: Sphinx) -> None:
     by_module = {module: list(entries(module)) for module in modules()}
     names: dict[int, list[str]] = {}
     for each in (entry for found in by_module.values() for entry in found):
-        names.setdefault(id(each.value), []).append(each.path)
+        names.setdefault(_identity(each), []).append(each.path)
     for module, found in by_module.items():
         for each in found:
-            first, *others = names[id(each.value)]
+            first, *others = names[_identity(each)]
             text = alias_page(each, first)
-            if each.path == first:
+            if each.is_constant:
+                text = constant_page(each)
+            elif each.path == first:
                 is_operator = inspect.isfunction(each.value) and module.startswith("oneflow")
                 primitives = primitives_of_example(each.value) if is_operator else ()
                 text = page(each, others, primitives)
-            differs = differences_table(names[id(each.value)])
+            differs = differences_table(names[_identity(each)])
             parts = (text, counterpart_line(each.path), differs)
             (root / f"{each.path}.rst").write_text("\n".join(filter(None, parts)))
         (root / f"{module}-index.md").write_text(module_page(module, found))
+
+
+def _identity(entry: Entry) -> object:
+    """What names of one object have in common; equal numbers may be one object by chance."""
+    return entry.path if entry.is_constant else id(entry.value)
 
 
 def module_page(module: str, found: list[Entry]) -> str:

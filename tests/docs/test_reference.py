@@ -19,7 +19,7 @@ from counterparts import counterpart_line, counterparts  # noqa: E402
 from differences import differences, differences_table  # noqa: E402
 from entries import Entry, entries, modules  # noqa: E402
 from examples_of import example_of, primitives_of_example  # noqa: E402
-from reference import alias_page, module_page, page  # noqa: E402
+from reference import alias_page, constant_page, module_page, page  # noqa: E402
 
 ENTRIES = [entry for module in modules() for entry in entries(module)]
 
@@ -49,7 +49,8 @@ def test_every_facade_has_a_list():
 
 def test_every_entry_has_an_example():
     """Those of docstrings run in `tests/test_doctests.py`."""
-    assert [entry.path for entry in ENTRIES if not example_of(entry.value)] == []
+    callables = [entry for entry in ENTRIES if not entry.is_constant]
+    assert [entry.path for entry in callables if not example_of(entry.value)] == []
 
 
 def test_models_show_how_they_are_built():
@@ -138,6 +139,13 @@ def test_list_of_a_module():
     found = list(entries("oneflow.sbp"))
     assert [entry.name for entry in found] == ["broadcast", "partial_sum", "sbp", "split"]
     assert "| [split](oneflow.sbp.split.rst) | Split along dimension" in module_page("sbp", found)
+
+
+def test_constants_show_their_values():
+    pages = {entry.path: constant_page(entry) for entry in ENTRIES if entry.is_constant}
+    assert ".. py:data:: oneflow.pi\n   :value: 3.14159" in pages["oneflow.pi"]
+    assert ":value: (0.485, 0.456, 0.406)" in pages["flowvision.data.IMAGENET_DEFAULT_MEAN"]
+    assert "| [inf](oneflow.inf.rst) | `inf` |" in module_page("oneflow", entries("oneflow"))
 
 
 def test_help_says_the_public_name():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -25,6 +26,7 @@ EXPECTED = {
     "Adam": ["oneflow.optim.Adam"],
     "cross_entropy": ["oneflow.nn.functional.cross_entropy"],
     "DataLoader": ["oneflow.utils.data.DataLoader"],
+    "checkpoint": ["oneflow.utils.checkpoint.checkpoint"],
 }
 CONFIGURATION = f"""\
 extensions = ["sphinx.ext.autodoc", "sphinx.ext.napoleon"]
@@ -55,6 +57,13 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     assert built.returncode == 0, built.stderr
     return folder / "out"
+
+
+def test_job_functions_are_those_of_the_index() -> None:
+    index = (ROOT / "docs" / "api" / "index.md").read_text().partition("## Job functions")[2]
+    listed = set(re.findall(r"^oneflow\.(\w+)", index, re.MULTILINE))
+    scorer = (ROOT / "docs" / "extensions" / "search_scorer.js").read_text()
+    assert set(re.findall(r'"(\w+)"', scorer.partition("]")[0])) == listed
 
 
 @pytest.mark.skipif(NODE is None, reason="node runs the search's JavaScript")
