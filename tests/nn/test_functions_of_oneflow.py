@@ -216,3 +216,15 @@ def test_a_sample_of_classes_has_those_that_occur():
     for count in (0, 51):
         with pytest.raises(RuntimeError, match="50 classes"):
             flow.distributed_partial_fc_sample(weight, label, count)
+
+
+@pytest.mark.parametrize("mode", ["sum", "mean", "max"])
+def test_the_last_offset_ends_the_last_bag(mode):
+    """PyTorch's own kernels differ in this; its documentation does not."""
+    table, indices = flow.arange(10.0).reshape(5, 2) - 3, flow.tensor([0, 4, 1, 1, 2])
+    options = {"mode": mode, "include_last_offset": True}
+    ends = flow.tensor([0, 2, 4])
+    bag = flow.nn.functional.embedding_bag
+    assert flow.equal(
+        bag(indices, table, ends, **options), bag(indices[:4], table, ends, **options)
+    )

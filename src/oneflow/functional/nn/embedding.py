@@ -12,10 +12,10 @@ from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.views import unwrap, write
 
 
-def _check_indices(input: Tensor) -> None:
+def _check_indices(input: Tensor, name: str = "input") -> None:
     if not isinstance(input, Tensor) or input._value.spec.dtype.category is not Category.INTEGER:
         actual = input.dtype if isinstance(input, Tensor) else type(input).__name__
-        raise RuntimeError(f"expected `input` to hold indices of an integer type, got {actual}")
+        raise RuntimeError(f"expected `{name}` to hold indices of an integer type, got {actual}")
 
 
 def padding_row(padding_idx: int | None, rows: int) -> int:
@@ -84,10 +84,12 @@ def embedding(
     return call(e.embedding, input, weight, padding=padding, by_frequency=bool(scale_grad_by_freq))
 
 
-def _offsets(input: Tensor, offsets: Tensor | None) -> Tensor:
+def _offsets(input: Tensor, offsets: Tensor | None, include_last: bool) -> Tensor:
     """The start of each bag in the flat list of indices.
 
     Raises:
+        RuntimeError: the end of the last bag is missing, or offsets are no integers; (when a result
+            is next read) they do not rise from 0.
         ValueError: offsets are given for two-dimensional input, or missing for one dimension.
     """
     if input.ndim == 2:
@@ -106,7 +108,10 @@ def _offsets(input: Tensor, offsets: Tensor | None) -> Tensor:
         raise ValueError("offsets has to be a 1D Tensor but got None")
     if offsets.ndim != 1:
         raise ValueError("offsets has to be a 1D Tensor")
-    return offsets
+    _check_indices(offsets, "offsets")
+    if include_last and not offsets.shape[0]:
+        raise RuntimeError("include_last_offset: `offsets` must have at least one element, got 0")
+    return call(e.bag_offsets, offsets, count=input.shape[0])
 
 
 def _embedding_bag(
@@ -130,7 +135,18 @@ def _embedding_bag(
             f"embedding_bag: If per_sample_weights ({tuple(per_sample_weights.shape)}) is not "
             f"None, then it must have the same shape as the input ({tuple(input.shape)})"
         )
-    starts = _offsets(input, offsets)
+    if per_sample_weights is not None and per_sample_weights.dtype is not weight.dtype:
+        raise RuntimeError(
+            f"embedding_bag: `per_sample_weights` must have the dtype of `weight`, {weight.dtype}, "
+            f"got {per_sample_weights.dtype}"
+        )
+    rows = weight.shape[0]
+    if padding_idx is not None and not -rows <= padding_idx < rows:
+        raise RuntimeError(
+            f"embedding_bag: `padding_idx` must be one of the rows, {-rows} through {rows - 1}, "
+            f"got {padding_idx}"
+        )
+    starts = _offsets(input, offsets, include_last_offset)
     factors = () if per_sample_weights is None else (per_sample_weights.reshape((-1,)),)
     return call(
         e.embedding_bag,
@@ -140,7 +156,7 @@ def _embedding_bag(
         *factors,
         mode=mode,
         include_last=bool(include_last_offset),
-        padding=padding_row(padding_idx, weight.shape[0]),
+        padding=padding_row(padding_idx, rows),
     )
 
 
@@ -174,8 +190,9 @@ def embedding_bag(
         padding_idx: indices equal to this do not count.
 
     Raises:
-        IndexError: an index outside the table, when a result is next read.
-        ValueError: `mode` is unknown, or `offsets` does not fit `input`.
+        RuntimeError: dtypes differ, or `padding_idx` is outside the table; (when a result is next
+            read) an index is, or `offsets` do not rise from 0 up to the number of indices.
+        ValueError: `mode` is unknown, `weight` is no matrix, or `offsets` does not fit `input`.
 
     Example:
         >>> import oneflow as flow
@@ -184,6 +201,8 @@ def embedding_bag(
         tensor([[2., 3.]], dtype=oneflow.float32)
     """
     _check_indices(input)
+    if weight.ndim != 2:
+        raise ValueError(f"`weight` has to be a 2D Tensor, but got one of dimension {weight.ndim}")
     if scale_grad_by_freq:
         raise NotImplementedError(
             "embedding_bag does not support scale_grad_by_freq; use embedding and a sum"

@@ -127,6 +127,8 @@ def _embedding_bag(
     rows = jnp.take(weight, indices, axis=0, mode="clip")
     bag, bag_count = _bag_indices(indices.shape[0], offsets, include_last)
     kept = (indices != padding)[:, None]
+    if include_last:  # the last one is where the last bag ends
+        kept &= (jnp.arange(indices.shape[0]) < offsets[-1])[:, None]
     if mode == "max":
         return _first_largest(rows, kept, bag, bag_count)
     if factors:
@@ -150,5 +152,32 @@ embedding_bag = primitive(
 )
 embedding_bag.checked(
     lambda indices, weight, *rest, **attributes: out_of_range(indices, 0, weight.shape[0]),
-    _row_error,
+    lambda value, attributes, in_specs: RuntimeError(
+        f"embedding_bag: index {value} is outside of the table, which has {in_specs[1].shape[0]} "
+        "rows"
+    ),
+)
+
+
+def _bad_offset(offsets, *, count: int):
+    """The first offset that is less than the one before it, or than 0, or beyond the indices."""
+    if not offsets.shape[0]:
+        return jnp.zeros((), bool), jnp.zeros((), jnp.int64)
+    offsets = offsets.astype(jnp.int64)
+    before = jnp.concatenate([jnp.zeros(1, jnp.int64), offsets[:-1]])
+    bad = (offsets < before) | (offsets > count)
+    bad = bad.at[0].set(offsets[0] != 0)
+    return bad.any(), offsets[jnp.argmax(bad)]
+
+
+#: Offsets that begin with 0 and rise no higher than the number of indices.
+bag_offsets = primitive(
+    "bag_offsets", lambda offsets, *, count: offsets, axes="_ -> _", differentiable=False
+)
+bag_offsets.checked(
+    _bad_offset,
+    lambda value, attributes, in_specs: RuntimeError(
+        "embedding_bag: `offsets` must begin with 0, must not fall, and must not be greater than "
+        f"the number of indices, {attributes['count']}; got {value} among them"
+    ),
 )

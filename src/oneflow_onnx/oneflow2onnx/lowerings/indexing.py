@@ -140,14 +140,21 @@ for _primitive, _how in {
     lowering(_primitive)(_scatter(_how))
 
 
+@lowering("bag_offsets")
+def _bag_offsets(b: GraphBuilder, call: Call) -> Ref:
+    return call.operands[0]
+
+
 @lowering("embedding_bag")
 def _embedding_bag(b: GraphBuilder, call: Call) -> Ref:
     """Sums of rows, by a product with a matrix that says which index is in which bag."""
     indices, weight, offsets, *factors = call.operands
     bags, width = call.result.shape
-    offsets = o.slice_(b, b.cast(offsets, INT64), [0], [0], [bags])
     count = indices.shape[0]
     place = o.unsqueeze(b, o.positions(b, count), [0])
+    offsets = b.cast(offsets, INT64)
+    end = o.slice_(b, offsets, [0], [bags], [bags + 1]) if call["include_last"] else None
+    offsets = o.slice_(b, offsets, [0], [0], [bags])
     before = b.op("Less", place, o.unsqueeze(b, offsets, [1]), dtype=BOOL)
     # A bag reaches up to the start of the next one.
     begun = b.cast(b.op("Not", before), INT64)
@@ -156,6 +163,8 @@ def _embedding_bag(b: GraphBuilder, call: Call) -> Ref:
     padding = b.constant(call["padding"], indices.dtype)
     counted = b.op("Not", b.op("Equal", indices, padding, dtype=BOOL))
     member = b.op("And", member, o.unsqueeze(b, counted, [0]))
+    if end is not None:
+        member = b.op("And", member, b.op("Less", place, end, dtype=BOOL))
     rows = o.gather(b, weight, indices, 0)
     if call["mode"] == "max":
         shape = (bags, count, width)
