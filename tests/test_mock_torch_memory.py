@@ -39,6 +39,82 @@ def storages_are_copied(library):
     return [each.tolist() for each in both], same, list(other), typed
 
 
+def storages_are_made_and_written(library):
+    x = library.zeros(4)
+    typed, untyped = x.storage(), x.untyped_storage()
+    typed[1], typed[2:] = 5, 7
+    untyped[3] = 191
+    results = [x.tolist(), untyped.tolist()]
+    other = library.FloatStorage([1, 2, 3, 4])
+    typed.copy_(other)
+    results += [x.tolist(), other.fill_(6).tolist(), untyped.fill_(0).tolist(), x.tolist()]
+    bits = library.TypedStorage(wrap_storage=other.untyped(), dtype=library.int32)
+    bits[0] = 0
+    results += [bits.tolist(), other.tolist()]
+    results += [library.UntypedStorage([1, 2]).tolist(), library.IntStorage(2).fill_(1).tolist()]
+    results += [library.tensor(other).tolist(), library.tensor(other.untyped()).tolist()]
+    return results
+
+
+def storages_have_dtypes(library):
+    storage = library.IntStorage([-1, 0, 2])
+    casts = [
+        "double",
+        "float",
+        "half",
+        "bfloat16",
+        "long",
+        "int",
+        "short",
+        "char",
+        "byte",
+        "bool",
+        "complex_double",
+        "complex_float",
+    ]
+    found = []
+    for name in casts:
+        cast = getattr(storage, name)()
+        found += [cast.type(), str(cast.dtype), cast.tolist(), cast.pickle_storage_type()]
+        found += [library.ones(1, dtype=cast.dtype).storage_type().__name__, cast.element_size()]
+    float_storage, kinds = library.ones(2).storage(), (library.FloatStorage, library.IntStorage)
+    found += [isinstance(float_storage, kind) for kind in kinds]
+    kinds = library.TypedStorage, library.UntypedStorage
+    found += [isinstance(float_storage, kind) for kind in kinds]
+    found += [isinstance(float_storage.untyped(), kind) for kind in kinds]
+    names = library.storage._dtype_to_storage_type_map()
+    found += [names[library.int8], float_storage.is_cuda, float_storage.is_shared()]
+    meta = library.TypedStorage([1, 2], dtype=library.int16, device="meta")
+    return found, (meta.size(), meta.nbytes(), meta.data_ptr(), meta.untyped().size())
+
+
+def storages_refuse(library):
+    storage = library.FloatStorage(2)
+    calls = [
+        lambda: library.FloatStorage("text"),
+        lambda: library.FloatStorage(1, 2),
+        lambda: library.FloatStorage(device="cpu"),
+        lambda: library.FloatStorage(dtype=library.int8),
+        lambda: library.FloatStorage(library.ones(2)),
+        lambda: library.FloatStorage(wrap_storage=storage),
+        lambda: library.TypedStorage(1, wrap_storage=storage.untyped(), dtype=library.int8),
+        lambda: library.TypedStorage(wrap_storage=storage.untyped()),
+        lambda: library.TypedStorage(wrap_storage=storage.untyped(), dtype=0),
+        lambda: library.storage._LegacyStorage(),
+        lambda: library.tensor(storage, dtype=library.int8),
+        lambda: storage[2],
+        lambda: storage.copy_(library.FloatStorage(3)),
+        lambda: library.TypedStorage(2, dtype=library.int8, device="meta")[0],
+    ]
+    found = []
+    for call in calls:
+        try:
+            call()
+        except Exception as error:
+            found.append(type(error).__name__)
+    return found, len(calls)
+
+
 def tensors_without_values_are_kept(library):
     layer = library.nn.Linear(2, 3, device="meta", dtype=library.float64)
     file = io.BytesIO()
@@ -88,6 +164,9 @@ def the_environment_is_described(library):
 PROGRAMS = [
     capsules_go_round,
     storages_are_copied,
+    storages_are_made_and_written,
+    storages_have_dtypes,
+    storages_refuse,
     tensors_without_values_are_kept,
     factors_stand_second,
     parametrizations_are_transferred,
@@ -95,6 +174,7 @@ PROGRAMS = [
 ]
 
 
+@pytest.mark.filterwarnings("ignore:TypedStorage is deprecated")
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_programs_give_what_they_give_on_pytorch(program):
     expected = program(torch)

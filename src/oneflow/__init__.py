@@ -104,7 +104,7 @@ from oneflow.functional.creation.constructors import (
 )
 from oneflow.functional.index import indexing as _indexing
 from oneflow.functional.random import inplace as _random_inplace  # gives Tensor its methods
-from oneflow.functional.shape.storage import (
+from oneflow.functional.shape.storages import (
     TypedStorage as TypedStorage,
     UntypedStorage as UntypedStorage,
 )

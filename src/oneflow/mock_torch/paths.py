@@ -22,6 +22,13 @@ _ROWS = (
         "oneflow.mock_torch.pytorch.sparse_indices",
         "_convert_indices_from_coo_to_csr _convert_indices_from_csr_to_coo",
     ),
+    (
+        "torch",
+        "oneflow.mock_torch.pytorch.storage",
+        "BFloat16Storage BoolStorage ByteStorage CharStorage ComplexDoubleStorage "
+        "ComplexFloatStorage DoubleStorage FloatStorage HalfStorage IntStorage LongStorage "
+        "ShortStorage _storage_classes",
+    ),
     ("torch", "oneflow", "dsmm=mm spmm=mm"),
     (
         "torch._C",

@@ -21,7 +21,7 @@ from oneflow.functional import return_types
 from oneflow.functional.creation.conversion import _DeviceLike
 from oneflow.functional.linalg.norms import Order
 from oneflow.functional.reduce.sums import Dims
-from oneflow.functional.shape.storage import TypedStorage, UntypedStorage
+from oneflow.functional.shape.storages import TypedStorage, UntypedStorage
 from oneflow.program.value import Value
 from oneflow.random.generator import Generator
 from oneflow.sparse.tensor import SparseTensor
@@ -719,6 +719,7 @@ class Tensor:
     def stft(self, n_fft: builtins.int, hop_length: builtins.int | None = ..., win_length: builtins.int | None = ..., window: Tensor | None = ..., center: builtins.bool = ..., pad_mode: str = ..., normalized: builtins.bool = ..., onesided: builtins.bool | None = ..., return_complex: builtins.bool | None = ...) -> Tensor: ...
     def storage(self) -> TypedStorage: ...
     def storage_offset(self) -> builtins.int: ...
+    def storage_type(self) -> builtins.type[TypedStorage]: ...
     @overload
     def stride(self, dim: None = ...) -> tuple[builtins.int, ...]: ...
     @overload

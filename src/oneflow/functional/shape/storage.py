@@ -3,145 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from typing import Any, Self
+from typing import Any
 
-import numpy as np
-
-from oneflow.base.device import Device
-from oneflow.base.dtype import DType
-from oneflow.base.program_name import program_name
 from oneflow.functional.creation.factory_functions import zeros
 from oneflow.functional.creation.options import new_shape
 from oneflow.functional.registry import register_public
 from oneflow.functional.shape.concat import cat
-from oneflow.runtime.eager import read_array
-from oneflow.runtime.memory import address_of
-from oneflow.tensor.call import wrap
+from oneflow.functional.shape.storages import STORAGE_CLASSES, TypedStorage, UntypedStorage
 from oneflow.tensor.memory_views import base_of
 from oneflow.tensor.methods import attach
 from oneflow.tensor.resizing import available_elements, elements_from
 from oneflow.tensor.strides import storage_offset_of
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.views import share, unwrap
-
-
-class UntypedStorage:
-    """The memory of a tensor and of all its views, in bytes.
-
-    It tells what shares memory and how much there is; values are read through tensors.
-
-    Attributes:
-        device: where it is.
-
-    Example:
-        >>> import oneflow as flow
-        >>> x = flow.ones(2, 3)
-        >>> x[1].untyped_storage().nbytes(), x[1].untyped_storage() == x.untyped_storage()
-        (24, True)
-    """
-
-    def __init__(self, tensor: Tensor) -> None:
-        self._memory = share(tensor).storage
-
-    @property
-    def device(self) -> Device:
-        """The device of the memory; of a global tensor its placement."""
-        return self._memory.value.spec.device
-
-    def nbytes(self) -> int:
-        """Return the number of bytes."""
-        return self._memory.value.spec.nbytes
-
-    def size(self) -> int:
-        """Return the number of elements: bytes."""
-        return self.nbytes()
-
-    def data_ptr(self) -> int:
-        """Return the address of the memory, for reading: values never change, and a write moves it.
-
-        It is 0 on the device ``meta``. For a tensor with shards, or without values yet, it is a
-        number that all tensors on the memory share.
-        """
-        value = self._memory.value
-        if value.is_symbolic or value.spec.sbp is not None:
-            return id(self._memory)
-        return address_of(read_array(value))
-
-    def clone(self) -> Self:
-        """Return other memory with the same contents."""
-        return type(self)(self._tensor().clone())
-
-    def tolist(self) -> list[int] | list[Any]:
-        """Return the contents: bytes."""
-        return self._elements().tolist()
-
-    def _elements(self) -> np.ndarray:
-        """The contents, in one dimension."""
-        return np.ascontiguousarray(self._tensor().detach().numpy()).reshape(-1).view(np.uint8)
-
-    def _tensor(self) -> Tensor:
-        """A tensor of all that is in memory."""
-        return wrap(self._memory.value.alias())
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        if id(self._memory) not in memo:
-            memo[id(self._memory)] = self.clone()._tensor(), self._memory
-        return type(self)(memo[id(self._memory)][0])
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self._tensor().detach(),)
-
-    def __getitem__(self, index: int | slice) -> Any:
-        if self.device.type == "meta":
-            raise NotImplementedError("memory on the device `meta` has no contents to read")
-        # The dots keep an array, whose numbers become those of Python, where one is chosen.
-        return self._elements()[index, ...].tolist()
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self.tolist())
-
-    def __len__(self) -> int:
-        return self.size()
-
-    def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and other._memory is self._memory  # type: ignore[attr-defined]
-
-    def __hash__(self) -> int:
-        return id(self._memory)
-
-    def __repr__(self) -> str:
-        return f"{program_name()}.{type(self).__name__}(device={self.device}) of size {self.size()}"
-
-
-class TypedStorage(UntypedStorage):
-    """The memory of a tensor and of all its views, in elements.
-
-    Attributes:
-        device: where it is.
-
-    Example:
-        >>> import oneflow as flow
-        >>> storage = flow.ones(2, 3)[1].storage()
-        >>> storage.size(), storage.element_size(), storage.dtype
-        (6, 4, oneflow.float32)
-    """
-
-    @property
-    def dtype(self) -> DType:
-        """The dtype of the elements."""
-        return self._memory.value.spec.dtype
-
-    def element_size(self) -> int:
-        """Return the number of bytes of an element."""
-        return self.dtype.itemsize
-
-    def size(self) -> int:
-        """Return the number of elements."""
-        return self._memory.value.spec.numel
-
-    def _elements(self) -> np.ndarray:
-        return self._tensor().detach().numpy().ravel()
 
 
 def untyped_storage(self: Tensor) -> UntypedStorage:
@@ -152,7 +26,7 @@ def untyped_storage(self: Tensor) -> UntypedStorage:
         >>> flow.ones(2, 3)[0].untyped_storage().nbytes()
         24
     """
-    return UntypedStorage(self)
+    return UntypedStorage._of(share(self).storage)
 
 
 def storage(self: Tensor) -> TypedStorage:
@@ -163,7 +37,18 @@ def storage(self: Tensor) -> TypedStorage:
         >>> flow.ones(2, 3)[0].storage().size()
         6
     """
-    return TypedStorage(self)
+    return TypedStorage._of(share(self).storage, self.dtype)
+
+
+def storage_type(self: Tensor) -> type[TypedStorage]:
+    """The class of PyTorch's storages that hold elements of the tensor's dtype.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.ones(2).storage_type().__name__
+        'FloatStorage'
+    """
+    return STORAGE_CLASSES[self.dtype]
 
 
 def data_ptr(self: Tensor) -> int:
@@ -175,7 +60,7 @@ def data_ptr(self: Tensor) -> int:
         >>> x[1:].data_ptr() - x.data_ptr()
         4
     """
-    return UntypedStorage(self).data_ptr() + storage_offset_of(self) * self.dtype.itemsize
+    return untyped_storage(self).data_ptr() + storage_offset_of(self) * self.dtype.itemsize
 
 
 def is_set_to(self: Tensor, tensor: Tensor) -> bool:
@@ -274,5 +159,5 @@ attach("const_data_ptr", data_ptr)
 attach("_base", property(_base))
 attach("_is_view", _is_view)
 attach("output_nr", property(output_nr))
-for _method in (untyped_storage, storage, data_ptr, is_set_to, resize_, resize_as_):
+for _method in (untyped_storage, storage, storage_type, data_ptr, is_set_to, resize_, resize_as_):
     attach(_method.__name__, _method)

@@ -48,7 +48,7 @@ def is_warn_always_enabled() -> bool:
 
 def is_storage(obj: Any, /) -> bool:
     """Return whether something is the memory of a tensor."""
-    return isinstance(obj, flow.UntypedStorage)
+    return isinstance(obj, flow.UntypedStorage | flow.TypedStorage)
 
 
 def is_inference(input: flow.Tensor) -> bool:

@@ -1,59 +1,31 @@
-"""``torch.storage``: the bytes of a file as memory, from which safetensors makes tensors."""
+"""``torch.storage``: classes of memory, of which there is one for each dtype."""
 
-from __future__ import annotations
-
-from typing import Any
-
-import numpy as np
-
-import oneflow as flow
-
-
-class FileStorage:
-    """Bytes that are mapped from a file, and read when tensors are made of them.
-
-    Args:
-        memory: the bytes, one-dimensional.
-    """
-
-    def __init__(self, memory: np.ndarray) -> None:
-        self._memory = memory
-
-    def untyped(self) -> FileStorage:
-        """Return the storage itself: it has no element type."""
-        return self
-
-    def nbytes(self) -> int:
-        """Return the number of bytes."""
-        return self._memory.size
-
-    def __len__(self) -> int:
-        return self.nbytes()
-
-    def __getitem__(self, part: slice) -> FileStorage:
-        return FileStorage(self._memory[part])
-
-    def __array__(self, *args: Any, **kwargs: Any) -> np.ndarray:
-        return np.array(self._memory, *args, **kwargs)
+from oneflow.base import dtype as dt
+from oneflow.base.dtype import DType
+from oneflow.functional.shape.storages import (
+    STORAGE_CLASSES,
+    LegacyStorage,
+    TypedStorage as TypedStorage,
+    UntypedStorage as UntypedStorage,
+)
 
 
-class UntypedStorage(flow.UntypedStorage):
-    """`oneflow.UntypedStorage`, which can also be the bytes of a file."""
-
-    @staticmethod
-    def from_file(filename: str, shared: bool = False, nbytes: int = 0) -> Any:
-        """Return the first bytes of a file as memory.
-
-        Args:
-            filename: the file's path.
-            shared: changes nothing: tensors are made of copies.
-            nbytes: how many bytes; 0 means all.
-
-        Raises:
-            OSError: the file cannot be read.
-            ValueError: it is shorter.
-        """
-        return FileStorage(np.memmap(filename, np.uint8, "r", shape=(nbytes,) if nbytes else None))
+def _dtype_to_storage_type_map() -> dict[DType, str]:
+    """Return the names of the classes by dtype."""
+    return {dtype: each.__name__ for dtype, each in STORAGE_CLASSES.items()}
 
 
-__all__ = ["UntypedStorage"]
+BFloat16Storage = STORAGE_CLASSES[dt.bfloat16]
+BoolStorage = STORAGE_CLASSES[dt.bool_]
+ByteStorage = STORAGE_CLASSES[dt.uint8]
+CharStorage = STORAGE_CLASSES[dt.int8]
+ComplexDoubleStorage = STORAGE_CLASSES[dt.complex128]
+ComplexFloatStorage = STORAGE_CLASSES[dt.complex64]
+DoubleStorage = STORAGE_CLASSES[dt.float64]
+FloatStorage = STORAGE_CLASSES[dt.float32]
+HalfStorage = STORAGE_CLASSES[dt.float16]
+IntStorage = STORAGE_CLASSES[dt.int32]
+LongStorage = STORAGE_CLASSES[dt.int64]
+ShortStorage = STORAGE_CLASSES[dt.int16]
+_LegacyStorage = LegacyStorage
+_storage_classes = {UntypedStorage, TypedStorage, *STORAGE_CLASSES.values()}

@@ -25,7 +25,6 @@ from oneflow.base.layout import Layout
 from oneflow.base.pytorch_warnings import warn_in_place_of_pytorch
 from oneflow.cuda import Stream as Stream
 from oneflow.mock_torch.missing import MissingTracing
-from oneflow.mock_torch.pytorch.storage import UntypedStorage as UntypedStorage
 from oneflow.mock_torch.pytorch.version import __version__ as __version__
 
 # Libraries compare with these types when they look at a dtype; no tensor has them.
@@ -122,7 +121,6 @@ __all__ = [
     "SymFloat",
     "SymInt",
     "TensorType",
-    "UntypedStorage",
     "__version__",
     "_assert",
     "_assert_async",

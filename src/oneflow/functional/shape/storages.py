@@ -1,0 +1,444 @@
+"""Memory as PyTorch's storages: bytes, or elements of a dtype."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterator
+from typing import Any, Self
+from weakref import ref
+
+import numpy as np
+
+from oneflow.base import dtype as dt
+from oneflow.base.device import Device
+from oneflow.base.dtype import DType, get_default_dtype
+from oneflow.base.program_name import program_name
+from oneflow.functional.creation.factory_functions import zeros
+from oneflow.functional.creation.from_data import tensor
+from oneflow.functional.shape.file_storage import FileStorage
+from oneflow.runtime.eager import read_array
+from oneflow.runtime.memory import address_of
+from oneflow.tensor.call import wrap
+from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.views import Family, Storage, share
+
+
+class _Memory:
+    """What both kinds of storages can do.
+
+    Attributes:
+        dtype: that of the elements.
+    """
+
+    dtype: DType
+    _memory: Storage
+
+    @property
+    def device(self) -> Device:
+        """The device of the memory; of a global tensor its placement."""
+        return self._memory.value.spec.device
+
+    @property
+    def is_cuda(self) -> bool:
+        """Whether the memory is a GPU's."""
+        return self.device.type == "cuda"
+
+    def nbytes(self) -> int:
+        """Return the number of bytes."""
+        return self._memory.value.spec.nbytes
+
+    def element_size(self) -> int:
+        """Return the number of bytes of an element."""
+        return self.dtype.itemsize
+
+    def size(self) -> int:
+        """Return the number of elements."""
+        return self.nbytes() // self.element_size()
+
+    def is_shared(self) -> bool:
+        """Return whether other processes have the memory, which is never so."""
+        return False
+
+    def data_ptr(self) -> int:
+        """Return the address of the memory, for reading: values never change, and a write moves it.
+
+        It is 0 on the device ``meta``. For a tensor with shards, or without values yet, it is a
+        number that all tensors on the memory share.
+        """
+        value = self._memory.value
+        if self.device.type == "meta":
+            return 0
+        if value.is_symbolic or value.spec.sbp is not None:
+            return id(self._memory)
+        return address_of(read_array(value))
+
+    def untyped(self) -> UntypedStorage:
+        """Return the same memory as bytes."""
+        return UntypedStorage._of(self._memory)
+
+    def tolist(self) -> list[Any]:
+        """Return the elements."""
+        return self._read().tolist()
+
+    def fill_(self, value: Any) -> Self:
+        """Write a number to all elements."""
+        self._elements().fill_(value)
+        return self
+
+    def copy_(self, source: _Memory, non_blocking: bool | None = None) -> Self:
+        """Write the elements of a storage of the same size.
+
+        Raises:
+            RuntimeError: it has another size.
+        """
+        if source.size() != self.size():
+            raise RuntimeError(f"size does not match: {self.size()} and {source.size()} elements")
+        self._elements().copy_(source._elements())
+        return self
+
+    def _elements(self) -> Tensor:
+        """The elements, in one dimension, as a tensor of the same memory."""
+        memory = self._memory
+        root = wrap(memory.value.alias())
+        root._family, root._seen = Family(memory, root._value, ref(root)), memory.version
+        memory.track(root._value)
+        return root.reshape(-1).view(self.dtype)
+
+    def _read(self) -> np.ndarray:
+        if self.device.type == "meta":
+            raise NotImplementedError("memory on the device `meta` has no contents to read")
+        return self._elements().numpy()
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        array = self._read()
+        return array if dtype is None else array.astype(dtype)
+
+    def __getitem__(self, index: int | slice) -> Any:
+        # The dots keep an array, whose numbers become those of Python, where one is chosen.
+        return self._read()[index, ...].tolist()
+
+    def __setitem__(self, index: int | slice, value: Any) -> None:
+        self._elements()[index] = value
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.tolist())
+
+    def __len__(self) -> int:
+        return self.size()
+
+    def __hash__(self) -> int:
+        return id(self._memory)
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and other._memory is self._memory  # type: ignore[attr-defined]
+
+    def __repr__(self) -> str:
+        return f"{program_name()}.{type(self).__name__}(device={self.device}) of size {self.size()}"
+
+
+class UntypedStorage(_Memory):
+    """The memory of a tensor and of all its views, in bytes.
+
+    Args:
+        contents: how many bytes, or which.
+        device: where, default the CPU.
+
+    Attributes:
+        device: where it is.
+
+    Example:
+        >>> import oneflow as flow
+        >>> x = flow.ones(2, 3)
+        >>> x[1].untyped_storage().nbytes(), x[1].untyped_storage() == x.untyped_storage()
+        (24, True)
+        >>> flow.UntypedStorage([1, 2]).tolist()
+        [1, 2]
+    """
+
+    dtype = dt.uint8
+
+    def __init__(self, contents: Any = 0, *, device: Device | str | None = None) -> None:
+        self._memory = share(_new_elements(contents, self.dtype, device)).storage
+
+    @classmethod
+    def _of(cls, memory: Storage) -> Self:
+        storage = cls.__new__(cls)
+        storage._memory = memory
+        return storage
+
+    @staticmethod
+    def from_file(filename: str, shared: bool = False, nbytes: int = 0) -> FileStorage:
+        """Return the first bytes of a file as memory, which is read when tensors are made of it.
+
+        Args:
+            filename: the file's path.
+            shared: changes nothing: tensors are made of copies.
+            nbytes: how many bytes; 0 means all.
+
+        Raises:
+            OSError: the file cannot be read.
+            ValueError: it is shorter.
+        """
+        return FileStorage(np.memmap(filename, np.uint8, "r", shape=(nbytes,) if nbytes else None))
+
+    def clone(self) -> Self:
+        """Return other memory with the same contents."""
+        return self._of(share(wrap(self._memory.value.alias()).clone()).storage)
+
+    def cpu(self) -> Self:
+        """Return the memory, or a copy on the CPU if it is elsewhere."""
+        if self.device.type == "cpu":
+            return self
+        return self._of(share(wrap(self._memory.value.alias()).cpu()).storage)
+
+    def type(self) -> str:
+        """Return the name of the class in PyTorch."""
+        return "torch.storage.UntypedStorage"
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self._of(_copied(self._memory, memo))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _untyped_on, (wrap(self._memory.value.alias()).detach(),)
+
+
+class TypedStorage(_Memory):
+    """The memory of a tensor and of all its views, in elements.
+
+    Args:
+        contents: how many elements, or which.
+        wrap_storage: the memory, in place of a new one.
+        dtype: that of the elements, default the default one.
+        device: where, default the CPU.
+
+    Attributes:
+        device: where it is.
+
+    Raises:
+        RuntimeError: there are arguments beside `wrap_storage`, or several contents.
+        TypeError: something is of another type.
+
+    Example:
+        >>> import oneflow as flow
+        >>> storage = flow.ones(2, 3)[1].storage()
+        >>> storage.size(), storage.element_size(), storage.dtype
+        (6, 4, oneflow.float32)
+        >>> flow.TypedStorage([1, 2], dtype=flow.float64).int().tolist()
+        [1, 2]
+    """
+
+    def __init__(
+        self,
+        *contents: Any,
+        wrap_storage: UntypedStorage | None = None,
+        dtype: DType | None = None,
+        device: Device | str | None = None,
+        _internal: bool = False,
+    ) -> None:
+        if wrap_storage is None:
+            self.dtype = get_default_dtype() if dtype is None else dtype
+            self._memory = share(_new_elements(_only(contents), self.dtype, device)).storage
+            return
+        if contents or device is not None or dtype is None:
+            raise RuntimeError(
+                "TypedStorage: with `wrap_storage`, `dtype` must be given, and nothing else"
+            )
+        if not isinstance(dtype, DType) or not isinstance(wrap_storage, UntypedStorage):
+            raise TypeError(
+                "TypedStorage: expected a dtype and `wrap_storage` to be an UntypedStorage, got "
+                f"{dtype!r} and {wrap_storage!r}"
+            )
+        self.dtype, self._memory = dtype, wrap_storage._memory
+
+    @classmethod
+    def _of(cls, memory: Storage, dtype: DType) -> Self:
+        storage = cls.__new__(cls)
+        storage._memory, storage.dtype = memory, dtype
+        return storage
+
+    def clone(self) -> Self:
+        """Return other memory with the same contents."""
+        return self._of(self.untyped().clone()._memory, self.dtype)
+
+    def cpu(self) -> Self:
+        """Return the memory, or a copy on the CPU if it is elsewhere."""
+        return self._of(self.untyped().cpu()._memory, self.dtype)
+
+    def type(self) -> str:
+        """Return the name of the class in PyTorch for elements of this dtype."""
+        return f"torch.{self.pickle_storage_type()}"
+
+    def pickle_storage_type(self) -> str:
+        """Return the name of the class in PyTorch's files."""
+        return STORAGE_CLASSES[self.dtype].__name__
+
+    def _to(self, dtype: DType) -> TypedStorage:
+        """Other memory with the elements in another dtype, or the same one."""
+        if dtype is self.dtype:
+            return self
+        return TypedStorage._of(share(self._elements().to(dtype)).storage, dtype)
+
+    def double(self) -> TypedStorage:
+        """Return the elements as float64."""
+        return self._to(dt.float64)
+
+    def float(self) -> TypedStorage:
+        """Return the elements as float32."""
+        return self._to(dt.float32)
+
+    def half(self) -> TypedStorage:
+        """Return the elements as float16."""
+        return self._to(dt.float16)
+
+    def bfloat16(self) -> TypedStorage:
+        """Return the elements as bfloat16."""
+        return self._to(dt.bfloat16)
+
+    def long(self) -> TypedStorage:
+        """Return the elements as int64."""
+        return self._to(dt.int64)
+
+    def int(self) -> TypedStorage:
+        """Return the elements as int32."""
+        return self._to(dt.int32)
+
+    def short(self) -> TypedStorage:
+        """Return the elements as int16."""
+        return self._to(dt.int16)
+
+    def char(self) -> TypedStorage:
+        """Return the elements as int8."""
+        return self._to(dt.int8)
+
+    def byte(self) -> TypedStorage:
+        """Return the elements as uint8."""
+        return self._to(dt.uint8)
+
+    def bool(self) -> TypedStorage:
+        """Return the elements as bool."""
+        return self._to(dt.bool_)
+
+    def complex_double(self) -> TypedStorage:
+        """Return the elements as complex128."""
+        return self._to(dt.complex128)
+
+    def complex_float(self) -> TypedStorage:
+        """Return the elements as complex64."""
+        return self._to(dt.complex64)
+
+    def __deepcopy__(self, memo: dict) -> Self:
+        return self._of(_copied(self._memory, memo), self.dtype)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _typed_on, (wrap(self._memory.value.alias()).detach(), self.dtype)
+
+
+class _OfOneDtype(type):
+    """The type of the classes of PyTorch for memory with elements of one dtype."""
+
+    dtype: DType
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return type(instance) is TypedStorage and instance.dtype is cls.dtype
+
+
+class LegacyStorage(TypedStorage, metaclass=_OfOneDtype):
+    """A class of PyTorch such as ``FloatStorage``: calling it makes a `TypedStorage`."""
+
+    def __new__(
+        cls,
+        *contents: Any,
+        wrap_storage: UntypedStorage | None = None,
+        dtype: Any = None,
+        device: Any = None,
+        _internal: bool = False,
+    ) -> Any:
+        """Make memory with elements of the dtype of this class."""
+        if cls is LegacyStorage:
+            raise RuntimeError("only classes of one dtype, such as FloatStorage, can be called")
+        if dtype is not None or device is not None:
+            raise RuntimeError(
+                f"{cls.__name__}: `dtype` and `device` are those of the class; TypedStorage takes "
+                "others"
+            )
+        return TypedStorage(*contents, wrap_storage=wrap_storage, dtype=cls.dtype)
+
+
+def _legacy(name: str, dtype: DType) -> type[LegacyStorage]:
+    namespace = {"dtype": dtype, "__module__": "torch", "__doc__": f"Memory of {dtype}."}
+    return _OfOneDtype(name, (LegacyStorage,), namespace)
+
+
+#: The classes of PyTorch by dtype.
+STORAGE_CLASSES: dict[DType, type[LegacyStorage]] = {
+    dtype: _legacy(f"{kind}Storage", dtype)
+    for dtype, kind in {
+        dt.float64: "Double",
+        dt.float32: "Float",
+        dt.float16: "Half",
+        dt.bfloat16: "BFloat16",
+        dt.int64: "Long",
+        dt.int32: "Int",
+        dt.int16: "Short",
+        dt.int8: "Char",
+        dt.uint8: "Byte",
+        dt.bool_: "Bool",
+        dt.complex128: "ComplexDouble",
+        dt.complex64: "ComplexFloat",
+    }.items()
+}
+
+
+def elements_of(storage: TypedStorage | UntypedStorage, dtype: DType | None) -> Tensor:
+    """The contents of memory as a tensor; bytes are read as elements of the dtype.
+
+    Raises:
+        RuntimeError: the memory has elements of another dtype.
+    """
+    if isinstance(storage, UntypedStorage):
+        return storage._elements().view(dtype or dt.int64)  # PyTorch takes bytes for integers
+    if dtype not in (None, storage.dtype):
+        raise RuntimeError(
+            f"expected a storage with elements of {dtype}, or an UntypedStorage, got one of "
+            f"{storage.dtype}"
+        )
+    return storage._elements()
+
+
+def _only(contents: tuple) -> Any:
+    if len(contents) > 1:
+        raise RuntimeError(f"TypedStorage: expected one size or sequence, got {len(contents)}")
+    return contents[0] if contents else 0
+
+
+def _new_elements(contents: Any, dtype: DType, device: Device | str | None) -> Tensor:
+    """New memory with so many elements, or with these.
+
+    Raises:
+        TypeError: `contents` is neither a number nor a sequence.
+    """
+    if hasattr(contents, "__index__") and not isinstance(contents, Tensor):
+        return zeros(operator.index(contents), dtype=dtype, device=device)
+    if isinstance(contents, Tensor | str | bytes) or not hasattr(contents, "__len__"):
+        given = type(contents).__name__
+        raise TypeError(f"a storage is made of a size or a sequence, got {given}")
+    if not len(contents):
+        return zeros(0, dtype=dtype, device=device)
+    return tensor(contents, dtype=dtype, device=device)
+
+
+def _copied(memory: Storage, memo: dict[Any, Any]) -> Storage:
+    """Other memory with the same contents, one for all that refer to it."""
+    if id(memory) not in memo:
+        memo[id(memory)] = share(wrap(memory.value.alias()).clone()).storage, memory
+    return memo[id(memory)][0]
+
+
+def _untyped_on(tensor: Tensor) -> UntypedStorage:
+    """What pickles of storages call."""
+    return UntypedStorage._of(share(tensor).storage)
+
+
+def _typed_on(tensor: Tensor, dtype: DType) -> TypedStorage:
+    """What pickles of storages call."""
+    return TypedStorage._of(share(tensor).storage, dtype)
