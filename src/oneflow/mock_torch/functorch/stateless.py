@@ -67,8 +67,8 @@ def make_functional_with_buffers(
         ...     import torch, functorch
         >>> model = torch.nn.BatchNorm1d(2).eval()
         >>> function, params, buffers = functorch.make_functional_with_buffers(model)
-        >>> function(params, buffers, torch.ones(1, 2)).shape, len(params), len(buffers)
-        (torch.Size([1, 2]), 2, 3)
+        >>> list(function(params, buffers, torch.ones(1, 2)).shape), len(params), len(buffers)
+        ([1, 2], 2, 3)
     """
     own = copy.deepcopy(model)
     if disable_autograd_tracking:
@@ -93,8 +93,8 @@ def make_functional(
         >>> with mock_torch.enable():
         ...     import torch, functorch
         >>> function, params = functorch.make_functional(torch.nn.Linear(2, 3))
-        >>> function(params, torch.ones(1, 2)).shape
-        torch.Size([1, 3])
+        >>> list(function(params, torch.ones(1, 2)).shape)
+        [1, 3]
     """
     if next(model.buffers(), None) is not None:
         raise RuntimeError(
@@ -121,8 +121,8 @@ def combine_state_for_ensemble(
         ...     import torch, functorch
         >>> models = [torch.nn.Linear(2, 3) for _ in range(4)]
         >>> function, params, buffers = functorch.combine_state_for_ensemble(models)
-        >>> functorch.vmap(function, (0, 0, None))(params, buffers, torch.ones(2)).shape
-        torch.Size([4, 3])
+        >>> list(functorch.vmap(function, (0, 0, None))(params, buffers, torch.ones(2)).shape)
+        [4, 3]
     """
     params, buffers = stack_module_state(models)
     function = FunctionalModuleWithBuffers(models[0])
