@@ -91,3 +91,23 @@ def test_settings_of_the_top_level():
 def test_functions_of_numbers(name, arguments):
     mine, its = (getattr(each, name)(*arguments) for each in (in_place_of("torch"), torch))
     assert (type(mine), mine) == (type(its), its)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        lambda library: (("cpu",), {}),
+        lambda library: ((library.float64,), {}),
+        lambda library: (("cpu", library.float16, True), {}),
+        lambda library: ((library.ones(1, dtype=library.int8),), {}),
+        lambda library: ((), {"device": "cpu", "dtype": library.half, "non_blocking": True}),
+        lambda library: ((), {}),
+    ],
+)
+def test_arguments_of_conversions_are_read(arguments):
+    outcomes = []
+    for library in (torch, in_place_of("torch")):
+        args, kwargs = arguments(library)
+        outcomes.append([str(each) for each in library._C._nn._parse_to(*args, **kwargs)])
+    ours = [each.replace("oneflow.", "torch.").replace(":0", "") for each in outcomes[1]]
+    assert ours == outcomes[0]

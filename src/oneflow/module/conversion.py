@@ -65,7 +65,12 @@ class ConversionMixin:
         Raises:
             TypeError: the dtype is not a floating point or complex one.
         """
-        device, dtype = _parse_to(*args, **kwargs)
+        device, dtype = parse_to(*args, **kwargs)
+        if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
+            raise TypeError(
+                "nn.Module.to only accepts floating point or complex dtypes, but got desired "
+                f"dtype={dtype}"
+            )
 
         def convert(tensor: Tensor) -> Tensor:
             floating = tensor.dtype.is_floating_point or tensor.dtype.is_complex
@@ -166,7 +171,7 @@ def _convert(parameter: Parameter, fn: Callable[[Tensor], Tensor]) -> None:
             parameter.grad = None if grad is None else fn(grad)
 
 
-def _parse_to(*args: Any, **kwargs: Any) -> tuple[Device | None, DType | None]:
+def parse_to(*args: Any, **kwargs: Any) -> tuple[Device | None, DType | None]:
     """The device and dtype meant by the arguments of `Module.to`."""
     for ignored in ("non_blocking", "memory_format"):
         kwargs.pop(ignored, None)
@@ -183,8 +188,4 @@ def _parse_to(*args: Any, **kwargs: Any) -> tuple[Device | None, DType | None]:
             device = argument
         elif argument is not None and not isinstance(argument, bool):
             raise TypeError(f"to() takes a device, a dtype or a tensor, got {argument!r}")
-    if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
-        raise TypeError(
-            f"nn.Module.to only accepts floating point or complex dtypes, but got {dtype}"
-        )
     return None if device is None else Device(device), dtype

@@ -100,7 +100,7 @@ def _collection() -> dict[str, Any]:
 
 def _mean() -> dict[str, Any]:
     metric = torchmetrics.MeanMetric()
-    tracker = torchmetrics.MetricTracker(torchmetrics.MeanMetric())
+    tracker = torchmetrics.MetricTracker(torchmetrics.MeanMetric(), maximize=True)
     for number in range(3):
         metric.update(numbers(3, seed=number), weight=2.0)
         tracker.increment()
