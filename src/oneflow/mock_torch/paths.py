@@ -29,6 +29,7 @@ _ROWS = (
         "ComplexFloatStorage DoubleStorage FloatStorage HalfStorage IntStorage LongStorage "
         "ShortStorage _storage_classes",
     ),
+    ("torch", "oneflow.mock_torch.pytorch._higher_order_ops.control_flow", "cond"),
     ("torch", "oneflow", "dsmm=mm spmm=mm"),
     (
         "torch._C",
@@ -82,6 +83,13 @@ _ROWS = (
     ("torch.fx.interpreter", "torch.fx", "Interpreter Transformer"),
     ("torch.multiprocessing.reductions", "torch.multiprocessing", "init_reductions"),
     (
+        "torch.multiprocessing",
+        "multiprocessing",
+        "AuthenticationError BoundedSemaphore BufferTooShort ProcessError RawArray RawValue "
+        "TimeoutError allow_connection_pickling get_logger log_to_stderr parent_process reducer "
+        "set_executable set_forkserver_preload",
+    ),
+    (
         "torch.multiprocessing.spawn",
         "torch.multiprocessing",
         "ProcessContext ProcessExitedException ProcessRaisedException spawn SpawnContext "
@@ -109,6 +117,11 @@ _ROWS = (
         "torch.nn",
         "LazyConv1d LazyConv2d LazyConv3d LazyConvTranspose1d LazyConvTranspose2d "
         "LazyConvTranspose3d",
+    ),
+    (
+        "torch.nn.modules.instancenorm",
+        "torch.nn",
+        "LazyInstanceNorm1d LazyInstanceNorm2d LazyInstanceNorm3d",
     ),
     ("torch.nn.modules.linear", "torch.nn", "LazyLinear"),
     (

@@ -21,3 +21,24 @@ _single = _ntuple(1)
 _pair = _ntuple(2)
 _triple = _ntuple(3)
 _quadruple = _ntuple(4)
+
+
+def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: str) -> None:
+    """Take a prefix off the names in a state dict that begin with it.
+
+    Args:
+        state_dict: the state dict, which is changed.
+        prefix: such as ``"module."``, of a module around the one that is to load it.
+
+    Example:
+        >>> from oneflow.nn.modules.utils import consume_prefix_in_state_dict_if_present
+        >>> state = {"module.weight": 1, "bias": 2}
+        >>> consume_prefix_in_state_dict_if_present(state, "module.")
+        >>> state
+        {'bias': 2, 'weight': 1}
+    """
+    for key in [each for each in state_dict if each.startswith(prefix)]:
+        state_dict[key.removeprefix(prefix)] = state_dict.pop(key)
+    metadata = getattr(state_dict, "_metadata", {})
+    for key in [each for each in metadata if f"{each}.".startswith(prefix)]:
+        metadata[key[len(prefix) :]] = metadata.pop(key)
