@@ -17,12 +17,16 @@ from differences import differences_table
 from entries import INDEX, Entry, entries, modules
 from examples_of import example_of, primitives_of_example
 from markup import directive, heading
+from pictures import draw, pictures
 from support import support_table
 
 import oneflow
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
+
+
+PICTURES = "pictures"  # the folder beside the pages
 
 
 def page(entry: Entry, others: list[str], primitives: Sequence[str]) -> str:
@@ -37,6 +41,10 @@ def page(entry: Entry, others: list[str], primitives: Sequence[str]) -> str:
     has_members = isinstance(entry.value, type) and entry.value is not oneflow.Tensor
     described = directive(entry.directive, entry.path, option=":members:" if has_members else "")
     parts = [heading(entry.path), described]
+    if entry.path in pictures():
+        parts.append(
+            directive("image", f"{PICTURES}/{entry.path}.svg", option=f":alt: {entry.name}")
+        )
     if others:
         parts.append("Also: " + ", ".join(f":doc:`{each}`" for each in others) + ".\n")
     example = example_of(entry.value)
@@ -72,7 +80,9 @@ def write_reference(_: Sphinx) -> None:
     """Write all pages below `api/generated`."""
     root = INDEX.parent / "generated"
     shutil.rmtree(root, ignore_errors=True)
-    root.mkdir(parents=True)
+    (root / PICTURES).mkdir(parents=True)
+    for path, picture in pictures().items():
+        draw(picture(), root / PICTURES / f"{path}.svg")
     by_module = {module: list(entries(module)) for module in modules()}
     names: dict[int, list[str]] = {}
     for each in (entry for found in by_module.values() for entry in found):
