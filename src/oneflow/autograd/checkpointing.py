@@ -35,7 +35,7 @@ class _Segment:
     ) -> None:
         self._function, self._kwargs = function, kwargs
         # Values, unlike tensors, do not change: the function sees its inputs as they were.
-        self._args = [packed(unwrap(each)) if isinstance(each, Tensor) else each for each in args]
+        self._args = [packed(unwrap(arg)) if isinstance(arg, Tensor) else arg for arg in args]
         self._random = default_generator.position if keep_random else None
         self._casts = CASTS.functions
         self._check = check
@@ -63,11 +63,11 @@ class _Segment:
 
     def _recompute(self, grads: Sequence[Value | None]) -> None:
         """Run the function again, not before `grads` are there."""
-        args = [unpacked(each, grads) for each in self._args]
-        given = [(position, each) for position, each in enumerate(args) if isinstance(each, Value)]
-        waiting = [each for _, each in given] + [each for each in grads if each is not None]
+        args = [unpacked(arg, grads) for arg in self._args]
+        values = [(position, arg) for position, arg in enumerate(args) if isinstance(arg, Value)]
+        waiting = [value for _, value in values] + [value for value in grads if value is not None]
         fresh = barrier(1, *waiting) if waiting else ()
-        for (position, old), new in zip(given, fresh, strict=False):
+        for (position, old), new in zip(values, fresh, strict=False):
             args[position] = wrap(new) if old.node is None else wrap(new).requires_grad_()
         collector = _Collector()
         with (
@@ -188,8 +188,8 @@ def _chain(functions: Sequence[Callable]) -> Callable:
     """The functions one after the other."""
 
     def run(value: Any) -> Any:
-        for each in functions:
-            value = each(value)
+        for function in functions:
+            value = function(value)
         return value
 
     return run

@@ -38,11 +38,11 @@ class FunctionCtx:
         Raises:
             TypeError: something that is neither a tensor nor None.
         """
-        for position, each in enumerate(tensors):
-            if each is not None and not isinstance(each, Tensor):
+        for position, tensor in enumerate(tensors):
+            if tensor is not None and not isinstance(tensor, Tensor):
                 raise TypeError(
                     f"save_for_backward can only save variables, but argument {position} is of "
-                    f"type {type(each).__name__}; keep other things as attributes of `ctx`"
+                    f"type {type(tensor).__name__}; keep other things as attributes of `ctx`"
                 )
         self._to_save = tensors
 
@@ -70,7 +70,7 @@ class FunctionCtx:
         """
         if self._saved is None:
             raise RuntimeError(SECOND_BACKWARD)
-        saved = [None if each is None else each.restore(self) for each in self._saved]
+        saved = [None if tensor is None else tensor.restore(self) for tensor in self._saved]
         return tuple(cast(list[Tensor], saved))
 
     saved_variables = saved_tensors
@@ -79,8 +79,8 @@ class FunctionCtx:
         """Put away what `save_for_backward` was given; a result is kept without its history."""
         positions = {id(output): index for index, output in enumerate(outputs)}
         self._saved = [
-            None if each is None else _Saved(each, positions.get(id(each)))
-            for each in self._to_save
+            None if tensor is None else _Saved(tensor, positions.get(id(tensor)))
+            for tensor in self._to_save
         ]
         self._to_save = ()
 
@@ -98,17 +98,17 @@ class _Saved:
 
     def restore(self, context: FunctionCtx) -> Tensor:
         """The tensor, as it was."""
-        kept, node = self._kept, context._node
-        if type(kept) is Packed:
-            kept = kept.unpack(context._grads)
-        elif kept.stale or (self._output is not None and node is not None and node.stale_outputs):
-            raise modified_error(kept.spec, node.name() if node is not None else "backward")
-        if self._tensor is not None and self._tensor._value is kept:
+        tensor, node = self._kept, context._node
+        if type(tensor) is Packed:
+            tensor = tensor.unpack(context._grads)
+        elif tensor.stale or (self._output is not None and node is not None and node.stale_outputs):
+            raise modified_error(tensor.spec, node.name() if node is not None else "backward")
+        if self._tensor is not None and self._tensor._value is tensor:
             return self._tensor
         if self._output is not None and node is not None:
-            kept = kept.alias()
-            kept.node, kept.output_index = node, self._output
-        return wrap(kept)
+            tensor = tensor.alias()
+            tensor.node, tensor.output_index = node, self._output
+        return wrap(tensor)
 
 
 class FunctionNode(Node):
@@ -123,10 +123,10 @@ class FunctionNode(Node):
         inputs: Sequence[tuple[int, Value]],
         outputs: Sequence[Any],
     ) -> None:
-        tensors = [each for each in outputs if isinstance(each, Tensor)]
+        tensors = [output for output in outputs if isinstance(output, Tensor)]
         edges = tuple((value.node, value.output_index) for _, value in inputs)
-        super().__init__(edges, tuple(each._value.spec for each in tensors))
-        self._results = tuple(isinstance(each, Tensor) for each in outputs)
+        super().__init__(edges, tuple(tensor._value.spec for tensor in tensors))
+        self._results = tuple(isinstance(output, Tensor) for output in outputs)
         self._function, self._context = function, context
         self._positions = tuple(position for position, _ in inputs)
         self.materialize_grads = context.materialize_grads
@@ -139,8 +139,8 @@ class FunctionNode(Node):
             # Results that are no tensors have a place among the gradients, too.
             rest = iter(grads)
             tensor_grads = [next(rest) if is_tensor else None for is_tensor in self._results]
-            given = [None if grad is None else wrap(grad) for grad in tensor_grads]
-            results = self._function._backward()(context, *given)
+            wrapped_grads = [None if grad is None else wrap(grad) for grad in tensor_grads]
+            results = self._function._backward()(context, *wrapped_grads)
         finally:
             context._node, context._grads = None, ()
         return self._checked(results if isinstance(results, tuple) else (results,))
@@ -148,7 +148,7 @@ class FunctionNode(Node):
     def _checked(self, results: tuple) -> list[Value | None]:
         """The values of the gradients that `backward` returned, for the arguments that want one."""
         count = len(self._context.needs_input_grad)
-        if any(each is not None for each in results[count:]) or len(results) < count:
+        if any(result is not None for result in results[count:]) or len(results) < count:
             raise RuntimeError(
                 f"function {self.name()} returned an incorrect number of gradients "
                 f"(expected {count}, got {len(results)})"
@@ -256,14 +256,14 @@ class Function:
 
 def _run(function: type[Function], inputs: tuple, attributes: dict[str, Any]) -> Any:
     """Call a function's `forward` and give its results their place in the autograd graph."""
-    values = [unwrap(each) if isinstance(each, Tensor) else None for each in inputs]
+    values = [unwrap(value) if isinstance(value, Tensor) else None for value in inputs]
     tracked = [
         (position, value)
         for position, value in enumerate(values)
         if value is not None and value.node is not None and MODE.enabled
     ]
-    wanted = {position for position, _ in tracked}
-    context = FunctionCtx(tuple(position in wanted for position in range(len(inputs))))
+    tracked_positions = {position for position, _ in tracked}
+    context = FunctionCtx(tuple(position in tracked_positions for position in range(len(inputs))))
     vars(context).update(attributes)
     with no_grad():
         if function.setup_context is Function.setup_context:
@@ -275,19 +275,19 @@ def _run(function: type[Function], inputs: tuple, attributes: dict[str, Any]) ->
     if tracked:
         tracked_outputs = _record(function, context, tracked, outputs)
     else:
-        tracked_outputs = [_distinct(each, inputs, context) for each in outputs]
+        tracked_outputs = [_distinct(output, inputs, context) for output in outputs]
     return tuple(tracked_outputs) if isinstance(returned, tuple) else tracked_outputs[0]
 
 
 def _distinct(output: Any, inputs: tuple, context: FunctionCtx) -> Any:
     """A result that is an unchanged argument becomes another tensor on its memory."""
-    if any(output is each for each in inputs) and not _contains(output, context._dirty):
+    if any(output is tensor for tensor in inputs) and not _contains(output, context._dirty):
         return output.detach() if isinstance(output, Tensor) else output
     return output
 
 
 def _contains(tensor: Any, tensors: Sequence[Any]) -> bool:
-    return any(tensor is each for each in tensors)
+    return any(tensor is member for member in tensors)
 
 
 def _record(
@@ -298,7 +298,7 @@ def _record(
 ) -> list[Any]:
     """The results with a node that will run `backward`."""
     node = FunctionNode(function, context, tracked, outputs)
-    context._save([each for each in outputs if isinstance(each, Tensor)])
+    context._save([output for output in outputs if isinstance(output, Tensor)])
     results, index = [], -1
     for output in outputs:
         if not isinstance(output, Tensor):
@@ -345,11 +345,11 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
     def guarded(ctx: Any, *grads: Any) -> Any:
         with no_grad():
             results = backward(ctx, *grads)
-        recorded = any(isinstance(each, Tensor) and each.requires_grad for each in grads)
+        recorded = any(isinstance(grad, Tensor) and grad.requires_grad for grad in grads)
         if not MODE.enabled or not recorded:
             return results
         as_tuple = results if isinstance(results, tuple) else (results,)
-        guarded_results = tuple([_raise_on_second_backward(each) for each in as_tuple])
+        guarded_results = tuple([_raise_on_second_backward(result) for result in as_tuple])
         return guarded_results if isinstance(results, tuple) else guarded_results[0]
 
     return guarded

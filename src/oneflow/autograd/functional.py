@@ -24,11 +24,11 @@ def _tuple(tensors: Any, what: str, function: str) -> tuple[Tensor, ...]:
         TypeError: something else.
     """
     as_tuple = tuple(tensors) if isinstance(tensors, tuple | list) else (tensors,)
-    for position, each in enumerate(as_tuple):
-        if not isinstance(each, Tensor):
+    for position, tensor in enumerate(as_tuple):
+        if not isinstance(tensor, Tensor):
             raise TypeError(
                 f"The {what} given to {function} must be either a Tensor or a tuple of Tensors but "
-                f"the value at index {position} has type {type(each).__name__}."
+                f"the value at index {position} has type {type(tensor).__name__}."
             )
     return as_tuple
 
@@ -41,16 +41,16 @@ def _like(results: Sequence[Any], given: Any) -> Any:
 def _prepared(inputs: Any, create_graph: bool, function: str) -> tuple[Tensor, ...]:
     """Inputs that gradients can be asked for, apart from the user's tensors."""
     prepared = []
-    for each in _tuple(inputs, "inputs", function):
-        if create_graph and each.requires_grad:
-            prepared.append(call(reshape, each, shape=tuple(each.shape)))
+    for tensor in _tuple(inputs, "inputs", function):
+        if create_graph and tensor.requires_grad:
+            prepared.append(call(reshape, tensor, shape=tuple(tensor.shape)))
         else:
-            prepared.append(each.detach().requires_grad_())
+            prepared.append(tensor.detach().requires_grad_())
     return tuple(prepared)
 
 
 def _finished(results: Sequence[Tensor], create_graph: bool) -> tuple[Tensor, ...]:
-    return tuple(results) if create_graph else tuple(each.detach() for each in results)
+    return tuple(results) if create_graph else tuple(result.detach() for result in results)
 
 
 def _filled(
@@ -66,17 +66,17 @@ def _filled(
         RuntimeError: `strict` forbids that one is missing, or depends on nothing if results are to
             be differentiable.
     """
-    for position, each in enumerate(grads if strict else ()):
-        if each is None:
+    for position, gradient in enumerate(grads if strict else ()):
+        if gradient is None:
             raise RuntimeError(f"{what} is independent of input {position}, as `strict` forbids.")
-        if create_graph and not each.requires_grad:
+        if create_graph and not gradient.requires_grad:
             raise RuntimeError(
                 f"The derivative of the user function by input {position} is constant, as `strict` "
                 "forbids with `create_graph`."
             )
     return tuple(
-        call(zeros_like, reference.detach()) if each is None else each
-        for each, reference in zip(grads, like, strict=True)
+        call(zeros_like, reference.detach()) if gradient is None else gradient
+        for gradient, reference in zip(grads, like, strict=True)
     )
 
 
@@ -98,11 +98,11 @@ def _check_vector(v: Any, like: Sequence[Tensor], what: str, function: str) -> t
         raise RuntimeError(
             f"v is a tuple of invalid length: should be {len(like)} but got {len(vector)}."
         )
-    for position, (each, reference) in enumerate(zip(vector, like, strict=True)):
-        if each.shape != reference.shape:
+    for position, (entry, reference) in enumerate(zip(vector, like, strict=True)):
+        if entry.shape != reference.shape:
             raise RuntimeError(
                 f"Entry {position} in v has invalid size: should be {tuple(reference.shape)} but "
-                f"got {tuple(each.shape)}."
+                f"got {tuple(entry.shape)}."
             )
     return vector
 
@@ -202,11 +202,11 @@ def hessian(
         return _single(func(*points), "hessian")
 
     def slopes(*points: Tensor) -> Any:
-        given = points if isinstance(inputs, tuple | list) else points[0]
-        found = jacobian(single, given, create_graph=True, strict=strict)
-        if not isinstance(found, tuple):
-            return found.reshape(points[0].shape)
-        return tuple(each.reshape(point.shape) for each, point in zip(found, points, strict=True))
+        arguments = points if isinstance(inputs, tuple | list) else points[0]
+        rows = jacobian(single, arguments, create_graph=True, strict=strict)
+        if not isinstance(rows, tuple):
+            return rows.reshape(points[0].shape)
+        return tuple(row.reshape(point.shape) for row, point in zip(rows, points, strict=True))
 
     return jacobian(slopes, inputs, create_graph, strict)
 
@@ -269,18 +269,18 @@ def _product(
     strict: bool,
 ) -> tuple[Tensor, ...]:
     """Gradients of `outputs`, weighted by `vector`, with zeros where nothing depends."""
-    for position, each in enumerate(outputs if strict else ()):
-        if not each.requires_grad:
+    for position, output in enumerate(outputs if strict else ()):
+        if not output.requires_grad:
             raise RuntimeError(
                 f"Output {position} of the user function depends on no input, as `strict` forbids."
             )
     used = [pair for pair in zip(outputs, vector, strict=True) if pair[0].requires_grad]
-    found: Sequence[Tensor | None] = [None] * len(points)
+    grads: Sequence[Tensor | None] = [None] * len(points)
     if used:
-        found = grad(
-            [each for each, _ in used], points, [w for _, w in used], None, create_graph, True
+        grads = grad(
+            [output for output, _ in used], points, [w for _, w in used], None, create_graph, True
         )
-    return _filled(found, points, create_graph, strict, "The result of the user function")
+    return _filled(grads, points, create_graph, strict, "The result of the user function")
 
 
 def jvp(
@@ -315,7 +315,7 @@ def jvp(
         outputs = func(*points)
         as_tuple = _tuple(outputs, "outputs of the user function", "jvp")
         # The gradient is linear in the weights of the outputs; its gradient is the product.
-        weights = [call(zeros_like, each.detach()).requires_grad_() for each in as_tuple]
+        weights = [call(zeros_like, output.detach()).requires_grad_() for output in as_tuple]
         slopes = _product(as_tuple, points, weights, True, strict)
         product = _product(slopes, weights, vector, create_graph, strict)
     return _like(_finished(as_tuple, create_graph), outputs), _like(

@@ -38,22 +38,22 @@ def _numerical(
     For a complex input they are those by its real part and, times i, by its imaginary part: the
     gradient as autograd defines it.
     """
-    given = inputs[position]
-    before = given.data
+    point = inputs[position]
+    before = point.data
     base = before.numpy()
     slopes = np.zeros(base.shape, np.result_type(base.dtype, np.float64))
     for index in np.ndindex(base.shape):
-        for unit in (1, 1j) if given.is_complex() else (1,):
+        for unit in (1, 1j) if point.is_complex() else (1,):
             ends = []
             for step in (eps, -eps):
                 moved = base.copy()
                 moved[index] += step * unit
                 # The function may see the input elsewhere too: in a closure, or as its own hook's.
-                given.data = import_array(moved, None, given.device)
+                point.data = import_array(moved, None, point.device)
                 try:
                     outputs = _tuple(func(*inputs), "outputs of the function", "gradcheck")
                 finally:
-                    given.data = before
+                    point.data = before
                 ends.append(_weighted(outputs, weights))
             slopes[index] += (ends[0] - ends[1]) / (2 * eps) * unit
     return slopes
@@ -76,36 +76,38 @@ def _checked_positions(inputs: tuple) -> list[int]:
     Raises:
         ValueError: there are none.
     """
-    wanted = [p for p, each in enumerate(inputs) if isinstance(each, Tensor) and each.requires_grad]
-    if not wanted:
+    positions = [
+        p for p, value in enumerate(inputs) if isinstance(value, Tensor) and value.requires_grad
+    ]
+    if not positions:
         raise ValueError("gradcheck expects at least one input tensor that requires grad")
-    for position in wanted:
+    for position in positions:
         if inputs[position].dtype not in (float64, complex128):
             warnings.warn(
                 f"input {position} has dtype {inputs[position].dtype!r}: difference quotients of "
                 "anything but float64 and complex128 are rough, so that the check will likely fail",
                 stacklevel=4,
             )
-    return wanted
+    return positions
 
 
 def _difference(
     func: Callable, inputs: tuple, eps: float, atol: float, rtol: float, nondet_tol: float
 ) -> str | None:
     """The difference between analytical and numerical gradients as text, or None."""
-    wanted = _checked_positions(inputs)
+    positions = _checked_positions(inputs)
     outputs = _tuple(func(*inputs), "outputs of the function", "gradcheck")
     # As in PyTorch, an output without history counts only if all are such.
-    tracked = any(each.requires_grad for each in outputs)
+    tracked = any(output.requires_grad for output in outputs)
     weights = [
-        _random(each) if each.requires_grad else each.detach() * 0 + (not tracked)
-        for each in outputs
+        _random(output) if output.requires_grad else output.detach() * 0 + (not tracked)
+        for output in outputs
     ]
-    points = [inputs[position] for position in wanted]
+    points = [inputs[position] for position in positions]
     grads, repeated = (derivatives(outputs, points, weights, hooks=True) for _ in range(2))
-    plain = [each.detach().numpy() for each in weights]
-    for position, found, second in zip(wanted, grads, repeated, strict=True):
-        first, again = found.detach().numpy(), second.detach().numpy()
+    plain = [weight.detach().numpy() for weight in weights]
+    for position, gradient, second in zip(positions, grads, repeated, strict=True):
+        first, again = gradient.detach().numpy(), second.detach().numpy()
         if not np.allclose(first, again, 0, nondet_tol, equal_nan=True):
             return (
                 f"a second backward pass gives another gradient of input {position}:\n"
@@ -209,32 +211,34 @@ def gradgradcheck(
     """
     as_tuple = tuple(inputs) if isinstance(inputs, tuple | list) else (inputs,)
     if grad_outputs is None:
-        weights = tuple(_random(each, requires_grad=True) for each in _tracked(func(*as_tuple)))
+        weights = tuple(_random(output, requires_grad=True) for output in _tracked(func(*as_tuple)))
     else:
         weights = _tuple(grad_outputs, "`grad_outputs`", "gradgradcheck")
-    given = (*as_tuple, *weights)
-    wanted = [isinstance(each, Tensor) and each.requires_grad for each in given]
+    arguments = (*as_tuple, *weights)
+    is_checked = [isinstance(argument, Tensor) and argument.requires_grad for argument in arguments]
 
     def slopes(*changed: Any) -> tuple[Tensor, ...]:
         with enable_grad():
             points = [
-                each if not want or each.requires_grad else each.detach().requires_grad_()
-                for each, want in zip(changed, wanted, strict=True)
+                argument
+                if not want or argument.requires_grad
+                else argument.detach().requires_grad_()
+                for argument, want in zip(changed, is_checked, strict=True)
             ]
             inputs = points[: len(as_tuple)]
-            found = grad(
+            second = grad(
                 _tracked(func(*inputs)),
-                [each for each, want in zip(inputs, wanted, strict=False) if want],
+                [value for value, want in zip(inputs, is_checked, strict=False) if want],
                 points[len(as_tuple) :],
                 create_graph=True,
                 allow_unused=True,
             )
-        return tuple(each for each in found if each is not None)
+        return tuple(gradient for gradient in second if gradient is not None)
 
-    return gradcheck(slopes, given, **options)
+    return gradcheck(slopes, arguments, **options)
 
 
 def _tracked(outputs: Any) -> tuple[Tensor, ...]:
     """The outputs of a function that require grad."""
     as_tuple = _tuple(outputs, "outputs of the function", "gradgradcheck")
-    return tuple(each for each in as_tuple if each.requires_grad)
+    return tuple(output for output in as_tuple if output.requires_grad)

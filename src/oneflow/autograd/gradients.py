@@ -49,9 +49,9 @@ def _as_list(tensors: Any, name: str) -> list[Tensor]:
         TypeError: something that is not a tensor.
     """
     as_list = [tensors] if isinstance(tensors, Tensor) else list(tensors)
-    for each in as_list:
-        if not isinstance(each, Tensor):
-            raise TypeError(f"`{name}` must be tensors, got {type(each).__name__}")
+    for tensor in as_list:
+        if not isinstance(tensor, Tensor):
+            raise TypeError(f"`{name}` must be tensors, got {type(tensor).__name__}")
     return as_list
 
 
@@ -61,12 +61,14 @@ def _roots(outputs: list[Tensor], grads: OptionalTensors) -> list[tuple[Edge, Va
     Raises:
         RuntimeError: an output without history, or gradients that do not fit the outputs.
     """
-    given = [grads] * len(outputs) if grads is None or isinstance(grads, Tensor) else list(grads)
-    if len(given) != len(outputs) or (isinstance(grads, Tensor) and len(outputs) != 1):
-        count = 1 if isinstance(grads, Tensor) else len(given)
+    gradients = (
+        [grads] * len(outputs) if grads is None or isinstance(grads, Tensor) else list(grads)
+    )
+    if len(gradients) != len(outputs) or (isinstance(grads, Tensor) and len(outputs) != 1):
+        count = 1 if isinstance(grads, Tensor) else len(gradients)
         raise RuntimeError(f"got {len(outputs)} tensors and {count} gradients")
     roots = []
-    for index, (output, grad) in enumerate(zip(outputs, given, strict=True)):
+    for index, (output, grad) in enumerate(zip(outputs, gradients, strict=True)):
         value = unwrap(output)
         if value.node is None:
             raise RuntimeError(
@@ -116,7 +118,7 @@ def _targets(inputs: list[Tensor]) -> list[Edge]:
     Raises:
         RuntimeError: an input that does not require grad.
     """
-    values = [unwrap(each) for each in inputs]
+    values = [unwrap(tensor) for tensor in inputs]
     for value in values:
         if value.node is None:
             raise RuntimeError("One of the differentiated Tensors does not require grad")
@@ -168,13 +170,13 @@ def backward(
     if inputs is None:
         backward_pass(roots, keep_graph=keep, create_graph=create_graph)
         return
-    chosen = _as_list(inputs, "inputs")
-    if not chosen:
+    targets_of_user = _as_list(inputs, "inputs")
+    if not targets_of_user:
         raise RuntimeError("`inputs` argument to `backward` cannot be empty.")
-    targets = _targets(chosen)
+    targets = _targets(targets_of_user)
     grads = backward_pass(roots, keep_graph=keep, create_graph=create_graph, targets=targets)
     with set_grad_enabled(create_graph):
-        for tensor, gradient in zip(chosen, grads, strict=True):
+        for tensor, gradient in zip(targets_of_user, grads, strict=True):
             if gradient is not None:
                 accumulate_grad(tensor, gradient)
 
@@ -224,15 +226,15 @@ def grad(
         allow_unused = materialize_grads
     elif not allow_unused and materialize_grads:
         raise ValueError("`materialize_grads=True` needs `allow_unused` True or left out")
-    chosen = _as_list(inputs, "inputs")
+    variables = _as_list(inputs, "inputs")
     roots = _roots(_as_list(outputs, "outputs"), grad_outputs)
-    if not chosen:
+    if not variables:
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
     grads = backward_pass(
         roots,
         keep_graph=bool(retain_graph or create_graph),
         create_graph=create_graph,
-        targets=_targets(chosen),
+        targets=_targets(variables),
     )
     if None in grads and not allow_unused:
         raise RuntimeError(
@@ -241,8 +243,8 @@ def grad(
         )
     if materialize_grads:
         grads = [
-            zeros_of(each._value.spec) if gradient is None else gradient
-            for each, gradient in zip(chosen, grads, strict=True)
+            zeros_of(variable._value.spec) if gradient is None else gradient
+            for variable, gradient in zip(variables, grads, strict=True)
         ]
     return tuple(None if gradient is None else wrap(gradient) for gradient in grads)
 
@@ -266,12 +268,12 @@ def derivatives(
         raise RuntimeError(f"expected a tensor for each of {len(outputs)}, got {len(weights)}")
     pairs = [pair for pair in zip(outputs, weights, strict=True) if pair[0].requires_grad]
     roots = _roots([output for output, _ in pairs], [weight for _, weight in pairs])
-    found = backward_pass(
+    gradients = backward_pass(
         roots, keep_graph=True, create_graph=True, targets=_targets(list(inputs)), hooks=hooks
     )
     return [
-        wrap(zeros_of(each._value.spec) if gradient is None else gradient)
-        for each, gradient in zip(inputs, found, strict=True)
+        wrap(zeros_of(variable._value.spec) if gradient is None else gradient)
+        for variable, gradient in zip(inputs, gradients, strict=True)
     ]
 
 
@@ -284,16 +286,16 @@ def _batched_grad(
     allow_unused: bool | None,
 ) -> tuple[Tensor | None, ...]:
     """`grad` for each entry of the first dimension of `grad_outputs`, the results stacked."""
-    given = [grad_outputs] if isinstance(grad_outputs, Tensor) else list(grad_outputs or ())
-    if not given or given[0] is None:
+    vectors = [grad_outputs] if isinstance(grad_outputs, Tensor) else list(grad_outputs or ())
+    if not vectors or vectors[0] is None:
         raise ValueError("`is_grads_batched` needs `grad_outputs`")
-    count = len(given[0])
+    count = len(vectors[0])
     keep = bool(retain_graph or create_graph)
     rows = [
         grad(
             outputs,
             inputs,
-            [None if each is None else each[index] for each in given],
+            [None if vector is None else vector[index] for vector in vectors],
             keep or index < count - 1,
             create_graph,
             allow_unused,

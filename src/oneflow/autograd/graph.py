@@ -66,7 +66,7 @@ class saved_tensors_hooks(packing):
 
 
 class _Refusals(threading.local):
-    """What `saved_tensors_hooks` raises in this thread, innermost last."""
+    """The errors that `saved_tensors_hooks` raises in this thread, innermost last."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []
@@ -142,7 +142,7 @@ class allow_mutation_on_saved_tensors(packing):
         super().__init__(self._values)
 
     def __enter__(self) -> Self:
-        if any(isinstance(each, _AsTheyWere) for each in MODE.saved_hooks):
+        if any(isinstance(saved_hook, _AsTheyWere) for saved_hook in MODE.saved_hooks):
             raise RuntimeError("`allow_mutation_on_saved_tensors` cannot be nested")
         self._values.is_open = True
         super().__enter__()
@@ -174,8 +174,8 @@ class _SeveralHooks:
 
     def remove(self) -> None:
         """Take the hook away again."""
-        for each in self.handles:
-            each.remove()
+        for handle in self.handles:
+            handle.remove()
 
     def __enter__(self) -> _SeveralHooks:
         return self

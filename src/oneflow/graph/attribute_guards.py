@@ -24,15 +24,19 @@ class AttributeGuards:
         attributes, dicts = list(attributes), list(dicts)
         counted = [isinstance(owner, CountedDict) for owner, _, _ in attributes]
         self._counted = _Content(
-            [each for each, counts in zip(attributes, counted, strict=True) if counts],
-            [each for each in dicts if isinstance(each, CountedDict)],
+            [attribute for attribute, counts in zip(attributes, counted, strict=True) if counts],
+            [members for members in dicts if isinstance(members, CountedDict)],
         )
         self._others = _Content(
-            [each for each, counts in zip(attributes, counted, strict=True) if not counts],
-            [each for each in dicts if not isinstance(each, CountedDict)],
+            [
+                attribute
+                for attribute, counts in zip(attributes, counted, strict=True)
+                if not counts
+            ],
+            [members for members in dicts if not isinstance(members, CountedDict)],
         )
         self._has_others = any(not counts for counts in counted) or any(
-            not isinstance(each, CountedDict) for each in dicts
+            not isinstance(members, CountedDict) for members in dicts
         )
         self._seen = -1
 
@@ -50,7 +54,7 @@ class AttributeGuards:
 
 
 class _Content:
-    """What was in some dicts."""
+    """The earlier content of some dicts."""
 
     def __init__(self, attributes: list[Attribute], dicts: list[dict[Any, Any]]) -> None:
         self._owners = [owner for owner, _, _ in attributes]
@@ -61,7 +65,7 @@ class _Content:
 
     def is_same(self) -> bool:
         """Return whether it still is."""
-        found = map(dict.get, self._owners, self._keys)
-        return not any(map(is_not, found, self._objects)) and (
+        current = map(dict.get, self._owners, self._keys)
+        return not any(map(is_not, current, self._objects)) and (
             list(map(len, self._dicts)) == self._sizes
         )

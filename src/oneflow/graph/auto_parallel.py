@@ -56,10 +56,12 @@ def sharding_search(
         )
     free = [
         number
-        for number, (each, spec) in enumerate(zip(captured.inputs, program.inputs, strict=True))
-        if each.kind == "state"
+        for number, (step_input, spec) in enumerate(
+            zip(captured.inputs, program.inputs, strict=True)
+        )
+        if step_input.kind == "state"
         or (
-            each.kind in ("parameter", "buffer", "tensor")
+            step_input.kind in ("parameter", "buffer", "tensor")
             and (options.ignore_user_sbp or all(sbp is BROADCAST for sbp in spec.sbp or ()))
         )
     ]
@@ -76,7 +78,7 @@ def auto_parallel_text(before: Program, after: Program, options: AutoParallelOpt
     """The line that `debug` prints of auto parallelism."""
     assert options is not None
     chip = options.chip(next(iter(before.devices)))
-    old, new = (f"{sum(program_seconds(each, chip)) * 1e3:.3g} ms" for each in (before, after))
+    old, new = (f"{sum(program_seconds(step, chip)) * 1e3:.3g} ms" for step in (before, after))
     changed = sum(a is not b for a, b in zip(before.inputs, after.inputs, strict=True))
     return (
         f"auto parallel: a step takes {new} by the model, {old} without; "

@@ -98,9 +98,9 @@ def bind(captured: CapturedStep, program: Program) -> tuple[Program, StepBinding
         structure=outputs.structure,
         called=captured.called,
         names={
-            id(each.source): each.name
-            for each in inputs
-            if each.kind not in ("argument", "constant")
+            id(step_input.source): step_input.name
+            for step_input in inputs
+            if step_input.kind not in ("argument", "constant")
         },
         attributes=captured.attributes,
         guarded_dicts=captured.guarded_dicts,

@@ -61,8 +61,8 @@ class Blocks:
     def path_of(self, module: Module) -> str:
         """The path of `module` in the graph, such as ``"model.layers.0"``."""
         for root, top in self._roots():
-            for path, each in top.named_modules(prefix=root):
-                if each is module:
+            for path, candidate in top.named_modules(prefix=root):
+                if candidate is module:
                     return path
         return ""
 
@@ -160,7 +160,7 @@ class Block:
         return self.origin(*args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:
-        # Of a module without such attributes: its own name, and that of the module around it.
+        # A module without such attributes has its own name, and that of the module around it.
         if name in _NAMES and not hasattr(self.origin, name):
             prefix, dot, suffix = self._blocks.path_of(self.origin).rpartition(".")
             return suffix if name == "name" else prefix + dot
@@ -221,7 +221,7 @@ class GraphTensor:
     def set_stage(self, stage_id: int | None = None, placement: Any = None) -> None:
         """Say in which stage modules use the tensor, which is on the placement of that stage.
 
-        What a stage computes is decided by its modules, so that this moves nothing.
+        The modules of a stage decide what it computes, so that this moves nothing.
 
         Args:
             stage_id: number of the stage, from 0.

@@ -114,8 +114,8 @@ def captured_step(
         RuntimeError: the step cannot be captured; the message says why. Tensors and modules are as
             before.
     """
-    given = _device_of(graph, arguments)
-    device = graph.default_device if given is None else given
+    argument_device = _device_of(graph, arguments)
+    device = graph.default_device if argument_device is None else argument_device
     outside: Sequence[Tensor] = ()
     step: CapturedStep | None = None
     with contextlib.ExitStack() as stack:
@@ -128,9 +128,9 @@ def captured_step(
                     raise
                 outside = error.tensors
             except OtherDeviceError as error:
-                if given is not None or not isinstance(error.device, Placement):
+                if argument_device is not None or not isinstance(error.device, Placement):
                     raise
-                given = device = error.device
+                argument_device = device = error.device
         yield step
 
 
@@ -147,7 +147,7 @@ def _captured_in(
     with contextlib.ExitStack() as attempt:
         attempt.enter_context(scope.restore_on_error())
         if config.zero_stage:
-            optimizers = [each.optimizer for each in graph.added_optimizers()]
+            optimizers = [added.optimizer for added in graph.added_optimizers()]
             apply_zero(optimizers, config.zero_stage, config.zero_min_size)
         with scope.capturing():
             step = _Capture(graph, build, called, arguments, scope).run()
@@ -203,7 +203,7 @@ class _Capture:
                 stacklevel=6,
             )
         self._record_optimizer_steps()
-        self._guards.keep([each.tensor for each in self._variables])
+        self._guards.keep([variable.tensor for variable in self._variables])
         return self._captured(structure, results)
 
     # --- recording
@@ -215,8 +215,8 @@ class _Capture:
 
     def _add_optimized_tensors(self) -> None:
         """Add parameters of modules that are no attributes of the graph."""
-        for index, each in enumerate(self._graph.added_optimizers()):
-            for number, tensor in enumerate(parameters_of(each.optimizer)):
+        for index, added in enumerate(self._graph.added_optimizers()):
+            for number, tensor in enumerate(parameters_of(added.optimizer)):
                 name = f"optimizer{index}.params.{number}"
                 if id(tensor) not in self._variables.by_tensor:
                     self._outsiders[name] = tensor
@@ -234,7 +234,7 @@ class _Capture:
             if count == 1:
                 return self._build_micro_batch(0, self._placeholders)
             batches = MicroBatches(self._placeholders, count)
-            results = [self._build_micro_batch(i, each) for i, each in enumerate(list(batches))]
+            results = [self._build_micro_batch(i, batch) for i, batch in enumerate(list(batches))]
             return batches.concat(results)
 
     def _build_micro_batch(self, number: int, tensors: list[Tensor]) -> Any:
@@ -255,7 +255,7 @@ class _Capture:
             tensors, members = scaler.tensors(device), vars(scaler)
             for name, tensor in tensors.items():
                 self._variables.add(f"grad_scaler.{name}", "state", tensor, members, name)
-            self._variables.attributes += [(members, *each) for each in members.items()]
+            self._variables.attributes += [(members, *member) for member in members.items()]
             scale = tensors["_scale"]
 
         def change(gradient: Value) -> Value:
@@ -289,7 +289,7 @@ class _Capture:
         if (
             optimizers
             and not self._went_backward
-            and not any(each.has_gradients() for each in optimizers)
+            and not any(added.has_gradients() for added in optimizers)
         ):
             raise RuntimeError(
                 f"{self._graph.name}: an optimizer was added, but `build` makes no gradients, so "
@@ -297,17 +297,17 @@ class _Capture:
                 "without `add_optimizer` for inference"
             )
         self._check_outsiders()
-        for index, each in enumerate(optimizers):
-            if not each.has_gradients():
+        for index, added in enumerate(optimizers):
+            if not added.has_gradients():
                 continue
-            if each.optimizer.steps_by_update:
-                step = OptimizerStep(each)
+            if added.optimizer.steps_by_update:
+                step = OptimizerStep(added)
                 steps.append(step)
                 step.record(self._recorder, self._variables, f"optimizer{index}", scaler)
             elif scaler is not None:
                 raise RuntimeError(
                     f"{self._graph.name}: a gradient scaler needs optimizers that update by one "
-                    f"rule and have no hooks; {type(each.optimizer).__name__} steps on its own"
+                    f"rule and have no hooks; {type(added.optimizer).__name__} steps on its own"
                 )
         if scaler is not None and steps:
             scaler.update()
@@ -326,15 +326,15 @@ class _Capture:
         if not outsiders:
             return
         optimizers = self._graph.added_optimizers()
-        held = {id(each) for one in optimizers for each in parameters_of(one.optimizer)}
+        held = {id(parameter) for one in optimizers for parameter in parameters_of(one.optimizer)}
         untrained = [
-            f"`{each.name}`"
-            for each in self._variables
-            if each.kind == "parameter"
-            and each.tensor.grad is not None
-            and id(each.tensor) not in held
+            f"`{variable.name}`"
+            for variable in self._variables
+            if variable.kind == "parameter"
+            and variable.tensor.grad is not None
+            and id(variable.tensor) not in held
         ]
-        if untrained or not all(each.has_gradients() for each in optimizers):
+        if untrained or not all(optimizer.has_gradients() for optimizer in optimizers):
             raise ValueError(
                 f"{self._graph.name}: an optimizer holds {', '.join(outsiders[:3])}, which belongs "
                 "to no module of the graph and gets no gradient from `build`, and no optimizer "
@@ -349,11 +349,11 @@ class _Capture:
         recorder, variables, steps = self._recorder, self._variables, self._scope.optimizer_steps
         updates, written = variables.updates(), self._written_arguments()
         gradients = self._gradients(set().union(*(step.tensors for step in steps)))
-        known: dict[int, Any] = {id(each): i for i, each in enumerate(self._placeholders)}
-        known |= {id(each.tensor): each.tensor for each in variables}
-        returned = tuple([known.get(id(each), each._value.spec) for each in results])
+        stand_ins: dict[int, Any] = {id(tensor): i for i, tensor in enumerate(self._placeholders)}
+        stand_ins |= {id(variable.tensor): variable.tensor for variable in variables}
+        returned = tuple([stand_ins.get(id(result), result._value.spec) for result in results])
         values = [value for _, value in (*updates, *written, *gradients)]
-        values += [unwrap(each) for each in results if id(each) not in known]
+        values += [unwrap(result) for result in results if id(result) not in stand_ins]
         outputs = [recorder.reference(value) for value in values]
         program = program_from_key(recorder.key, outputs, dict(enumerate(recorder.specs)))
         assigned = [(recorder.reference(new), ~variable.input) for variable, new in updates]
@@ -383,8 +383,8 @@ class _Capture:
             optimizer_steps=tuple(steps),
             checks=tuple(recorder.checked),
             phases={
-                each.results.start: recorder.phase_of(each.results.start - first)
-                for each in program.instructions
+                instruction.results.start: recorder.phase_of(instruction.results.start - first)
+                for instruction in program.instructions
             },
             writes=tuple(recorder.written_in(program, assigned)),
             guarded=recorder.guarded,
@@ -398,7 +398,9 @@ class _Capture:
 
     def _written_arguments(self) -> list[tuple[int, Value]]:
         """The indices of arguments that `build` wrote to, and their new contents."""
-        contents = [(index, unwrap(each)) for index, each in enumerate(self._placeholders)]
+        contents = [
+            (index, unwrap(placeholder)) for index, placeholder in enumerate(self._placeholders)
+        ]
         return [
             (index, value)
             for index, value in contents
@@ -411,10 +413,10 @@ class _Capture:
         for index, tensor in enumerate(self._placeholders):
             if tensor.grad is not None:
                 gradients.append((index, unwrap(tensor.grad)))
-        for each in self._scope.host_inputs.inputs:
-            gradient = each.placeholder.grad
+        for host_input in self._scope.host_inputs.inputs:
+            gradient = host_input.placeholder.grad
             if gradient is not None:
-                gradients.append((each.tensor, self._row_gradient(gradient)))
+                gradients.append((host_input.tensor, self._row_gradient(gradient)))
         return gradients
 
     def _row_gradient(self, gradient: Tensor) -> Value:
@@ -436,10 +438,12 @@ class _Capture:
             index: StepInput("argument", f"argument {index}", index)
             for index in range(len(self._arguments))
         }
-        for each in self._variables:
-            inputs[each.input] = StepInput(each.kind, each.name, each.tensor)
-        for number, each in enumerate(self._scope.host_inputs.inputs):
-            inputs[~each.captured.position] = StepInput("tensor", f"reader.{number}", each.tensor)
+        for variable in self._variables:
+            inputs[variable.input] = StepInput(variable.kind, variable.name, variable.tensor)
+        for number, host_input in enumerate(self._scope.host_inputs.inputs):
+            inputs[~host_input.captured.position] = StepInput(
+                "tensor", f"reader.{number}", host_input.tensor
+            )
         constants = 0
         for number, array in enumerate(self._recorder.arrays):
             if array is not None:
@@ -451,7 +455,8 @@ class _Capture:
         """The program with the module's path in every instruction."""
         scope = self._tracer.scope_of
         instructions = tuple(
-            replace(each, scope=scope(each.results.start - first)) for each in program.instructions
+            replace(instruction, scope=scope(instruction.results.start - first))
+            for instruction in program.instructions
         )
         return replace(program, instructions=instructions)
 
@@ -462,8 +467,8 @@ class _Capture:
         draws = []
         for index, (generator, count, end) in enumerate(capture.draw_counts()):
             own = [(position, number) for position, which, number in captured if which == index]
-            seeds = tuple([(n, each.ranks) for n, each in own if each.draw is None])
-            streams = tuple([(n, each.draw) for n, each in own if each.draw is not None])
+            seeds = tuple([(n, use.ranks) for n, use in own if use.draw is None])
+            streams = tuple([(n, use.draw) for n, use in own if use.draw is not None])
             draws.append(GeneratorUse(generator, count, end, seeds, streams))
         return tuple(draws), frozenset([number for number, _, _ in captured])
 

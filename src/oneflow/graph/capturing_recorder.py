@@ -62,12 +62,12 @@ class CapturingRecorder(Recorder):
 
     def leaf(self, value: Value) -> int:
         """Return the reference to an array that is the same in every call."""
-        known = len(self.arrays)
+        number = len(self.arrays)
         try:
             reference = super().leaf(value)
         finally:
             del self.specs[len(self.arrays) :]
-        if len(self.arrays) > known:
+        if len(self.arrays) > number:
             self.specs.append(value.spec)
             if value.node is not None and self.outsider is None:
                 self.outsider = user_line()
@@ -98,8 +98,8 @@ class CapturingRecorder(Recorder):
             assigned: references to new values of variables, and to their old ones.
         """
         written = list(zip(self.updates[::2], self.updates[1::2], strict=True))
-        known = {new for new, _ in written}
-        written += [pair for pair in assigned if pair[0] not in known]
+        new_numbers = {new for new, _ in written}
+        written += [pair for pair in assigned if pair[0] not in new_numbers]
         return [(number_of(new, program), number_of(old, program)) for new, old in written]
 
     def reference(self, value: Value) -> int:
@@ -162,7 +162,9 @@ def capturing(recorder: CapturingRecorder) -> Iterator[None]:
     current.pinned = recorder.pinned
     try:
         yield
-        others = [d for d, each in current.recorders.items() if each is not recorder and each.key]
+        others = [
+            d for d, other in current.recorders.items() if other is not recorder and other.key
+        ]
         if others:
             raise OtherDeviceError(recorder, others[0])
     finally:

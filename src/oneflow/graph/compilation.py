@@ -88,15 +88,15 @@ def pass_context(captured: CapturedStep, settings: CaptureSettings) -> PassConte
     sparse: set[int] = set()
     if not isinstance(captured.device, Placement):
         sparse = sparse.union(
-            *(each.tensors for each in captured.optimizer_steps if each.owner.is_sparse)
+            *(step.tensors for step in captured.optimizer_steps if step.owner.is_sparse)
         )
     return PassContext(
         writes=captured.writes,
         zero_stage=settings.config.zero_stage,
-        parameters=frozenset([n for n, each in inputs if each.kind == "parameter"]),
+        parameters=frozenset([n for n, step_input in inputs if step_input.kind == "parameter"]),
         phases=captured.phases,
         auto_sharding=sharding_search(captured, settings.config.auto_parallel),
-        sparse_tables=frozenset([n for n, each in inputs if id(each.source) in sparse]),
+        sparse_tables=frozenset([n for n, step_input in inputs if id(step_input.source) in sparse]),
         partitioned=len(captured.program.devices) > 1,
         guarded=captured.guarded,
     )
@@ -129,7 +129,7 @@ def compile_step(
     check_overlap(captured.arguments, binding.written, (*binding.variables, *binding.write_only))
     reshard_variables(captured, optimized)
     dynamic = captured.dynamic_numbers | _hidden_numbers(program)
-    constants = {i: each for i, each in enumerate(captured.numbers) if i not in dynamic}
+    constants = {i: number for i, number in enumerate(captured.numbers) if i not in dynamic}
     device, name = captured.device, captured.name
     check_consistency(program, constants, _all_devices(program, device), name)
     first = len(binding.arguments)
@@ -163,7 +163,7 @@ def _with_engine(
     captured: CapturedStep,
 ) -> EngineExecutable:
     """The step as an engine runs it; a warning says what is left to XLA."""
-    weights = [*[unwrap(each).read() for each in binding.variables], *binding.constants]
+    weights = [*[unwrap(variable).read() for variable in binding.variables], *binding.constants]
     executable = EngineExecutable(
         engine, program, captured.device, constants, captured.checks, captured.name, weights
     )
@@ -192,4 +192,6 @@ def _all_devices(program: Program, device: Any) -> Any:
     """The device of a program, or one placement with all ranks of its placements."""
     if not isinstance(device, Placement) or not program.devices:
         return device
-    return Placement(device.type, sorted({rank for each in program.devices for rank in each.flat}))
+    return Placement(
+        device.type, sorted({rank for placement in program.devices for rank in placement.flat})
+    )

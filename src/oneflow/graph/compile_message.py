@@ -33,9 +33,9 @@ def compile_message(name: str, instructions: int) -> Iterator[None]:
 
     def show() -> None:
         has_written.set()
-        kept = ", and kept on disk for the next process" if persistent_cache.is_enabled() else ""
+        suffix = ", and kept on disk for the next process" if persistent_cache.is_enabled() else ""
         stream.write(
-            f"{name}: compiling {instructions} instructions; this is done once{kept}. `debug(1)` "
+            f"{name}: compiling {instructions} instructions; this is done once{suffix}. `debug(1)` "
             "of the graph shows its parts\n"
         )
 

@@ -160,7 +160,7 @@ class CompiledGraph:
         if self._steps:
             raise RuntimeError(f"{self.name} was compiled already; share before the first call")
         kinds = [
-            {name: type(each) for name, each in graph._modules.items()}
+            {name: type(module) for name, module in graph._modules.items()}
             for graph in (self, shared_graph)
         ]
         if kinds[0] != kinds[1]:
@@ -245,11 +245,11 @@ class CompiledGraph:
         Raises:
             RuntimeError: it is a device of another type, for which steps are compiled anew.
         """
-        wanted = parse_device(device)
+        target = parse_device(device)
         saved = state_dict["device_type"]
-        if wanted.type != saved:
+        if target.type != saved:
             raise RuntimeError(
-                f"these steps were compiled for `{saved}`; to run on `{wanted}`, move the modules "
+                f"these steps were compiled for `{saved}`; to run on `{target}`, move the modules "
                 "there and call a graph of them"
             )
         return state_dict

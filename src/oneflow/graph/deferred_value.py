@@ -47,9 +47,9 @@ class DeferredValue:
 
     def __call__(self, values: Values) -> Tensor:
         """Return the tensor as the inputs of a call make it."""
-        known = {each.input: each.tensor for each in self._variables} | values.inputs
+        tensors = {variable.input: variable.tensor for variable in self._variables} | values.inputs
         arrays = [
-            self._arrays[number] if number not in known else unwrap(known[number]).read()
+            self._arrays[number] if number not in tensors else unwrap(tensors[number]).read()
             for number in self._read
         ]
         (array,), _ = self._executable(arrays, self._numbers)
@@ -62,13 +62,13 @@ def _numbers_read(program: Program, recorder: CapturingRecorder) -> list[Any]:
     Raises:
         RuntimeError: one of them is drawn anew for each call.
     """
-    read = {number for each in program.instructions for number in each.operands}
+    read = {number for instruction in program.instructions for number in instruction.operands}
     first = len(program.inputs)
     numbers = [
         number if first + slot in read else 0
         for slot, number in enumerate(recorder.scalars[: len(program.scalars)])
     ]
-    if any(type(each) is CapturedNumber for each in numbers):
+    if any(type(number) is CapturedNumber for number in numbers):
         raise RuntimeError(
             f"{recorder.graph_name}: a lookup needs the values of its ids before the step runs, "
             "and they depend on random numbers that the step draws; draw them outside of `build`"

@@ -81,15 +81,17 @@ class EngineExecutable:
         self._name = name
         self._weights = list(weights)
         self._lines = {
-            instruction.results.start: each
-            for instruction, each in zip(program.checks, checks, strict=True)
+            instruction.results.start: check
+            for instruction, check in zip(program.checks, checks, strict=True)
         }
         self.left_to_xla: dict[int, str] = {}
         for index, instruction in enumerate(program.instructions):
             reason = self._unsupported_reason(instruction)
             if reason is not None:
                 self.left_to_xla[index] = reason
-        self._places = {each.results.start: n for n, each in enumerate(program.instructions)}
+        self._places = {
+            instruction.results.start: n for n, instruction in enumerate(program.instructions)
+        }
         self._tried: dict[Any, str | None] = {}
         # Engines run one call at a time.
         self._lock = threading.Lock()
@@ -145,7 +147,8 @@ class EngineExecutable:
     def _compiled(self) -> tuple[Partition, list[ClusterRun]]:
         """The program in clusters, each of them compiled.
 
-        What the engine refuses is left to XLA, and the rest divided anew, until it refuses nothing.
+        Instructions that the engine refuses are left to XLA, and the rest is divided anew, until it
+        refuses nothing.
         """
         compiled: dict[tuple[int, ...], EngineProgram] = {}
         while True:
@@ -168,19 +171,20 @@ class EngineExecutable:
             return
         if is_part and not any(map(_is_product, task.instructions)):
             reason = "its cluster has no product or convolution"
-            self._leave({each.results.start: reason for each in task.instructions})
+            self._leave({instruction.results.start: reason for instruction in task.instructions})
             return
         try:
             compiled[_key(task)] = self._engine_program(task)
         except UnsupportedByEngine as error:
             reasons = {
-                each.results.start: self._check_instruction(each) for each in task.instructions
+                instruction.results.start: self._check_instruction(instruction)
+                for instruction in task.instructions
             }
-            known = {start: reason for start, reason in reasons.items() if reason is not None}
-            self._leave(known or dict.fromkeys(reasons, str(error)))
+            failures = {start: reason for start, reason in reasons.items() if reason is not None}
+            self._leave(failures or dict.fromkeys(reasons, str(error)))
 
     def _leave(self, reasons: Mapping[int, str]) -> None:
-        self.left_to_xla.update({self._places[start]: each for start, each in reasons.items()})
+        self.left_to_xla.update({self._places[start]: reason for start, reason in reasons.items()})
 
     def _check_instruction(self, instruction: Instruction) -> str | None:
         """The reason why the engine cannot run an instruction alone; None if it can."""
@@ -221,14 +225,14 @@ class EngineExecutable:
         program, inputs, slots = task_program(self.program, task)
         if task.phase == self._phase:
             first = len(self.program.inputs) - len(self._weights)
-            read = [each for each in inputs if not first <= each < len(self.program.inputs)]
+            read = [number for number in inputs if not first <= number < len(self.program.inputs)]
             return ClusterRun(self._in_engine(compiled[_key(task)]), read, [], task.outputs)
         constants = {
             index: self._constants[slot]
             for index, slot in enumerate(slots)
             if slot in self._constants
         }
-        checked = [each for each in map(self._lines.get, _key(task)) if each is not None]
+        checked = [check for check in map(self._lines.get, _key(task)) if check is not None]
         program = run_passes(program, PassGroup.PROGRAM, PassGroup.EXECUTABLE)
         executable = Executable(program, (), self.device, constants, self._name).compile()
         return ClusterRun(_in_xla(executable, checked), inputs, slots, task.outputs)
@@ -237,7 +241,7 @@ class EngineExecutable:
         """`run` from arrays of XLA to arrays of XLA."""
 
         def runner(arrays: Sequence[Any], numbers: Sequence[Any]) -> list[Any]:
-            return [put(each, self.device) for each in run(list(map(np.asarray, arrays)))]
+            return [put(array, self.device) for array in run(list(map(np.asarray, arrays)))]
 
         return runner
 
@@ -259,10 +263,10 @@ class EngineExecutable:
                 self._weights = list(weights)
                 self._partition, self._runs = self._compiled()
             values: dict[int, Any] = dict(enumerate(arrays))
-            for each in self._runs:
-                operands = [values[number] for number in each.inputs]
-                results = each.run(operands, [scalars[slot] for slot in each.slots])
-                values.update(zip(each.outputs, results, strict=True))
+            for run in self._runs:
+                operands = [values[number] for number in run.inputs]
+                results = run.run(operands, [scalars[slot] for slot in run.slots])
+                values.update(zip(run.outputs, results, strict=True))
             return self.sorted_results([values[number] for number in self._partition.outputs])
 
     @staticmethod
@@ -273,7 +277,7 @@ class EngineExecutable:
 
 def _key(task: PipelineTask) -> tuple[int, ...]:
     """The first results of a cluster's instructions, by which it is known."""
-    return tuple([each.results.start for each in task.instructions])
+    return tuple([instruction.results.start for instruction in task.instructions])
 
 
 def _is_product(instruction: Instruction) -> bool:

@@ -1,4 +1,4 @@
-"""What other packages provide, found by the names under which `pyproject.toml` declares it."""
+"""Functions of other packages, found by the names under which `pyproject.toml` declares them."""
 
 from __future__ import annotations
 

@@ -204,7 +204,7 @@ class Graph(CompiledGraph):
             )
         if lr_sch is not None and lr_sch.optimizer is not optim:
             raise ValueError("`lr_sch` is a schedule of another optimizer than `optim`")
-        if any(each.optimizer is optim for each in self._optimizers):
+        if any(added.optimizer is optim for added in self._optimizers):
             raise ValueError(f"this {type(optim).__name__} was added to {self.name} before")
         self._optimizers.append(GraphOptimizer(optim, lr_sch, is_sparse))
         self._steps.clear()
@@ -240,8 +240,8 @@ class Graph(CompiledGraph):
             )
         if self._loaded is not None:
             return self._loaded(*args, **kwargs)
-        for each in self._optimizers:
-            each.optimizer.step_due_schedule()
+        for added in self._optimizers:
+            added.optimizer.step_due_schedule()
         called = None if kwargs else plain_key(args)
         tensors: Sequence[Any] = args
         if called is None:
@@ -328,7 +328,7 @@ class Graph(CompiledGraph):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save the compiled steps and the weights, to run where this class is not known.
 
-        Of a graph on a placement all processes call this together; each writes its own parts.
+        All processes of a placement call this together; each writes its own parts.
 
         Args:
             path: a folder for graphs alone. An older graph in it is replaced at once when the new
@@ -353,7 +353,7 @@ class Graph(CompiledGraph):
             ...     flow.nn.Graph.load(f"{folder}/doubled")(flow.ones(2)).tolist()
             [2.0, 2.0]
         """
-        # Of those recorded for one kind of call in several modes the one that was used last.
+        # A call in several modes has several steps; the one that was used last is saved.
         steps = {called: step for (called, _), step in self._steps.items()}
         save_steps(self.name, list(steps.values()), self.build, Path(path))
 
@@ -491,8 +491,8 @@ class Graph(CompiledGraph):
 
 
 def _contains_modules(values: Any) -> bool:
-    each_value = values.values() if isinstance(values, dict) else values
-    return any(isinstance(each, Module) for each in each_value)
+    items = values.values() if isinstance(values, dict) else values
+    return any(isinstance(item, Module) for item in items)
 
 
 PROGRAM_STORE.fill(ProgramStore(Graph, Graph.save, Graph.load))

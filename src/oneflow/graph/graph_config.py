@@ -133,11 +133,11 @@ class GraphConfig:
         Raises:
             RuntimeError: it is installed but cannot run this graph.
         """
-        chosen = None
+        result = None
         for engine in ENGINES:
             if self._options[engine.package] and engine.check(training):
-                chosen = engine
-        return chosen
+                result = engine
+        return result
 
     # --- set by users
 
@@ -323,8 +323,8 @@ class GraphConfig:
     def enable_tensorrt(self, value: bool = True) -> None:
         """Run with TensorRT.
 
-        Where it is not installed, the first call warns and XLA runs the graph; where it is, the
-        first call raises and says what is missing: graphs are not handed to it yet.
+        Without TensorRT the first call warns and XLA runs the graph. With it the first call raises
+        and says what is missing: graphs are not handed to it yet.
         """
         self._set("tensorrt", _flag("value", value))
 

@@ -16,15 +16,15 @@ def graph_text(graph: Capturable, summary: StepSummary | None) -> str:
     lines = [f"(CONFIG:config:{graph.settings.config!r})"]
     if summary is not None:
         lines += _with_index("INPUT", graph.name, summary.arguments)
-    for name, each in graph.graph_attributes().items():
-        if isinstance(each, Tensor):
-            lines.append(f"(TENSOR:{name}:{describe_tensor(each)})")
+    for name, attribute in graph.graph_attributes().items():
+        if isinstance(attribute, Tensor):
+            lines.append(f"(TENSOR:{name}:{describe_tensor(attribute)})")
     for name, module in graph.named_modules():
         lines += _module_lines(name, name, module, summary)
-    for index, each in enumerate(graph.added_optimizers()):
-        lines.append(f"(OPTIMIZER:{index}:{type(each.optimizer).__name__})")
-        if each.scheduler is not None:
-            lines.append(f"(LR_SCHEDULER:{index}:{type(each.scheduler).__name__})")
+    for index, added in enumerate(graph.added_optimizers()):
+        lines.append(f"(OPTIMIZER:{index}:{type(added.optimizer).__name__})")
+        if added.scheduler is not None:
+            lines.append(f"(LR_SCHEDULER:{index}:{type(added.scheduler).__name__})")
     if summary is not None:
         lines += _with_index("OUTPUT", graph.name, summary.results)
         lines += summary.stages
@@ -63,7 +63,7 @@ def _one_line(module: Module) -> str:
 
 
 def _with_index(kind: str, path: str, labels: Sequence[str]) -> list[str]:
-    return [f"({kind}:{path}.{index}:{each})" for index, each in enumerate(labels)]
+    return [f"({kind}:{path}.{index}:{label})" for index, label in enumerate(labels)]
 
 
 def _indented(lines: Sequence[str]) -> list[str]:

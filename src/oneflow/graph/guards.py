@@ -46,15 +46,15 @@ class Guards:
         """Add an object's plain attributes, and those of its class that it may yet get itself."""
         members = vars(owner)
         kinds = _PLAIN + _FUNCTIONS
-        found: dict[str, Any] = {
-            name: each for name, each in members.items() if isinstance(each, kinds)
+        attributes: dict[str, Any] = {
+            name: value for name, value in members.items() if isinstance(value, kinds)
         }
         for kind in type(owner).__mro__:
-            plain = [name for name, each in vars(kind).items() if isinstance(each, _PLAIN)]
-            found.update({name: _MISSING for name in plain if name not in members})
+            plain = [name for name, value in vars(kind).items() if isinstance(value, _PLAIN)]
+            attributes.update({name: _MISSING for name in plain if name not in members})
         if isinstance(owner, Module):
-            found["forward"] = members.get("forward", _MISSING)
-        for name, value in found.items():
+            attributes["forward"] = members.get("forward", _MISSING)
+        for name, value in attributes.items():
             if name == "forward" or not (name == "training" or hasattr(base, name)):
                 self._names.append(f"{prefix}{name}")
                 self._owners.append(members)
@@ -69,7 +69,7 @@ class Guards:
         unchanged = set(range(len(self._keys))).difference(self._changed())
         attributes: list[Any]
         for attributes in (self._names, self._owners, self._keys, self._values, self._types):
-            attributes[:] = [each for i, each in enumerate(attributes) if i in unchanged]
+            attributes[:] = [attribute for i, attribute in enumerate(attributes) if i in unchanged]
         self._tensors = list(tensors)
         self._hooks = list(map(_hooks_of, self._tensors))
 

@@ -16,8 +16,8 @@ from oneflow.tensor.views import unwrap
 class MicroBatches:
     """The tensors of a call, split along dimension 0; 0-dim tensors are in all micro batches.
 
-    Of global tensors that are split over devices along that dimension, each micro batch takes some
-    rows of every device, so that no data are transferred.
+    Each micro batch takes some rows of every device of a global tensor that is split over devices
+    along that dimension, so that no data are transferred.
 
     Args:
         tensors: the tensors.
@@ -61,13 +61,14 @@ class MicroBatches:
         """
         parts: list[list[Tensor]] = [[] for _ in results]
         trees = [
-            tree_flatten(each, tensors, "a result of `build`")
-            for each, tensors in zip(results, parts, strict=True)
+            tree_flatten(result, tensors, "a result of `build`")
+            for result, tensors in zip(results, parts, strict=True)
         ]
-        if any(each != trees[0] for each in trees):
+        if any(tree != trees[0] for tree in trees):
             raise ValueError("`build` returned another structure for another micro batch")
         columns = [
-            self._concat([each.detach() for each in column]) for column in zip(*parts, strict=True)
+            self._concat([tensor.detach() for tensor in column])
+            for column in zip(*parts, strict=True)
         ]
         return tree_unflatten(trees[0], iter(columns))
 
@@ -78,7 +79,7 @@ class MicroBatches:
         if self._devices == 1 or first.shape[0] % self._devices:
             return cat(parts)
         rest = first.shape[1:]
-        grouped = [each.reshape(self._devices, 1, -1, *rest) for each in parts]
+        grouped = [part.reshape(self._devices, 1, -1, *rest) for part in parts]
         return cat(grouped, dim=1).reshape(-1, *rest)
 
 
@@ -89,5 +90,5 @@ def _devices_along_rows(tensors: Sequence[Tensor], count: int) -> int:
         spec = unwrap(tensor).spec
         if spec.sbp is not None and spec.ndim:
             devices = max(devices, math.prod(split_counts(spec.device.hierarchy, spec.sbp, 0)))
-    even = all(not each.ndim or each.shape[0] % (devices * count) == 0 for each in tensors)
+    even = all(not tensor.ndim or tensor.shape[0] % (devices * count) == 0 for tensor in tensors)
     return devices if even else 1

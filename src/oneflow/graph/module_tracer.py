@@ -68,7 +68,9 @@ class ModuleTracer:
         return self
 
     def __exit__(self, kind: type | None, *exception: object) -> None:
-        set_operand_casts(tuple(each for each in CASTS.functions if each != self._print_operator))
+        set_operand_casts(
+            tuple(function for function in CASTS.functions if function != self._print_operator)
+        )
         for members, before in reversed(self._replaced):
             if before is None:
                 members.pop("forward", None)

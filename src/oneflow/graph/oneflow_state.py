@@ -37,10 +37,10 @@ def train_step(optimizers: Iterable[GraphOptimizer]) -> Tensor:
     Nothing is read: where the program counts, because a gradient scaler may skip steps, it is a
     count of the program.
     """
-    steps = [each.scheduler.last_step for each in optimizers if each.scheduler is not None]
-    for each in [] if steps else optimizers:
-        for kept in states_of_parameters(each.optimizer.state):
-            count = each.optimizer.counts_of(kept).get("step", 0)
+    steps = [added.scheduler.last_step for added in optimizers if added.scheduler is not None]
+    for added in [] if steps else optimizers:
+        for state_of_parameter in states_of_parameters(added.optimizer.state):
+            count = added.optimizer.counts_of(state_of_parameter).get("step", 0)
             if isinstance(count, Tensor):
                 return count.detach().reshape(1).to(int64)
             steps.append(count)
@@ -64,24 +64,24 @@ def states_of_optimizers(
         parameter_name, hyphen, kind = key.rpartition("-")
         if hyphen and key != TRAIN_STEP:
             tensors.setdefault(parameter_name, {})[kind] = state[key]
-    taken, found = {TRAIN_STEP}, []
-    for each in optimizers:
-        states = each.optimizer.state_dict()
-        for number, parameter in enumerate(parameters_of(each.optimizer)):
+    taken, all_states = {TRAIN_STEP}, []
+    for added in optimizers:
+        states = added.optimizer.state_dict()
+        for number, parameter in enumerate(parameters_of(added.optimizer)):
             name = names.get(id(parameter), "")
-            kept = tensors.get(name, {})
-            taken.update(f"{name}-{kind}" for kind in kept)
-            renamed = {_NAMES.get(kind, kind): tensor for kind, tensor in kept.items()}
+            stored = tensors.get(name, {})
+            taken.update(f"{name}-{kind}" for kind in stored)
+            renamed = {_NAMES.get(kind, kind): tensor for kind, tensor in stored.items()}
             states["state"][number] = {"step": steps, **renamed}
-        found.append(states)
-    return found, taken
+        all_states.append(states)
+    return all_states, taken
 
 
 def load_optimizers(
     optimizers: Iterable[GraphOptimizer], states: Iterable[dict[str, Any]], steps: int
 ) -> None:
     """Load the states of optimizers, and move their schedules to the step that was reached."""
-    for each, state in zip(optimizers, states, strict=True):
-        each.optimizer.load_state_dict(state)
-        if each.scheduler is not None:
-            each.scheduler.step(steps)
+    for added, state in zip(optimizers, states, strict=True):
+        added.optimizer.load_state_dict(state)
+        if added.scheduler is not None:
+            added.scheduler.step(steps)

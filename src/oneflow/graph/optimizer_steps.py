@@ -54,7 +54,7 @@ class GraphOptimizer:
             captured: the steps that are part of the program.
             is_updated: the optimizer has updated rows of embeddings already.
         """
-        if is_updated or any(each.owner is self for each in captured):
+        if is_updated or any(step.owner is self for step in captured):
             self._end_step()
         elif not self.optimizer.steps_by_update and self.has_gradients():
             self.optimizer.clip_grad()
@@ -108,7 +108,7 @@ class OptimizerStep:
         self._state_count = len(self._state)
         updated += counts.begin(variables, prefix)
         overflow = None if scaler is None else scaler.unscale_(optimizer)
-        before = [unwrap(each) for each in updated]
+        before = [unwrap(tensor) for tensor in updated]
         optimizer.clip_grad()
         optimizer.step_counter = counts
         try:
@@ -125,11 +125,13 @@ class OptimizerStep:
         """Make variables of the states; returns the tensors it updates, except counts."""
         optimizer = self._optimizer
         updated: list[Tensor] = []
-        names = {id(each.tensor): each.name for each in variables}
+        names = {id(variable.tensor): variable.name for variable in variables}
         for group in optimizer.param_groups:
             self._forms.append(optimizer.form(group))
             self._parameters += group["params"]
-            updated_params = [each for each in group["params"] if each.grad is not None]
+            updated_params = [
+                parameter for parameter in group["params"] if parameter.grad is not None
+            ]
             self.tensors.update(map(id, updated_params))
             updated += updated_params
             states = optimizer.states_of_group(group)

@@ -100,19 +100,21 @@ class PipelineExecutable:
             # Nothing is updated before all checks are known.
             self.order.sort(key=lambda slot: self._is_update(slot.task))
         self.durations: dict[int, float] = {}
-        # By donated input, the output that replaces it.
+        # The output that replaces a donated input, by this input.
         self._replaced_by = dict(zip(donated, self.partition.outputs, strict=False))
         self._constants = constants
         self._name = name
         self._observer = observer
         self._lines = {
-            instruction.results.start: each
-            for instruction, each in zip(program.checks, checks, strict=True)
+            instruction.results.start: check
+            for instruction, check in zip(program.checks, checks, strict=True)
         }
         self._executables: dict[tuple, Executable] = {}
         self._last = self._last_uses()
         self._first_transfers = [
-            each for each in self.partition.transfer_by_result.values() if each.producer is None
+            transfer
+            for transfer in self.partition.transfer_by_result.values()
+            if transfer.producer is None
         ]
         self._runs = [self._run_of(slot.task) for slot in self.order]
         self._calls = 0
@@ -128,17 +130,19 @@ class PipelineExecutable:
 
     def _transfers_of(self, task: int) -> list[Transfer]:
         return [
-            each for each in self.partition.transfer_by_result.values() if each.producer == task
+            transfer
+            for transfer in self.partition.transfer_by_result.values()
+            if transfer.producer == task
         ]
 
     def _last_uses(self) -> dict[int, int]:
-        """By value, the last task in order that reads it, or after which it is transferred."""
+        """Map values to the last task in order that reads them, or after which they are sent."""
         last: dict[int, int] = {}
         for slot in self.order:
             reads = [*self.partition.tasks[slot.task].inputs]
             reads += self.partition.tasks[slot.task].outputs
-            for each in self._transfers_of(slot.task):
-                reads += [each.source, each.result]
+            for transfer in self._transfers_of(slot.task):
+                reads += [transfer.source, transfer.result]
             last.update(dict.fromkeys(reads, slot.task))
         outputs = {*self.partition.outputs}
         return {number: task for number, task in last.items() if number not in outputs}
@@ -147,20 +151,20 @@ class PipelineExecutable:
         task = self.partition.tasks[index]
         program, inputs, slots = task_program(self.program, task)
         transfers = self._transfers_of(index)
-        given = len(self.program.inputs)
-        sources = {each.source for each in transfers}
+        input_count = len(self.program.inputs)
+        sources = {transfer.source for transfer in transfers}
         freed = [number for number, last in self._last.items() if last == index]
-        # Of a variable there must always be the old or the new value, even if a task fails.
+        # A variable must always have its old or its new value, even if a task fails.
         free = {
             number
             for number in freed
-            if number >= given or self._replaced_by.get(number) in task.outputs
+            if number >= input_count or self._replaced_by.get(number) in task.outputs
         } - sources
         donated = tuple(i for i, number in enumerate(inputs) if number in free)
         runner = None
         if task.placement.includes_this_process:
             runner = runner_for(self._executable(program, task.placement, donated, slots))
-        starts = [each.results.start for each in task.instructions]
+        starts = [instruction.results.start for instruction in task.instructions]
         checks = [self._lines[start] for start in starts if start in self._lines]
         return TaskRun(index, runner, inputs, slots, task.outputs, transfers, freed, checks)
 
@@ -223,17 +227,17 @@ class PipelineExecutable:
         self._calls += 1
         profile = self._calls == _PROFILED_CALL
         if profile:
-            wait_until_ready([each for each in arrays if not isinstance(each, MetaArray)])
+            wait_until_ready([array for array in arrays if not isinstance(array, MetaArray)])
         values: dict[int, Any] = dict(enumerate(arrays))
         missing: MetaArray | None = None
         try:
-            for each in self._first_transfers:
-                self._transfer(each, values)
-            known = not self.program.checks
+            for transfer in self._first_transfers:
+                self._transfer(transfer, values)
+            has_no_checks = not self.program.checks
             self._has_failed = False
             for run in self._runs:
-                if not known and self._is_update(run.task):
-                    known = True
+                if not has_no_checks and self._is_update(run.task):
+                    has_no_checks = True
                     self._has_failed = self._any_failed(rows)
                     if self._has_failed:
                         values.clear()
@@ -275,8 +279,8 @@ class PipelineExecutable:
             values.update(zip(run.outputs, results, strict=True))
             if checked is not None:
                 rows.append((checked, run.checks, results))
-        for each in run.transfers:
-            self._transfer(each, values)
+        for transfer in run.transfers:
+            self._transfer(transfer, values)
         for number in run.freed:
             values.pop(number, None)
 
@@ -296,7 +300,7 @@ class PipelineExecutable:
         """
         if not self.durations:
             return assumed_duration(task)
-        index = next(i for i, each in enumerate(self.partition.tasks) if each is task)
+        index = next(i for i, candidate in enumerate(self.partition.tasks) if candidate is task)
         if index in self.durations:
             return self.durations[index]
         same_kind = [
@@ -314,13 +318,13 @@ class PipelineExecutable:
             such as parameters and arguments, do not count.
         """
         specs = self.program.spec_table()
-        given = len(self.program.inputs) + len(self.program.scalars)
+        input_count = len(self.program.inputs) + len(self.program.scalars)
         live: dict[Placement, dict[int, int]] = defaultdict(dict)
         sizes: dict[Placement, list[tuple[int, int]]] = {stage: [] for stage in self.stages}
         for index, run in enumerate(self._runs):
-            for number in (*run.outputs, *[each.result for each in run.transfers]):
+            for number in (*run.outputs, *[transfer.result for transfer in run.transfers]):
                 spec = specs[number]
-                if number >= given and number in self._last:
+                if number >= input_count and number in self._last:
                     live[spec.device][number] = shard_bytes(spec)
             stage = self.partition.tasks[run.task].placement
             sizes[stage].append((index, sum(live[stage].values())))

@@ -63,7 +63,7 @@ def check_consistency(
     line = lines[first] if first < len(lines) else "(no more lines)"
     text = np.frombuffer(line.encode()[:_LONGEST_LINE].ljust(_LONGEST_LINE), np.int64)
     rank_lines = [
-        bytes(each).decode(errors="replace").rstrip() for each in all_gather_ints(text, ranks)
+        bytes(content).decode(errors="replace").rstrip() for content in all_gather_ints(text, ranks)
     ]
     raise RuntimeError(_message(name, first, ranks.flat, rank_lines))
 
@@ -94,7 +94,7 @@ def _lines_of(program: Program, constants: Mapping[int, Any]) -> list[str]:
     for index, number in enumerate(scalars):
         value = f" = {constants[index]!r}" if index in constants else ""
         lines.append(f"number ${number}: {program.scalars[index].dtype.name}{value}")
-    lines += [format_instruction(each, scalars) for each in program.instructions]
+    lines += [format_instruction(instruction, scalars) for instruction in program.instructions]
     lines.append(f"return {program.outputs}")
     return [_ADDRESS.sub("", line) for line in lines]
 

@@ -59,11 +59,11 @@ def tree_flatten(value: Any, tensors: list[Tensor], where: str) -> Any:
         tensors.append(value)
         return TENSOR
     if isinstance(value, dict):
-        items = [tree_flatten(each, tensors, f"{where}[{key!r}]") for key, each in value.items()]
+        items = [tree_flatten(item, tensors, f"{where}[{key!r}]") for key, item in value.items()]
         default = value.default_factory if isinstance(value, defaultdict) else None
         return TreeContainer(type(value), tuple(value), tuple(items), default)
     if isinstance(value, list | tuple):
-        items = [tree_flatten(each, tensors, f"{where}[{i}]") for i, each in enumerate(value)]
+        items = [tree_flatten(item, tensors, f"{where}[{i}]") for i, item in enumerate(value)]
         return TreeContainer(type(value), (), tuple(items))
     if isinstance(value, _PLAIN) or _is_constant(value):
         return TreeConstant(type(value), value)
@@ -78,10 +78,10 @@ def flatten_call(
 ) -> Any:
     """Return the structure of the arguments of a call of `name`, as `tree_flatten` does."""
     positional = [
-        tree_flatten(each, tensors, f"{name}: argument {index}") for index, each in enumerate(args)
+        tree_flatten(arg, tensors, f"{name}: argument {index}") for index, arg in enumerate(args)
     ]
     named = [
-        tree_flatten(each, tensors, f"{name}: argument `{key}`") for key, each in kwargs.items()
+        tree_flatten(kwarg, tensors, f"{name}: argument `{key}`") for key, kwarg in kwargs.items()
     ]
     args_tree = TreeContainer(tuple, (), tuple(positional))
     kwargs_tree = TreeContainer(dict, tuple(kwargs), tuple(named))
@@ -92,7 +92,9 @@ def _is_constant(value: Any) -> bool:
     """Return true if an object is the same in every call: neither an iterator nor with tensors."""
     if getattr(type(value), "__hash__", None) is None or isinstance(value, Iterator | MappingView):
         return False
-    return not any(isinstance(each, Tensor) for each in getattr(value, "__dict__", {}).values())
+    return not any(
+        isinstance(attribute, Tensor) for attribute in getattr(value, "__dict__", {}).values()
+    )
 
 
 def tree_unflatten(structure: Any, tensors: Iterator[Tensor]) -> Any:
@@ -101,7 +103,7 @@ def tree_unflatten(structure: Any, tensors: Iterator[Tensor]) -> Any:
         return next(tensors)
     if isinstance(structure, TreeConstant):
         return structure.value
-    items = [tree_unflatten(each, tensors) for each in structure.items]
+    items = [tree_unflatten(item, tensors) for item in structure.items]
     if issubclass(structure.kind, dict):
         return _new_dict(structure, items)
     if hasattr(structure.kind, "_fields"):  # a named tuple
@@ -138,7 +140,7 @@ def describe(value: Any) -> list[str]:
     """The tensors in `value`, each as text, see `describe_tensor`."""
     tensors: list[Tensor] = []
     _collect(value, tensors)
-    return [describe_tensor(each) for each in tensors]
+    return [describe_tensor(tensor) for tensor in tensors]
 
 
 def describe_tensor(tensor: Tensor) -> str:
@@ -153,18 +155,18 @@ def _collect(value: Any, tensors: list[Tensor]) -> None:
     if isinstance(value, Tensor):
         tensors.append(value)
     elif isinstance(value, dict):
-        for each in value.values():
-            _collect(each, tensors)
+        for item in value.values():
+            _collect(item, tensors)
     elif isinstance(value, list | tuple):
-        for each in value:
-            _collect(each, tensors)
+        for item in value:
+            _collect(item, tensors)
 
 
 def plain_key(args: tuple[Any, ...]) -> tuple[Any, ...] | None:
     """Return the key of a call with nothing but tensors that need no gradients, else None."""
     key = []
-    for each in args:
-        if type(each) is not Tensor or each._value.node is not None:
+    for arg in args:
+        if type(arg) is not Tensor or arg._value.node is not None:
             return None
-        key.append(each._value.spec)
+        key.append(arg._value.spec)
     return tuple(key)

@@ -22,9 +22,9 @@ def tree_to_json(structure: Any) -> Any:
         if structure.kind.__name__ not in _PLAIN:
             raise RuntimeError(f"a {structure.kind.__name__} cannot be saved in a graph")
         return ["value", structure.kind.__name__, structure.value]
-    kind = next(name for name, each in _KINDS.items() if issubclass(structure.kind, each))
+    kind = next(name for name, base in _KINDS.items() if issubclass(structure.kind, base))
     keys = [tree_to_json(TreeConstant(type(key), key)) for key in structure.keys]
-    return [kind, keys, [tree_to_json(each) for each in structure.items]]
+    return [kind, keys, [tree_to_json(item) for item in structure.items]]
 
 
 def tree_from_json(data: Any) -> Any:
@@ -41,7 +41,7 @@ def tree_from_json(data: Any) -> Any:
             raise ValueError(f"{content!r} is not of the type {keys_or_type}")
         return TreeConstant(_PLAIN[keys_or_type], content)
     keys = tuple(tree_from_json(key).value for key in keys_or_type)
-    items = tuple(tree_from_json(each) for each in content)
+    items = tuple(tree_from_json(item) for item in content)
     if len(keys) != (len(items) if kind == "dict" else 0):
         raise ValueError(f"a {kind} has {len(keys)} keys and {len(items)} values")
     return TreeContainer(_KINDS[kind], keys, items)

@@ -108,7 +108,7 @@ class GraphFigure:
 def figure_of(step: Step) -> GraphFigure:
     """The figure of a step: a box per module that recorded something, one for the rest."""
     program = step.executable.program
-    counts = Counter(each.scope for each in program.instructions)
+    counts = Counter(instruction.scope for instruction in program.instructions)
     figure = GraphFigure({"arguments": FigureBox("arguments", ", ".join(_sizes(step)), end=True)})
     producer_of = dict.fromkeys(range(len(step.binding.arguments)), "arguments")
     for instruction in program.instructions:
@@ -135,7 +135,7 @@ def _sizes(step: Step) -> list[str]:
 def _render_box(box: FigureBox) -> str:
     middle = box.x + _WIDTH // 2
     name = ' class="end"' if box.end else ""
-    title, note = (escape(printable(each)) for each in (box.title, box.note))
+    title, note = (escape(printable(label)) for label in (box.title, box.note))
     return (
         f'<g{name}><rect x="{box.x}" y="{box.y}" width="{_WIDTH}" height="{_HEIGHT}"/>'
         f'<text x="{middle}" y="{box.y + 19}">{title}</text>'

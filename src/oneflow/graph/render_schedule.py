@@ -33,8 +33,8 @@ def schedule_text(pipeline: PipelineExecutable) -> list[str]:
     lines = []
     for number, stage in enumerate(pipeline.stages):
         phases = [task.phase for task in _tasks_of(pipeline, stage)]
-        passes = [each for each in phases if each.kind in (FORWARD, BACKWARD)]
-        names = [f"{_SYMBOLS[each.kind]}{each.micro_batch}" for each in passes]
+        passes = [phase for phase in phases if phase.kind in (FORWARD, BACKWARD)]
+        names = [f"{_SYMBOLS[step.kind]}{step.micro_batch}" for step in passes]
         peak = max((size for _, size in live[stage]), default=0)
         lines.append(
             f"(STAGE:{number}:{stage!r}) {' '.join(dict.fromkeys(names))}; keeps activations of "
@@ -70,7 +70,7 @@ class _ScheduleFigure:
         self._slots = timeline(self._tasks, pipeline.order, pipeline.duration)
         self._span = max((slot.end for slot in self._slots), default=0.0) or 1.0
         self._live = pipeline.live_bytes()
-        self._peak = max((size for each in self._live.values() for _, size in each), default=0)
+        self._peak = max((size for sizes in self._live.values() for _, size in sizes), default=0)
 
     def render(self) -> str:
         """The figure as text."""

@@ -5,7 +5,7 @@
     path/files-<number>/step<n>.onnx        the same step, if an engine is to run all of it
     path/files-<number>/weights.safetensors
 
-Of a graph on a placement the weights are the folder `weights`, a checkpoint to which every rank
+The weights of a graph on a placement are the folder `weights`, a checkpoint to which every rank
 wrote its parts. A save fills a new folder of files, see `oneflow.checkpoint.save_versions`.
 """
 
@@ -146,10 +146,10 @@ class _GraphWriter:
         for index, step in enumerate(data["steps"]):
             content = to_bytes(programs[index])
             step["sha256"] = self._write_file(program_name(index), content)
-            found = engine_programs[index]
-            if found is not None:
-                number = self._write_file(engine_program_name(index), found[1])
-                step["engine"] = {"package": found[0], "sha256": number}
+            engine_program = engine_programs[index]
+            if engine_program is not None:
+                number = self._write_file(engine_program_name(index), engine_program[1])
+                step["engine"] = {"package": engine_program[0], "sha256": number}
         with atomic_write(self._path / PROGRAM_FILE) as file:
             file.write(json.dumps({**data, "files": self._files.name}, indent=1).encode())
 
@@ -166,7 +166,7 @@ def _make_folder(path: Path) -> None:
         raise FileExistsError(f"`{path}` exists and is a file; choose another name")
     if path.is_dir() and not (path / PROGRAM_FILE).exists():
         # Files that a killed first save left do not matter.
-        names = [each.name for each in path.iterdir()]
+        names = [entry.name for entry in path.iterdir()]
         others = [name for name in names if not name.startswith((".", _FILES))]
         if others:
             raise FileExistsError(
@@ -258,17 +258,17 @@ def _describe_step(name: str, index: int, step: Step, weights: dict[str, Tensor]
         "called": tree_to_json(binding.called),
         "arguments": [_spec_data(spec) for spec in step.argument_specs],
         "read": binding.arguments,
-        "variables": [names[id(each)] for each in binding.variables],
+        "variables": [names[id(variable)] for variable in binding.variables],
         "changed": binding.changed,
-        "unread": [names[id(each)] for each in binding.write_only],
+        "unread": [names[id(tensor)] for tensor in binding.write_only],
         "constants": constants,
         "results": [
-            _spec_data(each)
-            if isinstance(each, TensorSpec)
-            else each
-            if isinstance(each, int)
-            else names[id(each)]
-            for each in binding.results
+            _spec_data(result)
+            if isinstance(result, TensorSpec)
+            else result
+            if isinstance(result, int)
+            else names[id(result)]
+            for result in binding.results
         ],
         "structure": tree_to_json(binding.structure),
         "has_convolution": executable.has_convolution,
@@ -292,7 +292,7 @@ def _describe_step(name: str, index: int, step: Step, weights: dict[str, Tensor]
 def _add_weights(step: Step, index: int, weights: dict[str, Tensor]) -> list[str]:
     """Add the variables and constants of a step to `weights`; returns the names of the latter."""
     binding = step.binding
-    returned = [each for each in binding.results if isinstance(each, Tensor)]
+    returned = [result for result in binding.results if isinstance(result, Tensor)]
     for tensor in (*binding.variables, *binding.write_only, *returned):
         weights[binding.names[id(tensor)]] = wrap(unwrap(tensor).alias())
     constants = [f"constant.{index}.{number}" for number in range(len(binding.constants))]
@@ -303,7 +303,7 @@ def _add_weights(step: Step, index: int, weights: dict[str, Tensor]) -> list[str
 
 
 def _spec_data(spec: TensorSpec) -> list:
-    sbp = [] if spec.sbp is None else [[each.code for each in spec.sbp]]
+    sbp = [] if spec.sbp is None else [[component.code for component in spec.sbp]]
     return [list(spec.shape), spec.dtype.name, *sbp]
 
 

@@ -21,7 +21,7 @@ def installed_engine(package: str) -> Engine | None:
     Raises:
         ValueError: there is no such engine.
     """
-    engine = next((each for each in ENGINES if each.package == package), None)
+    engine = next((candidate for candidate in ENGINES if candidate.package == package), None)
     if engine is None or engine.connector is None:
         raise ValueError(f"there is no engine {package!r}")
     if importlib.util.find_spec(package) is None:
@@ -70,7 +70,9 @@ class SavedEngineProgram:
     ) -> list[Any]:
         """Return the outputs on the device."""
         outputs = self.run_arrays(arrays, floats, integers)
-        return [wrap_array(each, self._device) for each in outputs] if self._program else outputs
+        return (
+            [wrap_array(output, self._device) for output in outputs] if self._program else outputs
+        )
 
     def run_arrays(
         self, arrays: Sequence[Any], floats: Sequence[float], integers: Sequence[int]

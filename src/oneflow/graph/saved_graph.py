@@ -58,11 +58,11 @@ class SavedGraph:
             device = _device_of(data)
             self._variables = _load_weights(files, device)
             self._steps = {}
-            for index, each in enumerate(data["steps"]):
+            for index, description in enumerate(data["steps"]):
                 content = (files / program_name(index)).read_bytes()
-                engine = each.get("engine")
-                found = engine and (files / engine_program_name(index)).read_bytes()
-                step = SavedStep(each, content, found, device, self._variables)
+                engine = description.get("engine")
+                engine_file = engine and (files / engine_program_name(index)).read_bytes()
+                step = SavedStep(description, content, engine_file, device, self._variables)
                 self._steps[step.key] = step
 
     def __repr__(self) -> str:
@@ -110,9 +110,11 @@ class SavedGraph:
         specs = tuple(tensor._value.spec for tensor in tensors)
         step = self._steps.get((structure, specs))
         if step is None:
-            known = "; ".join(", ".join(map(repr, each)) for _, each in self._steps)
+            signatures = "; ".join(
+                ", ".join(map(repr, saved_specs)) for _, saved_specs in self._steps
+            )
             raise TypeError(
-                f"{self.name} was saved for the tensors ({known}), called with "
+                f"{self.name} was saved for the tensors ({signatures}), called with "
                 f"({', '.join(map(repr, specs))})"
             )
         return tree_unflatten(step.structure, iter(step.run(tensors, self._variables)))
@@ -149,7 +151,7 @@ def _load_weights(path: Path, device: Device | Placement) -> dict[str, Value]:
         path / (WEIGHTS_IN_PARTS if is_sharded else WEIGHTS), map_location=map_location
     )
     if not isinstance(weights, dict) or not all(
-        isinstance(each, Tensor) for each in weights.values()
+        isinstance(weight, Tensor) for weight in weights.values()
     ):
         raise ValueError("its weights are not a dict of tensors")
     values = {key: unwrap(tensor) for key, tensor in weights.items()}
@@ -170,7 +172,7 @@ def _check_digest(content: bytes, data: Mapping[str, Any]) -> None:
 
 def _are_names(names: Any, count: int) -> bool:
     """Return true if `names` are `count` different names."""
-    return len(names) == len({str(each) for each in names}) == count
+    return len(names) == len({str(name) for name in names}) == count
 
 
 @dataclass(frozen=True)
@@ -215,21 +217,21 @@ class SavedStep:
     ) -> None:
         self._data = data
         self._device = device
-        specs = tuple(self._spec(each) for each in data["arguments"])
+        specs = tuple(self._spec(argument) for argument in data["arguments"])
         self.key = tree_from_json(data["called"]), specs
         self.structure = tree_from_json(data["structure"])
         self._check(len(specs), variables)
         _check_digest(content, data)
         self._checked: Any = [
-            (self._checked_operation(each), each["line"]) for each in data["checks"]
+            (self._checked_operation(check), check["line"]) for check in data["checks"]
         ]
         inputs: list = [specs[index] for index in data["read"]]
         inputs += [variables[key].spec for key in (*data["variables"], *data["constants"])]
         self.inputs = dict(zip(data["inputs"], specs, strict=True))
-        results = [self._result_spec(each, specs, variables) for each in data["results"]]
+        results = [self._result_spec(result, specs, variables) for result in data["results"]]
         self.outputs = dict(zip(data["outputs"], results, strict=True))
         outputs: list = [variables[key].spec for key in self.updated]
-        outputs += [self._spec(each) for each in data["results"] if isinstance(each, list)]
+        outputs += [self._spec(result) for result in data["results"] if isinstance(result, list)]
         outputs += [None] * bool(data["checks"])
         program = ImportedProgram(
             content,
@@ -283,11 +285,11 @@ class SavedStep:
         data = self._data
         integers = range(len(data["integers"]))
         results = data["results"]
-        indices = [each for each in results if isinstance(each, int)]
-        names = [each for each in results if isinstance(each, str)]
-        seeds = [number for each in data["draws"] for number in each["seeds"]]
-        streams = [pair for each in data["draws"] for pair in each["streams"]]
-        counts = [draw for _, draw in streams] + [each["count"] for each in data["draws"]]
+        indices = [result for result in results if isinstance(result, int)]
+        names = [result for result in results if isinstance(result, str)]
+        seeds = [number for use in data["draws"] for number in use["seeds"]]
+        streams = [pair for use in data["draws"] for pair in use["streams"]]
+        counts = [draw for _, draw in streams] + [use["count"] for use in data["draws"]]
         is_valid = {
             "called": count_leaves(self.key[0]) == count,
             "structure": count_leaves(self.structure) == len(results),
@@ -297,10 +299,10 @@ class SavedStep:
             "results": all(index in range(count) for index in indices)
             and all(name in variables for name in names),
             "changed": data["changed"] in range(len(data["variables"]) + 1),
-            "floats": all(type(each) in (int, float) for each in data["floats"]),
-            "integers": all(type(each) is int for each in data["integers"]),
+            "floats": all(type(number) in (int, float) for number in data["floats"]),
+            "integers": all(type(number) is int for number in data["integers"]),
             "draws": all(number in integers for number in (*seeds, *[n for n, _ in streams]))
-            and all(type(each) is int and 0 <= each < 2**63 for each in counts),
+            and all(type(number) is int and 0 <= number < 2**63 for number in counts),
             "has_convolution": isinstance(data["has_convolution"], bool),
         }
         invalid = [name for name, valid in is_valid.items() if not valid]
@@ -323,7 +325,7 @@ class SavedStep:
     def donate(self, names: Collection[str]) -> None:
         """Let runs write results over some tensors of their arguments.
 
-        What they held is lost with the run: a state that each run replaces needs no memory twice,
+        Their values are lost with the run: a state that each run replaces needs no memory twice,
         and is not copied where the program changes a part of it.
 
         Args:
@@ -334,7 +336,7 @@ class SavedStep:
             return
         data = self._data
         given_up = {i for i, name in enumerate(data["inputs"]) if name in names}
-        given_up -= {each for each in data["results"] if isinstance(each, int)}
+        given_up -= {result for result in data["results"] if isinstance(result, int)}
         self._program.donate([n for n, index in enumerate(data["read"]) if index in given_up])
 
     def run(self, tensors: Sequence[Tensor], variables: dict[str, Value]) -> list[Tensor]:
@@ -350,13 +352,13 @@ class SavedStep:
         for key in self.updated:
             variables[key] = Value(variables[key].spec, next(remaining))
         results = []
-        for each in data["results"]:
-            if isinstance(each, int):
-                results.append(tensors[each])
-            elif isinstance(each, str):
-                results.append(wrap(variables[each]))
+        for result_source in data["results"]:
+            if isinstance(result_source, int):
+                results.append(tensors[result_source])
+            elif isinstance(result_source, str):
+                results.append(wrap(variables[result_source]))
             else:
-                results.append(wrap(Value(self._spec(each), next(remaining))))
+                results.append(wrap(Value(self._spec(result_source), next(remaining))))
         return results
 
     def run_arrays(
@@ -368,21 +370,25 @@ class SavedStep:
         of its time: the program then waits for another thread.
         """
         data = self._data
-        given = [*(arrays[index] for index in data["read"]), *self._weights(variables)]
+        operands = [*(arrays[index] for index in data["read"]), *self._weights(variables)]
         run = self._program
         if isinstance(run, SavedEngineProgram):
             run = run.run_arrays
-        outputs = run(given, data["floats"], self._integers())
+        outputs = run(operands, data["floats"], self._integers())
         if self._checked:
             error = checks.ProgramChecks(CheckResults(outputs[-1]), self._checked).error()
             if error is not None:
                 raise error
         remaining = iter(outputs)
         return [
-            arrays[each]
-            if isinstance(each, int)
-            else np.asarray(variables[each].read() if isinstance(each, str) else next(remaining))
-            for each in data["results"]
+            arrays[result_source]
+            if isinstance(result_source, int)
+            else np.asarray(
+                variables[result_source].read()
+                if isinstance(result_source, str)
+                else next(remaining)
+            )
+            for result_source in data["results"]
         ]
 
     def _weights(self, variables: Mapping[str, Value]) -> list[Any]:

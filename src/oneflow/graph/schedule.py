@@ -141,9 +141,9 @@ class _Scheduler:
     def _next(self, is_idle: bool) -> int | None:
         """A task that can start now, or None; `is_idle` says that no task is running."""
         free = [
-            each for each in self._ready if self._busy.isdisjoint(self._tasks[each].placement.flat)
+            task for task in self._ready if self._busy.isdisjoint(self._tasks[task].placement.flat)
         ]
-        allowed = [each for each in free if not self._is_full(self._tasks[each])]
+        allowed = [task for task in free if not self._is_full(self._tasks[task])]
         # A stage that takes part twice might wait for a backward pass forever.
         candidates = allowed or (free if is_idle else [])
         return min(candidates, key=self._priority, default=None)

@@ -47,11 +47,11 @@ def transfer_tensors(value: Any, placement: Placement) -> Any:
     if isinstance(value, Tensor):
         return _transfer_tensor(value, placement)
     if isinstance(value, dict):
-        return type(value)({key: transfer_tensors(each, placement) for key, each in value.items()})
+        return type(value)({key: transfer_tensors(item, placement) for key, item in value.items()})
     if isinstance(value, list):
-        return [transfer_tensors(each, placement) for each in value]
+        return [transfer_tensors(item, placement) for item in value]
     if isinstance(value, tuple):
-        items = [transfer_tensors(each, placement) for each in value]
+        items = [transfer_tensors(item, placement) for item in value]
         return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
     return value
 
@@ -62,5 +62,7 @@ def _transfer_tensor(tensor: Tensor, placement: Placement) -> Tensor:
         return tensor
     sbp = placement.broadcast
     if spec.device.ndim == placement.ndim:
-        sbp = tuple([each if isinstance(each, Split) else BROADCAST for each in spec.sbp])
+        sbp = tuple(
+            [component if isinstance(component, Split) else BROADCAST for component in spec.sbp]
+        )
     return to_global(tensor, placement, sbp)

@@ -18,8 +18,8 @@ from oneflow.tensor.tensor import Tensor
 
 def graph_state(graph: Capturable, destination: dict[str, Any]) -> dict[str, Any]:
     """Put the state of everything in `graph` into `destination`, and return it."""
-    for each in graph.added_optimizers():
-        each.optimizer.step_due_schedule()
+    for added in graph.added_optimizers():
+        added.optimizer.step_due_schedule()
     for name, part in _parts(graph).items():
         destination[name] = part.detach() if isinstance(part, Tensor) else part.state_dict()
     optimizers = graph.added_optimizers()
@@ -35,17 +35,17 @@ def load_graph_state(graph: Capturable, state: Mapping[str, Any], strict: bool) 
         RuntimeError: with `strict`, names do not fit.
     """
     parts = _parts(graph)
-    known = {*parts, TRAIN_STEP}
+    names = {*parts, TRAIN_STEP}
     optimizers = graph.added_optimizers()
     is_oneflow = bool(optimizers) and TRAIN_STEP in state and "optimizer.0" not in state
     states: list[dict[str, Any]] = []
     if is_oneflow:
         states, taken = states_of_optimizers(optimizers, graph.named_modules(), state)
-        known |= taken
+        names |= taken
         of_modules = {name for name, _ in graph.named_modules()}
-        parts = {n: each for n, each in parts.items() if n in of_modules or n in state}
+        parts = {n: part for n, part in parts.items() if n in of_modules or n in state}
     missing = [name for name in parts if name not in state]
-    unexpected = [name for name in state if name not in known]
+    unexpected = [name for name in state if name not in names]
     if strict and (missing or unexpected):
         raise RuntimeError(
             f"Error(s) in loading state_dict for {graph.name}: missing {missing}, "
@@ -58,9 +58,9 @@ def load_graph_state(graph: Capturable, state: Mapping[str, Any], strict: bool) 
         if name not in state:
             continue
         if name in modules:
-            found = part.load_state_dict(state[name], strict=strict)
-            missing += [f"{name}.{each}" for each in found.missing_keys]
-            unexpected += [f"{name}.{each}" for each in found.unexpected_keys]
+            keys = part.load_state_dict(state[name], strict=strict)
+            missing += [f"{name}.{key}" for key in keys.missing_keys]
+            unexpected += [f"{name}.{key}" for key in keys.unexpected_keys]
         elif isinstance(part, Tensor):
             copy_into(part, state[name])
         else:
@@ -75,12 +75,12 @@ def _parts(graph: Capturable) -> dict[str, Any]:
     """
     parts: dict[str, Any] = dict(graph.named_modules())
     parts.update(
-        {n: each for n, each in graph.graph_attributes().items() if isinstance(each, Tensor)}
+        {n: value for n, value in graph.graph_attributes().items() if isinstance(value, Tensor)}
     )
-    for index, each in enumerate(graph.added_optimizers()):
-        parts[f"optimizer.{index}"] = each.optimizer
-        if each.scheduler is not None:
-            parts[f"lr_scheduler.{index}"] = each.scheduler
+    for index, added in enumerate(graph.added_optimizers()):
+        parts[f"optimizer.{index}"] = added.optimizer
+        if added.scheduler is not None:
+            parts[f"lr_scheduler.{index}"] = added.scheduler
     if graph.settings.scaler is not None:
         parts["scaler.0"] = graph.settings.scaler
     return parts

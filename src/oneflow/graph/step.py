@@ -134,7 +134,7 @@ class Step:
         self._attributes = AttributeGuards(attributes, binding.guarded_dicts)
         self._failed = False
         self._invalid = invalid_outputs(executable.program)
-        # What the optimizers had counted before the latest call.
+        # The counts of the optimizers before the latest call.
         self._counts: list[Any] = []
         self._exclusive = [_OF_VALUE] * binding.changed, [_OF_ARRAY] * binding.changed
 
@@ -154,8 +154,8 @@ class Step:
         variables = self.binding.variables
         if [tensor._value.spec for tensor in variables] != self._specs:
             return False
-        known = self._requires_grad
-        return known is None or [tensor._value.node is not None for tensor in variables] == known
+        needed = self._requires_grad
+        return needed is None or [tensor._value.node is not None for tensor in variables] == needed
 
     def __call__(self, arguments: Sequence[Tensor], first: bool = False) -> Any:
         """Run the step.
@@ -166,7 +166,7 @@ class Step:
         """
         self._prepare(arguments)
         binding = self.binding
-        given = _arrays_of(arguments, binding.arguments)
+        argument_arrays = _arrays_of(arguments, binding.arguments)
         values = [tensor._value for tensor in binding.variables]
         arrays = [value.array if value.array is not None else value.read() for value in values]
         shared: list[int] = []
@@ -177,7 +177,7 @@ class Step:
         positions = [draws.generator.position for draws in self.draws] if self.draws else []
         box: list[Any] = []
         try:
-            inputs = [*given, *arrays, *binding.constants]
+            inputs = [*argument_arrays, *arrays, *binding.constants]
             failed = self._failed_before(inputs)
             self._counts = counts = list(map(_COUNTS, self.optimizer_steps))
             if self.optimizer_steps or self.draws:
@@ -194,7 +194,7 @@ class Step:
             outputs = self.executable.sorted_results(box[0])[0] if box else []
             self._replace_variables(values, outputs, shared)
             self._replace_write_only(outputs[binding.changed :])
-            if all(each is None for each in outputs):
+            if all(output is None for output in outputs):
                 self._restore_counts(first, counts, positions)
             raise
 
@@ -206,8 +206,8 @@ class Step:
         binding = self.binding
         if binding.written:
             check_overlap(arguments, binding.written, (*binding.variables, *binding.write_only))
-        for each in self.optimizer_steps:
-            each.synchronize_counts()
+        for step in self.optimizer_steps:
+            step.synchronize_counts()
         for tensor in binding.variables:
             if tensor._family is not None:
                 _leave_family(tensor)
@@ -216,9 +216,9 @@ class Step:
         """Do what follows a call on the host: rows of embeddings, schedules, other steps."""
         updated: list[int] = []
         for after_call in self._after_call:
-            updated += map(id, after_call([each.optimizer for each in optimizers]))
-        for each in optimizers:
-            each.finish(self.optimizer_steps, id(each.optimizer) in updated)
+            updated += map(id, after_call([added.optimizer for added in optimizers]))
+        for added in optimizers:
+            added.finish(self.optimizer_steps, id(added.optimizer) in updated)
 
     def _failed_before(self, inputs: list[Any]) -> tuple[Any, ...]:
         """The flag of failed checks, if the program takes it; one that does not waits for them.
@@ -258,8 +258,8 @@ class Step:
         """
         if self._counts is counts:
             self._counts = earlier
-            for each, before in zip(self.optimizer_steps, counts, strict=True):
-                each.restore_counts(before)
+            for step, before in zip(self.optimizer_steps, counts, strict=True):
+                step.restore_counts(before)
 
     def _restore_counts(self, first: bool, counts: list | None, positions: list) -> None:
         """Restore step counts, if there are any yet, and generators after a call that failed."""
@@ -267,11 +267,11 @@ class Step:
             draws.generator.position = position
         if first:  # the next call captures the step again
             self._failed = True
-            for each in self.optimizer_steps:
-                each.undo()
+            for step in self.optimizer_steps:
+                step.undo()
         elif counts is not None:
-            for each, before in zip(self.optimizer_steps, counts, strict=True):
-                each.restore_counts(before)
+            for step, before in zip(self.optimizer_steps, counts, strict=True):
+                step.restore_counts(before)
 
     def _replace_variables(self, values: list[Value], outputs: list, shared: list[int]) -> None:
         """Give the variables that are read their new arrays.
@@ -334,21 +334,21 @@ class Step:
             if added is not None and new is not None and new is not old:
                 added.undo.append(partial(restore_gradient, ref(tensor), ref(new), old))
         results = []
-        for each in binding.results:
-            if isinstance(each, TensorSpec):
-                result = Value(each, next(arrays))
+        for source in binding.results:
+            if isinstance(source, TensorSpec):
+                result = Value(source, next(arrays))
                 if MODE.inference:
                     result.stale = INFERENCE
                 results.append(wrap(result))
             else:
-                results.append(arguments[each] if isinstance(each, int) else each)
+                results.append(arguments[source] if isinstance(source, int) else source)
         return tree_unflatten(binding.structure, iter(results))
 
     def _update_numbers(self, first: bool) -> None:
         """Write the numbers that differ from call to call."""
         if not first:
-            for each in self.optimizer_steps:
-                each.update_numbers(self.numbers)
+            for step in self.optimizer_steps:
+                step.update_numbers(self.numbers)
         for draws in self.draws:
             draws.update_numbers(self.numbers)
 

@@ -68,7 +68,7 @@ class StepCounts:
 
     def _signature(self, state: dict[str, Any]) -> list[Any]:
         counts = self._optimizer.counts_of(state).values()
-        return [id(each) if isinstance(each, Tensor) else each for each in counts]
+        return [id(number) if isinstance(number, Tensor) else number for number in counts]
 
     def snapshot(self) -> list[dict[str, Any]]:
         """The present counts, for `restore`."""
@@ -137,7 +137,10 @@ class HostCounts(StepCounts):
     def _numbers(self, group: dict[str, Any], state: dict[str, Any]) -> tuple[Any, ...]:
         """The numbers of an update; options that are tensors are read."""
         if Tensor in map(type, group.values()):
-            group = {n: each.item() if type(each) is Tensor else each for n, each in group.items()}
+            group = {
+                n: option.item() if type(option) is Tensor else option
+                for n, option in group.items()
+            }
         return self._optimizer.numbers(group, state)
 
     def slots(self) -> set[int]:
@@ -179,7 +182,7 @@ class TensorCounts(StepCounts):
     def begin(self, variables: GraphVariables, prefix: str) -> list[Tensor]:
         """Turn counts into tensors, and make variables of them."""
         tensors = []
-        counted = {id(state) for each in self._counts for state in (each.leader, *each.others)}
+        counted = {id(state) for count in self._counts for state in (count.leader, *count.others)}
         resting = {
             id(count)
             for state in states_of_parameters(self._optimizer.state)
@@ -188,8 +191,8 @@ class TensorCounts(StepCounts):
         }
         for index, count in enumerate(self._counts):
             count.tensors = {
-                name: self._tensor_of(each, id(each) in resting)
-                for name, each in self._optimizer.counts_of(count.leader).items()
+                name: self._tensor_of(number, id(number) in resting)
+                for name, number in self._optimizer.counts_of(count.leader).items()
             }
             self._share(count)
             for name, tensor in count.tensors.items():
@@ -236,15 +239,15 @@ class TensorCounts(StepCounts):
 
     def _options_of(self, group: dict[str, Any]) -> dict[str, Any]:
         """The options of a group, with values of the program as numbers."""
-        known = self._options.get(id(group))
-        if known is None:
+        options = self._options.get(id(group))
+        if options is None:
             self._slots.append((group, len(self._recorder.scalars)))
             self._forms.append(_form(group))
             packed = pack_numbers(*_numbers_in(group), device=self._recorder.device)
             values = iter(wrap(packed).unbind())
-            known = {name: _replaced(each, values) for name, each in _options(group)}
-            self._options[id(group)] = known
-        return known
+            options = {name: _replaced(option, values) for name, option in _options(group)}
+            self._options[id(group)] = options
+        return options
 
     def slots(self) -> set[int]:
         """The indices of the options of each group."""
@@ -261,8 +264,12 @@ class TensorCounts(StepCounts):
             replaced = [n for n, tensor in count.tensors.items() if counts[n] is not tensor]
             with no_grad():
                 for name in replaced:
-                    each = counts[name]
-                    value = unwrap(each) if isinstance(each, Tensor) else self._value(each)
+                    count_value = counts[name]
+                    value = (
+                        unwrap(count_value)
+                        if isinstance(count_value, Tensor)
+                        else self._value(count_value)
+                    )
                     write(count.tensors[name], value)
             if replaced:
                 self._share(count)
@@ -275,19 +282,21 @@ class TensorCounts(StepCounts):
 
 
 def _options(group: dict[str, Any]) -> list[tuple[str, Any]]:
-    return [(name, each) for name, each in group.items() if name != "params"]
+    return [(name, option) for name, option in group.items() if name != "params"]
 
 
 def _numbers_in(group: dict[str, Any]) -> list[float]:
     """The numbers in the options of a group, in order."""
-    options = [each if isinstance(each, list | tuple) else (each,) for _, each in _options(group)]
-    return [float(each) for option in options for each in option if _is_number(each)]
+    options = [
+        option if isinstance(option, list | tuple) else (option,) for _, option in _options(group)
+    ]
+    return [float(number) for option in options for number in option if _is_number(number)]
 
 
 def _form(group: dict[str, Any]) -> list[Any]:
     """The options of a group, without its numbers."""
     return [
-        (name, [None if _is_number(each) else each for each in option])
+        (name, [None if _is_number(number) else number for number in option])
         if isinstance(option, list | tuple)
         else (name, None if _is_number(option) else option)
         for name, option in _options(group)
@@ -297,7 +306,7 @@ def _form(group: dict[str, Any]) -> list[Any]:
 def _replaced(option: Any, values: Any) -> Any:
     """Return an option with its numbers replaced by the next of `values`."""
     if isinstance(option, list | tuple):
-        return [next(values) if _is_number(each) else each for each in option]
+        return [next(values) if _is_number(number) else number for number in option]
     return next(values) if _is_number(option) else option
 
 

@@ -49,8 +49,8 @@ class SummaryWriter:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(f"'SummaryWriter' object has no attribute {name!r}")
-        found = getattr(self._writer, name)
-        return functools.partial(_call, found) if callable(found) else found
+        attribute = getattr(self._writer, name)
+        return functools.partial(_call, attribute) if callable(attribute) else attribute
 
     def __enter__(self) -> SummaryWriter:
         """Return the writer, which is closed at the end of the block."""
@@ -121,7 +121,7 @@ class SummaryWriter:
             tag: the name of the vectors.
             metadata_header: the names of labels.
         """
-        labels = None if metadata is None else [_as_cells(each) for each in _as_arrays(metadata)]
+        labels = None if metadata is None else [_as_cells(array) for array in _as_arrays(metadata)]
         header = None if metadata_header is None else _as_cells(list(metadata_header))
         # The file that lists embeddings is text, in which the name stands in quotes.
         quoted = json.dumps(tag)[1:-1]
@@ -135,10 +135,10 @@ class SummaryWriter:
             input_to_model: its argument, or a tuple of them.
             options: accepted for PyTorch's sake.
         """
-        given = input_to_model if isinstance(input_to_model, tuple) else (input_to_model,)
+        operands = input_to_model if isinstance(input_to_model, tuple) else (input_to_model,)
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "model.onnx"
-            export(model, given, file)
+            export(model, operands, file)
             with contextlib.redirect_stdout(None):  # tensorboardX lists what it finds
                 self._writer.add_onnx_graph(str(file))
 
@@ -155,7 +155,7 @@ def _require_inside(name: str) -> None:
 def _as_cells(label: Any) -> Any:
     """A label, or a row of them, without what would begin another cell or row."""
     if isinstance(label, list | tuple):
-        return [_as_cells(each) for each in label]
+        return [_as_cells(cell) for cell in label]
     return " ".join(re.split(r"[\t\r\n]", str(label)))
 
 
@@ -168,7 +168,7 @@ def _as_arrays(value: Any) -> Any:
     if isinstance(value, Tensor):
         return value.detach().cpu().numpy()
     if isinstance(value, Mapping):
-        return {key: _as_arrays(each) for key, each in value.items()}
+        return {key: _as_arrays(array) for key, array in value.items()}
     if isinstance(value, tuple):
         return tuple(map(_as_arrays, value))
     return list(map(_as_arrays, value)) if isinstance(value, list) else value

@@ -14,7 +14,7 @@ _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_O
 def parameter_names(function: Callable[..., Any]) -> list[str]:
     """Return the names of the parameters of a function that take a positional argument each."""
     parameters = inspect.signature(function).parameters.values()
-    return [each.name for each in parameters if each.kind in _POSITIONAL]
+    return [parameter.name for parameter in parameters if parameter.kind in _POSITIONAL]
 
 
 def argument_names(called: Any, parameters: Sequence[str]) -> list[str]:
@@ -46,11 +46,11 @@ def result_names(structure: Any) -> list[str]:
 
 def _unique(names: list[str]) -> list[str]:
     """Return the names with numbers at repeated ones, as of ``{"a.b": x, "a": {"b": y}}``."""
-    found: dict[str, None] = {}
+    unique_names: dict[str, None] = {}
     for name in names:
         number, unique = 0, name
-        while unique in found:
+        while unique in unique_names:
             number += 1
             unique = f"{name}_{number}"
-        found[unique] = None
-    return list(found)
+        unique_names[unique] = None
+    return list(unique_names)

@@ -67,7 +67,7 @@ class GraphVariables:
 
     def __init__(self, recorder: CapturingRecorder) -> None:
         self._recorder = recorder
-        # By the identity of a storage: range of bytes, a tensor there, and its name.
+        # The ranges of bytes of a storage, each with a tensor there and its name, by its identity.
         self._storages: dict[int, list[tuple[int, int, Tensor, str]]] = {}
         self.by_tensor: dict[int, GraphVariable] = {}
         self.attributes: list[Attribute] = []
@@ -86,7 +86,9 @@ class GraphVariables:
                 self.guarded_dicts.append(members["_modules"])
                 for name, child in members["_modules"].items():
                     self.attributes.append((members["_modules"], name, child))
-                self.guarded_dicts += [each for each in members.values() if isinstance(each, Hooks)]
+                self.guarded_dicts += [
+                    value for value in members.values() if isinstance(value, Hooks)
+                ]
                 for registry, kind in _MEMBERS.items():
                     self.guarded_dicts.append(members[registry])
                     self.add_attributes(members[registry], f"{path}.", kind)
@@ -100,8 +102,8 @@ class GraphVariables:
         """Add the tensors in a dict of attributes; those in `derived` may be replaced later."""
         for name, tensor in members.items():
             if isinstance(tensor, Tensor):
-                known = self._derived if name in derived else self.attributes
-                known.append((members, name, tensor))
+                entries = self._derived if name in derived else self.attributes
+                entries.append((members, name, tensor))
                 self.add(f"{prefix}{name}", kind, tensor, members, name)
 
     def add(self, name: str, kind: str, tensor: Tensor, owner: dict[Any, Any], key: Any) -> None:
@@ -134,14 +136,14 @@ class GraphVariables:
         twin = wrap(unwrap(tensor))
         twin._family, twin._chain, twin._seen = tensor._family, tensor._chain, tensor._seen
         start, end = byte_range(tensor)
-        known = self._storages.setdefault(id(tensor._family.storage), [])
-        for first, last, other, other_name in known:
+        ranges = self._storages.setdefault(id(tensor._family.storage), [])
+        for first, last, other, other_name in ranges:
             if first < end and start < last and share_elements(twin, other):
                 raise RuntimeError(
                     f"{self._recorder.graph_name}: `{other_name}` and `{name}` share memory; make "
                     "one of them a view inside `forward`, or assign the same tensor to both names"
                 )
-        known.append((start, end, twin, name))
+        ranges.append((start, end, twin, name))
 
     def updates(self) -> list[tuple[GraphVariable, Value]]:
         """The variables that `build` changed, with their new values.
@@ -169,9 +171,9 @@ class GraphVariables:
     def gradients(self, without: Collection[int]) -> list[tuple[Tensor, Value]]:
         """Gradients that `build` left in variables, except those of tensors in `without`."""
         return [
-            (each.tensor, unwrap(each.tensor.grad))
-            for each in self
-            if each.tensor.grad is not None and id(each.tensor) not in without
+            (variable.tensor, unwrap(variable.tensor.grad))
+            for variable in self
+            if variable.tensor.grad is not None and id(variable.tensor) not in without
         ]
 
     def restore(self) -> None:

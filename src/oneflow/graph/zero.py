@@ -31,7 +31,9 @@ def split_over_replicas(spec: TensorSpec, min_size: int) -> NdSbp:
         min_size: elements that shards have at least; a smaller tensor keeps its SBP.
     """
     hierarchy = spec.device.hierarchy
-    copies = math.prod(n for n, each in zip(hierarchy, spec.sbp, strict=True) if each is BROADCAST)
+    copies = math.prod(
+        n for n, component in zip(hierarchy, spec.sbp, strict=True) if component is BROADCAST
+    )
     if not spec.ndim or spec.numel < copies * min_size:
         return spec.sbp
 
@@ -41,7 +43,7 @@ def split_over_replicas(spec: TensorSpec, min_size: int) -> NdSbp:
 
     even = [dim for dim in range(spec.ndim) if not padding_cost(dim)[0]]
     dim = even[0] if even else min(range(spec.ndim), key=padding_cost)
-    return tuple([split(dim) if each is BROADCAST else each for each in spec.sbp])
+    return tuple([split(dim) if component is BROADCAST else component for component in spec.sbp])
 
 
 def apply_zero(optimizers: Iterable[Optimizer], stage: int, min_size: int) -> None:
@@ -61,11 +63,17 @@ def apply_zero(optimizers: Iterable[Optimizer], stage: int, min_size: int) -> No
 def zero_scope(optimizers: Iterable[Optimizer]) -> Iterator[None]:
     """Context manager: afterwards everything has the SBP it had before."""
     optimizers = list(optimizers)
-    parameters = [p for each in optimizers for group in each.param_groups for p in group["params"]]
-    saved = [(each, each._value, each.gradient_sbp) for each in parameters]
+    parameters = [
+        p for optimizer in optimizers for group in optimizer.param_groups for p in group["params"]
+    ]
+    saved = [(parameter, parameter._value, parameter.gradient_sbp) for parameter in parameters]
     states = [
-        (each, each.state_sbp, [(key, state, dict(state)) for key, state in each.state.items()])
-        for each in optimizers
+        (
+            optimizer,
+            optimizer.state_sbp,
+            [(key, state, dict(state)) for key, state in optimizer.state.items()],
+        )
+        for optimizer in optimizers
     ]
     try:
         yield

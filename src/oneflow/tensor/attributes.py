@@ -1,4 +1,4 @@
-"""What users keep on a tensor, apart from its own state: `Tensor.__dict__`."""
+"""Attributes that users set on a tensor, apart from its own state: `Tensor.__dict__`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 class Attributes(dict[str, Any]):
-    """What users have set on a tensor, by name; changes are made to the tensor.
+    """The attributes that users have set on a tensor, by name; changes are made to the tensor.
 
     Args:
         stored: the dictionary of the instance.
@@ -15,7 +15,7 @@ class Attributes(dict[str, Any]):
     """
 
     def __init__(self, stored: dict[str, Any], state: Any) -> None:
-        super().__init__({name: each for name, each in stored.items() if name not in state})
+        super().__init__({name: value for name, value in stored.items() if name not in state})
         self._stored = stored
 
     def __setitem__(self, name: str, value: Any) -> None:
@@ -49,7 +49,7 @@ class WithState:
     """Base of tensors: what keeps their state and what users set in one dictionary."""
 
 
-# Of a tensor: the dictionary with its own state and what users set.
+# Return the dictionary of a tensor, with its own state and the attributes that users set.
 stored_in = vars(WithState)["__dict__"].__get__
 
 

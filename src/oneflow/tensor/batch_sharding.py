@@ -42,7 +42,7 @@ class BatchSharding:
         if self.placement is None or self.sbp is None:
             return []
         sizes = zip(self.sbp, self.placement.hierarchy, strict=True)
-        return [size for each, size in sizes if isinstance(each, Split)]
+        return [size for component, size in sizes if isinstance(component, Split)]
 
     @property
     def shards(self) -> int:
@@ -58,7 +58,11 @@ class BatchSharding:
             return list(range(number * count, (number + 1) * count))
         places = np.argwhere(np.asarray(self.placement.ranks) == cluster.rank())
         place = places[0].tolist() if len(places) else [0] * self.placement.ndim
-        split = [at for at, each in zip(place, self.sbp, strict=True) if isinstance(each, Split)]
+        split = [
+            at
+            for at, component in zip(place, self.sbp, strict=True)
+            if isinstance(component, Split)
+        ]
         shard = 0
         for at, size in zip(split, self._split_sizes, strict=True):
             shard = shard * size + at
@@ -115,7 +119,7 @@ def batch_sharding_of(
     if device is not None:
         raise ValueError("give `device` or `placement`, not both")
     signature = nd_sbp_of(BROADCAST if sbp is None else sbp, placement.ndim)
-    for each in signature:
-        if each != BROADCAST and not (isinstance(each, Split) and each.dim == 0):
+    for component in signature:
+        if component != BROADCAST and not (isinstance(component, Split) and component.dim == 0):
             raise ValueError(f"samples are broadcast or split along dimension 0, got {sbp}")
     return BatchSharding(CPU, placement, signature)

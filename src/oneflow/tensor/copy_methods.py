@@ -31,11 +31,11 @@ from oneflow.tensor.views import alias_storage, unwrap
 def deep_copy(self: Tensor, memo: dict[Any, Any]) -> Tensor:
     """A leaf with a copy of the values; that of a leaf has its gradient and `requires_grad` too.
 
-    What shares memory with others that are copied shares it with their copies.
+    Copies of tensors that share memory share memory with each other.
     """
-    known = memo.get(id(self))
-    if known is not None:
-        return known
+    earlier_copy = memo.get(id(self))
+    if earlier_copy is not None:
+        return earlier_copy
     result = memo[id(self)] = Tensor.__new__(Tensor)
     copy_memory(result, self, memo)
     if self.is_leaf:
@@ -76,10 +76,10 @@ def rebuild_part(root: Tensor, part: Part, requires_grad: bool) -> Tensor:
 def reduce(self: Tensor, protocol: SupportsIndex) -> tuple[Any, ...]:
     """Reduce a tensor for pickling to values, dtype, device or sharding and `requires_grad`.
 
-    What users have set on it goes with it.
+    Attributes that users have set on it go with it.
 
-    Of a global tensor all values are pickled, so that the pickle is complete in itself. Ranks take
-    part as in reading it, and hold their parts again when all of them unpickle it.
+    The pickle of a global tensor has all values, so that it is complete in itself. Ranks take part
+    as in reading it, and hold their parts again when all of them unpickle it.
     """
     spec = unwrap(self).spec
     device, attributes = device_or_sharding(spec), dict(vars(self))
@@ -93,7 +93,7 @@ def reduce(self: Tensor, protocol: SupportsIndex) -> tuple[Any, ...]:
 def reduce_for_process(tensor: Tensor) -> tuple[Any, ...]:
     """Reduce a tensor that is sent to another process.
 
-    What may share memory with others is sent with the memory, once for all that are sent together.
+    A tensor that may share memory is sent with the memory, once for all that are sent together.
     """
     if not is_shared(tensor):
         return reduce(tensor, HIGHEST_PROTOCOL)

@@ -67,7 +67,7 @@ def _linked(source: Value, target: Value, title: str, back: Any) -> Value:
 
 def default_gradient_sbp(sbp: NdSbp) -> NdSbp:
     """The SBP of a tensor's gradient: that of the tensor, but broadcast for partial sums."""
-    return tuple([BROADCAST if each is PARTIAL_SUM else each for each in sbp])
+    return tuple([BROADCAST if component is PARTIAL_SUM else component for component in sbp])
 
 
 def as_sharding(target: Placement | Sharding, ndim: int) -> Sharding:
@@ -79,7 +79,9 @@ def as_sharding(target: Placement | Sharding, ndim: int) -> Sharding:
 
 def fit_sharding(sharding: Sharding, ndim: int) -> Sharding:
     """The sharding for a tensor of `ndim` dimensions: broadcast instead of a split of others."""
-    return Sharding(sharding.placement, tuple([_fit_sbp(each, ndim) for each in sharding.sbp]))
+    return Sharding(
+        sharding.placement, tuple([_fit_sbp(component, ndim) for component in sharding.sbp])
+    )
 
 
 def _fit_sbp(sbp: Sbp, ndim: int) -> Sbp:
@@ -112,7 +114,7 @@ def _require_equal_data(array: np.ndarray, placement: Placement) -> None:
     sums = [zlib.crc32(array.tobytes(), kind)]
     gathered = all_gather_ints(sums, Placement(placement.type, list(placement.flat)))[:, 0]
     mismatched = [
-        rank for rank, each in zip(placement.flat, gathered, strict=True) if each != gathered[0]
+        rank for rank, data in zip(placement.flat, gathered, strict=True) if data != gathered[0]
     ]
     if mismatched:
         raise ValueError(
@@ -150,12 +152,16 @@ def local_to_global(value: Value, sharding: Sharding, check_meta: bool = True) -
 
 def _from_first(shard: Any, shape: tuple[int, ...], dtype: DType, sharding: Sharding) -> Value:
     """Make a global value whose broadcast shards are those of the first ranks."""
-    sums = tuple([PARTIAL_SUM if each is BROADCAST else each for each in sharding.sbp])
+    sums = tuple(
+        [PARTIAL_SUM if component is BROADCAST else component for component in sharding.sbp]
+    )
     spec = spec_of(shape, dtype, sharding.placement, sums)
 
     def shard_at(coordinate: tuple[int, ...]) -> Any:
         later = any(
-            p for p, each in zip(coordinate, sharding.sbp, strict=True) if each is BROADCAST
+            p
+            for p, component in zip(coordinate, sharding.sbp, strict=True)
+            if component is BROADCAST
         )
         return identity_like(shard) if later else shard
 
@@ -182,7 +188,7 @@ def _local_shard(value: Value, device: Device) -> Value:
     if is_planning():
         coordinate = tuple(map(int, np.unravel_index(placement.local_index, placement.hierarchy)))
         slices = shard_slices(spec.shape, placement.hierarchy, spec.sbp or (), coordinate)
-        shape = tuple(each.stop - each.start for each in slices)
+        shape = tuple(bounds.stop - bounds.start for bounds in slices)
         return Value(spec_of(shape, spec.dtype, device), MetaArray())
     array = started_array(value)
     shard = empty_shard(spec) if isinstance(array, MetaArray) else local_shard(array, spec)
@@ -199,7 +205,7 @@ def _from_shards(value: Value, spec: Any, sharding: Sharding) -> Value:
         # A process that drives all ranks has the same local tensor on each: cut if another rank's
         # shard is shorter, padded with zeros if it is longer.
         slices = shard_slices(spec.shape, placement.hierarchy, sharding.sbp, coordinate)
-        return resize(shard, tuple(each.stop - each.start for each in slices))
+        return resize(shard, tuple(bounds.stop - bounds.start for bounds in slices))
 
     return Value(target, make_global_array(target, shard_at))
 
@@ -219,7 +225,7 @@ def _global_shape_and_dtype(
     if not cluster.is_multiprocess():
         shapes = np.array([local.shape] * placement.size, np.int64).reshape(placement.size, -1)
         return _checked_global_shape(shapes, sharding), local.dtype
-    if not check_meta and any(isinstance(each, Split) for each in sbp):
+    if not check_meta and any(isinstance(component, Split) for component in sbp):
         shape = tuple(
             size * int(np.prod(split_counts(placement.hierarchy, sbp, dim)))
             for dim, size in enumerate(local.shape)
@@ -241,7 +247,7 @@ def _shapes_and_dtype_of_ranks(local: Any, sharding: Sharding) -> tuple[np.ndarr
     A collective of all processes; those without a part learn what the others have.
     """
     placement = sharding.placement
-    names = [each.name for each in ALL_DTYPES]
+    names = [dtype.name for dtype in ALL_DTYPES]
     description = np.zeros(3 + _MAX_DIMENSIONS, np.int64)
     kind = names.index(local.dtype.name)
     checksum = zlib.crc32(repr(sharding).encode())
@@ -269,8 +275,8 @@ def _raise_different_shardings(sharding: Sharding) -> None:
     everywhere = Placement.all(sharding.placement.type)
     gathered = all_gather_ints(np.frombuffer(text, np.int64), everywhere)
     lines = [
-        f"\n  rank {rank}: {bytes(each).decode(errors='replace').rstrip()}"
-        for rank, each in enumerate(gathered)
+        f"\n  rank {rank}: {bytes(line).decode(errors='replace').rstrip()}"
+        for rank, line in enumerate(gathered)
     ]
     raise ValueError(
         "the ranks make global tensors of different placements or SBP of their local ones; all "
@@ -386,13 +392,13 @@ def move_global(value: Value, sharding: Sharding, grad_sbp: NdSbp | None = None)
     spec = value.spec
     source: Any = spec.device
     before, after = transfer_sbp(spec, sharding)
-    given = converted(value.alias(), before)
+    operand = converted(value.alias(), before)
     target = spec_of(spec.shape, spec.dtype, sharding.placement, after)
-    if given.is_symbolic:
-        moved = transfer(given, target=target)
+    if operand.is_symbolic:
+        moved = transfer(operand, target=target)
     else:
         read = read_array if cluster.is_multiprocess() else started_array
-        moved = Value(target, transfer_array(read(given), given.spec, target))
+        moved = Value(target, transfer_array(read(operand), operand.spec, target))
     result = converted(moved, sharding.sbp)
     back_sharding = Sharding(source, grad_sbp or default_gradient_sbp(spec.sbp))
 

@@ -29,7 +29,7 @@ class Values(dict[int, list]):
         self.inputs = dict(enumerate(arguments))
 
 
-# Of the optimizers of a step, those that have stepped.
+# A function that returns those of the optimizers of a step that have stepped.
 AfterCall = Callable[[Sequence[Any]], Sequence[Any]]
 
 
@@ -87,7 +87,9 @@ class HostInputCapture:
     def source_of(self, tensor: Tensor) -> Any:
         """Return the buffer on the host that a tensor is made of; None of another tensor."""
         value = unwrap(tensor)
-        return next((each.source for each in self.inputs if each.captured is value), None)
+        return next(
+            (host_input.source for host_input in self.inputs if host_input.captured is value), None
+        )
 
     def reader(self, make: Callable[[], Any]) -> Any:
         """Return the reader that an earlier recording opened at this place, or a new one."""
@@ -119,6 +121,6 @@ def capture_host_inputs(capture: HostInputCapture) -> Iterator[HostInputCapture]
 def read_next(inputs: Sequence[HostInput], arguments: Sequence[Tensor]) -> None:
     """Read the next values of all inputs; those that come from one batch stay together."""
     values = Values(arguments)
-    for each in inputs:
-        each.tensor._value = unwrap(each.read(values))
-        values.inputs[~each.captured.position] = each.tensor
+    for host_input in inputs:
+        host_input.tensor._value = unwrap(host_input.read(values))
+        values.inputs[~host_input.captured.position] = host_input.tensor

@@ -158,11 +158,11 @@ class _Parser:
         if self.selected:
             attributes = {"dims": tuple(self.selected)}
             steps.append((views.select, tuple(self.selected.values()), attributes))
-        kept = [dim for dim in range(len(self.shape)) if dim not in self.selected]
-        sizes = {dim: self.shape[dim] for dim in kept}
+        kept_dims = [dim for dim in range(len(self.shape)) if dim not in self.selected]
+        sizes = {dim: self.shape[dim] for dim in kept_dims}
         if self.sliced:
             starts, lengths, strides = zip(*self.sliced.values(), strict=True)
-            dims = tuple(kept.index(dim) for dim in self.sliced)
+            dims = tuple(kept_dims.index(dim) for dim in self.sliced)
             attributes = {"dims": dims, "sizes": lengths, "steps": strides}
             steps.append((views.slice_, starts, attributes))
             sizes.update(zip(self.sliced, lengths, strict=True))
@@ -213,8 +213,8 @@ def _is_entry(each: Any) -> bool:
 
 def _index_array(entry: Any) -> np.ndarray:
     """A list or array of positions; an empty list is one of integers."""
-    if isinstance(entry, list | tuple) and any(isinstance(each, Tensor) for each in entry):
-        entry = [each.tolist() if isinstance(each, Tensor) else each for each in entry]
+    if isinstance(entry, list | tuple) and any(isinstance(item, Tensor) for item in entry):
+        entry = [item.tolist() if isinstance(item, Tensor) else item for item in entry]
     array = np.asarray(entry)
     return array.astype(np.int64) if array.size == 0 and array.dtype.kind == "f" else array
 
@@ -263,7 +263,7 @@ def _basic_index(tensor: Tensor, index: Any) -> ParsedIndex | None:
 @functools.lru_cache(maxsize=1 << 12)
 def _known_index(shape: tuple[int, ...], entries: tuple) -> ParsedIndex:
     """An index of a tensor of this shape taken apart; slices are given as tuples."""
-    index = tuple([slice(*each) if type(each) is tuple else each for each in entries])
+    index = tuple([slice(*entry) if type(entry) is tuple else entry for entry in entries])
     parsed_index = _Parser(shape, None, index).parsed_index()
     parsed_index.steps.is_kept = True
     return parsed_index
@@ -308,12 +308,12 @@ def _index_values(indices: list[tuple[int, Tensor]]) -> tuple[tuple[int, ...], l
     """Dimensions and index values; masks are read (a sync point) and turned into positions."""
     dims: list[int] = []
     values: list[Value] = []
-    for dim, each in indices:
-        if each.dtype is not dt.bool_ and each.dtype is not dt.uint8:
+    for dim, value in indices:
+        if value.dtype is not dt.bool_ and value.dtype is not dt.uint8:
             dims.append(dim)
-            values.append(unwrap(each))
+            values.append(unwrap(value))
             continue
-        for offset, positions in enumerate(positions_of_nonzero(each)):
+        for offset, positions in enumerate(positions_of_nonzero(value)):
             dims.append(dim + offset)
             values.append(unwrap(positions))
     return tuple(dims), values
@@ -474,7 +474,7 @@ def _broadcast_source(source: Value, shape: tuple[int, ...]) -> Value:
 
 
 def _common_shape(positions: list[Value]) -> tuple[int, ...]:
-    shapes = [each.spec.shape for each in positions]
+    shapes = [position.spec.shape for position in positions]
     try:
         return broadcast_shapes(*shapes)
     except RuntimeError:

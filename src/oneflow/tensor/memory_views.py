@@ -57,8 +57,8 @@ def join_storage(tensor: Tensor, step: ViewStep) -> Tensor:
     base = wrap(family.current())
     base._family, base._chain, base._seen = family, NO_VIEWS, family.storage.version
     last: Chain = (step, (conj, (), {})) if conjugate else (step,)
-    for each in (*seen_as(base._value.spec, dtype), *last):
-        base = _view_of(base, each)
+    for view_step in (*seen_as(base._value.spec, dtype), *last):
+        base = _view_of(base, view_step)
     return base
 
 

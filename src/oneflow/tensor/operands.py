@@ -46,17 +46,19 @@ def require_tensors(name: str, *operands: Any) -> None:
     Raises:
         TypeError: names the function, the position and the type given.
     """
-    for position, (argument, each) in enumerate(zip(("input", "other"), operands, strict=False), 1):
-        if not isinstance(each, Tensor):
+    for position, (argument, operand) in enumerate(
+        zip(("input", "other"), operands, strict=False), 1
+    ):
+        if not isinstance(operand, Tensor):
             hint = ""
-            if type(each).__module__.partition(".")[0] in ("jax", "jaxlib"):
+            if type(operand).__module__.partition(".")[0] in ("jax", "jaxlib"):
                 hint = (
                     "; `oneflow.jax.from_jax` makes tensors of arrays, and `oneflow.jax.function` "
                     "functions of arrays of those of tensors"
                 )
             raise TypeError(
                 f"{name}(): argument '{argument}' (position {position}) must be Tensor, not "
-                f"{type(each).__name__}{hint}"
+                f"{type(operand).__name__}{hint}"
             )
 
 
@@ -156,14 +158,14 @@ def promote_operands(operands: tuple[Any, ...], floating: bool = False) -> tuple
     device = _common_device(operands)
     # Complex numbers become arrays too, but only after they have counted as numbers.
     plain = [
-        complex(each) if isinstance(each, complex) else as_operand(each, device)
-        for each in operands
+        complex(operand) if isinstance(operand, complex) else as_operand(operand, device)
+        for operand in operands
     ]
     dtype = result_type(*plain)
     operands = on_one_device(
         tuple(
-            import_array(each, complex128, device) if isinstance(each, complex) else each
-            for each in plain
+            import_array(number, complex128, device) if isinstance(number, complex) else number
+            for number in plain
         )
     )
     if floating and dtype.category < Category.FLOAT:

@@ -32,12 +32,12 @@ class AssumedCounts:
 
     def positions(self, value: Value) -> tuple[Value, ...]:
         """Return the positions in a value; they are the same whenever it is searched."""
-        known = self.found.get(id(value))
-        if known is None:
+        entry = self.found.get(id(value))
+        if entry is None:
             vector = value if value.spec.ndim else views.reshape(value, shape=(1,))
-            known = value, tuple(p.nonzero(vector, count=next(self._counts)))
-            self.found[id(value)] = known
-        return known[1]
+            entry = value, tuple(p.nonzero(vector, count=next(self._counts)))
+            self.found[id(value)] = entry
+        return entry[1]
 
 
 _assumed: ContextVar[AssumedCounts | None] = ContextVar("_assumed", default=None)
@@ -87,8 +87,8 @@ def positions_of_nonzero(x: Tensor) -> tuple[Tensor, ...]:
     assumed = _assumed_positions(x)
     if assumed is not None:
         return tuple(map(wrap, assumed))
-    found = np.nonzero(np.atleast_1d(x.numpy()))
-    return tuple([import_array(each, None, x.device) for each in found])
+    arrays = np.nonzero(np.atleast_1d(x.numpy()))
+    return tuple([import_array(array, None, x.device) for array in arrays])
 
 
 def rows_of_nonzero(x: Tensor) -> Tensor:

@@ -64,13 +64,13 @@ def set_printoptions(
     if start is not None:
         OPTIONS.precision, OPTIONS.threshold = start.precision, start.threshold
         OPTIONS.edgeitems, OPTIONS.linewidth = start.edgeitems, start.linewidth
-    given = {
+    options = {
         "precision": precision,
         "threshold": threshold,
         "edgeitems": edgeitems,
         "linewidth": linewidth,
     }
-    for name, value in given.items():
+    for name, value in options.items():
         if value is not None:
             setattr(OPTIONS, name, value)
     OPTIONS.sci_mode = sci_mode
@@ -157,9 +157,9 @@ def _nested(array: np.ndarray, indent: int, summarize: bool, number: Any) -> str
             ", ".join(items[start : start + per_line]) for start in range(0, len(items), per_line)
         ]
         return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
-    parts = [_nested(each, indent + 1, summarize, number) for each in first]
+    parts = [_nested(item, indent + 1, summarize, number) for item in first]
     if truncated:
-        parts += ["...", *(_nested(each, indent + 1, summarize, number) for each in last)]
+        parts += ["...", *(_nested(item, indent + 1, summarize, number) for item in last)]
     return "[" + ("," + "\n" * (array.ndim - 1) + " " * (indent + 1)).join(parts) + "]"
 
 

@@ -71,8 +71,8 @@ def _combine(higher: DType | None, lower: DType | None) -> DType | None:
 def _result_of(kinds: tuple, default: DType) -> DType:
     groups: list[DType | None] = [None, None, None]
     for priority, dtype in kinds:
-        known = groups[priority]
-        groups[priority] = dtype if known is None else promote_types(known, dtype)
+        current = groups[priority]
+        groups[priority] = dtype if current is None else promote_types(current, dtype)
     # Some operand is in some group.
     return cast("DType", _combine(groups[0], _combine(groups[1], groups[2])))
 
@@ -108,8 +108,8 @@ def can_cast(from_: DType, to: DType) -> bool:
 
 
 def _require_dtypes(name: str, *given: Any) -> None:
-    for position, each in enumerate(given, 1):
-        if not isinstance(each, DType):
+    for position, argument in enumerate(given, 1):
+        if not isinstance(argument, DType):
             raise TypeError(
-                f"{name}(): argument {position} must be a dtype, not {type(each).__name__}"
+                f"{name}(): argument {position} must be a dtype, not {type(argument).__name__}"
             )

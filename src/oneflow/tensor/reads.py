@@ -10,7 +10,7 @@ import numpy as np
 
 
 class _Reads(threading.local):
-    """What this thread reads.
+    """The arrays that this thread reads.
 
     Attributes:
         noted: the arrays that were read, while somebody wants to know.

@@ -37,7 +37,7 @@ ON_FIRST_SUBCLASS: list[Callable[[], None]] = []
 
 
 class _Asking(threading.local):
-    """Whether methods of subclasses ask; not inside of what `Tensor.__torch_function__` calls."""
+    """The switch for methods of subclasses; off inside calls of `__torch_function__`."""
 
     is_on = True
 
@@ -71,11 +71,11 @@ def _types_of(values: Iterable[Any]) -> tuple[type, ...]:
     """The classes of arguments that are asked, each once; of lists and tuples, of their items."""
     flat = [
         item
-        for each in values
-        for item in (each if isinstance(each, list | tuple) else (each,))
+        for value in values
+        for item in (value if isinstance(value, list | tuple) else (value,))
         if isinstance(item, Tensor)
     ]
-    return tuple(dict.fromkeys(type(each) for each in flat if asks(type(each))))
+    return tuple(dict.fromkeys(type(tensor) for tensor in flat if asks(type(tensor))))
 
 
 def asks(kind: type) -> bool:
@@ -129,7 +129,7 @@ def _torch_function(
 
     A subclass overrides it, a class method, to compute functions in other ways.
     """
-    if not all(issubclass(cls, each) for each in types):
+    if not all(issubclass(cls, kind) for kind in types):
         return NotImplemented
     with DisableTorchFunctionSubclass():
         return _of_class(func(*args, **(kwargs or {})), cls, args)
@@ -138,12 +138,12 @@ def _torch_function(
 def _of_class(result: Any, kind: type[Tensor], given: Any) -> Any:
     """A result with tensors of a class."""
     if type(result) is Tensor:
-        if any(result is each for each in given):
+        if any(result is operand for operand in given):
             return as_subclass(result, kind)
         object.__setattr__(result, "__class__", kind)
         return result
     if isinstance(result, tuple | list) and not isinstance(result, Size):
-        parts = [_of_class(each, kind, given) for each in result]
+        parts = [_of_class(item, kind, given) for item in result]
         cls: Any = type(result)
         return cls(*parts) if hasattr(result, "_fields") else cls(parts)
     return result

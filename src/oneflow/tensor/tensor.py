@@ -299,7 +299,7 @@ class Tensor(WithState):
     def register_hook(self, hook: Callable[..., Any]) -> HookHandle:
         """Call ``hook(grad)`` on this tensor's complete gradient.
 
-        What it returns, unless None, replaces the gradient.
+        A return value other than None replaces the gradient.
 
         Returns:
             A handle whose `remove()` takes the hook away.
@@ -356,8 +356,8 @@ class Tensor(WithState):
         if self.is_leaf or self._retains_grad:
             return
         self._retains_grad = True
-        kept = value.node.ensure_hooks().retained.setdefault(value.output_index, [])
-        kept.append(GradientKeeper(self, _accumulate))
+        keepers = value.node.ensure_hooks().retained.setdefault(value.output_index, [])
+        keepers.append(GradientKeeper(self, _accumulate))
 
     @property
     def retains_grad(self) -> bool:
@@ -451,10 +451,12 @@ def _from_value(value: Value) -> Tensor:
 
 def _as_gradient(grad: Value, owner: Tensor) -> Value:
     """Return the gradient of a global leaf with the leaf's SBP, broadcast for a partial sum."""
-    wanted = owner.gradient_sbp or owner._value.spec.sbp
-    if grad.spec.sbp == wanted:
+    sbp = owner.gradient_sbp or owner._value.spec.sbp
+    if grad.spec.sbp == sbp:
         return grad
-    return converted(grad, tuple([BROADCAST if each is PARTIAL_SUM else each for each in wanted]))
+    return converted(
+        grad, tuple([BROADCAST if component is PARTIAL_SUM else component for component in sbp])
+    )
 
 
 def accumulate_grad(owner: Tensor, grad: Value) -> None:
@@ -466,13 +468,13 @@ def accumulate_grad(owner: Tensor, grad: Value) -> None:
 
 def _accumulate(owner: Tensor, grad: Value) -> None:
     with MEMORY_LOCK:  # several backward passes may run at a time
-        known = owner._grad
-        if known is None or known is ZERO_GRAD:
+        current = owner._grad
+        if current is None or current is ZERO_GRAD:
             _replace_gradient(owner, None, grad)
         elif MODE.enabled:
-            _replace_gradient(owner, known, add(unwrap(known), grad))
+            _replace_gradient(owner, current, add(unwrap(current), grad))
         else:
-            write(known, add(unwrap(known), grad))
+            write(current, add(unwrap(current), grad))
 
 
 def _replace_gradient(owner: Tensor, old: Tensor | None, grad: Value) -> None:

@@ -25,9 +25,9 @@ class TensorTuple(list[Tensor]):
 
     def __init__(self, tensors: Iterable[Tensor] = ()) -> None:
         super().__init__(tensors)
-        for each in self:
-            if not isinstance(each, Tensor):
-                raise TypeError(f"TensorTuple(): expected tensors, got {type(each).__name__}")
+        for tensor in self:
+            if not isinstance(tensor, Tensor):
+                raise TypeError(f"TensorTuple(): expected tensors, got {type(tensor).__name__}")
 
     def merge(self, other: Iterable[Tensor]) -> None:
         """Add the tensors of another list."""

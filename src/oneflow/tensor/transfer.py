@@ -120,8 +120,8 @@ def _first_leaf(data: Any) -> Any:
 def _leaf_dtypes(data: Any) -> Iterator[DType]:
     """The dtypes of everything in nested lists."""
     if isinstance(data, list | tuple):
-        for each in data:
-            yield from _leaf_dtypes(each)
+        for item in data:
+            yield from _leaf_dtypes(item)
     elif isinstance(data, Tensor):
         yield data.dtype
     elif _is_array(data):
@@ -140,8 +140,8 @@ def _large_integers(array: np.ndarray, plain: Any, dtype: DType | None) -> np.nd
     if array.dtype.kind == "f" and not (array.size and np.abs(array).max() >= 2.0**63):
         return array
     exact = np.asarray(plain, object)
-    if not all(isinstance(each, int) for each in exact.flat):
-        is_real = all(isinstance(each, int | float) for each in exact.flat)
+    if not all(isinstance(number, int) for number in exact.flat):
+        is_real = all(isinstance(number, int | float) for number in exact.flat)
         return exact.astype(np.float64) if is_real else array
     if dtype is None or (dtype.category is Category.INTEGER and dtype.name != "uint64"):
         raise ValueError(f"a number in {_short_repr(plain)} is too large for int64")
@@ -195,7 +195,7 @@ def _without_tensors(data: Any, depth: int = 0) -> Any:
                 f"lists are nested deeper than {_MAX_DIMENSIONS} times, or contain themselves: "
                 "an array has no more dimensions than that"
             )
-        return [_without_tensors(each, depth + 1) for each in data]
+        return [_without_tensors(item, depth + 1) for item in data]
     return data
 
 

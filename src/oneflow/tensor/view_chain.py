@@ -21,7 +21,7 @@ ViewStep = tuple[Primitive, tuple, dict[str, Any]]
 Chain = tuple[ViewStep, ...]
 
 
-# What `ViewRule.box` gives.
+# The result of `ViewRule.box`.
 Box = dict[int, tuple[Any, int | None, int]]
 _NUMBERS = frozenset({int})
 
@@ -48,7 +48,7 @@ class ViewChain(tuple[ViewStep, ...]):
     __hash__ = object.__hash__
 
 
-# That of a root.
+# The chain of a root.
 NO_VIEWS = ViewChain()
 
 
@@ -146,14 +146,16 @@ def _leading_boxes(chain: Chain) -> list[Box]:
 
 def _part_of(shape: tuple[int, ...], boxes: list[Box]) -> Part:
     """The last of `boxes`, each of which is within the one before it, in a root of that shape."""
-    kept = list(range(len(shape)))
+    kept_dims = list(range(len(shape)))
     slices: dict[int, tuple[Any, int, int]] = {}
     for box in boxes:
         for dim, (start, size, step) in box.items():
-            first, _, stride = slices.get(kept[dim], (0, 0, 1))
+            first, _, stride = slices.get(kept_dims[dim], (0, 0, 1))
             position = _position(first, stride, start)
-            slices[kept[dim]] = position, 1 if size is None else size, stride * step
-        kept = [at for dim, at in enumerate(kept) if dim not in box or box[dim][1] is not None]
+            slices[kept_dims[dim]] = position, 1 if size is None else size, stride * step
+        kept_dims = [
+            at for dim, at in enumerate(kept_dims) if dim not in box or box[dim][1] is not None
+        ]
     starts, _, steps = zip(*slices.values(), strict=True)
     sizes = tuple([slices[dim][1] if dim in slices else size for dim, size in enumerate(shape)])
     return Part(tuple(slices), starts, steps, sizes)
@@ -181,8 +183,8 @@ def overlapping(step: ViewStep) -> bool:
 def _put_where_seen(base: Value, chain: Chain, new: Value) -> Value:
     """`base` with `new` in the elements that the view at the end of `chain` shows.
 
-    Where elements of a view overlap, writing back step by step would let those that stayed as they
-    were win over those written.
+    If elements of a view overlap, writing back step by step would let unchanged elements win over
+    those written.
 
     Raises:
         RuntimeError: the view has the same element several times along a dimension, or it sees the
@@ -192,7 +194,7 @@ def _put_where_seen(base: Value, chain: Chain, new: Value) -> Value:
     layout = layout_without_copies(spec.shape, chain)
     seen = positions_seen(spec, chain, new.spec.dtype)
     new = conj(new) if is_conjugate(chain) else new
-    seen, new = (reshape(each, shape=(each.spec.numel,)) for each in (seen, new))
+    seen, new = (reshape(value, shape=(value.spec.numel,)) for value in (seen, new))
     flat = reshape(base, shape=(spec.numel,))
     if layout is None or has_repeats(layout.shape, layout.strides):
         root = _put_last(flat, new, seen)
@@ -236,8 +238,8 @@ def _put_last(base: Value, new: Value, positions: Value) -> Value:
     nothing = {"shape": base.spec.shape, "dtype": int64, "device": base.spec.device}
     order = range_integer(1, 1, size=new.spec.numel, dtype=int64, device=new.spec.device)
     last = scatter_amax(zeros(**nothing), order, positions, dim=0)
-    chosen = gather(new, maximum(sub(last, 1), 0), dim=0)
-    return where(eq(last, 0), base, chosen)
+    last_values = gather(new, maximum(sub(last, 1), 0), dim=0)
+    return where(eq(last, 0), base, last_values)
 
 
 def positions_seen(spec: TensorSpec, chain: Chain, dtype: DType) -> Value:
