@@ -34,7 +34,9 @@ def _construct(args: tuple, dtype: DType, device: Any) -> Tensor:
     if len(args) == 1 and isinstance(args[0], Tensor):
         if args[0].dtype is not dtype:
             raise TypeError(f"expected {dtype!r} (got {args[0].dtype!r}); convert with `.to(...)`")
-        return args[0].detach().to(parse_device(device))
+        # Gradients flow through it.
+        alias = args[0].view_as(args[0]) if args[0].requires_grad else args[0].detach()
+        return alias.to(parse_device(device))
     if len(args) == 1 and not isinstance(args[0], int | Size):
         return import_array(args[0], dtype, parse_device(device))
     return empty(*(args or (0,)), dtype=dtype, device=device)
@@ -51,7 +53,8 @@ def _initialize(
 ) -> None:
     """Make a tensor of the default float type.
 
-    It is made from sizes, from nested lists or an array, or is an alias of a tensor.
+    It is made from sizes, from nested lists or an array, or is an alias of a tensor, through which
+    gradients flow.
     """
     result_dtype, default = dtype or get_default_dtype(), None
     if len(args) == 1 and isinstance(args[0], Tensor):
