@@ -1,6 +1,7 @@
 """Data sets and functions of the loader's tests; worker processes import this module."""
 
 import os
+import pickle
 import random
 import signal
 
@@ -62,6 +63,37 @@ class XlaStarted(Dataset):
 
     def __getitem__(self, index):
         return len(jax._src.xla_bridge._backends)
+
+
+class TensorsOfArrays(Dataset):
+    """Samples that only pass arrays on."""
+
+    def __len__(self):
+        return 4
+
+    def __getitem__(self, index):
+        sample = {"x": flow.from_numpy(np.full((3, 2), index, np.float32)), "y": flow.tensor(index)}
+        return sample, len(jax._src.xla_bridge._backends)
+
+
+class ComputesWithArrays(Dataset):
+    """Samples that are computed of arrays in the ways that tensors can be used."""
+
+    def __len__(self):
+        return 4
+
+    def __getitem__(self, index):
+        array = np.arange(6, dtype=np.float32).reshape(3, 2) + index
+        tensor, kept = flow.from_numpy(array), flow.tensor(array)
+        array[...] = -1
+        view = tensor.reshape(2, 3)[1]
+        view.mul_(10)
+        tensor[0] = 7.5
+        weight = flow.tensor(array, requires_grad=True)
+        (weight * kept).sum().backward()
+        copies = tensor.detach(), tensor.clone(), pickle.loads(pickle.dumps(kept))
+        number = kept[1, 1].item() + float(kept.numpy().sum())
+        return tensor, view, kept * 2, weight.grad, flow.stack([tensor, kept]), copies, number
 
 
 class MakesTensors(Dataset):

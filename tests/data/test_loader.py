@@ -4,6 +4,7 @@ import os
 
 import numpy as np
 import pytest
+from jax.tree_util import tree_leaves
 
 import oneflow as flow
 from oneflow.utils.data import BatchSampler, DataLoader, IterableDataset, TensorDataset
@@ -85,6 +86,15 @@ def test_samples_that_are_tensors(num_workers):
     first, (second,) = list(loader)[1]
     assert first.tolist() == [[2, 2], [3, 3]]
     assert second.tolist() == [2, 3]
+
+
+def test_tensors_of_arrays_compute_alike_in_workers():
+    here, there = (
+        list(DataLoader(samples.ComputesWithArrays(), batch_size=2, num_workers=number))
+        for number in (0, 2)
+    )
+    for mine, other in zip(tree_leaves(here), tree_leaves(there), strict=True):
+        assert (mine.dtype, mine.tolist()) == (other.dtype, other.tolist())
 
 
 @workers
@@ -180,6 +190,13 @@ def test_workers_know_who_they_are():
 
 def test_xla_does_not_start_in_a_worker_that_needs_no_tensors():
     assert numbers(DataLoader(samples.XlaStarted(), num_workers=1)) == [[0], [0]]
+
+
+def test_xla_does_not_start_in_a_worker_that_only_makes_tensors_of_arrays():
+    (batch, started), _ = DataLoader(samples.TensorsOfArrays(), batch_size=2, num_workers=1)
+    assert batch["x"].tolist() == [[[0, 0]] * 3, [[1, 1]] * 3]
+    assert batch["y"].tolist() == [0, 1]
+    assert started.tolist() == [0, 0]
 
 
 # --- epochs

@@ -25,6 +25,7 @@ from oneflow.data.collate import from_tensors
 from oneflow.data.fetch import EndOfStream, Fetcher
 from oneflow.data.randomness import numbers_from
 from oneflow.random.generator import manual_seed
+from oneflow.runtime.lazy_array import HOST
 from oneflow.runtime.memory import use_cpu_only
 from oneflow.tuning.linux import retain_freed_memory
 
@@ -220,6 +221,7 @@ def _receive_setup(connection: Connection) -> Setup:
 def _serve(connection: Connection, get_setup: Callable[[], Setup], number: int) -> None:
     # Else the memory of each sample and batch would come from the kernel, page by page.
     retain_freed_memory()
+    HOST.keeps_arrays = True
     try:
         _Worker(connection, get_setup(), number).run()
     except (EOFError, BrokenPipeError, ConnectionResetError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Protocol
 from weakref import ref
 
@@ -100,6 +101,21 @@ class HostArray(LazyArray):
     def __init__(self, spec: TensorSpec, numbers: Any) -> None:
         super().__init__(spec, numbers)
         self.numbers = numbers
+
+
+@dataclass(slots=True)
+class HostSettings:
+    """Where arrays from outside are kept.
+
+    Attributes:
+        keeps_arrays: on the host, until a program needs them. So they are in processes that mostly
+            pass them on, as those of a data loader: XLA takes longer than to copy them.
+    """
+
+    keeps_arrays: bool = False
+
+
+HOST = HostSettings()
 
 
 class _Once:

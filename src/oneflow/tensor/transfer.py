@@ -24,6 +24,7 @@ from oneflow.primitives.operators.creation import full_float, full_integer
 from oneflow.primitives.operators.elementwise import cast
 from oneflow.primitives.operators.shape import broadcast_to
 from oneflow.program.value import Value
+from oneflow.runtime.lazy_array import HOST, HostArray
 from oneflow.runtime.memory import copy_of_dlpack, put, wrap_array
 from oneflow.tensor.call import wrap
 from oneflow.tensor.global_values import (
@@ -50,6 +51,8 @@ def value_from_numpy(array: np.ndarray, device: Any = CPU) -> Value:
     if isinstance(device, Placement | Sharding):
         return global_from_numpy(array, as_sharding(device, array.ndim))
     spec = spec_of(tuple(array.shape), from_numpy_dtype(array.dtype), device)
+    if HOST.keeps_arrays and device == CPU:
+        return HostArray(spec, array.copy()).value()
     return Value(spec, put(array, device))
 
 
