@@ -14,7 +14,6 @@ import h5py  # pyright: ignore[reportMissingImports]
 import joblib  # pyright: ignore[reportMissingImports]
 import numpy as np
 from PIL import Image
-from sentences import write_masked_sentences
 
 import oneflow as flow
 
@@ -75,8 +74,8 @@ def write_photographs() -> None:
     for name in ("train", "train_labels", "val", "valid_labels"):
         write_images(ROOT / "roads" / name, 2, 320, 320)
     faces = made(ROOT / "faces")
-    np.save(faces / "img_train.npy", random.integers(0, 255, (4, 64, 64, 3), dtype=np.uint8))
-    np.save(faces / "mask_train.npy", random.integers(0, 2, (4, 64, 64), dtype=np.uint8))
+    np.save(faces / "img_train.npy", random.integers(0, 255, (4, 3, 64, 64), dtype=np.uint8))
+    np.save(faces / "mask_train.npy", random.integers(0, 2, (4, 1, 64, 64), dtype=np.uint8))
     write_images(ROOT / "crowds/images", 2, 64, 64, "jpg")
     for number in range(2):
         with h5py.File(made(ROOT / "crowds/ground_truth") / f"{number}.h5", "w") as file:
@@ -113,7 +112,6 @@ def write_texts() -> None:
     (folder / "vocab.json").write_text(json.dumps(numbers))
     (folder / "merges.txt").write_text("#version: 0.2\n")
     (folder / "corpus").write_text("all work and no play " * 20)
-    write_masked_sentences(ROOT / "bert")
 
 
 def write_reviews() -> None:
