@@ -434,6 +434,17 @@ def default_rule(primitive: Primitive) -> Rule:
 
 
 def _vjp_primitive(primitive: Primitive) -> Primitive:
+    """The gradient as a primitive, with lowerings where those of the primitive are for it, too."""
+    vjp = Primitive(f"{primitive.name}_vjp", _vjp_of(primitive.impl), vjp_of=primitive)
+    for platform in primitive.differentiated_lowerings:
+        differentiated = vjp.lowering(platform, differentiate=True)
+        differentiated(_vjp_of(primitive.lowerings[platform]))
+    return vjp
+
+
+def _vjp_of(implementation: Callable) -> Callable:
+    """The implementation of the gradient of a primitive that has this one."""
+
     def impl(*arguments, wanted, outputs, inputs, attributes):
         operands, cotangents = list(arguments[:inputs]), list(arguments[inputs:])
 
@@ -441,7 +452,7 @@ def _vjp_primitive(primitive: Primitive) -> Primitive:
             full = list(operands)
             for position, value in zip(wanted, primals, strict=True):
                 full[position] = value
-            results = primitive.impl(*full, **dict(attributes))
+            results = implementation(*full, **dict(attributes))
             results = results if isinstance(results, tuple | list) else (results,)
             return tuple(results[position] for position in outputs)
 
@@ -451,4 +462,4 @@ def _vjp_primitive(primitive: Primitive) -> Primitive:
         grads = vjp(tuple(jnp.conj(each) for each in cotangents))
         return tuple(jnp.conj(grad) for grad in grads)
 
-    return Primitive(f"{primitive.name}_vjp", impl, vjp_of=primitive)
+    return impl

@@ -55,6 +55,7 @@ class Primitive:
         linear: sets of operands in which the implementation is linear, see
             `oneflow.primitives.sharding.linearity`.
         lowerings: implementation per platform name where the general one is slow.
+        differentiated_lowerings: platforms whose lowering is what a derived gradient is of.
         elementwise: every element of the result depends on one element of each operand, broadcast.
         vjp_of: the primitive whose derived gradient this is, if it is one.
         traits: what else generic code needs to know, see `Traits`.
@@ -67,6 +68,7 @@ class Primitive:
         "check",
         "check_error",
         "differentiable",
+        "differentiated_lowerings",
         "elementwise",
         "gradients",
         "impl",
@@ -117,6 +119,7 @@ class Primitive:
             self.traits.check(name, self.operands, self.attributes)
         self.vjp_of = vjp_of
         self.lowerings: dict[str, Callable] = {}
+        self.differentiated_lowerings: set[str] = set()
         self._vjp: Primitive | None = None
 
     def __call__(self, *operands: Any, **attributes: Any) -> Any:
@@ -170,8 +173,14 @@ class Primitive:
         self.zero_second_gradients = zero_second_gradients
         return self
 
-    def lowering(self, *platforms: str) -> Callable[[Callable], Callable]:
-        """Decorator: the implementation for platforms, as ``"cpu"``, ``"cuda"``, ``"meta"``."""
+    def lowering(
+        self, *platforms: str, differentiate: bool = False
+    ) -> Callable[[Callable], Callable]:
+        """Decorator: the implementation for platforms, as ``"cpu"``, ``"cuda"``, ``"meta"``.
+
+        With `differentiate` a gradient that is derived, as there is no rule, is derived from it;
+        else it is that of the general implementation.
+        """
 
         def register(impl: Callable) -> Callable:
             for platform in platforms:
@@ -180,6 +189,8 @@ class Primitive:
                         f"primitive `{self.name}` already has a lowering for `{platform}`"
                     )
                 self.lowerings[platform] = impl
+                if differentiate:
+                    self.differentiated_lowerings.add(platform)
             return impl
 
         return register

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -11,7 +12,7 @@ import numpy as np
 from jax import lax
 
 from oneflow.base.dtype import DType
-from oneflow.primitives.operators import loops
+from oneflow.primitives.operators import loops, sort_cpu
 from oneflow.primitives.operators.creation import zeros
 from oneflow.primitives.operators.elementwise import elementwise, mul
 from oneflow.primitives.operators.random import (
@@ -28,9 +29,28 @@ from oneflow.primitives.sharding.axes import elementwise_axes, leading_axes
 from oneflow.primitives.traits import Positional
 
 
+def _count_at_most(edges, points):
+    """How many of the growing `edges` are at or below each point, along the last dimension."""
+    size = edges.shape[-1]
+    found = jnp.zeros(points.shape, jnp.int64)
+    for bit in reversed(range(size.bit_length())):
+        larger = found + 2**bit
+        edge = jnp.take_along_axis(edges, jnp.minimum(larger, size) - 1, axis=-1)
+        found = jnp.where((larger <= size) & (edge <= points), larger, found)
+    return found
+
+
 def _multinomial(
-    weights, seed, stream, *, count: int, replacement: bool, shard: ShardIndex | None = None
+    argsort: Callable,
+    weights,
+    seed,
+    stream,
+    *,
+    count: int,
+    replacement: bool,
+    shard: ShardIndex | None = None,
 ):
+    """Draw positions by their weights; ``argsort(x, dim)`` gives the order of numbers."""
     kind = jnp.promote_types(weights.dtype, jnp.float32)
     weights = weights.astype(kind)
     if replacement:
@@ -38,7 +58,7 @@ def _multinomial(
         edges = jnp.cumsum(weights, axis=-1)
         # Compared with the number of edges at or below it, a point never falls on a weight of 0.
         points = _unit(bits[0], bits[1], kind) * edges[..., -1:]
-        found = jnp.sum(points[..., None] >= edges[..., None, :], axis=-1)
+        found = _count_at_most(edges, points)
         last = jnp.sum(edges < edges[..., -1:], axis=-1)[..., None]
         return jnp.minimum(found, last).astype(jnp.int64)
     # The winners of a race whose runners arrive after exponential times of rates `weights`.
@@ -46,9 +66,10 @@ def _multinomial(
         shard = shard._replace(global_shape=(*shard.global_shape[:-1], weights.shape[-1]))
     bits = random_bits(seed, stream, weights.shape, shard)
     sort_keys = -jnp.log(_unit_positive(bits[0], bits[1], kind)) / weights
-    index = lax.broadcasted_iota(jnp.int64, weights.shape, weights.ndim - 1)
-    order = lax.sort((sort_keys, index), num_keys=1, dimension=weights.ndim - 1)[1]
-    return order[..., :count]
+    if count == 1:
+        first = jnp.argmin(jnp.where(jnp.isnan(sort_keys), jnp.inf, sort_keys), axis=-1)
+        return first[..., None].astype(jnp.int64)
+    return argsort(sort_keys, sort_keys.ndim - 1)[..., :count]
 
 
 def _multinomial_check(weights, seed, stream, *, count, replacement):
@@ -69,11 +90,12 @@ _MULTINOMIAL_ERRORS = {
 
 random_multinomial = random_primitive(
     "random_multinomial",
-    _multinomial,
+    partial(_multinomial, jnp.argsort),
     axes=leading_axes(1),
     positional=Positional(),
     differentiable=False,
 )
+random_multinomial.lowering("cpu")(partial(_multinomial, sort_cpu.argsort))
 random_multinomial.checked(
     _multinomial_check,
     lambda value, attributes, in_specs: RuntimeError(_MULTINOMIAL_ERRORS[value]),

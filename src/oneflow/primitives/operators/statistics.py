@@ -353,7 +353,7 @@ def _quantile_axes(operation: Operation) -> Axes:
 
 
 quantile = primitive("quantile", partial(_quantile, _SORTED), axes=_quantile_axes)
-quantile.lowering("cpu")(partial(_quantile, _ON_CPU))
+quantile.lowering("cpu", differentiate=True)(partial(_quantile, _ON_CPU))
 quantile.checked(
     _out_of_range,
     lambda value, attributes, in_specs: RuntimeError(
