@@ -414,9 +414,9 @@ def test_parts_that_do_not_fit_are_refused(arguments, error):
 
 
 def test_positions_outside_are_refused():
-    with pytest.raises(RuntimeError, match="less than the size 2, got 2 to 2"):
+    with pytest.raises(RuntimeError, match="less than its size, 2, got 2 to 2"):
         flow.sparse_coo_tensor([[2]], [1.0], (2,), check_invariants=True)
-    with pytest.raises(RuntimeError, match="less than the size 1"):
+    with pytest.raises(RuntimeError, match="less than its size, 1"):
         flow.sparse_csr_tensor([0, 1], [1], [1.0], (1, 1), check_invariants=True)
     with pytest.raises(RuntimeError, match="`compressed_indices` must have 3 entries"):
         flow.sparse_csr_tensor([0, 1], [0], [1.0], (2, 1))

@@ -13,6 +13,7 @@ from oneflow.functional.creation.factory_functions import arange, zeros
 from oneflow.functional.creation.from_data import as_tensor
 from oneflow.functional.index.search import nonzero
 from oneflow.functional.shape.concat import cat
+from oneflow.sparse.invariants import check
 from oneflow.sparse.tensor import (
     Parts,
     SparseTensor,
@@ -54,7 +55,8 @@ def sparse_coo_tensor(
         device: where the tensor is; where the values are by default.
         pin_memory: changes nothing.
         requires_grad: ask for the gradient of the values.
-        check_invariants: check that coordinates are within `size`, which reads them.
+        check_invariants: check that coordinates are within `size`, and in order if they are
+            coalesced, which reads them.
         is_coalesced: say that no position occurs twice, and that they are in order.
 
     Raises:
@@ -80,10 +82,10 @@ def sparse_coo_tensor(
     if size is None:
         size = (*((index.amax(1) + 1).tolist() if index.shape[1] else ()), *values.shape[1:])
     _check_size(size, index.shape[0], values)
-    if check_invariants:
-        _check_range(index, size, "indices")
     coalesced = values.shape[0] < 2 if is_coalesced is None else is_coalesced
     result = of_coordinates(index, values, size, coalesced)
+    if check_invariants:
+        check(result._parts)
     return result.requires_grad_() if requires_grad else result
 
 
@@ -93,15 +95,6 @@ def _check_size(size: Sequence[int], sparse_dims: int, values: Tensor) -> None:
             f"`size` must have {sparse_dims} sparse dimensions and those of each of the `values`,"
             f" {tuple(values.shape[1:])}, got {tuple(size)}"
         )
-
-
-def _check_range(index: Tensor, size: Sequence[int], name: str) -> None:
-    for row, extent in zip(index, size, strict=False):
-        if row.numel() and (int(row.min()) < 0 or int(row.max()) >= extent):
-            raise RuntimeError(
-                f"`{name}` must be at least 0 and less than the size {extent}, got"
-                f" {int(row.min())} to {int(row.max())}"
-            )
 
 
 def sparse_compressed_tensor(
@@ -129,7 +122,8 @@ def sparse_compressed_tensor(
         device: where the tensor is; where the values are by default.
         pin_memory: changes nothing.
         requires_grad: ask for the gradient of the values.
-        check_invariants: check that columns are within `size`, which reads them.
+        check_invariants: check that rows begin in order and that columns are within `size`, in
+            order and distinct in each row, which reads them.
 
     Raises:
         NotImplementedError: another layout, or batches of matrices.
@@ -159,15 +153,16 @@ def sparse_compressed_tensor(
         most = int(others.max()) + 1 if others.shape[0] else 0
         pair = (starts.shape[0] - 1, most)
         size = (*(pair if layout is Layout.sparse_csr else pair[::-1]), *values.shape[1:])
-    count, plain = size[:2] if layout is Layout.sparse_csr else size[1::-1]
+    count = size[0 if layout is Layout.sparse_csr else 1]
     if starts.shape[0] != count + 1:
         raise RuntimeError(
             f"`compressed_indices` must have {count + 1} entries for size {tuple(size)}, got"
             f" {starts.shape[0]}"
         )
+    parts = Parts(layout, (starts, others), values, Size(size), True)
     if check_invariants:
-        _check_range(others.unsqueeze(0), (plain,), "plain_indices")
-    result = sparse(Parts(layout, (starts, others), values, Size(size), True))
+        check(parts)
+    result = sparse(parts)
     return result.requires_grad_() if requires_grad else result
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NoReturn, SupportsIndex
 
 from oneflow.base.device import Device
@@ -23,36 +23,12 @@ from oneflow.functional.creation.factory_functions import arange, zeros
 from oneflow.functional.index.coordinates import unravel_index
 from oneflow.functional.index.search import searchsorted, unique
 from oneflow.functional.shape.concat import stack
+from oneflow.sparse.invariants import check
+from oneflow.sparse.parts import INDEX_NAMES as INDEX_NAMES, Parts as Parts
 from oneflow.tensor.subclasses import call_as_it_is
 from oneflow.tensor.tensor import Tensor
 
 _MOST_ELEMENTS = 2**63 - 1  # flat positions are int64
-# The names of the index tensors of each layout.
-INDEX_NAMES = {
-    Layout.sparse_coo: ("indices",),
-    Layout.sparse_csr: ("crow_indices", "col_indices"),
-    Layout.sparse_csc: ("ccol_indices", "row_indices"),
-}
-
-
-@dataclass(frozen=True)
-class Parts:
-    """The parts of a sparse tensor.
-
-    Attributes:
-        layout: how positions are stored.
-        index: `oneflow.sparse_coo`: one tensor with a row for each sparse dimension. Compressed
-            layouts: where each row (or column) begins, and the columns (or rows).
-        values: one entry for each position; further dimensions are dense.
-        size: the shape.
-        coalesced: no position occurs twice, and they are in order.
-    """
-
-    layout: Layout
-    index: tuple[Tensor, ...]
-    values: Tensor
-    size: Size
-    coalesced: bool
 
 
 class SparseTensor(Tensor):
@@ -373,8 +349,14 @@ def described(x: SparseTensor) -> tuple[Any, ...]:
 def rebuild(
     layout: str, index: Sequence[Tensor], values: Tensor, size: Sequence[int], coalesced: bool
 ) -> SparseTensor:
-    """The tensor that was described."""
-    return sparse(Parts(Layout[layout], tuple(index), values, Size(size), coalesced))
+    """The tensor that was described.
+
+    Raises:
+        RuntimeError: positions do not fit, as in a file that is damaged.
+    """
+    parts = Parts(Layout[layout], tuple(index), values, Size(size), coalesced)
+    check(parts, in_order=parts.layout is Layout.sparse_coo)
+    return sparse(parts)
 
 
 def of_coordinates(

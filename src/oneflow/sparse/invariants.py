@@ -1,0 +1,80 @@
+"""What the positions of a sparse tensor must be, which reading them tells."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from oneflow.base.layout import Layout
+from oneflow.sparse.parts import INDEX_NAMES, Parts
+
+
+def check(parts: Parts, *, in_order: bool = True) -> None:
+    """Check that the positions of a tensor are what its layout says.
+
+    Args:
+        parts: the parts of the tensor.
+        in_order: whether positions that count as coalesced must be in order, too.
+
+    Raises:
+        RuntimeError: ranks or sizes do not fit; a position is outside of the shape; positions that
+            count as coalesced are not in order or occur twice; rows do not begin in order.
+    """
+    index = [each.numpy() for each in parts.index]
+    if len(index) != len(INDEX_NAMES[parts.layout]) or parts.values.ndim == 0:
+        raise RuntimeError(
+            f"a tensor of layout {parts.layout} must have {INDEX_NAMES[parts.layout]}"
+        )
+    if any(each.dtype.kind != "i" for each in index):
+        raise RuntimeError(f"positions must be integers, got {[str(x.dtype) for x in index]}")
+    places = index[0] if parts.layout is Layout.sparse_coo else _places(parts, *index)
+    if places.ndim != 2 or places.shape[1] != parts.values.shape[0]:
+        raise RuntimeError(
+            "positions must have a column for each of the values, got shapes "
+            f"{places.shape} and {tuple(parts.values.shape)}"
+        )
+    count = places.shape[0]
+    if tuple(parts.size[count:]) != tuple(parts.values.shape[1:]):
+        raise RuntimeError(
+            f"the size must end with that of each of the values, {tuple(parts.values.shape[1:])}, "
+            f"got {tuple(parts.size)}"
+        )
+    for dim, (row, extent) in enumerate(zip(places, parts.size, strict=False)):
+        if row.size and (row.min() < 0 or row.max() >= extent):
+            raise RuntimeError(
+                f"positions of dimension {dim} must be at least 0 and less than its size, {extent},"
+                f" got {row.min()} to {row.max()}"
+            )
+    ordered = places[::-1] if parts.layout is Layout.sparse_csc else places
+    if in_order and parts.coalesced and not _rise(ordered):
+        raise RuntimeError("positions must be in order, and occur once each")
+
+
+def _places(parts: Parts, starts: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """The rows and columns of compressed positions."""
+    first, second = INDEX_NAMES[parts.layout]
+    by_row = parts.layout is Layout.sparse_csr
+    count = parts.size[0 if by_row else 1]
+    if starts.shape != (count + 1,) or others.ndim != 1:
+        raise RuntimeError(
+            f"`{first}` must have {count + 1} entries for the size {tuple(parts.size)}, got shape "
+            f"{starts.shape}"
+        )
+    lengths = np.diff(starts)
+    if starts[0] != 0 or starts[-1] != len(others) or (lengths < 0).any():
+        raise RuntimeError(
+            f"`{first}` must begin with 0, end with the number of `{second}`, {len(others)}, and "
+            f"not fall, got {starts.tolist()[:10]}"
+        )
+    lines = np.repeat(np.arange(count), lengths)
+    return np.stack([lines, others] if by_row else [others, lines])
+
+
+def _rise(places: np.ndarray) -> bool:
+    """Whether each column is above the one before, first row first."""
+    before, after = places[:, :-1], places[:, 1:]
+    unlike = before != after
+    if not unlike.any(0).all():
+        return False
+    row = unlike.argmax(0)
+    column = np.arange(row.size)
+    return bool((before[row, column] < after[row, column]).all())
