@@ -13,7 +13,7 @@ from jax import lax
 
 from oneflow.compiler.checked_updates import unless
 from oneflow.primitives.operators.rounding import hidden
-from oneflow.primitives.tracing import sub_jaxprs
+from oneflow.primitives.trace import sub_jaxprs
 
 pytestmark = pytest.mark.usefixtures("jax_x64")
 

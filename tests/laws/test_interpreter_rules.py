@@ -13,7 +13,7 @@ import pytest
 from oneflow.interpreter.rules import RULES
 from oneflow.primitives.inference import abstract_operands
 from oneflow.primitives.jax_primitives import CALLS, IDENTITIES, LINEAR_SOLVE
-from oneflow.primitives.tracing import sub_jaxprs, trace
+from oneflow.primitives.trace import sub_jaxprs, trace
 from tests.laws.recording import of_recorded_programs, recorded_programs
 
 pytestmark = [*of_recorded_programs, pytest.mark.one_in(2)]
@@ -54,12 +54,11 @@ def traced_primitives() -> set[str]:
             if counts[name] > _MAX_OPERATIONS:
                 continue
             function = operation.primitive.implementation("cpu")
-            traced = trace(
-                name,
+            found_trace = trace(
                 lambda *arrays: function(*arrays, **operation.attributes),  # noqa: B023
-                abstract_operands(operation),
+                abstract_operands(operation.in_specs),
             )
-            found.update(primitives_of(traced.source.closed.jaxpr))
+            found.update(primitives_of(found_trace.jaxpr))
     return found
 
 

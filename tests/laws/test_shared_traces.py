@@ -17,12 +17,12 @@ import numpy as np
 import pytest
 
 from oneflow.interpreter.numpy_function import numpy_function_of
-from oneflow.primitives import shared_trace, tracing
+from oneflow.primitives import trace_cache
 from oneflow.primitives.inference import abstract_operands
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.registry import PRIMITIVES
-from oneflow.primitives.shared_trace import trace_at_any_sizes
-from oneflow.primitives.tracing import Traced, TracedJaxpr, make_jaxpr, sub_jaxprs, trace
+from oneflow.primitives.trace import Trace, sub_jaxprs, trace
+from oneflow.primitives.trace_cache import SIZE_ATTRIBUTES, TraceCache
 from tests.laws.recording import of_recorded_programs, recorded_programs
 
 pytestmark = of_recorded_programs
@@ -80,12 +80,12 @@ def array_like(operand: jax.ShapeDtypeStruct, rng: np.random.Generator) -> np.nd
     return np.asarray(rng.uniform(0.1, 0.9, operand.shape)).astype(operand.dtype)
 
 
-def results(traced: Traced, arrays: list[np.ndarray]) -> list[tuple[Any, ...]] | None:
+def results(found: Trace, arrays: list[np.ndarray]) -> list[tuple[Any, ...]] | None:
     """Shapes, dtypes and bits of the results on NumPy; None if a rule is missing."""
-    function = numpy_function_of(traced)
+    function = numpy_function_of(found)
     if function is None:
         return None
-    leaves = jax.tree.leaves(traced.results)
+    leaves = jax.tree.leaves(found.results)
     with np.errstate(all="ignore"):
         computed = function(*arrays)
     assert [each.shape for each in computed] == [each.shape for each in leaves]
@@ -100,11 +100,11 @@ def taken_up(operation: Operation, function: Callable, traces: list[None]) -> in
         function: the implementation.
         traces: gets an entry for each trace that is made.
     """
-    operands, attributes = abstract_operands(operation), operation.attributes
+    operands, attributes = abstract_operands(operation.in_specs), operation.attributes
     rng = np.random.default_rng(1)
     arrays = [array_like(each, rng) for each in operands]
     name = operation.primitive.name
-    exact = trace(name, lambda *given: function(*given, **attributes), operands)
+    exact = trace(lambda *given: function(*given, **attributes), operands)
     expected = results(exact, arrays)
     if expected is None:
         return 0
@@ -114,18 +114,18 @@ def taken_up(operation: Operation, function: Callable, traces: list[None]) -> in
             jax.ShapeDtypeStruct(tuple(map(change, each.shape)), each.dtype) for each in operands
         ]
         changed = {
-            key: resized(value, change) if key in shared_trace.SIZE_ATTRIBUTES else value
+            key: resized(value, change) if key in SIZE_ATTRIBUTES else value
             for key, value in attributes.items()
         }
-        shared_trace.TRACES.clear()
+        cache = TraceCache()
         try:
-            trace_at_any_sizes(name, function, others, changed)
+            cache.trace(name, function, others, changed)
         except Exception:
             continue  # a wrong call
         traces.clear()
-        traced = trace_at_any_sizes(name, function, operands, attributes)
+        found = cache.trace(name, function, operands, attributes)
         count += not traces
-        assert results(traced, arrays) == expected
+        assert results(found, arrays) == expected
     return count
 
 
@@ -141,11 +141,9 @@ def test_traces_for_other_sizes_compute_the_same(
 
     def counted(*arguments: Any) -> Any:
         traces.append(None)
-        return make_jaxpr(*arguments)
+        return trace(*arguments)
 
-    for module in (shared_trace, tracing):
-        monkeypatch.setattr(module, "make_jaxpr", counted)
-    monkeypatch.setattr(shared_trace, "TRACES", {})
+    monkeypatch.setattr(trace_cache, "trace", counted)
     count = 0
     for operation in recorded[:_MAX_OPERATIONS]:
         count += taken_up(operation, operation.primitive.implementation("cpu"), traces)
@@ -174,10 +172,11 @@ def test_traces_without_jit_are_those_with_it(name: str) -> None:
         function = functools.partial(
             operation.primitive.implementation("cpu"), **operation.attributes
         )
-        operands = abstract_operands(operation)
+        operands = abstract_operands(operation.in_specs)
         rng = np.random.default_rng(1)
         arrays = [array_like(each, rng) for each in operands]
-        mine = trace(name, function, operands)
-        jitted = Traced(TracedJaxpr(*jax.make_jaxpr(function, return_shape=True)(*operands)))
-        assert loops_of(mine.source.closed.jaxpr) == loops_of(jitted.source.closed.jaxpr)
+        mine = trace(function, operands)
+        closed, returned = jax.make_jaxpr(function, return_shape=True)(*operands)
+        jitted = Trace(closed.jaxpr, closed.consts, returned)
+        assert loops_of(mine.jaxpr) == loops_of(jitted.jaxpr)
         assert results(mine, arrays) == results(jitted, arrays)

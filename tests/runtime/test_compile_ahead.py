@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import oneflow as flow
+from oneflow.compiler.lower import Use
 from oneflow.nn import functional
 from oneflow.primitives.operation import Operation
 from oneflow.runtime import block_functions, cold, compile_ahead
@@ -85,9 +86,9 @@ def test_an_operation_that_comes_back_is_compiled(
 ) -> None:
     run, names = cold._run_compiled, []
 
-    def note(operation: Operation, operands: Sequence[Any]) -> Any:
+    def note(operation: Operation, operands: Sequence[Any], *use: Use) -> Any:
         names.append(operation.primitive.name)
-        return run(operation, operands)
+        return run(operation, operands, *use)
 
     def train(steps: int) -> list[float]:
         flow.manual_seed(0)

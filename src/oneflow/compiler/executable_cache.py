@@ -39,7 +39,7 @@ class ExecutableCache:
         self.max_bytes = max_bytes
         self.max_mappings = max_mappings
         self.bytes = 0
-        self._owners: OrderedDict[Hashable, tuple[int, Callable[[], None]]] = OrderedDict()
+        self._owners: OrderedDict[Hashable, tuple[int, Callable[[], Any]]] = OrderedDict()
         self._lock = threading.RLock()
         self._added = 0
         self._releases = 0
@@ -50,7 +50,7 @@ class ExecutableCache:
     def __iter__(self) -> Iterator[Hashable]:
         return iter(self._owners)
 
-    def add(self, owner: Hashable, size: int, release: Callable[[], None]) -> None:
+    def add(self, owner: Hashable, size: int, release: Callable[[], Any]) -> None:
         """Add executables of `owner`; others may have to release theirs.
 
         Args:
@@ -94,14 +94,14 @@ class ExecutableCache:
             callback()
         trim_heap()
 
-    def _evict_to(self, limit: int) -> list[Callable[[], None]]:
+    def _evict_to(self, limit: int) -> list[Callable[[], Any]]:
         """Remove owners until at most `limit` bytes are left, except the newest one."""
         callbacks = []
         while self.bytes > limit and len(self._owners) > 1:
             callbacks.append(self._remove(next(iter(self._owners))))
         return callbacks
 
-    def _remove(self, owner: Hashable) -> Callable[[], None]:
+    def _remove(self, owner: Hashable) -> Callable[[], Any]:
         size, release = self._owners.pop(owner)
         self.bytes -= size
         return release

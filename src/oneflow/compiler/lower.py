@@ -7,6 +7,7 @@ learning rate is a changed element of a vector, never a new program.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from enum import Enum, auto
 from typing import Any
 
 import jax
@@ -289,36 +290,60 @@ def _has_convolution(program: Program) -> bool:
     )
 
 
-def operation_executable(operation: Operation) -> Callable:
-    """The compiled single operation, made once and kept while there is room.
+class Use(Enum):
+    """What a compiled operation is for.
+
+    Attributes:
+        RESULTS: its results, where operations are compiled before they run.
+        LONG_RUNS: its results, since NumPy has taken long for them.
+        CHECK: its value check.
+    """
+
+    RESULTS = auto()
+    LONG_RUNS = auto()
+    CHECK = auto()
+
+
+# The executables of single operations, kept while there is room (`EXECUTABLES`).
+_compiled: dict[Operation, dict[Use, Callable]] = {}
+
+
+def compiled_operation(operation: Operation, use: Use = Use.RESULTS) -> Callable | None:
+    """The executable of a single operation; None if it is not compiled for that use."""
+    executables = _compiled.get(operation)
+    return None if executables is None else executables.get(use)
+
+
+def is_compiled(operation: Operation) -> bool:
+    """Return whether a single operation has an executable, for any use."""
+    return operation in _compiled
+
+
+def operation_executable(operation: Operation, use: Use = Use.RESULTS) -> Callable:
+    """The executable of a single operation, made once and kept while there is room.
 
     Python-number operands are given as NumPy scalars.
     """
-    return _cached(operation, "executable", operation.evaluate)
-
-
-def compile_operation(operation: Operation) -> None:
-    """Compile a single operation on one device; it has its executable when that is done."""
-    types = [jax.ShapeDtypeStruct(spec.shape, spec.dtype.numpy) for spec in operation.in_specs]
-    jitted = _jit_operation(operation, operation.evaluate)
-    operation.executable = run_without_interrupt(lambda: jitted.lower(*types).compile())
-    EXECUTABLES.add(operation, OPERATION_BYTES, operation.release)
-
-
-def check_executable(operation: Operation) -> Callable:
-    """The compiled value check of a single operation."""
-    return _cached(operation, "check_executable", operation.evaluate_check)
-
-
-def _cached(operation: Operation, name: str, function: Callable) -> Callable:
-    """The attribute `name` of an operation: what is compiled from `function`."""
-    executable = getattr(operation, name)
+    executable = compiled_operation(operation, use)
     if executable is not None:
         EXECUTABLES.touch(operation)
         return executable
-    executable = _jit_operation(operation, function)
-    setattr(operation, name, executable)
-    EXECUTABLES.add(operation, OPERATION_BYTES, operation.release)
+    is_check = use is Use.CHECK
+    function = operation.evaluate_check if is_check else operation.evaluate
+    return _keep(operation, use, _jit_operation(operation, function))
+
+
+def compile_operation(operation: Operation, use: Use = Use.RESULTS) -> None:
+    """Compile a single operation on one device; it has its executable when that is done."""
+    types = [jax.ShapeDtypeStruct(spec.shape, spec.dtype.numpy) for spec in operation.in_specs]
+    jitted = _jit_operation(operation, operation.evaluate)
+    _keep(operation, use, run_without_interrupt(lambda: jitted.lower(*types).compile()))
+
+
+def _keep(operation: Operation, use: Use, executable: Callable) -> Callable:
+    """Keep an executable until others need the room."""
+    _compiled.setdefault(operation, {})[use] = executable
+    EXECUTABLES.add(operation, OPERATION_BYTES, lambda: _compiled.pop(operation, None))
     return executable
 
 

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from oneflow.interpreter.flat_jaxpr import FlatJaxpr
+from oneflow.interpreter.numpy_function import NumpyFunction
 from oneflow.interpreter.rules import dtype_of, rule, shape_of
-from oneflow.primitives.tracing import scan_counts
+from oneflow.primitives.trace import scan_counts
 
 
 @rule("cond")
 def _cond(equation: Any) -> Callable:
-    branches = [FlatJaxpr(each) for each in equation.params["branches"]]
+    branches = [NumpyFunction(each) for each in equation.params["branches"]]
     last = len(branches) - 1
     return lambda which, *operands: branches[min(max(int(which), 0), last)](*operands)
 
@@ -22,7 +22,7 @@ def _cond(equation: Any) -> Callable:
 @rule("while")
 def _while(equation: Any) -> Callable:
     params = equation.params
-    condition, body = FlatJaxpr(params["cond_jaxpr"]), FlatJaxpr(params["body_jaxpr"])
+    condition, body = NumpyFunction(params["cond_jaxpr"]), NumpyFunction(params["body_jaxpr"])
     num_condition_consts, shared = params["cond_nconsts"], params["body_nconsts"]
 
     def loop(*operands: Any) -> list[Any]:
@@ -50,7 +50,7 @@ def _where(which: np.ndarray, new: list[Any], old: list[Any]) -> list[Any]:
 @rule("scan")
 def _scan(equation: Any) -> Callable:
     params = equation.params
-    body, length = FlatJaxpr(params["jaxpr"]), params["length"]
+    body, length = NumpyFunction(params["jaxpr"]), params["length"]
     constants, num_carry = scan_counts(params)
     order = range(length - 1, -1, -1) if params["reverse"] else range(length)
     stacked = [(shape_of(each), dtype_of(each)) for each in equation.outvars[num_carry:]]

@@ -9,11 +9,10 @@ import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from oneflow.interpreter.jaxpr_template import Equation, JaxprAtSizes
-from oneflow.interpreter.rules import is_float
+from oneflow.interpreter.flat_jaxpr import Equation, equations_of
+from oneflow.interpreter.rules import dtype_of, is_float, shape_of
 from oneflow.primitives.jax_primitives import SCATTER_REDUCTIONS, VIEWS
+from oneflow.primitives.trace import Trace
 
 # Of a call of a NumPy function.
 _CALL = 1.5e-6
@@ -132,12 +131,12 @@ def _body_seconds(equation: Equation) -> list[Seconds]:
     found: list[Any] = []
     for value in equation.params.values():
         found += value if type(value) is tuple else [value]
-    return [estimate(each.eqns()) for each in found if type(each) is JaxprAtSizes]
+    return [estimate(equations_of(each)) for each in found if type(each) is Trace]
 
 
 def _element_seconds(equation: Equation) -> float:
     name = equation.primitive.name
-    shapes = [each.aval.shape for each in (*equation.invars, *equation.outvars)]
+    shapes = [shape_of(each) for each in (*equation.invars, *equation.outvars)]
     if name == "dot_general":
         return _flops(equation) / _product_rate(equation)
     if name == "conv_general_dilated":
@@ -159,7 +158,7 @@ def _product_seconds(equation: Equation) -> float:
     """Seconds of each of the products that an equation consists of; 0 if there are none."""
     if equation.primitive.name == "dot_general":
         _, (batch, _) = equation.params["dimension_numbers"]
-        count = math.prod(equation.invars[0].aval.shape[dim] for dim in batch)
+        count = math.prod(shape_of(equation.invars[0])[dim] for dim in batch)
     elif equation.primitive.name == "conv_general_dilated":
         count = equation.params["feature_group_count"] * equation.params["batch_group_count"]
     else:
@@ -169,7 +168,7 @@ def _product_seconds(equation: Equation) -> float:
 
 def _flops(equation: Equation) -> int:
     """Floating point operations of products or a convolution."""
-    x, y, result = [each.aval.shape for each in (*equation.invars, *equation.outvars)]
+    x, y, result = [shape_of(each) for each in (*equation.invars, *equation.outvars)]
     if equation.primitive.name == "dot_general":
         (contracting, _), _ = equation.params["dimension_numbers"]
         return 2 * math.prod(result) * math.prod(x[dim] for dim in contracting)
@@ -180,5 +179,5 @@ def _flops(equation: Equation) -> int:
 
 
 def _product_rate(equation: Equation) -> float:
-    dtype = np.dtype(equation.outvars[0].aval.dtype)
+    dtype = dtype_of(equation.outvars[0])
     return _PRODUCTS if is_float(dtype) or dtype.kind == "c" else _INTEGER_PRODUCTS

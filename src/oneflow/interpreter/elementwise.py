@@ -16,6 +16,7 @@ from oneflow.interpreter.rules import (
     is_integer,
     register_functions,
     rule,
+    shape_of,
 )
 
 
@@ -330,7 +331,7 @@ def _dtype_named(name: str) -> np.dtype:
 @rule("bitcast_convert_type")
 def _bitcast_convert_type(equation: Any) -> Callable:
     source, target = dtype_of(equation.invars[0]), dtype_of(equation.outvars[0])
-    shape = tuple(equation.outvars[0].aval.shape)
+    shape = shape_of(equation.outvars[0])
     if source.itemsize == target.itemsize:
         return lambda x: x.view(target)
     return lambda x: np.ascontiguousarray(x).reshape(-1).view(target).reshape(shape)

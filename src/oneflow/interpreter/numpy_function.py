@@ -2,49 +2,83 @@
 
 from __future__ import annotations
 
+import functools
 import logging
-from collections import deque
-from collections.abc import Sequence
-from typing import Any, Literal
+from collections.abc import Callable, Sequence
+from typing import Any
 
-from oneflow.interpreter.cost import Seconds, joined
-from oneflow.interpreter.flat_jaxpr import FlatJaxpr
-from oneflow.interpreter.jaxpr_template import JaxprAtSizes, JaxprTemplate
-from oneflow.interpreter.rules import UnsupportedEquation
-from oneflow.primitives.tracing import Traced, TracedJaxpr, TracedParts
+from oneflow.interpreter.cost import Seconds, estimate, joined
+from oneflow.interpreter.flat_jaxpr import flat_jaxpr_of
+from oneflow.interpreter.rules import RULES, UnsupportedEquation
+from oneflow.primitives.trace import Trace
 
 logger = logging.getLogger("oneflow.eager")
 
-# Functions that are kept, those made last; they are soon made again.
+# Functions that are kept, those used last; they are soon made again.
 _MAX_FUNCTIONS = 2048
-_cached: deque[Traced] = deque()
 # Seconds that compiling takes at least for what it saves, and for each equation.
 _COMPILING, _COMPILING_EQUATION = 0.015, 0.0005
 
+# A function, the slots of its operands, that of its result or those of several, and the slots that
+# nothing needs after it.
+_Call = tuple[Callable, Sequence[int], int | Sequence[int], Sequence[int]]
 
-class JoinedFunctions:
-    """Functions of some operands each, whose results follow each other.
+
+class NumpyFunction:
+    """A trace as a function of NumPy arrays: calls, one after the other.
+
+    Operands are never written to; results can be views of them. Floating point errors are NumPy's
+    to report: call it within ``np.errstate(all="ignore")``.
 
     Attributes:
-        seconds: an estimate of the time that they take.
+        seconds: an estimate of the time that it takes.
 
     Args:
-        parts: the operand positions of each function, and the function.
+        trace: of an implementation, or of a part of one.
+
+    Raises:
+        UnsupportedEquation: some primitive has no rule.
     """
 
-    def __init__(self, parts: Sequence[tuple[tuple[int, ...], NumpyFunction]]) -> None:
-        self._parts = parts
-        self.seconds: Seconds = joined([each.seconds for _, each in parts])
+    __slots__ = ("_calls", "_outputs", "_start", "seconds")
+
+    def __init__(self, trace: Trace) -> None:
+        self._calls: list[_Call] = []
+        if trace.parts:
+            self._join(trace)
+            return
+        flat = flat_jaxpr_of(trace)
+        equations = flat.at(trace.sizes)
+        self._start, self._outputs = flat.start, flat.outputs
+        for each in equations:
+            function = RULES[each.primitive.name](each)
+            self._calls.append((function, each.sources, each.target, each.dead))
+        self.seconds: Seconds = estimate(equations)
+
+    def _join(self, trace: Trace) -> None:
+        """Make one call of each part."""
+        functions = {each: NumpyFunction(each) for each in {part for _, part in trace.parts}}
+        first = end = 1 + max(place for places, _ in trace.parts for place in places)
+        for places, part in trace.parts:
+            results = range(end, end := end + len(functions[part]._outputs))
+            self._calls.append((functions[part], places, results, ()))
+        self._outputs = range(first, end)
+        self._start = [None] * (end - first)
+        self.seconds = joined([functions[part].seconds for _, part in trace.parts])
 
     def __call__(self, *operands: Any) -> list[Any]:
-        """All results."""
-        results: list[Any] = []
-        for places, function in self._parts:
-            results += function(*[operands[each] for each in places])
-        return results
-
-
-NumpyFunction = FlatJaxpr | JoinedFunctions
+        """The results."""
+        slots = [*operands, *self._start]
+        for function, sources, target, dead in self._calls:
+            results = function(*[slots[each] for each in sources])
+            if isinstance(target, int):
+                slots[target] = results
+            else:
+                for place, result in zip(target, results, strict=True):
+                    slots[place] = result
+            for place in dead:
+                slots[place] = None
+        return [slots[place] for place in self._outputs]
 
 
 def is_slow(function: NumpyFunction, repeats: int) -> bool:
@@ -58,40 +92,14 @@ def is_slow(function: NumpyFunction, repeats: int) -> bool:
     return calls + elements * repeats > _COMPILING + _COMPILING_EQUATION * num_eqns
 
 
-def numpy_function_of(traced: Traced) -> NumpyFunction | None:
+@functools.lru_cache(maxsize=_MAX_FUNCTIONS)
+def numpy_function_of(trace: Trace) -> NumpyFunction | None:
     """The traced implementation on NumPy; None if a primitive of JAX's has no rule."""
-    function = traced.numpy_function
-    if function is None:
-        function = traced.numpy_function = _checked(traced)
-        _cached.append(traced)
-        if len(_cached) > _MAX_FUNCTIONS:
-            _cached.popleft().numpy_function = None
-    return function or None
-
-
-def _checked(traced: Traced) -> NumpyFunction | Literal[False]:
     try:
-        return _make(traced) or False
+        return NumpyFunction(trace)
     except UnsupportedEquation as reason:
         logger.debug("compiled instead of interpreted: %s", reason)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         # Another release of JAX, whose primitives have other parameters.
         logger.warning("compiled instead of interpreted, which failed: %r", error)
-    return False
-
-
-def _make(traced: Traced) -> NumpyFunction | None:
-    if isinstance(traced, TracedParts):
-        parts = [(places, numpy_function_of(each)) for places, each in traced.parts]
-        known = [(places, function) for places, function in parts if function is not None]
-        return JoinedFunctions(known) if len(known) == len(parts) else None
-    template = _template_of(traced.source)
-    return None if template is None else FlatJaxpr(JaxprAtSizes(template, traced.sizes))
-
-
-def _template_of(source: TracedJaxpr) -> JaxprTemplate | None:
-    """The template of a jaxpr, made once; None if a primitive has no rule."""
-    if source.template is None:
-        closed, source.closed, source.template = source.closed, None, False
-        source.template = JaxprTemplate(closed)
-    return source.template or None
+    return None

@@ -11,6 +11,9 @@ import numpy as np
 # sequence of arrays for a primitive with several results.
 Rule = Callable[[Any], Callable[..., Any]]
 
+# The shape, which may have symbolic sizes, and the dtype of an operand or result.
+ArrayType = tuple[tuple[Any, ...], np.dtype]
+
 RULES: dict[str, Rule] = {}
 
 
@@ -41,28 +44,14 @@ def register_functions(functions: dict[str, Callable]) -> None:
         rule(name)(lambda _, function=function: function)
 
 
-def shape_of(atom: Any) -> tuple[int, ...]:
-    """The shape of an operand or result of an equation.
-
-    Raises:
-        UnsupportedEquation: it is not an array.
-    """
-    shape = getattr(atom.aval, "shape", None)
-    if shape is None:
-        raise UnsupportedEquation(f"{atom.aval} is not an array")
-    return tuple(shape)
+def shape_of(operand: ArrayType) -> tuple[int, ...]:
+    """The shape of an operand or result of an equation."""
+    return operand[0]
 
 
-def dtype_of(atom: Any) -> np.dtype:
-    """The dtype of an operand or result of an equation.
-
-    Raises:
-        UnsupportedEquation: NumPy has no such dtype, as for JAX's random keys.
-    """
-    dtype = getattr(atom.aval, "dtype", None)
-    if not isinstance(dtype, np.dtype):
-        raise UnsupportedEquation(f"{atom.aval} has no dtype of NumPy's")
-    return dtype
+def dtype_of(operand: ArrayType) -> np.dtype:
+    """The dtype of an operand or result of an equation."""
+    return operand[1]
 
 
 def is_half(dtype: np.dtype) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from oneflow.interpreter.flat_jaxpr import FlatJaxpr
+from oneflow.interpreter.numpy_function import NumpyFunction
 from oneflow.interpreter.products import windows_of
 from oneflow.interpreter.reductions import _highest, _lowest
 from oneflow.interpreter.rules import UnsupportedEquation, dtype_of, is_half, rule
@@ -48,7 +48,7 @@ def _reduce_window_by_body(equation: Any) -> Callable:
     sizes, count = params["window_dimensions"], len(equation.outvars)
     if params["consts"]:
         raise UnsupportedEquation("windows that are reduced with constants")
-    body = FlatJaxpr(params["jaxpr"])
+    body = NumpyFunction(params["jaxpr"])
     config = [
         (low, high, dilation - 1)
         for (low, high), dilation in zip(params["padding"], params["base_dilation"], strict=True)

@@ -1,27 +1,33 @@
-"""Inference of the results' shapes and dtypes by tracing an operation."""
+"""Inference of the results' shapes and dtypes by tracing a primitive."""
 
 from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import jax
 import numpy as np
 
 from oneflow.base.dtype import from_numpy_dtype
-from oneflow.base.spec import TensorSpec, spec_of, with_sbp
+from oneflow.base.spec import TensorSpec, spec_of
 from oneflow.base.x64 import in_x64
-from oneflow.primitives.shared_trace import trace_at_any_sizes
-from oneflow.primitives.tracing import Traced, TracedParts, trace_elementwise
+from oneflow.primitives.registry import Primitive
+from oneflow.primitives.trace import Trace
+from oneflow.primitives.trace_cache import TRACES
 from oneflow.primitives.traits import Kind
 from oneflow.tuning.host_memory import host_memory_error
 
 # Elements of a result up to which nothing that an elementwise implementation makes is too large.
 _MAX_SIMPLE = 2**40
+# Traces of checks that are kept, those used last.
+_MAX_CHECKS = 1024
+
+Specs = tuple[TensorSpec, ...]
 
 
-def _reason(error: Exception, specs: tuple[TensorSpec, ...]) -> str:
+def _reason(error: Exception, specs: Specs) -> str:
     """Return the message of `error`, about tensors where JAX names its own functions."""
     if "arguments to have the same dtypes" in str(error):
         return "their dtypes must be equal; convert one with `.to(dtype)`"
@@ -34,65 +40,62 @@ def _reason(error: Exception, specs: tuple[TensorSpec, ...]) -> str:
     )
 
 
-def infer(operation: Any) -> tuple[TensorSpec | tuple[TensorSpec, ...], Traced | None]:
+def infer(
+    primitive: Primitive, attributes: Mapping[str, Any], in_specs: Specs, device: Any
+) -> tuple[TensorSpec | Specs, Trace | None]:
     """Output specs by abstract evaluation; errors name the primitive and its operands.
 
     Args:
-        operation: an `Operation` of which all but these is known.
+        primitive: the primitive.
+        attributes: of the call, without the device.
+        in_specs: of the operands.
+        device: of the results.
 
     Returns:
         The specs, and the trace from which they were found; None if that was not necessary.
     """
-    if operation.primitive.traits.real_only:
-        _check_real(operation)
-    if operation.primitive.traits.kind is Kind.TRANSFER:
-        return operation.attributes["target"], None
+    if primitive.traits.real_only:
+        _check_real(primitive, in_specs)
+    if primitive.traits.kind is Kind.TRANSFER:
+        return attributes["target"], None
+    if primitive.traits.kind is Kind.BOXING:
+        return in_specs[0], None
     try:
-        if operation.primitive.traits.kind is Kind.BOXING:
-            spec, signature = operation.in_specs[0], operation.signature
-            return spec if signature is None else with_sbp(spec, signature.outputs[0]), None
-        traced, shape = _trace(operation)
+        trace, shape = _trace(primitive, attributes, in_specs, device)
     except MemoryError as error:
-        raise host_memory_error(operation.primitive.name, error) from error
+        raise host_memory_error(primitive.name, error) from error
     except (TypeError, ValueError, OverflowError) as error:
-        operand_text = ", ".join(map(repr, operation.in_specs))
+        operand_text = ", ".join(map(repr, in_specs))
         raise RuntimeError(
-            f"`{operation.primitive.name}` cannot take ({operand_text}): "
-            f"{_reason(error, operation.in_specs)}"
+            f"`{primitive.name}` cannot take ({operand_text}): {_reason(error, in_specs)}"
         ) from error
-    is_tuple = isinstance(traced.results, tuple | list)
-    outputs = traced.results if is_tuple else (traced.results,)
-    signature = operation.signature
-    shardings = signature.outputs if signature is not None else (None,) * len(outputs)
-    specs = [
-        spec_of(
-            tuple(each.shape) if shape is None else shape,
-            from_numpy_dtype(each.dtype),
-            operation.device,
-            sbp,
-        )
-        for each, sbp in zip(outputs, shardings, strict=True)
-    ]
-    return tuple(specs) if is_tuple else specs[0], traced
+    results = trace.results
+    specs = tuple(
+        [
+            spec_of(each.shape if shape is None else shape, from_numpy_dtype(each.dtype), device)
+            for each in (results if isinstance(results, tuple) else (results,))
+        ]
+    )
+    return specs if isinstance(results, tuple) else specs[0], trace
 
 
-def _trace(operation: Any) -> tuple[Traced, tuple[int, ...] | None]:
-    """Trace an operation on whole operands.
-
-    An elementwise operation is traced once for all shapes.
+def _trace(
+    primitive: Primitive, attributes: Mapping[str, Any], in_specs: Specs, device: Any
+) -> tuple[Trace, tuple[int, ...] | None]:
+    """Trace a primitive on whole operands; an elementwise one is traced once for all shapes.
 
     Returns:
         The trace, and the results' shape if it was traced without dimensions.
     """
-    primitive = operation.primitive
     shared = None
     if primitive.elementwise:
-        dtypes = tuple([spec.dtype.numpy for spec in operation.in_specs])
-        attributes = tuple(operation.attributes.items())
-        shared = trace_elementwise(primitive.name, primitive.impl, dtypes, attributes)
+        dtypes = tuple([spec.dtype.numpy for spec in in_specs])
+        shared = TRACES.trace_elementwise(
+            primitive.name, primitive.impl, dtypes, tuple(attributes.items())
+        )
     if shared is None:
-        return _trace_general(operation), None
-    shapes = {spec.shape for spec in operation.in_specs}
+        return _trace_general(primitive, attributes, in_specs, device), None
+    shapes = {spec.shape for spec in in_specs}
     if len(shapes) == 1 or shared.broadcasts:
         try:
             shape = np.broadcast_shapes(*shapes)
@@ -100,10 +103,38 @@ def _trace(operation: Any) -> tuple[Traced, tuple[int, ...] | None]:
             shape = None  # the implementation says why not
         if shape is not None and math.prod(shape) <= _MAX_SIMPLE:
             return shared, shape
-    general = _trace_general(operation)
+    general = _trace_general(primitive, attributes, in_specs, device)
     # From now on it is known that operands of different shapes are taken.
     shared.broadcasts = True
     return general, None
+
+
+def _trace_general(
+    primitive: Primitive, attributes: Mapping[str, Any], in_specs: Specs, device: Any
+) -> Trace:
+    """The trace of the implementation for a platform on whole operands."""
+    function = primitive.traced_implementation(device.type)
+
+    @functools.cache
+    def trace_call(*operands: jax.ShapeDtypeStruct) -> Trace:
+        return TRACES.trace(primitive.name, function, operands, attributes)
+
+    operands, update = abstract_operands(in_specs), primitive.traits.update
+    if update is None or update.parts is None:
+        return trace_call(*operands)
+    parts = [
+        (places, trace_call(*[operands[each] for each in places]))
+        for places in update.parts(len(operands), attributes)
+    ]
+    return Trace(None, parts=parts)
+
+
+@functools.lru_cache(maxsize=_MAX_CHECKS)
+def trace_check(operation: Any) -> Trace:
+    """The value check of an operation's primitive as traced by JAX."""
+    primitive = operation.primitive
+    operands = abstract_operands(operation.in_specs)
+    return TRACES.trace(primitive.name, primitive.check, operands, operation.attributes)
 
 
 @in_x64
@@ -114,37 +145,18 @@ def jaxpr_of(operation: Any) -> Any:
         TypeError, ValueError: JAX cannot trace it.
     """
     function = functools.partial(operation.primitive.impl, **operation.attributes)
-    return jax.make_jaxpr(function)(*abstract_operands(operation))
+    return jax.make_jaxpr(function)(*abstract_operands(operation.in_specs))
 
 
-def _trace_general(operation: Any) -> Traced:
-    """The trace of an operation's implementation for its platform on whole operands."""
-    function = operation.primitive.traced_implementation(operation.device.type)
-
-    @functools.cache
-    def trace_call(*operands: jax.ShapeDtypeStruct) -> Traced:
-        name = operation.primitive.name
-        return trace_at_any_sizes(name, function, operands, operation.attributes)
-
-    operands, update = abstract_operands(operation), operation.primitive.traits.update
-    if update is None or update.parts is None:
-        return trace_call(*operands)
-    parts = [
-        (places, trace_call(*[operands[each] for each in places]))
-        for places in update.parts(operation)
-    ]
-    return TracedParts(parts)
-
-
-def abstract_operands(operation: Any) -> list[jax.ShapeDtypeStruct]:
+def abstract_operands(specs: Specs) -> list[jax.ShapeDtypeStruct]:
     """Shapes and dtypes of whole operands."""
-    return [jax.ShapeDtypeStruct(spec.shape, spec.dtype.numpy) for spec in operation.in_specs]
+    return [jax.ShapeDtypeStruct(spec.shape, spec.dtype.numpy) for spec in specs]
 
 
-def _check_real(operation: Any) -> None:
-    for spec in operation.in_specs:
+def _check_real(primitive: Primitive, in_specs: Specs) -> None:
+    for spec in in_specs:
         if spec.dtype.is_complex:
             raise NotImplementedError(
-                f'"{operation.primitive.name}" not implemented for {spec.dtype!r}: take the real '
-                "or imaginary part, or the absolute value, first"
+                f'"{primitive.name}" not implemented for {spec.dtype!r}: take the real or '
+                "imaginary part, or the absolute value, first"
             )

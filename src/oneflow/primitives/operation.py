@@ -17,12 +17,10 @@ from oneflow.base.placement import Placement, Sharding
 from oneflow.base.planning import is_planning
 from oneflow.base.sbp import NdSbp, nd_sbp_of
 from oneflow.base.spec import TensorSpec, spec_of, with_sbp
-from oneflow.primitives.inference import abstract_operands, infer
+from oneflow.primitives.inference import infer
 from oneflow.primitives.registry import COMPUTED, NO_GRADIENT, Primitive, Rule
 from oneflow.primitives.shard_index import ShardIndex
 from oneflow.primitives.shard_shapes import traced_offsets
-from oneflow.primitives.shared_trace import trace_at_any_sizes
-from oneflow.primitives.tracing import Traced
 
 _ALL_OPERANDS = "all_operands"
 
@@ -52,15 +50,10 @@ class Operation:
 
     __slots__ = (
         "attributes",
-        "check_executable",
-        "count",
         "device",
         "differentiable",
-        "executable",
         "in_specs",
         "is_scalar",
-        "needs_check",
-        "numpy_time",
         "out_differentiable",
         "out_specs",
         "plans",
@@ -68,8 +61,7 @@ class Operation:
         "signature",
         "simple",
         "single",
-        "traced",
-        "traced_check",
+        "trace",
     )
 
     def __init__(
@@ -81,19 +73,23 @@ class Operation:
         self.in_specs = in_specs
         self.is_scalar = is_scalar
         self.signature: Signature | None = None
-        inferred, self.traced = infer(self)
-        self.traced_check: Traced | None = None
+        inferred, self.trace = infer(primitive, self.attributes, in_specs, self.device)
         self.single = not isinstance(inferred, tuple)
         self.out_specs = inferred if isinstance(inferred, tuple) else (inferred,)
-        self.count = len(self.out_specs)
-        self.needs_check = primitive.check is not None
-        self.simple = self.single and not self.needs_check
+        self.simple = self.single and primitive.check is None
         self.out_differentiable = tuple(_is_differentiable(spec.dtype) for spec in self.out_specs)
         self.differentiable = primitive.differentiable and any(self.out_differentiable)
         self.plans: dict[tuple[bool, ...], BackwardPlan] = {}
-        self.executable: Callable | None = None
-        self.check_executable: Callable | None = None
-        self.numpy_time: Any = None
+
+    @property
+    def count(self) -> int:
+        """The number of results."""
+        return len(self.out_specs)
+
+    @property
+    def needs_check(self) -> bool:
+        """Whether values are checked when it runs."""
+        return self.primitive.check is not None
 
     def __repr__(self) -> str:
         operands = ", ".join(map(repr, self.in_specs))
@@ -103,7 +99,7 @@ class Operation:
     def set_signature(self, signature: Signature) -> None:
         """Set the signature, and with it the SBP of operands and results."""
         self.signature = signature
-        self.traced = None  # on whole arrays
+        self.trace = None  # on whole arrays
         self.in_specs = tuple(map(with_sbp, self.in_specs, signature.inputs))
         self.out_specs = tuple(map(with_sbp, self.out_specs, signature.outputs))
 
@@ -111,7 +107,6 @@ class Operation:
         """Return a copy of the operation with a signature."""
         other = copy(self)
         other.plans = {}
-        other.release()
         other.set_signature(signature)
         return other
 
@@ -142,21 +137,6 @@ class Operation:
         """The primitive's value check: `(is_bad, value)`."""
         attributes = self.attributes if self.signature is None else self.signature.attributes
         return self.primitive.check(*arrays, **attributes)
-
-    def trace_check(self) -> Traced:
-        """The primitive's value check as traced by JAX, once."""
-        if self.traced_check is None:
-            self.traced_check = trace_at_any_sizes(
-                self.primitive.name,
-                self.primitive.check,
-                abstract_operands(self),
-                self.attributes,
-            )
-        return self.traced_check
-
-    def release(self) -> None:
-        """Let go of what was compiled; it is compiled again when it is wanted."""
-        self.executable = self.check_executable = self.numpy_time = None
 
     def backward_plan(self, wanted: tuple[bool, ...]) -> BackwardPlan:
         """The plan of the backward pass when gradients of the `wanted` operands are needed."""

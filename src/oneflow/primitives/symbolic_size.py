@@ -21,10 +21,6 @@ from jax import core, lax
 _Binary = Callable[[int, int], Any]
 
 
-class NumberNeeded(Exception):
-    """Raised where a symbolic size is equal to a number; the trace must be made with the number."""
-
-
 class ShapeEnvironment:
     """The sizes of one trace: those given, constants, and all that was computed from them.
 
@@ -114,16 +110,19 @@ class ShapeEnvironment:
         """Note that a size must be a number, and so all that it was computed from.
 
         Raises:
-            NumberNeeded: always.
+            TypeError: always.
         """
+        self._note_needed(number)
+        raise TypeError(f"size {number} is compared with its number")
+
+    def _note_needed(self, number: int) -> None:
         if number < self._num_given:
             self.needed.add(number)
-            raise NumberNeeded(f"size {number} is compared with its number")
+            return
         function, x, y = self._steps[number - self._num_given]
-        for each in (x, y) if function is not None else ():
-            with contextlib.suppress(NumberNeeded):
-                self.require_number(each)
-        raise NumberNeeded(f"size {number} is compared with its number")
+        if function is not None:
+            self._note_needed(x)
+            self._note_needed(y)
 
     def evaluate(self, given: Sequence[int]) -> tuple[int, ...] | None:
         """All sizes for other given ones; None if the trace would be another."""

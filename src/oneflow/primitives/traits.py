@@ -136,8 +136,8 @@ class UpdateRule:
         gradients: ``operation -> (parameter, gradient) pairs`` of operand positions; None for an
             update of some rows of a table.
         of_rows: the primitive that does the same to some rows of a table; None: there is none.
-        parts: ``operation -> operand positions`` of each call that gives the next of its results;
-            None: it is one call.
+        parts: ``(number of operands, attributes) -> operand positions`` of each call that gives
+            the next of its results; None: it is one call.
     """
 
     replaced: Callable

@@ -6,7 +6,9 @@ The tests run it on every program, eager or of a graph, before and after every p
 
 from __future__ import annotations
 
-from oneflow.primitives.operation import Operation, infer
+from oneflow.base.spec import with_sbp
+from oneflow.primitives.inference import infer
+from oneflow.primitives.operation import Operation
 from oneflow.program.ir import Instruction, Program
 from oneflow.program.printer import format_instruction
 
@@ -80,9 +82,12 @@ def _broken_rule(instruction: Instruction, table: dict) -> str | None:
 
 def _wrong_inference(operation: Operation) -> str | None:
     """The difference between the specs that an operation infers and states, as text, or None."""
-    inferred, _ = infer(operation)
-    if (inferred if isinstance(inferred, tuple) else (inferred,)) != operation.out_specs:
-        return (
-            f"`{operation.primitive.name}` infers {inferred!r}, but states {operation.out_specs!r}"
-        )
+    inferred, _ = infer(
+        operation.primitive, operation.attributes, operation.in_specs, operation.device
+    )
+    specs = inferred if isinstance(inferred, tuple) else (inferred,)
+    if operation.signature is not None:
+        specs = tuple(map(with_sbp, specs, operation.signature.outputs))
+    if specs != operation.out_specs:
+        return f"`{operation.primitive.name}` infers {specs!r}, but states {operation.out_specs!r}"
     return None

@@ -37,7 +37,6 @@ class BlockFunction:
     Attributes:
         executable: takes the position of the first element and a block of each operand; None while
             it is not compiled.
-        numpy_time: what NumPy has taken for it, see `oneflow.runtime.compile_ahead`.
 
     Args:
         primitive: the primitive.
@@ -59,7 +58,6 @@ class BlockFunction:
         self._operands = operands
         self._device = device
         self.executable: Callable[..., jax.Array] | None = None
-        self.numpy_time: Any = None
 
     def _evaluate(self, start: Any, *operands: Any) -> Any:
         attributes = {**self._attributes}
@@ -135,7 +133,7 @@ def _works_by_block(operation: Operation) -> bool:
     if operation.out_specs[0].numel == 1 or operation.out_specs[0].numel >= _MAX_ELEMENTS:
         return False
     traits = operation.primitive.traits
-    if operation.traced is not None and operation.traced.elementwise:
+    if operation.trace is not None and operation.trace.elementwise:
         return traits.positional is None
     if traits.positional is None or not traits.positional.by_element:
         return False

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,11 +25,12 @@ from oneflow.base.placement import Placement
 from oneflow.base.units import bytes_text
 from oneflow.base.x64 import in_x64
 from oneflow.compiler.failed_flag import CheckResults
-from oneflow.compiler.lower import check_executable, operation_executable, typed_scalar
+from oneflow.compiler.lower import Use, compiled_operation, operation_executable, typed_scalar
 from oneflow.interpreter.numpy_function import NumpyFunction, is_slow, numpy_function_of
+from oneflow.primitives.inference import trace_check
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.operators.checked_update import update_unless_failed
-from oneflow.primitives.tracing import Traced
+from oneflow.primitives.trace import Trace
 from oneflow.program.ir import Program
 from oneflow.runtime import checks
 from oneflow.runtime.background import COMPILER
@@ -239,7 +240,7 @@ def _run_operation(operation: Operation, operands: list[Any]) -> Any:
         OutOfMemoryError: there is not enough memory.
     """
     try:
-        function = _numpy_function(operation, operation.traced)
+        function = _numpy_function(operation, operation.trace)
         if function is not None:
             return _run_on_host(operation, function, operands)
         is_draw = COLD.interpret and "shape" in operation.attributes
@@ -261,23 +262,23 @@ def _operand_bytes(operation: Operation) -> int:
     return sum(spec.nbytes for spec in (*operation.in_specs, *operation.out_specs))
 
 
-def _numpy_function(operation: Operation, traced: Traced | None) -> NumpyFunction | None:
+def _numpy_function(operation: Operation, trace: Trace | None) -> NumpyFunction | None:
     """The interpretation of a trace of an operation; None if it is better compiled."""
-    if traced is None or not _runs_on_numpy(operation.device):
+    if trace is None or not _runs_on_numpy(operation.device):
         return None
     if not operation.primitive.traits.interpret:
         return None
-    function = numpy_function_of(traced)
+    function = numpy_function_of(trace)
     if function is None:
         return None
-    repeats = operation.out_specs[0].numel if traced.elementwise else 1
+    repeats = operation.out_specs[0].numel if trace.elementwise else 1
     return None if is_slow(function, repeats) else function
 
 
 def _run_on_host(operation: Operation, function: NumpyFunction, operands: list[Any]) -> Any:
     """Run an operation on NumPy, unless it has been compiled for taking long."""
-    if operation.numpy_time is not None and operation.executable is not None:
-        return _run_compiled(operation, operands)
+    if compiled_operation(operation, Use.LONG_RUNS) is not None:
+        return _run_compiled(operation, operands, Use.LONG_RUNS)
     blocks = compiled_blocks(operation)
     if blocks is not None:
         return blocks(operation, operands)
@@ -321,13 +322,10 @@ def _as_numpy(array: Any) -> Any:
     return array if _is_numpy(array) else np.asarray(array)
 
 
-def _run_compiled(operation: Operation, operands: Sequence[Any]) -> Any:
+def _run_compiled(operation: Operation, operands: Sequence[Any], use: Use = Use.RESULTS) -> Any:
     """Run an operation's own executable."""
-    is_new = operation.executable is None
-    STATISTICS.operation_compiles += is_new
-    executable = operation_executable(operation)
-    operands = _given_to_jax(operation, operands)
-    results = _call_new(executable, operands) if is_new else executable(*operands)
+    STATISTICS.operation_compiles += compiled_operation(operation, use) is None
+    results = _call_executable(operation, operands, use)
     return jax.block_until_ready(results) if _operand_bytes(operation) >= _LARGE else results
 
 
@@ -344,23 +342,25 @@ def _given_to_jax(operation: Operation, operands: Sequence[Any]) -> list[Any]:
     ]
 
 
-def _call_new(executable: Callable, operands: Sequence[Any]) -> Any:
-    """Return the results of an executable that JAX traces and compiles in this call."""
+def _call_executable(operation: Operation, operands: Sequence[Any], use: Use) -> Any:
+    """The results of an executable, which JAX traces and compiles in its first call."""
+    is_new = compiled_operation(operation, use) is None
+    executable = operation_executable(operation, use)
+    operands = _given_to_jax(operation, operands)
+    if not is_new:
+        return executable(*operands)
     with span(EventKind.COMPILATION, "compile an operator"), compiling():
         return run_without_interrupt(lambda: executable(*operands))
 
 
 def _run_check(operation: Operation, operands: Sequence[Any]) -> tuple[int, int]:
     """The row of an operation's value check."""
-    traced = operation.trace_check() if operation.traced is not None else None
-    function = _numpy_function(operation, traced)
+    trace = trace_check(operation) if operation.trace is not None else None
+    function = _numpy_function(operation, trace)
     if function is not None:
         bad, value = function(*map(_as_numpy, operands))
         return int(bad), int(value)
-    is_new = operation.check_executable is None
-    executable = check_executable(operation)
-    operands = _given_to_jax(operation, operands)
-    row = _call_new(executable, operands) if is_new else executable(*operands)
+    row = _call_executable(operation, operands, Use.CHECK)
     bad, value = row if isinstance(row, tuple) else checks.local_rows(row, 1)[0]
     return int(bad), int(value)
 

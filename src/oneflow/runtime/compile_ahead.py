@@ -8,11 +8,12 @@ NumPy has taken about as long as that takes; so at most half of the time is lost
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Callable
 from typing import Any
 
-from oneflow.compiler.lower import compile_operation
+from oneflow.compiler.lower import Use, compile_operation, compiled_operation
 from oneflow.primitives.operation import Operation
 from oneflow.runtime.background import COMPILER
 from oneflow.runtime.block_functions import BlockFunction, block_function
@@ -26,6 +27,8 @@ _MIN_RUN_SECONDS = 0.0001
 _MIN_ELEMENTS, _MIN_SECONDS_PER_ELEMENT = 1 << 12, 4e-9
 # Seconds after which something that was not needed again is not compiled any more.
 _MAX_IDLE_SECONDS = 2.0
+# Operations and blocks whose time is known, those used last.
+_MAX_TIMES = 1024
 
 
 class NumpyTime:
@@ -35,7 +38,7 @@ class NumpyTime:
         seconds: it has taken.
         elements: it has computed.
         last: when it did so last.
-        is_queued: it waits for the background compiler, or was compiled.
+        is_queued: it waits for the background compiler, or could not be compiled.
     """
 
     __slots__ = ("elements", "is_queued", "last", "seconds")
@@ -59,8 +62,14 @@ class NumpyTime:
     def _compile(self, compile_now: Callable[[], Any]) -> None:
         if time.perf_counter() - self.last < _MAX_IDLE_SECONDS:
             compile_now()
-        else:
-            self.seconds, self.elements, self.is_queued = 0.0, 0, False
+        # Executables that are given up for want of room are made again.
+        self.seconds, self.elements, self.is_queued = 0.0, 0, False
+
+
+@functools.lru_cache(maxsize=_MAX_TIMES)
+def _time_of(compiled_later: Operation | BlockFunction) -> NumpyTime:
+    """The time that NumPy has taken for an operation, or for blocks."""
+    return NumpyTime()
 
 
 def compiled_blocks(operation: Operation) -> BlockFunction | None:
@@ -76,18 +85,16 @@ def note_numpy_time(operation: Operation, seconds: float) -> None:
     elements = operation.out_specs[0].numel
     blocks = _blocks(operation)
     if blocks is None:
-        if operation.numpy_time is None:
-            operation.numpy_time = NumpyTime()
-        operation.numpy_time.note(seconds, elements, lambda: _compile(operation))
+        _time_of(operation).note(seconds, elements, lambda: _compile(operation))
     elif seconds > _MIN_SECONDS_PER_ELEMENT * elements:
-        if blocks.numpy_time is None:
-            blocks.numpy_time = NumpyTime()
-        blocks.numpy_time.note(seconds, elements, blocks.compile)
+        _time_of(blocks).note(seconds, elements, lambda: blocks.executable or blocks.compile())
 
 
 def _compile(operation: Operation) -> None:
+    if compiled_operation(operation, Use.LONG_RUNS) is not None:
+        return
     with compiling():
-        compile_operation(operation)
+        compile_operation(operation, Use.LONG_RUNS)
     STATISTICS.operation_compiles += 1
 
 

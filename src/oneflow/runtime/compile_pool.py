@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from oneflow.base.device import Device
 from oneflow.base.environment import THREAD_PREFIX
-from oneflow.compiler.lower import compile_operation
+from oneflow.compiler.lower import compile_operation, compiled_operation
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.operators.checked_update import update_unless_failed
 from oneflow.program.ir import Program
@@ -36,7 +36,7 @@ def compile_operations(program: Program) -> None:
     operations = {
         each.operation: None
         for each in program.instructions
-        if each.operation.executable is None
+        if compiled_operation(each.operation) is None
         and isinstance(each.operation.device, Device)
         and each.operation.primitive is not update_unless_failed
     }

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from oneflow.primitives.tracing import TracingTime
+from oneflow.primitives.trace_cache import TRACES
 
 
 @dataclass
@@ -55,11 +55,11 @@ class EagerStatistics:
     @property
     def tracing_seconds(self) -> float:
         """Seconds that JAX traced implementations of operators; once for each new operation."""
-        return TracingTime.seconds - self._traced_before
+        return TRACES.seconds - self._traced_before
 
     def reset(self) -> None:
         """Set every count to zero."""
-        self.__init__(_traced_before=TracingTime.seconds)
+        self.__init__(_traced_before=TRACES.seconds)
 
 
 STATISTICS = EagerStatistics()

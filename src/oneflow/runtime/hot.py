@@ -12,7 +12,7 @@ from oneflow.base.device import CPU, Device
 from oneflow.base.errors import OutOfMemoryError
 from oneflow.base.placement import Placement
 from oneflow.compiler.executable_cache import EXECUTABLES
-from oneflow.compiler.lower import Executable
+from oneflow.compiler.lower import Executable, is_compiled
 from oneflow.passes.pipeline import PassGroup, run_passes
 from oneflow.program.ir import Program
 from oneflow.runtime.background import COMPILER
@@ -169,7 +169,7 @@ def _release_cold(program: Program) -> None:
     cold program uses stay.
     """
     if is_on(Setting.COLD_EXECUTABLES) and any(
-        each.operation.executable is not None for each in program.instructions
+        is_compiled(each.operation) for each in program.instructions
     ):
         EXECUTABLES.evict(PROGRAMS.operations_only_in(program))
         FREE_LISTS.trim()

@@ -14,7 +14,7 @@ import numpy as np
 from oneflow.primitives.inference import jaxpr_of
 from oneflow.primitives.jax_primitives import CALLS, IDENTITIES
 from oneflow.primitives.operation import Operation
-from oneflow.primitives.tracing import scan_counts
+from oneflow.primitives.trace import scan_counts
 from oneflow_onnx.oneflow2onnx import operators as o
 from oneflow_onnx.oneflow2onnx.builder import GraphBuilder
 from oneflow_onnx.oneflow2onnx.equations import Equation, find_equation

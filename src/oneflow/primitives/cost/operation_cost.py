@@ -29,7 +29,7 @@ from oneflow.primitives.operation import Operation
 from oneflow.primitives.shard_index import ShardIndex
 from oneflow.primitives.shard_shapes import shard_shape, traced_offsets
 from oneflow.primitives.sharding.collectives import collectives_of
-from oneflow.primitives.tracing import sub_jaxprs
+from oneflow.primitives.trace import sub_jaxprs
 from oneflow.primitives.traits import Kind
 
 

@@ -12,7 +12,7 @@ Half precision is computed in float32 and complex numbers as pairs of real ones,
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -71,9 +71,9 @@ def _updated(operation: Operation) -> Iterator[tuple[int, int]]:
         yield first, first + 1
 
 
-def _parts(operation: Operation) -> Iterator[tuple[int, ...]]:
+def _parts(num_operands: int, attributes: Mapping[str, Any]) -> Iterator[tuple[int, ...]]:
     """Positions of each parameter, its gradient and its states, and of the numbers."""
-    size, numbers = 2 + operation.attributes["states"], len(operation.in_specs) - 1
+    size, numbers = 2 + attributes["states"], num_operands - 1
     for first in range(0, numbers, size):
         yield (*range(first, first + size), numbers)
 
