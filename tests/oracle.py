@@ -376,7 +376,7 @@ def evaluated(tensors: Sequence[Tensor]) -> list[np.ndarray] | None:
     """Pending tensors by the plain evaluator; None if reading values was needed to make them."""
     recorder = current.recorder
     values = [unwrap(tensor) for tensor in tensors]
-    if recorder is None or any(value.trace is not recorder for value in values):
+    if recorder is None or any(value.recorder is not recorder for value in values):
         return None
     program = program_from_key(recorder.key, [value.position for value in values])
     numbers = [

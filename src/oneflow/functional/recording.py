@@ -47,7 +47,7 @@ def record(function: Callable[..., Any], *args: Any) -> Program:
     results = result if isinstance(result, tuple | list) else (result,)
     recorder = recorder_for(CPU, user_line)
     values = [unwrap(tensor) for tensor in results]
-    if any(value.trace is not recorder for value in values):
+    if any(value.recorder is not recorder for value in values):
         raise RuntimeError(
             "`function` read a value or returned an input; record() wants one program"
         )

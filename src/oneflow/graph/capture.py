@@ -404,7 +404,7 @@ class _Capture:
         return [
             (index, value)
             for index, value in contents
-            if value.trace is not self._recorder or value.position != ~index
+            if value.recorder is not self._recorder or value.position != ~index
         ]
 
     def _gradients(self, updated: Collection[int]) -> list[tuple[Tensor | int, Value]]:

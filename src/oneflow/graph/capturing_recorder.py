@@ -33,7 +33,7 @@ class CapturingRecorder(Recorder):
     symbolic = True
 
     def __init__(self, device: Device, graph_name: str) -> None:
-        super().__init__(device, _noop, user_line)
+        super().__init__(device, user_line)
         self.graph_name = graph_name
         self.specs: list[TensorSpec] = []
         self.pinned: set[int] = set()
@@ -83,7 +83,7 @@ class CapturingRecorder(Recorder):
         if self.checked or self.guarded:
             before = self.reference(old)
             if before != new.position:
-                self.updates += (new.position, before)
+                self.rollback.updates += (new.position, before)
 
     def note_gradient(self, restore: Callable[[], None]) -> None:
         """Forget it: the call of a step hands out gradients itself."""
@@ -97,14 +97,15 @@ class CapturingRecorder(Recorder):
             program: what was recorded.
             assigned: references to new values of variables, and to their old ones.
         """
-        written = list(zip(self.updates[::2], self.updates[1::2], strict=True))
+        updates = self.rollback.updates
+        written = list(zip(updates[::2], updates[1::2], strict=True))
         new_numbers = {new for new, _ in written}
         written += [pair for pair in assigned if pair[0] not in new_numbers]
         return [(number_of(new, program), number_of(old, program)) for new, old in written]
 
     def reference(self, value: Value) -> int:
         """Return the program's reference to any value: one of its own, or a constant."""
-        return value.position if value.trace is self else self.leaf(value)
+        return value.position if value.recorder is self else self.leaf(value)
 
     def flush(self, reason: str) -> None:
         """Run nothing while a step is recorded; reading a value is an error.
@@ -126,10 +127,6 @@ class CapturingRecorder(Recorder):
                 "shape depends on values (`nonzero`, `x[mask]`) cannot be part of it; use "
                 "`oneflow.where`, or return the tensor and decide outside"
             )
-
-
-def _noop(recorder: Recorder, reason: str) -> None:
-    """Never called, because `flush` is overridden."""
 
 
 class OtherDeviceError(RuntimeError):

@@ -50,7 +50,7 @@ class ExternalWrites:
         """A write calls this before it happens."""
         family = tensor._family
         old = tensor._value if family is None else family.storage.value
-        if new.trace is not self._recorder or old.is_symbolic:
+        if new.recorder is not self._recorder or old.is_symbolic:
             return
         if family is None:
             self._tensors.append((ref(tensor), old, user_line()))

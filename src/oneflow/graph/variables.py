@@ -157,7 +157,7 @@ class GraphVariables:
         for variable in self:
             tensor = variable.owner.get(variable.key)
             value = unwrap(tensor if isinstance(tensor, Tensor) else variable.tensor)
-            if value.trace is self._recorder and value.position == variable.value.position:
+            if value.recorder is self._recorder and value.position == variable.value.position:
                 continue
             if value.spec is not variable.value.spec:
                 raise RuntimeError(

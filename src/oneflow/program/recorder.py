@@ -12,6 +12,7 @@ before.
 from __future__ import annotations
 
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -43,11 +44,31 @@ class Replacement:
     invalidate: Callable[[], None] | None
 
 
+class Rollback:
+    """What gives tensors back what they held, should a program or a check of it fail.
+
+    Attributes:
+        replaced: the values that took the place of others.
+        updates: those among them that were written behind a run-time check: references to the new
+            value and to the old one, flat, in order.
+        updated: specs of the leaves among the old ones.
+        undo: called for what the host has done itself, such as counting a step.
+    """
+
+    __slots__ = ("replaced", "undo", "updated", "updates")
+
+    def __init__(self) -> None:
+        self.replaced: list[Replacement] = []
+        self.updates: list[int] = []
+        self.updated: dict[int, TensorSpec] = {}
+        self.undo: list[Callable[[], None]] = []
+
+
 # Held while a thread takes what another one has recorded, and by who changes what it takes.
 _TAKING = threading.RLock()
 
 
-class Recorder:
+class Recorder(ABC):
     """Instructions recorded since the last flush on one device by one thread.
 
     A signal handler may run wherever Python calls something. It may raise an exception, and it may
@@ -66,24 +87,16 @@ class Recorder:
         scalars: Python numbers in order of use.
         checked: ``(operation, user's source line)`` of each instruction with a run-time check, in
             order.
-        replaced: the values that took the place of others.
-        updates: those among them that were written behind a run-time check: references to the new
-            value and to the old one, flat, in order.
-        updated: specs of the leaves among the old ones.
-        undo: called when the program or one of its checks has failed.
-        launch: how the program is run, once that is decided; the runtime's own record.
-        running: how often the runtime has begun to run it; a signal handler can come in between.
+        rollback: what gives tensors back what they held.
         closed: it has been flushed and takes no more instructions.
         done: its program has run, or has failed for good.
         error: why some values could not be computed; reading those raises it.
-        recorded_by: the run-time checks of the thread that recorded it; the runtime's own record.
         guarded: a check before the program may have failed, and then it writes nothing; so all
             that it writes is noted as if behind a check.
         taken: the end of what another thread has taken.
     """
 
     __slots__ = (
-        "_run",
         "aliases",
         "arrays",
         "checked",
@@ -94,29 +107,18 @@ class Recorder:
         "error",
         "guarded",
         "key",
-        "launch",
         "leaves",
         "outputs",
-        "recorded_by",
-        "replaced",
-        "running",
+        "rollback",
         "scalars",
         "taken",
-        "undo",
-        "updated",
-        "updates",
         "user_line",
     )
 
     # Whether nothing is ever computed here, so that its values cannot be shown.
     symbolic = False
 
-    def __init__(
-        self,
-        device: Device | Placement,
-        run: Callable[[Recorder, str], None],
-        user_line: Callable[[], str],
-    ) -> None:
+    def __init__(self, device: Device | Placement, user_line: Callable[[], str]) -> None:
         self.device = device
         self.key: list[Any] = []
         self.outputs: list[ref] = []
@@ -126,19 +128,12 @@ class Recorder:
         self.leaves: dict[int, int] = {}
         self.scalars: list[Any] = []
         self.checked: list[tuple[Operation, str]] = []
-        self.replaced: list[Replacement] = []
-        self.updates: list[int] = []
-        self.updated: dict[int, TensorSpec] = {}
-        self.undo: list[Callable[[], None]] = []
-        self.launch: Any = None
-        self.running = 0
+        self.rollback = Rollback()
         self.error: BaseException | None = None
         self.closed = False
         self.done = False
-        self.recorded_by: Any = None
         self.guarded = False
         self.taken = 0
-        self._run = run
         self.user_line = user_line
 
     def append(self, operation: Operation, operands: tuple) -> Value | None:
@@ -153,16 +148,20 @@ class Recorder:
             if type(x) is not Value:
                 entry, numbers = self._references(operation, operands)
             else:
-                first = x.position if x.trace is self else leaves.get(id(x.array)) or self.leaf(x)
+                first = (
+                    x.position if x.recorder is self else leaves.get(id(x.array)) or self.leaf(x)
+                )
                 if type(y) is Value:
                     last = (
-                        y.position if y.trace is self else leaves.get(id(y.array)) or self.leaf(y)
+                        y.position
+                        if y.recorder is self
+                        else leaves.get(id(y.array)) or self.leaf(y)
                     )
                     entry = operation, first, last
                 else:
                     entry, numbers = (operation, first, None), (y,)
         elif len(operands) == 1 and type(x := operands[0]) is Value:
-            first = x.position if x.trace is self else leaves.get(id(x.array)) or self.leaf(x)
+            first = x.position if x.recorder is self else leaves.get(id(x.array)) or self.leaf(x)
             entry = operation, first
         else:
             entry, numbers = self._references(operation, operands)
@@ -185,7 +184,7 @@ class Recorder:
         numbers = []
         for operand in operands:
             if type(operand) is Value:
-                entry.append(operand.position if operand.trace is self else self.leaf(operand))
+                entry.append(operand.position if operand.recorder is self else self.leaf(operand))
             else:
                 numbers.append(operand)
                 entry.append(None)
@@ -201,7 +200,7 @@ class Recorder:
         position = self.end
         entry, numbers = self._references(operation, operands)
         check = [(operation, self.user_line())] if operation.needs_check else []
-        if check and not self.replaced:  # all writes are yet to come
+        if check and not self.rollback.replaced:  # all writes are yet to come
             self.guarded = True
         positions = range(position, position + operation.count)
         specs = operation.out_specs
@@ -245,27 +244,28 @@ class Recorder:
             Whether there were any.
         """
         arrays = self.arrays
-        pairs = [*(references for _, references in iterate_key(self.key)), self.updates]
+        pairs = [*(references for _, references in iterate_key(self.key)), self.rollback.updates]
         used = sorted({~r for references in pairs for r in references if r is not None and r < 0})
         if len(used) == len(arrays):
             return False
         remapped = {~place: ~number for number, place in enumerate(used)}
         key = [remapped.get(r, r) if isinstance(r, int) else r for r in self.key]
         # Such a leaf can be what a tensor held before.
+        rollback = self.rollback
         replaced = [
             replace(each, old=remapped.get(each.old, arrays[~each.old]))
             if isinstance(each.old, int) and each.old < 0
             else each
-            for each in self.replaced
+            for each in rollback.replaced
         ]
-        updates = [remapped.get(r, r) for r in self.updates]
-        updated = {~remapped[~p]: spec for p, spec in self.updated.items() if ~p in remapped}
+        updates = [remapped.get(r, r) for r in rollback.updates]
+        updated = {~remapped[~p]: spec for p, spec in rollback.updated.items() if ~p in remapped}
         kept = type(arrays)([arrays[place] for place in used])
         leaves = {id(array): ~number for number, array in enumerate(kept)}
         # From here on nothing is called; a signal handler may have done the same meanwhile.
         if self.arrays is arrays:
-            self.key, self.replaced, self.arrays, self.leaves = key, replaced, kept, leaves
-            self.updates, self.updated = updates, updated
+            self.key, self.arrays, self.leaves = key, kept, leaves
+            rollback.replaced, rollback.updates, rollback.updated = replaced, updates, updated
         return True
 
     def note_replacement(
@@ -279,31 +279,34 @@ class Recorder:
             invalidate: makes those who share the memory look at it again.
         """
         if self.checked or self.guarded:
-            if old.trace is not self:
+            if old.recorder is not self:
                 old.read()
             with _TAKING:
                 if not self.closed:
                     self._note_checked_replacement(new, old, invalidate)
             return
+        replacement = Replacement(new.position, ref(new), self._before(old), invalidate)
+        rollback = self.rollback
         # From here on nothing is called.
-        self.replaced += (Replacement(new.position, ref(new), self._before(old), invalidate),)
+        rollback.replaced += (replacement,)
 
     def _note_checked_replacement(
         self, new: Value, old: Value, invalidate: Callable[[], None] | None
     ) -> None:
-        before = old.position if old.trace is self else self.leaf(old)
+        before = old.position if old.recorder is self else self.leaf(old)
         if before == new.position:
             return
+        rollback = self.rollback
         if before < 0:
-            self.updated[~before] = old.spec
+            rollback.updated[~before] = old.spec
         replacement = Replacement(new.position, ref(new), before, invalidate)
         # From here on nothing is called.
-        self.replaced += (replacement,)
-        self.updates += (new.position, before)
+        rollback.replaced += (replacement,)
+        rollback.updates += (new.position, before)
 
     def _before(self, old: Value) -> Any:
         """A value that a tensor held before, as `Replacement` has it."""
-        if old.trace is self:
+        if old.recorder is self:
             return old.position
         if old.array is None:
             return old
@@ -313,7 +316,7 @@ class Recorder:
     def note_gradient(self, restore: Callable[[], None]) -> None:
         """Remember what gives a tensor its old gradient back, should a check fail."""
         if self.checked or self.guarded:
-            self.undo += (restore,)
+            self.rollback.undo += (restore,)
 
     def add_alias(self, value: Value) -> None:
         """Register another handle on a pending output."""
@@ -355,21 +358,14 @@ class Recorder:
 
     def release(self) -> None:
         """Let go of the arrays: nothing runs any more."""
-        self.launch = None
         # The lists may be in another thread's hands.
         self.arrays, self.leaves = [], {}
-        self.replaced.clear()
-        self.updates.clear()
-        self.updated.clear()
-        self.undo.clear()
+        self.rollback = Rollback()
 
+    @abstractmethod
     def flush(self, reason: str) -> None:
         """Run what was recorded; afterwards every value still held has its array.
 
         Raises:
             Whatever running it raised, now or when it was first tried.
         """
-        if not self.done:
-            self._run(self, reason)
-        elif self.error is not None and reason == "read":
-            raise self.error.with_traceback(None)

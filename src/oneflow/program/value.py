@@ -8,7 +8,7 @@ from typing import Any, Final, Protocol
 from oneflow.base.spec import TensorSpec
 
 
-class Trace(Protocol):
+class PendingRecorder(Protocol):
     """A recorder, as a pending value sees it."""
 
     # True if nothing is ever computed there.
@@ -39,7 +39,7 @@ class Value:
     Attributes:
         spec: shape, dtype and device; always known.
         array: the JAX array once it exists, else None.
-        trace: the recorder whose instruction produces it while it is pending, else None.
+        recorder: the recorder whose instruction produces it while it is pending, else None.
         position: number of that recorder's output.
         node: autograd node that produced it, or None if no gradient flows through it.
         output_index: which output of the node it is.
@@ -53,17 +53,21 @@ class Value:
         "node",
         "output_index",
         "position",
+        "recorder",
         "spec",
         "stale",
-        "trace",
     )
 
     def __init__(
-        self, spec: TensorSpec, array: Any = None, trace: Trace | None = None, position: int = -1
+        self,
+        spec: TensorSpec,
+        array: Any = None,
+        recorder: PendingRecorder | None = None,
+        position: int = -1,
     ) -> None:
         self.spec = spec
         self.array = array
-        self.trace = trace
+        self.recorder = recorder
         self.position = position
         self.node: Any = None
         self.output_index = 0
@@ -71,28 +75,28 @@ class Value:
 
     def alias(self) -> Value:
         """Another handle on the same array, without autograd history."""
-        trace = self.trace  # read first: another thread may be giving the value its array
-        other = Value(self.spec, self.array, trace, self.position)
+        recorder = self.recorder  # read first: another thread may be giving the value its array
+        other = Value(self.spec, self.array, recorder, self.position)
         if self.stale is INFERENCE:
             other.stale = INFERENCE
-        if other.array is None and trace is not None:
-            trace.add_alias(other)
+        if other.array is None and recorder is not None:
+            recorder.add_alias(other)
             if self.array is not None:  # the program has run meanwhile
-                other.array, other.trace = self.array, None
+                other.array, other.recorder = self.array, None
         return other
 
     def read(self) -> Any:
         """Return the JAX array, after running what has to run first (a sync point)."""
-        trace = self.trace
-        if self.array is None and trace is not None:
-            trace.flush("read")
+        recorder = self.recorder
+        if self.array is None and recorder is not None:
+            recorder.flush("read")
         return self.array
 
     @property
     def is_symbolic(self) -> bool:
         """True if it stands for an array in a graph that is being captured."""
-        trace = self.trace
-        return self.array is None and trace is not None and trace.symbolic
+        recorder = self.recorder
+        return self.array is None and recorder is not None and recorder.symbolic
 
     def __repr__(self) -> str:
         return f"<value {self.spec!r}{' pending' if self.array is None else ''}>"

@@ -15,9 +15,9 @@ from oneflow.base import cluster
 from oneflow.base.device import invalidate_devices
 from oneflow.compiler.export import ImportedProgram
 from oneflow.compiler.lower import Executable
-from oneflow.program.recorder import Recorder
 from oneflow.program.value import Value
 from oneflow.runtime.background import BackgroundCompiler
+from oneflow.runtime.eager import EagerRecorder
 
 _REASON = (
     'this process is a copy (made by `os.fork` or multiprocessing\'s start method "fork") of one '
@@ -45,7 +45,7 @@ def _read(self: Value) -> Any:
 
 # The methods that run programs, or wait for a thread that does.
 _RUNS = (
-    (Recorder, "flush"),
+    (EagerRecorder, "flush"),
     (Executable, "__call__"),
     (ImportedProgram, "__call__"),
     (BackgroundCompiler, "wait"),

@@ -53,6 +53,41 @@ def reference_counts(objects: list[Any]) -> list[int]:
 _NO_OTHER_REFERENCE = reference_counts([object()])[0]
 
 
+class EagerRecorder(Recorder):
+    """A recorder whose program this room runs.
+
+    Attributes:
+        recorded_by: the run-time checks of the thread that records.
+        launch: how the program is run, once that is decided.
+        running: how often it was begun to be run; a signal handler can come in between.
+    """
+
+    __slots__ = ("launch", "recorded_by", "running")
+
+    def __init__(self, device: Device | Placement, user_line: Callable[[], str]) -> None:
+        super().__init__(device, user_line)
+        self.recorded_by = checks.thread_checks()
+        self.guarded = self.recorded_by.guards(device)
+        self.launch: Any = None  # a `Launch`
+        self.running = 0
+
+    def release(self) -> None:
+        """Let go of the arrays: nothing runs any more."""
+        self.launch = None
+        super().release()
+
+    def flush(self, reason: str) -> None:
+        """Run what was recorded; afterwards every value still held has its array.
+
+        Raises:
+            Whatever running it raised, now or when it was first tried.
+        """
+        if not self.done:
+            run_recorder(self, reason)
+        elif self.error is not None and reason == "read":
+            raise self.error.with_traceback(None)
+
+
 class ThreadState(threading.local):
     """The recorders one thread appends to, one per device.
 
@@ -80,9 +115,10 @@ def recorder_for(device: Any, user_line: Callable[[], str]) -> Recorder:
     recorder = current.recorders.get(device)
     if recorder is None or recorder.closed:
         recorder = current.capture if isinstance(device, Placement) else None
-        recorder = recorder or Recorder(device, run_recorder, user_line)
-        recorder.recorded_by = owner = checks.thread_checks()
-        recorder.guarded = owner.guards(device)
+        if recorder is None:
+            recorder = EagerRecorder(device, user_line)
+        else:
+            recorder.guarded = checks.thread_checks().guards(device)
         current.recorders[device] = recorder
     current.recorder = recorder
     return recorder
@@ -115,7 +151,7 @@ def note_undo(undo: Callable[[], None]) -> None:
     """Have something called should what this thread has recorded fail."""
     for recorder in list(current.recorders.values()):
         if not recorder.closed:
-            recorder.undo += (undo,)
+            recorder.rollback.undo += (undo,)
 
 
 def read_array(value: Value) -> Any:
@@ -164,7 +200,7 @@ class Launch:
     box: list[Any] = field(default_factory=list)
 
 
-def run_recorder(recorder: Recorder, reason: str) -> None:
+def run_recorder(recorder: EagerRecorder, reason: str) -> None:
     """Run a recorder's program and hand the arrays to the values still held.
 
     A signal handler may interrupt this anywhere, and may read a value and so come here itself. What
@@ -179,7 +215,7 @@ def run_recorder(recorder: Recorder, reason: str) -> None:
         if recorder.done:
             return
         if not recorder.closed:
-            if recorder.recorded_by is None or recorder.recorded_by is checks.thread_checks():
+            if recorder.recorded_by is checks.thread_checks():
                 recorder.close()
             else:
                 recorder.take()
@@ -207,7 +243,7 @@ def run_recorder(recorder: Recorder, reason: str) -> None:
 
 
 def _run(
-    recorder: Recorder,
+    recorder: EagerRecorder,
 ) -> tuple[dict[int, Any], CheckResults | None, BaseException | None]:
     """Run a program, as a whole or, where that fails, instruction by instruction.
 
@@ -252,7 +288,7 @@ def _run(
 
 
 def _failed_before(
-    recorder: Recorder, executable: Executable | Trial | None
+    recorder: EagerRecorder, executable: Executable | Trial | None
 ) -> tuple[Any, BaseException | None]:
     """Whether checks before a program have failed: what it does if it writes to tensors.
 
@@ -261,15 +297,15 @@ def _failed_before(
         check for which one without it has waited. Then tensors hold what they held before.
     """
     owner = recorder.recorded_by
-    if recorder.replaced:
+    if recorder.rollback.replaced:
         checks.inherit(recorder.arrays)
     if not owner:
         return None, None
     try:
         if executable is not None and executable.guarded:
-            return owner.flag_on(recorder.device, recorder.undo), None
-        if recorder.replaced:
-            owner.raise_failed(recorder.undo)
+            return owner.flag_on(recorder.device, recorder.rollback.undo), None
+        if recorder.rollback.replaced:
+            owner.raise_failed(recorder.rollback.undo)
     except Exception as error:
         restore_replaced(recorder, to_start=True)
         return None, error
@@ -277,7 +313,7 @@ def _failed_before(
 
 
 def _run_executable(
-    recorder: Recorder, program: Program, executable: Executable | Trial, failed: Any
+    recorder: EagerRecorder, program: Program, executable: Executable | Trial, failed: Any
 ) -> BaseException | None:
     """Run a hot program; if events are recorded it is one, until its results are there.
 
@@ -299,20 +335,22 @@ def _run_executable(
     return None
 
 
-def _add_checks(recorder: Recorder, computed: dict[int, Any], results: CheckResults | None) -> None:
+def _add_checks(
+    recorder: EagerRecorder, computed: dict[int, Any], results: CheckResults | None
+) -> None:
     """Let threads look at a program's checks."""
     launch, owner, device = recorder.launch, recorder.recorded_by, recorder.device
     if results is not None:
         outputs = [computed[each] for each in launch.invalid if each in computed]
         added = checks.add(results, recorder.checked, device, outputs, owner)
     else:
-        added = checks.add_write(device, owner) if recorder.undo else None
+        added = checks.add_write(device, owner) if recorder.rollback.undo else None
     if added is not None:
-        added.undo += recorder.undo
+        added.undo += recorder.rollback.undo
 
 
 def _assign_arrays(
-    recorder: Recorder, computed: dict[int, Any], error: BaseException | None
+    recorder: EagerRecorder, computed: dict[int, Any], error: BaseException | None
 ) -> None:
     """Give the values their arrays."""
     live_values = _live_values(recorder)
@@ -320,15 +358,15 @@ def _assign_arrays(
         for value in live_values.get(position, ()):
             if value.array is None:
                 value.array = array
-                value.trace = None
+                value.recorder = None
     if error is not None and len(computed) < len(live_values):
         recorder.error = error.with_traceback(None)
         restore_replaced(recorder)
-        for undo in recorder.undo:
+        for undo in recorder.rollback.undo:
             undo()
 
 
-def _live_values(recorder: Recorder) -> dict[int, list[Value]]:
+def _live_values(recorder: EagerRecorder) -> dict[int, list[Value]]:
     """The values somebody still holds, by output position."""
     live_values: dict[int, list[Value]] = {}
     for position, reference in enumerate(recorder.outputs):
@@ -342,7 +380,7 @@ def _live_values(recorder: Recorder) -> dict[int, list[Value]]:
     return live_values
 
 
-def _prepare(recorder: Recorder) -> Launch:
+def _prepare(recorder: EagerRecorder) -> Launch:
     """Prepare the run of a recorder's program; compile it if it has just become hot."""
     live_values = _live_values(recorder)
     positions = sorted(live_values) if recorder.aliases else list(live_values)
@@ -383,7 +421,7 @@ class MetaArray:
         return MetaArray()
 
 
-def _lookup(recorder: Recorder, positions: list[int]) -> tuple[CachedProgram, tuple[int, ...]]:
+def _lookup(recorder: EagerRecorder, positions: list[int]) -> tuple[CachedProgram, tuple[int, ...]]:
     """The cache entry of a recorder's program, and the inputs that it donates."""
     key_parts = key, live, donated, updates, guarded = _key(recorder, positions)
     cached = PROGRAMS.find(key_parts)
@@ -393,7 +431,7 @@ def _lookup(recorder: Recorder, positions: list[int]) -> tuple[CachedProgram, tu
         return _lookup(recorder, positions)
     STATISTICS.new_programs += 1
     record_miss(ProgramKey(*key_parts), log=SETTINGS.explain)
-    program = program_from_key(key, live, recorder.updated)
+    program = program_from_key(key, live, recorder.rollback.updated)
     numbers = [number_of(each, program) for each in updates]
     writes = list(zip(numbers[::2], numbers[1::2], strict=True))
     context = PassContext(writes=writes, guarded=guarded)
@@ -401,9 +439,9 @@ def _lookup(recorder: Recorder, positions: list[int]) -> tuple[CachedProgram, tu
     return PROGRAMS.add(key_parts, program, guarded), donated
 
 
-def _key(recorder: Recorder, positions: list[int]) -> tuple[tuple, tuple, tuple, tuple, bool]:
+def _key(recorder: EagerRecorder, positions: list[int]) -> tuple[tuple, tuple, tuple, tuple, bool]:
     """The key of a recorder's program, see `ProgramKey`."""
     counts = reference_counts(recorder.arrays)
     donated = tuple([i for i, count in enumerate(counts) if count == _NO_OTHER_REFERENCE])
-    guarded = recorder.guarded and bool(recorder.replaced or recorder.checked)
-    return tuple(recorder.key), tuple(positions), donated, tuple(recorder.updates), guarded
+    guarded = recorder.guarded and bool(recorder.rollback.replaced or recorder.checked)
+    return tuple(recorder.key), tuple(positions), donated, tuple(recorder.rollback.updates), guarded

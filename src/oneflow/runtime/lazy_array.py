@@ -72,7 +72,7 @@ class LazyArray:
             value = reference()
             if value is not None:
                 value.array = array
-                value.trace = None
+                value.recorder = None
         self._values.clear()
 
     def array_on(self, spec: TensorSpec) -> Any:
@@ -145,5 +145,5 @@ def _require_devices(placement: Any) -> None:
 
 def lazy_array_of(value: Value) -> LazyArray | None:
     """The unread array of a value; None for a value that has been read or was computed."""
-    trace = value.trace
-    return trace if value.array is None and isinstance(trace, LazyArray) else None
+    recorder = value.recorder
+    return recorder if value.array is None and isinstance(recorder, LazyArray) else None

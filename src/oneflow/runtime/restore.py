@@ -18,8 +18,8 @@ def restore_replaced(recorder: Recorder, to_start: bool = False) -> None:
         recorder: what was recorded.
         to_start: those before the program; otherwise what the part of it wrote that can run.
     """
-    by_position = {each.position: each for each in recorder.replaced}
-    for each in recorder.replaced:
+    by_position = {each.position: each for each in recorder.rollback.replaced}
+    for each in recorder.rollback.replaced:
         value = each.new()
         if value is None or value.array is not None:
             continue
@@ -27,7 +27,7 @@ def restore_replaced(recorder: Recorder, to_start: bool = False) -> None:
         if array is None:
             continue
         value.array = array
-        value.trace = None
+        value.recorder = None
         if each.invalidate is not None:
             each.invalidate()
 
@@ -57,7 +57,7 @@ def _array_before(
 
 def _compute(recorder: Recorder, position: int) -> Any:
     """The array of one output, or None if it cannot be computed."""
-    program = program_from_key(tuple(recorder.key), (position,), recorder.updated)
+    program = program_from_key(tuple(recorder.key), (position,), recorder.rollback.updated)
     program = run_passes(program, PassGroup.PROGRAM)
     ((array,), _) = run_cold(program, recorder.arrays, recorder.scalars)
     return None if type(array) is FailedResult else array

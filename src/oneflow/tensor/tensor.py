@@ -144,8 +144,8 @@ class Tensor(WithState):
     def _read(self) -> Any:
         """The whole array; of a global tensor as `full_array` says."""
         value = unwrap(self)
-        if type(trace := value.trace) is HostArray:
-            array = trace.numbers
+        if type(recorder := value.recorder) is HostArray:
+            array = recorder.numbers
         else:
             array = read_ready(value) if value.spec.sbp is None else full_array(value)
         if READS.noted is not None:
@@ -479,9 +479,9 @@ def _accumulate(owner: Tensor, grad: Value) -> None:
 
 def _replace_gradient(owner: Tensor, old: Tensor | None, grad: Value) -> None:
     owner._grad = new = _from_value(grad)
-    trace = grad.trace
-    if grad.array is None and trace is not None:
-        trace.note_gradient(partial(restore_gradient, ref(owner), ref(new), old))
+    recorder = grad.recorder
+    if grad.array is None and recorder is not None:
+        recorder.note_gradient(partial(restore_gradient, ref(owner), ref(new), old))
 
 
 def restore_gradient(owner: ref[Tensor], new: ref[Tensor], old: Tensor | None) -> None:

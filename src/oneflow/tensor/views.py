@@ -132,11 +132,11 @@ def note_replacement(new: Value, old: Value, invalidate: Callable[[], None] | No
     Raises:
         Exception: `new` was computed behind a check of another thread that has failed.
     """
-    trace = new.trace
+    recorder = new.recorder
     if new.array is not None:
         note_write(new.array, partial(_restore, ref(new), old, invalidate))
-    elif trace is not None:
-        trace.note_replacement(new, old, invalidate)
+    elif recorder is not None:
+        recorder.note_replacement(new, old, invalidate)
 
 
 def _restore(new: ref[Value], old: Value, invalidate: Callable[[], None] | None) -> None:
