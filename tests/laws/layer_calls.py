@@ -14,13 +14,13 @@ import numpy as np
 import oneflow as flow
 from oneflow.nn import functional as F
 from oneflow.optim.sgd import SGDW
-from oneflow.primitives.operators.checked_update import update_unless_failed
 from oneflow.primitives.operators.control import barrier
 from oneflow.primitives.operators.gradient_clipping import total_norm
 from oneflow.primitives.operators.lamb import LAMBNumbers, lamb_direction, lamb_step
 from oneflow.primitives.operators.materialize import materialize, optimization_barrier
 from oneflow.primitives.operators.norm import attach_moments
 from oneflow.primitives.operators.strided import keep_last
+from oneflow.primitives.operators.update_unless_failed import update_unless_failed
 from oneflow.tensor import Tensor, call
 from oneflow.tensor.transfer import import_array
 from tests.optim.table import OWN_ROWS, ROWS, Row

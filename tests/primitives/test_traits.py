@@ -3,7 +3,7 @@
 import pytest
 
 from oneflow.primitives.registry import PRIMITIVES, Primitive
-from oneflow.primitives.traits import Composition, Fusion, Kind, Positional, Precision, ViewRule
+from oneflow.primitives.traits import Decomposition, Fusion, Kind, Positional, Precision, ViewRule
 
 
 def identity(x, *, size: int = 1):
@@ -15,7 +15,7 @@ REFUSED = [
     ({"kind": "boxing"}, TypeError, "trait `kind`"),
     ({"fusion": True}, TypeError, "trait `fusion`"),
     ({"view": identity}, TypeError, "trait `view`"),
-    ({"composition": identity}, TypeError, "trait `composition`"),
+    ({"decomposition": identity}, TypeError, "trait `decomposition`"),
     ({"elementwis": True}, TypeError, "unexpected keyword argument 'elementwis'"),
     ({"kind": Kind.BOXING}, ValueError, "needs an attribute `source`"),
     ({"kind": Kind.TRANSFER}, ValueError, "needs an attribute `target`"),
@@ -54,9 +54,9 @@ def test_traits_have_defaults():
 
 
 def test_composition_covers_the_cases_of_its_condition():
-    composition = Composition(identity, lambda attributes: attributes["size"] > 1)
-    assert [composition.matches({"size": size}) for size in (1, 2)] == [False, True]
-    assert Composition(identity).matches({})
+    decomposition = Decomposition(identity, lambda attributes: attributes["size"] > 1)
+    assert [decomposition.matches({"size": size}) for size in (1, 2)] == [False, True]
+    assert Decomposition(identity).matches({})
 
 
 def test_convolutions_say_so():

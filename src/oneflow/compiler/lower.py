@@ -21,10 +21,10 @@ from oneflow.base.no_interrupt import run_without_interrupt
 from oneflow.base.placement import Placement, mesh_axis
 from oneflow.base.x64 import in_x64
 from oneflow.compiler.check_rows import check_rows
-from oneflow.compiler.checked_updates import CheckedUpdates
 from oneflow.compiler.donation import plan_donation
 from oneflow.compiler.executable_cache import EXECUTABLES, OPERATION_BYTES
 from oneflow.compiler.failed_flag import CheckResults, abstract_flag, cleared_flag
+from oneflow.compiler.guarded_writes import CheckedUpdates
 from oneflow.compiler.loaded_executable import LoadedExecutable, check_largest_array
 from oneflow.compiler.options import compiler_options, operation_options
 from oneflow.compiler.sent_numbers import SentNumbers

@@ -18,7 +18,7 @@ from oneflow.differentiation.node import OperationNode
 from oneflow.primitives.operation import Operation, requested_sbp
 from oneflow.primitives.operators.boxing import boxing
 from oneflow.primitives.sharding.boxing_path import find_collective_axes
-from oneflow.primitives.sharding.composition import composition_of
+from oneflow.primitives.sharding.decomposition import decomposition_of
 from oneflow.primitives.sharding.signatures import choose_signature
 from oneflow.program.captured_number import CapturedNumber
 from oneflow.program.value import Value
@@ -105,11 +105,11 @@ class GlobalCall:
         return result if self.result is None else converted(result, self.result)
 
 
-class ComposedCall(GlobalCall):
-    """A call of a primitive that would need split dimensions whole, as a composition of others.
+class DecomposedCall(GlobalCall):
+    """A call of a primitive that would need split dimensions whole, as a decomposition into others.
 
     Attributes:
-        compute: the composition, a function of the operands and attributes.
+        compute: the decomposition, a function of the operands and attributes.
     """
 
     __slots__ = ("compute",)
@@ -119,7 +119,7 @@ class ComposedCall(GlobalCall):
         self.compute = compute
 
     def record(self, operands: tuple[Any, ...]) -> Any:
-        """Record the composition."""
+        """Record the decomposition."""
         return self.compute(*operands, **self.operation.attributes)
 
 
@@ -177,9 +177,9 @@ def plan_call(
     requested = requested_sbp(operation, attributes.get("device"))
     has_tensors = any(isinstance(operand_spec, TensorSpec) for operand_spec in specs)
     choose_signature(operation, None if has_tensors else requested)
-    compute = composition_of(operation, [_split_dims(operand_spec) for operand_spec in specs])
+    compute = decomposition_of(operation, [_split_dims(operand_spec) for operand_spec in specs])
     if compute is not None:
-        return ComposedCall(operation, compute)
+        return DecomposedCall(operation, compute)
     conversions = {
         position: in_spec.sbp
         for position, (operand_spec, in_spec) in enumerate(

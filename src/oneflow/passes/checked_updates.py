@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from oneflow.passes.program_builder import ProgramBuilder
-from oneflow.primitives.operators.checked_update import update_unless_failed
+from oneflow.primitives.operators.update_unless_failed import update_unless_failed
 from oneflow.program.ir import Program, checks_before, replacements
 
 

@@ -89,8 +89,8 @@ class Positional:
 
 
 @dataclass(frozen=True, slots=True)
-class Composition:
-    """Another way to compute a primitive, see `oneflow.primitives.sharding.composition`.
+class Decomposition:
+    """Another way to compute a primitive, see `oneflow.primitives.sharding.decomposition`.
 
     Attributes:
         function: computes the same of the same operands and attributes, with primitives that can be
@@ -158,7 +158,7 @@ class Traits:
         channels_last: ``operation -> ChannelsLast or None``, see
             `oneflow.primitives.operators.channels_last`.
         positional: how its values depend on the position, if they do.
-        composition: what is computed instead where dimensions that it needs whole are split.
+        decomposition: what is computed instead where dimensions that it needs whole are split.
         view: how its result shares its operand's memory, if it does.
         update: how it updates parameters, if it does.
         interpret: NumPy may compute it in a cold program; False for what must have the same bits
@@ -171,7 +171,7 @@ class Traits:
     fusion: Fusion = Fusion()
     channels_last: Callable | None = None
     positional: Positional | None = None
-    composition: Composition | None = None
+    decomposition: Decomposition | None = None
     view: ViewRule | None = None
     update: UpdateRule | None = None
     interpret: bool = True

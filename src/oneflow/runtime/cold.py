@@ -29,7 +29,7 @@ from oneflow.compiler.lower import Use, compiled_operation, operation_executable
 from oneflow.interpreter.numpy_function import NumpyFunction, is_slow, numpy_function_of
 from oneflow.primitives.inference import trace_check
 from oneflow.primitives.operation import Operation
-from oneflow.primitives.operators.checked_update import update_unless_failed
+from oneflow.primitives.operators.update_unless_failed import update_unless_failed
 from oneflow.primitives.trace import Trace
 from oneflow.program.ir import Program
 from oneflow.runtime import checks

@@ -14,7 +14,7 @@ from oneflow.base.device import Device
 from oneflow.base.environment import THREAD_PREFIX
 from oneflow.compiler.lower import compile_operation, compiled_operation
 from oneflow.primitives.operation import Operation
-from oneflow.primitives.operators.checked_update import update_unless_failed
+from oneflow.primitives.operators.update_unless_failed import update_unless_failed
 from oneflow.program.ir import Program
 from oneflow.runtime.counters import STATISTICS, compiling
 from oneflow.runtime.events import EventKind, span

@@ -21,7 +21,7 @@ from oneflow.primitives.operators.lax_functions import kept_max, kept_sum, repla
 from oneflow.primitives.operators.rounding import quotient
 from oneflow.primitives.registry import primitive
 from oneflow.primitives.sharding.axes import Axes, Names
-from oneflow.primitives.traits import Composition, Precision
+from oneflow.primitives.traits import Decomposition, Precision
 
 
 def _class_dim(x) -> int:
@@ -174,7 +174,7 @@ cross_entropy = primitive(
     "cross_entropy",
     _cross_entropy,
     axes=_axes,
-    composition=Composition(_cross_entropy_of_sums, _is_mean),
+    decomposition=Decomposition(_cross_entropy_of_sums, _is_mean),
     precision=Precision.FULL,
 )
 cross_entropy_backward = primitive(
@@ -237,7 +237,7 @@ nll = primitive(
     "nll",
     _nll,
     axes=_axes,
-    composition=Composition(_nll_of_sums, _is_mean),
+    decomposition=Decomposition(_nll_of_sums, _is_mean),
     linear=("x",),
     precision=Precision.FULL,
 )

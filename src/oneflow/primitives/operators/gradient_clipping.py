@@ -21,7 +21,7 @@ from oneflow.primitives.operators.elementwise import (
 from oneflow.primitives.operators.power import pow_
 from oneflow.primitives.operators.reduce import any_true, sum_
 from oneflow.primitives.registry import primitive
-from oneflow.primitives.traits import Composition
+from oneflow.primitives.traits import Decomposition
 
 
 def _total_norm(*arrays: Any, order: float) -> Any:
@@ -92,14 +92,14 @@ total_norm = primitive(
     "total_norm",
     _total_norm,
     differentiable=False,
-    composition=Composition(_total_norm_of_sums, _is_of_sums),
+    decomposition=Decomposition(_total_norm_of_sums, _is_of_sums),
 )
 clip_norm = primitive(
     "clip_norm",
     _clip_norm,
     scalar="float64",
     differentiable=False,
-    composition=Composition(_clip_norm_of_sums, _is_of_sums),
+    decomposition=Decomposition(_clip_norm_of_sums, _is_of_sums),
 )
 clip_value = primitive(
     "clip_value",

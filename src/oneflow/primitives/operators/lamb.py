@@ -17,7 +17,7 @@ from oneflow.primitives.operators.optimizer import (
 )
 from oneflow.primitives.registry import primitive
 from oneflow.primitives.sharding.axes import Axes
-from oneflow.primitives.traits import Composition
+from oneflow.primitives.traits import Decomposition
 
 
 class LAMBNumbers(NamedTuple):
@@ -127,7 +127,7 @@ def _lamb_of_sums(*operands: Any, states: int) -> tuple:
 # --- as a whole
 
 
-@update_rule("lamb_update", LAMBNumbers, axes=None, composition=Composition(_lamb_of_sums))
+@update_rule("lamb_update", LAMBNumbers, axes=None, decomposition=Decomposition(_lamb_of_sums))
 def lamb_update(p, g, states, n):
     """Adam's direction, scaled per parameter to the parameter's norm."""
     direction, *new = _direction_of(p, g, states, n)

@@ -23,7 +23,7 @@ from oneflow.primitives.operators.reduce import mean as mean_of, sum_to
 from oneflow.primitives.operators.rounding import hidden
 from oneflow.primitives.registry import primitive
 from oneflow.primitives.sharding.axes import Axes, broadcast_free_dims, elementwise_axes
-from oneflow.primitives.traits import Composition, Fusion, Precision
+from oneflow.primitives.traits import Decomposition, Fusion, Precision
 
 
 def _wide(x):
@@ -72,7 +72,7 @@ moments = primitive(
     axes=broadcast_free_dims("dims"),
     fusion=Fusion(reads_memory=True),
     channels_last=_same_rank,
-    composition=Composition(_moments_of_sums),
+    decomposition=Decomposition(_moments_of_sums),
     precision=Precision.FULL_OFF_CPU,
 )
 
@@ -201,7 +201,7 @@ normalize_gradient = primitive(
     axes=broadcast_free_dims("dims"),
     fusion=Fusion(into_users=True, reads_memory=True),
     channels_last=_same_rank,
-    composition=Composition(_normalize_gradient_of_sums),
+    decomposition=Decomposition(_normalize_gradient_of_sums),
     linear=("dy",),
 )
 

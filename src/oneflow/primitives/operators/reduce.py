@@ -21,7 +21,7 @@ from oneflow.primitives.registry import Primitive, primitive
 from oneflow.primitives.shard_index import ShardIndex, global_index
 from oneflow.primitives.sharding.axes import Axes, free_dims, reduced_axes, sum_to_axes
 from oneflow.primitives.sharding.linearity import converted
-from oneflow.primitives.traits import Composition, Positional, Precision
+from oneflow.primitives.traits import Decomposition, Positional, Precision
 
 
 def expanded(array, shape: tuple[int, ...], dims: tuple[int, ...]):
@@ -159,7 +159,10 @@ def _nanmean_of_sums(x, *, dims: tuple[int, ...], keepdim: bool = False):
 
 
 nanmean = primitive(
-    "nanmean", _nanmean, axes=reduced_axes(is_sum=False), composition=Composition(_nanmean_of_sums)
+    "nanmean",
+    _nanmean,
+    axes=reduced_axes(is_sum=False),
+    decomposition=Decomposition(_nanmean_of_sums),
 )
 prod = primitive(
     "prod",
@@ -192,14 +195,14 @@ all_true = primitive(
     "all",
     lambda x, *, dims=None, keepdim=False: jnp.all(x != 0, axis=dims, keepdims=keepdim),
     axes=reduced_axes(is_sum=False),
-    composition=Composition(_all_of_counts),
+    decomposition=Decomposition(_all_of_counts),
     differentiable=False,
 )
 any_true = primitive(
     "any",
     lambda x, *, dims=None, keepdim=False: jnp.any(x != 0, axis=dims, keepdims=keepdim),
     axes=reduced_axes(is_sum=False),
-    composition=Composition(_any_of_counts),
+    decomposition=Decomposition(_any_of_counts),
     differentiable=False,
 )
 

@@ -43,7 +43,7 @@ from oneflow.primitives.operators.rounding import quotient
 from oneflow.primitives.operators.shape import kept_shape
 from oneflow.primitives.registry import Primitive, primitive
 from oneflow.primitives.sharding.axes import Axes, reduced_axes
-from oneflow.primitives.traits import Composition, Precision
+from oneflow.primitives.traits import Decomposition, Precision
 
 # --- variance: the mean of squared distances from the mean, in two passes
 
@@ -107,14 +107,14 @@ var = primitive(
     "var",
     _var,
     axes=reduced_axes(is_sum=False),
-    composition=Composition(_var_of_sums),
+    decomposition=Decomposition(_var_of_sums),
     precision=Precision.FULL_OFF_CPU,
 )
 std = primitive(
     "std",
     _std,
     axes=reduced_axes(is_sum=False),
-    composition=Composition(_std_of_sums),
+    decomposition=Decomposition(_std_of_sums),
     precision=Precision.FULL_OFF_CPU,
 )
 _var_x = primitive("var_gradient", _var_gradient, axes=kept_dims_axes, linear=("g", "x"))
@@ -166,7 +166,7 @@ norm2 = primitive(
     "norm2",
     _norm2,
     axes=reduced_axes(is_sum=False),
-    composition=Composition(_norm2_of_sums),
+    decomposition=Decomposition(_norm2_of_sums),
     precision=Precision.FULL_OFF_CPU,
 )
 norm = primitive("norm", _norm, axes=reduced_axes(is_sum=False), precision=Precision.FULL_OFF_CPU)

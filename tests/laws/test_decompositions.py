@@ -1,7 +1,7 @@
-"""Compositions that take a primitive's place: they compute what the primitive computes.
+"""Decompositions that take a primitive's place: they compute what the primitive computes.
 
 What the samples of the operator table and the calls of `layer_calls` record is computed by the
-primitive and by its composition; results and gradients must agree.
+primitive and by its decomposition; results and gradients must agree.
 """
 
 import numpy as np
@@ -20,22 +20,24 @@ from tests.oracle import array_difference, dtype_name, to_numpy
 
 pytestmark = of_recorded_programs
 
-COMPOSED = sorted(name for name, each in PRIMITIVES.items() if each.traits.composition is not None)
+DECOMPOSED = sorted(
+    name for name, each in PRIMITIVES.items() if each.traits.decomposition is not None
+)
 MAX_CASES = 6
 
 
 @pytest.fixture(scope="module")
 def recorded():
     """Per primitive: operations that differ in attributes or types, with their operands."""
-    found, patterns = {name: [] for name in COMPOSED}, set()
+    found, patterns = {name: [] for name in DECOMPOSED}, set()
     for program in recorded_programs():
         for instruction in program.instructions:
             operation = instruction.operation
             name = operation.primitive.name
-            composition = operation.primitive.traits.composition
+            decomposition = operation.primitive.traits.decomposition
             pattern = (name, str(operation.attributes), str([s.dtype for s in operation.in_specs]))
             if pattern in patterns or not (
-                composition and composition.matches(operation.attributes)
+                decomposition and decomposition.matches(operation.attributes)
             ):
                 continue
             patterns.add(pattern)
@@ -69,7 +71,7 @@ def computed(operation, arrays, function):
     ]
 
 
-@pytest.mark.parametrize("name", COMPOSED)
+@pytest.mark.parametrize("name", DECOMPOSED)
 def test_composition_equals_the_primitive(recorded, name, monkeypatch):
     primitive = PRIMITIVES[name]
     assert recorded[name], "no sample; add one to tests/samples or layer_calls"
@@ -88,8 +90,8 @@ def test_composition_equals_the_primitive(recorded, name, monkeypatch):
 
 
 def composing(primitive, operands, attributes):
-    """Calls of primitives, of compositions where there are any."""
-    composition = primitive.traits.composition
-    if composition is None or not composition.matches(attributes):
+    """Calls of primitives, of decompositions where there are any."""
+    decomposition = primitive.traits.decomposition
+    if decomposition is None or not decomposition.matches(attributes):
         return dispatch.bind(primitive, operands, attributes)
-    return composition.function(*operands, **attributes)
+    return decomposition.function(*operands, **attributes)

@@ -27,7 +27,7 @@ from oneflow.primitives.jax_primitives import (
     called_jaxpr,
 )
 from oneflow.primitives.operation import Operation
-from oneflow.primitives.operators.checked_update import update_unless_failed
+from oneflow.primitives.operators.update_unless_failed import update_unless_failed
 from oneflow.program.ir import Instruction, Program, checks_before, replacements
 
 Checked = Sequence[tuple[Operation, Sequence[Any]]]

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from jax import lax
 
-from oneflow.compiler.checked_updates import unless
+from oneflow.compiler.guarded_writes import unless
 from oneflow.primitives.operators.rounding import hidden
 from oneflow.primitives.trace import sub_jaxprs
 

@@ -1,9 +1,10 @@
-"""Compositions that replace a primitive which would need split dimensions whole.
+"""Decompositions that replace a primitive which would need split dimensions whole.
 
 A variance reads all elements, but all that it needs of them are sums. Such a primitive has a trait
-`Composition`: a function of the same operands and attributes that computes the same of primitives
+`Decomposition`: a function of the same operands and attributes that computes the same of primitives
 that can be computed in parts: what devices then exchange are the sums. It is differentiable as any
-composition is. Where nothing needed is split, the primitive itself is faster and is what runs.
+function of primitives is. Where nothing needed is split, the primitive itself is faster and is what
+runs.
 """
 
 from __future__ import annotations
@@ -14,22 +15,22 @@ from oneflow.primitives.operation import Operation
 from oneflow.primitives.sharding.axes import axes_of
 
 
-def composition_of(operation: Operation, split: Sequence[Collection[int]]) -> Callable | None:
-    """Return the composition to compute instead of an operation, or None if its primitive is best.
+def decomposition_of(operation: Operation, split: Sequence[Collection[int]]) -> Callable | None:
+    """Return the decomposition to compute instead of an operation, None if its primitive is best.
 
     Args:
         operation: an operation on tensors that may be split over devices.
         split: per operand the dimensions that are split.
     """
-    composition = operation.primitive.traits.composition
-    if composition is None or not any(split) or not composition.matches(operation.attributes):
+    decomposition = operation.primitive.traits.decomposition
+    if decomposition is None or not any(split) or not decomposition.matches(operation.attributes):
         return None
     axes = axes_of(operation)
     if axes is None:
-        return composition.function
+        return decomposition.function
     pairs = zip(axes.inputs, split, strict=True)
     return (
-        composition.function
+        decomposition.function
         if any(names[dim] is None for names, dims in pairs for dim in dims)
         else None
     )
