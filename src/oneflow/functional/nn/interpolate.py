@@ -78,6 +78,7 @@ def interpolate(
     if kind == "area":
         return adaptive_average(input, sizes, "channels_first", count)
     require_sizes("interpolate", input, range(2, input.ndim), sizes)
+    resized = input
     for dim, (target, scale) in enumerate(zip(sizes, scales, strict=True), 2):
         source = input.shape[dim]
         if source == 0 or target == 0:
@@ -87,8 +88,8 @@ def interpolate(
             )
         plan = Resampling(kind, source, target, 1 / scale if scale else 0.0, bool(align_corners))
         if source != target or kind == "cubic" or plan.scale:
-            input = call(resample, input, dim=dim, plan=plan)
-    return input
+            resized = call(resample, resized, dim=dim, plan=plan)
+    return input.clone() if resized is input else resized
 
 
 @function(method=False, namespace="nn.functional")

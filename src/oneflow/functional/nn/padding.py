@@ -61,16 +61,17 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
         shape = input.shape
         sizes = [shape[dim] + low + high for dim, (low, high) in zip(dims, pairs, strict=True)]
         require_sizes("pad", input, dims, sizes)
+    padded = input
     for dim, (low, high) in zip(dims, pairs, strict=True):
         if mode == "circular" and min(low, high) < 0:  # what is removed is no longer the other end
-            input = _constant(input, {dim: (min(low, 0), min(high, 0))}, 0)
+            padded = _constant(padded, {dim: (min(low, 0), min(high, 0))}, 0)
             low, high = max(low, 0), max(high, 0)
         if low or high:
-            _check_size(input, dim, low, high, mode)
-            size = input.shape[dim]
+            _check_size(padded, dim, low, high, mode)
+            size = padded.shape[dim]
             plan = Resampling(mode, size, size + low + high, start=low)
-            input = call(resample, input, dim=dim, plan=plan)
-    return input
+            padded = call(resample, padded, dim=dim, plan=plan)
+    return input.clone() if padded is input else padded
 
 
 @function(method=False, keyword_aliases={"pad": "padding"})

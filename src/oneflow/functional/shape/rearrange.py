@@ -21,6 +21,7 @@ from oneflow.primitives.operators.strided import diagonal_update
 from oneflow.tensor.call import call, wrap
 from oneflow.tensor.indexing import is_overlapping, put_item
 from oneflow.tensor.methods import attach, before_write, write_result
+from oneflow.tensor.strides import is_view
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import import_array
 from oneflow.tensor.views import unwrap
@@ -232,7 +233,8 @@ def repeat_interleave(
             raise RuntimeError(f"Repeats must be non-negative, got {repeats}")
         interleaved = source.unsqueeze(at + 1)
         wide = interleaved.expand(*source.shape[: at + 1], repeats, *source.shape[at + 1 :])
-        return wide.reshape(*source.shape[:at], size * repeats, *source.shape[at + 1 :])
+        repeated = wide.reshape(*source.shape[:at], size * repeats, *source.shape[at + 1 :])
+        return repeated.clone() if is_view(repeated) else repeated
     counts = np.asarray(repeats.numpy() if isinstance(repeats, Tensor) else repeats)
     if counts.ndim > 1 or counts.size not in (1, size):
         raise RuntimeError(
