@@ -6,6 +6,7 @@ import argparse
 import copy
 import io
 import pickle
+import warnings
 
 import pytest
 import torch
@@ -13,6 +14,7 @@ import torch
 import oneflow as flow
 from oneflow import mock_torch
 from tests.in_place import in_place_of
+from tests.oracle import difference
 
 # --- what users set on tensors
 
@@ -370,3 +372,36 @@ def test_modules_of_devices_say_what_there_is():
         return counts, same, cpu, framework.get_device_module(framework.device("cpu")).__name__
 
     assert found(in_place_of("torch")) == found(torch)
+
+
+def normalization_of_another_rank(library):
+    class BatchNorm(library.nn.modules.batchnorm._BatchNorm):
+        def _check_input_dim(self, input):
+            assert input.ndim == 3
+
+    class InstanceNorm(library.nn.modules.instancenorm._InstanceNorm):
+        def _check_input_dim(self, input):
+            return
+
+        def _get_no_batch_dim(self):
+            return 3
+
+    x = library.arange(24.0).reshape(2, 3, 4) ** 2
+    results = [BatchNorm(3)(x), InstanceNorm(2)(x), InstanceNorm(2)(x[None])]
+    numbers = [each._get_no_batch_dim() for each in (library.nn.InstanceNorm1d(1), InstanceNorm(1))]
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        library.nn.InstanceNorm1d(5)(x)
+    try:
+        library.nn.InstanceNorm1d(5, affine=True)(x)
+    except ValueError:
+        numbers.append(len(found))
+    return [each.detach() for each in results], numbers
+
+
+def test_layers_of_users_normalize_other_ranks():
+    library = in_place_of("torch")
+    with mock_torch.enable():
+        found = normalization_of_another_rank(library)
+    expected = normalization_of_another_rank(torch)
+    assert difference(found, expected) is None

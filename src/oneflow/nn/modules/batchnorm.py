@@ -79,7 +79,7 @@ class _Normalization(Module):
             f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}"
         )
 
-    def _check_ndim(self, input: Tensor) -> None:
+    def _check_input_dim(self, input: Tensor) -> None:
         if input.ndim not in self._ndims:
             expected = " or ".join(f"{ndim}D" for ndim in self._ndims)
             raise ValueError(f"expected {expected} input (got {input.ndim}D input)")
@@ -130,7 +130,7 @@ class _BatchNorm(_Normalization):
         )
 
     def forward(self, input: Tensor) -> Tensor:
-        self._check_ndim(input)
+        self._check_input_dim(input)
         momentum: Any = 0.0 if self.momentum is None else self.momentum
         if self.training and self.track_running_stats:
             count = self.num_batches_tracked
@@ -372,7 +372,7 @@ class SyncBatchNorm(_BatchNorm):
         group_ranks(process_group)  # raises unless it is one
         self.process_group = process_group
 
-    def _check_ndim(self, input: Tensor) -> None:
+    def _check_input_dim(self, input: Tensor) -> None:
         if input.ndim < 2:
             raise ValueError(f"expected at least 2D input (got {input.ndim}D input)")
         if input.is_global and self.process_group is not None:

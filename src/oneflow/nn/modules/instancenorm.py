@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType
+from oneflow.base.pytorch_warnings import warn_in_place_of_pytorch
 from oneflow.functional.nn.normalization import instance_norm
 from oneflow.nn.modules.batchnorm import _Normalization
 from oneflow.primitives.operators.shape import reshape
@@ -30,14 +31,20 @@ class _InstanceNorm(_Normalization):
             num_features, eps, momentum, affine, track_running_stats, device, dtype, bias
         )
 
+    def _get_no_batch_dim(self) -> int:
+        """The number of dimensions of one sample; other classes may say another one."""
+        return self._ndims[0]
+
     def forward(self, input: Tensor) -> Tensor:
-        self._check_ndim(input)
-        unbatched = input.ndim == self._ndims[0]
-        channels = input.shape[0 if unbatched else 1]
-        if self.affine and channels != self.num_features:
-            raise ValueError(
-                f"expected input's size at dim={0 if unbatched else 1} to match num_features "
-                f"({self.num_features}), but got: {channels}."
+        self._check_input_dim(input)
+        dim = input.ndim - self._get_no_batch_dim()
+        unbatched, channels = dim == 0, input.shape[dim]
+        if channels != self.num_features:
+            size = f"input's size at dim={dim} to match num_features ({self.num_features})"
+            if self.affine:
+                raise ValueError(f"expected {size}, but got: {channels}.")
+            warn_in_place_of_pytorch(
+                f"expected {size}, which is not used because affine=False, but got: {channels}."
             )
         if unbatched:
             input = call(reshape, input, shape=(1, *input.shape))
