@@ -9,6 +9,13 @@ import oneflow as flow
 without_gpu = pytest.mark.skipif(flow.cuda.is_available(), reason="this machine has a GPU")
 
 
+def test_a_number_is_a_cuda_device():
+    assert flow.device(1) is flow.device("cuda", 1)
+    for wrong in (-1, True):
+        with pytest.raises(RuntimeError, match=r"-1|True"):
+            flow.device(wrong)
+
+
 def test_equal_devices_are_one_object():
     assert flow.device("cpu:0") is flow.device("cpu") is flow.device("cpu", 0)
     assert flow.device(flow.device("cpu")) is flow.device("cpu")
@@ -81,3 +88,22 @@ def test_without_an_accelerator():
             call()
     assert flow.cuda.memory_stats() == {}
     assert flow.cuda.memory_reserved() == flow.cuda.max_memory_reserved() == 0
+
+
+@pytest.mark.parametrize(
+    "move",
+    [
+        lambda layer: layer.to(1),
+        lambda layer: layer.to(device=1),
+        lambda layer: layer.to_empty(device=1),
+        lambda layer: layer.cuda(1),
+    ],
+)
+def test_numbers_are_cuda_devices(move) -> None:
+    """As for tensors; where there is none, the error names it."""
+    layer = flow.nn.Linear(2, 2)
+    if flow.cuda.device_count() > 1:
+        assert move(layer).weight.device == flow.device("cuda", 1)
+    else:
+        with pytest.raises(RuntimeError, match="cuda:1"):
+            move(layer)

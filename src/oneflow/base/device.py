@@ -52,7 +52,8 @@ class Device:
 
     Args:
         type: ``"cpu"``, ``"cuda"``, ``"tpu"``, or such a name with an index: ``"cuda:1"``;
-            ``"meta"`` for tensors with a shape and without values, which take no memory.
+            ``"meta"`` for tensors with a shape and without values, which take no memory; a bare
+            number is the index of a CUDA device.
         index: ordinal of the device among those of its type; left out, the current one.
 
     Raises:
@@ -77,10 +78,12 @@ class Device:
     type: str
     number: int
 
-    def __new__(cls, type: str | Device, index: int | None = None) -> Device:
+    def __new__(cls, type: str | Device | int, index: int | None = None) -> Device:
         """The one device of that type and index."""
         if isinstance(type, Device):
             return type if type.number != CURRENT else Device(type.type)
+        if isinstance(type, int) and not isinstance(type, bool) and index is None:
+            type, index = "cuda", type
         name, _, ordinal = str(type).partition(":")
         if name not in DEVICE_TYPES and name not in TYPES_WITHOUT_ARRAYS:
             raise RuntimeError(

@@ -286,7 +286,7 @@ DeviceOrSharding = Device | Sharding
 
 
 def parse_device(device: Any, default: Any = None) -> Any:
-    """The device meant by a `device=` argument; a bare number means a CUDA device.
+    """The device meant by a `device=` argument.
 
     Without the argument it is `default`, or the default device.
 
@@ -296,6 +296,4 @@ def parse_device(device: Any, default: Any = None) -> Any:
         return get_default_device() if default is None else default
     if isinstance(device, Placement | Sharding):
         return device
-    if isinstance(device, int) and not isinstance(device, bool):
-        return Device("cuda", device)
-    return Device(cast("Device | str", device))
+    return Device(cast("Device | str | int", device))

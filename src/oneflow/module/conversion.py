@@ -45,7 +45,7 @@ class ConversionMixin:
     @overload
     def to(
         self,
-        device: Device | str | None = None,
+        device: Device | str | int | None = None,
         dtype: DType | None = None,
         non_blocking: bool = False,
         *,
@@ -145,9 +145,9 @@ class ConversionMixin:
 
     def cuda(self, device: int | Device | str | None = None) -> Self:
         """Move all parameters and buffers to a GPU: the given one, or the current one."""
-        return self.to(Device("cuda", device) if isinstance(device, int | None) else device)
+        return self.to(Device("cuda" if device is None else device))
 
-    def to_empty(self, *, device: Device | str, recurse: bool = True) -> Self:
+    def to_empty(self, *, device: Device | str | int, recurse: bool = True) -> Self:
         """Give parameters and buffers new memory on `device` without copying values.
 
         With `recurse` the tensors of submodules get new memory, too.
@@ -184,7 +184,7 @@ def parse_to(*args: Any, **kwargs: Any) -> tuple[Device | None, DType | None]:
             device, dtype = argument.device, argument.dtype
         elif isinstance(argument, DType):
             dtype = argument
-        elif isinstance(argument, str | Device):
+        elif isinstance(argument, str | Device | int) and not isinstance(argument, bool):
             device = argument
         elif argument is not None and not isinstance(argument, bool):
             raise TypeError(f"to() takes a device, a dtype or a tensor, got {argument!r}")

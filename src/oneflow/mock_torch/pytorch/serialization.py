@@ -97,11 +97,7 @@ class _StorageOnCPU:
 
     def cuda(self, device: Any = None, non_blocking: bool = False) -> _StorageOnCPU:
         """Return the storage on a GPU."""
-        return _StorageOnCPU(
-            flow.device("cuda", device)
-            if isinstance(device, int)
-            else flow.device(device or "cuda")
-        )
+        return _StorageOnCPU(flow.device("cuda" if device is None else device))
 
     def to(self, *, device: Any, non_blocking: bool = False) -> _StorageOnCPU:
         """Return the storage on a device."""
