@@ -1,5 +1,6 @@
 """Operators that have a quicker form on the CPU than the one that XLA has, or JAX makes."""
 
+import functools
 import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 from oneflow.primitives.operation import default_rule
+from oneflow.primitives.operators.resample import Resampling, resample
 from oneflow.primitives.operators.sampling import random_multinomial
 from oneflow.primitives.operators.scan import logcumsumexp
 from oneflow.primitives.operators.statistics import quantile
@@ -105,3 +107,15 @@ def test_the_gradient_of_a_quantile_is_that_of_the_lowering():
         f(x, q, g, **attributes)[0] for f in (derived.impl, derived.lowerings["cpu"])
     )
     assert np.array_equal(found, expected)
+
+
+def test_a_resampled_image_lies_in_memory_as_the_operand_does():
+    """Both are stored by calls that nothing is fused with, here and in the adjoint."""
+    plan = Resampling("linear", 4, 8)
+    for each, size in ((plan, 4), (plan.transposed(), 8)):
+        operand = np.ones((2, 3, size), "float32")
+        function = functools.partial(resample.lowerings["cpu"], dim=2, plan=each)
+        equations = jax.make_jaxpr(function)(operand).eqns
+        calls = [equation for equation in equations if equation.params.get("name") == "_call"]
+        shapes = [equation.outvars[0].aval.shape for equation in calls]
+        assert shapes == [operand.shape, (2, 3, 12 - size)]
