@@ -10,7 +10,7 @@ import pytest
 import oneflow as flow
 from oneflow.compiler import check_rows as module
 from oneflow.compiler.check_rows import check_rows
-from oneflow.compiler.checked_updates import CheckedUpdates
+from oneflow.compiler.guarded_writes import CheckedUpdates
 from oneflow.program.evaluate import evaluate, walk
 
 pytestmark = pytest.mark.usefixtures("jax_x64")

@@ -1,6 +1,6 @@
 """JAX's loops, and its functions that loop, as implementations use them.
 
-Implementations are traced without `jax.jit`, see `primitives/tracing.py`. JAX would then run the
+Implementations are traced without `jax.jit`, see `primitives/trace.py`. JAX would then run the
 steps of a loop one by one, as for debugging; these loops stay loops.
 """
 
