@@ -33,7 +33,48 @@ def reduced_by(kind: str, *args, **kwargs):
     return case(*args, reduction=kind, **kwargs)
 
 
+def in_chunks(library, x, weight, labels, rows, **options):
+    """`linear_cross_entropy` with the logits of so many rows at a time."""
+    chunks = library.nn.LinearCrossEntropyOptions(batch_chunk_size=rows)
+    return library.nn.functional.linear_cross_entropy(x, weight, labels, options=chunks, **options)
+
+
+HEAD, HEAD_BIAS = tensor(5, 4), tensor(5)
+HEAD_W = tensor(5, low=0.1, high=2.0, grad=False)
 OPERATORS = [
+    Operator(
+        "linear_cross_entropy_in_chunks",
+        cases=[
+            case(X, HEAD, LABELS, 2),
+            case(X, HEAD, LABELS, 1, linear_bias=HEAD_BIAS, reduction="none"),
+            case(X, HEAD, LABELS, 8, linear_bias=HEAD_BIAS, weight=HEAD_W, ignore_index=3),
+            case(X, HEAD, LABELS, 2, weight=HEAD_W, ignore_index=3, reduction="sum"),
+            case(tensor(4), HEAD, tensor(dtype="int64", values=2), 2),
+        ],
+        call=in_chunks,
+        dtypes=("float32", "float64", "float16", "bfloat16"),
+        # PyTorch's cannot be differentiated again.
+        second_grad=False,
+        errors=[
+            case(X, HEAD, LABELS, 0),
+            case(X, tensor(5, 3), LABELS, 2),
+            case(X, HEAD, LABELS, 2, linear_bias=tensor(4)),
+        ],
+    ),
+    Operator(
+        F + "linear_cross_entropy",
+        cases=[
+            case(X, HEAD, LABELS),
+            case(X, HEAD, LABELS, linear_bias=HEAD_BIAS, weight=HEAD_W, label_smoothing=0.25),
+            case(X, tensor(5, 2, 4), tensor(3, 2, dtype="int64", values=[0, 4, 1, 2, 3, 0])),
+            case(X, HEAD, tensor(3, 5, low=0.0, high=1.0), reduction="sum"),
+        ],
+        dtypes=DOUBLE,
+        errors=[
+            case(X, HEAD, tensor(3, 5, low=0.0, high=1.0), ignore_index=2),
+            case(tensor(4), tensor(5, 2, 4), tensor(2, dtype="int64", values=[0, 1])),
+        ],
+    ),
     Operator(
         F + "cross_entropy",
         cases=[

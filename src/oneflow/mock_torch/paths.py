@@ -125,6 +125,11 @@ _ROWS = (
     ),
     ("torch.nn.modules.linear", "torch.nn", "LazyLinear"),
     (
+        "torch.nn.modules.linear_cross_entropy_options",
+        "torch.nn",
+        "LinearCrossEntropyOptions",
+    ),
+    (
         "torch.nn.modules.loss",
         "torch.nn",
         "L1Loss PoissonNLLLoss GaussianNLLLoss KLDivLoss MSELoss BCELoss BCEWithLogitsLoss "

@@ -3,6 +3,9 @@
 from typing import TYPE_CHECKING
 
 from oneflow.base.lazy_import import lazy_dir as _lazy_dir, lazy_getattr as _lazy_getattr
+from oneflow.functional.nn.linear_cross_entropy import (
+    LinearCrossEntropyOptions as LinearCrossEntropyOptions,
+)
 from oneflow.module.buffer import Buffer as Buffer
 from oneflow.module.module import Module as Module
 from oneflow.module.parameter import Parameter as Parameter
@@ -243,6 +246,7 @@ from oneflow.nn.modules.linear import Bilinear as Bilinear, Identity as Identity
 from oneflow.nn.modules.loss import (
     CrossEntropyLoss as CrossEntropyLoss,
     CTCLoss as CTCLoss,
+    LinearCrossEntropyLoss as LinearCrossEntropyLoss,
     NLLLoss as NLLLoss,
 )
 from oneflow.nn.modules.margin_loss import (
@@ -382,31 +386,31 @@ __all__ = [
     "LayerNorm", "LazyBatchNorm1d", "LazyBatchNorm2d", "LazyBatchNorm3d", "LazyConv1d",
     "LazyConv2d", "LazyConv3d", "LazyConvTranspose1d", "LazyConvTranspose2d", "LazyConvTranspose3d",
     "LazyInstanceNorm1d", "LazyInstanceNorm2d", "LazyInstanceNorm3d", "LazyLinear",
-    "LazyModuleMixin", "LeakyReLU", "Linear", "LocalResponseNorm", "LogSigmoid", "LogSoftmax",
-    "MSELoss", "MarginRankingLoss", "MaxPool1d", "MaxPool2d", "MaxPool3d", "MaxUnpool1d",
-    "MaxUnpool2d", "MaxUnpool3d", "MinMaxObserver", "Mish", "Module", "ModuleDict", "ModuleList",
-    "MovingAverageMinMaxObserver", "MultiLabelMarginLoss", "MultiLabelSoftMarginLoss",
-    "MultiMarginLoss", "MultiheadAttention", "NLLLoss", "PReLU", "PairwiseDistance", "Parameter",
-    "ParameterDict", "ParameterList", "PixelShuffle", "PixelShufflev2", "PixelUnshuffle",
-    "PoissonNLLLoss", "QatConv1d", "QatConv2d", "QatConv3d", "Quantization", "QuickGELU",
-    "RMSLayerNorm", "RMSNorm", "RNNBase", "RNNCell", "RNNCellBase", "RReLU", "ReLU", "ReLU6",
-    "ReflectionPad1d", "ReflectionPad2d", "ReflectionPad3d", "ReplicationPad1d", "ReplicationPad2d",
-    "ReplicationPad3d", "Sequential", "SiLU", "Sigmoid", "SmoothL1Loss", "SoftMarginLoss",
-    "Softmax", "Softmax2d", "Softmin", "Softplus", "Softshrink", "Softsign", "SquareReLU",
-    "SyncBatchNorm", "Tanh", "Tanhshrink", "Threshold", "Transformer", "TransformerDecoder",
-    "TransformerDecoderLayer", "TransformerEncoder", "TransformerEncoderLayer", "TripletMarginLoss",
-    "TripletMarginWithDistanceLoss", "Unflatten", "Unfold", "UninitializedBuffer",
-    "UninitializedParameter", "Upsample", "UpsamplingBilinear2d", "UpsamplingNearest2d",
-    "ZeroPad1d", "ZeroPad2d", "ZeroPad3d", "avg_pool1d", "avg_pool2d", "avg_pool3d",
-    "batch_normalization", "bias_add", "compat_conv2d", "conv1d", "conv2d", "conv2d_transpose",
-    "conv3d", "ctc_greedy_decoder", "distributed_sparse_softmax_cross_entropy_with_logits",
-    "dropout", "elu", "functional", "fused_bias_add_dropout", "fused_bias_add_gelu",
-    "fused_scale_tril", "fused_scale_tril_softmax_dropout",
-    "fused_self_attention_query_mul_key_and_value", "gelu", "hardsigmoid", "hardswish", "hardtanh",
-    "init", "layer_norm", "leaky_relu", "logsoftmax", "max_pool1d", "max_pool2d", "max_pool3d",
-    "mish", "moments", "pixel_shuffle_v2", "random_mask_like", "relu", "relu6", "selu",
-    "sigmoid_cross_entropy_with_logits", "softmax", "softmax_cross_entropy_with_logits",
-    "softmax_grad", "sparse_cross_entropy", "sparse_softmax_cross_entropy_with_logits", "swish",
-    "torch_conv2d_transpose", "tril",
+    "LazyModuleMixin", "LeakyReLU", "Linear", "LinearCrossEntropyLoss", "LinearCrossEntropyOptions",
+    "LocalResponseNorm", "LogSigmoid", "LogSoftmax", "MSELoss", "MarginRankingLoss", "MaxPool1d",
+    "MaxPool2d", "MaxPool3d", "MaxUnpool1d", "MaxUnpool2d", "MaxUnpool3d", "MinMaxObserver", "Mish",
+    "Module", "ModuleDict", "ModuleList", "MovingAverageMinMaxObserver", "MultiLabelMarginLoss",
+    "MultiLabelSoftMarginLoss", "MultiMarginLoss", "MultiheadAttention", "NLLLoss", "PReLU",
+    "PairwiseDistance", "Parameter", "ParameterDict", "ParameterList", "PixelShuffle",
+    "PixelShufflev2", "PixelUnshuffle", "PoissonNLLLoss", "QatConv1d", "QatConv2d", "QatConv3d",
+    "Quantization", "QuickGELU", "RMSLayerNorm", "RMSNorm", "RNNBase", "RNNCell", "RNNCellBase",
+    "RReLU", "ReLU", "ReLU6", "ReflectionPad1d", "ReflectionPad2d", "ReflectionPad3d",
+    "ReplicationPad1d", "ReplicationPad2d", "ReplicationPad3d", "Sequential", "SiLU", "Sigmoid",
+    "SmoothL1Loss", "SoftMarginLoss", "Softmax", "Softmax2d", "Softmin", "Softplus", "Softshrink",
+    "Softsign", "SquareReLU", "SyncBatchNorm", "Tanh", "Tanhshrink", "Threshold", "Transformer",
+    "TransformerDecoder", "TransformerDecoderLayer", "TransformerEncoder",
+    "TransformerEncoderLayer", "TripletMarginLoss", "TripletMarginWithDistanceLoss", "Unflatten",
+    "Unfold", "UninitializedBuffer", "UninitializedParameter", "Upsample", "UpsamplingBilinear2d",
+    "UpsamplingNearest2d", "ZeroPad1d", "ZeroPad2d", "ZeroPad3d", "avg_pool1d", "avg_pool2d",
+    "avg_pool3d", "batch_normalization", "bias_add", "compat_conv2d", "conv1d", "conv2d",
+    "conv2d_transpose", "conv3d", "ctc_greedy_decoder",
+    "distributed_sparse_softmax_cross_entropy_with_logits", "dropout", "elu", "functional",
+    "fused_bias_add_dropout", "fused_bias_add_gelu", "fused_scale_tril",
+    "fused_scale_tril_softmax_dropout", "fused_self_attention_query_mul_key_and_value", "gelu",
+    "hardsigmoid", "hardswish", "hardtanh", "init", "layer_norm", "leaky_relu", "logsoftmax",
+    "max_pool1d", "max_pool2d", "max_pool3d", "mish", "moments", "pixel_shuffle_v2",
+    "random_mask_like", "relu", "relu6", "selu", "sigmoid_cross_entropy_with_logits", "softmax",
+    "softmax_cross_entropy_with_logits", "softmax_grad", "sparse_cross_entropy",
+    "sparse_softmax_cross_entropy_with_logits", "swish", "torch_conv2d_transpose", "tril",
 ]
 # fmt: on

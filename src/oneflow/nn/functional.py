@@ -104,6 +104,7 @@ from oneflow.functional.nn.interpolate import (
     interpolate as interpolate,
     interpolate_like as interpolate_like,
 )
+from oneflow.functional.nn.linear_cross_entropy import linear_cross_entropy as linear_cross_entropy
 from oneflow.functional.nn.loss import (
     cross_entropy as cross_entropy,
     nll_loss as nll_loss,
@@ -197,9 +198,9 @@ __all__ = [
     "glu", "grid_sample", "group_norm", "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish",
     "hardtanh", "hardtanh_", "hinge_embedding_loss", "huber_loss", "instance_norm", "interpolate",
     "interpolate_like", "kl_div", "l1_loss", "l2_normalize", "layer_norm", "leaky_relu",
-    "leaky_relu_", "linear", "local_response_norm", "log_sigmoid", "log_softmax", "logsigmoid",
-    "lp_pool1d", "lp_pool2d", "lp_pool3d", "margin_ranking_loss", "max_pool1d",
-    "max_pool1d_with_indices", "max_pool2d", "max_pool2d_with_indices", "max_pool3d",
+    "leaky_relu_", "linear", "linear_cross_entropy", "local_response_norm", "log_sigmoid",
+    "log_softmax", "logsigmoid", "lp_pool1d", "lp_pool2d", "lp_pool3d", "margin_ranking_loss",
+    "max_pool1d", "max_pool1d_with_indices", "max_pool2d", "max_pool2d_with_indices", "max_pool3d",
     "max_pool3d_with_indices", "max_unpool1d", "max_unpool2d", "max_unpool3d", "mish", "mse_loss",
     "multi_head_attention_forward", "multi_margin_loss", "multilabel_margin_loss",
     "multilabel_soft_margin_loss", "nll_loss", "normalize", "one_hot", "pad", "pairwise_distance",

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from oneflow.functional.nn import loss as functional
 from oneflow.functional.nn.ctc import ctc_loss
+from oneflow.functional.nn.linear_cross_entropy import (
+    LinearCrossEntropyOptions,
+    linear_cross_entropy,
+)
 from oneflow.module.module import Module
+from oneflow.nn.modules.linear import Linear
 from oneflow.nn.modules.old_reduction import accept_old_reduction
 from oneflow.tensor.tensor import Tensor
 
@@ -41,6 +47,96 @@ class _WeightedLoss(_Loss):
     def __init__(self, weight: Tensor | None = None, reduction: str = "mean") -> None:
         super().__init__(reduction)
         self.register_buffer("weight", weight)
+
+
+class LinearCrossEntropyLoss(_WeightedLoss):
+    """A linear layer, and the cross entropy of its logits; see `F.linear_cross_entropy`.
+
+    Args:
+        in_features: size of a sample.
+        num_classes: the number of classes ``C``.
+        out_features: the dimensions of several losses of a sample.
+        bias: the linear layer has a bias.
+        device: of the linear layer's weight.
+        dtype: of the linear layer's weight.
+        reduction: ``"none"``, ``"mean"`` or ``"sum"``.
+        weight: weight of each class.
+        ignore_index: samples with this label do not count; None: -100.
+        label_smoothing: this much of each label is spread evenly over all classes.
+        options: go over the rows in chunks, so that the matrix of logits never exists.
+
+    Attributes:
+        linear: the linear layer, with all of a sample's logits in one dimension.
+        weight: ``(C)`` as it was given; None without.
+
+    Shape:
+        input: ``(N, in_features)`` or ``(in_features)``.
+        target: ``(N, *out_features)`` or ``()`` for labels; ``(N, C, *out_features)`` or ``(C)``
+            for probabilities.
+        output: ``()``; as labels if `reduction` is ``"none"``.
+
+    Example:
+        >>> import oneflow as flow
+        >>> options = flow.nn.LinearCrossEntropyOptions(batch_chunk_size=2)
+        >>> loss = flow.nn.LinearCrossEntropyLoss(4, 50, options=options)
+        >>> loss(flow.randn(6, 4), flow.randint(0, 50, (6,))).shape
+        oneflow.Size([])
+    """
+
+    def __init__(
+        self,
+        in_features: int,
+        num_classes: int,
+        *,
+        out_features: tuple[int, ...] = (),
+        bias: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+        reduction: str = "mean",
+        weight: Tensor | None = None,
+        ignore_index: int | None = None,
+        label_smoothing: float = 0.0,
+        options: LinearCrossEntropyOptions | None = None,
+    ) -> None:
+        if weight is not None and tuple(weight.shape) != (num_classes,):
+            raise RuntimeError(
+                f"expected weight shape to be {(num_classes,)}, got {tuple(weight.shape)}"
+            )
+        if not 0 <= label_smoothing <= 1:
+            raise RuntimeError(
+                f"expected label_smoothing to be in range [0, 1], got {label_smoothing}"
+            )
+        super().__init__(weight, reduction)
+        self.num_classes = num_classes
+        self.out_features = out_features
+        self.ignore_index = ignore_index
+        self.label_smoothing = label_smoothing
+        count = math.prod(out_features, start=num_classes)
+        self.linear = Linear(in_features, count, bias=bias, device=device, dtype=dtype)
+        self.options = options
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        shape, bias = (self.num_classes, *self.out_features), self.linear.bias
+        return linear_cross_entropy(
+            input,
+            self.linear.weight.reshape(*shape, self.linear.in_features),
+            target,
+            linear_bias=None if bias is None else bias.reshape(shape),
+            weight=self.weight,
+            reduction=self.reduction,
+            ignore_index=self.ignore_index,
+            label_smoothing=self.label_smoothing,
+            options=self.options,
+        )
+
+    def extra_repr(self) -> str:
+        """The arguments, as PyTorch prints them."""
+        return (
+            f"in_features={self.linear.in_features}, num_classes={self.num_classes}, "
+            f"out_features={self.out_features}, bias={self.linear.bias is not None}, "
+            f"reduction={self.reduction}, ignore_index={self.ignore_index}, "
+            f"label_smoothing={self.label_smoothing}, options={self.options}"
+        )
 
 
 class CrossEntropyLoss(_WeightedLoss):
