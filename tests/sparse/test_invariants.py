@@ -45,6 +45,7 @@ def refusal(function, *arguments, **options):
     return None
 
 
+@pytest.mark.filterwarnings("ignore:Sparse CS")
 @pytest.mark.parametrize("layout", ["csr", "csc"])
 @pytest.mark.parametrize(("starts", "others"), COMPRESSED, ids=str)
 def test_compressed_positions(starts, others, layout):

@@ -33,7 +33,7 @@ _ROWS = (
     ("torch", "oneflow", "dsmm=mm spmm=mm"),
     (
         "torch._C",
-        "oneflow.mock_torch.pytorch._C",
+        "oneflow.mock_torch.pytorch._C.names",
         "_jit_set_profiling_mode=_jit_set_nothing "
         "_jit_set_profiling_executor=_jit_set_nothing "
         "_jit_set_nvfuser_guard_mode=_jit_set_nothing "

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from oneflow import autograd
-from oneflow.mock_torch.pytorch._C import BELOW_AUTOGRAD, _AutoDispatchBelowAutograd
+from oneflow.mock_torch.pytorch._C.names import BELOW_AUTOGRAD, _AutoDispatchBelowAutograd
 from oneflow.mock_torch.pytorch.operator_schema import signature_of_schema
 from oneflow.tensor.tensor import Tensor
 

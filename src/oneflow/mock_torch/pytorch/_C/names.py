@@ -1,0 +1,122 @@
+"""Names of PyTorch's C++ module that libraries use."""
+
+from __future__ import annotations
+
+import enum
+import threading
+from contextlib import nullcontext
+from typing import Any
+
+from oneflow import Tensor
+from oneflow.autograd import is_grad_enabled as is_grad_enabled, no_grad
+from oneflow.tensor.subclasses import (
+    DisableTorchFunctionSubclass as DisableTorchFunctionSubclass,
+    call_as_it_is as _disabled_torch_function_impl,
+)
+
+_TensorMeta = type(Tensor)
+
+
+class DispatchKey(enum.Enum):
+    """Kinds of kernels; a kernel in Python is found by the type of device alone."""
+
+    Undefined = 0
+    CPU = 1
+    CUDA = 2
+    XPU = 3
+    Meta = 4
+    Autocast = 5
+    AutocastCPU = 6
+    AutocastCUDA = 7
+    AutocastXPU = 8
+    Autograd = 9
+    PythonDispatcher = 10
+
+
+class DispatchKeySet:
+    """A set of kinds of kernels.
+
+    Args:
+        keys: the first one, or those of another set.
+    """
+
+    def __init__(self, keys: DispatchKey | frozenset[DispatchKey]) -> None:
+        self.keys = frozenset([keys]) if isinstance(keys, DispatchKey) else keys
+
+    def __or__(self, other: DispatchKeySet) -> DispatchKeySet:
+        return DispatchKeySet(self.keys | other.keys)
+
+    def has(self, key: DispatchKey) -> bool:
+        """Return whether a kind of kernels is in the set."""
+        return key in self.keys
+
+
+class _ExcludeDispatchKeyGuard(nullcontext[None]):
+    """A context without some kinds of kernels, which are never asked for."""
+
+    def __init__(self, keys: DispatchKeySet) -> None:
+        super().__init__()
+
+
+class _Below(threading.local):
+    """The number of `_AutoDispatchBelowAutograd` contexts that this thread is in."""
+
+    count = 0
+
+
+BELOW_AUTOGRAD = _Below()
+
+
+class _AutoDispatchBelowAutograd(no_grad):
+    """A context in which operators are their kernels, without gradients."""
+
+    def __enter__(self) -> None:
+        super().__enter__()
+        BELOW_AUTOGRAD.count += 1
+
+    def __exit__(self, *exception: object) -> None:
+        BELOW_AUTOGRAD.count -= 1
+        super().__exit__(*exception)
+
+
+def _debug_only_are_vmap_fallback_warnings_enabled() -> bool:
+    """Return False: `vmap` calls the function for each element, whatever it does."""
+    return False
+
+
+def _debug_only_display_vmap_fallback_warnings(enabled: bool) -> None:
+    """Show nothing: `vmap` falls back on nothing."""
+
+
+def _jit_set_nothing(*values: Any) -> None:
+    """Set nothing: there is no TorchScript whose optimizations could be switched."""
+
+
+def _log_api_usage_once(event: str) -> None:
+    """Count nothing: the use of functions is not recorded."""
+
+
+def _get_tracing_state() -> None:
+    """Return None: no function is being traced into TorchScript."""
+
+
+def _are_functorch_transforms_active() -> bool:
+    """Return False: transformed functions run as Python on whole batches."""
+    return False
+
+
+__all__ = [
+    "DisableTorchFunctionSubclass",
+    "DispatchKey",
+    "DispatchKeySet",
+    "_AutoDispatchBelowAutograd",
+    "_ExcludeDispatchKeyGuard",
+    "_TensorMeta",
+    "_are_functorch_transforms_active",
+    "_debug_only_are_vmap_fallback_warnings_enabled",
+    "_debug_only_display_vmap_fallback_warnings",
+    "_disabled_torch_function_impl",
+    "_get_tracing_state",
+    "_log_api_usage_once",
+    "is_grad_enabled",
+]
