@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import pydoc
 import re
@@ -14,11 +15,14 @@ from typing import Any, TypeVar
 from make_facades import public_names
 
 import oneflow
+from flowvision.models.registry import registered_models
 
 INDEX = Path(__file__).parents[1] / "api" / "index.md"
 # An entry of a table of contents in `api/index.md`: the module, and its page.
 _MODULE = re.compile(r"^([\w.]+) <generated/\1-index>$", re.MULTILINE)
 _PACKAGES = ("oneflow", "flowvision", "oneflow_onnx")
+# Names of `flowvision.models` that are about all models, or that networks return.
+_ABOUT_MODELS = ("GoogLeNetOutputs", "InceptionOutputs", "ModelCreator", "model_factory")
 _CONSTANTS = (float, int, str, tuple, types.NoneType)
 
 
@@ -90,6 +94,20 @@ def is_public(value: Any) -> bool:
     return home.partition(".")[0] in _PACKAGES
 
 
+@functools.cache
+def networks() -> frozenset[str]:
+    """Return the names of flowvision's networks: those of factories, and of what they return."""
+    factories = [model.factory for model in registered_models()]
+    returned = {str(inspect.signature(each).return_annotation) for each in factories}
+    return frozenset(returned.union(each.__name__ for each in factories))
+
+
+def is_part_of_a_network(module: str, name: str) -> bool:
+    """Accept names that upstream's programs import from `flowvision.models` beside networks."""
+    is_about_models = name in _ABOUT_MODELS or name in networks()
+    return module == "flowvision.models" and not is_about_models
+
+
 def modules() -> list[str]:
     """Return the modules that the index lists."""
     return _MODULE.findall(INDEX.read_text(encoding="utf-8"))
@@ -108,5 +126,9 @@ def entries(module: str) -> Iterator[Entry]:
     for name in sorted({*names, *lazy_names}, key=str.lower):
         value = getattr(loaded, name)
         # Some modules import it for their annotations.
-        if is_public(value) and (value is not oneflow.Tensor or module == "oneflow"):
+        if (
+            is_public(value)
+            and (value is not oneflow.Tensor or module == "oneflow")
+            and not is_part_of_a_network(module, name)
+        ):
             yield Entry(module, name, value)

@@ -148,6 +148,12 @@ def test_constants_show_their_values():
     assert "| [inf](oneflow.inf.rst) | `inf` |" in module_page("oneflow", entries("oneflow"))
 
 
+def test_parts_of_networks_have_no_pages():
+    names = {entry.name for entry in entries("flowvision.models")}
+    assert {"ResNet", "resnet50", "VisionTransformer", "ModelCreator", "InceptionOutputs"} <= names
+    assert not {"Mlp", "Attention", "Conv2d", "trunc_normal_", "named_apply"} & names
+
+
 def test_help_says_the_public_name():
     assert "function sum in module" in pydoc.render_doc(flow.sum)
     assert [
