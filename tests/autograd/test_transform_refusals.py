@@ -90,6 +90,8 @@ CALLS = {
     "no tuple of tangents": lambda t: t.func.jvp(t.sin, (x(t),), x(t)),
     "a list of tangents": lambda t: t.func.jvp(t.sin, (x(t),), [x(t)]),
     "too many tangents": lambda t: t.func.jvp(t.sin, (x(t),), (x(t), x(t))),
+    "too many of both": lambda t: t.func.jvp(t.sin, (x(t), x(t)), (x(t), x(t), x(t))),
+    "no elements at a time": lambda t: t.func.jacrev(t.sin, chunk_size=0)(x(t)),
     "no arguments": lambda t: t.func.jvp(lambda: 1, (), ()),
     "a number": lambda t: t.func.jvp(t.sin, (1.0,), (x(t),)),
     "a number as tangent": lambda t: t.func.jvp(t.sin, (x(t),), (1.0,)),

@@ -23,6 +23,8 @@ MAPPED = {
     "printing": mapped(lambda v, lib: v * len(str(v)[:1])),
     "a result that is the same for all": mapped(lambda v, lib: lib.ones(2)),
     "a result without a batch": mapped(lambda v, lib: lib.ones(2), out_dims=None),
+    "no tensor": mapped(lambda v, lib: "text", out_dims=None),
+    "no tensor among results": mapped(lambda v, lib: (v, [None, 2]), out_dims=(0, None)),
     "dropout of nothing": mapped(lambda v, lib: lib.nn.functional.dropout(v, 0.0)),
     "dropout in evaluation": mapped(lambda v, lib: lib.nn.functional.dropout(v, training=False)),
     "a dict": mapped(lambda v, lib: {"a": v, "b": v.sum()}["b"]),

@@ -258,12 +258,12 @@ def jvp(
     """
     check_primals(primals, "func.jvp")
     variables = Variables(primals, tuple(range(len(primals))), "func.jvp", hooks=False)
+    check_form(tangents, variables.structure, "func.jvp", "arguments and tangents")
     with variables.transforming():
         result = func(*variables.args)
         value, aux = value_and_aux(result, has_aux, "func.jvp")
         if strict:
             _check_dependence(value, variables)
-        check_form(tangents, variables.structure, "func.jvp", "arguments and tangents")
         change = Pushforward(variables, value)(tangents)
     results = (variables.finished(value), variables.finished(change))
     return (*results, variables.finished(aux)) if has_aux else results
@@ -329,11 +329,16 @@ def jacrev(
         A function; its result has the form of the value, and in place of each tensor the form of
         the arguments, with tensors of ``output.shape + input.shape``.
 
+    Raises:
+        ValueError: `chunk_size` is not positive.
+
     Example:
         >>> import oneflow as flow
         >>> flow.func.jacrev(lambda x: x * x)(flow.tensor([1.0, 3.0])).tolist()
         [[2.0, 0.0], [0.0, 6.0]]
     """
+    if chunk_size is not None and chunk_size <= 0:
+        raise ValueError(f"jacrev: `chunk_size` must be None or positive, got {chunk_size}")
     return _jacobian(func, argnums, has_aux, "func.jacrev")
 
 

@@ -74,7 +74,6 @@ def vmap(
             # An empty batch has results of the shapes that an element of zeros has.
             results = [calls.run(batch.element(number)) for number in range(max(batch.size, 1))]
         structure = results[0][1]
-        _check_tensors(structure)
         places = _places(structure, out_dims)
         columns = zip(*(tensors for tensors, _ in results), strict=True)
         pairs = zip(columns, places, strict=True)
@@ -224,19 +223,19 @@ def _equal(one: np.ndarray, other: np.ndarray) -> bool:
     )
 
 
-def _check_tensors(structure: Any) -> None:
-    if isinstance(structure, TreeConstant):
-        raise ValueError(f"vmap: the function must only return tensors, got {structure.value!r}")
-    for item in structure.items if isinstance(structure, TreeContainer) else ():
-        _check_tensors(item)
-
-
 def _places(structure: Any, dims: Any) -> list[int | None]:
     """Return the position of the batch dimension in each tensor of a result.
 
     Raises:
-        ValueError: `dims` has not the form of the result.
+        ValueError: `dims` has not the form of the result, or a part is no tensor and has a place.
     """
+    if isinstance(structure, TreeConstant):
+        if dims is not None:
+            raise ValueError(
+                f"vmap: the function must only return tensors, got {structure.value!r}; give "
+                "`out_dims` of None for what is none"
+            )
+        return []
     if dims is None or isinstance(dims, int):
         parts = structure.items if isinstance(structure, TreeContainer) else None
         return [dims] if parts is None else [x for part in parts for x in _places(part, dims)]
