@@ -109,6 +109,8 @@ def combine_state_for_ensemble(
 ) -> tuple[FunctionalModuleWithBuffers, tuple[Tensor, ...], tuple[Tensor, ...]]:
     """Return models of one kind as a function, and their parameters and buffers, stacked.
 
+    They require no grad: ask for it, or differentiate with `grad`.
+
     Args:
         models: modules of one class with the same shapes, all training or none.
 
@@ -126,7 +128,7 @@ def combine_state_for_ensemble(
     """
     params, buffers = stack_module_state(models)
     function = FunctionalModuleWithBuffers(models[0])
-    return function, tuple(params.values()), tuple(buffers.values())
+    return function, tuple(each.detach() for each in params.values()), tuple(buffers.values())
 
 
 __all__ = [
