@@ -41,7 +41,7 @@ class Lowering(NamedTuple):
 
 
 def _image_of_infinities(rng):
-    x = rng.standard_normal((5, 7, 3)).astype("float32")
+    x = rng.standard_normal((9, 7, 8)).astype("float32")
     x[0, 0], x[1, 2], x[4, 1, 1] = -np.inf, np.inf, np.nan
     return (x,)
 
