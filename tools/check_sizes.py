@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Check that files and functions stay short enough to read.
+"""Check that files and functions stay short enough to read, and say what they are about.
 
 A file has at most 500 lines, except the lists of public names; a function has at most 50 lines, its
-docstring not counted.
+docstring not counted. Names of loop variables and openings of comments follow `plain_english.py`.
 Prints every offender and exits with status 1 if there is one. `--summary` prints the number of
 files and lines per room instead of only the total.
 """
@@ -14,6 +14,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+
+from plain_english import is_covered, unclear_lines
 
 MAX_FILE_LINES = 500
 MAX_FUNCTION_LINES = 50
@@ -37,8 +39,8 @@ class Measured:
 
 def python_files(root: Path) -> list[Path]:
     """Return the project's Python files, sorted, without built documentation."""
-    found = (path for folder in FOLDERS for path in (root / folder).rglob("*.py"))
-    return sorted(path for path in found if "_build" not in path.parts)
+    paths = (path for folder in FOLDERS for path in (root / folder).rglob("*.py"))
+    return sorted(path for path in paths if "_build" not in path.parts)
 
 
 def docstring_lines(function: FunctionNode) -> int:
@@ -108,13 +110,15 @@ def main() -> int:
                 f"at most {MAX_FILE_LINES} are allowed"
             )
         offenders.extend(long_functions(file.path, source))
+        if is_covered(file.path):
+            offenders.extend(unclear_lines(file.path, source))
 
     if arguments.summary:
         print_summary(measured)
     for offender in offenders:
         print(offender, file=sys.stderr)
     total = sum(file.lines for file in measured)
-    print(f"sizes: {len(measured)} files, {total} lines, {len(offenders)} too long")
+    print(f"sizes: {len(measured)} files, {total} lines, {len(offenders)} too long or unclear")
     return 1 if offenders else 0
 
 

@@ -45,8 +45,8 @@ class IndexedWindows:
         """
         batch = [dim for dim in range(self.rank) if dim not in self.offsets]
         fixed = {dim: self._range(self.shape[dim], batch[place]) for dim, place in self.batched}
-        kept = [dim for dim in range(len(self.shape)) if dim not in (*self.collapsed, *fixed)]
-        for dim, place in zip(kept, self.offsets, strict=True):
+        kept_dims = [dim for dim in range(len(self.shape)) if dim not in (*self.collapsed, *fixed)]
+        for dim, place in zip(kept_dims, self.offsets, strict=True):
             fixed[dim] = self._range(self.sizes[dim], place)
         limits = np.array([self.shape[dim] - self.sizes[dim] for dim in self.mapped], np.int64)
         zero = np.zeros((1,) * self.rank, np.int64)
@@ -109,10 +109,10 @@ def _gather(equation: Any) -> Callable:
             return np.full(shape, fill, dtype)
         positions, inside = index_of(indices)
         if take is not None:
-            found = take(x, indices)
+            elements = take(x, indices)
         else:
-            found = np.broadcast_to(x[positions], shape) if positions else x.reshape(shape)
-        return found if inside is None else np.where(inside, found, fill)
+            elements = np.broadcast_to(x[positions], shape) if positions else x.reshape(shape)
+        return elements if inside is None else np.where(inside, elements, fill)
 
     return gather
 
@@ -131,8 +131,8 @@ def _take(windows: IndexedWindows) -> Callable | None:
 
     def take(x: Any, indices: Any) -> Any:
         starts = np.minimum(np.maximum(indices[..., 0].astype(np.int64), 0), last)
-        found = np.take(x, starts, axis=dim)
-        return found.transpose(back) if is_permuted else found
+        elements = np.take(x, starts, axis=dim)
+        return elements.transpose(back) if is_permuted else elements
 
     return take
 
@@ -184,9 +184,11 @@ def _scatter(equation: Any) -> Callable:
             return result
         positions, inside = index_of(indices)
         if inside is not None:
-            chosen = np.broadcast_to(inside, updates.shape)
-            positions = tuple(np.broadcast_to(each, updates.shape)[chosen] for each in positions)
-            updates = updates[chosen]
+            selected = np.broadcast_to(inside, updates.shape)
+            positions = tuple(
+                np.broadcast_to(position, updates.shape)[selected] for position in positions
+            )
+            updates = updates[selected]
         if not positions:
             return updates.reshape(shape).copy() if combine is None else combine(x, updates)
         if combine is None:

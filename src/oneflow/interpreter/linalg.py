@@ -42,15 +42,15 @@ def _of_matrices(
     """
     shape = shape_of(equation.invars[0])
     batch = shape[: len(shape) - operand_ndim]
-    if any(0 in shape_of(each)[len(batch) :] for each in equation.invars):
+    if any(0 in shape_of(invar)[len(batch) :] for invar in equation.invars):
         raise UnsupportedEquation("LAPACK takes no matrices without elements")
-    types = [(shape_of(each), dtype_of(each)) for each in equation.outvars]
+    types = [(shape_of(outvar), dtype_of(outvar)) for outvar in equation.outvars]
     multiple_results = equation.primitive.multiple_results
 
     def compute(*operands: np.ndarray) -> Any:
         results = [np.empty(shape, dtype) for shape, dtype in types]
         for index in itertools.product(*map(range, batch)):
-            parts = function(*[each[index] for each in operands])
+            parts = function(*[operand[index] for operand in operands])
             for result, part in zip(results, parts, strict=True):
                 result[index] = part
         return results if multiple_results else results[0]
@@ -72,7 +72,7 @@ def _lapack_dtype(equation: Any) -> np.dtype:
 
 def _or_nan(results: Sequence[np.ndarray], info: int) -> Sequence[np.ndarray]:
     """Results, or NaN if LAPACK says that there are none."""
-    return results if info == 0 else [np.full_like(each, np.nan) for each in results]
+    return results if info == 0 else [np.full_like(result, np.nan) for result in results]
 
 
 def _with_workspace(routine: Callable) -> Callable[..., list[np.ndarray]]:

@@ -95,7 +95,7 @@ def _grouped(
     rows = batch * math.prod(space)
     columns = inner * math.prod(window)
     k = kernel.reshape(groups, outer, columns)
-    # What is copied lies next to each other along the last of these dimensions: the longer one.
+    # Elements are copied in runs along the last of these dimensions: the longer one.
     if math.prod(space) >= math.prod(window):
         copied = windows.transpose((1, 2, *offsets, 0, *places)).reshape(groups, columns, rows)
         return np.matmul(k, copied).reshape(groups * outer, batch, *space).swapaxes(0, 1)
@@ -124,7 +124,10 @@ def _transposed(x: Any, kernel: Any, groups: int, params: Any, space: Sequence[i
     dilations = params["lhs_dilation"], params["rhs_dilation"]
     dims = list(zip(size, space, params["padding"], *dilations, strict=True))
     for offset in np.ndindex(*window):
-        pairs = [_overlap(each, *place) for each, place in zip(offset, dims, strict=True)]
+        pairs = [
+            _overlap(offset_of_dim, *place)
+            for offset_of_dim, place in zip(offset, dims, strict=True)
+        ]
         sources, targets = zip(*pairs, strict=True)
         part = products[(slice(None), *offset)]
         result[(..., *targets)] += part[(..., *sources)]
@@ -183,7 +186,7 @@ def windows_of(
         max((size - window) // stride + 1, 0) if size >= window else 0
         for size, window, stride in zip(x.shape[x.ndim - ndim :], dilated, strides, strict=True)
     ]
-    # Where there is one place, the distance to a next one may be more than NumPy takes.
+    # With one place the distance to a next one may be more than NumPy takes.
     distances = [
         stride * distance if places > 1 else 0
         for places, stride, distance in zip(

@@ -20,13 +20,16 @@ def _philox(equation: Any) -> Callable:
     shape = shape_of(equation.outvars[0])
 
     def draw(*xs: Any) -> list[np.ndarray]:
-        flat = [np.broadcast_to(each, shape).reshape(-1) if each.ndim else each for each in xs]
+        flat = [
+            np.broadcast_to(operand, shape).reshape(-1) if operand.ndim else operand
+            for operand in xs
+        ]
         results = [np.empty(shape, np.uint32) for _ in range(4)]
-        targets = [each.reshape(-1) for each in results]
+        targets = [result.reshape(-1) for result in results]
         for start in range(0, targets[0].size, _BLOCK):
             block = slice(start, start + _BLOCK)
-            found = _random_bits(*[each[block] if each.ndim else each for each in flat])
-            for target, part in zip(targets, found, strict=True):
+            bits = _random_bits(*[operand[block] if operand.ndim else operand for operand in flat])
+            for target, part in zip(targets, bits, strict=True):
                 target[block] = part
         return results
 
@@ -35,8 +38,8 @@ def _philox(equation: Any) -> Callable:
 
 def _random_bits(c0: Any, c1: Any, c2: Any, c3: Any, k0: Any, k1: Any) -> tuple[Any, Any, Any, Any]:
     """Four words of each element; what has no dimensions is the same for all."""
-    factors = [np.uint64(each) for each in FACTORS]
-    steps = [np.uint32(each) for each in KEY_STEPS]
+    factors = [np.uint64(factor) for factor in FACTORS]
+    steps = [np.uint32(key_step) for key_step in KEY_STEPS]
     for _ in range(ROUNDS):
         product0 = c0.astype(np.uint64) * factors[0]
         product1 = c2.astype(np.uint64) * factors[1]

@@ -139,11 +139,11 @@ def padded(x: Any, value: Any, config: Any) -> Any:
     ]
     result = np.full(shape, value, x.dtype)
     targets, sources = [], []
-    for size, (low, _, between), given in zip(shape, config, x.shape, strict=True):
+    for size, (low, _, between), length in zip(shape, config, x.shape, strict=True):
         step = between + 1
         first = -(-max(-low, 0) // step)  # of the elements that stay
         start = low + first * step
-        count = max(min(given - first, -(-(size - start) // step)), 0)
+        count = max(min(length - first, -(-(size - start) // step)), 0)
         targets.append(slice(start, start + count * step, step) if count else slice(0, 0))
         sources.append(slice(first, first + count))
     result[tuple(targets)] = x[tuple(sources)]

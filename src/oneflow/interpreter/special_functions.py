@@ -27,7 +27,7 @@ _SCIPY_NAMES = {
     "bessel_i0e": "i0e",
     "bessel_i1e": "i1e",
 }
-# Where XLA's results are others: a function of the operand that finds it, and the result.
+# Operands with another result in XLA: a function that finds them, and the result.
 _EXCEPTIONS: dict[str, tuple[Callable[[Any], Any], float]] = {
     "lgamma": (np.isinf, np.inf),
     "digamma": (lambda x: (x <= 0) & (x == np.floor(x)), np.nan),
@@ -52,7 +52,7 @@ def _special_function(equation: Any) -> Callable:
         else:
             special = importlib.import_module("scipy.special")
             function = getattr(special, _SCIPY_NAMES[name])
-            result = function(*[each.astype(wide, copy=False) for each in operands])
+            result = function(*[operand.astype(wide, copy=False) for operand in operands])
         if is_exception is not None:
             result = np.where(is_exception(operands[0]), wide.type(value), result)
         return result.astype(dtype)
@@ -108,7 +108,7 @@ def _digamma(x: np.ndarray) -> np.ndarray:
 
 
 _erf = _each(math.erf)
-# Those of the C library, for double precision too.
+# Functions of the C library, for double precision too.
 _EXACT_WITHOUT_SCIPY = ("erf", "erfc", "lgamma")
 _WITHOUT_SCIPY: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "erf": _erf,

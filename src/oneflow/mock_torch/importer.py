@@ -102,7 +102,7 @@ def _is_torch(name: str) -> bool:
 
 
 class Setting(NamedTuple):
-    """What ``import torch`` means in a process.
+    """The meaning of ``import torch`` in a process.
 
     Attributes:
         enabled: whether it finds `oneflow`.

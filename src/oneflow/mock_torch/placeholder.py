@@ -1,4 +1,4 @@
-"""What stands for names of PyTorch that are missing here, where a program wants to go on."""
+"""Placeholders for names of PyTorch that are missing here, so that a program can go on."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def placeholder_for(name: str, verbose: bool) -> Placeholder:
 
 
 def asks_by_name(frame: FrameType) -> bool:
-    """Whether a frame reads an attribute, in place of calling `hasattr` or `getattr`.
+    """Test if a frame reads an attribute, in place of calling `hasattr` or `getattr`.
 
     Example:
         >>> class Asked:

@@ -34,7 +34,7 @@ class ShardingConstraints:
     pinned: Collection[int] = ()
 
     def converted_values(self, program: Program) -> dict[int, int]:
-        """By result of each conversion that may be left out, the value that it converts."""
+        """Map the result of each conversion that may be left out to the value that it converts."""
         sources: dict[int, int] = {}
         for instruction in program.instructions:
             is_conversion = instruction.operation.primitive.traits.kind is Kind.BOXING
@@ -80,7 +80,7 @@ class _ShardingBuilder:
             for number, spec in enumerate(old.inputs)
         ]
         self._new = ProgramBuilder(replace(old, inputs=tuple(inputs), outputs=()))
-        # By number of an old value: its numbers in the new program, by SBP.
+        # The numbers of an old value in the new program, by its number and the SBP.
         self._versions: dict[int, dict[NdSbp, int]] = defaultdict(dict)
         for number, spec in enumerate(self._new.specs):
             self._versions[number][spec.sbp or ()] = number
@@ -124,7 +124,7 @@ class _ShardingBuilder:
         shared = self._assignment.values.get(number)
         if sbp not in versions and shared is not None and shared not in (sbp, *versions):
             indirect = conversion_cost(with_sbp(target, shared), sbp)
-            direct = min(conversion_cost(with_sbp(target, each), sbp) for each in versions)
+            direct = min(conversion_cost(with_sbp(target, version), sbp) for version in versions)
             if indirect < direct:
                 self._convert(number, with_sbp(target, shared), scope)
         if sbp not in versions:
@@ -134,7 +134,7 @@ class _ShardingBuilder:
     def _convert(self, number: int, target: TensorSpec, scope: str) -> None:
         """Convert the version of a value from which that costs least."""
         versions, sbp = self._versions[number], target.sbp or ()
-        source = min(versions, key=lambda each: conversion_cost(with_sbp(target, each), sbp))
+        source = min(versions, key=lambda version: conversion_cost(with_sbp(target, version), sbp))
         attributes = {
             "shape": target.shape,
             "hierarchy": target.device.hierarchy,

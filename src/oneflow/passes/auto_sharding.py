@@ -62,9 +62,11 @@ def assign_shardings(program: Program, search: ShardingSearch) -> Program:
     It is `program` itself if nothing is gained.
     """
     assignment = _Solver(program, search).run()
-    found = apply_shardings(program, search.constraints, assignment)
-    before, after = (sum(program_seconds(each, search.chip)) for each in (program, found))
-    return found if after < before else program
+    sharded_program = apply_shardings(program, search.constraints, assignment)
+    before, after = (
+        sum(program_seconds(version, search.chip)) for version in (program, sharded_program)
+    )
+    return sharded_program if after < before else program
 
 
 class _Solver:
@@ -98,14 +100,14 @@ class _Solver:
             if cost >= least:
                 break
             least = cost
-        chosen = self._chosen
+        choices = self._chosen
         return ShardingAssignment(
-            inputs={number: chosen[node] for number, node in self._variables.items()},
+            inputs={number: choices[node] for number, node in self._variables.items()},
             signatures={
-                index: self._spaces[index].signature([chosen[node] for node in nodes])
+                index: self._spaces[index].signature([choices[node] for node in nodes])
                 for index, nodes in self._groups.items()
             },
-            values={number: chosen[node] for number, node in self._values.items()},
+            values={number: choices[node] for number, node in self._values.items()},
         )
 
     # --- nodes and edges
@@ -188,7 +190,7 @@ class _Solver:
             shared = self._values[number] = self._add(TensorNode(spec, partial=True))
             self._edges.append(ConversionEdge(source, port, shared, ONLY_PORT, spec))
             source, port = shared, ONLY_PORT
-        self._edges += [ConversionEdge(source, port, node, each, spec) for node, each in uses]
+        self._edges += [ConversionEdge(source, port, node, use, spec) for node, use in uses]
 
     def _first_choice(self, node: ShardingNode) -> tuple:
         """The choice that is always possible: broadcast along every dimension of the mesh."""
@@ -211,10 +213,12 @@ class _Solver:
             ]
             for node, chosen in zip(self._nodes, self._chosen, strict=True)
         ]
-        start = [each.index(chosen) for each, chosen in zip(possible, self._chosen, strict=True)]
+        start = [
+            options.index(choice) for options, choice in zip(possible, self._chosen, strict=True)
+        ]
         costs = [
-            np.array([node.seconds(chosen, self._chip) for chosen in each])
-            for node, each in zip(self._nodes, possible, strict=True)
+            np.array([node.seconds(chosen, self._chip) for chosen in options])
+            for node, options in zip(self._nodes, possible, strict=True)
         ]
         pairs: dict[tuple[int, int], np.ndarray] = {}
         for edge in self._edges:
@@ -228,15 +232,15 @@ class _Solver:
             else:
                 pairs[key] = pairs[key] + table if key in pairs else table
         states = minimize(costs, pairs, start)
-        self._chosen = [each[state] for each, state in zip(possible, states, strict=True)]
+        self._chosen = [options[state] for options, state in zip(possible, states, strict=True)]
         return total(costs, pairs, states)
 
     def _conversion_costs(
         self, edge: ConversionEdge, before: list[tuple], after: list[tuple]
     ) -> np.ndarray:
         """Seconds of the conversion, for all choices at both ends."""
-        sources = [self._nodes[edge.source].sharding(edge.out_port, each) for each in before]
-        targets = [self._nodes[edge.target].sharding(edge.in_port, each) for each in after]
+        sources = [self._nodes[edge.source].sharding(edge.out_port, choice) for choice in before]
+        targets = [self._nodes[edge.target].sharding(edge.in_port, choice) for choice in after]
         return np.array(
             [
                 [boxing_seconds(self._chip, edge.spec, source, target) for target in targets]

@@ -37,7 +37,7 @@ class _CheckedUpdateBuilder:
         self._guarded = guarded
         self._checks = checks_before(program)
         self._replaced_by_rule = {(new, old) for _, old, new in replacements(program)}
-        # What takes the place of the new values.
+        # The checked values, by the numbers of the new values that they replace.
         self._checked: dict[int, int] = {}
 
     def run(self, updates: list[tuple[int, int]]) -> Program:
@@ -45,7 +45,7 @@ class _CheckedUpdateBuilder:
         builder = ProgramBuilder(self._program)
         for instruction in self._program.instructions:
             builder.copy(instruction)
-        # By result of an update rule: what it replaces. Where a gradient scaler then chooses
+        # The value that an update rule replaces, by its result. If a gradient scaler then chooses
         # between the two, nothing else may read the result.
         by_rule: dict[int, int] = {}
         for new, old in self._visible(updates):

@@ -11,11 +11,11 @@ def eliminate_dead_code(program: Program) -> Program:
     Instructions with a run-time check stay.
     """
     needed = set(program.outputs)
-    kept = []
+    live = []
     for instruction in reversed(program.instructions):
         if instruction.operation.needs_check or not needed.isdisjoint(instruction.results):
             needed.update(instruction.operands)
-            kept.append(instruction)
-    if len(kept) == len(program.instructions):
+            live.append(instruction)
+    if len(live) == len(program.instructions):
         return program
-    return Program(program.inputs, program.scalars, tuple(reversed(kept)), program.outputs)
+    return Program(program.inputs, program.scalars, tuple(reversed(live)), program.outputs)

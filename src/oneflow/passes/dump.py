@@ -14,16 +14,16 @@ from oneflow.program.printer import format_program
 
 def dump_callback(name: str) -> PassObserver | None:
     """An observer that dumps the passes of program `name` that the environment names, or None."""
-    chosen = {each.strip() for each in DEBUG_PASS.read().split(",") if each.strip()}
-    names = [each.name for each in PASSES]
-    unknown = sorted(chosen - {"ALL", *names})
+    selected = {word.strip() for word in DEBUG_PASS.read().split(",") if word.strip()}
+    names = [dumped_pass.name for dumped_pass in PASSES]
+    unknown = sorted(selected - {"ALL", *names})
     if unknown:
         warnings.warn(
             f"{DEBUG_PASS.name}: there is no pass {', '.join(unknown)}; choose among "
             f"{', '.join(names)} and ALL",
             stacklevel=2,
         )
-    return _PassDump(name, chosen) if chosen else None
+    return _PassDump(name, selected) if selected else None
 
 
 class _PassDump:

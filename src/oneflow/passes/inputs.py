@@ -29,12 +29,12 @@ def with_inputs(program: Program, order: Sequence[int]) -> Program:
 
     instructions = tuple(
         Instruction(
-            each.operation,
-            tuple(new(number) for number in each.operands),
-            range(each.results.start - removed, each.results.stop - removed),
-            each.scope,
+            instruction.operation,
+            tuple(new(number) for number in instruction.operands),
+            range(instruction.results.start - removed, instruction.results.stop - removed),
+            instruction.scope,
         )
-        for each in program.instructions
+        for instruction in program.instructions
     )
     inputs = tuple(program.inputs[number] for number in order)
     outputs = tuple(new(number) for number in program.outputs)

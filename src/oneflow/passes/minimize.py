@@ -34,10 +34,10 @@ def minimize(
     fixed: set[int] = set()
     for _ in range(_ROUNDS):
         search = _MinSumSolver(nodes, pairs, best, fixed)
-        found = search.run()
-        cost = total(nodes, pairs, found)
+        states = search.run()
+        cost = total(nodes, pairs, states)
         if cost < least:
-            best, least = found, cost
+            best, least = states, cost
         elif fixed:
             break
         if not search.fixed:
@@ -113,11 +113,11 @@ class _MinSumSolver:
                 heapq.heappush(waiting, (self._table_size(other), other))
         states = [0] * len(self._sizes)
         for number, neighbors, choice in reversed(back):
-            states[number] = int(choice[tuple([states[each] for each in neighbors])])
+            states[number] = int(choice[tuple([states[neighbor] for neighbor in neighbors])])
         return states
 
     def _neighbors(self, number: int) -> set[int]:
-        return {each for members, _ in self._tables[number] for each in members} - {number}
+        return {member for members, _ in self._tables[number] for member in members} - {number}
 
     def _table_size(self, number: int) -> int:
         """The number of elements of the table over a node and its neighbors."""
@@ -127,8 +127,8 @@ class _MinSumSolver:
         """Remove the tables of a node from all nodes, and return them."""
         tables = self._tables[number]
         self._tables[number] = []
-        for other in {each for members, _ in tables for each in members} - {number}:
-            self._tables[other] = [each for each in self._tables[other] if number not in each[0]]
+        for other in {member for members, _ in tables for member in members} - {number}:
+            self._tables[other] = [table for table in self._tables[other] if number not in table[0]]
         return tables
 
     def _eliminate(self, number: int) -> tuple[tuple[int, ...], np.ndarray]:
@@ -138,8 +138,8 @@ class _MinSumSolver:
             The neighbors, and the best state of the node for each combination of their states.
         """
         neighbors = tuple(sorted(self._neighbors(number)))
-        axes = {each: axis for axis, each in enumerate((number, *neighbors))}
-        costs = np.zeros([self._sizes[each] for each in axes])
+        axes = {node: axis for axis, node in enumerate((number, *neighbors))}
+        costs = np.zeros([self._sizes[axis] for axis in axes])
         for members, table in self._pop_tables(number):
             order = sorted(range(len(members)), key=lambda index: axes[members[index]])
             shape = [1] * len(axes)
@@ -160,7 +160,7 @@ class _MinSumSolver:
         self.fixed.add(number)
         neighbors = self._neighbors(number)
         for members, table in self._pop_tables(number):
-            rest = tuple(each for each in members if each != number)
+            rest = tuple(member for member in members if member != number)
             if rest:
                 state = self._start[number]
                 self._add(rest, np.take(table, state, axis=members.index(number)))

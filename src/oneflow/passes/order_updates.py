@@ -33,7 +33,7 @@ def order_updates(program: Program) -> Program:
 
 
 def _ties(program: Program) -> dict[int, list[list[int]]]:
-    """By instruction, the lists of values to tie to each other behind it, the gradient first."""
+    """Map instructions to the lists of values to tie together behind them, the gradient first."""
     updates = list(_updates(program))
     if not updates:
         return {}

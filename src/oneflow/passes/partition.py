@@ -126,7 +126,9 @@ class _Partitioning:
         dependencies = {index for index in producer_of if index is not None}
         key = (phase, operation.device)
         index = self._open.get(key)
-        if index is None or any(self._waits_for(each, index) for each in dependencies - {index}):
+        if index is None or any(
+            self._waits_for(dependency, index) for dependency in dependencies - {index}
+        ):
             index = self._open[key] = len(self._tasks)
             self._tasks.append(PipelineTask(operation.device, phase))
         task = self._tasks[index]
@@ -155,26 +157,30 @@ class _Partitioning:
         """Return true if the task at `index` runs after the one at `other`."""
         pending, seen = [index], set()
         while pending:
-            each = pending.pop()
-            if each == other:
+            task = pending.pop()
+            if task == other:
                 return True
-            if each not in seen:
-                seen.add(each)
-                pending += self._tasks[each].dependencies
+            if task not in seen:
+                seen.add(task)
+                pending += self._tasks[task].dependencies
         return False
 
     def finish(self) -> Partition:
         """Return the partition, when all instructions are in it."""
         outputs = tuple(self._duplicates.get(number, number) for number in self._program.outputs)
-        users: set[int] = {*outputs, *(each.source for each in self._transfers.values())}
+        users: set[int] = {*outputs, *(transfer.source for transfer in self._transfers.values())}
         for task in self._tasks:
-            defined = {number for each in task.instructions for number in each.results}
-            operands = [number for each in task.instructions for number in each.operands]
+            defined = {
+                number for instruction in task.instructions for number in instruction.results
+            }
+            operands = [
+                number for instruction in task.instructions for number in instruction.operands
+            ]
             # Run-time numbers are among them; `task_program` tells them apart by their number.
             task.inputs = tuple(n for n in dict.fromkeys(operands) if n not in defined)
             users.update(task.inputs)
         for task in self._tasks:
-            all_results = [n for each in task.instructions for n in each.results]
+            all_results = [n for instruction in task.instructions for n in instruction.results]
             task.outputs = tuple(number for number in all_results if number in users)
         return Partition(self._in_order(), self._transfers, outputs)
 
@@ -195,7 +201,7 @@ class _Partitioning:
             visit(index)
         new_index = {old: new for new, old in enumerate(order)}
         for task in self._tasks:
-            task.dependencies = {new_index[each] for each in task.dependencies}
+            task.dependencies = {new_index[dependency] for dependency in task.dependencies}
         for result, transfer in self._transfers.items():
             if transfer.producer is not None:
                 self._transfers[result] = replace(transfer, producer=new_index[transfer.producer])
@@ -210,24 +216,24 @@ def task_program(program: Program, task: PipelineTask) -> tuple[Program, list[in
         those of the whole program.
     """
     arrays = len(program.inputs)
-    given = arrays + len(program.scalars)
+    inputs_end = arrays + len(program.scalars)
     specs = dict(enumerate((*program.inputs, *program.scalars)))
-    for each in task.instructions:
-        specs.update(zip(each.operands, each.operation.in_specs, strict=True))
-    inputs = [number for number in task.inputs if not arrays <= number < given]
-    slots = [number - arrays for number in task.inputs if arrays <= number < given]
+    for instruction in task.instructions:
+        specs.update(zip(instruction.operands, instruction.operation.in_specs, strict=True))
+    inputs = [number for number in task.inputs if not arrays <= number < inputs_end]
+    slots = [number - arrays for number in task.inputs if arrays <= number < inputs_end]
     numbers = [*inputs, *[arrays + slot for slot in slots]]
     new = {old: index for index, old in enumerate(numbers)}
     instructions = []
-    for each in task.instructions:
+    for instruction in task.instructions:
         first = len(new)
-        new.update({old: first + index for index, old in enumerate(each.results)})
+        new.update({old: first + index for index, old in enumerate(instruction.results)})
         instructions.append(
             Instruction(
-                each.operation,
-                tuple(new[number] for number in each.operands),
-                range(first, first + len(each.results)),
-                each.scope,
+                instruction.operation,
+                tuple(new[number] for number in instruction.operands),
+                range(first, first + len(instruction.results)),
+                instruction.scope,
             )
         )
     smaller = Program(

@@ -173,12 +173,12 @@ def run_passes(
         observer: sees every pass that runs.
     """
     context = context or PassContext()
-    for each in PASSES:
-        if each.group not in groups or not each.condition(program, context):
+    for program_pass in PASSES:
+        if program_pass.group not in groups or not program_pass.condition(program, context):
             continue
-        before, program = program, each.run(program, context)
+        before, program = program, program_pass.run(program, context)
         if observer is not None:
-            observer(each.name, before, program)
+            observer(program_pass.name, before, program)
         for general in PASS_CALLBACKS:
-            general(each.name, before, program)
+            general(program_pass.name, before, program)
     return program

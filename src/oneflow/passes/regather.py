@@ -30,7 +30,7 @@ def regather(
         parameters: inputs that may be split.
         phases: phase of each captured instruction, by the number of its first result.
     """
-    if not any(_is_gather(each, parameters) for each in program.instructions):
+    if not any(_is_gather(instruction, parameters) for instruction in program.instructions):
         return program
     return _RegatherBuilder(program, parameters, phases).run()
 
@@ -44,16 +44,18 @@ class _RegatherBuilder:
         self._program = program
         self._phases = phases
         self._builder = ProgramBuilder(program)
-        # By gather and its operands: the phase in which it was done last, and the result's new
-        # number.
+        # The phase in which a gather was done last, and the new number of its result, by the gather
+        # and its operands.
         self._gathered: dict[tuple, tuple[Hashable, int]] = {}
         self._gathers = {
-            each.results[0]: each for each in program.instructions if _is_gather(each, parameters)
+            instruction.results[0]: instruction
+            for instruction in program.instructions
+            if _is_gather(instruction, parameters)
         }
         self._phase_of_value = {
-            number: phases.get(each.results.start, _ADDED)
-            for each in program.instructions
-            for number in each.results
+            number: phases.get(instruction.results.start, _ADDED)
+            for instruction in program.instructions
+            for number in instruction.results
             if number not in self._gathers
         }
 
@@ -77,10 +79,10 @@ class _RegatherBuilder:
         gather, builder = self._gathers[number], self._builder
         phase = self._phases.get(reader.results.start, _ADDED)
         key = (gather.operation, gather.operands)
-        last, known = self._gathered.get(key, (None, -1))
+        last, gathered = self._gathered.get(key, (None, -1))
         anchor = next((n for n in reader.operands if self._phase_of_value.get(n) == phase), None)
-        if last == phase or (known >= 0 and anchor is None):
-            builder.new[number] = known
+        if last == phase or (gathered >= 0 and anchor is None):
+            builder.new[number] = gathered
             return
         shard = builder.new[gather.operands[0]]
         if anchor is not None:

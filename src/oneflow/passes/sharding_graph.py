@@ -19,7 +19,7 @@ from oneflow.primitives.cost.time_model import compute_dtype
 from oneflow.primitives.shard_shapes import split_counts
 from oneflow.primitives.sharding.signatures import OperandGroup, SignatureSpace
 
-# Of an operation: ("in" or "out", position). Every other node has one port.
+# A port of an operation is ("in" or "out", position). Every other node has one port.
 Port = tuple[str, int]
 ONLY_PORT: Port = ("out", 0)
 
@@ -104,9 +104,10 @@ class TensorNode:
         """Return true if no shard would be empty."""
         hierarchy = self.spec.device.hierarchy
         return all(
-            self.spec.shape[each.dim] >= math.prod(split_counts(hierarchy, chosen, each.dim))
-            for each in chosen
-            if isinstance(each, Split)
+            self.spec.shape[component.dim]
+            >= math.prod(split_counts(hierarchy, chosen, component.dim))
+            for component in chosen
+            if isinstance(component, Split)
         )
 
     def sharding(self, port: Port, chosen: tuple) -> NdSbp:

@@ -75,11 +75,15 @@ class _SparseUpdateBuilder(ProgramBuilder):
     def __init__(self, old: Program, tables: Collection[int]) -> None:
         super().__init__(old)
         self._tables = tables
-        self._producer_of = {number: each for each in old.instructions for number in each.results}
+        self._producer_of = {
+            number: instruction
+            for instruction in old.instructions
+            for number in instruction.results
+        }
         self._users: dict[int, list[Instruction]] = defaultdict(list)
-        for each in old.instructions:
-            for number in set(each.operands):
-                self._users[number].append(each)
+        for instruction in old.instructions:
+            for number in set(instruction.operands):
+                self._users[number].append(instruction)
         self._row_gradients = self._find_row_gradients()
         self._gradients: dict[int, RowGradient] = {}
         self._finite: dict[int, int] = {}
@@ -93,13 +97,13 @@ class _SparseUpdateBuilder(ProgramBuilder):
 
     def _find_row_gradients(self) -> set[int]:
         """The gradients of rows that updates can use, and the gradients they are computed from."""
-        found: set[int] = set()
+        row_gradients: set[int] = set()
         for instruction in self.old.instructions:
             if _update_of_rows(instruction.operation) is not None:
                 for operands, _ in _parameters(instruction):
                     sources = self._sources(operands[1]) if operands[0] in self._tables else None
-                    found |= sources or set()
-        return found
+                    row_gradients |= sources or set()
+        return row_gradients
 
     def _sources(self, number: int) -> set[int] | None:
         """A gradient and those it is computed from; None if it is not one of rows."""
@@ -110,7 +114,7 @@ class _SparseUpdateBuilder(ProgramBuilder):
         if operation.primitive is embedding_backward:
             return None if operation.attributes["by_frequency"] else {number}
         if operation.primitive is add:
-            parts = [self._sources(each) for each in producer.operands]
+            parts = [self._sources(operand) for operand in producer.operands]
         elif operation.primitive is clip_norm and operation.attributes["order"] > 0:
             # The norm is the first result and the limit the first operand.
             parts = [self._sources(producer.operands[number - producer.results.start])]
@@ -160,24 +164,24 @@ class _SparseUpdateBuilder(ProgramBuilder):
             padding = operation.attributes["padding"]
             return RowGradient(operation.attributes["rows"], [Lookup(gradient, indices, padding)])
         parts = [self._gradients.get(number) for number in instruction.operands]
-        known = [part for part in parts if part is not None]
+        gradients = [part for part in parts if part is not None]
         if operation.primitive is add:
             return RowGradient(
-                known[0].count, [each for part in known for each in part.lookup_list]
+                gradients[0].count, [lookup for part in gradients for lookup in part.lookup_list]
             )
         scaled_list = []
-        for lookup in known[0].lookup_list:
+        for lookup in gradients[0].lookup_list:
             operands = [self.new[number] for number in instruction.operands]
-            operands[parts.index(known[0])] = lookup.gradient
+            operands[parts.index(gradients[0])] = lookup.gradient
             (scaled,) = self._append_copy(instruction, operands)
             scaled_list.append(lookup._replace(gradient=scaled))
-        return RowGradient(known[0].count, scaled_list)
+        return RowGradient(gradients[0].count, scaled_list)
 
     def _rows(self, number: int) -> tuple[int, int]:
         """The rows of a gradient and their values, as new numbers."""
         gradient = self._gradients[number]
         if gradient.rows < 0:
-            operands = [each for lookup in gradient.lookup_list for each in lookup[:2]]
+            operands = [operand for lookup in gradient.lookup_list for operand in lookup[:2]]
             paddings = tuple(lookup.padding for lookup in gradient.lookup_list)
             options = {"count": gradient.count, "paddings": paddings}
             scope = self._producer_of[number].scope
@@ -188,7 +192,9 @@ class _SparseUpdateBuilder(ProgramBuilder):
         """Clip gradients of rows, and others, by their common norm."""
         operands = [self.new[number] for number in instruction.operands]
         indices = [
-            index for index, each in enumerate(instruction.results) if each in self._row_gradients
+            index
+            for index, result in enumerate(instruction.results)
+            if result in self._row_gradients
         ]
         for index in indices:
             operands[index] = self._rows(instruction.operands[index])[1]
@@ -240,7 +246,7 @@ class _SparseUpdateBuilder(ProgramBuilder):
         of_rows = _update_of_rows(operation)
         assert of_rows is not None
         updated = self.apply(of_rows, numbers, operation.attributes, scope)
-        replaced = [each.results.start for each in choices] or results
+        replaced = [choice.results.start for choice in choices] or results
         self.new.update(zip(replaced, updated, strict=True))
 
     def _choices(self, tables: list[int], results: range) -> list[Instruction]:

@@ -33,12 +33,14 @@ def split_at_inputs(program: Program, inputs: Collection[int], outputs: int) -> 
     program = eliminate_dead_code(program)
     dependent = set(inputs)
     known, unknown = [], []
-    for each in program.instructions:
-        is_unknown = not dependent.isdisjoint(each.operands)
-        (unknown if is_unknown else known).append(each)
-        dependent.update(each.results if is_unknown else ())
-    made = {number for each in known for number in each.results}
-    read = {number for each in unknown for number in each.operands} | set(program.outputs[outputs:])
+    for instruction in program.instructions:
+        is_unknown = not dependent.isdisjoint(instruction.operands)
+        (unknown if is_unknown else known).append(instruction)
+        dependent.update(instruction.results if is_unknown else ())
+    made = {number for instruction in known for number in instruction.results}
+    read = {number for instruction in unknown for number in instruction.operands} | set(
+        program.outputs[outputs:]
+    )
     residuals = sorted(made & read)
     numbers = range(len(program.inputs))
     return SplitProgram(
@@ -59,11 +61,11 @@ def _renumbered(
     scalars = range(count, count + len(program.scalars))
     new = {old: number for number, old in enumerate((*inputs, *scalars))}
     renumbered = []
-    for each in instructions:
-        operands = tuple([new[number] for number in each.operands])
-        results = range(len(new), len(new) + len(each.results))
-        new.update(zip(each.results, results, strict=True))
-        renumbered.append(Instruction(each.operation, operands, results, each.scope))
+    for instruction in instructions:
+        operands = tuple([new[number] for number in instruction.operands])
+        results = range(len(new), len(new) + len(instruction.results))
+        new.update(zip(instruction.results, results, strict=True))
+        renumbered.append(Instruction(instruction.operation, operands, results, instruction.scope))
     return Program(
         tuple([specs[number] for number in inputs]),
         program.scalars,

@@ -133,7 +133,7 @@ def make_plan(
 def _chip_of(name: str, hierarchy: tuple[int, ...], compile: bool) -> Chip:
     """The chip of a name, for which XLA can compile if it shall.
 
-    Of GPUs in a mesh of several dimensions, those along the last are a node.
+    GPUs along the last dimension of a mesh of several dimensions are a node.
     """
     chip = chip_named(name)
     if chip.type == "cuda" and hierarchy[1:] and hierarchy[-1] < chip.node_size:

@@ -1,4 +1,4 @@
-"""What a compiled program does, read from its text: kernels, bytes, collectives."""
+"""The work of a compiled program, read from its text: kernels, bytes, collectives."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _FREE = frozenset(
         *("parameter", "constant", "tuple", "get-tuple-element", "bitcast", "after-all"),
         *("partition-id", "replica-id", "opt-barrier", "domain", "add-dependency"),
         *("copy-done", "slice-done", "async-done", "async-update"),
-        *(f"{each}-done" for each in COLLECTIVES),
+        *(f"{collective}-done" for collective in COLLECTIVES),
     )
 )
 # Instructions that read as much of an operand as they return.
@@ -50,14 +50,14 @@ class Instruction:
         """Computations that it names."""
         return [
             name.strip().lstrip("%")
-            for found in _CALLED.findall(self.text)
-            for name in found.split(",")
+            for match in _CALLED.findall(self.text)
+            for name in match.split(",")
         ]
 
 
 @dataclass(frozen=True)
 class ProgramAccount:
-    """What one run of a program takes on a device.
+    """The costs of one run of a program on a device.
 
     Attributes:
         kernels: launches; a loop's as often as it runs.
@@ -101,17 +101,17 @@ def _itemsize(kind: str) -> int:
 
 def _computations(hlo: str) -> tuple[dict[str, dict[str, Instruction]], str]:
     """Instructions by name, by computation; and the name of the entry."""
-    found: dict[str, dict[str, Instruction]] = {}
+    computations: dict[str, dict[str, Instruction]] = {}
     entry, current = "", None
     for line in hlo.splitlines():
         head = _HEAD.match(line)
         if head:
-            current = found.setdefault(head[2], {})
+            current = computations.setdefault(head[2], {})
             entry = head[2] if head[1] else entry
         elif current is not None and (match := _INSTRUCTION.match(line)):
             instruction = _parsed(*match.groups())
             current[instruction.name] = instruction
-    return found, entry
+    return computations, entry
 
 
 def _parsed(root: str | None, name: str, text: str) -> Instruction:
@@ -150,15 +150,15 @@ def _launches(
 ) -> Iterator[tuple[Instruction, list[Instruction], int]]:
     """Instructions that are kernels, with their operands and how often each runs."""
     instructions = computations[name]
-    for each in instructions.values():
-        if each.opcode in ("while", "call", "conditional"):
-            trips = _TRIPS.search(each.text)
-            for called in each.called:
+    for instruction in instructions.values():
+        if instruction.opcode in ("while", "call", "conditional"):
+            trips = _TRIPS.search(instruction.text)
+            for called in instruction.called:
                 if called in computations:
                     yield from _launches(computations, called, runs * int(trips[1] if trips else 1))
-        elif each.opcode not in _FREE:
-            operands = [instructions[o] for o in each.operands if o in instructions]
-            yield each, operands, runs
+        elif instruction.opcode not in _FREE:
+            operands = [instructions[o] for o in instruction.operands if o in instructions]
+            yield instruction, operands, runs
 
 
 def _accessed(
@@ -173,28 +173,30 @@ def _accessed(
         return 2 * operands[1].nbytes
     body = computations.get(instruction.called[0]) if instruction.called else None
     if instruction.opcode != "fusion" or body is None:
-        return instruction.nbytes + sum(each.nbytes for each in operands)
+        return instruction.nbytes + sum(operand.nbytes for operand in operands)
     parameters = _parameters(body)
     read = sum(
-        min(each.nbytes, _read(parameters.get(number), body, each.nbytes))
-        for number, each in enumerate(operands)
+        min(operand.nbytes, _read(parameters.get(number), body, operand.nbytes))
+        for number, operand in enumerate(operands)
     )
     return read + _written(instruction, body)
 
 
 def _parameters(body: dict[str, Instruction]) -> dict[int, Instruction]:
-    found = {}
-    for each in body.values():
-        if each.opcode == "parameter":
-            found[int(each.text.partition("parameter(")[2].partition(")")[0])] = each
-    return found
+    by_number = {}
+    for instruction in body.values():
+        if instruction.opcode == "parameter":
+            by_number[int(instruction.text.partition("parameter(")[2].partition(")")[0])] = (
+                instruction
+            )
+    return by_number
 
 
 def _read(parameter: Instruction | None, body: dict[str, Instruction], whole: int) -> int:
     """Bytes that a fusion reads of an operand: of one that it only slices, the slices."""
     if parameter is None:
         return whole
-    users = [each for each in body.values() if parameter.name in each.operands]
+    users = [user for user in body.values() if parameter.name in user.operands]
     total = 0
     for user in users:
         if user.opcode in _SLICES and user.operands[0] == parameter.name:
@@ -206,7 +208,7 @@ def _read(parameter: Instruction | None, body: dict[str, Instruction], whole: in
 
 def _written(instruction: Instruction, body: dict[str, Instruction]) -> int:
     """Bytes that a fusion writes: of an array that it updates in place, the update."""
-    root = next((each for each in body.values() if each.is_root), None)
+    root = next((candidate for candidate in body.values() if candidate.is_root), None)
     if root is not None and root.opcode == "dynamic-update-slice":
         return body[root.operands[1]].nbytes
     return instruction.nbytes

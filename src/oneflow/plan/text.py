@@ -59,7 +59,7 @@ def _sums(contents: PlanContents) -> list[str]:
 
 
 def _chip_rows(contents: PlanContents) -> list[list[str]]:
-    """What XLA's program for the chip runs, and whether it has memory for it."""
+    """The rows about XLA's program for the chip, and about its memory."""
     chip, work, xla = contents.chip, contents.work, contents.xla
     if chip is None or work is None or xla is None:
         return []

@@ -11,5 +11,5 @@ from oneflow.program.ir import Program
 def program_seconds(program: Program, chip: Chip) -> tuple[float, float]:
     """The seconds that a program on a placement computes, and that it converts SBP."""
     shared = eliminate_common_values(program)
-    parts = [operation_seconds(chip, each.operation) for each in shared.instructions]
+    parts = [operation_seconds(chip, instruction.operation) for instruction in shared.instructions]
     return sum(part[0] for part in parts), sum(part[1] for part in parts)

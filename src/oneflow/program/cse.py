@@ -10,11 +10,11 @@ from oneflow.program.ir import Instruction, Program
 def eliminate_common_values(program: Program) -> Program:
     """Return the program without instructions that repeat an earlier one; numbers stay."""
     same: dict[int, int] = {}
-    known: dict[tuple, Instruction] = {}
+    first_by_operation: dict[tuple, Instruction] = {}
     instructions = []
     for instruction in program.instructions:
         operands = tuple([same.get(number, number) for number in instruction.operands])
-        first = known.setdefault((instruction.operation, operands), instruction)
+        first = first_by_operation.setdefault((instruction.operation, operands), instruction)
         if first is instruction:
             instructions.append(replace(instruction, operands=operands))
         else:

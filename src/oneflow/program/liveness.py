@@ -102,7 +102,9 @@ class _Liveness:
         roots: dict[int, tuple[int, ...]] = {number: (number,) for number in range(self._first)}
         for instruction in self._program.instructions:
             cost = operation_cost(instruction.operation)
-            sources = dict.fromkeys(root for each in instruction.operands for root in roots[each])
+            sources = dict.fromkeys(
+                root for operand in instruction.operands for root in roots[operand]
+            )
             for number in instruction.results:
                 fused = cost.is_permutation or (cost.is_fused and number not in needed)
                 roots[number] = tuple(sources) if fused else (number,)
@@ -152,7 +154,7 @@ class _Liveness:
 
 
 def _combined_all_reduces(program: Program) -> dict[int, int]:
-    """By all-reduce, the all-reduce with which it is combined, both as indices."""
+    """Map each all-reduce to the all-reduce with which it is combined, both as indices."""
     groups: list[list[int]] = []
     open_groups: dict[tuple, tuple[list[int], set[int]]] = {}
     for index, instruction in enumerate(program.instructions):

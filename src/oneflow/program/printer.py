@@ -21,7 +21,10 @@ def format_program(program: Program, name: str = "program") -> str:
     scalars = [f"${first + index}: {spec.dtype.name}" for index, spec in enumerate(program.scalars)]
     scalar_numbers = range(first, first + len(program.scalars))
     lines = [f"{name}({', '.join(arrays + scalars)}) {{"]
-    lines += [f"  {format_instruction(each, scalar_numbers)}" for each in program.instructions]
+    lines += [
+        f"  {format_instruction(instruction, scalar_numbers)}"
+        for instruction in program.instructions
+    ]
     lines.append(f"  return {', '.join(f'%{number}' for number in program.outputs)}")
     return "\n".join([*lines, "}"])
 

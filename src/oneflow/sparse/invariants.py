@@ -1,4 +1,4 @@
-"""What the positions of a sparse tensor must be, which reading them tells."""
+"""Checks of the positions of a sparse tensor that read their values."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ def check(parts: Parts, *, in_order: bool = True) -> None:
         RuntimeError: ranks or sizes do not fit; a position is outside of the shape; positions that
             count as coalesced are not in order or occur twice; rows do not begin in order.
     """
-    index = [each.numpy() for each in parts.index]
+    index = [tensor.numpy() for tensor in parts.index]
     if len(index) != len(INDEX_NAMES[parts.layout]) or parts.values.ndim == 0:
         raise RuntimeError(
             f"a tensor of layout {parts.layout} must have {INDEX_NAMES[parts.layout]}"
         )
-    if any(each.dtype.kind != "i" for each in index):
+    if any(array.dtype.kind != "i" for array in index):
         raise RuntimeError(f"positions must be integers, got {[str(x.dtype) for x in index]}")
     places = index[0] if parts.layout is Layout.sparse_coo else _places(parts, *index)
     if places.ndim != 2 or places.shape[1] != parts.values.shape[0]:
@@ -70,7 +70,7 @@ def _places(parts: Parts, starts: np.ndarray, others: np.ndarray) -> np.ndarray:
 
 
 def _rise(places: np.ndarray) -> bool:
-    """Whether each column is above the one before, first row first."""
+    """Test if each column is above the one before, first row first."""
     before, after = places[:, :-1], places[:, 1:]
     unlike = before != after
     if not unlike.any(0).all():

@@ -21,7 +21,7 @@ from oneflow.tensor.views import unwrap
 
 @dataclass(frozen=True)
 class LinearCrossEntropyOptions:
-    """How `linear_cross_entropy` goes over the rows of its input.
+    """The way in which `linear_cross_entropy` goes over the rows of its input.
 
     Only the logits of one chunk of rows exist at a time, forward and backward.
 
@@ -197,13 +197,13 @@ def _chunked(
     options: LinearCrossEntropyOptions,
 ) -> Tensor:
     rows, labels = input.reshape(-1, input.shape[-1]), target.reshape(-1)
-    given: list[Any] = [each for each in (linear_bias, weight) if each is not None]
+    tensors: list[Any] = [tensor for tensor in (linear_bias, weight) if tensor is not None]
     losses = call(
         chunked_losses,
         rows,
         linear_weight,
         labels,
-        *given,
+        *tensors,
         has_bias=linear_bias is not None,
         ignore_index=ignore_index,
         chunk=options.rows_of_chunk(rows.shape[0], linear_weight),
@@ -220,8 +220,8 @@ def _divisor_of_mean(
     labels: Tensor, weight: Tensor | None, ignore_index: int, dtype: DType
 ) -> Tensor:
     """The sum of the weights of labels that are not ignored."""
-    kept = labels != ignore_index
+    is_counted = labels != ignore_index
     if weight is None:
-        return kept.sum().to(dtype)
+        return is_counted.sum().to(dtype)
     weights = weight.to(dtype).index_select(0, labels.clamp(0, weight.shape[0] - 1))
-    return (weights * kept).sum()
+    return (weights * is_counted).sum()

@@ -98,7 +98,7 @@ def _is_view(self: Tensor) -> bool:
 
 
 def output_nr(self: Tensor) -> int:
-    """Which of the results of its `grad_fn` the tensor is; 0 if it has none.
+    """The position of the tensor among the results of its `grad_fn`; 0 if it has none.
 
     Example:
         >>> import oneflow as flow

@@ -24,7 +24,7 @@ from oneflow.tensor.views import Family, Storage, share
 
 
 class _Memory:
-    """What both kinds of storages can do.
+    """The methods that both kinds of storages share.
 
     Attributes:
         dtype: that of the elements.
@@ -40,7 +40,7 @@ class _Memory:
 
     @property
     def is_cuda(self) -> bool:
-        """Whether the memory is a GPU's."""
+        """True if the memory is a GPU's."""
         return self.device.type == "cuda"
 
     def nbytes(self) -> int:
@@ -420,8 +420,8 @@ def _new_elements(contents: Any, dtype: DType, device: Device | str | None) -> T
     if hasattr(contents, "__index__") and not isinstance(contents, Tensor):
         return zeros(operator.index(contents), dtype=dtype, device=device)
     if isinstance(contents, Tensor | str | bytes) or not hasattr(contents, "__len__"):
-        given = type(contents).__name__
-        raise TypeError(f"a storage is made of a size or a sequence, got {given}")
+        actual = type(contents).__name__
+        raise TypeError(f"a storage is made of a size or a sequence, got {actual}")
     if not len(contents):
         return zeros(0, dtype=dtype, device=device)
     return tensor(contents, dtype=dtype, device=device)
@@ -435,10 +435,10 @@ def _copied(memory: Storage, memo: dict[Any, Any]) -> Storage:
 
 
 def _untyped_on(tensor: Tensor) -> UntypedStorage:
-    """What pickles of storages call."""
+    """Make a storage on a tensor's memory; pickles of storages call this."""
     return UntypedStorage._of(share(tensor).storage)
 
 
 def _typed_on(tensor: Tensor, dtype: DType) -> TypedStorage:
-    """What pickles of storages call."""
+    """Make a storage on a tensor's memory; pickles of storages call this."""
     return TypedStorage._of(share(tensor).storage, dtype)

@@ -128,7 +128,7 @@ def combine_state_for_ensemble(
     """
     params, buffers = stack_module_state(models)
     function = FunctionalModuleWithBuffers(models[0])
-    return function, tuple(each.detach() for each in params.values()), tuple(buffers.values())
+    return function, tuple(tensor.detach() for tensor in params.values()), tuple(buffers.values())
 
 
 __all__ = [

@@ -13,13 +13,15 @@ _Dims = int | Sequence[int] | None
 
 
 def _filled(input: Tensor, mask: Tensor | None, value: float, dtype: Any = None) -> Tensor:
-    given = input if dtype is None else input.to(dtype)
+    converted = input if dtype is None else input.to(dtype)
     if mask is None:
-        return given
-    if not given.dtype.is_floating_point and math.isinf(value):
-        limits = flow.iinfo(given.dtype)
+        return converted
+    if not converted.dtype.is_floating_point and math.isinf(value):
+        limits = flow.iinfo(converted.dtype)
         value = limits.max if value > 0 else limits.min
-    return given.where(mask, flow.full((), value, dtype=given.dtype, device=given.device))
+    return converted.where(
+        mask, flow.full((), value, dtype=converted.dtype, device=converted.device)
+    )
 
 
 def _dims(input: Tensor, dim: _Dims) -> tuple[int, ...]:
@@ -29,8 +31,8 @@ def _dims(input: Tensor, dim: _Dims) -> tuple[int, ...]:
 
 
 def _counts(input: Tensor, dim: tuple[int, ...], mask: Tensor | None) -> Tensor:
-    kept = flow.ones_like(input, dtype=flow.bool) if mask is None else mask.expand_as(input)
-    return kept.sum(dim, keepdim=True)
+    is_kept = flow.ones_like(input, dtype=flow.bool) if mask is None else mask.expand_as(input)
+    return is_kept.sum(dim, keepdim=True)
 
 
 def _over(name: str, value: float, function: Callable[..., Tensor]) -> Callable[..., Tensor]:
@@ -42,8 +44,8 @@ def _over(name: str, value: float, function: Callable[..., Tensor]) -> Callable[
         dtype: Any = None,
         mask: Tensor | None = None,
     ) -> Tensor:
-        given = _filled(input, mask, value, dtype)
-        return function(given, _dims(input, dim), keepdim=bool(keepdim))
+        filled = _filled(input, mask, value, dtype)
+        return function(filled, _dims(input, dim), keepdim=bool(keepdim))
 
     reduction.__name__ = reduction.__qualname__ = name
     reduction.__doc__ = f"""`{name}` of the elements that are kept; {value} where there are none.
@@ -59,8 +61,8 @@ def _over(name: str, value: float, function: Callable[..., Tensor]) -> Callable[
 
 
 def _product(input: Tensor, dim: tuple[int, ...], keepdim: bool) -> Tensor:
-    for each in sorted((axis % input.ndim for axis in dim), reverse=True):
-        input = input.prod(each, keepdim=keepdim)
+    for axis_from_back in sorted((axis % input.ndim for axis in dim), reverse=True):
+        input = input.prod(axis_from_back, keepdim=keepdim)
     return input
 
 
@@ -126,8 +128,8 @@ def var(
     if correction is None:
         correction = 0 if unbiased is False else 1
     dims = _dims(input, dim)
-    given = input if dtype is None else input.to(dtype)
-    deviations = given - mean(given, dims, keepdim=True, mask=mask)
+    converted = input if dtype is None else input.to(dtype)
+    deviations = converted - mean(converted, dims, keepdim=True, mask=mask)
     total = _filled(deviations.square(), mask, 0).sum(dims, keepdim=True)
     result = total / (_counts(input, dims, mask) - correction).clamp(min=0)
     return result if keepdim else result.squeeze(dims)
@@ -169,8 +171,8 @@ def norm(
         mask: True where an element is kept; all are by default.
     """
     order = 2.0 if ord is None else ord
-    given = _filled(input, mask, math.inf if order < 0 else 0, dtype)
-    return flow.linalg.vector_norm(given, order, _dims(input, dim), keepdim=bool(keepdim))
+    filled = _filled(input, mask, math.inf if order < 0 else 0, dtype)
+    return flow.linalg.vector_norm(filled, order, _dims(input, dim), keepdim=bool(keepdim))
 
 
 def _extreme(name: str, value: float, function: Callable[..., Tensor]) -> Callable[..., Tensor]:

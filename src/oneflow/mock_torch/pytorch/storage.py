@@ -12,7 +12,7 @@ from oneflow.functional.shape.storages import (
 
 def _dtype_to_storage_type_map() -> dict[DType, str]:
     """Return the names of the classes by dtype."""
-    return {dtype: each.__name__ for dtype, each in STORAGE_CLASSES.items()}
+    return {dtype: storage_class.__name__ for dtype, storage_class in STORAGE_CLASSES.items()}
 
 
 BFloat16Storage = STORAGE_CLASSES[dt.bfloat16]

@@ -37,8 +37,8 @@ def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: 
         >>> state
         {'bias': 2, 'weight': 1}
     """
-    for key in [each for each in state_dict if each.startswith(prefix)]:
+    for key in [name for name in state_dict if name.startswith(prefix)]:
         state_dict[key.removeprefix(prefix)] = state_dict.pop(key)
     metadata = getattr(state_dict, "_metadata", {})
-    for key in [each for each in metadata if f"{each}.".startswith(prefix)]:
+    for key in [name for name in metadata if f"{name}.".startswith(prefix)]:
         metadata[key[len(prefix) :]] = metadata.pop(key)

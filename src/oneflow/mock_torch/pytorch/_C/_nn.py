@@ -27,7 +27,7 @@ def _parse_to(
         (device(type='cpu'), torch.float64, False, None)
     """
     device, dtype = parse_to(*args, **kwargs)
-    waits = next((each for each in args if isinstance(each, bool)), non_blocking)
+    waits = next((arg for arg in args if isinstance(arg, bool)), non_blocking)
     return device, dtype, waits, memory_format
 
 

@@ -13,7 +13,7 @@ from oneflow.mock_torch.pytorch.utils._pytree import tree_flatten_with_path
 
 @dataclass(frozen=True)
 class Hint:
-    """Whether a size may change, without a name for it.
+    """A size without a name that may change or must not.
 
     Attributes:
         is_dynamic: whether it may.
@@ -90,7 +90,7 @@ class ShapesCollection:
 
 @dataclass(frozen=True)
 class ArgumentShape:
-    """What a tensor among the arguments must be.
+    """The conditions on a tensor among the arguments.
 
     Attributes:
         path: where it is, as in `x` or `batch['mask']`.
@@ -178,12 +178,12 @@ def _shapes(path: str, value: Any, given: Any) -> Iterator[ArgumentShape]:
             yield ArgumentShape(name, leaf.dtype, _sizes(name, leaf, sizes))
 
 
-def _at(given: Any, place: Sequence[Any]) -> Any:
+def _at(tree: Any, place: Sequence[Any]) -> Any:
     for key in place:
-        if given is None:
+        if tree is None:
             return None
-        given = given[getattr(key, "key", getattr(key, "idx", None))]
-    return given
+        tree = tree[getattr(key, "key", getattr(key, "idx", None))]
+    return tree
 
 
 def _sizes(path: str, tensor: Tensor, given: Any) -> tuple[Any, ...]:

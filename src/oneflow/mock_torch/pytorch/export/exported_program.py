@@ -42,7 +42,7 @@ class _Exported(nn.Graph):
 
 
 class ExportedModule(nn.Module):
-    """What runs an exported program: a module with the names of the one that was exported.
+    """A module that runs an exported program, with the names of the one that was exported.
 
     Args:
         program: the program.

@@ -63,7 +63,7 @@ def grouped_mm(
 
 
 def _members(ends: Tensor, count: int) -> Tensor:
-    """Which of `count` elements are in which group: of shape (groups, count)."""
+    """Return a mask of the elements in each group, of shape (groups, count)."""
     begins = flow.nn.functional.pad(ends[:-1], (1, 0))
     places = flow.arange(count, device=ends.device)
     return (places >= begins.unsqueeze(1)) & (places < ends.unsqueeze(1))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class CheckpointException(BaseException):
-    """What went wrong while a checkpoint was loaded, by process.
+    """The errors of a failed load of a checkpoint, by process.
 
     Args:
         msg: what was done.

@@ -1,13 +1,13 @@
 """Names of ``torch.distributed.checkpoint.default_planner``: what is loaded and saved.
 
-Which process writes which part is this package's to say.
+This package decides which process writes which part.
 """
 
 from __future__ import annotations
 
 
 class DefaultSavePlanner:
-    """What is saved: everything, once.
+    """The plan of a save: everything, once.
 
     Args:
         flatten_state_dict: accepted; nested state dicts are saved as they are.
@@ -29,7 +29,7 @@ class DefaultSavePlanner:
 
 
 class DefaultLoadPlanner:
-    """What is loaded: the keys that are asked for.
+    """The plan of a load: the keys that are asked for.
 
     Args:
         flatten_state_dict: accepted; nested state dicts are loaded as they are.

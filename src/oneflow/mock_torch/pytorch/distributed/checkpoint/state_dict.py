@@ -19,7 +19,7 @@ _WRAPPER = "module."
 
 @dataclass
 class StateDictOptions:
-    """How states are taken and loaded.
+    """The options of taking and loading states.
 
     Attributes:
         full_state_dict: global tensors become whole local ones.

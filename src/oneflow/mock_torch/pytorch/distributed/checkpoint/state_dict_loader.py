@@ -80,7 +80,7 @@ def _load_mapping(targets: MutableMapping[Any, Any], found: Any, path: str, part
 
 
 def _loaded(target: Any, found: Any, name: str, partial: bool) -> Any:
-    """What takes the place of `target`: it itself if it is a tensor or a mapping."""
+    """Return the value in the place of `target`: it itself if it is a tensor or a mapping."""
     if isinstance(target, MutableMapping):
         _load_mapping(target, found, f"{name}.", partial)
         return target

@@ -31,7 +31,7 @@ def save(
 ) -> None:
     """Save a state dict to a folder; all processes call this together.
 
-    Of global tensors each process writes its own parts, of what is local process 0's is saved.
+    Each process writes its own parts of global tensors; process 0 writes its local values.
 
     Args:
         state_dict: tensors and plain data by key, nested at will; of what is `Stateful` the state.
@@ -88,7 +88,7 @@ def save_state_dict(
 
 
 class AsyncCheckpointerType(enum.Enum):
-    """What writes a checkpoint meanwhile; here neither does."""
+    """The worker that writes a checkpoint meanwhile; here neither does."""
 
     THREAD = "thread"
     PROCESS = "process"

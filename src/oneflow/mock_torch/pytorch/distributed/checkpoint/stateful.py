@@ -7,7 +7,7 @@ from typing import Any, Protocol, runtime_checkable
 
 @runtime_checkable
 class Stateful(Protocol):
-    """What has a state that checkpoints keep, such as modules and optimizers."""
+    """An object with a state that checkpoints keep, such as a module or an optimizer."""
 
     def state_dict(self) -> dict[str, Any]:
         """Return the state."""

@@ -18,7 +18,7 @@ MaskFunction = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
 
 
 class AuxRequest(NamedTuple):
-    """Which further results attention gives.
+    """The further results that attention gives.
 
     Attributes:
         lse: the logarithm of the sum of exponentials of each row of scores.
@@ -64,8 +64,8 @@ def _combined(
 
     def combined(batch: Tensor, head: Tensor, token_q: Tensor, token_kv: Tensor) -> Tensor:
         result = flow.full((), start, dtype=flow.bool, device=batch.device)
-        for each in functions:
-            result = combine(result, each(batch, head, token_q, token_kv))
+        for function in functions:
+            result = combine(result, function(batch, head, token_q, token_kv))
         return result
 
     return combined
@@ -131,20 +131,20 @@ class BlockMask:
 
     @property
     def shape(self) -> tuple[int, int, int, int]:
-        """How many samples, heads, queries and keys there are."""
+        """The numbers of samples, heads, queries and keys."""
         return self._sizes
 
     @property
     def seq_lengths(self) -> tuple[int, int]:
-        """How many queries and keys there are."""
+        """The numbers of queries and keys."""
         return self._sizes[2:]
 
     def numel(self) -> int:
-        """How many scores there are."""
+        """Return the number of scores."""
         return math.prod(self._sizes)
 
     def to_dense(self) -> Tensor:
-        """Whether each block keeps anything, as integers."""
+        """Return 1 for each block that keeps a score, 0 for the others."""
         mask = create_mask(self.mask_mod, *self._sizes, self._device)
         rows, columns = self.BLOCK_SIZE
         bottom, right = -mask.shape[2] % rows, -mask.shape[3] % columns
@@ -241,7 +241,9 @@ def flex_attention(
                 f"`query` has {heads} heads and `key` {key.shape[1]}: with `enable_gqa` one must "
                 "be a multiple of the other"
             )
-        key, value = (each.repeat_interleave(heads // each.shape[1], 1) for each in (key, value))
+        key, value = (
+            operand.repeat_interleave(heads // operand.shape[1], 1) for operand in (key, value)
+        )
     factor = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
     # In single precision, as PyTorch's kernels, unless they come in double.
     scores = (query @ key.mT).to(flow.promote_types(query.dtype, flow.float32)) * factor
