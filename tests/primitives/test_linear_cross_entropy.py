@@ -80,7 +80,7 @@ def test_labels_that_are_no_classes():
         ({"chunking_method": None}, 1000),
         ({"chunking_method": "aspect_ratio"}, 128),
         ({"chunking_method": "aspect_ratio:4"}, 32),
-        ({}, 64),
+        ({}, 256),
     ],
 )
 def test_rows_of_a_chunk(options, rows):

@@ -28,6 +28,8 @@ NAMES = (
     "llama", "gpt2", "gpt2_dropout",
 )  # fmt: skip
 CHIPS = ("h100", "v5e")
+# XLA's compiler for GPUs finds no tiles for this one's products, neither for ours nor for JAX's.
+FAILING = (("vit", "h100"),)
 SHARED = (("gpt2", "h100:8"), ("resnet50", "h100:8"))
 
 
@@ -51,6 +53,7 @@ def main() -> int:
     else:
         wanted = [*itertools.product(NAMES, CHIPS), *SHARED]
         wanted = [each for each in wanted if not options.names or each[0] in options.names]
+        wanted = [each for each in wanted if each not in FAILING]
     python = make_environment(options.cache / "environment")
     for name, chip in wanted:
         for which in ("ours", "jax"):

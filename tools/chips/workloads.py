@@ -176,6 +176,8 @@ def _bert(torch: Any, make_step: Callable, batch: int = 32, length: int = 128) -
     for module in model.modules():
         if isinstance(module, torch.nn.Dropout):
             module.p = 0.0
+        if isinstance(module, torch.nn.MultiheadAttention):
+            module.dropout = 0.0
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     tokens = torch.randint(0, bert_base.VOCABULARY, (batch, length))
     return make_step(

@@ -16,7 +16,6 @@ from oneflow.primitives.operators.linear_cross_entropy import (
 )
 from oneflow.tensor.call import call
 from oneflow.tensor.tensor import Tensor
-from oneflow.tensor.views import unwrap
 
 
 @dataclass(frozen=True)
@@ -29,9 +28,10 @@ class LinearCrossEntropyOptions:
         allow_retain_graph: without effect: several backward passes are always possible.
         batch_chunk_size: rows of a chunk.
         chunking_method: how rows of a chunk are chosen without `batch_chunk_size`.
-            ``"aspect_ratio"``: so that the logits of a chunk have the size of the whole input, the
-            next power of two; ``"aspect_ratio:2"``: half of that, and so on. ``"auto"``: the
-            latter, or the former in half precision on CPUs. None: all rows.
+            ``"auto"``: as many as the input has features, the last power of two, so that the
+            logits of a chunk are no larger than the gradient of the weight, which is read and
+            written for each. ``"aspect_ratio"``: so that they have the size of the whole input,
+            the next power of two; ``"aspect_ratio:2"``: half of that, and so on. None: all rows.
         acc_policy: without effect: sums are always float32 or wider.
         acc_dtype: without effect.
 
@@ -62,14 +62,12 @@ class LinearCrossEntropyOptions:
             return self.batch_chunk_size
         if self.chunking_method is None:
             return max(rows, 1)
-        method = self.chunking_method
-        if method == "auto":
-            is_half = linear_weight.dtype.itemsize < 4
-            on_cpu = unwrap(linear_weight).spec.device.type == "cpu"
-            method = "aspect_ratio" if is_half and on_cpu else "aspect_ratio:2"
         classes, features = linear_weight.shape[0], max(linear_weight.shape[-1], 1)
+        if self.chunking_method == "auto":
+            return 1 << (features.bit_length() - 1)
         size = -(-rows // max(-(-classes // features), 1))
-        return max((1 << (size - 1).bit_length()) // _divisor(method), 1) if size else 1
+        power = 1 << (max(size, 1) - 1).bit_length()
+        return max(power // _divisor(self.chunking_method), 1)
 
 
 def _divisor(method: str) -> int:
