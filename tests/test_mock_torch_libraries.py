@@ -201,3 +201,31 @@ def test_networks_of_timm_and_torchvision(tmp_path):
     results = np.load(tmp_path / "results.npz")
     for name, each in expected.items():
         np.testing.assert_allclose(results[name], each.numpy(), rtol=1e-4, atol=1e-5, err_msg=name)
+
+
+@pytest.mark.parametrize("framework", [torch, flow], ids=["torch", "oneflow"])
+def test_subclasses_of_distributions_keep_what_they_need_where_they_like(framework):
+    distributions = framework.distributions
+
+    class Lazy(distributions.MultivariateNormal):
+        def __init__(self, loc, root):
+            self.loc, self._root = loc, root
+            distributions.Distribution.__init__(self, (), (2,), validate_args=False)
+
+        @property
+        def _unbroadcasted_scale_tril(self):
+            return self._root.tril()
+
+    class Prior(distributions.LogNormal):
+        def __init__(self, *arguments):
+            super().__init__(*arguments)
+            self._transform = "of a prior"
+
+    root = framework.tensor([[1.0, 5.0], [0.5, 2.0]])
+    x, mean = framework.ones(2), framework.zeros(2)
+    whole = distributions.MultivariateNormal(mean, scale_tril=root.tril())
+    assert Lazy(mean, root).log_prob(x).item() == pytest.approx(whole.log_prob(x).item())
+    prior, like = Prior(0.0, 1.0), distributions.LogNormal(0.0, 1.0)
+    two = framework.tensor(2.0)
+    assert prior._transform == "of a prior"
+    assert prior.log_prob(two).item() == pytest.approx(like.log_prob(two).item())

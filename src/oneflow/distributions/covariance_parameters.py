@@ -35,7 +35,7 @@ class CovarianceParameters(Distribution):
     """Base of distributions with a matrix of covariances, its inverse or its Cholesky factor."""
 
     # Kept beside the matrix that was given: every density needs it.
-    _factor: Tensor
+    _unbroadcasted_scale_tril: Tensor  # the name that subclasses of libraries give it
 
     def _set_covariance(self, batch_shape: Sequence[int], **matrices: Tensor | None) -> Tensor:
         """Set the matrix that was given, expanded to the batch, and return it.
@@ -62,23 +62,23 @@ class CovarianceParameters(Distribution):
         """Compute the Cholesky factor of the matrix, which has been checked."""
         parameters = vars(self)
         if "scale_tril" in parameters:
-            self._factor = parameters["scale_tril"]
+            self._unbroadcasted_scale_tril = parameters["scale_tril"]
         elif "covariance_matrix" in parameters:
-            self._factor = cholesky(parameters["covariance_matrix"])
+            self._unbroadcasted_scale_tril = cholesky(parameters["covariance_matrix"])
         else:
-            self._factor = cholesky(inv(parameters["precision_matrix"]))
+            self._unbroadcasted_scale_tril = cholesky(inv(parameters["precision_matrix"]))
 
     @lazy_property
     def scale_tril(self) -> Tensor:
         """The Cholesky factor of the covariances."""
-        return self._factor
+        return self._unbroadcasted_scale_tril
 
     @lazy_property
     def covariance_matrix(self) -> Tensor:
         """The covariances."""
-        return self._factor @ self._factor.mT
+        return self._unbroadcasted_scale_tril @ self._unbroadcasted_scale_tril.mT
 
     @lazy_property
     def precision_matrix(self) -> Tensor:
         """The inverse of the covariances."""
-        return cholesky_inverse(self._factor)
+        return cholesky_inverse(self._unbroadcasted_scale_tril)

@@ -74,21 +74,23 @@ class MultivariateNormal(CovarianceParameters):
     @property
     def variance(self) -> Tensor:
         """The variances of the elements."""
-        return (self._factor**2).sum(-1)
+        return (self._unbroadcasted_scale_tril**2).sum(-1)
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Draw; gradients flow to the parameters."""
         noise = randn_like(self.loc.expand(self._extended_shape(sample_shape)))
-        return self.loc + (self._factor @ noise.unsqueeze(-1)).squeeze(-1)
+        return self.loc + (self._unbroadcasted_scale_tril @ noise.unsqueeze(-1)).squeeze(-1)
 
     def log_prob(self, value: Tensor) -> Tensor:
         """The logarithm of the density."""
         self._validate_sample(value)
-        z = solve_factor(self._factor, (value - self.loc).unsqueeze(-1)).squeeze(-1)
+        z = solve_factor(self._unbroadcasted_scale_tril, (value - self.loc).unsqueeze(-1)).squeeze(
+            -1
+        )
         size = 0.5 * self._event_shape[0] * math.log(2 * math.pi)
-        return -0.5 * (z * z).sum(-1) - size - half_log_det(self._factor)
+        return -0.5 * (z * z).sum(-1) - size - half_log_det(self._unbroadcasted_scale_tril)
 
     def entropy(self) -> Tensor:
         """The entropy in nats."""
         size = 0.5 * self._event_shape[0] * (1 + math.log(2 * math.pi))
-        return size + half_log_det(self._factor)
+        return size + half_log_det(self._unbroadcasted_scale_tril)

@@ -49,7 +49,7 @@ class TransformedDistribution(Distribution):
             raise ValueError("transforms must be a Transform or list of Transforms")
         shape = (*base_distribution.batch_shape, *base_distribution.event_shape)
         event_dim = len(base_distribution.event_shape)
-        transform = self._transform
+        transform = self._composed
         needed = transform.domain.event_dim
         if len(shape) < needed:
             raise ValueError(
@@ -72,7 +72,7 @@ class TransformedDistribution(Distribution):
         return self.base_dist.has_rsample
 
     @property
-    def _transform(self) -> ComposeTransform:
+    def _composed(self) -> ComposeTransform:
         return ComposeTransform(self.transforms)
 
     def _support(self) -> Constraint:
@@ -88,7 +88,7 @@ class TransformedDistribution(Distribution):
     def expand(self, batch_shape: Sequence[int]) -> Self:
         """The same distributions with a larger batch shape."""
         result = super().expand(batch_shape)
-        shape = self._transform.inverse_shape((*batch_shape, *self._event_shape))
+        shape = self._composed.inverse_shape((*batch_shape, *self._event_shape))
         result.base_dist = self.base_dist.expand(
             shape[: len(shape) - len(self.base_dist.event_shape)]
         )
@@ -97,11 +97,11 @@ class TransformedDistribution(Distribution):
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Draw, without history."""
         with no_grad():
-            return self._transform(self.base_dist.sample(sample_shape))
+            return self._composed(self.base_dist.sample(sample_shape))
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Draw; gradients flow to the parameters."""
-        return self._transform(self.base_dist.rsample(sample_shape))
+        return self._composed(self.base_dist.rsample(sample_shape))
 
     def log_prob(self, value: Tensor) -> Tensor:
         """The logarithm of the density: that of the base, less the logarithm of the stretching."""
@@ -119,7 +119,7 @@ class TransformedDistribution(Distribution):
 
     def _with_sign(self, probability: Tensor) -> Tensor:
         """Return ``1 - probability`` where the transform decreases."""
-        sign = self._transform.sign
+        sign = self._composed.sign
         if isinstance(sign, Tensor):
             return sign * (probability - 0.5) + 0.5
         return probability if sign == 1 else 1 - probability
@@ -127,8 +127,8 @@ class TransformedDistribution(Distribution):
     def cdf(self, value: Tensor) -> Tensor:
         """The probability of a draw of at most `value`; the transforms must be elementwise."""
         self._validate_sample(value)
-        return self._with_sign(self.base_dist.cdf(self._transform.inv(value)))
+        return self._with_sign(self.base_dist.cdf(self._composed.inv(value)))
 
     def icdf(self, value: Tensor) -> Tensor:
         """Inverse of `cdf`: the quantile of `value`."""
-        return self._transform(self.base_dist.icdf(self._with_sign(value)))
+        return self._composed(self.base_dist.icdf(self._with_sign(value)))

@@ -105,8 +105,8 @@ class Wishart(CovarianceParameters, ExponentialFamily):
         # The squares on the diagonal have chi-squared distributions of fewer and fewer degrees.
         degrees = self.df.unsqueeze(-1) - self._steps()
         squares = 2 * standard_gamma((degrees / 2).expand(shape[:-1]))
-        below = randn_like(self._factor.expand(shape)).tril(-1)
-        root = self._factor @ (below + diag_embed(squares.sqrt()))
+        below = randn_like(self._unbroadcasted_scale_tril.expand(shape)).tril(-1)
+        root = self._unbroadcasted_scale_tril @ (below + diag_embed(squares.sqrt()))
         return root @ root.mT
 
     def _steps(self) -> Tensor:
@@ -115,7 +115,7 @@ class Wishart(CovarianceParameters, ExponentialFamily):
     def log_prob(self, value: Tensor) -> Tensor:
         """The logarithm of the density."""
         self._validate_sample(value)
-        normalized = solve_factor(self._factor, cholesky(value))
+        normalized = solve_factor(self._unbroadcasted_scale_tril, cholesky(value))
         power = 0.5 * (self.df - self._size - 1)
         density = power * slogdet(value)[1] - 0.5 * (normalized**2).sum((-2, -1))
         return density - self._log_size()
@@ -123,14 +123,16 @@ class Wishart(CovarianceParameters, ExponentialFamily):
     def _log_size(self) -> Tensor:
         """The logarithm of the normalizing factor."""
         half = 0.5 * self.df
-        log_det = 2 * half_log_det(self._factor) + self._size * math.log(2)
+        log_det = 2 * half_log_det(self._unbroadcasted_scale_tril) + self._size * math.log(2)
         return half * log_det + mvlgamma(half, self._size)
 
     def entropy(self) -> Tensor:
         """The entropy in nats."""
         size, half = self._size, 0.5 * self.df
         digamma_sum = (half.unsqueeze(-1) - 0.5 * self._steps()).digamma().sum(-1)
-        mean_log_det = digamma_sum + size * math.log(2) + 2 * half_log_det(self._factor)
+        mean_log_det = (
+            digamma_sum + size * math.log(2) + 2 * half_log_det(self._unbroadcasted_scale_tril)
+        )
         return self._log_size() + half * size - 0.5 * (self.df - size - 1) * mean_log_det
 
     @property
