@@ -2,8 +2,8 @@
 
 ``python -m tools.third_party timm`` runs the library of that name, ``python -m tools.third_party``
 all; `make third-party THIRD_PARTY=timm` does the same. What has a result is not run again, so that
-a stopped run goes on; `--again` runs again what has not passed, and `--anew` everything on this
-package. The environment, files and results are in a cache folder. The table is
+a stopped run goes on; `--again` runs again what has not passed, and `--anew` everything, as after a
+change of the cases. The environment, files and results are in a cache folder. The table is
 `docs/third_party.md`. The exit code is 1 if less passes than the page promises.
 """
 
@@ -44,7 +44,7 @@ def main() -> int:
     parser.add_argument("libraries", nargs="*", help="names of libraries; default: all")
     parser.add_argument("-k", default="", help="only cases whose names hold this")
     parser.add_argument("--again", action="store_true", help="run again what has not passed here")
-    parser.add_argument("--anew", action="store_true", help="run all again on this package")
+    parser.add_argument("--anew", action="store_true", help="run all again")
     parser.add_argument("--limit", type=int, default=180, help="seconds for a case")
     parser.add_argument(
         "--cache", type=Path, default=cache_folder("oneflow-third-party"), help="the cache folder"
@@ -66,8 +66,7 @@ def main() -> int:
         for framework in ("torch", "oneflow"):
             results = results_of(options.cache, framework, library.name)
             if options.again or options.anew:
-                passed = options.anew and framework == "oneflow"
-                forget(results, options.k, passed=passed)
+                forget(results, options.k, passed=options.anew)
             arguments = [framework, library.name, str(options.cache), options.k]
             command = [str(environment.python), "-m", "tools.third_party.child", *arguments]
             run_to_the_end(command, variables, results.file, options.limit)

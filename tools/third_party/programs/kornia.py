@@ -48,9 +48,9 @@ _FUNCTIONS: dict[str, Callable[[torch.Tensor], Any]] = {
     "normalize": lambda x: kornia.enhance.normalize(
         x, torch.tensor([0.5] * 3, dtype=x.dtype), torch.tensor([0.2] * 3, dtype=x.dtype)
     ),
-    "histogram": lambda x: kornia.enhance.image_histogram2d(x, n_bins=4),
+    "histogram": lambda x: kornia.enhance.image_histogram2d(x, n_bins=4)[0],
     "harris_response": lambda x: kornia.feature.harris_response(x[:, :1]),
-    "hardnet": lambda x: kornia.feature.SIFTDescriptor(8).to(x.dtype)(x[:, :1]),
+    "sift_descriptor": lambda x: kornia.feature.SIFTDescriptor(8).to(x.dtype)(x[:, :1]),
     "ssim_loss": lambda x: kornia.losses.ssim_loss(x, x * 0.5, 3),
     "dice_loss": lambda x: kornia.losses.dice_loss(x, (x[:, 0] * 3).long()),
     "focal_loss": lambda x: kornia.losses.focal_loss(x, (x[:, 0] * 3).long(), 0.5),
@@ -63,7 +63,7 @@ def _function(name: str) -> dict[str, Any]:
     result = _FUNCTIONS[name](images)
     measured = arrays([result])
     if result.requires_grad:
-        result.double().square().sum().backward()
+        result.double().cos().sum().backward()
         measured["gradient: images"] = array(images.grad)
     return measured
 
