@@ -9,8 +9,6 @@ import numpy as np
 
 #: How far values may be apart, relative to the largest of the array.
 TOLERANCE = 1e-4
-#: Of an array whose values are small beside those of its kind, the rest is noise.
-_NOISE = 1e-5
 _SHOWN = 4
 
 
@@ -27,11 +25,17 @@ def difference(values: Mapping[str, np.ndarray], expected: Mapping[str, np.ndarr
         largest[kind] = max(largest[kind], _largest(expected[name]))
     found = []
     for name in expected:
-        scale = max(_largest(expected[name]), _NOISE * largest[name.partition(":")[0]])
+        noise = _noise(expected[name]) * largest[name.partition(":")[0]]
+        scale = max(_largest(expected[name]), noise)
         if text := _difference(np.asarray(values[name]), expected[name], scale):
             found.append(f"{name}: {text}")
     more = f"; and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
     return "; ".join(found[:_SHOWN]) + more
+
+
+def _noise(array: np.ndarray) -> float:
+    """How small the values of an array must be beside others of their kind to be mere rounding."""
+    return 10 * float(np.finfo(array.dtype).eps) ** 0.5 if array.dtype.kind in "fc" else 0.0
 
 
 def _largest(array: np.ndarray) -> float:

@@ -1,0 +1,72 @@
+"""How what libraries compute here and on PyTorch is compared, and which libraries are run."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tools.third_party import table
+from tools.third_party.comparison import difference
+from tools.third_party.libraries import FOLDER, Exempt, Library, read_exempt, read_libraries
+from tools.torch_tests.results import FAILED, PASSED, Result, results_of
+
+EXPECTED = {
+    "output: x": np.array([1.0, 2.0]),
+    "gradient: a": np.array([100.0, np.nan]),
+    "gradient: b": np.array([1e-6, 0.0]),
+    "keys": np.array("text"),
+    "places": np.array([1, 2]),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("output: x", [1.00005, 2.0], ""),
+        ("output: x", [1.001, 2.0], r"1 of 2 values differ, at \(0,\) 1.001 in place of 1.0"),
+        ("output: x", [1.0], r"float64\(1,\) in place of float64\(2,\)"),
+        ("output: x", np.array([1.0, 2.0], np.float32), "float32"),
+        ("gradient: a", [100.0, 1.0], r"at \(1,\)"),
+        ("gradient: b", [1.0001e-6, -2e-10], ""),  # rounding, beside the other gradient
+        ("gradient: b", [1.02e-6, 0.0], "gradient: b: 1 of 2"),
+        ("keys", np.array("other text"), "other text in place of text"),
+        ("places", [1, 3], r"\[1, 3\] in place of \[1, 2\]"),
+    ],
+)
+def test_what_differs_is_said(name, value, said):
+    found = difference({**EXPECTED, name: np.asarray(value)}, EXPECTED)
+    assert (found == "") is (said == "")
+    if said:
+        with pytest.raises(AssertionError, match=said):
+            raise AssertionError(found)
+
+
+def test_missing_values_are_named():
+    assert difference({}, {"loss": np.ones(1)}) == "only one has ['loss']"
+
+
+def test_every_library_has_a_program():
+    names = [each.name for each in read_libraries()]
+    assert len(set(names)) == len(names)
+    for each in read_libraries():
+        assert (FOLDER / "programs" / f"{each.name}.py").exists()
+        assert all("==" in package for package in each.packages)
+    assert {each.library for each in read_exempt()} <= set(names)
+
+
+def test_the_page_counts_what_passes_on_pytorch(tmp_path, monkeypatch):
+    page = tmp_path / "page.md"
+    page.write_text("Before.\n<!-- table -->\nold\n<!-- end of table -->\nAfter.\n")
+    monkeypatch.setattr(table, "_PAGE", page)
+    monkeypatch.setattr(table, "read_exempt", lambda: [Exempt("one", "c*", "has no meaning")])
+    outcomes = {"a": PASSED, "b": FAILED, "cc": FAILED, "e": FAILED}
+    for case in ("a", "b", "cc", "d"):
+        results_of(tmp_path, "torch", "one").add(Result(case, PASSED))
+    for case, outcome in outcomes.items():
+        results_of(tmp_path, "oneflow", "one").add(Result(case, outcome, "error\nplace"))
+    assert not table.write_table(tmp_path, [Library("one", ("one==1",)), Library("two", ())])
+    text = page.read_text()
+    assert "| `one==1` | 4 | 1 | 1 | 1 |" in text
+    assert "- one, b: `error`" in text
+    assert "- one, cc: has no meaning" in text
+    assert text.startswith("Before.")
+    assert text.endswith("After.\n")
