@@ -360,7 +360,8 @@ class Recorder(ABC):
         """Let go of the arrays: nothing runs any more."""
         # The lists may be in another thread's hands.
         self.arrays, self.leaves = [], {}
-        self.rollback = Rollback()
+        if self.rollback.replaced or self.rollback.undo:
+            self.rollback = Rollback()
 
     @abstractmethod
     def flush(self, reason: str) -> None:

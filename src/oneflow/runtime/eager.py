@@ -64,17 +64,9 @@ class EagerRecorder(Recorder):
 
     __slots__ = ("launch", "recorded_by", "running")
 
-    def __init__(self, device: Device | Placement, user_line: Callable[[], str]) -> None:
-        super().__init__(device, user_line)
-        self.recorded_by = checks.thread_checks()
-        self.guarded = self.recorded_by.guards(device)
-        self.launch: Any = None  # a `Launch`
-        self.running = 0
-
-    def release(self) -> None:
-        """Let go of the arrays: nothing runs any more."""
-        self.launch = None
-        super().release()
+    recorded_by: checks.ThreadChecks
+    launch: Any  # a `Launch`
+    running: int
 
     def flush(self, reason: str) -> None:
         """Run what was recorded; afterwards every value still held has its array.
@@ -115,10 +107,11 @@ def recorder_for(device: Any, user_line: Callable[[], str]) -> Recorder:
     recorder = current.recorders.get(device)
     if recorder is None or recorder.closed:
         recorder = current.capture if isinstance(device, Placement) else None
+        owner = checks.thread_checks()
         if recorder is None:
             recorder = EagerRecorder(device, user_line)
-        else:
-            recorder.guarded = checks.thread_checks().guards(device)
+            recorder.recorded_by, recorder.launch, recorder.running = owner, None, 0
+        recorder.guarded = owner.guards(device)
         current.recorders[device] = recorder
     current.recorder = recorder
     return recorder
@@ -237,6 +230,7 @@ def run_recorder(recorder: EagerRecorder, reason: str) -> None:
         finally:
             recorder.running -= 1
             if recorder.done and not recorder.running:
+                recorder.launch = None
                 recorder.release()
     if error is not None:
         raise error
