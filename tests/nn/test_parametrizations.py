@@ -164,9 +164,35 @@ def test_orthogonal(form, sizes, trivialization):
     assert_twins_agree(mine, theirs, [random_array(2, sizes[0])])
 
 
+def returning(lib, forward, right_inverse=lambda x: x):
+    """A parametrization that returns what these functions do."""
+
+    class Parametrization(lib.nn.Module):
+        pass
+
+    Parametrization.forward = lambda self, *tensors: forward(*tensors)
+    Parametrization.right_inverse = lambda self, x: right_inverse(x)
+    return Parametrization()
+
+
+def registered(lib, layer, forward, *right_inverse, times=1):
+    """Register a parametrization of the weight, the last of several."""
+    register = lib.nn.utils.parametrize.register_parametrization
+    for _ in range(times - 1):
+        register(layer, "weight", returning(lib, lambda x: x))
+    return register(layer, "weight", returning(lib, forward, *right_inverse))
+
+
 @pytest.mark.parametrize(
     "misuse",
     [
+        lambda p, lib, layer: registered(lib, layer, lambda x: 2),
+        lambda p, lib, layer: registered(lib, layer, lambda x: (x, x), times=2),
+        lambda p, lib, layer: registered(lib, layer, lambda x: x, lambda x: (x, x), times=2),
+        lambda p, lib, layer: registered(lib, layer, lambda x: x, lambda x: x[:1], times=2),
+        lambda p, lib, layer: registered(lib, layer, lambda x: x, lambda x: None),
+        lambda p, lib, layer: registered(lib, layer, lambda x, y: x, lambda x: (None, x)),
+        lambda p, lib, layer: registered(lib, layer, lambda x: x, lambda x: x.bool()),
         lambda p, lib, layer: p.weight_norm(layer, "absent"),
         lambda p, lib, layer: p.orthogonal(layer, "bias"),
         lambda p, lib, layer: p.orthogonal(layer, "absent"),

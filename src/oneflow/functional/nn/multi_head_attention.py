@@ -226,6 +226,42 @@ def _extended_masks(*masks: Tensor | None) -> tuple[Tensor | None, ...]:
     return tuple([mask if mask is None else _append_zero(mask, mask.ndim - 1) for mask in masks])
 
 
+def _check_ranks(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    heads: int,
+    key_padding_mask: Tensor | None,
+    attn_mask: Tensor | None,
+) -> None:
+    """Check that all tensors have sequences in a batch, or none has.
+
+    Raises:
+        AssertionError: some have, or a mask has another number of dimensions.
+    """
+    ndim = query.ndim
+    if key.ndim != ndim or value.ndim != ndim:
+        raise AssertionError(
+            f"expected `key` and `value` to be {ndim}-D but found {key.ndim}-D and {value.ndim}-D "
+            "tensors respectively"
+        )
+    if key_padding_mask is not None and key_padding_mask.ndim != ndim - 1:
+        raise AssertionError(
+            f"expected `key_padding_mask` to be `None` or {ndim - 1}-D but found "
+            f"{key_padding_mask.ndim}-D tensor instead"
+        )
+    if attn_mask is not None and attn_mask.ndim not in (2, 3):
+        raise AssertionError(
+            f"expected `attn_mask` to be `None`, 2-D or 3-D but found {attn_mask.ndim}-D tensor"
+        )
+    if ndim == 2 and attn_mask is not None and attn_mask.ndim == 3:
+        expected = (heads, query.shape[0], key.shape[0])
+        if tuple(attn_mask.shape) != expected:
+            raise AssertionError(
+                f"Expected `attn_mask` shape to be {expected} but got {tuple(attn_mask.shape)}"
+            )
+
+
 @function(method=False, namespace="nn.functional")
 def multi_head_attention_forward(
     query: Tensor,
@@ -287,6 +323,7 @@ def multi_head_attention_forward(
         The result and the weights, or None in their place.
 
     Raises:
+        AssertionError: tensors or masks have other numbers of dimensions than the query.
         NotImplementedError: `static_k` or `static_v` is given.
 
     Example:
@@ -300,6 +337,7 @@ def multi_head_attention_forward(
         oneflow.Size([4, 1, 8])
     """
     _check_no_static(static_k, static_v)
+    _check_ranks(query, key, value, num_heads, key_padding_mask, attn_mask)
     _require_size(query, embed_dim_to_check, num_heads)
     separate = (q_proj_weight, k_proj_weight, v_proj_weight) if use_separate_proj_weight else ()
     packed = None if use_separate_proj_weight else in_proj_weight

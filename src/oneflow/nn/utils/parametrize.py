@@ -69,6 +69,12 @@ class ParametrizationList(ModuleList):
             _put_into(original, originals)
             self._register("original", original)
             return
+        if not isinstance(originals, Sequence) or not all(
+            isinstance(tensor, Tensor) for tensor in originals
+        ):
+            raise ValueError(
+                f"`right_inverse` must return a Tensor or a Sequence of tensors, got {originals!r}"
+            )
         self.count = len(originals)
         for number, tensor in enumerate(originals):
             value = tensor.detach()
@@ -86,12 +92,16 @@ class ParametrizationList(ModuleList):
         """Add a parametrization of what the others return.
 
         Raises:
-            ValueError: shape or dtype would change, unless `unsafe`.
+            ValueError: shape or dtype would change, unless `unsafe`, or it returns no tensor.
         """
         if not unsafe:
             with no_grad():
                 value = self.forward()
-                _require_same_shape(module(value), value)
+                changed = module(value)
+                _require_same_shape(changed, value)
+                if hasattr(module, "right_inverse"):
+                    with contextlib.suppress(NotImplementedError):
+                        _require_same_shape(module.right_inverse(changed), value)
         self.unsafe = self.unsafe or unsafe
         self.append(module)
 
@@ -151,7 +161,9 @@ def _put_into(original: Tensor, value: Tensor) -> None:
         original.data = value.detach()
 
 
-def _require_same_shape(value: Tensor, original: Tensor) -> None:
+def _require_same_shape(value: Any, original: Tensor) -> None:
+    if not isinstance(value, Tensor):
+        raise ValueError(f"A parametrization must return a tensor, got {type(value).__name__}")
     if value.shape != original.shape or value.dtype is not original.dtype:
         raise ValueError(
             "Registering a parametrization may not change the shape or dtype of the tensor, unless "
@@ -199,7 +211,8 @@ def register_parametrization(
         The module.
 
     Raises:
-        ValueError: there is no such tensor, or its shape or dtype would change.
+        ValueError: there is no such tensor, its shape or dtype would change, or the
+            parametrization or its inverse returns something else than tensors.
 
     Example:
         >>> import oneflow as flow
