@@ -350,13 +350,9 @@ def multi_head_attention_forward(
         out_proj_weight,
         out_proj_bias,
     )
+    probability = dropout_p if training else 0.0
     options = AttentionOptions(
-        num_heads,
-        dropout_p if training else 0.0,
-        need_weights,
-        average_attn_weights,
-        add_zero_attn,
-        is_causal,
+        num_heads, probability, need_weights, average_attn_weights, add_zero_attn, is_causal
     )
     run = batched_attention if query.ndim == 3 else _unbatched_attention
     return run(query, key, value, parameters, options, key_padding_mask, attn_mask)
