@@ -162,8 +162,10 @@ def _sinc_slope(x):
     is_near = jnp.abs(angle) < 1
     near = jnp.where(is_near, angle, 0)
     far = jnp.where(is_near, 1, angle)
-    series = near * jnp.polyval(jnp.array(_SINC_SLOPE, near.dtype), jnp.square(near))
-    return math.pi * jnp.where(is_near, series, (jnp.cos(far) - jnp.sin(far) / far) / far)
+    series, square = jnp.zeros_like(near), jnp.square(near)
+    for coefficient in _SINC_SLOPE:
+        series = series * square + coefficient
+    return math.pi * jnp.where(is_near, near * series, (jnp.cos(far) - jnp.sin(far) / far) / far)
 
 
 def _sinc(x):
