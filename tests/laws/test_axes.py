@@ -27,8 +27,9 @@ pytestmark = of_recorded_programs
 
 WITHOUT_AXES = {
     # A part would have to know where in the whole it is.
-    "elements change their places": """
-        random_permutation masked_scatter as_strided as_strided_update""",
+    "elements change their places, or must begin with a given one": """
+        random_permutation masked_scatter as_strided as_strided_update
+        bag_offsets""",
     "every result depends on all elements, and not as a sum of parts": """
         nms_mask median_of_all nanmedian_of_all total_norm clip_norm lamb_update
         muon_update power_iteration limit_rows nonzero""",

@@ -171,9 +171,7 @@ def _bad_offset(offsets, *, count: int):
 
 
 #: Offsets that begin with 0 and rise no higher than the number of indices.
-bag_offsets = primitive(
-    "bag_offsets", lambda offsets, *, count: offsets, axes="_ -> _", differentiable=False
-)
+bag_offsets = primitive("bag_offsets", lambda offsets, *, count: offsets, differentiable=False)
 bag_offsets.checked(
     _bad_offset,
     lambda value, attributes, in_specs: RuntimeError(
