@@ -43,6 +43,7 @@ def _checked_labels(input: Tensor, target: Tensor) -> Tensor:
     OneFlow also takes them with further dimensions of size 1, such as ``(N, 1)``.
 
     Raises:
+        IndexError: there are labels and no classes.
         RuntimeError: the dtype is a floating point one, or the class dimension is missing.
         ValueError: the numbers of samples differ.
     """
@@ -54,6 +55,8 @@ def _checked_labels(input: Tensor, target: Tensor) -> Tensor:
         )
     if not logits:
         raise RuntimeError("expected `input` to have a dimension of classes, got a 0-dim tensor")
+    if not logits[:2][-1] and target.numel():
+        raise IndexError(f"every label is out of bounds: `input` of shape {logits} has no classes")
     if len(logits) == 1:
         if labels == (1,):
             target, labels = target.reshape(()), ()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Sequence
 from typing import Any
 
 from oneflow.base.dtype import HALF_DTYPES, DType, float32
@@ -80,16 +81,22 @@ def batch_norm(
         statistics = [shaped(statistic, shape) for statistic in (running_mean, running_var)]
         return call(p.normalize_fixed, input, *statistics, scale, shift, eps)
     count = input.numel() // max(channels, 1)
-    if count <= 1:
-        raise ValueError(
-            "Expected more than 1 value per channel when training, got input size "
-            f"{list(input.shape)}"
-        )
+    _check_several_values(count, input.shape)
+    if not count:  # no statistics, so that the running ones stay
+        return call(p.normalize_fixed, input, 0.0, 1.0, scale, shift, eps)
     dims = (0, *range(2, input.ndim))
     mean, variance = _moments(input, dims)
     update_running(running_mean, mean, 1.0, momentum)
     update_running(running_var, variance, count / (count - 1), momentum)
     return call(p.normalize, input, mean, variance, scale, shift, eps, dims=dims)
+
+
+def _check_several_values(count: int, shape: Sequence[int]) -> None:
+    """Refuse one value per channel, which would be 0 when normalised; none at all will do."""
+    if count == 1:
+        raise ValueError(
+            f"Expected more than 1 value per channel when training, got input size {list(shape)}"
+        )
 
 
 def _moments(input: Tensor, dims: tuple[int, ...]) -> tuple[Tensor, Tensor]:
@@ -205,6 +212,7 @@ def group_norm(
 
     Raises:
         RuntimeError: sizes that do not fit.
+        ValueError: there is one value per channel of a group.
 
     Example:
         >>> import oneflow as flow
@@ -234,6 +242,7 @@ def group_norm(
                 f"{name} of shape {list(part.shape)} and input of shape {list(input.shape)}"
             )
     members = channels // num_groups
+    _check_several_values(batch * members * math.prod(spatial), input.shape)
     dims = tuple(range(2, 3 + len(spatial)))
     grouped = shaped(input, (batch, num_groups, members, *spatial))
     scale, shift = affine(weight, bias, (1, num_groups, members, *[1] * len(spatial)))

@@ -206,6 +206,8 @@ def _resample(x, *, dim: int, plan: Resampling):
     double = x.dtype in (jnp.float64, jnp.complex128)
     wide = np.dtype(np.float64) if double else np.dtype(np.float32)
     index, weight = _table(plan, wide)
+    if not x.shape[dim]:  # the adjoint of a result without elements
+        return jnp.zeros((*x.shape[:dim], len(index), *x.shape[dim + 1 :]), x.dtype)
     if index.shape[1] == 1 and (weight == 1).all():
         return jnp.take(x, index[:, 0], axis=dim)
     values = x if jnp.iscomplexobj(x) else x.astype(wide)
