@@ -36,7 +36,7 @@ def check_rows(checked: Sequence[tuple[Operation, Sequence[Any]]]) -> jax.Array:
 def _tables(operation: Operation, calls: list[Sequence[Any]]) -> list[jax.Array]:
     """The rows of the calls of one operation."""
     if len(calls) > 1 and _reads_little(operation, calls[0]):
-        stacked = [jnp.stack(each) for each in zip(*calls, strict=True)]
+        stacked = [jnp.stack(operands) for operands in zip(*calls, strict=True)]
         return [_table(*jax.vmap(operation.evaluate_check)(*stacked))]
     return [_table(*map(jnp.ravel, operation.evaluate_check(*operands))) for operands in calls]
 
@@ -48,5 +48,7 @@ def _table(bad: jax.Array, value: jax.Array) -> jax.Array:
 def _reads_little(operation: Operation, operands: Sequence[Any]) -> bool:
     """Return whether the operands that a check reads are small; it reads no table of features."""
     check = jax.make_jaxpr(operation.evaluate_check)(*operands).jaxpr
-    read = {id(each) for step in check.eqns for each in step.invars}
-    return all(each.aval.size <= _MAX_ELEMENTS for each in check.invars if id(each) in read)
+    read = {id(atom) for step in check.eqns for atom in step.invars}
+    return all(
+        variable.aval.size <= _MAX_ELEMENTS for variable in check.invars if id(variable) in read
+    )

@@ -19,7 +19,7 @@ def plan_donation(program: Program, donated: Sequence[int]) -> tuple[tuple[int, 
     JAX gives each output, in order, the first donated input of its shape and dtype that is left. In
     the order returned that is the one meant for it.
     """
-    slots = _slots(program)  # Those that stay are free.
+    slots = _slots(program)  # The slots that stay in it are free.
     slot_of = _replacement_slots(program, set(donated), slots)
     table = program.spec_table()
     free = defaultdict(list)

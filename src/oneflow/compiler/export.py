@@ -67,7 +67,7 @@ def to_bytes(executable: Executable) -> bytes:
     flags = [inputs.pop()] if executable.guarded else []
 
     def portable(*arguments: Any) -> list[Any]:
-        cleared = [jnp.zeros(each.shape, each.dtype) for each in flags]
+        cleared = [jnp.zeros(flag.shape, flag.dtype) for flag in flags]
         outputs, results = executable.sorted_results(executable.function(*arguments, *cleared))
         return outputs if results is None else [*outputs, results.rows]
 
@@ -127,8 +127,8 @@ class ImportedProgram:
             **committed_to(device),
         }
         if isinstance(device, Placement):
-            given = [*inputs, *[None] * sum(map(bool, counts))]
-            sharded = shardings(given, outputs, device)
+            arguments = [*inputs, *[None] * sum(map(bool, counts))]
+            sharded = shardings(arguments, outputs, device)
             self._options["in_shardings"], self._options["out_shardings"] = sharded
 
     def donate(self, inputs: Sequence[int]) -> None:
@@ -176,9 +176,9 @@ def _platform(device: Device | Placement) -> str:
 
 def _largest_array(text: str) -> int:
     """The bytes of the largest array in the text of a program."""
-    found = re.findall(r"tensor<((?:\d+x)+)(?:complex<)?[a-z]+(\d+)", text)
-    elements = [math.prod(map(int, sizes[:-1].split("x"))) for sizes, _ in found]
-    widths = [max(int(bits) // 8, 1) for _, bits in found]
+    types = re.findall(r"tensor<((?:\d+x)+)(?:complex<)?[a-z]+(\d+)", text)
+    elements = [math.prod(map(int, sizes[:-1].split("x"))) for sizes, _ in types]
+    widths = [max(int(bits) // 8, 1) for _, bits in types]
     return max(map(mul, elements, widths), default=0)
 
 
@@ -205,11 +205,11 @@ def _check_arrays(
     numbers = [((n,), kind) for n, kind in zip(counts, ("float64", "int64"), strict=True) if n]
     arrays = [_form(abstract_array(spec)) for spec in inputs]
     expected = [None if spec is None else _form(abstract_array(spec)) for spec in outputs]
-    found = list(map(_form, exported.out_avals))
+    results = list(map(_form, exported.out_avals))
     if (
         list(map(_form, exported.in_avals)) != [*arrays, *numbers]
-        or len(found) != len(expected)
-        or any(m not in (None, each) for m, each in zip(expected, found, strict=True))
+        or len(results) != len(expected)
+        or any(m not in (None, result) for m, result in zip(expected, results, strict=True))
     ):
         raise RuntimeError("the saved program does not fit its description")
 

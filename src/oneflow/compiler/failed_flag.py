@@ -23,7 +23,7 @@ _MAX_FLAGS = 512
 
 
 class CheckResults(NamedTuple):
-    """What a program says of its run-time checks.
+    """The results of a program's run-time checks.
 
     Attributes:
         rows: one ``(is_bad, value)`` of int64 for each check.

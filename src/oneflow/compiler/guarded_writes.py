@@ -50,7 +50,7 @@ class CheckedUpdates:
     ) -> None:
         self._all_reduce_or = all_reduce_or
         self._failed_before = failed
-        # By the number of checks: how many are in the segment before, and the rows of the others.
+        # For a number of checks: how many lie in earlier segments, and the rows of the others.
         self._segments: dict[int, tuple[int, jax.Array]] = {}
         self._failed: dict[int, jax.Array] = {}
         # The old values by the new ones that are chosen where they are computed.
@@ -59,24 +59,24 @@ class CheckedUpdates:
             for operation, old, new in replacements(program)
             if operation.primitive is not update_unless_failed
         }
-        # What is chosen there already, by what the instruction at the end makes.
+        # New values that are chosen there, by the results of the `update_unless_failed` for them.
         self._chosen: dict[int, int] = {}
         explicit = [
-            each
-            for each in program.instructions
-            if each.operation.primitive is update_unless_failed
+            instruction
+            for instruction in program.instructions
+            if instruction.operation.primitive is update_unless_failed
         ]
-        use_counts = Counter(each.operands[1] for each in explicit)
+        use_counts = Counter(update.operands[1] for update in explicit)
         checks = checks_before(program)
-        for each in explicit:
-            old, new = each.operands
+        for update in explicit:
+            old, new = update.operands
             old = self._chosen.get(old, old)
-            known = self._olds.get(new)
-            early = known is None and old < new and use_counts[new] == 1
-            if early and checks.get(new) == each.operation.attributes["checks"]:
+            earlier_value = self._olds.get(new)
+            early = earlier_value is None and old < new and use_counts[new] == 1
+            if early and checks.get(new) == update.operation.attributes["checks"]:
                 self._olds[new] = old
             if self._olds.get(new) == old:
-                self._chosen[each.results[0]] = new
+                self._chosen[update.results[0]] = new
 
     def rows(self, checked: Checked) -> jax.Array:
         """The rows of the checks so far, see `check_rows`."""
@@ -94,7 +94,9 @@ class CheckedUpdates:
         """
         count = len(checked)
         if count not in self._segments:
-            start = max((each for each in self._segments if each < count), default=0)
+            start = max(
+                (segment_end for segment_end in self._segments if segment_end < count), default=0
+            )
             self._segments[count] = start, check_rows(checked[start:])
         return self._segments[count]
 
@@ -154,7 +156,7 @@ def unless(
         operands: arrays.
         old_values: by the place of the result.
     """
-    if not any(old is each for old in old_values.values() for each in operands):
+    if not any(old is operand for old in old_values.values() for operand in operands):
         results = function(*operands)
         results = list(results) if isinstance(results, tuple | list) else [results]
         return [
@@ -178,16 +180,18 @@ class _Choice:
         jaxpr = getattr(closed, "jaxpr", closed)
         values = dict(zip(jaxpr.constvars, getattr(closed, "consts", ()), strict=True))
         values.update(zip(jaxpr.invars, operands, strict=True))
-        wanted = self._wanted(jaxpr, old_values)
+        old_by_variable = self._wanted(jaxpr, old_values)
         for equation in jaxpr.eqns:
-            given = [_read(each, values) for each in equation.invars]
-            chosen = {
-                place: wanted[each] for place, each in enumerate(equation.outvars) if each in wanted
+            operand_values = [_read(atom, values) for atom in equation.invars]
+            old_by_place = {
+                place: old_by_variable[variable]
+                for place, variable in enumerate(equation.outvars)
+                if variable in old_by_variable
             }
-            results = self._evaluate(equation, given, chosen)
+            results = self._evaluate(equation, operand_values, old_by_place)
             values.update(zip(equation.outvars, results, strict=True))
-        computed = {each for equation in jaxpr.eqns for each in equation.outvars}
-        results = [_read(each, values) for each in jaxpr.outvars]
+        computed = {variable for equation in jaxpr.eqns for variable in equation.outvars}
+        results = [_read(atom, values) for atom in jaxpr.outvars]
         for place, old in old_values.items():
             if jaxpr.outvars[place] not in computed:
                 results[place] = self._choose(old, results[place])
@@ -195,21 +199,21 @@ class _Choice:
 
     def _wanted(self, jaxpr: Any, old_values: Mapping[int, Any]) -> dict[Any, Any]:
         """The old values by the variables that are to be chosen."""
-        defining_eqns = {each: equation for equation in jaxpr.eqns for each in equation.outvars}
-        wanted: dict[Any, Any] = {}
+        defining_eqns = {outvar: equation for equation in jaxpr.eqns for outvar in equation.outvars}
+        old_by_variable: dict[Any, Any] = {}
         for place, old in old_values.items():
             variable = jaxpr.outvars[place]
             producer = defining_eqns.get(variable)
             while producer is not None and producer.primitive.name in _SAME_ELEMENTS:
                 inner = producer.invars[producer.outvars.index(variable)]
-                if inner not in defining_eqns or inner in wanted:
+                if inner not in defining_eqns or inner in old_by_variable:
                     break
                 if inner.aval.shape != old.shape:
                     old = self._derived(lax.reshape(old, inner.aval.shape), old)
                 variable, producer = inner, defining_eqns[inner]
             if producer is not None:
-                wanted[variable] = old
-        return wanted
+                old_by_variable[variable] = old
+        return old_by_variable
 
     def _evaluate(
         self, equation: Any, given: list[Any], chosen: Mapping[int, Any]
@@ -227,8 +231,8 @@ class _Choice:
         if 0 in chosen and self._is(given[0], chosen[0]):
             if name == "dynamic_update_slice":
                 operand, update, *starts = given
-                kept = lax.dynamic_slice(operand, starts, update.shape)
-                return _eval_eqn(equation, [operand, self._choose(kept, update), *starts])
+                old_slice = lax.dynamic_slice(operand, starts, update.shape)
+                return _eval_eqn(equation, [operand, self._choose(old_slice, update), *starts])
             if name in SCATTER_REDUCTIONS and _can_miss(given[0], given[1]):
                 return self._scatter_chosen(equation, given)
         results = list(_eval_eqn(equation, given))

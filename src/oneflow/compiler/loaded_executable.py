@@ -92,10 +92,10 @@ class LoadedExecutable:
         Args:
             inputs: shapes and dtypes of the arguments.
         """
-        input_bytes = sum(each.size * each.dtype.itemsize for each in inputs)
+        input_bytes = sum(argument.size * argument.dtype.itemsize for argument in inputs)
         if self._device is not CPU or self._needs + input_bytes > LARGE:
             return
-        zeros = [np.zeros(each.shape, each.dtype) for each in inputs]
+        zeros = [np.zeros(argument.shape, argument.dtype) for argument in inputs]
         box: list[Any] = []
         with x64():
             arguments = tuple(jax.device_put(zeros, xla_device(CPU)))
@@ -189,10 +189,10 @@ def check_memory(device: Device | Placement, size: int, waiting_for: Any = ()) -
         size *= len(devices)
         can_fit = can_allocate(size)
     else:
-        can_fit = all(_has_free(each, size) for each in devices)
+        can_fit = all(_has_free(local_device, size) for local_device in devices)
         if not can_fit:
             jax.block_until_ready(waiting_for)
-            can_fit = all(_has_free(each, size) for each in devices)
+            can_fit = all(_has_free(local_device, size) for local_device in devices)
     if not can_fit:
         raise OutOfMemoryError(
             f"out of memory: a program needs {bytes_text(size)} on `{device}` for results and "

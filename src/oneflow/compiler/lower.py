@@ -88,7 +88,7 @@ class Executable:
         # and wait for each other forever if too many are under way.
         self._waits = isinstance(device, Placement) and device.type == "cpu" and device.size > 1
         used, self._order = plan_donation(program, donated)
-        # Where each output is among the results.
+        # The position of each output among the results.
         self._positions = sorted(range(len(self._order)), key=self._order.__getitem__)
         self._compiled: Any = None
         self._loaded: LoadedExecutable | None = None
@@ -97,7 +97,7 @@ class Executable:
         if isinstance(device, Placement):
             outputs = [program.outputs[slot] for slot in self._order]
             table = program.spec_table()
-            vectors = [None for each in (self._floats, self._integers) if each]
+            vectors = [None for numbers in (self._floats, self._integers) if numbers]
             others = (1 + guarded) * self._has_checks
             function = shard_mapped(
                 function,
@@ -168,7 +168,7 @@ class Executable:
             return self
         check_largest_array(self.device, _largest_array(self.program))
         compiled = run_without_interrupt(lambda: self.lowered().compile())
-        # What JAX has traced is freed.
+        # JAX's trace is not needed again; this frees its memory.
         self._jitted = None
         self._loaded = LoadedExecutable(compiled, self.device, self._has_donation)
         self._compiled = compiled
@@ -239,10 +239,10 @@ class Executable:
         if not box:
             loaded = self._loaded or self.compile()._loaded
             assert loaded is not None
-            given = (*arrays, *self._vectors(scalars)) if scalars else (*arrays,)
+            arguments = (*arrays, *self._vectors(scalars)) if scalars else (*arrays,)
             if self.guarded:
-                given += (cleared_flag(self.device) if failed is None else failed,)
-            loaded(given, box)
+                arguments += (cleared_flag(self.device) if failed is None else failed,)
+            loaded(arguments, box)
         if self._waits:
             jax.block_until_ready(box[0])
         return self.sorted_results(box[0])
@@ -267,7 +267,9 @@ def _named(function: Callable, name: str) -> Callable:
 
 def _largest_array(program: Program) -> int:
     """The bytes of the largest array that the program makes on one device."""
-    specs = (spec for each in program.instructions for spec in each.operation.out_specs)
+    specs = (
+        spec for instruction in program.instructions for spec in instruction.operation.out_specs
+    )
     return max((shard_bytes(spec) for spec in specs), default=0)
 
 
@@ -279,19 +281,20 @@ def _can_all_reduce(program: Program, placement: Placement) -> bool:
     if placement.size == 1:
         return False
     return not cluster.is_multiprocess() or any(
-        collectives_of(each.operation) for each in program.instructions
+        collectives_of(instruction.operation) for instruction in program.instructions
     )
 
 
 def _has_convolution(program: Program) -> bool:
     """Return whether an instruction is a convolution, or its gradient: these are few and large."""
     return any(
-        each.operation.primitive.traits.kind is Kind.CONVOLUTION for each in program.instructions
+        instruction.operation.primitive.traits.kind is Kind.CONVOLUTION
+        for instruction in program.instructions
     )
 
 
 class Use(Enum):
-    """What a compiled operation is for.
+    """The purpose of a compiled operation.
 
     Attributes:
         RESULTS: its results, where operations are compiled before they run.

@@ -23,7 +23,7 @@ from oneflow.primitives.shard_shapes import shard_shape, split_axes
 
 def partial_axes(spec: TensorSpec) -> list[int]:
     """The dimensions of the mesh along which a tensor is a partial sum."""
-    return [axis for axis, each in enumerate(spec.sbp or ()) if each is PARTIAL_SUM]
+    return [axis for axis, component in enumerate(spec.sbp or ()) if component is PARTIAL_SUM]
 
 
 def partition_of(spec: TensorSpec) -> PartitionSpec:
@@ -81,14 +81,14 @@ def shard_mapped(
         for index, spec in enumerate(inputs)
         if isinstance(spec, TensorSpec) and not spec.numel
     }
-    given = [index for index in range(len(inputs)) if index not in empty]
-    specs = [inputs[index] for index in given]
+    nonempty = [index for index in range(len(inputs)) if index not in empty]
+    specs = [inputs[index] for index in nonempty]
 
     def run(*arrays: Any) -> list:
         local_arrays: list[Any] = [
             _empty_shard(empty[index]) if index in empty else None for index in range(len(inputs))
         ]
-        for index, spec, array in zip(given, specs, arrays, strict=True):
+        for index, spec, array in zip(nonempty, specs, arrays, strict=True):
             local_arrays[index] = (
                 array.reshape(array.shape[len(partial_axes(spec)) :])
                 if isinstance(spec, TensorSpec)
@@ -108,7 +108,7 @@ def shard_mapped(
         out_specs=_partitions(outputs, one_after_the_other(placement)),
         check_vma=False,
     )
-    return lambda *arrays: mapped(*[arrays[index] for index in given])
+    return lambda *arrays: mapped(*[arrays[index] for index in nonempty])
 
 
 def of_dtype(part: Any, spec: TensorSpec) -> Any:
@@ -163,11 +163,11 @@ def shardings(
     placement: Placement,
 ) -> tuple[list[NamedSharding], list[NamedSharding]]:
     """The shardings of what a function made by `shard_mapped` takes and returns."""
-    given = _partitions(inputs, PartitionSpec())
-    output_specs = _partitions(outputs, one_after_the_other(placement))
+    input_partitions = _partitions(inputs, PartitionSpec())
+    output_partitions = _partitions(outputs, one_after_the_other(placement))
     mesh = placement.mesh
-    return [NamedSharding(mesh, each) for each in given], [
-        NamedSharding(mesh, e) for e in output_specs
+    return [NamedSharding(mesh, partition) for partition in input_partitions], [
+        NamedSharding(mesh, partition) for partition in output_partitions
     ]
 
 

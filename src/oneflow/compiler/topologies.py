@@ -25,7 +25,7 @@ _PACKAGES = {
     "cuda": ("jax-cuda12-plugin", "jax-cuda12-pjrt", "nvidia-cuda-nvcc-cu12", "nvidia-cudnn-cu12"),
     "tpu": ("libtpu",),
 }
-# What `libtpu` would ask the machine that it is on, or the user who holds its lock.
+# Settings without which `libtpu` asks the machine that it is on, or the user who holds its lock.
 _TPU_ENVIRONMENT = {
     "TPU_SKIP_MDS_QUERY": "1",
     "TPU_WORKER_HOSTNAMES": "localhost",
@@ -112,7 +112,7 @@ def _tpus(chip: Chip, count: int) -> Any:
     for name, value in (_TPU_ENVIRONMENT | {"TPU_ACCELERATOR_TYPE": accelerator}).items():
         os.environ.setdefault(name, str(value))
     assert isinstance(slices, tuple)
-    sides = next((each for each in slices if math.prod(each) >= count), None)
+    sides = next((topology for topology in slices if math.prod(topology) >= count), None)
     if sides is None:
         raise RuntimeError(
             f"compiling for `{chip.name}` is possible for at most {math.prod(slices[-1])} chips, "
@@ -123,10 +123,10 @@ def _tpus(chip: Chip, count: int) -> Any:
 
 def _find_cuda_tools() -> None:
     """Let XLA find NVIDIA's assembler in its Python package; there is no GPU to tune for."""
-    found = importlib.util.find_spec("nvidia")
-    folders = (found.submodule_search_locations if found else None) or ()
+    package = importlib.util.find_spec("nvidia")
+    folders = (package.submodule_search_locations if package else None) or ()
     flags = f"{os.environ.get('XLA_FLAGS', '')} --xla_gpu_autotune_level=0"
-    for folder in (Path(each) / "cuda_nvcc" for each in folders):
+    for folder in (Path(location) / "cuda_nvcc" for location in folders):
         if folder.is_dir():
             os.environ["PATH"] = f"{folder / 'bin'}{os.pathsep}{os.environ.get('PATH', '')}"
             flags += f" --xla_gpu_cuda_data_dir={folder}"

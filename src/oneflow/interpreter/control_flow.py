@@ -14,7 +14,7 @@ from oneflow.primitives.trace import scan_counts
 
 @rule("cond")
 def _cond(equation: Any) -> Callable:
-    branches = [NumpyFunction(each) for each in equation.params["branches"]]
+    branches = [NumpyFunction(branch) for branch in equation.params["branches"]]
     last = len(branches) - 1
     return lambda which, *operands: branches[min(max(int(which), 0), last)](*operands)
 
@@ -53,15 +53,15 @@ def _scan(equation: Any) -> Callable:
     body, length = NumpyFunction(params["jaxpr"]), params["length"]
     constants, num_carry = scan_counts(params)
     order = range(length - 1, -1, -1) if params["reverse"] else range(length)
-    stacked = [(shape_of(each), dtype_of(each)) for each in equation.outvars[num_carry:]]
+    stacked = [(shape_of(result), dtype_of(result)) for result in equation.outvars[num_carry:]]
 
     def loop(*operands: Any) -> list[Any]:
         fixed = operands[:constants]
         carried = list(operands[constants : constants + num_carry])
-        given = operands[constants + num_carry :]
+        scanned = operands[constants + num_carry :]
         outputs = [np.empty(shape, dtype) for shape, dtype in stacked]
         for step in order:
-            results = body(*fixed, *carried, *[each[step] for each in given])
+            results = body(*fixed, *carried, *[array[step] for array in scanned])
             carried = results[:num_carry]
             for output, part in zip(outputs, results[num_carry:], strict=True):
                 output[step] = part

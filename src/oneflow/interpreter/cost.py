@@ -14,7 +14,7 @@ from oneflow.interpreter.rules import dtype_of, is_float, shape_of
 from oneflow.primitives.jax_primitives import SCATTER_REDUCTIONS, VIEWS
 from oneflow.primitives.trace import Trace
 
-# Of a call of a NumPy function.
+# Seconds of a call of a NumPy function.
 _CALL = 1.5e-6
 # Primitives that run jaxprs, and iterations of a loop whose number is not known.
 _REPEATED = frozenset(("scan", "while", "cond"))
@@ -128,15 +128,17 @@ def joined(parts: Sequence[Seconds]) -> Seconds:
 
 def _body_seconds(equation: Equation) -> list[Seconds]:
     """Estimates of the jaxprs inside a loop or branch, each run once."""
-    found: list[Any] = []
+    parameters: list[Any] = []
     for value in equation.params.values():
-        found += value if type(value) is tuple else [value]
-    return [estimate(equations_of(each)) for each in found if type(each) is Trace]
+        parameters += value if type(value) is tuple else [value]
+    return [
+        estimate(equations_of(parameter)) for parameter in parameters if type(parameter) is Trace
+    ]
 
 
 def _element_seconds(equation: Equation) -> float:
     name = equation.primitive.name
-    shapes = [shape_of(each) for each in (*equation.invars, *equation.outvars)]
+    shapes = [shape_of(atom) for atom in (*equation.invars, *equation.outvars)]
     if name == "dot_general":
         return _flops(equation) / _product_rate(equation)
     if name == "conv_general_dilated":
@@ -168,7 +170,7 @@ def _product_seconds(equation: Equation) -> float:
 
 def _flops(equation: Equation) -> int:
     """Floating point operations of products or a convolution."""
-    x, y, result = [shape_of(each) for each in (*equation.invars, *equation.outvars)]
+    x, y, result = [shape_of(atom) for atom in (*equation.invars, *equation.outvars)]
     if equation.primitive.name == "dot_general":
         (contracting, _), _ = equation.params["dimension_numbers"]
         return 2 * math.prod(result) * math.prod(x[dim] for dim in contracting)

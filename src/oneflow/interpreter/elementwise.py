@@ -31,7 +31,7 @@ def _rsqrt(x: Any) -> Any:
 def _log1p(x: Any) -> Any:
     """NumPy's, except for complex numbers: a NaN part makes both NaN, and -0 stays -0.
 
-    Those are PyTorch's and XLA's values.
+    PyTorch and XLA have the same values.
     """
     value: Any = np.asarray(np.log1p(x))
     if not np.iscomplexobj(value):
@@ -191,10 +191,10 @@ def _total_order(equation: Any) -> Callable:
 @rule("platform_index")
 def _platform_index(equation: Any) -> Callable:
     platforms = equation.params["platforms"]
-    found = next((n for n, names in enumerate(platforms) if names is None or "cpu" in names), None)
-    if found is None:
+    index = next((n for n, names in enumerate(platforms) if names is None or "cpu" in names), None)
+    if index is None:
         raise UnsupportedEquation(f"a choice between {platforms}")
-    return lambda: np.int32(found)
+    return lambda: np.int32(index)
 
 
 @rule("shift_right_logical", "shift_right_arithmetic")

@@ -76,16 +76,19 @@ class FlatJaxpr:
 
     def at(self, sizes: Sequence[int]) -> list[Equation]:
         """The equations, with numbers in place of symbolic sizes."""
-        types = {id(each): (shape_at(each[0], sizes), each[1]) for each in self._types}
+        types = {
+            id(array_type): (shape_at(array_type[0], sizes), array_type[1])
+            for array_type in self._types
+        }
         return [
-            each._replace(
-                params={name: _at_sizes(value, sizes) for name, value in each.params.items()}
-                if each.has_sizes
-                else each.params,
-                invars=[types[id(operand)] for operand in each.invars],
-                outvars=[types[id(result)] for result in each.outvars],
+            equation._replace(
+                params={name: _at_sizes(value, sizes) for name, value in equation.params.items()}
+                if equation.has_sizes
+                else equation.params,
+                invars=[types[id(operand)] for operand in equation.invars],
+                outvars=[types[id(result)] for result in equation.outvars],
             )
-            for each in self.equations
+            for equation in self.equations
         ]
 
     def _inline(self, jaxpr: Any, consts: Sequence[Any], operands: Sequence[int]) -> list[int]:
@@ -154,7 +157,10 @@ class FlatJaxpr:
             needed.update(equation.sources)
             equations.append((equation, unused))
         # Constants stay for the next call.
-        defined = {*range(count), *(slot for each in self.equations for slot in each.targets())}
+        defined = {
+            *range(count),
+            *(slot for equation in self.equations for slot in equation.targets()),
+        }
         self.equations = [
             equation._replace(dead=tuple(sorted(unused & defined)))
             for equation, unused in equations[::-1]
@@ -206,6 +212,6 @@ def _at_sizes(value: Any, sizes: Sequence[int]) -> Any:
     if type(value) is SymbolicSize:
         return sizes[value.number]
     if type(value) in (tuple, list):
-        return type(value)([_at_sizes(each, sizes) for each in value])
+        return type(value)([_at_sizes(item, sizes) for item in value])
     jaxpr, consts = _opened(value)
     return Trace(jaxpr, consts, sizes=sizes) if hasattr(jaxpr, "eqns") else value

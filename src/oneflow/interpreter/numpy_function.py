@@ -50,14 +50,14 @@ class NumpyFunction:
         flat = flat_jaxpr_of(trace)
         equations = flat.at(trace.sizes)
         self._start, self._outputs = flat.start, flat.outputs
-        for each in equations:
-            function = RULES[each.primitive.name](each)
-            self._calls.append((function, each.sources, each.target, each.dead))
+        for equation in equations:
+            function = RULES[equation.primitive.name](equation)
+            self._calls.append((function, equation.sources, equation.target, equation.dead))
         self.seconds: Seconds = estimate(equations)
 
     def _join(self, trace: Trace) -> None:
         """Make one call of each part."""
-        functions = {each: NumpyFunction(each) for each in {part for _, part in trace.parts}}
+        functions = {traced: NumpyFunction(traced) for traced in {part for _, part in trace.parts}}
         first = end = 1 + max(place for places, _ in trace.parts for place in places)
         for places, part in trace.parts:
             results = range(end, end := end + len(functions[part]._outputs))
@@ -70,7 +70,7 @@ class NumpyFunction:
         """The results."""
         slots = [*operands, *self._start]
         for function, sources, target, dead in self._calls:
-            results = function(*[slots[each] for each in sources])
+            results = function(*[slots[source] for source in sources])
             if isinstance(target, int):
                 slots[target] = results
             else:

@@ -2,7 +2,7 @@
 
 Its cost is counted in nanoseconds.
 
-What it appends is the *key* of the program and nothing else: the operation, then one reference per
+It appends to the *key* of the program and to nothing else: the operation, then one reference per
 operand. A reference is the position of an earlier output (>= 0), a leaf array (its bitwise
 complement, < 0), or None for a Python number, which takes the next slot of the run-time scalars.
 The key identifies the program; the full `Program` is made from it only when it has not been seen
@@ -45,7 +45,7 @@ class Replacement:
 
 
 class Rollback:
-    """What gives tensors back what they held, should a program or a check of it fail.
+    """A record from which tensors get their old values back if a program or a check of it fails.
 
     Attributes:
         replaced: the values that took the place of others.
@@ -115,7 +115,7 @@ class Recorder(ABC):
         "user_line",
     )
 
-    # Whether nothing is ever computed here, so that its values cannot be shown.
+    # A symbolic recorder never computes anything, so its values cannot be shown.
     symbolic = False
 
     def __init__(self, device: Device | Placement, user_line: Callable[[], str]) -> None:
@@ -233,7 +233,7 @@ class Recorder(ABC):
             arrays += (array,)
             reference = -len(arrays)
             if arrays[~reference] is not array:  # a signal handler has added more of them
-                reference = ~next(i for i, each in enumerate(arrays) if each is array)
+                reference = ~next(i for i, leaf_array in enumerate(arrays) if leaf_array is array)
             self.leaves[id(array)] = reference
         return reference
 
@@ -253,18 +253,18 @@ class Recorder(ABC):
         # Such a leaf can be what a tensor held before.
         rollback = self.rollback
         replaced = [
-            replace(each, old=remapped.get(each.old, arrays[~each.old]))
-            if isinstance(each.old, int) and each.old < 0
-            else each
-            for each in rollback.replaced
+            replace(replacement, old=remapped.get(replacement.old, arrays[~replacement.old]))
+            if isinstance(replacement.old, int) and replacement.old < 0
+            else replacement
+            for replacement in rollback.replaced
         ]
         updates = [remapped.get(r, r) for r in rollback.updates]
         updated = {~remapped[~p]: spec for p, spec in rollback.updated.items() if ~p in remapped}
-        kept = type(arrays)([arrays[place] for place in used])
-        leaves = {id(array): ~number for number, array in enumerate(kept)}
+        used_arrays = type(arrays)([arrays[place] for place in used])
+        leaves = {id(array): ~number for number, array in enumerate(used_arrays)}
         # From here on nothing is called; a signal handler may have done the same meanwhile.
         if self.arrays is arrays:
-            self.key, self.arrays, self.leaves = key, kept, leaves
+            self.key, self.arrays, self.leaves = key, used_arrays, leaves
             rollback.replaced, rollback.updates, rollback.updated = replaced, updates, updated
         return True
 
@@ -351,7 +351,7 @@ class Recorder(ABC):
             self.arrays, self.leaves = tuple(self.arrays), dict(self.leaves)
 
     def _is_taken(self, position: int) -> bool:
-        """Whether another thread took the instruction whose output has that position."""
+        """Test if another thread took the instruction whose output has that position."""
         with _TAKING:
             self.end = -1
             return position < self.taken

@@ -51,7 +51,7 @@ def verify_structure(program: Program) -> None:
 
 def _message(program: Program, index: int, problem: str) -> str:
     context = program.instructions[max(0, index - 3) : index + 4]
-    lines = "\n".join(f"  {format_instruction(each)}" for each in context)
+    lines = "\n".join(f"  {format_instruction(instruction)}" for instruction in context)
     return f"instruction {index}: {problem}\n{lines}"
 
 
