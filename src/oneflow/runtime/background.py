@@ -83,7 +83,7 @@ class BackgroundCompiler:
             if not self._waiting:
                 self._idle.set()
                 return None
-            highest = max(self._waiting, key=lambda each: each.priority())
+            highest = max(self._waiting, key=lambda compilation: compilation.priority())
             self._waiting.remove(highest)
             return highest
 
@@ -94,8 +94,8 @@ class BackgroundCompiler:
     def close(self) -> None:
         """Drop queued work and let the running compilation end, so that the process can exit."""
         with self._lock:
-            for each in self._waiting:
-                each.done.set()
+            for compilation in self._waiting:
+                compilation.done.set()
             self._waiting.clear()
         self._submitted.put(False)
         if self._thread is not None:

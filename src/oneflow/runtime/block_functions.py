@@ -1,9 +1,9 @@
 """Operators compiled for one block of elements, which serves tensors of any shape.
 
-Where each element of a result depends on one element of each operand, and on its position if the
-numbers are random (`oneflow.primitives.operators.random`), the result for consecutive blocks of one
-size is the result for the whole. So a block is compiled once. Random numbers have the bits that the
-compiled draw of the whole has.
+An elementwise operator computes each element of a result from one element of each operand, and from
+its position if the numbers are random (`oneflow.primitives.operators.random`). Its results for
+consecutive blocks of one size, side by side, are its result for the whole, so only a block is
+compiled, once. Random numbers have the bits that the compiled draw of the whole has.
 """
 
 from __future__ import annotations
@@ -90,16 +90,16 @@ class BlockFunction:
         (spec,) = operation.out_specs
         result = np.empty(spec.numel, spec.dtype.numpy)
         flat = [
-            each if is_number else np.broadcast_to(np.asarray(each), spec.shape).reshape(-1)
-            for each, (_, is_number) in zip(operands, self._operands, strict=True)
+            operand if is_number else np.broadcast_to(np.asarray(operand), spec.shape).reshape(-1)
+            for operand, (_, is_number) in zip(operands, self._operands, strict=True)
         ]
         for start in range(0, spec.numel, _BLOCK):
             target = result[start : start + _BLOCK]
-            given = [
-                each if is_number else _block(each, start)
-                for each, (_, is_number) in zip(flat, self._operands, strict=True)
+            blocks = [
+                operand if is_number else _block(operand, start)
+                for operand, (_, is_number) in zip(flat, self._operands, strict=True)
             ]
-            target[:] = np.asarray(executable(np.uint32(start), *given))[: target.size]
+            target[:] = np.asarray(executable(np.uint32(start), *blocks))[: target.size]
         return result.reshape(spec.shape)
 
 

@@ -46,8 +46,8 @@ def record_miss(key: ProgramKey, log: bool) -> None:
 def explain_last_miss() -> str:
     """Explain how the latest program's key differs from the most similar of the 31 before it.
 
-    What it says last is which program lost its trial most recently, that is, goes on running op by
-    op since as a whole it took longer.
+    The explanation ends with the program that lost its trial most recently, that is, goes on
+    running op by op since as a whole it took longer.
 
     Set ``ONEFLOW_EAGER_EXPLAIN=1`` to have this logged (logger ``oneflow.eager``) for every new
     program.
@@ -63,7 +63,7 @@ def explain_last_miss() -> str:
 
 
 def _difference() -> str:
-    """How the latest program's key differs from the most similar one."""
+    """The difference between the latest program's key and the most similar one, as text."""
     if not _history:
         return "no program has run yet"
     latest, *previous = reversed(_history)
@@ -74,8 +74,8 @@ def _difference() -> str:
         return "it is the first program"
     shared = _shared_prefix(latest.recorded, nearest.recorded)
     if shared < max(len(latest.recorded), len(nearest.recorded)):
-        found, expected = _describe(latest.recorded, shared), _describe(nearest.recorded, shared)
-        return f"new program: {found}, where the nearest earlier program has {expected}"
+        recorded, expected = _describe(latest.recorded, shared), _describe(nearest.recorded, shared)
+        return f"new program: {recorded}, where the nearest earlier program has {expected}"
     if latest.live != nearest.live:
         changed = sorted(set(latest.live) ^ set(nearest.live))
         return f"new program: same instructions, but other results are still held: {changed[:8]}"

@@ -1,6 +1,6 @@
 """Run-time value checks, such as an index in range.
 
-What a thread runs is in order, and so are its checks. A flag on the device goes from each program
+A thread runs its programs in order, and so its checks. A flag on the device goes from each program
 to the next and says whether one of them has failed; programs that write to tensors take it and then
 write nothing (`compiler/failed_flag.py`). The host learns of a failure later: when a value is read,
 or when a flag that it looks at now and then has arrived. It then takes back what it has itself done
@@ -93,7 +93,7 @@ class ProgramChecks:
 
 
 class ThreadChecks:
-    """What one thread has run and not yet looked at.
+    """The run-time checks that one thread has run and not yet looked at.
 
     Attributes:
         chained: the programs that the flag went through, oldest first.
@@ -106,7 +106,7 @@ class ThreadChecks:
     def __init__(self) -> None:
         self.chained: deque[ProgramChecks] = deque()
         self.loose: deque[ProgramChecks] = deque()
-        # Where the thread has run a check.
+        # The devices and placements on which the thread has run a check.
         self.checked: set[Device | Placement] = set()
         # The flag behind the latest program, and where it is; None: nothing can have failed.
         self._failed: Any = None
@@ -213,7 +213,9 @@ class ThreadChecks:
 
     def _latest(self) -> ProgramChecks | None:
         """The latest program that has returned the flag."""
-        return next((each for each in reversed(self.chained) if each.failed is not None), None)
+        return next(
+            (program for program in reversed(self.chained) if program.failed is not None), None
+        )
 
     def _forget(self, latest: ProgramChecks) -> None:
         """Forget the programs up to one behind which nothing has failed."""
@@ -235,25 +237,25 @@ def _take_back(programs: Sequence[ProgramChecks], undo: Sequence[Undo]) -> None:
     """Undo what the host has done for some programs and the one after them, the latest first."""
     for latest in reversed(undo):
         latest()
-    for each in reversed(programs):
-        each.take_back()
+    for program in reversed(programs):
+        program.take_back()
 
 
 class _Thread(threading.local):
-    """What this thread has run."""
+    """The checks that this thread has run."""
 
     def __init__(self) -> None:
         self.checks = ThreadChecks()
 
 
 _thread = _Thread()
-# Those that nobody has found to be in order, for other threads that read what the programs made.
+# Checks that nobody has found to be in order, for other threads that read the programs' results.
 _open: dict[int, ProgramChecks] = {}
 _PRUNED_AT = 64
 
 
 def thread_checks() -> ThreadChecks:
-    """What this thread has run and not yet looked at."""
+    """The run-time checks that this thread has run and not yet looked at."""
     return _thread.checks
 
 
@@ -314,14 +316,14 @@ def note_write(array: Any, undo: Undo) -> None:
     owner = _thread.checks
     if owner.loose:
         owner.raise_failed()
-    if any(each() is array for checks in owner.chained for each in checks.outputs):
+    if any(reference() is array for checks in owner.chained for reference in checks.outputs):
         owner.chained[-1].undo.append(undo)
         owner.send()
 
 
 def _notify(checks: ProgramChecks, thread: ThreadChecks) -> None:
     """Let another thread look at checks at its next sync point; once."""
-    if not any(each is thread for each in checks.threads):
+    if not any(reader is thread for reader in checks.threads):
         checks.threads.append(thread)
         thread.loose.append(checks)
 
@@ -341,13 +343,13 @@ def inherit(arrays: Sequence[Any]) -> None:
     other_checks = [
         checks
         for checks in list(_open.values())
-        if not any(each is current for each in checks.threads)
+        if not any(reader is current for reader in checks.threads)
     ]
     if not other_checks:
         return
-    given = set(map(id, arrays))
+    array_ids = set(map(id, arrays))
     for checks in other_checks:
-        if any(id(reference()) in given for reference in checks.outputs):
+        if any(id(reference()) in array_ids for reference in checks.outputs):
             _notify(checks, current)
 
 
@@ -369,7 +371,7 @@ def local_rows(rows: Any, count: int) -> np.ndarray:
         return rows
     if len(rows.sharding.device_set) == 1:
         return np.asarray(rows)
-    shards = [np.asarray(each.data) for each in rows.addressable_shards]
+    shards = [np.asarray(shard.data) for shard in rows.addressable_shards]
     if len(shards) == 1:
         return shards[0].reshape(count, 2)
     table = np.concatenate(shards).reshape(-1, count, 2)

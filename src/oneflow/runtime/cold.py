@@ -152,7 +152,7 @@ def _run_instruction(operation: Operation, operands: list[Any], rows: _CheckRows
     if operation.primitive is update_unless_failed:
         old, new = operands
         return [old if rows.has_failed(operation.attributes["checks"]) else new]
-    failure = next((each for each in operands if type(each) is FailedResult), None)
+    failure = next((operand for operand in operands if type(operand) is FailedResult), None)
     results: Any = None
     row = 0, 0
     if failure is None:
@@ -311,8 +311,8 @@ def _interpret(operation: Operation, function: NumpyFunction, operands: Sequence
     """Run an operation on NumPy."""
     results = function(*map(_as_numpy, operands))
     broadcasted = [
-        each if each.shape == spec.shape else np.broadcast_to(each, spec.shape)
-        for each, spec in zip(results, operation.out_specs, strict=True)
+        result if result.shape == spec.shape else np.broadcast_to(result, spec.shape)
+        for result, spec in zip(results, operation.out_specs, strict=True)
     ]
     return broadcasted[0] if operation.single else broadcasted
 
@@ -335,10 +335,10 @@ def _given_to_jax(operation: Operation, operands: Sequence[Any]) -> list[Any]:
         return list(operands)
     device = xla_device(operation.device)
     return [
-        jax.device_put(np.asarray(each, order="C"), device)
-        if isinstance(each, np.ndarray)
-        else each
-        for each in operands
+        jax.device_put(np.asarray(operand, order="C"), device)
+        if isinstance(operand, np.ndarray)
+        else operand
+        for operand in operands
     ]
 
 
@@ -372,8 +372,8 @@ def _last_uses(program: Program) -> dict[int, list[int]]:
         for number in (*instruction.operands, *instruction.results):
             last[number] = index
     by_instruction: dict[int, list[int]] = {}
-    kept = set(program.outputs)
+    outputs = set(program.outputs)
     for number, index in last.items():
-        if number not in kept:
+        if number not in outputs:
             by_instruction.setdefault(index, []).append(number)
     return by_instruction

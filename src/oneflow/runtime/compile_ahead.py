@@ -21,7 +21,7 @@ from oneflow.runtime.counters import STATISTICS, compiling
 
 # Seconds of NumPy after which something is compiled.
 _MIN_SECONDS = 0.15
-# Of one run; what takes less is not added up.
+# Seconds of one run; the time of shorter ones is not added up.
 _MIN_RUN_SECONDS = 0.0001
 # Elements from which on a block pays; and NumPy's seconds for each.
 _MIN_ELEMENTS, _MIN_SECONDS_PER_ELEMENT = 1 << 12, 4e-9

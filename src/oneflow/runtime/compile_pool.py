@@ -1,6 +1,6 @@
 """Compilation of the operations of a cold program side by side.
 
-Where nothing is interpreted, a new program compiles each of its operations. XLA compiles one of
+A new program of which nothing is interpreted compiles each of its operations. XLA compiles one of
 them on one core or two, so several are compiled at once, before the program runs.
 """
 
@@ -34,11 +34,11 @@ def compile_operations(program: Program) -> None:
         program: on one device; nothing happens for one on a placement.
     """
     operations = {
-        each.operation: None
-        for each in program.instructions
-        if compiled_operation(each.operation) is None
-        and isinstance(each.operation.device, Device)
-        and each.operation.primitive is not update_unless_failed
+        instruction.operation: None
+        for instruction in program.instructions
+        if compiled_operation(instruction.operation) is None
+        and isinstance(instruction.operation.device, Device)
+        and instruction.operation.primitive is not update_unless_failed
     }
     count = min(len(operations), os.cpu_count() or 1, _MAX_THREADS)
     if count < 2:

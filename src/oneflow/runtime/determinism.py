@@ -39,8 +39,8 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
         >>> flow.use_deterministic_algorithms(False)
     """
     _determinism.enabled = bool(mode)
-    chosen = EAGER.read()
-    SETTINGS.mode = "compiled" if mode and chosen == "deferred" else chosen
+    eager_mode = EAGER.read()
+    SETTINGS.mode = "compiled" if mode and eager_mode == "deferred" else eager_mode
     flags = os.environ.get("XLA_FLAGS", "")
     if mode and _XLA_FLAG not in flags:
         os.environ["XLA_FLAGS"] = f"{flags} {_XLA_FLAG}".strip()

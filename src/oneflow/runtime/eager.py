@@ -46,7 +46,7 @@ logger = logging.getLogger("oneflow.eager")
 
 def reference_counts(objects: list[Any]) -> list[int]:
     """The reference count of each object of a list."""
-    return [sys.getrefcount(each) for each in objects]
+    return [sys.getrefcount(item) for item in objects]
 
 
 # The count of an array that only the recorder's list holds; it differs between Python versions.
@@ -271,7 +271,7 @@ def _run(
     started = time.perf_counter()
     outputs, results = run_cold(cached.program, recorder.arrays, recorder.scalars)
     cached.note_cold_run(time.perf_counter() - started)
-    failures = [each.error for each in outputs if type(each) is FailedResult]
+    failures = [output.error for output in outputs if type(output) is FailedResult]
     if failures:
         error = failures[0]
     elif isinstance(error, OutOfMemoryError | JaxRuntimeError):
@@ -284,7 +284,7 @@ def _run(
 def _failed_before(
     recorder: EagerRecorder, executable: Executable | Trial | None
 ) -> tuple[Any, BaseException | None]:
-    """Whether checks before a program have failed: what it does if it writes to tensors.
+    """Learn if checks before a program have failed, as a program must that writes to tensors.
 
     Returns:
         The flag that it takes, None if it takes none or nothing can have failed; and the error of a
@@ -314,14 +314,14 @@ def _run_executable(
     Returns:
         What was raised, unless nothing was started and that is no error, which goes on.
     """
-    given = recorder.arrays, recorder.scalars, recorder.launch.box, failed
+    arguments = recorder.arrays, recorder.scalars, recorder.launch.box, failed
     try:
         if SINK.record is None:
-            executable(*given)
+            executable(*arguments)
             return None
         results: list[Any] = []
         with span(EventKind.PROGRAM, f"program of {len(program.instructions)} operators", results):
-            results += executable(*given)[0]
+            results += executable(*arguments)[0]
     except BaseException as failure:
         if not recorder.launch.box and not isinstance(failure, Exception):
             raise
@@ -335,7 +335,7 @@ def _add_checks(
     """Let threads look at a program's checks."""
     launch, owner, device = recorder.launch, recorder.recorded_by, recorder.device
     if results is not None:
-        outputs = [computed[each] for each in launch.invalid if each in computed]
+        outputs = [computed[position] for position in launch.invalid if position in computed]
         added = checks.add(results, recorder.checked, device, outputs, owner)
     else:
         added = checks.add_write(device, owner) if recorder.rollback.undo else None
@@ -426,7 +426,7 @@ def _lookup(recorder: EagerRecorder, positions: list[int]) -> tuple[CachedProgra
     STATISTICS.new_programs += 1
     record_miss(ProgramKey(*key_parts), log=SETTINGS.explain)
     program = program_from_key(key, live, recorder.rollback.updated)
-    numbers = [number_of(each, program) for each in updates]
+    numbers = [number_of(reference, program) for reference in updates]
     writes = list(zip(numbers[::2], numbers[1::2], strict=True))
     context = PassContext(writes=writes, guarded=guarded)
     program = run_passes(program, PassGroup.PROGRAM, context=context)

@@ -111,7 +111,7 @@ def _wait(cached: CachedProgram) -> None:
 def is_collective(device: Device | Placement) -> bool:
     """Return whether other processes run the same program, and must make it hot in the same step.
 
-    What they exchange as a whole program does not match what they exchange op by op.
+    Processes that run a whole program exchange other messages than those that run it op by op.
     """
     return isinstance(device, Placement) and cluster.is_multiprocess()
 
@@ -169,7 +169,7 @@ def _release_cold(program: Program) -> None:
     cold program uses stay.
     """
     if is_on(Setting.COLD_EXECUTABLES) and any(
-        is_compiled(each.operation) for each in program.instructions
+        is_compiled(instruction.operation) for instruction in program.instructions
     ):
         EXECUTABLES.evict(PROGRAMS.operations_only_in(program))
         FREE_LISTS.trim()

@@ -105,7 +105,7 @@ class HostArray(LazyArray):
 
 @dataclass(slots=True)
 class HostSettings:
-    """Where arrays from outside are kept.
+    """A setting of the place where arrays from outside are kept.
 
     Attributes:
         keeps_arrays: on the host, until a program needs them. So they are in processes that mostly
@@ -126,7 +126,7 @@ class _Once:
         self._known: dict[tuple[Sizes, ...], np.ndarray] = {}
 
     def __getitem__(self, slices: Slices) -> np.ndarray:
-        key = tuple([(each.start, each.stop) for each in slices])
+        key = tuple([(dim_slice.start, dim_slice.stop) for dim_slice in slices])
         if key not in self._known:
             self._known[key] = self._source[slices]
         return self._known[key]

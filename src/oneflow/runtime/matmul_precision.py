@@ -46,5 +46,5 @@ def get_float32_matmul_precision() -> str:
         >>> flow.get_float32_matmul_precision() in ("highest", "high", "medium")
         True
     """
-    chosen = jax.config.values["jax_default_matmul_precision"]
-    return next((name for name, each in _JAX_NAMES.items() if each == chosen), "high")
+    jax_name = jax.config.values["jax_default_matmul_precision"]
+    return next((name for name, candidate in _JAX_NAMES.items() if candidate == jax_name), "high")

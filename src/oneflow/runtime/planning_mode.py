@@ -26,7 +26,7 @@ def planning() -> Iterator[None]:
         oneflow.Size([256, 1048576])
     """
     before = is_planning()
-    # What was recorded outside runs outside, and what is recorded here never does.
+    # Instructions that were recorded outside run outside, and those recorded here never run.
     flush_all("sync")
     set_planning(True)
     try:

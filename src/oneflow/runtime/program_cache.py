@@ -14,10 +14,10 @@ from oneflow.primitives.operation import Operation
 from oneflow.program.ir import Program
 from oneflow.runtime.trial import Trial
 
-# Of all programs together: twice as many as can be hot within the default memory for compiled code.
-# An instruction takes two kilobytes with its operation and what NumPy computes for it.
+# Instructions of all programs: twice as many as can be hot within the default memory for compiled
+# code. An instruction takes two kilobytes with its operation and what NumPy computes for it.
 _MAX_INSTRUCTIONS = 1 << 15
-# What a program takes besides its instructions, counted as so many of them.
+# The memory of a program besides its instructions, counted as so many of them.
 _FIXED_COST = 8
 
 
@@ -117,9 +117,9 @@ class ProgramCache(OrderedDict[tuple[Any, ...], CachedProgram]):
         """The operations of a program that no other cold program uses."""
         # In one step: the thread that runs programs may add some meanwhile.
         entries = list(self.values())
-        others = [each.program for each in entries if each.executable is None]
-        used = {each.operation for other in others for each in other.instructions}
-        return {each.operation for each in program.instructions} - used
+        others = [entry.program for entry in entries if entry.executable is None]
+        used = {instruction.operation for other in others for instruction in other.instructions}
+        return {instruction.operation for instruction in program.instructions} - used
 
     def _evict(self, cached: CachedProgram | None) -> None:
         if cached is not None:

@@ -18,18 +18,18 @@ def restore_replaced(recorder: Recorder, to_start: bool = False) -> None:
         recorder: what was recorded.
         to_start: those before the program; otherwise what the part of it wrote that can run.
     """
-    by_position = {each.position: each for each in recorder.rollback.replaced}
-    for each in recorder.rollback.replaced:
-        value = each.new()
+    by_position = {replacement.position: replacement for replacement in recorder.rollback.replaced}
+    for replacement in recorder.rollback.replaced:
+        value = replacement.new()
         if value is None or value.array is not None:
             continue
-        array = _array_before(recorder, each, by_position, to_start)
+        array = _array_before(recorder, replacement, by_position, to_start)
         if array is None:
             continue
         value.array = array
         value.recorder = None
-        if each.invalidate is not None:
-            each.invalidate()
+        if replacement.invalidate is not None:
+            replacement.invalidate()
 
 
 def _array_before(

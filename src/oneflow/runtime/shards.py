@@ -74,7 +74,9 @@ def shard_of(content: np.ndarray, spec: TensorSpec, coordinate: Coordinate) -> n
     sbp = spec.sbp or ()
     shard = content[shard_slices(spec.shape, placement.hierarchy, sbp, coordinate)]
     is_first = all(
-        position == 0 for position, each in zip(coordinate, sbp, strict=True) if each is PARTIAL_SUM
+        position == 0
+        for position, component in zip(coordinate, sbp, strict=True)
+        if component is PARTIAL_SUM
     )
     return shard if is_first else identity_like(shard)
 
@@ -95,10 +97,10 @@ def local_shard(array: Any, spec: TensorSpec, index: int | None = None) -> jax.A
     placement: Any = spec.device
     index = int(placement.local_index if index is None else index)
     device = cluster.device_of_rank(placement.type, placement.flat[index])
-    block = next(each.data for each in array.addressable_shards if each.device == device)
+    block = next(shard.data for shard in array.addressable_shards if shard.device == device)
     coordinate = tuple(map(int, np.unravel_index(index, placement.hierarchy)))
     slices = shard_slices(spec.shape, placement.hierarchy, spec.sbp or (), coordinate)
-    sizes = tuple(each.stop - each.start for each in slices)
+    sizes = tuple(dim_slice.stop - dim_slice.start for dim_slice in slices)
 
     def copy() -> jax.Array:
         unpadded = block.reshape(block.shape[len(partial_axes(spec)) :])

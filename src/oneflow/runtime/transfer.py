@@ -43,7 +43,7 @@ def transfer_sbp(spec: TensorSpec, sharding: Sharding) -> tuple[NdSbp, NdSbp]:
     target = sharding.placement
     if source.hierarchy != target.hierarchy or set(source.flat) & set(target.flat):
         return source.broadcast, target.broadcast
-    # What is split stays split. Of the rest only the requested shards are sent.
+    # A split stays a split. At the other mesh dimensions only the requested shards are sent.
     sbp = tuple(
         before if isinstance(before, Split) else (after if isinstance(after, Split) else BROADCAST)
         for before, after in zip(spec.sbp, sharding.sbp, strict=True)
@@ -53,7 +53,7 @@ def transfer_sbp(spec: TensorSpec, sharding: Sharding) -> tuple[NdSbp, NdSbp]:
 
 def includes_this_process(source: TensorSpec, target: TensorSpec) -> bool:
     """Return whether this process has shards before or after a transfer, and so must call it."""
-    return any(each.device.includes_this_process for each in (source, target))
+    return any(spec.device.includes_this_process for spec in (source, target))
 
 
 def transfer_array(array: Any, source: TensorSpec, target: TensorSpec) -> Any:

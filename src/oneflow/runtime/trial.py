@@ -24,9 +24,9 @@ logger = logging.getLogger("oneflow.eager")
 _SHORT = 0.005
 # Runs of each kind after which a trial ends.
 _RUNS = 3
-# How much longer a run as a whole may take: what clocks and other processes blur.
+# The factor by which a run as a whole may take longer: clocks and other processes blur as much.
 _TOLERANCE = 1.1
-# What programs that lost their trial say of themselves, the newest last.
+# The reports of programs that lost their trial, the newest last.
 LOSERS: deque[str] = deque(maxlen=32)
 
 
@@ -90,7 +90,7 @@ class Trial:
 
     def report(self, program: Program) -> None:
         """Say that the program runs cold on."""
-        names = [each.operation.primitive.name for each in program.instructions]
+        names = [instruction.operation.primitive.name for instruction in program.instructions]
         LOSERS.append(
             f"a program of {len(names)} operators (`{names[0]}` to `{names[-1]}`) keeps running op "
             f"by op: that takes {self._fastest_cold * 1e3:.1f} ms, and as a whole "

@@ -40,4 +40,4 @@ def stop() -> Path:
         raise RuntimeError("no trace is being made; start one first")
     jax.profiler.stop_trace()
     files = folder.glob("plugins/profile/*/perfetto_trace.json.gz")
-    return max(files, key=lambda each: each.stat().st_mtime_ns)
+    return max(files, key=lambda path: path.stat().st_mtime_ns)
