@@ -31,7 +31,41 @@ EMPTY_BATCHES = {
     "BatchNorm2d": _normalized("BatchNorm2d", 0, 3, 2, 2),
     "BatchNorm2d of empty images": _normalized("BatchNorm2d", 2, 3, 0, 2),
 }
+#: Layers of images and their like, and the number of dimensions behind the channels.
+LAYERS: dict[str, tuple[int, Callable[[Any], Any]]] = {
+    **{f"AvgPool{n}d": (n, lambda nn, n=n: getattr(nn, f"AvgPool{n}d")(2)) for n in (1, 2, 3)},
+    **{f"MaxPool{n}d": (n, lambda nn, n=n: getattr(nn, f"MaxPool{n}d")(2)) for n in (1, 2, 3)},
+    **{
+        f"{kind}{n}d": (n, lambda nn, kind=kind, n=n: getattr(nn, f"{kind}{n}d")(2))
+        for kind in ("AdaptiveMaxPool", "ReflectionPad", "ReplicationPad")
+        for n in (1, 2, 3)
+    },
+    "AdaptiveAvgPool2d": (2, lambda nn: nn.AdaptiveAvgPool2d(2)),
+    "FractionalMaxPool2d": (2, lambda nn: nn.FractionalMaxPool2d(2, output_size=3)),
+    "FractionalMaxPool3d": (3, lambda nn: nn.FractionalMaxPool3d(2, output_size=3)),
+    "LPPool1d": (1, lambda nn: nn.LPPool1d(2, 2)),
+    "LPPool2d": (2, lambda nn: nn.LPPool2d(2, 2)),
+    "CircularPad1d": (1, lambda nn: nn.CircularPad1d(1)),
+    "CircularPad2d": (2, lambda nn: nn.CircularPad2d(1)),
+    "ConstantPad2d": (2, lambda nn: nn.ConstantPad2d(1, 0.0)),
+    "Unfold": (2, lambda nn: nn.Unfold(2)),
+    "Upsample nearest": (2, lambda nn: nn.Upsample(scale_factor=2)),
+    "Upsample bilinear": (2, lambda nn: nn.Upsample(scale_factor=2, mode="bilinear")),
+    "Fold": (1, lambda nn: nn.Fold(5, 2)),
+}
+EMPTY_SHAPES = {
+    "batch": lambda size: (0, 4, *size),
+    "channels": lambda size: (2, 0, *size),
+    "channels without a batch": lambda size: (0, *size),
+    "space": lambda size: (2, 4, *size[:-1], 0),
+}
 REFUSED = {
+    "windows of one number": lambda library: library.nn.functional.fractional_max_pool2d(
+        library.zeros(2, 7, 7), (2,), output_size=3
+    ),
+    "sizes of one number": lambda library: library.nn.functional.fractional_max_pool3d(
+        library.zeros(2, 7, 7, 7), 2, output_size=(3,)
+    ),
     "one value per channel": lambda library: library.nn.BatchNorm1d(3)(library.zeros(1, 3)),
     "one value per group": lambda library: library.nn.GroupNorm(3, 3)(library.zeros(1, 3)),
     "labels without classes": lambda library: library.nn.functional.cross_entropy(
@@ -48,6 +82,33 @@ REFUSED = {
 def test_empty_batches_leave_statistics_alone(name: str, mode: str) -> None:
     with eager_mode(mode):
         assert EMPTY_BATCHES[name](flow) == EMPTY_BATCHES[name](torch)
+
+
+def _layer_result(library: Any, layer: str, empty: str) -> Any:
+    count, make = LAYERS[layer]
+    x = library.ones(EMPTY_SHAPES[empty]((16,) * count if layer == "Fold" else (5,) * count))
+    try:
+        return tuple(make(library.nn)(x).shape)
+    except Exception as error:
+        return type(error)
+
+
+@pytest.mark.parametrize("empty", EMPTY_SHAPES)
+@pytest.mark.parametrize("layer", LAYERS)
+def test_only_the_batch_may_be_empty_where_pytorch_says_so(layer: str, empty: str) -> None:
+    assert _layer_result(flow, layer, empty) == _layer_result(torch, layer, empty)
+
+
+@pytest.mark.parametrize("mode", ["cold", "compiled"])
+def test_random_windows_may_be_none(mode: str) -> None:
+    """PyTorch has no backward pass of these."""
+    x = flow.ones(2, 3, 8, 8, requires_grad=True)
+    with eager_mode(mode):
+        output = flow.nn.functional.fractional_max_pool2d(x, 2, output_size=(0, 1))
+        output.sum().backward()
+        assert output.shape == (2, 3, 0, 1)
+        assert x.grad is not None
+        assert not x.grad.any()
 
 
 @pytest.mark.parametrize("name", REFUSED)

@@ -9,6 +9,7 @@ from oneflow.base.shape import is_several
 from oneflow.functional.nn.spatial import (
     batched,
     per_dimension,
+    require_elements,
     require_sizes,
     spatial_dims,
     unbatched,
@@ -103,6 +104,7 @@ def adaptive_maximum(input: Tensor, output_size: Any, return_indices: bool, coun
     """Max pooling of `count` spatial dimensions to `output_size`."""
     name = f"adaptive_max_pool{count}d"
     _require_dimensions(input, output_size, name)
+    require_elements(name, input.shape)
     input, was_unbatched = batched(input, count, name)
     dims = spatial_dims(count, "channels_first")
     sizes = _target_sizes(name, input, output_size, dims)

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import Any, Literal, overload
 
+from oneflow.base.shape import is_several
 from oneflow.base.sizes import IntOrInts
-from oneflow.functional.nn.spatial import batched, per_dimension, unbatched
+from oneflow.functional.nn.spatial import batched, per_dimension, require_elements, unbatched
 from oneflow.functional.random.creation import rand_like
 from oneflow.functional.registry import function
 from oneflow.primitives.operators import fractional_pool as p
@@ -26,12 +27,13 @@ def fractional_max_pool(
     count: int,
 ) -> tuple[Tensor, Tensor]:
     """Maxima over random windows of `count` dimensions; see `fractional_max_pool2d`."""
+    require_elements(name, input.shape)
     input, was_unbatched = batched(input, count, name)
     size = tuple(input.shape[2:])
-    kernel = per_dimension(kernel_size, count, "kernel_size")
+    kernel = _sizes(name, kernel_size, count, "kernel_size")
     target = _target_size(name, size, output_size, output_ratio)
     for length, width, results in zip(size, kernel, target, strict=True):
-        if results < 1 or results + width - 1 > length:
+        if results < 0 or results + width - 1 > length:
             raise RuntimeError(
                 f"{name}(): windows of {kernel} do not have {target} places in an input of {size}"
             )
@@ -51,6 +53,17 @@ def fractional_max_pool(
     return unbatched(values, was_unbatched), unbatched(indices, was_unbatched)
 
 
+def _sizes(name: str, value: IntOrInts, count: int, argument: str) -> tuple[int, ...]:
+    """One number for each dimension; unlike in other kinds of pooling no list of one number.
+
+    Raises:
+        RuntimeError: a list of another length.
+    """
+    if is_several(value) and len(value) != count:
+        raise RuntimeError(f"{name}(): `{argument}` must be one or {count} integers, got {value!r}")
+    return per_dimension(value, count, argument)
+
+
 def _target_size(
     name: str, size: tuple[int, ...], output_size: Any, output_ratio: Any
 ) -> tuple[int, ...]:
@@ -60,7 +73,7 @@ def _target_size(
         ValueError: neither a size nor a ratio is given.
     """
     if output_size is not None:
-        return per_dimension(output_size, len(size), "output_size")
+        return _sizes(name, output_size, len(size), "output_size")
     if output_ratio is None:
         raise ValueError(f"{name} requires specifying either an output_size or an output_ratio")
     ratios = output_ratio if isinstance(output_ratio, tuple | list) else [output_ratio] * len(size)

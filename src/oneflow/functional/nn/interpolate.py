@@ -8,7 +8,7 @@ from typing import Any
 
 from oneflow.base.shape import is_several
 from oneflow.functional.nn.adaptive_pooling import adaptive_average
-from oneflow.functional.nn.spatial import per_dimension, require_sizes
+from oneflow.functional.nn.spatial import per_dimension, require_elements, require_sizes
 from oneflow.functional.registry import function
 from oneflow.primitives.operators import grid_sample as p
 from oneflow.primitives.operators.resample import Resampling, resample
@@ -77,6 +77,7 @@ def interpolate(
         kind = f"smooth-{kind}"
     if kind == "area":
         return adaptive_average(input, sizes, "channels_first", count)
+    require_elements("interpolate", (1, *input.shape[1:2]))
     require_sizes("interpolate", input, range(2, input.ndim), sizes)
     resized = input
     for dim, (target, scale) in enumerate(zip(sizes, scales, strict=True), 2):

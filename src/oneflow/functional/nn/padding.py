@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from oneflow.functional.nn.spatial import require_sizes
+from oneflow.functional.nn.spatial import require_elements, require_sizes
 from oneflow.functional.registry import function
 from oneflow.primitives.operators.resample import Resampling, resample
 from oneflow.primitives.operators.shape import pad as constant_pad
@@ -57,10 +57,7 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
             f"{mode} padding of {len(pairs)} dimensions needs a {len(pairs) + 1}D or "
             f"{len(pairs) + 2}D input, got {input.ndim}D"
         )
-    if mode == "replicate":  # the others are bounded by the input's size
-        shape = input.shape
-        sizes = [shape[dim] + low + high for dim, (low, high) in zip(dims, pairs, strict=True)]
-        require_sizes("pad", input, dims, sizes)
+    _check_shape(input, dims, pairs, mode)
     padded = input
     for dim, (low, high) in zip(dims, pairs, strict=True):
         if mode == "circular" and min(low, high) < 0:  # what is removed is no longer the other end
@@ -102,6 +99,16 @@ def _constant(input: Tensor, pairs: dict[int, tuple[int, int]], value: float) ->
         high=tuple(high for _, high in all_pairs),
         interior=(0,) * input.ndim,
     )
+
+
+def _check_shape(input: Tensor, dims: list[int], pairs: list[tuple[int, int]], mode: str) -> None:
+    """Check what holds for all dimensions: there are elements to repeat, and the result can be."""
+    shape = input.shape
+    if mode != "circular":
+        require_elements(f"{mode} padding", (1, *shape)[-len(pairs) - 2 :])
+    if mode == "replicate":  # the others are bounded by the input's size
+        sizes = [shape[dim] + low + high for dim, (low, high) in zip(dims, pairs, strict=True)]
+        require_sizes("pad", input, dims, sizes)
 
 
 def _check_size(input: Tensor, dim: int, low: int, high: int, mode: str) -> None:

@@ -6,6 +6,7 @@ import operator
 from typing import Any
 
 from oneflow.base.shape import is_several
+from oneflow.functional.nn.spatial import require_elements
 from oneflow.functional.registry import function
 from oneflow.primitives.operators import patches as p
 from oneflow.primitives.operators.shape import reshape, transpose
@@ -79,6 +80,7 @@ def unfold(
         raise RuntimeError(
             f"Expected 3D or 4D (batch mode) tensor for `x` of unfold, got shape {tuple(x.shape)}"
         )
+    require_elements("unfold", (1, *x.shape)[-4:])
     counts = p.window_counts(tuple(x.shape[-2:]), **settings)
     if min(counts) < 1:
         raise RuntimeError(
@@ -129,6 +131,7 @@ def fold(
         raise RuntimeError(
             f"Expected 2D or 3D (batch mode) tensor for input of fold, got {tuple(x.shape)}"
         )
+    require_elements("fold", (1, *x.shape)[-3:])
     elements = settings["kernel"][0] * settings["kernel"][1]
     counts = p.window_counts(size, **settings)
     if x.shape[-2] % elements or x.shape[-1] != counts[0] * counts[1] or min(counts) < 1:

@@ -9,7 +9,13 @@ from typing import Any, Literal, overload
 from oneflow.base.dtype import Category
 from oneflow.base.shape import is_several
 from oneflow.base.sizes import IntOrInts
-from oneflow.functional.nn.spatial import batched, per_dimension, spatial_dims, unbatched
+from oneflow.functional.nn.spatial import (
+    batched,
+    per_dimension,
+    require_elements,
+    spatial_dims,
+    unbatched,
+)
 from oneflow.functional.registry import function
 from oneflow.primitives.operators import division, elementwise as e, pool as p
 from oneflow.primitives.operators.creation import ones
@@ -121,11 +127,7 @@ def max_pool(
     """Maximum over windows of `count` spatial dimensions; see `max_pool2d`."""
     name = f"max_pool{count}d"
     input, was_unbatched = batched(input, count, name)
-    if 0 in input.spec.shape[1:]:
-        raise RuntimeError(
-            f"{name}: Expected input to have no empty dimension but the batch, got size "
-            f"{list(input.shape)}"
-        )
+    require_elements(name, input.spec.shape)
     dims = spatial_dims(count, data_format)
     windows = window_attributes(
         name, input, dims, kernel_size, stride, padding, dilation, ceil_mode
@@ -309,6 +311,7 @@ def average_pool(
     """Average over windows of `count` spatial dimensions; see `avg_pool2d`."""
     name = f"avg_pool{count}d"
     input, was_unbatched = batched(input, count, name)
+    require_elements(name, input.spec.shape)
     dims = spatial_dims(count, data_format)
     windows = window_attributes(name, input, dims, kernel_size, stride, padding, 1, ceil_mode)
     del windows["dilation"]

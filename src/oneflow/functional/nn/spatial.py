@@ -57,6 +57,19 @@ def require_sizes(name: str, input: Tensor, dims: Iterable[int], sizes: Sequence
     require_size(name, tuple(shape), spec.dtype)
 
 
+def require_elements(name: str, shape: Sequence[int]) -> None:
+    """Check that no dimension is empty but the first one, which may number no samples.
+
+    Raises:
+        RuntimeError: one is.
+    """
+    if 0 in shape[1:]:
+        raise RuntimeError(
+            f"{name}: Expected `input` to have no empty dimension but the batch, got size "
+            f"{list(shape)}"
+        )
+
+
 def spatial_dims(count: int, data_format: str) -> tuple[int, ...]:
     """The spatial dimensions of a batched input.
 

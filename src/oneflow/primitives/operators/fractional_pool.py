@@ -18,8 +18,8 @@ from oneflow.primitives.sharding.axes import Axes
 def _starts(sample, length: int, width: int, results: int):
     """The first element of each window along one dimension, the last one at the end."""
     last = jnp.full((*sample.shape, 1), length - width)
-    if results == 1:
-        return last
+    if results < 2:
+        return last[..., :results]
     step = jnp.asarray((length - width) / (results - 1), sample.dtype)
     moved = sample[..., None]
     numbers = jnp.arange(results - 1, dtype=sample.dtype)
