@@ -159,6 +159,7 @@ VIEWED = {
     "elements of elements": lambda lib: viewed(lib.func.vmap(lambda v: v[1:], out_dims=1))(lib),
     "real parts": lambda lib: lib.func.vmap(lambda v: v.real)(lib.ones(2, 3, dtype=lib.complex64)),
     "conjugates": lambda lib: lib.func.vmap(lambda v: v.conj())(lib.ones(2, 3) * 1j).resolve_conj(),
+    "smaller elements": lambda lib: lib.func.vmap(lambda v: v.view(lib.int16))(lib.ones(2, 3)),
     "one element": lambda lib: lib.func.vmap(lambda v: v[1:])(lib.ones(1, 3)),
 }
 

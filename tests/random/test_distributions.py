@@ -340,3 +340,13 @@ def test_errors_are_those_of_pytorch(position):
         case(flow)
     assert ours.type is theirs.type
     assert message in str(ours.value)
+
+
+def test_draws_never_fall_on_weights_of_zero():
+    """XLA's cumulative sums of many weights may rise where a weight is 0."""
+    weights = np.random.default_rng(0).random(100_000).astype(np.float32)
+    weights[::2] = 0
+    for seed in range(3):
+        flow.manual_seed(seed)
+        drawn = flow.multinomial(flow.tensor(weights), 100_000, replacement=True)
+        assert weights[drawn.numpy()].all()

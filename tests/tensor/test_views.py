@@ -464,7 +464,14 @@ def bases(lib):
     found.append(complex_numbers.real._base is complex_numbers)
     orphan = lib.ones(4).view(2, 2)
     orphan._base.mul_(3)
-    numbers = [parts[1].output_nr, (x * 2)[0].output_nr, (x * 2).unbind()[1].output_nr]
+    with lib.no_grad():
+        part = lib.ones(4, requires_grad=True)[1:][1:]
+    with lib.no_grad():
+        part._base[3] = 7
+    numbers = [tuple(part._base.shape), part.tolist()]
+    numbers += [parts[1].output_nr, (x * 2)[0].output_nr, (x * 2).unbind()[1].output_nr]
+    numbers += [lib.arange(8.0)[2:4].view(lib.int16).storage_offset()]
+    numbers += [lib.arange(8.0)[2:6].view(lib.float64).storage_offset()]
     return found, orphan, orphan._base is orphan._base, numbers
 
 

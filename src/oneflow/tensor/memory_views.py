@@ -25,9 +25,16 @@ def base_of(tensor: Tensor) -> Tensor | None:
     base = family.base()
     if base is not None:
         return None if base is tensor else base
-    base = wrap(family.current())
+    if family.prefix:  # of a part without history
+        root = family.storage.value.alias()
+        base = wrap(root)
+        family.base = ref(base)
+        family = Family(family.storage, root, family.base, (), family.quiet)
+        family.storage.track(root)
+    else:
+        base = wrap(family.current())
+        family.base = ref(base)
     base._family, base._chain, base._seen = family, NO_VIEWS, family.storage.version
-    family.base = ref(base)
     return base
 
 

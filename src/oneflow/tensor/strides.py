@@ -49,7 +49,8 @@ def storage_offset_of(tensor: Tensor) -> int:
 
     Reads index tensors that the view was made with.
     """
-    return sum(_as_int(number) * stride for number, stride in strided_layout(tensor).terms)
+    # Strides are parts of an element where several are seen as a larger one.
+    return int(sum(_as_int(number) * stride for number, stride in strided_layout(tensor).terms))
 
 
 def share_elements(one: Tensor, other: Tensor) -> bool:

@@ -55,7 +55,9 @@ def _multinomial(
     weights = weights.astype(kind)
     if replacement:
         bits = random_bits(seed, stream, (*weights.shape[:-1], count), shard)
-        edges = jnp.cumsum(weights, axis=-1)
+        # XLA's sums may fall by a rounding error, and rise where a weight is 0.
+        sums = jnp.where(weights > 0, jnp.cumsum(weights, axis=-1), 0)
+        edges = lax.cummax(sums, axis=sums.ndim - 1)
         # Compared with the number of edges at or below it, a point never falls on a weight of 0.
         points = _unit(bits[0], bits[1], kind) * edges[..., -1:]
         found = _count_at_most(edges, points)
