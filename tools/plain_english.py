@@ -10,16 +10,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 OPENERS = ("What", "Of", "Those", "That", "By", "Whether", "How", "Where", "Which")
-# Rooms of `src/oneflow` that have older names and comments; their number only falls.
-OPEN_ROOMS = ("primitives",)
+
 _OPENING = re.compile(rf"\s*(?:#|r?\"\"\")\s*({'|'.join(OPENERS)}) ")
 
 
 def is_covered(path: Path) -> bool:
     """Test if a file of the project must follow the rules."""
-    if path.parts[0] != "src":
-        return False
-    return path.parts[1] != "oneflow" or path.parts[2] not in OPEN_ROOMS
+    return path.parts[0] == "src"
 
 
 def unclear_lines(path: Path, source: str) -> Iterator[str]:

@@ -72,8 +72,10 @@ def infer(
     results = trace.results
     specs = tuple(
         [
-            spec_of(each.shape if shape is None else shape, from_numpy_dtype(each.dtype), device)
-            for each in (results if isinstance(results, tuple) else (results,))
+            spec_of(
+                result.shape if shape is None else shape, from_numpy_dtype(result.dtype), device
+            )
+            for result in (results if isinstance(results, tuple) else (results,))
         ]
     )
     return specs if isinstance(results, tuple) else specs[0], trace
@@ -123,7 +125,7 @@ def _trace_general(
     if update is None or update.parts is None:
         return trace_call(*operands)
     parts = [
-        (places, trace_call(*[operands[each] for each in places]))
+        (places, trace_call(*[operands[place] for place in places]))
         for places in update.parts(len(operands), attributes)
     ]
     return Trace(None, parts=parts)

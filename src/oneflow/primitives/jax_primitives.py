@@ -17,7 +17,7 @@ CALLS = {
     "custom_vjp_call_jaxpr": "fun_jaxpr",
     "custom_lin": "call_jaxpr",
 }
-# How a system of equations is solved, and how its derivatives are.
+# The primitive of a system of equations; it holds the jaxprs of its solver and for derivatives.
 LINEAR_SOLVE = "custom_linear_solve"
 
 # The results are the operands.

@@ -88,7 +88,7 @@ class Operation:
 
     @property
     def needs_check(self) -> bool:
-        """Whether values are checked when it runs."""
+        """True if values are checked when it runs."""
         return self.primitive.check is not None
 
     def __repr__(self) -> str:
@@ -250,14 +250,16 @@ class BackwardPlan:
             **operand_positions(operation),
             _ALL_OPERANDS: tuple(range(len(operation.in_specs))),
         }
-        kept = {p for _, rule in rules for need in rule.needs for p in names.get(need, ())}
-        self.saved = tuple(sorted(kept))
+        saved_positions = {
+            p for _, rule in rules for need in rule.needs for p in names.get(need, ())
+        }
+        self.saved = tuple(sorted(saved_positions))
         self.take_saved = _make_getter(self.saved)
         self.saves_output = any(need == "out" for _, rule in rules for need in rule.needs)
         self.writable = _writable(operation)
         zero_second = operation.primitive.zero_second_gradients
         self.zero_second = zero_second(operation) if callable(zero_second) else zero_second
-        # What rules may ask for: the gradient, the output, the saved operands, then constants.
+        # A rule takes from a pool: the gradient, the output, the saved operands, then constants.
         first = 2 + len(self.saved)
         self._constants: list[Any] = []
         self._steps = []
@@ -275,9 +277,9 @@ class BackwardPlan:
         if "*" in gradients:
             return [(-1, gradients["*"])]
         rules = []
-        for position, wanted in enumerate(self.wanted):
+        for position, is_wanted in enumerate(self.wanted):
             name = primitive.operands[min(position, len(primitive.operands) - 1)].lstrip("*")
-            if wanted:
+            if is_wanted:
                 rules.append((position, gradients.get(name, NO_GRADIENT)))
         return rules
 
@@ -290,7 +292,7 @@ class BackwardPlan:
         variadic = (
             operation.primitive.operands[-1].lstrip("*") if operation.primitive.variadic else None
         )
-        known = self._known_constants(names, variadic)
+        constants_by_name = self._known_constants(names, variadic)
         where = {position: 2 + index for index, position in enumerate(self.saved)}
         indices: list[Any] = []
         constants: list[Any] = []
@@ -298,11 +300,13 @@ class BackwardPlan:
             if need in ("g", "out"):
                 indices.append(0 if need == "g" else 1)
             elif need in names:
-                kept = tuple(where[p] for p in names[need])
-                indices.append(kept if need in (variadic, _ALL_OPERANDS) else kept[0])
-            elif need in known:
+                operand_indices = tuple(where[p] for p in names[need])
+                indices.append(
+                    operand_indices if need in (variadic, _ALL_OPERANDS) else operand_indices[0]
+                )
+            elif need in constants_by_name:
                 indices.append(first + len(constants))
-                constants.append(known[need])
+                constants.append(constants_by_name[need])
             else:
                 raise ValueError(
                     f"gradient of `{operation.primitive.name}` asks for unknown `{need}`"
@@ -312,7 +316,7 @@ class BackwardPlan:
     def _known_constants(self, names: dict, variadic: str | None) -> dict[str, Any]:
         """Attributes and specs by the names rules may ask for them."""
         operation = self.operation
-        known = {
+        constants = {
             **operation.primitive.attributes,
             **operation.attributes,
             "wanted": self.wanted,
@@ -322,8 +326,8 @@ class BackwardPlan:
         for name, positions in names.items():
             if positions:
                 specs = tuple(operation.in_specs[p] for p in positions)
-                known[f"{name}_spec"] = specs if name in (variadic, _ALL_OPERANDS) else specs[0]
-        return known
+                constants[f"{name}_spec"] = specs if name in (variadic, _ALL_OPERANDS) else specs[0]
+        return constants
 
     def may_overwrite(self, position: int) -> bool:
         """Return whether the operand at `position` may be overwritten before the backward pass."""
@@ -360,13 +364,13 @@ def _make_getter(indices: Sequence) -> Callable[[tuple], tuple]:
     if not any(isinstance(index, tuple) for index in indices):
         if len(indices) > 1:
             return operator.itemgetter(*indices)
-        # Of one entry or none `itemgetter` makes no tuple, but of a slice it does.
+        # `itemgetter` makes no tuple of one entry or none, but of a slice it does.
         first = indices[0] if indices else 0
         return operator.itemgetter(slice(first, first + len(indices)))
 
     def pick(pool: tuple) -> tuple:
         return tuple(
-            tuple(pool[each] for each in index) if isinstance(index, tuple) else pool[index]
+            tuple(pool[place] for place in index) if isinstance(index, tuple) else pool[index]
             for index in indices
         )
 
@@ -398,16 +402,16 @@ def default_rule(primitive: Primitive) -> Rule:
     def rule(g, wanted, all_operands, all_attributes):
         grads = g if isinstance(g, tuple) else (g,)
         outputs = tuple(position for position, grad in enumerate(grads) if grad is not None)
-        chosen = tuple(position for position, want in enumerate(wanted) if want)
+        wanted_positions = tuple(position for position, want in enumerate(wanted) if want)
         results = vjp(
             *all_operands,
             *[grads[position] for position in outputs],
-            wanted=chosen,
+            wanted=wanted_positions,
             outputs=outputs,
             inputs=len(all_operands),
             attributes=tuple(all_attributes.items()),
         )
-        pairs = dict(zip(chosen, results, strict=True))
+        pairs = dict(zip(wanted_positions, results, strict=True))
         return [pairs.get(position) for position in range(len(wanted))]
 
     return Rule(rule)
@@ -439,7 +443,7 @@ def _vjp_of(implementation: Callable) -> Callable:
         _, vjp = jax.vjp(chosen, *(operands[position] for position in wanted))
         # JAX's cotangent of a complex function is the conjugate of the gradient convention used
         # here.
-        grads = vjp(tuple(jnp.conj(each) for each in cotangents))
+        grads = vjp(tuple(jnp.conj(cotangent) for cotangent in cotangents))
         return tuple(jnp.conj(grad) for grad in grads)
 
     return impl

@@ -158,11 +158,12 @@ class Primitive:
         """
         if self.gradients:
             raise ValueError(f"primitive `{self.name}` already has a gradient")
-        known = {name.lstrip("*") for name in self.operands}
+        operand_names = {name.lstrip("*") for name in self.operands}
         for name in rules:
-            if name not in known:
+            if name not in operand_names:
                 raise ValueError(
-                    f"primitive `{self.name}` has no operand `{name}`; it has {sorted(known)}"
+                    f"primitive `{self.name}` has no operand `{name}`; "
+                    f"it has {sorted(operand_names)}"
                 )
         if joint is not None:
             self.gradients["*"] = Rule(joint)
@@ -270,7 +271,9 @@ def _signature(
     if operands is not None:
         names = tuple(operands.split())
         return names, bool(names) and names[-1].startswith("*"), {}
-    found = parameters_of(impl)
-    variadic = found.variadic is not None
-    names = (*found.positional, f"*{found.variadic}") if variadic else found.positional
-    return names, variadic, found.keyword_only
+    parameters = parameters_of(impl)
+    variadic = parameters.variadic is not None
+    names = (
+        (*parameters.positional, f"*{parameters.variadic}") if variadic else parameters.positional
+    )
+    return names, variadic, parameters.keyword_only

@@ -21,7 +21,11 @@ Sizes = tuple[int, ...]
 
 def split_axes(sbp: NdSbp, dim: int) -> list[int]:
     """The mesh axes that split dimension `dim` of the tensor, outermost first."""
-    return [axis for axis, each in enumerate(sbp) if isinstance(each, Split) and each.dim == dim]
+    return [
+        axis
+        for axis, component in enumerate(sbp)
+        if isinstance(component, Split) and component.dim == dim
+    ]
 
 
 def padded_size(size: int, counts: Sizes) -> int:

@@ -42,7 +42,7 @@ class ShapeEnvironment:
         self._fixed = fixed
         self._num_given = len(given)
         self._values = list(given)
-        # How each value after the given ones comes about: from two others, or a constant.
+        # The origin of each value after the given ones: a function of two others, or a constant.
         self._steps: list[tuple[_Binary | None, int, int]] = []
         self._known: dict[tuple[_Binary | None, int, int], int] = {}
         self._guards: dict[tuple[_Binary, int, int], bool] = {}
@@ -126,7 +126,7 @@ class ShapeEnvironment:
 
     def evaluate(self, given: Sequence[int]) -> tuple[int, ...] | None:
         """All sizes for other given ones; None if the trace would be another."""
-        if any(given[each] != self._values[each] for each in self._fixed):
+        if any(given[number] != self._values[number] for number in self._fixed):
             return None
         values = list(given)
         try:
@@ -187,7 +187,7 @@ class SymbolicSize:
     __slots__ = ("_hash", "environment", "number")
     # So that arrays of NumPy's leave arithmetic to it.
     __array_ufunc__ = None
-    # Of the array that it stands for in arithmetic with arrays.
+    # Facts about the array that it stands for in arithmetic with arrays.
     dtype, shape, weak_type = np.dtype(np.int64), (), True
 
     def __init__(self, environment: ShapeEnvironment, number: int) -> None:
@@ -300,4 +300,4 @@ def shape_at(shape: Sequence[Any], sizes: Sequence[int]) -> tuple[int, ...]:
         shape: symbolic sizes and numbers.
         sizes: the numbers of all sizes of an environment.
     """
-    return tuple([sizes[each.number] if type(each) is SymbolicSize else each for each in shape])
+    return tuple([sizes[size.number] if type(size) is SymbolicSize else size for size in shape])

@@ -19,7 +19,7 @@ from oneflow.primitives.symbolic_size import ShapeEnvironment, shape_at
 
 
 class Trace:
-    """What JAX sees of an implementation: a jaxpr, and the numbers for its symbolic sizes.
+    """JAX's view of an implementation: a jaxpr, and the numbers for its symbolic sizes.
 
     Attributes:
         jaxpr: the steps, as JAX has traced them; None for an implementation that is several calls.
@@ -69,9 +69,9 @@ class Trace:
     def results(self) -> Any:
         """Shapes and dtypes of what the implementation returns, in numbers."""
         if self.parts:
-            return tuple([result for _, each in self.parts for result in each.results])
+            return tuple([result for _, part in self.parts for result in part.results])
         if isinstance(self.returned, tuple):
-            return tuple([self._in_numbers(each) for each in self.returned])
+            return tuple([self._in_numbers(array) for array in self.returned])
         return self._in_numbers(self.returned)
 
     def _in_numbers(self, array: Any) -> jax.ShapeDtypeStruct:
@@ -94,8 +94,8 @@ class Trace:
     def arrays(self) -> frozenset[tuple[tuple[Any, ...], Any]]:
         """Shapes, which may be symbolic, and dtypes of what its steps make and return."""
         if self._arrays is None:
-            avals = (*[each.aval for each in self.jaxpr.outvars], *_made_in(self.jaxpr))
-            self._arrays = frozenset([(each.shape, each.dtype) for each in avals])
+            avals = (*[outvar.aval for outvar in self.jaxpr.outvars], *_made_in(self.jaxpr))
+            self._arrays = frozenset([(aval.shape, aval.dtype) for aval in avals])
         return self._arrays
 
     def require_sizes(self, name: str) -> None:
@@ -140,11 +140,11 @@ def trace(
         return [results] if is_single else results
 
     def run() -> Trace:
-        # What JAX tells of the function in errors; the paths of its results are not known.
+        # JAX names the function by this in errors; the paths of its results are not known.
         info = debug_info("trace", function, operands, {})._replace(result_paths=None)
         traceable: Any = SimpleNamespace(call_wrapped=flat, debug_info=info)
         with context or contextlib.nullcontext(), jax.disable_jit():
-            avals = [core.ShapedArray(each.shape, each.dtype) for each in operands]
+            avals = [core.ShapedArray(operand.shape, operand.dtype) for operand in operands]
             jaxpr, results, consts = trace_to_jaxpr_dynamic(traceable, avals)
             if hasattr(jaxpr, "with_consts"):
                 # Releases of JAX after 0.10, whose jaxprs hold their constants.
@@ -163,7 +163,7 @@ def _is_elementwise(jaxpr: Any) -> bool:
             return False
         if is_across_elements(name):
             return False
-        if any(each.aval.shape for each in (*equation.invars, *equation.outvars)):
+        if any(atom.aval.shape for atom in (*equation.invars, *equation.outvars)):
             return False
         if not all(map(_is_elementwise, inner)):
             return False
@@ -197,14 +197,14 @@ def linear_solver(params: Mapping[str, Any], operands: Sequence[Any]) -> tuple[A
 
 def _made_in(jaxpr: Any) -> Iterator[Any]:
     for equation in jaxpr.eqns:
-        yield from (each.aval for each in equation.outvars)
+        yield from (outvar.aval for outvar in equation.outvars)
         for body in sub_jaxprs(equation):
             yield from _made_in(body)
 
 
 def sub_jaxprs(equation: Any) -> list[Any]:
     """The steps inside a step: loops, branches and calls."""
-    return [each for each in map(_body, _parameters(equation)) if each is not None]
+    return [body for body in map(_body, _parameters(equation)) if body is not None]
 
 
 def _parameters(equation: Any) -> list[Any]:

@@ -58,34 +58,34 @@ class TraceCache:
             RuntimeError: an array that it makes is too large for XLA, which would end the process.
             Exception: what the function raises.
         """
-        with_sizes = tuple([each for each in attributes if each in SIZE_ATTRIBUTES])
+        with_sizes = tuple([attribute for attribute in attributes if attribute in SIZE_ATTRIBUTES])
         failed = []
-        found: Trace | None = None
+        call_trace: Trace | None = None
         for symbolic in (with_sizes, ()) if with_sizes else ((),):
             kind, sizes = _kind_and_sizes(name, function, operands, attributes, symbolic)
             traces = self.by_kind.setdefault(kind, [])
             if traces is None:
                 continue
-            found = next(filter(None, (each.at(sizes) for each in traces)), None)
-            if found is not None:
+            call_trace = next(filter(None, (earlier.at(sizes) for earlier in traces)), None)
+            if call_trace is not None:
                 break
             shared = self._trace_any_sizes(kind, sizes) if len(traces) < _MAX_TRACES else None
             if shared is not None:
                 # A guard may be a hash table's doing, which compares sizes that have nothing in
                 # common: the new trace may serve what an older one was made for.
-                kept = [each for each in traces if not shared.serves(each)]
-                traces[:] = [*kept, shared]
-                found = shared.at(sizes)
+                others = [earlier for earlier in traces if not shared.serves(earlier)]
+                traces[:] = [*others, shared]
+                call_trace = shared.at(sizes)
                 break
             failed += [] if traces else [kind]
-        if found is None:
-            found = self._timed(lambda *arrays: function(*arrays, **attributes), operands)
-        found.require_sizes(name)
+        if call_trace is None:
+            call_trace = self._timed(lambda *arrays: function(*arrays, **attributes), operands)
+        call_trace.require_sizes(name)
         # The call is right, and still fails with symbolic sizes.
         self.by_kind.update(dict.fromkeys(failed))
         if len(self.by_kind) > _MAX_KINDS:
             self.by_kind.clear()
-        return found
+        return call_trace
 
     def trace_elementwise(
         self,
@@ -109,42 +109,46 @@ class TraceCache:
         with contextlib.suppress(KeyError):
             return self._elementwise[kind]
         scalars = [jax.ShapeDtypeStruct((), dtype) for dtype in dtypes]
-        found: Trace | None = None
+        element_trace: Trace | None = None
         with contextlib.suppress(TypeError, ValueError, OverflowError):
-            found = self._timed(lambda *arrays: function(*arrays, **dict(attributes)), scalars)
-            found.elementwise = found.is_elementwise()
-            found = found if found.elementwise else None
+            element_trace = self._timed(
+                lambda *arrays: function(*arrays, **dict(attributes)), scalars
+            )
+            element_trace.elementwise = element_trace.is_elementwise()
+            element_trace = element_trace if element_trace.elementwise else None
         if len(self._elementwise) > _MAX_ELEMENTWISE:
             self._elementwise.clear()
-        self._elementwise[kind] = found
-        return found
+        self._elementwise[kind] = element_trace
+        return element_trace
 
     def _trace_any_sizes(self, kind: tuple, sizes: Sequence[int]) -> Trace | None:
         """Trace a kind of call with symbolic sizes; None if something fails."""
         if not all(type(size) is int for size in sizes):
             return None
-        # Whether sizes are 0 or 1 matters everywhere.
+        # Sizes of 0 and 1 are fixed: they matter everywhere.
         fixed = {place for place, size in enumerate(sizes) if size < 2}
         needed: set[int] = set()
         for _ in range(_MAX_ATTEMPTS):
             environment = ShapeEnvironment(sizes, frozenset(fixed))
             try:
-                found = self._timed(*_with_symbols(kind, environment), environment.tracing())
+                symbolic_trace = self._timed(
+                    *_with_symbols(kind, environment), environment.tracing()
+                )
             except Exception as error:
                 _drop_traceback(error)
                 if not environment.needed:
                     return None
             else:
                 if not environment.needed:
-                    found.environment = environment
-                    return found
+                    symbolic_trace.environment = environment
+                    return symbolic_trace
             # Once can be a hash table's doing, in which other sizes lie elsewhere.
             fixed |= environment.needed & needed
             needed = environment.needed
         return None
 
     def _timed(self, *arguments: Any) -> Trace:
-        """What `trace` gives; its time is added up."""
+        """The result of `trace`, whose time is added up."""
         before = time.perf_counter()
         try:
             return trace(*arguments)
@@ -163,7 +167,7 @@ def _kind_and_sizes(
     symbolic: tuple[str, ...],
 ) -> tuple[tuple, list[int]]:
     """Take a call apart into its kind and its sizes, in which `symbolic` attributes hold some."""
-    sizes = [size for each in operands for size in each.shape]
+    sizes = [size for operand in operands for size in operand.shape]
     rest = []
     for key, value in attributes.items():
         if key in symbolic:
@@ -171,7 +175,7 @@ def _kind_and_sizes(
             sizes += value if is_tuple else (value,)
             value = len(value) if is_tuple else None
         rest.append((key, value))
-    types = tuple([(len(each.shape), each.dtype) for each in operands])
+    types = tuple([(len(operand.shape), operand.dtype) for operand in operands])
     return (name, function, types, tuple(rest), symbolic), sizes
 
 

@@ -213,5 +213,5 @@ class Traits:
         return (*shard, "target") if self.kind is Kind.TRANSFER else shard
 
 
-# Those of most primitives.
+# The traits of most primitives.
 NO_TRAITS = Traits()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-# Of the operations per second of a data sheet, the part that large products reach.
+# Large products reach this part of a data sheet's operations per second.
 _EFFICIENCY = 0.5
 
 

@@ -74,7 +74,7 @@ def operation_cost(operation: Operation) -> OperationCost:
     ]
     bytes_accessed = sum(map(shard_bytes, (*tensors, *operation.out_specs)))
     if operation.primitive.traits.kind is Kind.BOXING:
-        staged = max((each.staged for each in collectives_of(operation)), default=0)
+        staged = max((collective.staged for collective in collectives_of(operation)), default=0)
         return OperationCost(0, bytes_accessed, staged, False, False)
     parts = [
         jax.ShapeDtypeStruct(shard_shape_of(spec), spec.dtype.numpy) for spec in operation.in_specs
@@ -105,7 +105,7 @@ def product_flops(operation: Operation) -> int:
     """The multiplications and additions of an operation's products and convolutions."""
     arrays = [jax.ShapeDtypeStruct(spec.shape, spec.dtype.numpy) for spec in operation.in_specs]
     traced = run_without_interrupt(lambda: jax.make_jaxpr(operation.evaluate_unsharded)(*arrays))
-    return sum(_count(each) for each in _products(traced.jaxpr))
+    return sum(_count(product) for product in _products(traced.jaxpr))
 
 
 def _products(jaxpr: Any) -> Iterator[Any]:
@@ -152,7 +152,7 @@ def _count(equation: Any) -> int:
     name = equation.primitive.name
     inner = sub_jaxprs(equation)
     if inner:
-        counts = [_count_flops(each) for each in inner]
+        counts = [_count_flops(body) for body in inner]
         if name == "cond":
             return max(counts)
         return sum(counts) * equation.params.get("length", 1)
@@ -169,27 +169,27 @@ def _count(equation: Any) -> int:
     if name in MOVES:
         return 0
     if name in REDUCTIONS:
-        return max(math.prod(each.aval.shape) for each in equation.invars)
+        return max(math.prod(atom.aval.shape) for atom in equation.invars)
     return output_size * FLOPS_PER_ELEMENT.get(name, 1)
 
 
 def _temporary(jaxpr: Any) -> int:
     """The most bytes stored at one time that are neither operands nor results."""
-    returned = {id(each) for each in jaxpr.outvars}
+    returned = {id(atom) for atom in jaxpr.outvars}
     last = {
-        id(each): index for index, equation in enumerate(jaxpr.eqns) for each in equation.invars
+        id(atom): index for index, equation in enumerate(jaxpr.eqns) for atom in equation.invars
     }
     freed: dict[int, int] = {}
     live = peak = 0
     for index, equation in enumerate(jaxpr.eqns):
-        inner = sum(_temporary(each) for each in sub_jaxprs(equation))
+        inner = sum(_temporary(body) for body in sub_jaxprs(equation))
         if equation.primitive.name in SCATTER_REDUCTIONS:
             inner += _bytes(equation.invars[0])
         if _stored(equation):
-            for each in equation.outvars:
-                if id(each) in last and id(each) not in returned:
-                    live += _bytes(each)
-                    freed[last[id(each)]] = freed.get(last[id(each)], 0) + _bytes(each)
+            for variable in equation.outvars:
+                if id(variable) in last and id(variable) not in returned:
+                    live += _bytes(variable)
+                    freed[last[id(variable)]] = freed.get(last[id(variable)], 0) + _bytes(variable)
         peak = max(peak, live + inner)
         live -= freed.get(index, 0)
     return peak

@@ -2,7 +2,7 @@
 
 Their gradients keep the input and nothing else, unless a rule says otherwise.
 
-Which side of a kink a point belongs to decides its gradient; the comparisons below are PyTorch's.
+The side of a kink on which a point lies decides its gradient; the comparisons below are PyTorch's.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ hardtanh = exact(
 _hardtanh_gradient = gradient_where(
     "hardtanh_gradient", lambda out, low, high: ~((out <= low) | (out >= high)), "out low high"
 )
-# By the output, so that the input need not be kept (relu6 after a convolution).
+# The gradient needs only the output, so that the input need not be kept (relu6 after convolution).
 hardtanh.gradient(
     x=lambda g, out, low, high: _hardtanh_gradient(g, out, low, high),
     writable="out",

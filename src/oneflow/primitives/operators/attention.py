@@ -168,8 +168,8 @@ def _axes(operation: Operation) -> Axes | None:
     if operation.primitive is attention:
         return notation(f"{', '.join([operands, *added])} -> {q}, {lse}")(operation)
     results = f"{q}, {k}, {k}" + f", {q}" * attributes["mask_gradient"]
-    given = [q, operands, q, lse, *added, *[lse] * attributes["lse_gradient"]]
-    return notation(f"{', '.join(given)} -> {results}")(operation)
+    terms = [q, operands, q, lse, *added, *[lse] * attributes["lse_gradient"]]
+    return notation(f"{', '.join(terms)} -> {results}")(operation)
 
 
 def _mask_names(mask: Any, queries: str, heads: str) -> str:

@@ -1,7 +1,7 @@
 """Attention block by block of queries, and its gradient: what `attention` runs.
 
-Where there are many scores, queries are taken block by block, so that the matrix of weights never
-exists as a whole.
+Queries with many scores are taken block by block, so that the matrix of weights never exists as a
+whole.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _CAUSAL_PARTS = 4
 
 
 class AttentionForm(NamedTuple):
-    """How a platform computes attention.
+    """A platform's way to compute attention.
 
     Attributes:
         limit: scores computed at once.
@@ -215,7 +215,7 @@ def attention_result(form: AttentionForm, q, k, v, numbers, mask, flags: Attenti
     if form.kernel is not None and sizes is not None:
         return kernel_forward(form.kernel, sizes, q, k, v, mask, flags.scale)
     ranges = _query_blocks(q, matrix, flags.causal, form.limit)
-    parts = [_span_forward(each, q, k, v, numbers, mask, flags, matrix) for each in ranges]
+    parts = [_span_forward(span, q, k, v, numbers, mask, flags, matrix) for span in ranges]
     mixed, lse = zip(*parts, strict=True)
     return _one_after_the_other(mixed, -2), _one_after_the_other(lse, -1)
 
@@ -239,7 +239,7 @@ def _one_after_the_other(parts, dim: int):
 def _span_forward(span, q, k, v, numbers, mask, flags, matrix):
     rows, total = span.rows, span.rows * span.blocks
     mask = _columns(mask, span.keys)
-    k, v = (part(each, 0, span.keys, each.ndim - 2) for each in (k, v))
+    k, v = (part(tensor, 0, span.keys, tensor.ndim - 2) for tensor in (k, v))
     q_blocks = _rows(q, span.start, span.stop, total)
     mask = _rows(mask, span.start, span.stop, total)
 
@@ -275,12 +275,12 @@ def _one_block_backward(tensors, numbers, mask, flags, form, matrix, first):
     # The scores have been computed with the factor in the type of the queries.
     factor = np.asarray(np.asarray(flags.scale, q.dtype), scores.dtype)
     kind = q.dtype if form.half_products else scores.dtype
-    g, q, k, v = (as_type(each, kind) for each in (g, q, k, v))
+    g, q, k, v = (as_type(tensor, kind) for tensor in (g, q, k, v))
     slopes = _product(g, _transposed(v), scores.dtype)
     drop_mask = weights
     if flags.dropout:
-        kept = _kept(scores, numbers, matrix, first)
-        drop_mask, slopes = lax.mul(weights, kept), lax.mul(slopes, kept)
+        dropout_factors = _kept(scores, numbers, matrix, first)
+        drop_mask, slopes = lax.mul(weights, dropout_factors), lax.mul(slopes, dropout_factors)
     # Products with the matrix of weights on the right: it need not be transposed.
     dv = _product(_transposed(g), as_type(drop_mask, kind), scores.dtype)
     grad_scores = lax_functions.mul(weights, lax_functions.sub(slopes, delta))
@@ -308,12 +308,12 @@ def attention_gradients(
         # The logarithms are results too, though nobody sees them: their gradient is the scores'.
         delta = lax_functions.sub(delta, lax.expand_dims(grad_lse, (grad_lse.ndim,)))
     tensors = (g, delta, q, k, v, lax.expand_dims(lse, (lse.ndim,)))
-    parts = [_span_backward(each, tensors, numbers, mask, flags, form, matrix) for each in ranges]
+    parts = [_span_backward(span, tensors, numbers, mask, flags, form, matrix) for span in ranges]
     dq, dk, dv, grad_scores = zip(*parts, strict=True)
     grads = [_one_after_the_other(dq, -2), _reduce_broadcast(dk, k), _reduce_broadcast(dv, v)]
     grads = [as_type(grad, x.dtype) for grad, x in zip(grads, (q, k, v), strict=True)]
     if flags.mask_gradient:
-        grad_scores = [_keys_to(each, k.shape[-2]) for each in grad_scores]
+        grad_scores = [_keys_to(block_scores, k.shape[-2]) for block_scores in grad_scores]
         grads.append(_one_after_the_other(grad_scores, -2).astype(mask.dtype))
     return tuple(grads)
 
@@ -321,12 +321,12 @@ def attention_gradients(
 def _span_backward(span, tensors, numbers, mask, flags, form, matrix):
     g, delta, q, k, v, lse = tensors
     rows, total = span.rows, span.rows * span.blocks
-    k, v = (part(each, 0, span.keys, each.ndim - 2) for each in (k, v))
+    k, v = (part(tensor, 0, span.keys, tensor.ndim - 2) for tensor in (k, v))
     mask = _columns(mask, span.keys)
-    taken = [_rows(each, span.start, span.stop, total) for each in (g, delta, q, lse, mask)]
+    taken = [_rows(tensor, span.start, span.stop, total) for tensor in (g, delta, q, lse, mask)]
 
     def run(sums, index):
-        g, delta, q, lse, mask = [_block(each, index, rows) for each in taken]
+        g, delta, q, lse, mask = [_block(blocks, index, rows) for blocks in taken]
         block = (g, delta, q, k, v, lse)
         first = _first_row(span, matrix, index)
         dq, dk, dv, grad_scores = _one_block_backward(
@@ -354,4 +354,6 @@ def _keys_to(x, keys: int):
 
 def _reduce_broadcast(parts, x):
     """The sum of transposed gradients of keys or values, transposed back."""
-    return _transposed(functools.reduce(lax.add, [_keys_to(each, x.shape[-2]) for each in parts]))
+    return _transposed(
+        functools.reduce(lax.add, [_keys_to(gradient, x.shape[-2]) for gradient in parts])
+    )

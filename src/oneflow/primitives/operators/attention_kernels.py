@@ -119,8 +119,8 @@ class CudnnKernel(AttentionKernel):
         """The kernel as JAX calls it."""
 
         def run(q, k, v, *mask):
-            added = [each for each in mask if each.dtype != bool]
-            seen = [each for each in mask if each.dtype == bool]
+            added = [tensor for tensor in mask if tensor.dtype != bool]
+            seen = [tensor for tensor in mask if tensor.dtype == bool]
             return jax.nn.dot_product_attention(
                 q,
                 k,
@@ -233,7 +233,7 @@ def _block_size(length: int) -> int:
 
 
 class _Residuals(NamedTuple):
-    """What `jax.vjp` keeps of a kernel for the backward pass.
+    """The arrays that `jax.vjp` keeps of a kernel for the backward pass.
 
     Attributes:
         leaves: the arrays.
@@ -297,7 +297,7 @@ def kernel_backward(
 
 def _kernel_operands(kernel: AttentionKernel, sizes: AttentionSizes, q, k, v, mask):
     """Operands in the kernel's order; and which queries see a key, None: all."""
-    tensors = tuple(kernel.to_kernel(each, sizes) for each in (q, k, v))
+    tensors = tuple(kernel.to_kernel(tensor, sizes) for tensor in (q, k, v))
     if mask is None:
         return tensors, None
     mask, seen = _seen(mask.reshape((1,) * (q.ndim - mask.ndim) + mask.shape))

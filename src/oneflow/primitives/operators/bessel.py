@@ -44,8 +44,8 @@ def _weighted(weights: Any, nodes: Any, function: Callable) -> Any:
 def power_series(x: Any, coefficients: Any) -> Any:
     """The sum of coefficients times powers of `x`, the constant first."""
     total = jnp.zeros_like(x)
-    for each in coefficients[::-1]:
-        total = total * x + float(each)
+    for coefficient in coefficients[::-1]:
+        total = total * x + float(coefficient)
     return total
 
 
@@ -58,7 +58,8 @@ _POINTS = 28
 _ANGLES = (np.arange(_POINTS) + 0.5) * np.pi / (2 * _POINTS)
 _SIN = np.sin(_ANGLES)
 _EVEN = np.full(_POINTS, 1 / _POINTS)
-# What turns values of a function into the sum of (-1)^k / k times its Fourier coefficient 2k.
+# Weights that turn values of a function into the sum of (-1)^k / k times its Fourier coefficient
+# 2k.
 _ORDERS = np.arange(1, _POINTS)
 _NEUMANN = _EVEN * ((-1.0) ** _ORDERS / _ORDERS * np.cos(2 * np.outer(_ANGLES, _ORDERS))).sum(1)
 
@@ -72,10 +73,10 @@ def _near(order: int, x: Any, weights: Any) -> Any:
 
 def _hankel_coefficients(order: float, count: int) -> np.ndarray:
     """Coefficients of 10.17.1."""
-    found = [1.0]
+    coefficients = [1.0]
     for k in range(1, count):
-        found.append(found[-1] * (4 * order**2 - (2 * k - 1) ** 2) / (8 * k))
-    return np.array(found)
+        coefficients.append(coefficients[-1] * (4 * order**2 - (2 * k - 1) ** 2) / (8 * k))
+    return np.array(coefficients)
 
 
 def _asymptotic(order: int, x: Any) -> tuple[Any, Any]:
@@ -104,7 +105,7 @@ def _j(order: int, x: Any) -> Any:
 
 
 def _y(order: int, x: Any) -> Any:
-    """By 10.8.3 and, for order 1, its derivative."""
+    """The function of the second kind by 10.8.3 and, for order 1, by its derivative."""
     below, near, large = _split(x, _NEAR)
     positive = jnp.where(near > 0, near, 1)
     log_term = jnp.log(positive / 2) + np.euler_gamma
@@ -151,7 +152,7 @@ _FACTORIAL = np.cumprod(np.concatenate([[1.0], np.arange(1.0, 17)]))
 
 
 def _k_near(order: int, x: Any) -> Any:
-    """By 10.31.1 and 10.31.2; `x` is at most 2."""
+    """The modified function of the second kind by 10.31.1 and 10.31.2; `x` is at most 2."""
     square, log_term = x * x / 4, jnp.log(x / 2)
     digamma = _HARMONIC_NUMBERS - np.euler_gamma
     if order == 0:
@@ -185,7 +186,7 @@ def _k(order: int, x: Any, scaled: bool) -> Any:
 
 
 def _k_slope(order: int, x: Any, scaled: bool) -> Any:
-    """By 10.29.2 and 10.29.3."""
+    """The slope of the modified function of the second kind by 10.29.2 and 10.29.3."""
     other = _k(1 - order, x, scaled)
     value = _k(order, x, scaled)
     slope = -other - _over(value, x, math.inf) if order else -other
@@ -207,7 +208,7 @@ _LEFT, _RIGHT = -9.0, 2.0
 
 
 def _airy_middle(x: Any) -> Any:
-    """By 9.5.4 along the rays at 60 degrees, by Gauss and Legendre."""
+    """The integral 9.5.4 along the rays at 60 degrees, by Gauss and Legendre."""
     # On [0, 7.5], beyond which the integrand is 0 to rounding.
     nodes, weights = np.polynomial.legendre.leggauss(56)
 
@@ -219,7 +220,7 @@ def _airy_middle(x: Any) -> Any:
 
 
 def _airy_right(x: Any) -> Any:
-    """By 9.5.8 shifted to the saddle: ``exp(-sqrt(x) t^2) cos(t^3 / 3)``."""
+    """The integral 9.5.8 shifted to the saddle: ``exp(-sqrt(x) t^2) cos(t^3 / 3)``."""
     nodes = np.arange(27) * 0.25
     weights = np.where(nodes == 0, 0.5, 1) * 0.25 * np.exp(-(nodes**2))
     root = jnp.sqrt(x)
@@ -229,7 +230,7 @@ def _airy_right(x: Any) -> Any:
 
 
 def _airy_left(x: Any) -> Any:
-    """By 9.7.9; `x` is minus the operand."""
+    """The expansion 9.7.9; `x` is minus the operand."""
     root = jnp.sqrt(x)
     zeta = 2 / 3 * x * root
     # 9.7.2 is 10.17.1 of order 1/3 but for its signs.

@@ -27,7 +27,7 @@ def _nms(boxes, scores, iou_threshold, keep_n):
         return (index < count) & (taken < most)
 
     def body(state):
-        index, taken, kept = state
+        index, taken, is_kept = state
         # Interpreted, a pass costs by the number of its instructions.
         kept_left, kept_top, kept_right, kept_low, kept_area = (
             lax.dynamic_slice_in_dim(row, index, 1, allow_negative_indices=False)
@@ -38,13 +38,13 @@ def _nms(boxes, scores, iou_threshold, keep_n):
         common = lax.max(width, zero) * lax.max(height, zero)
         overlap = common / (area + kept_area - common)
         later = positions > index
-        kept = kept & ~(later & (overlap > threshold))
+        is_kept = is_kept & ~(later & (overlap > threshold))
         # Only boxes that are kept suppress others, so that the loop goes from one to the next.
-        return jnp.min(lax.select(kept & later, positions, nothing)), taken + 1, kept
+        return jnp.min(lax.select(is_kept & later, positions, nothing)), taken + 1, is_kept
 
     start = jnp.int32(0), jnp.int32(0), jnp.ones(count, bool)
-    end, _, kept = loops.while_loop(cond, body, start)
-    return order, kept & (positions < end)
+    end, _, is_kept = loops.while_loop(cond, body, start)
+    return order, is_kept & (positions < end)
 
 
 # The boxes by falling score, and which of them no better kept box overlaps too much; only the first

@@ -40,7 +40,7 @@ def _boxing(
         if index and _reduces_all(step) and _reduces_all(steps[index - 1]):
             continue  # done with the one before
         if _reduces_all(step):
-            axes = tuple(mesh_axis(each.axis) for each in _run_of_sums(steps[index:]))
+            axes = tuple(mesh_axis(reduction.axis) for reduction in _run_of_sums(steps[index:]))
             x = all_reduce(x, axes)
         else:
             x = _Axis(step, shape, hierarchy).convert(x)
@@ -64,8 +64,8 @@ def _run_of_sums(steps: tuple[BoxingStep, ...]) -> list[BoxingStep]:
 class _Axis:
     """One step: its mesh axis, and the sharding of the tensor's dimensions by the other axes.
 
-    What is split at the step's axis is split by earlier axes too, never by later ones. "Outer" is
-    the part that the earlier axes leave, "inner" this device's share of it.
+    A dimension split at the step's axis is split by earlier axes too, never by later ones. "Outer"
+    is the part that the earlier axes leave, "inner" this device's share of it.
     """
 
     def __init__(self, step: BoxingStep, shape: Sizes, hierarchy: Sizes) -> None:

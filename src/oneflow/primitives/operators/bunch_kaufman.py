@@ -123,10 +123,10 @@ def _solve(packed, pivots, b, *, hermitian: bool):
     places = jnp.arange(size)
     negative = pivots < 0
     count = jnp.cumsum(negative)
-    # Of two columns with negative pivots that belong together, the first.
+    # Columns with negative pivots come in pairs, each with a first and a second one.
     is_first = negative & (count % 2 == 1)
     is_second = negative & ~is_first
-    # What each column exchanges, if anything.
+    # The two rows that each column exchanges; they may be one.
     one = places + is_first
     other = jnp.where(is_second, places, jnp.abs(pivots) - 1)
     from_row = places + 1 + is_first

@@ -25,7 +25,7 @@ imag_part.gradient(x=lambda g: complex_(zeros_like(g), g))
 
 # `sign` of complex numbers, which is not piecewise constant.
 direction = elementwise("direction", direction_of)
-# Of real numbers 0 or pi.
+# The angle of a real number is 0 or pi.
 angle = elementwise("angle", jnp.angle)
 
 

@@ -29,7 +29,7 @@ barrier = primitive(
 barrier.gradient(
     lambda g, wanted: [
         None,
-        *[each if want else None for each, want in zip(g, wanted[1:], strict=True)],
+        *[grad if want else None for grad, want in zip(g, wanted[1:], strict=True)],
     ]
 )
 

@@ -65,12 +65,12 @@ def _axes(operation: Operation, *tags: str) -> Axes:
     dims, grouped = operation.attributes["dims"], operation.attributes["groups"] > 1
     names: list[Names] = []
     for tag in tags:
-        given: list[str | None] = [None] * (len(dims) + 2)
+        operand_names: list[str | None] = [None] * (len(dims) + 2)
         if tag == "w":
-            given[:2] = ["group", None] if grouped else ["o", "i"]
+            operand_names[:2] = ["group", None] if grouped else ["o", "i"]
         else:
-            given[0], given[channel_dim(dims)] = "n", "group" if grouped else tag
-        names.append(tuple(given))
+            operand_names[0], operand_names[channel_dim(dims)] = "n", "group" if grouped else tag
+        names.append(tuple(operand_names))
     biased = len(operation.in_specs) > 2
     bias: tuple[Names, ...] = (("group" if grouped else tags[2],),) if biased else ()
     return Axes(
@@ -89,7 +89,7 @@ def _activation_rule(operation: Operation) -> ChannelsLast | None:
 conv = primitive(
     "conv",
     _conv,
-    axes=lambda each: _axes(each, *"iwo"),
+    axes=lambda operation: _axes(operation, *"iwo"),
     kind=Kind.CONVOLUTION,
     fusion=Fusion(reads_memory=True),
     channels_last=_activation_rule,
@@ -109,7 +109,7 @@ def _conv_on_cpu(x, weight, *bias, dims, stride, padding: Pairs, dilation, group
 conv_input_adjoint = primitive(
     "conv_input_adjoint",
     _conv_input_adjoint,
-    axes=lambda each: _axes(each, *"owi"),
+    axes=lambda operation: _axes(operation, *"owi"),
     kind=Kind.CONVOLUTION,
     fusion=Fusion(reads_memory=True),
     channels_last=_activation_rule,
@@ -131,7 +131,7 @@ def _conv_input_adjoint_on_cpu(
 conv_weight_adjoint = primitive(
     "conv_weight_adjoint",
     _conv_weight_adjoint,
-    axes=lambda each: _axes(each, *"iow"),
+    axes=lambda operation: _axes(operation, *"iow"),
     kind=Kind.CONVOLUTION,
     fusion=Fusion(reads_memory=True),
     channels_last=dims_rule((True, True), (False,), preferred=True),

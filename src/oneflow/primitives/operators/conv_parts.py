@@ -33,7 +33,7 @@ def by_group(compute: Callable[[Any, Any], Any], groups: int, axes: tuple[int, i
 
     def computed(first, second):
         parts = zip(_split(first, axes[0], groups), _split(second, axes[1], groups), strict=True)
-        return jnp.concatenate([compute(*each) for each in parts], axes[2])
+        return jnp.concatenate([compute(*pair) for pair in parts], axes[2])
 
     return computed
 
@@ -130,8 +130,8 @@ def input_adjoint_by_depth(
     planes = _planes(y)
 
     def part(offset: tuple[int, ...]):
-        found = adjoint(planes, weight[:, :, offset[0]], size[1:], _plane(window), wide)
-        return materialize_array(found.reshape(*y.shape[:2], *found.shape[1:]))
+        plane_adjoint = adjoint(planes, weight[:, :, offset[0]], size[1:], _plane(window), wide)
+        return materialize_array(plane_adjoint.reshape(*y.shape[:2], *plane_adjoint.shape[1:]))
 
     return along.scatter(part, size[:1]).astype(dtype)
 
@@ -141,7 +141,7 @@ def weight_adjoint_by_depth(adjoint: Callable, x, y, kernel: tuple[int, ...], wi
     along = window.with_kernel(kernel).along(0)
     planes = _planes(y)
     shifted = along.gather(x, np.zeros((), x.dtype)).values()
-    parts = [adjoint(_planes(each), planes, kernel[1:], _plane(window)) for each in shifted]
+    parts = [adjoint(_planes(part), planes, kernel[1:], _plane(window)) for part in shifted]
     return jnp.stack(parts, axis=2)
 
 

@@ -46,8 +46,8 @@ def _labels(x, target, ignore_index):
     if target.shape != expected:
         raise ValueError(f"expected target of shape {expected}, got {target.shape}")
     labels = lax.expand_dims(target, (dim,))
-    kept = labels != ignore_index
-    return replaced(labels, lax.bitwise_not(kept), 0), kept
+    not_ignored = labels != ignore_index
+    return replaced(labels, lax.bitwise_not(not_ignored), 0), not_ignored
 
 
 def _label_weights(x, labels, kept, weight):
@@ -66,7 +66,7 @@ def _finite_top(x, dim: int):
 def _at_labels(x, labels, dim: int):
     """The elements of `x` at the labels, of which a check finds those out of range."""
     ndim = len(x.shape)
-    others = tuple([each for each in range(ndim) if each != dim])
+    others = tuple([other for other in range(ndim) if other != dim])
     numbers = lax.GatherDimensionNumbers((), (dim,), (dim,), others, others)
     return lax.gather(
         x,
@@ -107,24 +107,24 @@ def _axes(operation: Operation) -> Axes:
 def _backward_axes(operation: Operation) -> Axes:
     g, logits, _, *rest = operation.in_specs
     logit_names, samples = _names(logits.shape, operation.attributes["reduction"])
-    given = samples if operation.attributes["reduction"] == "none" else (None,) * g.ndim
-    inputs = (given, logit_names, samples, *((None,) * spec.ndim for spec in rest))
+    gradient_names = samples if operation.attributes["reduction"] == "none" else (None,) * g.ndim
+    inputs = (gradient_names, logit_names, samples, *((None,) * spec.ndim for spec in rest))
     return Axes(inputs, (logit_names,))
 
 
 def _cross_entropy(x, target, smoothing, *weight, reduction: str, ignore_index: int, smooth: bool):
     wide = _wide(x)
     dim = _class_dim(x)
-    labels, kept = _labels(wide, target, ignore_index)
-    label_weights = _label_weights(wide, labels, kept, weight)
+    labels, not_ignored = _labels(wide, target, ignore_index)
+    label_weights = _label_weights(wide, labels, not_ignored, weight)
     top = lax.stop_gradient(_finite_top(wide, dim))
     lse = lax.add(lax.log(kept_sum(lax.exp(lax.sub(wide, top)), (dim,))), top)
     losses = lax.mul(label_weights, lax.sub(lse, _at_labels(wide, labels, dim)))
-    losses = replaced(losses, lax.bitwise_not(kept), 0)
+    losses = replaced(losses, lax.bitwise_not(not_ignored), 0)
     if smooth:
         weights = _along_classes(weight[0], wide) if weight else 1
         uniform_loss = jnp.sum(weights * (lse - wide), axis=dim, keepdims=True) / x.shape[dim]
-        losses = (1 - smoothing) * losses + jnp.where(kept, smoothing * uniform_loss, 0)
+        losses = (1 - smoothing) * losses + jnp.where(not_ignored, smoothing * uniform_loss, 0)
     if reduction == "none":
         return jnp.squeeze(losses, dim).astype(x.dtype)
     total = jnp.sum(losses)
@@ -136,8 +136,8 @@ def _cross_entropy_backward(
 ):
     wide = _wide(x)
     dim = _class_dim(x)
-    labels, kept = _labels(wide, target, ignore_index)
-    label_weights = _label_weights(wide, labels, kept, weight)
+    labels, not_ignored = _labels(wide, target, ignore_index)
+    label_weights = _label_weights(wide, labels, not_ignored, weight)
     scale = jnp.expand_dims(g, dim) if reduction == "none" else g
     scale = scale / jnp.sum(label_weights) if reduction == "mean" else scale
     powers = lax.exp(lax.sub(wide, _finite_top(wide, dim)))
@@ -148,7 +148,7 @@ def _cross_entropy_backward(
         weights = _along_classes(weight[0], wide) if weight else jnp.ones((), wide.dtype)
         total = jnp.sum(weights) if weight else x.shape[dim]
         slope = (1 - smoothing) * slope + smoothing / x.shape[dim] * (total * share - weights)
-    return jnp.where(kept, scale * slope, 0).astype(x.dtype)
+    return jnp.where(not_ignored, scale * slope, 0).astype(x.dtype)
 
 
 def _is_mean(attributes) -> bool:
@@ -164,8 +164,8 @@ def _weights_of_labels(x, target, weight, ignore_index):
 def _cross_entropy_of_sums(x, target, smoothing, *weight, reduction, ignore_index, smooth):
     half = x.spec.dtype.itemsize < 4
     wide = cast(x, dtype=float32) if half else x
-    given = {"ignore_index": ignore_index, "smooth": smooth}
-    total = cross_entropy(wide, target, smoothing, *weight, reduction="sum", **given)
+    options = {"ignore_index": ignore_index, "smooth": smooth}
+    total = cross_entropy(wide, target, smoothing, *weight, reduction="sum", **options)
     loss = div(total, _weights_of_labels(wide, target, weight, ignore_index))
     return cast(loss, dtype=x.spec.dtype) if half else loss
 
@@ -208,10 +208,10 @@ cross_entropy.checked(_bad_label, _label_error)
 
 def _nll(x, target, *weight, reduction: str, ignore_index: int):
     dim = _class_dim(x)
-    labels, kept = _labels(x, target, ignore_index)
-    label_weights = _label_weights(x, labels, kept, weight)
+    labels, not_ignored = _labels(x, target, ignore_index)
+    label_weights = _label_weights(x, labels, not_ignored, weight)
     label_logits = _at_labels(x, labels, dim)
-    losses = jnp.where(kept, -label_weights * label_logits, 0)
+    losses = jnp.where(not_ignored, -label_weights * label_logits, 0)
     if reduction == "none":
         return jnp.squeeze(losses, dim)
     total = jnp.sum(losses)
@@ -220,12 +220,12 @@ def _nll(x, target, *weight, reduction: str, ignore_index: int):
 
 def _nll_backward(g, x, target, *weight, reduction: str, ignore_index: int):
     dim = _class_dim(x)
-    labels, kept = _labels(x, target, ignore_index)
-    label_weights = _label_weights(x, labels, kept, weight)
+    labels, not_ignored = _labels(x, target, ignore_index)
+    label_weights = _label_weights(x, labels, not_ignored, weight)
     scale = jnp.expand_dims(g, dim) if reduction == "none" else g
     scale = scale / jnp.sum(label_weights) if reduction == "mean" else scale
     hit = lax.broadcasted_iota(labels.dtype, x.shape, dim) == labels
-    return jnp.where(hit & kept, -scale * label_weights, 0)
+    return jnp.where(hit & not_ignored, -scale * label_weights, 0)
 
 
 def _nll_of_sums(x, target, *weight, reduction, ignore_index):
@@ -287,9 +287,9 @@ def _probabilities_axes(operation: Operation) -> Axes:
     logits, _, _, *weight = operation.in_specs
     logit_names, samples = _names(logits.shape, "none")
     operands = (logit_names, logit_names, (), *((None,) for _ in weight))
-    kept = samples if operation.attributes["reduction"] == "none" else ()
+    result_names = samples if operation.attributes["reduction"] == "none" else ()
     count = math.prod(logits.shape) // max(logits.shape[_class_dim(logits)], 1)
-    return Axes(operands, (kept,), global_attributes={"count": count})
+    return Axes(operands, (result_names,), global_attributes={"count": count})
 
 
 cross_entropy_probabilities = primitive(

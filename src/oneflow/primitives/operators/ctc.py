@@ -108,11 +108,11 @@ def _greedy(log_probs, input_lengths, *, merge_repeated: bool):
     best = jnp.argmax(log_probs, 2).T
     alive = jnp.arange(steps) < input_lengths[:, None]
     before = jnp.pad(best, ((0, 0), (1, 0)), constant_values=-1)[:, :-1]
-    kept = alive & (best != 0)
+    is_token = alive & (best != 0)
     if merge_repeated:
-        kept = kept & (best != before)
-    order = jnp.argsort(~kept, axis=1, stable=True)
-    count = jnp.sum(kept, 1, keepdims=True)
+        is_token = is_token & (best != before)
+    order = jnp.argsort(~is_token, axis=1, stable=True)
+    count = jnp.sum(is_token, 1, keepdims=True)
     tokens = jnp.where(jnp.arange(steps) < count, jnp.take_along_axis(best, order, 1), 0)
     score = jnp.sum(jnp.where(alive, jnp.max(log_probs, 2).T, 0), 1, keepdims=True)
     return tokens.astype(jnp.int64), -score

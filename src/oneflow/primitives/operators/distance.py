@@ -51,7 +51,7 @@ def _at_least(x, limit):
 
 def _cosine_similarity(x, y, eps, *, dim: int):
     x_unit, y_unit = (
-        quotient(each, _at_least(safe_norm(each, 2, dim, True), eps)) for each in (x, y)
+        quotient(vector, _at_least(safe_norm(vector, 2, dim, True), eps)) for vector in (x, y)
     )
     return jnp.sum(x_unit * y_unit, dim)
 
@@ -108,13 +108,13 @@ l2_normalize = primitive(
 
 def _weight_of_norm(direction, size, *, dim: int | None):
     """`direction` scaled so that its slices along `dim` (None: the whole) have norms `size`."""
-    others = tuple(each for each in range(direction.ndim) if each != dim)
+    others = tuple(other for other in range(direction.ndim) if other != dim)
     norms = jnp.sqrt(jnp.sum(direction * direction, others, keepdims=True))
     return direction * quotient(size, norms)
 
 
 def _slice_norms(x, *, dim: int | None):
-    others = tuple(each for each in range(x.ndim) if each != dim)
+    others = tuple(other for other in range(x.ndim) if other != dim)
     return jnp.sqrt(jnp.sum(x * x, others, keepdims=dim is not None))
 
 

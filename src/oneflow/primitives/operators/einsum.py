@@ -29,8 +29,8 @@ def _einsum(*operands, inputs: tuple[Labels, ...], output: Labels):
         single = [
             dim for dim, label in enumerate(labels) if operand.shape[dim] == 1 != sizes[label]
         ]
-        kept = [label for dim, label in enumerate(labels) if dim not in single]
-        arguments += [jnp.squeeze(operand, single) if single else operand, kept]
+        other_labels = [label for dim, label in enumerate(labels) if dim not in single]
+        arguments += [jnp.squeeze(operand, single) if single else operand, other_labels]
     return jnp.einsum(*arguments, list(output))
 
 
@@ -57,7 +57,7 @@ einsum = primitive(
     "einsum", _einsum, axes=_einsum_axes, linear=linear_in_each, precision=Precision.HALF
 )
 
-# Of the vectors along `dim`, which has size 3.
+# The cross product of the vectors along `dim`, which has size 3.
 cross = primitive(
     "cross",
     lambda x, y, *, dim: jnp.cross(x, y, axis=dim),

@@ -104,7 +104,7 @@ def unary(
 def step(name: str, impl: Callable, operands: str = "x") -> Primitive:
     """Define a piecewise constant function: it requires grad, and the gradient is zero."""
     op = elementwise(name, impl, operands)
-    rules: dict[str, Any] = {each: lambda g: zeros_like(g) for each in operands.split()}
+    rules: dict[str, Any] = {operand: lambda g: zeros_like(g) for operand in operands.split()}
     return op.gradient(**rules)
 
 
@@ -113,7 +113,7 @@ def _cast(x, *, dtype: DType):
         x = x != 0 if dtype.numpy.kind == "b" else x.real
     if jnp.issubdtype(x.dtype, jnp.floating) and dtype.numpy.kind in "iu":
         if dtype.itemsize < 4:
-            x = truncated(x, jnp.int32)  # What does not fit wraps around, as in PyTorch.
+            x = truncated(x, jnp.int32)  # Larger numbers wrap around, as in PyTorch.
         elif dtype.numpy.kind == "i":
             return truncated(x, dtype.numpy)
     return x.astype(dtype.numpy)

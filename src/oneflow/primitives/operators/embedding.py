@@ -34,8 +34,8 @@ def _embedding(
     if shard is None or shard.global_shape[0] == count:
         return jnp.take(weight, indices, axis=0, mode="clip")
     local_indices = indices - lax.convert_element_type(shard.offsets[0], indices.dtype)
-    found = jnp.take(weight, local_indices, axis=0, mode="clip")
-    return jnp.where(((local_indices >= 0) & (local_indices < count))[..., None], found, 0)
+    local_rows = jnp.take(weight, local_indices, axis=0, mode="clip")
+    return jnp.where(((local_indices >= 0) & (local_indices < count))[..., None], local_rows, 0)
 
 
 def _axes(operation: Operation) -> Axes:
@@ -117,8 +117,8 @@ def _first_largest(rows, kept, bag, bag_count: int):
     is_largest = kept & ((rows == largest[bag]) | jnp.isnan(rows))
     places = jnp.where(is_largest, jnp.arange(count)[:, None], count)
     first = jax.ops.segment_min(places, bag, bag_count)
-    found = jnp.take_along_axis(rows, jnp.minimum(first, count - 1), 0, mode="clip")
-    return jnp.where(first < count, found, 0)
+    values = jnp.take_along_axis(rows, jnp.minimum(first, count - 1), 0, mode="clip")
+    return jnp.where(first < count, values, 0)
 
 
 def _embedding_bag(
@@ -126,17 +126,17 @@ def _embedding_bag(
 ):
     rows = jnp.take(weight, indices, axis=0, mode="clip")
     bag, bag_count = _bag_indices(indices.shape[0], offsets, include_last)
-    kept = (indices != padding)[:, None]
+    mask = (indices != padding)[:, None]
     if include_last:  # the last one is where the last bag ends
-        kept &= (jnp.arange(indices.shape[0]) < offsets[-1])[:, None]
+        mask &= (jnp.arange(indices.shape[0]) < offsets[-1])[:, None]
     if mode == "max":
-        return _first_largest(rows, kept, bag, bag_count)
+        return _first_largest(rows, mask, bag, bag_count)
     if factors:
         rows = rows * factors[0][:, None]
-    total = jax.ops.segment_sum(jnp.where(kept, rows, 0), bag, bag_count)
+    total = jax.ops.segment_sum(jnp.where(mask, rows, 0), bag, bag_count)
     if mode == "sum":
         return total
-    counts = jax.ops.segment_sum(kept.astype(rows.dtype), bag, bag_count)
+    counts = jax.ops.segment_sum(mask.astype(rows.dtype), bag, bag_count)
     return quotient(total, jnp.maximum(counts, 1))
 
 

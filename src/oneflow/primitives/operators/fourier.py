@@ -36,7 +36,7 @@ fourier = primitive(
 # The matrix of the transform is symmetric, and its conjugate that of the inverse one.
 fourier.gradient(x=lambda g, dims, inverse: fourier(g, dims=dims, inverse=not inverse))
 
-# Of real numbers: the half of the result that determines the other one.
+# The transform of real numbers: the half of the result that determines the other one.
 fourier_of_real = primitive(
     "fourier_of_real",
     lambda x, *, dim: _along(x, dim, lax.FftType.RFFT, x.shape[dim]),

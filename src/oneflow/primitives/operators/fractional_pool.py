@@ -33,8 +33,8 @@ def _places(size: tuple[int, ...], samples, kernel: tuple[int, ...], target: tup
     places = jnp.zeros((), int)
     for dim, (length, width, results) in enumerate(zip(size, kernel, target, strict=True)):
         starts = _starts(samples[..., dim], length, width, results)
-        along = [results if each == dim else 1 for each in range(count)]
-        inside = [width if each == dim else 1 for each in range(count)]
+        along = [results if position == dim else 1 for position in range(count)]
+        inside = [width if position == dim else 1 for position in range(count)]
         starts = starts.reshape(*starts.shape[:2], *along, *[1] * count)
         places = places * length + starts + jnp.arange(width).reshape(inside)
     return places.reshape(*places.shape[: 2 + count], math.prod(kernel))
@@ -47,8 +47,10 @@ def _fractional_max_pool(x, samples, *, kernel, target):
     flat_places = places.reshape(*x.shape[:2], math.prod(places.shape[2:]))
     elements = jnp.take_along_axis(flat, flat_places, -1)
     elements = elements.reshape(places.shape)
-    chosen = jnp.argmax(elements, -1, keepdims=True)
-    values, indices = (jnp.take_along_axis(each, chosen, -1)[..., 0] for each in (elements, places))
+    window_index = jnp.argmax(elements, -1, keepdims=True)
+    values, indices = (
+        jnp.take_along_axis(array, window_index, -1)[..., 0] for array in (elements, places)
+    )
     return values, indices
 
 

@@ -29,13 +29,13 @@ def _total_norm(*arrays: Any, order: float) -> Any:
     flat = [_abs_values(array) for array in arrays]
     if math.isinf(order):
         pick = jnp.max if order > 0 else jnp.min
-        return pick(jnp.stack([pick(each) for each in flat if each.size]))
+        return pick(jnp.stack([pick(array) for array in flat if array.size]))
     if order == 0:
         # As PyTorch counts: how many arrays are not zero everywhere.
-        return sum(jnp.any(each != 0).astype(each.dtype) for each in flat)
+        return sum(jnp.any(array != 0).astype(array.dtype) for array in flat)
     if order == 2:
-        return jnp.sqrt(sum(jnp.sum(each * each) for each in flat))
-    return sum(jnp.sum(each**order) for each in flat) ** (1 / order)
+        return jnp.sqrt(sum(jnp.sum(array * array) for array in flat))
+    return sum(jnp.sum(array**order) for array in flat) ** (1 / order)
 
 
 def _abs_values(array: Any) -> Any:

@@ -88,7 +88,7 @@ def _interpolate(flat, sizes: list[int], along: list[list[tuple]]):
     terms = []
     for corner in itertools.product(*along):
         index = jnp.zeros(corner[0][0].shape, jnp.int64)
-        weight = functools.reduce(jnp.multiply, [each for _, each in corner])
+        weight = functools.reduce(jnp.multiply, [factor for _, factor in corner])
         for (position, _), size in zip(corner, sizes, strict=True):
             element = jnp.nan_to_num(position, nan=-1.0).astype(jnp.int64)
             valid = (element >= 0) & (element < size)

@@ -20,7 +20,7 @@ from oneflow.primitives.operators import loops
 from oneflow.primitives.operators.bessel import power_series, scaled_erfc
 
 _PRECISION, _MOST_STEPS = 1e-17, 2000
-# Where the expansion holds: for `a` from the one, and ``x / a - 1`` up to the other.
+# The expansion holds for `a` from the one, and ``x / a - 1`` up to the other.
 _LARGE_A, _NEAR = 20.0, 0.3
 _ORDERS, _TERMS = 12, 24
 # Coefficients of 5.11.1, and from where on that series is exact to rounding.
@@ -44,16 +44,18 @@ def _coefficients() -> np.ndarray:
         before = table[-1]
         steps = np.arange(len(before) - 2) + 2
         table.append((-1) ** k * gamma[k] * first[: len(steps)] + steps * before[2:])
-    return np.array([each[:_TERMS] for each in table])
+    return np.array([row[:_TERMS] for row in table])
 
 
 def _gamma_series(count: int) -> list[float]:
     """The coefficients of 5.11.3: the exponential of the series of 5.11.1."""
     exponents = dict(zip(range(1, 2 * len(_BERNOULLI), 2), _BERNOULLI, strict=True))
-    found = [1.0]
+    coefficients = [1.0]
     for n in range(1, count):
-        found.append(sum(k * exponents.get(k, 0) * found[n - k] for k in range(1, n + 1)) / n)
-    return found
+        coefficients.append(
+            sum(k * exponents.get(k, 0) * coefficients[n - k] for k in range(1, n + 1)) / n
+        )
+    return coefficients
 
 
 def _distance(a: Any, x: Any) -> Any:
@@ -170,7 +172,7 @@ def _lower_and_upper(a: Any, x: Any) -> tuple[Any, Any]:
 
 def _regularised(a: Any, x: Any, upper: bool) -> Any:
     """One of the functions of any real numbers, in double precision."""
-    y, b = (each.astype(jnp.float64) for each in jnp.broadcast_arrays(x, a))
+    y, b = (array.astype(jnp.float64) for array in jnp.broadcast_arrays(x, a))
     regular = (b > 0) & (y > 0) & jnp.isfinite(b) & jnp.isfinite(y)
     pair = _lower_and_upper(jnp.where(regular, b, 1), jnp.where(regular, y, 1))
     at_zero, at_infinity = (1.0, 0.0) if upper else (0.0, 1.0)
@@ -192,7 +194,7 @@ def upper(a: Any, x: Any) -> Any:
 
 def density(a: Any, x: Any) -> Any:
     """The derivative of `lower` in `x`: ``x ** (a - 1) * exp(-x) / gamma(a)``."""
-    y, b = (each.astype(jnp.float64) for each in jnp.broadcast_arrays(x, a))
+    y, b = (array.astype(jnp.float64) for array in jnp.broadcast_arrays(x, a))
     regular = (b > 0) & (y > 0) & jnp.isfinite(b) & jnp.isfinite(y)
     safe_b, safe_y = jnp.where(regular, b, 1), jnp.where(regular, y, 1)
     value = _power_over_gamma(safe_b, safe_y) * (safe_b / safe_y)

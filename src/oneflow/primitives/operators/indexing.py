@@ -98,9 +98,9 @@ def _index(x, *indices, dims: tuple[int, ...], negative: bool = True):
         lax.expand_dims(wrapped(index, x.shape[dim]), (rank,))
         for dim, index in zip(dims, arrays, strict=True)
     ]
-    first, kept = _first_indexed(dims), x.ndim - len(dims)
+    first, num_other_dims = _first_indexed(dims), x.ndim - len(dims)
     numbers = lax.GatherDimensionNumbers(
-        offset_dims=(*range(first), *range(first + rank, kept + rank)),
+        offset_dims=(*range(first), *range(first + rank, num_other_dims + rank)),
         collapsed_slice_dims=dims,
         start_index_map=dims,
     )
@@ -128,8 +128,8 @@ def _index_axes(operation) -> Axes:
     rank = max(spec.ndim for spec in indices)
     same_shape = all(spec.shape == indices[0].shape for spec in indices)
     index_names = tuple(f"i{dim}" if same_shape else None for dim in range(rank))
-    given = [index_names if same_shape else (None,) * spec.ndim for spec in indices]
-    return Axes((source, *given), (_indexed_names(source, dims, index_names),))
+    names_of_indices = [index_names if same_shape else (None,) * spec.ndim for spec in indices]
+    return Axes((source, *names_of_indices), (_indexed_names(source, dims, index_names),))
 
 
 index = primitive("index", _index, axes=_index_axes, linear=("x",))
@@ -157,10 +157,10 @@ def _index_put_axes(operation) -> Axes:
     written = _indexed_names(source, dims, index_names)
     # Values are aligned at the right, and size 1 broadcasts.
     value_names = written[len(written) - values.ndim :]
-    given = tuple(
+    names_of_values = tuple(
         None if n == 1 else name for n, name in zip(values.shape, value_names, strict=True)
     )
-    return Axes((source, given, *((None,) * spec.ndim for spec in indices)), (source,))
+    return Axes((source, names_of_values, *((None,) * spec.ndim for spec in indices)), (source,))
 
 
 index_put = primitive("index_put", _index_put, axes=_index_put_axes, linear=("x values",))
@@ -190,7 +190,9 @@ index_put.gradient(_index_put_gradient)
 
 
 def _nonzero(x, *, count: int):
-    return tuple(each.astype(jnp.int64) for each in jnp.nonzero(x, size=count, fill_value=0))
+    return tuple(
+        positions.astype(jnp.int64) for positions in jnp.nonzero(x, size=count, fill_value=0)
+    )
 
 
 # The first `count` positions of elements that are not zero, one vector per dimension; positions 0

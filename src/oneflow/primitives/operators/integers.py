@@ -13,7 +13,7 @@ bitwise_not = without_gradient("bitwise_not", jnp.bitwise_not)
 
 
 def _shift_left(x, y):
-    # By the number's width or more nothing is left.
+    # Nothing is left of a number that is shifted by its width or more.
     return jnp.where(y.astype(jnp.uint64) < 8 * x.dtype.itemsize, jnp.left_shift(x, y), 0)
 
 
@@ -21,7 +21,7 @@ def _shift_right(x, y):
     last = jnp.asarray(8 * x.dtype.itemsize - 1, y.dtype)
     too_large = y.astype(jnp.uint64) > last.astype(jnp.uint64)
     shifted = jnp.right_shift(x, jnp.where(too_large, last, y))
-    # Of signed integers all bits are then the sign.
+    # All bits of a signed integer are then the sign.
     return (
         jnp.where(too_large, 0, shifted)
         if jnp.issubdtype(x.dtype, jnp.unsignedinteger)

@@ -1,6 +1,6 @@
 """Functions with a kink, for implementations whose gradient is derived from them.
 
-Where PyTorch has one slope JAX has another: its slope of `abs` at 0 is 1, and of a number that
+PyTorch and JAX have different slopes there: JAX's slope of `abs` at 0 is 1, and of a number that
 equals a limit it passes on half of the gradient. These functions have PyTorch's. A law,
 `tests/laws/test_kinks.py`, finds the others where a gradient is derived through them.
 """

@@ -70,8 +70,12 @@ def _numbers(vector, kind) -> LAMBNumbers:
 def _lamb_direction(p, g, *rest):
     *states, vector = rest
     kind = computed_in(p.dtype)
-    param, grad, kept = as_real(p, kind), as_real(g, kind), [as_real(each, kind) for each in states]
-    direction, *new = _direction_of(param, grad, kept, _numbers(vector, kind))
+    param, grad, state_values = (
+        as_real(p, kind),
+        as_real(g, kind),
+        [as_real(state, kind) for state in states],
+    )
+    direction, *new = _direction_of(param, grad, state_values, _numbers(vector, kind))
     sums = (_sum_of_squares(param), _sum_of_squares(direction))
     like = p if jnp.iscomplexobj(p) else param
     return (closed(direction, like), *sums, *map(closed, new, states))

@@ -68,10 +68,10 @@ def _matrix_exp(a):
     count = jnp.clip(exponent, 0, _MAX_EXPONENT)[..., None, None]
     result = _pade(a / jnp.exp2(count).astype(a.dtype))
     for number in range(_MAX_EXPONENT):
-        # What is not wanted is not squared: it might overflow, and have no gradient.
-        wanted = number < count
-        base = jnp.where(wanted, result, 0)
-        result = jnp.where(wanted, base @ base, result)
+        # A finished matrix is not squared again: its square might overflow, and have no gradient.
+        is_squared = number < count
+        base = jnp.where(is_squared, result, 0)
+        result = jnp.where(is_squared, base @ base, result)
     return result
 
 

@@ -1,7 +1,7 @@
 """Inverses, determinants and decompositions of the matrices in the last two dimensions.
 
-What cannot be computed for some values is no error here: a result comes with `info`, per matrix 0
-or what went wrong, and `check_info` reports it at the next sync point.
+A result that cannot be computed for some values is no error here: it comes with `info`, per matrix
+0 or what went wrong, and `check_info` reports it at the next sync point.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def _inverse_gradient(g, out):
 
 def _solve_triangular(a, b, *, lower: bool, unit_diagonal: bool):
     batch = jnp.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-    a, b = (jnp.broadcast_to(each, batch + each.shape[-2:]) for each in (a, b))
+    a, b = (jnp.broadcast_to(matrix, batch + matrix.shape[-2:]) for matrix in (a, b))
     return lax.linalg.triangular_solve(
         a, b, left_side=True, lower=lower, unit_diagonal=unit_diagonal
     )
@@ -171,7 +171,7 @@ def _full_svd(a):
 
 @_full_svd.defjvp
 def _full_svd_tangents(primals, tangents):
-    """Of the vectors that belong to no singular value, which are not unique, none."""
+    """Vectors that belong to no singular value are not unique, and have no tangents."""
     outputs = _full_svd(*primals)
     _, changes = jax.jvp(_svd_vectors, primals, tangents)
     padded = [
@@ -230,8 +230,8 @@ def _pinv(a, atol, rtol, *, hermitian: bool):
     else:
         left, values, out_h = _svd_or_nan(a)
         right, sizes = _adjoint(out_h), values
-    kept = _above(sizes, atol, rtol)
-    inverted = jnp.where(kept, 1 / jnp.where(kept, values, 1), 0)
+    is_above = _above(sizes, atol, rtol)
+    inverted = jnp.where(is_above, 1 / jnp.where(is_above, values, 1), 0)
     return (right * inverted[..., None, :].astype(a.dtype)) @ _adjoint(left)
 
 

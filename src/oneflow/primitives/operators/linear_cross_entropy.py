@@ -100,12 +100,15 @@ def _losses_backward(g, x, linear, target, *rest, has_bias: bool, ignore_index: 
         narrow = slope.astype(x.dtype)
         grads = [_product(narrow, rows, (0, 0)), *[slope.sum(0)] * has_bias]
         row_grads = _product(narrow, linear, (1, 0)).astype(x.dtype)
-        return [total + each for total, each in zip(sums, grads, strict=True)], row_grads
+        return [total + grad for total, grad in zip(sums, grads, strict=True)], row_grads
 
-    zeros = [jnp.zeros(each.shape, wide) for each in (linear, *bias)]
+    zeros = [jnp.zeros(parameter.shape, wide) for parameter in (linear, *bias)]
     parts = (_chunks(g, size), _chunks(x, size), _chunks(target, size, ignore_index))
     sums, row_grads = scan(add_chunk, zeros, parts)
-    grads = [total.astype(each.dtype) for total, each in zip(sums, (linear, *bias), strict=True)]
+    grads = [
+        total.astype(parameter.dtype)
+        for total, parameter in zip(sums, (linear, *bias), strict=True)
+    ]
     return row_grads.reshape(-1, x.shape[1])[: x.shape[0]], *grads
 
 

@@ -94,7 +94,7 @@ def _writable(operation: Operation) -> str:
 
 matmul.gradient(x=_matmul_x_gradient, y=_matmul_y_gradient, writable=_writable)
 
-# Of operands in half precision, for sums that are rounded at their end.
+# The product of operands in half precision, for sums that are rounded at their end.
 matmul_to_float32 = primitive(
     "matmul_to_float32",
     lambda x, y: _matmul(x, y, jnp.float32),
@@ -218,7 +218,7 @@ def _lower_half(product: Primitive) -> None:
     def impl(x: Any, y: Any, *bias: Any) -> Any:
         if not is_half(x.dtype):
             return product.impl(x, y, *bias)
-        wide = [each.astype(jnp.float32) for each in bias]
+        wide = [vector.astype(jnp.float32) for vector in bias]
         return hidden(product.impl(x, y, *wide, jnp.float32).astype(x.dtype))
 
 

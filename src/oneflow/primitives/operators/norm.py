@@ -132,8 +132,8 @@ def _normalize_gradient(dy, x, mean, variance, weight, eps, *, dims: tuple[int, 
     gh_sum = lax_functions.mul(kept_sum(lax_functions.mul(g, centered), shared), rstd)
     count = size_in(x.dtype, _count(x, dims))
     g_mean, gh_mean = (
-        lax_functions.div(kept_sum(lax_functions.mul(wide, each), dims), count)
-        for each in (g_sum, gh_sum)
+        lax_functions.div(kept_sum(lax_functions.mul(wide, gradient_sum), dims), count)
+        for gradient_sum in (g_sum, gh_sum)
     )
     shift = lax_functions.mul(centered, lax_functions.mul(gh_mean, rstd))
     dx = lax_functions.sub(lax_functions.sub(lax_functions.mul(wide, g), g_mean), shift)

@@ -95,20 +95,20 @@ def update_rule(
             *arrays, numbers = operands
             results: list[Any] = []
             for first in range(0, len(arrays), states + 2):
-                parameter, gradient, *kept = arrays[first : first + states + 2]
+                parameter, gradient, *state_arrays = arrays[first : first + states + 2]
                 kind = computed_in(parameter.dtype)
                 scalars = numbers.astype(kind)
                 count = len(numbers_type._fields)
                 updated = rule(
                     as_real(parameter, kind),
                     as_real(gradient, kind),
-                    [as_real(state, kind) for state in kept],
+                    [as_real(state, kind) for state in state_arrays],
                     numbers_type(
                         *[lax.index_in_dim(scalars, n, keepdims=False) for n in range(count)]
                     ),
                     **attributes,
                 )
-                results += map(closed, updated, (parameter, *kept))
+                results += map(closed, updated, (parameter, *state_arrays))
             return tuple(results)
 
         def impl_of_rows(*operands: Any, states: int, **attributes: Any) -> tuple:
@@ -152,7 +152,7 @@ def _gradient_of_rows(*found: Any, count: int, paddings: tuple[int, ...]) -> tup
         gradients.append(gradient.reshape(flat.shape[0], math.prod(gradient.shape[index.ndim :])))
     every = jnp.minimum(jnp.concatenate(indices), count)
     rows, inverse = jnp.unique(every, return_inverse=True, size=every.shape[0], fill_value=count)
-    # What was not looked up, or is padding, has no gradient.
+    # Rows that were not looked up, or are padding, have no gradient.
     every_gradient = jnp.where((every < count)[:, None], jnp.concatenate(gradients), 0)
     zero_gradients = jnp.zeros_like(every_gradient)
     return rows, zero_gradients.at[inverse.reshape(-1)].add(every_gradient)
@@ -219,11 +219,11 @@ def sgd_update(p, g, states, n, *, nesterov: bool = False):
 @update_rule("sgdw_update", SGDNumbers)
 def sgdw_update(p, g, states, n):
     """Gradient descent whose decay stands beside the gradient; with a state it keeps momentum."""
-    kept = p * (1 - n.lr * n.decay)
+    decayed = p * (1 - n.lr * n.decay)
     if not states:
-        return (kept - n.lr * n.sign * g,)
+        return (decayed - n.lr * n.sign * g,)
     buffer = n.momentum * states[0] + n.fresh * n.sign * g
-    return kept - n.lr * buffer, buffer
+    return decayed - n.lr * buffer, buffer
 
 
 class AdamNumbers(NamedTuple):

@@ -51,8 +51,8 @@ def _round_keys_at_once(k0: jax.Array, k1: jax.Array) -> Iterator[tuple[jax.Arra
 
 def _mixed(counter: tuple, keys: Iterable[tuple[jax.Array, jax.Array]]) -> RandomBits:
     """The random words, in operations of JAX's."""
-    shape = jnp.broadcast_shapes(*(each.shape for each in counter))
-    c0, c1, c2, c3 = (jnp.broadcast_to(each, shape) for each in counter)
+    shape = jnp.broadcast_shapes(*(word.shape for word in counter))
+    c0, c1, c2, c3 = (jnp.broadcast_to(word, shape) for word in counter)
     for k0, k1 in keys:
         high0, low0 = _multiply_wide(c0, FACTORS[0])
         high1, low1 = _multiply_wide(c2, FACTORS[1])
@@ -73,7 +73,7 @@ def _random_bits_off_cpu(c0: Any, c1: Any, c2: Any, c3: Any, k0: Any, k1: Any) -
 
 def _result_types(*operands: Any) -> list[Any]:
     """Four arrays like the largest operand, to which the others are broadcast."""
-    return [max(operands, key=lambda each: len(each.shape))] * 4
+    return [max(operands, key=lambda operand: len(operand.shape))] * 4
 
 
 _philox: Any = type(lax.add_p)("philox4x32")

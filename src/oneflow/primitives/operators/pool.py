@@ -239,7 +239,7 @@ max_pool.gradient(
     writable="out",
     zero_second_gradients=True,
 )
-# Where the maximum is does not change with x, so only the incoming gradient has a gradient.
+# The position of the maximum does not change with x, so only the incoming gradient has a gradient.
 max_pool_gradient.gradient(
     y=lambda g, x, dims, all_attributes: plane_gather(
         g, max_pool_with_indices(x, **all_attributes)[1], dims=dims
@@ -272,7 +272,7 @@ def _max_pool_gradient_on_cpu(y, x, out, *, dims, kernel, stride, padding, dilat
     windows = Windows(dims, kernel, stride, padding, dilation)
     if not _prefer_slices(windows):
         return _max_pool_gradient(y, x, out, **windows._asdict())
-    # Of another x than the forward pass: XLA would keep its padded copy all that time.
+    # A copy of x is padded: XLA would keep the forward pass's padded x all that time.
     parts = windows.gather(materialize_array(x), _lowest(x.dtype))
     # As wide as the elements compared, or XLA's loop is not vectorised.
     int_dtype = jnp.int32 if x.dtype.itemsize <= 4 else jnp.int64
@@ -280,18 +280,18 @@ def _max_pool_gradient_on_cpu(y, x, out, *, dims, kernel, stride, padding, dilat
     # The first maximum gets the gradient. It is found again: `out` may be that of an `x` which XLA
     # has computed a second time, and rounded otherwise.
     first, *others = parts
-    largest, chosen = parts[first], jnp.full(out.shape, number[first])
+    largest, largest_at = parts[first], jnp.full(out.shape, number[first])
     for offset in others:
         part = parts[offset]
         is_larger = (part > largest) | ((part != part) & (largest == largest))
         largest = jnp.where(is_larger, part, largest)
-        chosen = jnp.where(is_larger, number[offset], chosen)
+        largest_at = jnp.where(is_larger, number[offset], largest_at)
     size = tuple(x.shape[dim] for dim in dims)
     if windows.tile(size):
-        return _tiled_choice(chosen, y, windows).reshape(x.shape)
+        return _tiled_choice(largest_at, y, windows).reshape(x.shape)
     # Computed once; fused into every use it would be computed for each offset again.
-    chosen = materialize_array(chosen)
-    return windows.scatter(lambda offset: jnp.where(chosen == number[offset], y, 0), size)
+    largest_at = materialize_array(largest_at)
+    return windows.scatter(lambda offset: jnp.where(largest_at == number[offset], y, 0), size)
 
 
 def _tiled_choice(chosen, y, windows: Windows):
@@ -313,8 +313,8 @@ def _flatten_spatial(x, dims: tuple[int, ...]):
     """`x` with the planes of `dims` flattened into a last dimension, and the shape before that."""
     others = [dim for dim in range(x.ndim) if dim not in dims]
     moved = lax.transpose(x, (*others, *dims))
-    kept = moved.shape[: len(others)]
-    return moved.reshape(*kept, math.prod(moved.shape[len(others) :])), moved.shape
+    batch_shape = moved.shape[: len(others)]
+    return moved.reshape(*batch_shape, math.prod(moved.shape[len(others) :])), moved.shape
 
 
 def _unflatten_spatial(flat, shape: tuple[int, ...], dims: tuple[int, ...]):
@@ -326,22 +326,22 @@ def _unflatten_spatial(flat, shape: tuple[int, ...], dims: tuple[int, ...]):
 
 def _plane_gather(x, indices, *, dims):
     flat, _ = _flatten_spatial(x, dims)
-    wanted, shape = _flatten_spatial(indices, dims)
-    return _unflatten_spatial(jnp.take_along_axis(flat, wanted, axis=-1), shape, dims)
+    positions, shape = _flatten_spatial(indices, dims)
+    return _unflatten_spatial(jnp.take_along_axis(flat, positions, axis=-1), shape, dims)
 
 
 def _plane_scatter(y, indices, *, dims, size, accumulate: bool):
     """Zeros of spatial sizes `size` with `y` at `indices`: added (`accumulate`) or written."""
     flat, shape = _flatten_spatial(y, dims)
     positions, _ = _flatten_spatial(indices, dims)
-    kept = shape[: len(shape) - len(dims)]
-    batch = math.prod(kept)
+    batch_shape = shape[: len(shape) - len(dims)]
+    batch = math.prod(batch_shape)
     into = jnp.zeros((batch, math.prod(size)), y.dtype)
     rows = jnp.arange(batch)[:, None]
-    positions, flat = (each.reshape(batch, each.shape[-1]) for each in (positions, flat))
+    positions, flat = (array.reshape(batch, array.shape[-1]) for array in (positions, flat))
     target = into.at[rows, positions]
     filled = target.add(flat, mode="drop") if accumulate else target.set(flat, mode="drop")
-    return _unflatten_spatial(filled, (*kept, *size), dims)
+    return _unflatten_spatial(filled, (*batch_shape, *size), dims)
 
 
 plane_gather = primitive("plane_gather", _plane_gather, axes=_spatial_axes, linear=("x",))

@@ -186,7 +186,7 @@ def _uniform(
     low, high = low.astype(dtype.numpy), high.astype(dtype.numpy)
     unit = _unit(uint32_bits[0], uint32_bits[1], dtype.numpy)
     # In double precision the product is exact, so that it does not matter whether XLA rounds it.
-    wide = [each.astype(np.float64) for each in (low, high, unit)]
+    wide = [number.astype(np.float64) for number in (low, high, unit)]
     result = (wide[0] + wide[2] * (wide[1] - wide[0])).astype(dtype.numpy)
     # Rounding must not reach the excluded end.
     return jnp.where(result < high, result, low)
@@ -292,9 +292,9 @@ def _alpha_dropout(
     broadcast_dims: tuple[int, ...] = (),
     shard: ShardIndex | None = None,
 ):
-    kept = x * scale.astype(x.dtype) + shift.astype(x.dtype)
+    scaled = x * scale.astype(x.dtype) + shift.astype(x.dtype)
     drop = _drop_mask(x, seed, stream, p, broadcast_dims, shard)
-    return jnp.where(drop, low.astype(x.dtype), kept)
+    return jnp.where(drop, low.astype(x.dtype), scaled)
 
 
 random_uniform = shardable_random_primitive(

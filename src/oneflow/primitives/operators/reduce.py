@@ -41,8 +41,10 @@ def kept_dims_axes(operation: Operation) -> Axes:
     """Gradients of reductions over `dims`: the dimensions that were kept may be split."""
     (out,), dims = operation.out_specs, operation.attributes["dims"]
     full = tuple(None if dim in dims else f"d{dim}" for dim in range(out.ndim))
-    kept = tuple(name for name in full if name is not None)
-    inputs = [{out.ndim: full, len(kept): kept}.get(s.ndim, ()) for s in operation.in_specs]
+    kept_names = tuple(name for name in full if name is not None)
+    inputs = [
+        {out.ndim: full, len(kept_names): kept_names}.get(s.ndim, ()) for s in operation.in_specs
+    ]
     return Axes(tuple(inputs), (full,))
 
 
@@ -50,11 +52,11 @@ def reduction_gradient_axes(operation: Operation) -> Axes:
     """Gradients of reductions over `dims` that are found element by element: all may be split."""
     (out,), dims = operation.out_specs, operation.attributes["dims"]
     full = tuple(f"d{dim}" for dim in range(out.ndim))
-    kept = tuple(name for dim, name in enumerate(full) if dim not in dims)
+    kept_names = tuple(name for dim, name in enumerate(full) if dim not in dims)
 
     def names_of(spec: TensorSpec) -> tuple[str | None, ...]:
         if spec.ndim != out.ndim:
-            return kept if spec.ndim == len(kept) else ()
+            return kept_names if spec.ndim == len(kept_names) else ()
         pairs = zip(full, spec.shape, out.shape, strict=True)
         return tuple(name if size == full_size else None for name, size, full_size in pairs)
 
@@ -104,10 +106,10 @@ def _broadcast_axes(operation: Operation) -> Axes:
     """Each reduced element's value is the same: its dimension is the result's alone."""
     shape, dims = operation.out_specs[0].shape, operation.attributes["dims"]
     names = tuple(f"d{dim}" for dim in range(len(shape)))
-    kept = tuple(name for dim, name in enumerate(names) if dim not in dims)
+    operand_names = tuple(name for dim, name in enumerate(names) if dim not in dims)
     if operation.in_specs[0].ndim == len(shape):
-        kept = tuple(None if dim in dims else name for dim, name in enumerate(names))
-    return Axes((kept,), (names,), {"shape": names}, {"count": count_of(shape, dims)})
+        operand_names = tuple(None if dim in dims else name for dim, name in enumerate(names))
+    return Axes((operand_names,), (names,), {"shape": names}, {"count": count_of(shape, dims)})
 
 
 sum_ = primitive(
@@ -273,10 +275,10 @@ def _put_along(values, index, *, dim: int, size: int, shard: ShardIndex | None =
 def _put_along_axes(operation: Operation) -> Axes:
     """All dimensions may be split; `values` and `index` have no `dim`."""
     dim = operation.attributes["dim"]
-    names = tuple(f"d{each}" for each in range(operation.out_specs[0].ndim))
-    given = tuple(None if each == dim else name for each, name in enumerate(names))
+    names = tuple(f"d{position}" for position in range(operation.out_specs[0].ndim))
+    operand_names = tuple(None if position == dim else name for position, name in enumerate(names))
     size = {"size": names[dim]} if names else {}
-    return Axes((given, given), (names,), size)
+    return Axes((operand_names, operand_names), (names,), size)
 
 
 pick_along = primitive("pick_along", _pick_along, axes=free_dims("dim"), linear=("x",))

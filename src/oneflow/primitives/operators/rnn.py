@@ -151,8 +151,8 @@ def _lstm(loop, input_part, h0, c0, weight, *rest, reverse: bool = False, extra:
 
     def step(state, inputs, alive):
         h, c = state
-        given = jnp.split(loop.read(inputs[0]), loop.column_blocks, -1)
-        parts = [x + h @ block for x, block in zip(given, weights, strict=True)]
+        input_blocks = jnp.split(loop.read(inputs[0]), loop.column_blocks, -1)
+        parts = [x + h @ block for x, block in zip(input_blocks, weights, strict=True)]
         into = jnp.concatenate(parts, -1)
         new_h, new_c = _lstm_step(into, c)
         if projection is not None:
@@ -170,7 +170,7 @@ def _lstm_backward(
     projection, lengths = _options(tuple(rest), extra)
     i, f, g, o = _lstm_gate_values(into)
     tanh_cs = jnp.tanh(cs)
-    # What the inputs of the first three gates do to c, and that of the last to ``o * tanh(c)``.
+    # Slopes of c in the inputs of the first three gates; of ``o * tanh(c)`` in that of the last.
     slopes = [
         g * i * (1 - i),
         _shifted(c0, cs, reverse) * f * (1 - f),
@@ -202,21 +202,21 @@ def _lstm_backward(
 lstm = primitive(
     "lstm",
     functools.partial(_lstm, _LOOP),
-    axes=lambda each: _batch_axes(each, states=(1, 2)),
+    axes=lambda operation: _batch_axes(operation, states=(1, 2)),
     precision=Precision.HALF,
 )
 lstm_backward = primitive(
     "lstm_backward",
     functools.partial(_lstm_backward, _LOOP),
-    axes=lambda each: _batch_axes(each, states=(0, 1), gradients=(1, 2)),
+    axes=lambda operation: _batch_axes(operation, states=(0, 1), gradients=(1, 2)),
     linear=_gradients_given,
 )
 
 
 def _lstm_gradient(g, h0, c0, weight, rest, out, reverse, extra):
-    given, present = _present_gradients(g)
+    is_given, present = _present_gradients(g)
     grads = lstm_backward(
-        *present, h0, c0, weight, *out, *rest, given=given, reverse=reverse, extra=extra
+        *present, h0, c0, weight, *out, *rest, given=is_given, reverse=reverse, extra=extra
     )
     return [*grads, *[None] * (4 + len(rest) - len(grads))]
 
@@ -293,21 +293,21 @@ def _gru_backward(
 gru = primitive(
     "gru",
     functools.partial(_gru, _LOOP),
-    axes=lambda each: _batch_axes(each, states=(1,)),
+    axes=lambda operation: _batch_axes(operation, states=(1,)),
     precision=Precision.HALF,
 )
 gru_backward = primitive(
     "gru_backward",
     functools.partial(_gru_backward, _LOOP),
-    axes=lambda each: _batch_axes(each, states=(0,), gradients=(1,)),
+    axes=lambda operation: _batch_axes(operation, states=(0,), gradients=(1,)),
     linear=_gradients_given,
 )
 
 
 def _gru_gradient(g, h0, weight, rest, out, reverse, extra):
-    given, present = _present_gradients(g)
+    is_given, present = _present_gradients(g)
     grads = gru_backward(
-        *present, h0, weight, *out, *rest, given=given, reverse=reverse, extra=extra
+        *present, h0, weight, *out, *rest, given=is_given, reverse=reverse, extra=extra
     )
     return [*grads, *[None] * (3 + len(rest) - len(grads))]
 
@@ -351,13 +351,13 @@ def _rnn_backward(loop, g, h0, weight, hs, *lengths, reverse: bool = False, relu
 rnn = primitive(
     "rnn",
     functools.partial(_rnn, _LOOP),
-    axes=lambda each: _batch_axes(each, states=(1,)),
+    axes=lambda operation: _batch_axes(operation, states=(1,)),
     precision=Precision.HALF,
 )
 rnn_backward = primitive(
     "rnn_backward",
     functools.partial(_rnn_backward, _LOOP),
-    axes=lambda each: _batch_axes(each, states=(1,), gradients=(1,)),
+    axes=lambda operation: _batch_axes(operation, states=(1,), gradients=(1,)),
     linear=("g",),
 )
 

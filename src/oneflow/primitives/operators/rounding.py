@@ -50,11 +50,14 @@ def round_once(impl: Callable) -> Callable:
     """`impl` whose result is rounded once: half precision is computed in single precision."""
 
     def wrapped(*operands: Any) -> Any:
-        half = next((each.dtype for each in operands if is_half(each.dtype)), None)
+        half = next((operand.dtype for operand in operands if is_half(operand.dtype)), None)
         if half is None:
             return hidden(impl(*operands))
         result = impl(
-            *[each.astype(jnp.float32) if is_half(each.dtype) else each for each in operands]
+            *[
+                operand.astype(jnp.float32) if is_half(operand.dtype) else operand
+                for operand in operands
+            ]
         )
         return hidden(result.astype(half) if result.dtype == jnp.float32 else result)
 

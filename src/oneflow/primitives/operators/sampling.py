@@ -30,14 +30,14 @@ from oneflow.primitives.traits import Positional
 
 
 def _count_at_most(edges, points):
-    """How many of the growing `edges` are at or below each point, along the last dimension."""
+    """Count the growing `edges` that are at or below each point, along the last dimension."""
     size = edges.shape[-1]
-    found = jnp.zeros(points.shape, jnp.int64)
+    counts = jnp.zeros(points.shape, jnp.int64)
     for bit in reversed(range(size.bit_length())):
-        larger = found + 2**bit
+        larger = counts + 2**bit
         edge = jnp.take_along_axis(edges, jnp.minimum(larger, size) - 1, axis=-1)
-        found = jnp.where((larger <= size) & (edge <= points), larger, found)
-    return found
+        counts = jnp.where((larger <= size) & (edge <= points), larger, counts)
+    return counts
 
 
 def _multinomial(
@@ -60,9 +60,9 @@ def _multinomial(
         edges = lax.cummax(sums, axis=sums.ndim - 1)
         # Compared with the number of edges at or below it, a point never falls on a weight of 0.
         points = _unit(bits[0], bits[1], kind) * edges[..., -1:]
-        found = _count_at_most(edges, points)
+        positions = _count_at_most(edges, points)
         last = jnp.sum(edges < edges[..., -1:], axis=-1)[..., None]
-        return jnp.minimum(found, last).astype(jnp.int64)
+        return jnp.minimum(positions, last).astype(jnp.int64)
     # The winners of a race whose runners arrive after exponential times of rates `weights`.
     if shard is not None:
         shard = shard._replace(global_shape=(*shard.global_shape[:-1], weights.shape[-1]))
@@ -159,7 +159,7 @@ def _truncated_normal(
     return jnp.clip(result, low.astype(kind), high.astype(kind)).astype(dtype.numpy)
 
 
-# By inversion: the mass between `low` and `high` is spread over the unit interval.
+# Inversion: the mass between `low` and `high` is spread over the unit interval.
 random_truncated_normal = shardable_random_primitive(
     "random_truncated_normal",
     _truncated_normal,
@@ -259,9 +259,9 @@ def _poisson(rate, seed, stream, *, shard: ShardIndex | None = None):
     bits = random_bits(seed, stream, rate.shape, shard)
     level = _unit(bits[0], bits[1], np.dtype(np.float64))
     small = jnp.where(is_small, mean, 0.0)
-    found = _search(level, jnp.exp(-small), lambda k: small / k, is_small)
+    small_counts = _search(level, jnp.exp(-small), lambda k: small / k, is_small)
     large_counts = _sample_large_poisson(draw, jnp.where(many, mean, _SMALL_MEAN), many)
-    result = jnp.where(many, large_counts, jnp.where(is_small, found, mean))
+    result = jnp.where(many, large_counts, jnp.where(is_small, small_counts, mean))
     return result.astype(rate.dtype)
 
 
@@ -305,8 +305,8 @@ def _gamma(concentration, seed, stream, *, shard: ShardIndex | None = None):
     bits = draw(jnp.full((), -1, np.int64))
     uniform = _unit_positive(bits[0], bits[1], np.dtype(np.float64))
     power = jnp.where(is_small, uniform ** (1 / jnp.where(possible, alpha, 1.0)), 1.0)
-    found = _sample_until_accepted(draw, make_proposal, possible) * power
-    return jnp.where(possible, found, jnp.nan).astype(concentration.dtype)
+    sample = _sample_until_accepted(draw, make_proposal, possible) * power
+    return jnp.where(possible, sample, jnp.nan).astype(concentration.dtype)
 
 
 # Numbers of the gamma distribution with rate 1. Their gradient is that of the quantile of a
@@ -362,7 +362,7 @@ def _binomial(count, prob, seed, stream, *, shard: ShardIndex | None = None):
     bits = random_bits(seed, stream, count.shape, shard)
     level = _unit(bits[0], bits[1], np.dtype(np.float64))
     n, q = jnp.where(is_small, total_count, 0.0), jnp.where(is_small, min_p, 0.0)
-    found = _search(
+    small_counts = _search(
         level,
         jnp.exp(n * jnp.log1p(-q)),
         lambda k: jnp.maximum(n - k + 1, 0) / k * (q / (1 - q)),
@@ -371,7 +371,7 @@ def _binomial(count, prob, seed, stream, *, shard: ShardIndex | None = None):
     large_counts = _sample_large_binomial(
         draw, jnp.where(many, total_count, 4 * _SMALL_MEAN), jnp.where(many, min_p, 0.5), many
     )
-    counts = jnp.where(many, large_counts, found)
+    counts = jnp.where(many, large_counts, small_counts)
     counts = jnp.where(p > 0.5, total_count - counts, counts)
     fixed = jnp.where((total_count > 0) & (p > 0), total_count, 0.0)
     fixed = jnp.where(jnp.isnan(total_count) | jnp.isnan(p), jnp.nan, fixed)
@@ -393,12 +393,12 @@ def _von_mises(concentration, seed, stream, *, shard: ShardIndex | None = None):
     def draw(attempt):
         return more_random_bits(seed, stream, concentration.shape, attempt, shard)
 
-    given = concentration.astype(np.float64)
-    possible = (given > 0) & (given < jnp.inf)
-    kappa = jnp.where(possible, given, 1.0)
+    wide_concentration = concentration.astype(np.float64)
+    possible = (wide_concentration > 0) & (wide_concentration < jnp.inf)
+    kappa = jnp.where(possible, wide_concentration, 1.0)
     tau = 1 + jnp.sqrt(1 + 4 * kappa**2)
     rho = (tau - jnp.sqrt(2 * tau)) / (2 * kappa)
-    # Of small concentrations the quotient cancels, and a series is exact.
+    # The quotient of a small concentration cancels, and a series is exact.
     r = jnp.where(kappa < 1e-5, 1 / kappa + kappa, (1 + rho**2) / (2 * rho))
 
     def make_proposal(u, v):
@@ -409,8 +409,8 @@ def _von_mises(concentration, seed, stream, *, shard: ShardIndex | None = None):
         angle = jnp.sign(u) * jnp.arccos(jnp.clip(cosine, -1, 1))
         return angle, jnp.log(c / v) + 1 - c >= 0
 
-    found = _sample_until_accepted(draw, make_proposal, possible)
-    return jnp.where(possible, found, jnp.nan).astype(concentration.dtype)
+    angles = _sample_until_accepted(draw, make_proposal, possible)
+    return jnp.where(possible, angles, jnp.nan).astype(concentration.dtype)
 
 
 # Angles of the von Mises distribution about 0.

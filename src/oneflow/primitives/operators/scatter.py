@@ -24,7 +24,9 @@ from oneflow.primitives.sharding.axes import Axes
 
 def _coordinates(index, dim: int):
     """Position in the target of every element of `index`."""
-    along = [lax.broadcasted_iota(jnp.int64, index.shape, each) for each in range(index.ndim)]
+    along = [
+        lax.broadcasted_iota(jnp.int64, index.shape, position) for position in range(index.ndim)
+    ]
     along[dim] = index.astype(jnp.int64)
     return tuple(along)
 
@@ -40,8 +42,8 @@ def _aligned_axes(operation) -> Axes:
     dim = operation.attributes["dim"]
     sizes = zip(*(spec.shape for spec in operation.in_specs), strict=True)
     names = tuple(
-        f"d{each}" if each != dim and len(set(size)) == 1 else None
-        for each, size in enumerate(sizes)
+        f"d{position}" if position != dim and len(set(size)) == 1 else None
+        for position, size in enumerate(sizes)
     )
     return Axes((names,) * len(operation.in_specs), (names,))
 
@@ -63,7 +65,7 @@ gather.gradient(
 )
 
 
-# What adding and multiplying truth values means.
+# Truth values are added by "or" and multiplied by "and".
 _LOGICAL = {"add": "max", "multiply": "min"}
 
 
@@ -72,9 +74,9 @@ def _scatter(name: str, method: str, **options: Any) -> Primitive:
 
     def impl(x, source, index, *, dim: int):
         target = jnp.asarray(x).at[_coordinates(index, dim)]
-        chosen = _LOGICAL.get(method, method) if x.dtype == bool else method
+        update_method = _LOGICAL.get(method, method) if x.dtype == bool else method
         # Positions out of range are dropped here and reported by the check.
-        return getattr(target, chosen)(source, mode="drop")
+        return getattr(target, update_method)(source, mode="drop")
 
     op = primitive(name, impl, axes=_aligned_axes, **options)
     return op.checked(lambda x, source, index, *, dim: out_of_range(index, 0, x.shape[dim]), _error)
@@ -148,8 +150,8 @@ masked_scatter = primitive("masked_scatter", _masked_scatter, linear=("x source"
 
 
 def _has_missing(x, mask, source):
-    wanted = mask.astype(jnp.int64).sum()
-    return wanted > source.size, wanted
+    count = mask.astype(jnp.int64).sum()
+    return count > source.size, count
 
 
 masked_scatter.checked(

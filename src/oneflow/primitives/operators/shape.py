@@ -84,8 +84,8 @@ def _write_expanded(base, new, shape):
 def _layout_expanded(layout, shape):
     added = len(shape) - len(layout.shape)
     strides = tuple(
-        stride if size == wanted else 0
-        for size, stride, wanted in zip(layout.shape, layout.strides, shape[added:], strict=True)
+        stride if size == new_size else 0
+        for size, stride, new_size in zip(layout.shape, layout.strides, shape[added:], strict=True)
     )
     # PyTorch's stride of a new dimension of size 1 steps over all that follow it.
     for dim in reversed(range(added)):
@@ -221,11 +221,11 @@ def _write_select(base, new, *indices, dims):
 
 
 def _layout_select(layout, *indices, dims):
-    kept = [dim for dim in range(len(layout.shape)) if dim not in dims]
+    other_dims = [dim for dim in range(len(layout.shape)) if dim not in dims]
     terms = tuple((index, layout.strides[dim]) for dim, index in zip(dims, indices, strict=True))
     return StridedLayout(
-        tuple(layout.shape[dim] for dim in kept),
-        tuple(layout.strides[dim] for dim in kept),
+        tuple(layout.shape[dim] for dim in other_dims),
+        tuple(layout.strides[dim] for dim in other_dims),
         (*layout.terms, *terms),
     )
 
@@ -242,8 +242,8 @@ def _kept_names(ndim: int, dims: tuple[int, ...]) -> tuple[Names, Names]:
 
 def _select_axes(operation) -> Axes:
     dims = operation.attributes["dims"]
-    names, kept = _kept_names(operation.in_specs[0].ndim, dims)
-    return Axes((names, *[()] * len(dims)), (kept,))
+    names, other_names = _kept_names(operation.in_specs[0].ndim, dims)
+    return Axes((names, *[()] * len(dims)), (other_names,))
 
 
 select = primitive(
@@ -273,8 +273,8 @@ def _select_update(x, values, *indices, dims: tuple[int, ...]):
 
 def _select_update_axes(operation) -> Axes:
     dims = operation.attributes["dims"]
-    names, kept = _kept_names(operation.in_specs[0].ndim, dims)
-    return Axes((names, kept, *[()] * len(dims)), (names,))
+    names, other_names = _kept_names(operation.in_specs[0].ndim, dims)
+    return Axes((names, other_names, *[()] * len(dims)), (names,))
 
 
 select_update = primitive(
@@ -325,7 +325,7 @@ def _padded_axes(operation) -> Axes:
     padding = zip(
         *(operation.attributes[name] for name in ("low", "high", "interior")), strict=True
     )
-    names = tuple(None if any(each) else f"d{dim}" for dim, each in enumerate(padding))
+    names = tuple(None if any(amounts) else f"d{dim}" for dim, amounts in enumerate(padding))
     return Axes((names, ()), (names,))
 
 
@@ -360,16 +360,16 @@ overwrite.gradient(x=lambda x_spec: zeros_of(x_spec), new=lambda g: g)
 
 def _stacked_axes(operation) -> Axes:
     """All but the new dimension may be split."""
-    names, kept = _kept_names(operation.out_specs[0].ndim, (operation.attributes["dim"],))
-    return Axes((kept,) * len(operation.in_specs), (names,))
+    names, other_names = _kept_names(operation.out_specs[0].ndim, (operation.attributes["dim"],))
+    return Axes((other_names,) * len(operation.in_specs), (names,))
 
 
 stack = primitive("stack", lambda *xs, dim: jnp.stack(xs, dim), axes=_stacked_axes, linear=("*xs",))
 
 
 def _unbind_axes(operation) -> Axes:
-    names, kept = _kept_names(operation.in_specs[0].ndim, (operation.attributes["dim"],))
-    return Axes((names,), (kept,) * operation.count)
+    names, other_names = _kept_names(operation.in_specs[0].ndim, (operation.attributes["dim"],))
+    return Axes((names,), (other_names,) * operation.count)
 
 
 def _unbind(x, *, dim: int):

@@ -38,7 +38,7 @@ def argsort(x, dim: int, descending: bool = False):
     if x.dtype.itemsize <= 4:
         order = _order_of(key & jnp.uint64(_HALF))
     else:
-        # By the lower halves first; a stable sort by the upper ones keeps that order among equals.
+        # The lower halves come first; a stable sort by the upper ones keeps their order in ties.
         lower = _order_of(key & jnp.uint64(_HALF))
         upper = jnp.take_along_axis(key >> 32, lower, axis=-1)
         order = jnp.take_along_axis(lower, _order_of(upper), axis=-1)
@@ -56,8 +56,8 @@ def index_at_rank(x, dim: int, rank):
     Returns:
         int64 array of the shape of `x` but for `dim`, whose size is 1.
     """
-    kept = [1 if at == dim else size for at, size in enumerate(x.shape)]
-    rank = jnp.broadcast_to(jnp.asarray(rank, jnp.int64), kept)
+    rank_shape = [1 if at == dim else size for at, size in enumerate(x.shape)]
+    rank = jnp.broadcast_to(jnp.asarray(rank, jnp.int64), rank_shape)
     if x.dtype.itemsize > 4 or x.shape[dim] > _HALF or math.prod(x.shape) < _MANY:
         return jnp.take_along_axis(argsort(x, dim), rank, axis=dim)
     packed = _key(x) << 32 | lax.broadcasted_iota(jnp.uint64, x.shape, dim)
@@ -66,13 +66,13 @@ def index_at_rank(x, dim: int, rank):
     bits = [*range(63, 31, -1), *range(position_bits - 1, -1, -1)]
     bits_in_turn = jnp.asarray(np.array([1 << bit for bit in bits], np.uint64))
 
-    def add_bit(index, found):
-        larger = found | bits_in_turn[index]
+    def add_bit(index, prefix):
+        larger = prefix | bits_in_turn[index]
         smaller = jnp.sum(packed < larger, axis=dim, keepdims=True, dtype=jnp.int64)
-        return jnp.where(smaller <= rank, larger, found)
+        return jnp.where(smaller <= rank, larger, prefix)
 
-    found = lax.fori_loop(0, len(bits), add_bit, jnp.zeros(kept, jnp.uint64))
-    return (found & jnp.uint64(_HALF)).astype(jnp.int64)
+    element = lax.fori_loop(0, len(bits), add_bit, jnp.zeros(rank_shape, jnp.uint64))
+    return (element & jnp.uint64(_HALF)).astype(jnp.int64)
 
 
 def _order_of(halves):

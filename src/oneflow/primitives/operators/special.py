@@ -147,7 +147,7 @@ def complex_logaddexp(x, y):
     large, small = jnp.where(x_is_larger, x, y), jnp.where(x_is_larger, y, x)
     infinite = jnp.isinf(large.real) & (large.real == small.real)
     correction = jnp.log1p(jnp.exp(jnp.where(infinite, 0, small - large)))
-    # Of two zeros' logarithms, and of two infinite ones.
+    # The sum for two logarithms of zero, and for two infinite ones.
     total = jnp.exp(jnp.where(infinite, large, 0)) + jnp.exp(jnp.where(infinite, small, 0))
     limit = jnp.where(large.real < 0, small, jnp.log(total))
     return jnp.where(infinite, limit, large + correction)

@@ -181,7 +181,7 @@ norm.gradient(x=lambda g, x, order, out, dims: _norm_x(g, x, order, out, dims=di
 
 
 class Ranking(NamedTuple):
-    """How elements are put in order.
+    """Functions that put elements in order.
 
     Attributes:
         argsort: of an array and a dimension: positions in a stable order, NaN last.
@@ -231,7 +231,7 @@ def _nanmedian_index(ranking: Ranking, x, dim: int):
 
 
 def _mode_index(ranking: Ranking, x, dim: int):
-    """Of the values that occur most often the smallest, at its last position."""
+    """The last position of the smallest of the values that occur most often."""
     order = ranking.argsort(x, dim)
     values = jnp.take_along_axis(x, order, axis=dim)
     position = lax.broadcasted_iota(jnp.int64, x.shape, dim)
@@ -302,8 +302,8 @@ def _quantile(
         rank = jnp.where(numbers < size, size - 1, rank)
     result = _at_rank(partial(_at_places, ranking, vectors), rank, interpolation)
     if keepdim:
-        kept = (1,) * x.ndim if dim is None else kept_shape(x.shape, (dim % x.ndim,))
-        result = result.reshape(q.shape + kept)
+        reduced_shape = (1,) * x.ndim if dim is None else kept_shape(x.shape, (dim % x.ndim,))
+        result = result.reshape(q.shape + reduced_shape)
     return result
 
 
@@ -319,11 +319,11 @@ def _at_places(ranking: Ranking, vectors, places):
     places = jnp.broadcast_to(places, (*places.shape[: places.ndim - dim], *vectors.shape[:-1]))
     places = places.astype(jnp.int64)
     if math.prod(places.shape[: places.ndim - dim]) <= _FEW_PLACES:
-        found = [
+        numbers = [
             jnp.take_along_axis(vectors, ranking.index_at_rank(vectors, dim, place), axis=-1)
             for place in places.reshape(-1, *vectors.shape[:-1], 1)
         ]
-        return jnp.stack(found).reshape(places.shape)
+        return jnp.stack(numbers).reshape(places.shape)
     ordered = jnp.take_along_axis(vectors, ranking.argsort(vectors, dim), axis=-1)
     table = jnp.broadcast_to(ordered, (*places.shape[: places.ndim - dim], *ordered.shape))
     return jnp.take_along_axis(table, places[..., None], axis=-1)[..., 0]
@@ -347,9 +347,9 @@ def _quantile_axes(operation: Operation) -> Axes:
     x, q = operation.in_specs
     dim, keepdim = operation.attributes["dim"], operation.attributes["keepdim"]
     names = tuple(None if dim is None or at == dim % x.ndim else f"d{at}" for at in range(x.ndim))
-    kept = names if keepdim else tuple(name for name in names if name is not None)
+    result_names = names if keepdim else tuple(name for name in names if name is not None)
     quantile_names = (None,) * q.ndim
-    return Axes((names, quantile_names), ((*quantile_names, *kept),))
+    return Axes((names, quantile_names), ((*quantile_names, *result_names),))
 
 
 quantile = primitive("quantile", partial(_quantile, _SORTED), axes=_quantile_axes)

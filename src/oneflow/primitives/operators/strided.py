@@ -32,11 +32,11 @@ def _diagonal_update(x, values, *, offset: int, dim1: int, dim2: int):
 
 def _layout_diagonal(layout, offset, dim1, dim2):
     rows, columns = layout.shape[dim1] - max(-offset, 0), layout.shape[dim2] - max(offset, 0)
-    kept = [dim for dim in range(len(layout.shape)) if dim not in (dim1, dim2)]
+    other_dims = [dim for dim in range(len(layout.shape)) if dim not in (dim1, dim2)]
     start = (offset, layout.strides[dim2]) if offset >= 0 else (-offset, layout.strides[dim1])
     return StridedLayout(
-        (*(layout.shape[dim] for dim in kept), max(min(rows, columns), 0)),
-        (*(layout.strides[dim] for dim in kept), layout.strides[dim1] + layout.strides[dim2]),
+        (*(layout.shape[dim] for dim in other_dims), max(min(rows, columns), 0)),
+        (*(layout.strides[dim] for dim in other_dims), layout.strides[dim1] + layout.strides[dim2]),
         (*layout.terms, start),
     )
 

@@ -37,7 +37,7 @@ class Windows(NamedTuple):
 
     def along(self, axis: int) -> Windows:
         """The windows along one of the dimensions."""
-        return Windows._make(each[axis : axis + 1] for each in self)
+        return Windows._make(field[axis : axis + 1] for field in self)
 
     def tile(self, size: tuple[int, ...]) -> bool:
         """Return whether they tile spatial dimensions of `size`: no gap, overlap or remainder."""
@@ -89,7 +89,7 @@ class Windows(NamedTuple):
         padding = [(0, 0, 0)] * x.ndim
         for dim, (low, high) in zip(self.dims, self.padding, strict=True):
             padding[dim] = (low, high, 0)
-        return lax.pad(x, fill, padding) if any(any(each) for each in padding) else x
+        return lax.pad(x, fill, padding) if any(any(amounts) for amounts in padding) else x
 
     def scatter(self, part: Callable[[KernelOffset], Any], size: tuple[int, ...]) -> Any:
         """The transpose of `gather`: sums ``part(offset)`` where each came from.

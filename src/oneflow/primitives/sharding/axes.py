@@ -68,13 +68,13 @@ class Axes:
         sizes = [
             size
             for spec, dims in zip(specs, (*self.inputs, *self.outputs), strict=True)
-            for size, each in zip(spec.shape, dims, strict=True)
-            if each == name
+            for size, dim_name in zip(spec.shape, dims, strict=True)
+            if dim_name == name
         ]
         for attribute, names in self.sizes.items():
             value = _attributes_of(operation)[attribute]
             pairs = [(value, names)] if isinstance(names, str) else zip(value, names, strict=True)
-            sizes += [size for size, each in pairs if each == name]
+            sizes += [size for size, size_name in pairs if size_name == name]
         return sizes
 
     def divisor(self, operation: Operation, name: str) -> int:
@@ -89,18 +89,18 @@ class Axes:
                 inner[attribute] = -(-inner[attribute] // counts.get(names, 1))
             else:
                 inner[attribute] = tuple(
-                    size if each is None else -(-size // counts.get(each, 1))
-                    for size, each in zip(inner[attribute], names, strict=True)
+                    size if size_name is None else -(-size // counts.get(size_name, 1))
+                    for size, size_name in zip(inner[attribute], names, strict=True)
                 )
         return _with_attributes(operation.primitive, operation.attributes, inner)
 
 
 def _attributes_of(operation: Operation) -> Mapping[str, Any]:
     """The attributes of an operation, or of the one that it is a gradient of, of any order."""
-    primitive, given = operation.primitive, operation.attributes
+    primitive, attributes = operation.primitive, operation.attributes
     while primitive.vjp_of is not None:
-        primitive, given = primitive.vjp_of, dict(given["attributes"])
-    return given
+        primitive, attributes = primitive.vjp_of, dict(attributes["attributes"])
+    return attributes
 
 
 def _with_attributes(
@@ -258,9 +258,11 @@ def reduced_axes(is_sum: bool) -> Callable[[Operation], Axes]:
         keepdim = operation.attributes.get("keepdim", False)
         names = [f"d{i}" for i in range(first.ndim)]
         source = tuple(n if is_sum or i not in dims else None for i, n in enumerate(names))
-        kept = [None if i in dims else n for i, n in enumerate(names) if keepdim or i not in dims]
+        result_names = [
+            None if i in dims else n for i, n in enumerate(names) if keepdim or i not in dims
+        ]
         inputs = (source, *((None,) * spec.ndim for spec in rest))
-        return Axes(inputs, tuple(tuple(kept) for _ in operation.out_specs))
+        return Axes(inputs, tuple(tuple(result_names) for _ in operation.out_specs))
 
     return rule
 
@@ -276,7 +278,10 @@ def free_dims(*attributes: str) -> AxisRule:
 
     def rule(operation: Operation) -> Axes:
         first = operation.in_specs[0]
-        dims = [_normalized_dims(operation.attributes[each], first.ndim) for each in attributes]
+        dims = [
+            _normalized_dims(operation.attributes[attribute], first.ndim)
+            for attribute in attributes
+        ]
         fixed = set().union(*dims)
 
         def names(spec) -> Names:
@@ -301,10 +306,10 @@ def broadcast_axes(operation: Operation) -> Axes:
     names = tuple(f"d{dim}" for dim in range(len(after)))
     trailing = names[len(after) - len(before) :]
     wide = after[len(after) - len(before) :]
-    kept = tuple(
+    operand_names = tuple(
         name if old == new else None for name, old, new in zip(trailing, before, wide, strict=True)
     )
-    return Axes((kept,), (names,), {"shape": names})
+    return Axes((operand_names,), (names,), {"shape": names})
 
 
 def sum_to_axes(operation: Operation) -> Axes:
@@ -313,10 +318,10 @@ def sum_to_axes(operation: Operation) -> Axes:
     names = tuple(f"d{dim}" for dim in range(len(before)))
     trailing = names[len(before) - len(after) :]
     wide = before[len(before) - len(after) :]
-    kept = tuple(
+    result_names = tuple(
         name if old == new else None for name, old, new in zip(trailing, wide, after, strict=True)
     )
-    return Axes((names,), (kept,), {"shape": kept})
+    return Axes((names,), (result_names,), {"shape": result_names})
 
 
 def creation_axes(operation: Operation) -> Axes:
@@ -373,12 +378,12 @@ def axes_of(operation: Operation) -> Axes | None:
 
 def forward_operation(operation: Operation) -> Operation:
     """The operation that an operation made by `jax.vjp` is the gradient of."""
-    primitive, given = operation.primitive.vjp_of, operation.attributes
+    primitive, attributes = operation.primitive.vjp_of, operation.attributes
     if primitive is None:
         raise TypeError(f"`{operation.primitive.name}` is not a gradient made by `jax.vjp`")
-    count = given["inputs"]
+    count = attributes["inputs"]
     specs, is_scalar = operation.in_specs[:count], operation.is_scalar[:count]
-    return Operation(primitive, dict(given["attributes"]), specs, is_scalar)
+    return Operation(primitive, dict(attributes["attributes"]), specs, is_scalar)
 
 
 def _vjp_axes(operation: Operation) -> Axes | None:

@@ -16,8 +16,8 @@ from typing import NamedTuple
 from oneflow.base.sbp import BROADCAST, PARTIAL_SUM, NdSbp, Sbp, Split
 from oneflow.primitives.shard_shapes import shard_shape
 
-# What a step costs besides the bytes it sends, in bytes: its latency, and writing its result, which
-# is this much cheaper than sending it.
+# The cost of a step besides the bytes it sends, in bytes: its latency, and writing its result,
+# which is this much cheaper than sending it.
 _LATENCY = 256.0
 _WRITTEN = 1 / 64
 

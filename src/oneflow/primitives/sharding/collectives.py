@@ -42,9 +42,13 @@ def collectives_of(operation: Operation) -> tuple[Collective, ...]:
     """The collectives of an operation; none unless it is a conversion that exchanges data."""
     if operation.primitive.traits.kind is not Kind.BOXING or not operation.in_specs[0].numel:
         return ()
-    spec, given = operation.in_specs[0], operation.attributes
+    spec, attributes = operation.in_specs[0], operation.attributes
     return _collectives(
-        spec.shape, spec.dtype.itemsize, given["hierarchy"], given["source"], given["target"]
+        spec.shape,
+        spec.dtype.itemsize,
+        attributes["hierarchy"],
+        attributes["source"],
+        attributes["target"],
     )
 
 
@@ -52,20 +56,20 @@ def collectives_of(operation: Operation) -> tuple[Collective, ...]:
 def _collectives(
     shape: Sizes, itemsize: int, hierarchy: Sizes, source: tuple, target: tuple
 ) -> tuple[Collective, ...]:
-    found: list[Collective] = []
+    collectives: list[Collective] = []
     steps = boxing_path(shape, itemsize, hierarchy, source, target)[1]
     for index, step in enumerate(steps):
         if not step.is_collective or hierarchy[step.axis] == 1:
             continue
-        path = (source, *[each.target for each in steps[: index + 1]])
+        path = (source, *[path_step.target for path_step in steps[: index + 1]])
         new = _collective(step, shape, itemsize, hierarchy)._replace(path=path)
-        is_consecutive = index and steps[index - 1].is_collective and found
-        if is_consecutive and new.kind == found[-1].kind == "all-reduce":
-            merged = _all_reduce(found[-1].axes + new.axes, new.given, hierarchy)
-            found[-1] = merged._replace(path=path)
+        is_consecutive = index and steps[index - 1].is_collective and collectives
+        if is_consecutive and new.kind == collectives[-1].kind == "all-reduce":
+            merged = _all_reduce(collectives[-1].axes + new.axes, new.given, hierarchy)
+            collectives[-1] = merged._replace(path=path)
         else:
-            found.append(new)
-    return tuple(found)
+            collectives.append(new)
+    return tuple(collectives)
 
 
 def _all_reduce(axes: tuple[int, ...], given: int, hierarchy: Sizes) -> Collective:
@@ -84,18 +88,20 @@ def _collective(step: BoxingStep, shape: Sizes, itemsize: int, hierarchy: Sizes)
             return _all_reduce(axes, source_bytes, hierarchy)
         # Uneven shares are padded to the same size.
         assert isinstance(after, Split)
-        given = target_bytes * group
-        staged = given if after.dim or given != source_bytes else 0
+        given_bytes = target_bytes * group
+        staged = given_bytes if after.dim or given_bytes != source_bytes else 0
         return Collective(
-            "reduce-scatter", axes, group, given, target_bytes * (group - 1), (), staged
+            "reduce-scatter", axes, group, given_bytes, target_bytes * (group - 1), (), staged
         )
     if after is BROADCAST:
         return Collective("all-gather", axes, group, source_bytes, source_bytes * (group - 1), ())
     assert isinstance(after, Split)
-    given = source_bytes
+    given_bytes = source_bytes
     outer = [hierarchy[axis] for axis in split_axes(step.source[: step.axis], after.dim)]
     size = padded_size(shape[after.dim], tuple(outer))
     if size:
-        given = source_bytes // size * -(-size // group) * group
-    staged = given if after.dim else 0
-    return Collective("all-to-all", axes, group, given, given * (group - 1) / group, (), staged)
+        given_bytes = source_bytes // size * -(-size // group) * group
+    staged = given_bytes if after.dim else 0
+    return Collective(
+        "all-to-all", axes, group, given_bytes, given_bytes * (group - 1) / group, (), staged
+    )

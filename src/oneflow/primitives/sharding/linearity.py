@@ -38,13 +38,15 @@ def linear_operands(operation: Operation) -> Linearity:
         >>> from oneflow.primitives.operation import make_operation
         >>> from oneflow.tensor.views import unwrap
         >>> spec = unwrap(flow.empty(2)).spec
-        >>> [sorted(each) for each in linear_operands(make_operation(add, (spec, spec), {}))]
+        >>> list(map(sorted, linear_operands(make_operation(add, (spec, spec), {}))))
         [[0, 1]]
-        >>> [sorted(each) for each in linear_operands(make_operation(mul, (spec, 2.0), {}))]
+        >>> list(map(sorted, linear_operands(make_operation(mul, (spec, 2.0), {}))))
         [[0], [1]]
     """
     return tuple(
-        each for each in _linear_sets(operation) if each and _preserves_sums(operation, each)
+        linear_set
+        for linear_set in _linear_sets(operation)
+        if linear_set and _preserves_sums(operation, linear_set)
     )
 
 
@@ -83,14 +85,17 @@ def _vjp_linearity(operation: Operation) -> Linearity:
     and its gradient in one of the set does not depend on the set. So gradients in operands of two
     such sets, as those of both factors of a product, are linear in the two together.
     """
-    wanted = frozenset(operation.attributes["wanted"])
+    wanted_positions = frozenset(operation.attributes["wanted"])
     cotangents = frozenset(range(operation.attributes["inputs"], len(operation.in_specs)))
     sets = linear_operands(forward_operation(operation))
-    others = [each for each in sets if not each & wanted]
+    others = [linear_set for linear_set in sets if not linear_set & wanted_positions]
     pairs = [
         first | second
         for first, second in itertools.combinations(sets, 2)
-        if not first & second and first & wanted and second & wanted and wanted <= first | second
+        if not first & second
+        and first & wanted_positions
+        and second & wanted_positions
+        and wanted_positions <= first | second
     ]
     return (cotangents, *others, *pairs)
 

@@ -87,11 +87,11 @@ class SignatureSpace:
 
     def input_sbp(self, choices: Choices, position: int) -> NdSbp:
         """The SBP of an operand with these choices for its group."""
-        return tuple([_input_signature(self._axes, each, position) for each in choices])
+        return tuple([_input_signature(self._axes, choice, position) for choice in choices])
 
     def output_sbp(self, choices: Choices, position: int) -> NdSbp:
         """The SBP of a result with these choices for its group."""
-        return tuple([_output_signature(self._axes, each, position) for each in choices])
+        return tuple([_output_signature(self._axes, choice, position) for choice in choices])
 
     def is_possible(self, choices: Choices) -> bool:
         """Return whether sizes and operands allow these choices for a group."""
@@ -139,7 +139,7 @@ class SignatureSpace:
             target = self.input_sbp(choices, position)
             if target != spec.sbp:
                 total += conversion_cost(spec, target)
-                # That a sum with biases is made from shards has been counted.
+                # The cost of making a sum with biases from shards has been counted.
                 total += 0 if position in biases else _deferred_reduction_cost(spec, target)
                 changed += 1
         return total, changed
@@ -164,17 +164,17 @@ class SignatureSpace:
         operands are whole (a residual connection), the other half follows, often more than once.
         """
         operation = self.operation
-        given = [operation.in_specs[position].sbp for position in group.inputs]
-        wanted = [self.input_sbp(choices, position) for position in group.inputs]
-        new = [_is_new_split(axis, given, wanted) for axis in range(len(choices))]
+        operand_sbps = [operation.in_specs[position].sbp for position in group.inputs]
+        chosen_sbps = [self.input_sbp(choices, position) for position in group.inputs]
+        new = [_is_new_split(axis, operand_sbps, chosen_sbps) for axis in range(len(choices))]
         if not any(new):
             return 0.0
         total = 0.0
         for position in group.outputs:
             sbp = self.output_sbp(choices, position)
             converted = [
-                BROADCAST if is_new and isinstance(each, Split) else each
-                for each, is_new in zip(sbp, new, strict=True)
+                BROADCAST if is_new and isinstance(component, Split) else component
+                for component, is_new in zip(sbp, new, strict=True)
             ]
             spec = with_sbp(operation.out_specs[position], sbp)
             total += conversion_cost(spec, tuple(converted))
@@ -190,8 +190,8 @@ def choose_signature(operation: Operation, requested: NdSbp | None = None) -> No
     """
     if operation.primitive.traits.kind is Kind.BOXING:
         target = operation.attributes["target"]
-        given = operation.attributes
-        operation.set_signature(Signature((operation.attributes["source"],), (target,), given))
+        attributes = operation.attributes
+        operation.set_signature(Signature((operation.attributes["source"],), (target,), attributes))
         return
     if operation.primitive.traits.kind is Kind.ORDERING:
         shardings: Any = tuple([spec.sbp for spec in operation.in_specs])
@@ -212,7 +212,9 @@ def candidates(operation: Operation) -> Iterator[Signature]:
     space = SignatureSpace(operation)
     possible = list(map(space.possible, space.groups))
     for index in range(max(map(len, possible), default=0)):
-        yield space.signature([each[index % len(each)] for each in possible])
+        yield space.signature(
+            [group_choices[index % len(group_choices)] for group_choices in possible]
+        )
 
 
 def _groups(operation: Operation, axes: Axes | None) -> list[OperandGroup]:
@@ -228,7 +230,7 @@ def _groups(operation: Operation, axes: Axes | None) -> list[OperandGroup]:
         if not dim_names:
             continue
         merged: tuple[set[str], list[int], list[int]] = (dim_names, [], [])
-        for group in [each for each in groups if each[0] & dim_names]:
+        for group in [other for other in groups if other[0] & dim_names]:
             groups.remove(group)
             merged = (merged[0] | group[0], merged[1] + group[1], merged[2] + group[2])
         if index < len(axes.inputs):
