@@ -112,6 +112,77 @@ def test_what_is_asked_for_is_loaded(tmp_path):
     np.testing.assert_array_equal(outcomes[1], outcomes[0])
 
 
+def test_a_load_that_fails_writes_nothing(tmp_path):
+    for library, checkpoint, _ in libraries():
+        folder = tmp_path / library.__name__
+        saved = {"a": library.ones(2), "b": {"n": 1, "w": library.ones(2)}, "l": [library.ones(2)]}
+        checkpoint.save(saved, checkpoint_id=folder)
+        for key, wrong in (("c", library.zeros(2)), ("l", [library.zeros(3)])):
+            inner = {"n": 0, "w": library.zeros(2)}
+            state = {"a": library.zeros(2), "b": inner, key: wrong}
+            with pytest.raises(checkpoint.CheckpointException):
+                checkpoint.load(state, checkpoint_id=folder)
+            assert not numbers([state["a"], inner]).any()
+
+
+def own_submodule(library):
+    class Wrapping(library.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.bias = library.nn.Parameter(library.zeros(2))
+            self.module = library.nn.Linear(2, 2)
+
+    return Wrapping()
+
+
+@pytest.mark.parametrize(
+    "make", [own_submodule, lambda library: library.nn.DataParallel(library.nn.Linear(2, 2))]
+)
+def test_names_of_submodules_stay(make):
+    outcomes = []
+    for library, _, states in libraries():
+        model = make(library)
+        for number, each in enumerate(model.parameters()):
+            each.data.fill_(number)
+            each.grad = library.ones_like(each) * number
+        made = library.optim.SGD(model.parameters(), lr=0.0, momentum=0.5)
+        made.step()
+        names, slots = states.get_state_dict(model, made)
+        fresh = make(library)
+        again = library.optim.SGD(fresh.parameters(), lr=0.0, momentum=0.5)
+        states.set_state_dict(fresh, again, model_state_dict=names, optim_state_dict=slots)
+        buffers = [each["momentum_buffer"] for each in again.state.values()]
+        loaded = numbers([dict(fresh.state_dict()), *buffers])
+        outcomes.append((list(names), sorted(slots["state"]), loaded.tolist()))
+    assert outcomes[1] == outcomes[0]
+
+
+def test_names_of_wrappers_go():
+    mock, _, states = tuple(in_place_of(name) for name in NAMES)
+    inner = own_submodule(mock)
+    wrapped = mock.nn.parallel.DistributedDataParallel(inner)
+    model = mock.nn.Sequential(wrapped)
+    made = mock.optim.Adam(model.parameters())
+    names, slots = states.get_state_dict(model, made)
+    expected = [f"0.{name}" for name in inner.state_dict()]
+    assert list(names) == expected == list(slots["state"])
+    assert list(states.get_model_state_dict(wrapped)) == list(inner.state_dict())
+    missing = states.set_model_state_dict(model, names)
+    assert not missing.missing_keys
+    assert not missing.unexpected_keys
+
+
+def test_an_optimizer_before_its_first_step_keeps_gradients():
+    outcomes = []
+    for library, _, states in libraries():
+        model = library.nn.Linear(2, 1)
+        made = library.optim.Adam(model.parameters())
+        model(library.ones(2, 2)).sum().backward()
+        state = states.get_optimizer_state_dict(model, made)
+        outcomes.append((state["state"], list(state), model.weight.grad.tolist()))
+    assert outcomes[1] == outcomes[0]
+
+
 def test_a_checkpoint_becomes_a_file_and_one_again(tmp_path):
     checkpoint = in_place_of("torch.distributed.checkpoint")
     formats = in_place_of("torch.distributed.checkpoint.format_utils")

@@ -8,13 +8,12 @@ from typing import Any
 
 from oneflow import sbp, zeros_like
 from oneflow.mock_torch.missing import raise_missing
+from oneflow.mock_torch.pytorch.nn.parallel.distributed import DistributedDataParallel
 from oneflow.mock_torch.pytorch.utils._pytree import tree_map
 from oneflow.module.module import Module
 from oneflow.module.state import IncompatibleKeys
 from oneflow.optim.optimizer import Optimizer
 from oneflow.tensor.tensor import Tensor
-
-_WRAPPER = "module."
 
 
 @dataclass
@@ -54,15 +53,19 @@ def _checked(options: StateDictOptions | None, submodules: Any = None) -> StateD
     return options
 
 
-def _name(name: str) -> str:
-    """The name of a parameter without those of the modules around its module."""
-    while name.startswith(_WRAPPER):
-        name = name.removeprefix(_WRAPPER)
-    return name
+def _name(model: Module, name: str) -> str:
+    """The name of a tensor without the steps into what `DistributedDataParallel` wraps."""
+    kept = []
+    module: Module | None = model
+    for step in name.split("."):
+        if not isinstance(module, DistributedDataParallel):
+            kept.append(step)
+        module = None if module is None else module._modules.get(step)
+    return ".".join(kept)
 
 
 def _names(model: Module) -> dict[int, str]:
-    return {id(p): _name(n) for n, p in model.named_parameters(remove_duplicate=False)}
+    return {id(p): _name(model, n) for n, p in model.named_parameters(remove_duplicate=False)}
 
 
 def _moved(state: Any, options: StateDictOptions) -> Any:
@@ -84,7 +87,7 @@ def get_model_state_dict(
     submodules: set[Module] | None = None,
     options: StateDictOptions | None = None,
 ) -> dict[str, Any]:
-    """Return the state of a module, without the names of modules around it.
+    """Return the state of a module, without the names of `DistributedDataParallel` around it.
 
     Example:
         >>> from oneflow import mock_torch
@@ -100,7 +103,7 @@ def get_model_state_dict(
         for name, parameter in model.named_parameters(remove_duplicate=False)
         if options.ignore_frozen_params and not parameter.requires_grad
     }
-    state = {_name(n): x for n, x in model.state_dict().items() if n not in frozen}
+    state = {_name(model, n): x for n, x in model.state_dict().items() if n not in frozen}
     return _moved(state, options)
 
 
@@ -113,12 +116,8 @@ def set_model_state_dict(
         The names that are missing, and those that are unexpected.
     """
     options = _checked(options)
-    renamed = {}
-    for name in model.state_dict():
-        if _name(name) in model_state_dict:
-            renamed[name] = model_state_dict[_name(name)]
-    names = {_name(name) for name in renamed}
-    renamed.update({n: value for n, value in model_state_dict.items() if n not in names})
+    names = {_name(model, name): name for name in model.state_dict()}
+    renamed = {names.get(name, name): value for name, value in model_state_dict.items()}
     return model.load_state_dict(renamed, strict=options.strict)
 
 
@@ -127,14 +126,13 @@ def _optimizers(given: Optimizer | Iterable[Optimizer]) -> list[Optimizer]:
 
 
 def _make_states(optimizer: Optimizer) -> None:
-    """Let an optimizer that has not made a step make its states, by a step of length 0."""
-    if optimizer.state:
-        return
+    """Let an optimizer without states make them, by a step of length 0.
+
+    Where parameters have gradients nothing is done: the step would lose them.
+    """
     parameters = [p for group in optimizer.param_groups for p in group["params"]]
-    if any(parameter.grad is not None for parameter in parameters):
-        raise RuntimeError(
-            "the optimizer has no state yet, and parameters have gradients: set them to None"
-        )
+    if optimizer.state or any(parameter.grad is not None for parameter in parameters):
+        return
     rates = [group["lr"] for group in optimizer.param_groups]
     for group in optimizer.param_groups:
         group["lr"] = 0.0
@@ -156,7 +154,8 @@ def get_optimizer_state_dict(
 ) -> dict[str, Any]:
     """Return the states of optimizers by the names of the module's parameters.
 
-    An optimizer that has made no step makes its states first.
+    An optimizer that has made no step makes its states first, unless there are gradients: then it
+    has none.
 
     Example:
         >>> from oneflow import mock_torch

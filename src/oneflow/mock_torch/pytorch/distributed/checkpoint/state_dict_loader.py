@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import MutableMapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from oneflow import distributed
@@ -30,6 +31,8 @@ def load(
     Tensors keep their dtype, device and sharding, and each process reads of a global one only what
     it holds. What is no tensor is replaced, and what is `Stateful` loads its state. Other keys of
     the checkpoint are left out.
+
+    All keys and shapes are checked before anything is written.
 
     Args:
         state_dict: tensors and plain data by key, nested at will.
@@ -59,7 +62,9 @@ def load(
     partial = planner is not None and planner.allow_partial_load
     targets = {k: v.state_dict() if isinstance(v, Stateful) else v for k, v in state_dict.items()}
     try:
-        _load_mapping(targets, serialization.load(folder), "", partial)
+        plan = _Plan(partial)
+        plan.add_mapping(targets, serialization.load(folder), "")
+        plan.write()
     except (RuntimeError, OSError) as error:
         raise CheckpointException("load", {distributed.get_rank(): error}) from error
     for key, value in state_dict.items():
@@ -69,35 +74,55 @@ def load(
             state_dict[key] = targets[key]
 
 
-def _load_mapping(targets: MutableMapping[Any, Any], found: Any, path: str, partial: bool) -> None:
-    for key, target in targets.items():
-        name = f"{path}{key}"
-        if not hasattr(found, "keys") or key not in found:
-            if partial:
-                continue
-            raise RuntimeError(f"Missing key in checkpoint state_dict: {name}.")
-        targets[key] = _loaded(target, found[key], name, partial)
+@dataclass
+class _Plan:
+    """The writes of a load, checked as they are added.
 
+    Attributes:
+        partial: whether keys may be missing.
+        copies: tensors, and those whose values they get.
+        members: mappings, keys and the values that they get.
+    """
 
-def _loaded(target: Any, found: Any, name: str, partial: bool) -> Any:
-    """Return the value in the place of `target`: it itself if it is a tensor or a mapping."""
-    if isinstance(target, MutableMapping):
-        _load_mapping(target, found, f"{name}.", partial)
+    partial: bool
+    copies: list[tuple[Tensor, Tensor]] = field(default_factory=list)
+    members: list[tuple[MutableMapping[Any, Any], Any, Any]] = field(default_factory=list)
+
+    def add_mapping(self, targets: MutableMapping[Any, Any], found: Any, path: str) -> None:
+        """Add the values of a mapping."""
+        for key, target in targets.items():
+            name = f"{path}{key}"
+            if hasattr(found, "keys") and key in found:
+                self.members.append((targets, key, self._value(target, found[key], name)))
+            elif not self.partial:
+                raise RuntimeError(f"Missing key in checkpoint state_dict: {name}.")
+
+    def _value(self, target: Any, found: Any, name: str) -> Any:
+        """Return the value in the place of `target`: it itself if it is a tensor or a mapping."""
+        if isinstance(target, MutableMapping):
+            self.add_mapping(target, found, f"{name}.")
+            return target
+        if isinstance(target, list) and isinstance(found, list) and len(target) == len(found):
+            return [
+                self._value(item, other, f"{name}.{index}")
+                for index, (item, other) in enumerate(zip(target, found, strict=True))
+            ]
+        if not isinstance(target, Tensor) or not isinstance(found, Tensor):
+            return found
+        if target.shape != found.shape:
+            raise RuntimeError(
+                f"Size mismatch between saved {tuple(found.shape)} and current: "
+                f"{tuple(target.shape)} for {name}"
+            )
+        self.copies.append((target, found))
         return target
-    if isinstance(target, list) and isinstance(found, list) and len(target) == len(found):
-        return [
-            _loaded(item, other, f"{name}.{index}", partial)
-            for index, (item, other) in enumerate(zip(target, found, strict=True))
-        ]
-    if not isinstance(target, Tensor) or not isinstance(found, Tensor):
-        return found
-    if target.shape != found.shape:
-        raise RuntimeError(
-            f"Size mismatch between saved {tuple(found.shape)} and current: {tuple(target.shape)} "
-            f"for {name}"
-        )
-    copy_into(target, found)
-    return target
+
+    def write(self) -> None:
+        """Write all values."""
+        for target, found in self.copies:
+            copy_into(target, found)
+        for mapping, key, value in self.members:
+            mapping[key] = value
 
 
 def load_state_dict(
@@ -108,7 +133,7 @@ def load_state_dict(
     no_dist: bool = False,
     planner: DefaultLoadPlanner | None = None,
 ) -> None:
-    """Load what a state dict asks for, as `load` does; its former name."""
+    """Load what a state dict asks for, as `load` does, from the folder of a reader."""
     load(state_dict, storage_reader=storage_reader, planner=planner)
 
 

@@ -83,7 +83,7 @@ def save_state_dict(
     no_dist: bool = False,
     planner: DefaultSavePlanner | None = None,
 ) -> None:
-    """Save a state dict to a folder, as `save` does; its former name."""
+    """Save a state dict to a folder, as `save` does, with the folder of a writer."""
     save(state_dict, storage_writer=storage_writer, planner=planner, no_dist=no_dist)
 
 
