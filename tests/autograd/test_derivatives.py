@@ -176,3 +176,58 @@ def test_gradient_of_an_angle_at_the_origin():
         return lib.autograd.grad(lib.atan2(x, y).sum(), [x, y])
 
     agree(case)
+
+
+RESULTS = {
+    "one element": lambda x: (x * x).sum().reshape(1, 1),
+    "several elements": lambda x: x * x,
+    "a tuple": lambda x: ((x * x).sum(),),
+    "something else beside a tensor": lambda x: ((x * x).sum(), "more"),
+    "something else": lambda x: 1.0,
+}
+
+
+@pytest.mark.parametrize("function", ["hessian", "hvp", "vhp"])
+@pytest.mark.parametrize("result", RESULTS)
+def test_functions_with_second_derivatives_return_one_element(function, result):
+    def case(lib):
+        x = lib.tensor([1.0, 2.0])
+        vector = () if function == "hessian" else (lib.ones(2),)
+        try:
+            return getattr(lib.autograd.functional, function)(RESULTS[result], x, *vector)
+        except (RuntimeError, TypeError) as error:
+            return type(error).__name__
+
+    agree(case)
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_zeros_for_missing_gradients_can_be_differentiated(create_graph):
+    def case(lib):
+        x = lib.tensor(0.5, requires_grad=True)
+        y = lib.tensor(1.0, requires_grad=True)
+        options = {"create_graph": create_graph, "materialize_grads": True}
+        (gradient,) = lib.autograd.grad(y * 2, x, **options)
+        return gradient, gradient.requires_grad
+
+    agree(case)
+
+
+def test_a_tensor_is_not_its_own_gradient():
+    def case(lib):
+        x = lib.ones(2)
+        try:
+            x.grad = x
+        except RuntimeError:
+            return x.grad
+        return "assigned"
+
+    agree(case)
+
+
+def test_what_pytorch_refuses_has_these_derivatives():
+    x = flow.tensor([1.0, 2.0], requires_grad=True)
+    result = flow.utils.checkpoint.checkpoint(lambda x: x * x * x, x, use_reentrant=True)
+    assert flow.autograd.grad(result.sum(), x)[0].tolist() == [3, 12]
+    derive = flow.autograd.functional.jacobian
+    assert derive(lambda x: x * x, x, strict=True, vectorize=True).tolist() == [[2, 0], [0, 4]]

@@ -411,3 +411,33 @@ def test_name_of_the_node():
     y = square(flow).apply(flow.ones(1, requires_grad=True))
     assert y.grad_fn.name() == "SquareBackward"
     assert y.grad_fn.next_functions[0][0].name() == "accumulate_grad"
+
+
+def test_nodes_have_a_class_of_the_function():
+    def case(lib):
+        Square = square(lib)
+        node = Square.apply(lib.ones(1, requires_grad=True)).grad_fn
+        return type(node).__name__, node.name(), type(node) is Square._backward_cls
+
+    assert case(flow) == ("SquareBackward", "SquareBackward", True)
+    agree(case)
+
+
+def test_a_result_that_is_returned_twice_is_one_tensor():
+    def case(lib):
+        class Twice(lib.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                output = x * 2
+                return output, "between", output, x + 1
+
+            @staticmethod
+            def backward(ctx, first, between, second, third):
+                return 2 * first + 2 * second + third
+
+        x = lib.tensor([3.0], requires_grad=True)
+        first, _, second, third = Twice.apply(x)
+        (first * 3 + second * 5 + third * 7).sum().backward()
+        return first is second, first, third, x.grad
+
+    agree(case)

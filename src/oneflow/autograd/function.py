@@ -221,6 +221,14 @@ class Function:
         tensor([6.], dtype=oneflow.float32)
     """
 
+    #: The class of the nodes of its calls, by whose name graphs are read.
+    _backward_cls: type[FunctionNode] = FunctionNode
+
+    def __init_subclass__(cls, **arguments: Any) -> None:
+        """Make the class of nodes."""
+        super().__init_subclass__(**arguments)
+        cls._backward_cls = type(f"{cls.__name__}Backward", (FunctionNode,), {"__slots__": ()})
+
     def __call__(self, *inputs: Any) -> Any:
         """The same as `apply`, on an instance; its attributes are those of the context."""
         return _run(type(self), inputs, vars(self))
@@ -297,14 +305,18 @@ def _record(
     outputs: list[Any],
 ) -> list[Any]:
     """The results with a node that will run `backward`."""
-    node = FunctionNode(function, context, tracked, outputs)
+    node = function._backward_cls(function, context, tracked, outputs)
     context._save([output for output in outputs if isinstance(output, Tensor)])
     results, index = [], -1
-    for output in outputs:
+    for position, output in enumerate(outputs):
         if not isinstance(output, Tensor):
             results.append(output)
             continue
         index += 1
+        if _contains(output, outputs[:position]) and not _contains(output, context._dirty):
+            first = next(at for at, before in enumerate(outputs) if before is output)
+            results.append(results[first])
+            continue
         value = unwrap(output).alias()
         dtype = value.spec.dtype
         differentiable = dtype.is_floating_point or dtype.is_complex

@@ -212,16 +212,18 @@ def hessian(
 
 
 def _single(output: Any, function: str) -> Tensor:
-    """The only element of a function's result.
+    """A function's result, which has one element.
 
     Raises:
+        TypeError: the result is, or holds, something other than tensors.
         RuntimeError: there are several.
     """
+    _tuple(output, "outputs of the user function", function)
     if not isinstance(output, Tensor) or output.numel() != 1:
         raise RuntimeError(
             f"The function given to {function} should return a single Tensor of a single element"
         )
-    return output.reshape(())
+    return output
 
 
 def vjp(

@@ -100,8 +100,8 @@ def _initial_gradient(output: Tensor, gradient: Tensor | None, index: int) -> Va
         )
     if gradient.shape != output.shape:
         raise RuntimeError(
-            f"Mismatch in shape: grad_output[{index}] has a shape of {tuple(gradient.shape)} and "
-            f"output[{index}] has a shape of {tuple(output.shape)}."
+            f"Mismatch in shape: grad_output[{index}] has a shape of {gradient.shape} and "
+            f"output[{index}] has a shape of {output.shape}."
         )
     if gradient.dtype.is_complex != spec.dtype.is_complex:
         raise RuntimeError(
@@ -241,12 +241,15 @@ def grad(
             "One of the differentiated Tensors appears to not have been used in the graph. "
             "Set allow_unused=True if this is the desired behavior."
         )
+    results = [None if gradient is None else wrap(gradient) for gradient in grads]
     if materialize_grads:
-        grads = [
-            zeros_of(variable._value.spec) if gradient is None else gradient
-            for variable, gradient in zip(variables, grads, strict=True)
+        results = [
+            wrap(zeros_of(variable._value.spec)).requires_grad_(create_graph)
+            if gradient is None
+            else gradient
+            for variable, gradient in zip(variables, results, strict=True)
         ]
-    return tuple(None if gradient is None else wrap(gradient) for gradient in grads)
+    return tuple(results)
 
 
 def derivatives(

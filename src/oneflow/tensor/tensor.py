@@ -285,6 +285,8 @@ class Tensor(WithState):
                 "assigned grad expected to be a Tensor or None but got grad of type "
                 f"{type(grad).__name__}"
             )
+        if grad is self:
+            raise RuntimeError("a tensor cannot be its own `grad`; assign a copy of it")
         if grad is not None and grad._value.spec is not self._value.spec:
             raise RuntimeError(
                 f"attempting to assign a gradient {grad._value.spec!r} on `{grad.device}` to a "
