@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
+import json
+import zipfile
 
 import numpy as np
 import pytest
@@ -134,6 +137,155 @@ def test_what_does_not_fit_is_refused(wrong):
             wrong(library, program)
         kinds.append(caught.type)
     assert kinds[1] is kinds[0]
+
+
+def changing(library):
+    class Changing(library.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.linear = library.nn.Linear(2, 2)
+            self.drop = library.nn.Dropout(0.9)
+            self.gain = library.nn.Parameter(library.ones(1))
+            self.unused = library.nn.Parameter(library.ones(1))
+            self.register_buffer("calls", library.zeros(1))
+            self.register_buffer("idle", library.ones(2))
+
+        def forward(self, x, n=2):
+            self.calls.add_(1)
+            return self.drop(self.linear(x)) * self.gain * n
+
+    made = Changing().eval()
+    for each in made.linear.parameters():
+        each.data.fill_(0.5)
+    return made
+
+
+def zero_weight(library, source, exported):
+    exported.linear.weight = library.nn.Parameter(library.zeros(2, 2))
+
+
+def zero_gain(library, source, exported):
+    exported.gain = library.nn.Parameter(library.zeros(1))
+
+
+def write_to_source(library, source, exported):
+    source.linear.weight.data.fill_(2.0)
+
+
+def replace_child(library, source, exported):
+    source.linear = library.nn.Linear(2, 2)
+
+
+def train_source(library, source, exported):
+    source.train()
+
+
+def hook_source(library, source, exported):
+    source.linear.register_forward_hook(lambda module, args, output: output * 0)
+
+
+@pytest.mark.parametrize("grad", [False, True])
+@pytest.mark.parametrize(
+    "change", [zero_weight, zero_gain, write_to_source, replace_child, train_source, hook_source]
+)
+def test_a_program_stays_as_it_was_exported(change, grad):
+    outcomes = []
+    for library in libraries():
+        source = changing(library)
+        exported = library.export.export(source, (example(library),)).module()
+        change(library, source, exported)
+        with library.set_grad_enabled(grad):
+            results = [exported(example(library)).tolist() for _ in range(2)]
+        outcomes.append((results, exported.calls.tolist(), source.calls.tolist()))
+    assert outcomes[1] == outcomes[0]
+
+
+def test_children_are_copies_that_keep_their_mode():
+    source = changing(flow)
+    exported = in_place_of("torch").export.export(source, (example(flow),)).module()
+    assert exported.linear is not source.linear
+    assert exported.linear.weight is source.linear.weight
+    for refused in (exported.train, exported.drop.train, exported.drop.eval):
+        with pytest.raises(NotImplementedError, match="not supported"):
+            refused()
+    assert source.train().drop.training
+    assert not exported.drop.training
+
+
+def test_a_loaded_module_has_parameters_and_buffers():
+    outcomes = []
+    for library in libraries():
+        program = library.export.export(changing(library), (example(library),))
+        file = io.BytesIO()
+        library.export.save(program, file)
+        file.seek(0)
+        module = library.export.load(file).module()
+        with library.no_grad():
+            results = [module(example(library)).tolist() for _ in range(2)]
+            module.linear.bias.fill_(3.0)
+            results.append(module(example(library)).tolist())
+        state = {name: value.tolist() for name, value in module.state_dict().items()}
+        names = sorted(name for name, _ in module.named_parameters())
+        outcomes.append((results, state, names))
+    assert outcomes[1] == outcomes[0]
+
+
+@pytest.mark.parametrize(
+    ("args", "kwargs", "refused"),
+    [((), {"n": 2}, False), ((), {"n": 5}, True), ((), {"n": 2.0}, False)],
+)
+def test_values_of_arguments_are_part_of_the_program(args, kwargs, refused):
+    for library in libraries():
+        program = library.export.export(changing(library), (example(library),), {"n": 2})
+        caught = pytest.raises(AssertionError, match="Guard failed: n == 2")
+        with caught if refused else contextlib.nullcontext():
+            program.module()(example(library), *args, **kwargs)
+
+
+def test_sizes_are_the_same_by_name():
+    outcomes = []
+    for library in libraries():
+
+        class Sums(library.nn.Module):
+            def forward(self, x, y):
+                return x.sum() + y.sum()
+
+        x, y = library.ones(3), library.ones(3)
+        sizes = [{0: library.export.Dim("n", min=2)} for _ in range(2)]
+        program = library.export.export(Sums(), (x, y), dynamic_shapes=tuple(sizes))
+        with pytest.raises(AssertionError, match="Guard failed"):
+            program.module()(library.ones(4), library.ones(5))
+        outcomes.append(float(program.module()(library.ones(4), library.ones(4))))
+        sizes[1] = {0: library.export.Dim("n", min=3)}
+        with pytest.raises(Exception, match=r"limits|different definitions"):
+            library.export.export(Sums(), (x, y), dynamic_shapes=tuple(sizes))
+    assert outcomes[1] == outcomes[0]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda names: {**names, "others": []},
+        lambda names: {**names, "parameters": ["unknown"]},
+        lambda names: {**names, "buffers": [1]},
+        lambda names: {**names, "buffers": None},
+        lambda names: {"buffers": []},
+        lambda names: ["buffers"],
+        lambda names: None,
+    ],
+)
+def test_damaged_files_are_refused(damage):
+    export = in_place_of("torch").export
+    file, damaged = io.BytesIO(), io.BytesIO()
+    export.save(export.export(flow.nn.ReLU(), (flow.ones(2),)), file)
+    with zipfile.ZipFile(file) as old, zipfile.ZipFile(damaged, "w") as new:
+        for name in old.namelist():
+            content = old.read(name)
+            if name == "names.json":
+                content = json.dumps(damage(json.loads(content)))
+            new.writestr(name, content)
+    with pytest.raises(RuntimeError, match=r"no file that `torch\.export\.save` wrote"):
+        export.load(damaged)
 
 
 def test_refusals_say_what_must_hold():

@@ -99,6 +99,11 @@ class SavedGraph:
         """The weights by name."""
         return {key: wrap(value) for key, value in self._variables.items()}
 
+    def use_tensors(self, tensors: Mapping[str, Tensor]) -> None:
+        """Let runs use the present values of tensors as weights; other names are left out."""
+        weights = {key: unwrap(x) for key, x in tensors.items() if key in self._variables}
+        self._variables.update(weights)
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the program.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import tempfile
@@ -11,14 +12,20 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from oneflow import nn
+from oneflow.checkpoint import serialization
+from oneflow.checkpoint.load_errors import load_errors
 from oneflow.graph.saved_graph import SavedGraph
 from oneflow.mock_torch.pytorch.export.exported_program import (
+    PREFIX,
     ExportedProgram,
     ExportGraphSignature,
+    load_program,
 )
+from oneflow.tensor.views import unwrap
 
 _NAMES = "names.json"
-_PREFIX = "module."
+_UNUSED = "unused.safetensors"
+_GRAPH = "graph"
 
 
 def save(ep: ExportedProgram, f: str | os.PathLike[str] | BinaryIO, **options: Any) -> None:
@@ -51,7 +58,10 @@ def save(ep: ExportedProgram, f: str | os.PathLike[str] | BinaryIO, **options: A
         raise NotImplementedError("a program that was loaded cannot be saved: copy its file")
     signature = ep.graph_signature
     with tempfile.TemporaryDirectory() as folder, zipfile.ZipFile(f, "w") as archive:
-        graph.save(Path(folder) / "graph")
+        graph.save(Path(folder) / _GRAPH)
+        used = SavedGraph(Path(folder) / _GRAPH).state_dict()
+        unused = {n: x for n, x in ep.state_dict.items() if PREFIX + n not in used}
+        serialization.save(unused, Path(folder) / _UNUSED)
         archive.writestr(_NAMES, json.dumps(vars(signature)))
         for path in sorted(_files(Path(folder))):
             archive.write(path, path.relative_to(folder))
@@ -67,20 +77,34 @@ def load(f: str | os.PathLike[str] | BinaryIO, **options: Any) -> ExportedProgra
     Raises:
         RuntimeError: it is another kind of file.
     """
-    with tempfile.TemporaryDirectory() as folder:
-        try:
-            with zipfile.ZipFile(f) as archive:
-                names = json.loads(archive.read(_NAMES))
-                archive.extractall(folder)
-        except (zipfile.BadZipFile, KeyError, ValueError) as error:
-            raise RuntimeError(
-                f"`{f}` is no file that `torch.export.save` wrote here: {error}"
-            ) from None
-        graph = SavedGraph(Path(folder) / "graph")
-    signature = ExportGraphSignature(**{key: tuple(values) for key, values in names.items()})
-    tensors = graph.state_dict()
-    state = {n: tensors[_PREFIX + n] for n in (*signature.parameters, *signature.buffers)}
-    return ExportedProgram(graph, None, state, signature, [], None)
+    what = "it is damaged, or no file that `torch.export.save` wrote here"
+    with _opened(f) as file, tempfile.TemporaryDirectory() as folder, load_errors(f, what):
+        with zipfile.ZipFile(file) as archive:
+            archive.extractall(folder)
+        signature = _signature_of(json.loads((Path(folder) / _NAMES).read_text()))
+        graph = SavedGraph(Path(folder) / _GRAPH)
+        unused = serialization.load(Path(folder) / _UNUSED)
+        for tensor in unused.values():
+            unwrap(tensor).read()  # while the file is there
+        tensors = {**graph.state_dict(), **{PREFIX + n: x for n, x in unused.items()}}
+        state = {n: tensors[PREFIX + n] for n in (*signature.parameters, *signature.buffers)}
+        return load_program(graph, state, signature)
+
+
+def _opened(f: Any) -> contextlib.AbstractContextManager[BinaryIO]:
+    return contextlib.nullcontext(f) if hasattr(f, "read") else Path(f).open("rb")
+
+
+def _signature_of(data: Any) -> ExportGraphSignature:
+    """The names of a program.
+
+    Raises:
+        ValueError: they are not what `save` writes.
+    """
+    names = {key: tuple(values) for key, values in dict(data).items()}
+    if not all(isinstance(name, str) for values in names.values() for name in values):
+        raise ValueError(f"a name in `{_NAMES}` is no text")
+    return ExportGraphSignature(**names)
 
 
 def _files(folder: Path) -> Iterator[Path]:

@@ -102,12 +102,16 @@ class ArgumentShape:
     dtype: Any
     sizes: tuple[Any, ...]
 
-    def check(self, tensor: Any, found: dict[Dim, int]) -> None:
+    def check(self, tensor: Any, found: dict[str, int]) -> None:
         """Check a tensor, and keep the sizes that have names.
 
         Raises:
             AssertionError: it does not fit.
         """
+        if not isinstance(tensor, Tensor):
+            raise AssertionError(
+                f"Guard failed: `{self.path}` must be a tensor, got {type(tensor).__name__}"
+            )
         shape = tuple(tensor.shape)
         if tensor.dtype != self.dtype or len(shape) != len(self.sizes):
             raise AssertionError(
@@ -122,32 +126,73 @@ class ArgumentShape:
             elif size < expected.min or (expected.max is not None and size > expected.max):
                 limits = f"{expected.min} <= {place} <= {expected.max}"
                 raise AssertionError(f"Guard failed: {limits}, got {size}")
-            elif isinstance(expected, Dim) and found.setdefault(expected, size) != size:
-                first_size = f"{found[expected]}, the size of {expected.__name__}"
+            elif isinstance(expected, Dim) and found.setdefault(expected.__name__, size) != size:
+                first_size = f"{found[expected.__name__]}, the size of {expected.__name__}"
                 raise AssertionError(f"Guard failed: {place} == {first_size}, got {size}")
 
 
-def argument_shapes(
+@dataclass(frozen=True)
+class ArgumentValue:
+    """The condition on an argument that is no tensor: its value is part of the program.
+
+    Attributes:
+        path: where it is.
+        value: what it must be.
+    """
+
+    path: str
+    value: Any
+
+    def check(self, value: Any, found: dict[str, int]) -> None:
+        """Check a value, as `ArgumentShape.check` does a tensor.
+
+        Raises:
+            AssertionError: it is another one.
+        """
+        if isinstance(value, Tensor) or value != self.value:
+            raise AssertionError(f"Guard failed: {self.path} == {self.value!r}")
+
+
+def argument_conditions(
     function: Callable[..., Any],
     args: tuple[Any, ...],
     kwargs: Mapping[str, Any],
     dynamic_shapes: Any,
-) -> list[ArgumentShape]:
-    """Return what the tensors among the arguments must be, in their order.
+) -> list[ArgumentShape | ArgumentValue]:
+    """Return what the leaves of the arguments must be, in the order of the parameters.
 
     Args:
         function: what they are given to.
         args: the example's.
         kwargs: the example's.
         dynamic_shapes: by name, or in order, which sizes may change.
+
+    Raises:
+        ValueError: `dynamic_shapes` does not fit the arguments, or has two `Dim` of one name with
+            other limits.
     """
     bound = inspect.signature(function).bind(*args, **kwargs).arguments
     shapes_by_argument = _by_argument(bound, dynamic_shapes)
-    return [
-        shape
+    conditions = [
+        condition
         for name, value in bound.items()
-        for shape in _shapes(name, value, shapes_by_argument.get(name))
+        for condition in _conditions(name, value, shapes_by_argument.get(name))
     ]
+    by_name: dict[str, Dim] = {}
+    for size in named_sizes(conditions):
+        first = by_name.setdefault(size.__name__, size)
+        if (first.min, first.max) != (size.min, size.max):
+            raise ValueError(
+                f"a `Dim` must have the same limits wherever its name is given, got {first} and "
+                f"{size}"
+            )
+    return conditions
+
+
+def named_sizes(conditions: Sequence[ArgumentShape | ArgumentValue]) -> Iterator[Dim]:
+    """Yield the sizes of arguments that have names."""
+    shapes = (shape for shape in conditions if isinstance(shape, ArgumentShape))
+    return (size for shape in shapes for size in shape.sizes if isinstance(size, Dim))
 
 
 def _by_argument(bound: Mapping[str, Any], dynamic_shapes: Any) -> dict[str, Any]:
@@ -170,12 +215,14 @@ def _by_argument(bound: Mapping[str, Any], dynamic_shapes: Any) -> dict[str, Any
     return dict(zip(bound, dynamic_shapes, strict=True))
 
 
-def _shapes(path: str, value: Any, given: Any) -> Iterator[ArgumentShape]:
+def _conditions(path: str, value: Any, given: Any) -> Iterator[ArgumentShape | ArgumentValue]:
     for place, leaf in tree_flatten_with_path(value)[0]:
+        name = path + "".join(str(key) for key in place)
         if isinstance(leaf, Tensor):
             sizes = given.of(leaf) if isinstance(given, ShapesCollection) else _at(given, place)
-            name = path + "".join(str(key) for key in place)
             yield ArgumentShape(name, leaf.dtype, _sizes(name, leaf, sizes))
+        else:
+            yield ArgumentValue(name, leaf)
 
 
 def _at(tree: Any, place: Sequence[Any]) -> Any:

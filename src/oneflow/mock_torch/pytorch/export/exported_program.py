@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import copy
+import inspect
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from oneflow import Tensor, is_grad_enabled, nn
 from oneflow.graph.saved_graph import SavedGraph
-from oneflow.mock_torch.pytorch.export.dynamic_shapes import ArgumentShape
+from oneflow.mock_torch.pytorch.export.dynamic_shapes import (
+    ArgumentShape,
+    ArgumentValue,
+    Dim,
+    named_sizes,
+)
 from oneflow.mock_torch.pytorch.utils._pytree import tree_leaves, tree_structure
+from oneflow.module.state import copy_into
+from oneflow.tensor.views import unwrap
+
+PREFIX = "module."  # of the names of the module's tensors in the graph
+_REGISTRIES = ("_parameters", "_buffers", "_modules", "_non_persistent_buffers_set", "training")
 
 
 @dataclass(frozen=True)
@@ -42,23 +54,17 @@ class _Exported(nn.Graph):
 
 
 class ExportedModule(nn.Module):
-    """A module that runs an exported program, with the names of the one that was exported.
+    """A module that runs an exported program.
 
     Args:
         program: the program.
+        body: has its parameters, buffers and children.
     """
 
-    def __init__(self, program: ExportedProgram) -> None:
+    def __init__(self, program: ExportedProgram, body: nn.Module) -> None:
         super().__init__()
-        source = program.source
-        if source is not None:
-            for name, child in source.named_children():
-                self.add_module(name, child)
-            for name, parameter in source._parameters.items():
-                self.register_parameter(name, parameter)
-            for name, buffer in source._buffers.items():
-                self.register_buffer(name, buffer)
-        self.__dict__["_program"] = program
+        vars(self).update({name: vars(body)[name] for name in _REGISTRIES})
+        vars(self)["_program"] = program
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """Run the program on arguments like those of the example."""
@@ -66,14 +72,27 @@ class ExportedModule(nn.Module):
 
     def train(self, mode: bool = True) -> NoReturn:
         """Refuse: the program was recorded in the mode that the module had."""
-        raise NotImplementedError(
-            f"Calling {'train' if mode else 'eval'}() is not supported: the program was recorded "
-            "in the mode that the module had; export it in the other one"
-        )
+        _refuse_mode(mode)
 
     def eval(self) -> NoReturn:
         """Refuse, as `train` does."""
-        self.train(mode=False)
+        _refuse_mode(mode=False)
+
+
+def _refuse_mode(mode: bool = True) -> NoReturn:
+    raise NotImplementedError(
+        f"Calling {'train' if mode else 'eval'}() is not supported: the program was recorded "
+        "in the mode that the module had; export it in the other one"
+    )
+
+
+def _frozen_copy(module: nn.Module) -> nn.Module:
+    """A copy of a module that shares its parameters and buffers, and keeps its mode."""
+    memo = {id(tensor): tensor for tensor in (*module.parameters(), *module.buffers())}
+    body = copy.deepcopy(module, memo)
+    for member in body.modules():
+        vars(member)["train"] = _refuse_mode
+    return body
 
 
 class ExportedProgram:
@@ -81,10 +100,10 @@ class ExportedProgram:
 
     Args:
         graph: runs it.
-        source: the module, or None if the program was loaded.
-        state: parameters and buffers by name.
+        body: a module with the parameters and buffers; it computes the results too, unless the
+            program was loaded.
         graph_signature: their names.
-        shapes: what the tensors among the arguments must be.
+        conditions: what the leaves of the arguments must be.
         structure: that of the arguments.
         example_inputs: the arguments of the example.
 
@@ -100,55 +119,70 @@ class ExportedProgram:
     def __init__(
         self,
         graph: _Exported | SavedGraph,
-        source: nn.Module | None,
-        state: Mapping[str, Tensor],
+        body: nn.Module,
         graph_signature: ExportGraphSignature,
-        shapes: list[ArgumentShape],
-        structure: Any,
+        conditions: Sequence[ArgumentShape | ArgumentValue] = (),
+        structure: Any = None,
         example_inputs: tuple[tuple[Any, ...], dict[str, Any]] | None = None,
     ) -> None:
-        self.graph_runner, self.source = graph, source
-        self.state_dict = dict(state)
+        self.graph_runner, self._body = graph, body
         self.graph_signature = graph_signature
         self.example_inputs = example_inputs
-        self._shapes, self._structure = shapes, structure
+        self._conditions, self._structure = conditions, structure
+        self._signature = inspect.signature(body.forward)
+
+    @property
+    def state_dict(self) -> dict[str, Tensor]:
+        """The parameters and buffers by name."""
+        return {**dict(self._body.named_parameters()), **dict(self._body.named_buffers())}
 
     def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run the program; `module()` calls this.
 
         Raises:
             ValueError: the arguments have another structure than the example's.
-            AssertionError: a tensor among them has another dtype, or a size that may not change.
+            AssertionError: a tensor among them has another dtype, or another size where it may not
+                change, or what is no tensor has another value.
             NotImplementedError: a gradient is asked of a program that was loaded.
         """
-        if self.source is None:
+        if isinstance(self.graph_runner, SavedGraph):
             if is_grad_enabled() and any(_requires_grad(leaf) for leaf in tree_leaves(args)):
                 raise NotImplementedError(
                     "a program that was loaded has no backward pass: call it under `no_grad`, or "
                     "export the module again"
                 )
-            return self.graph_runner(*args, **kwargs)
+            return self._run_saved(self.graph_runner, args, kwargs)
         if tree_structure((args, kwargs)) != self._structure:
             raise ValueError(
                 f"the arguments must have the structure of the example's, {self._structure}, got "
                 f"{tree_structure((args, kwargs))}"
             )
-        tensors = [x for x in tree_leaves((args, kwargs)) if isinstance(x, Tensor)]
-        sizes: dict[Any, int] = {}
-        for shape, tensor in zip(self._shapes, tensors, strict=True):
-            shape.check(tensor, sizes)
-        values = (*tensors, *self.state_dict.values())
+        leaves = tree_leaves(list(self._signature.bind(*args, **kwargs).arguments.values()))
+        sizes: dict[str, int] = {}
+        for condition, leaf in zip(self._conditions, leaves, strict=True):
+            condition.check(leaf, sizes)
+        values = (*leaves, *self.state_dict.values())
         if is_grad_enabled() and any(map(_requires_grad, values)):
-            return self.source(*args, **kwargs)  # recorded operator by operator, for backward
+            return self._body(*args, **kwargs)  # recorded operator by operator, for backward
         return self.graph_runner(*args, **kwargs)
 
+    def _run_saved(self, graph: SavedGraph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Run a program that was loaded on the module's tensors, and write those it changes."""
+        tensors = {PREFIX + name: tensor for name, tensor in self.state_dict.items()}
+        graph.use_tensors(tensors)
+        result = graph(*args, **kwargs)
+        for name, changed in graph.state_dict().items():
+            if name in tensors and unwrap(changed) is not unwrap(tensors[name]):
+                copy_into(tensors[name], changed)
+        return result
+
     def module(self, check_guards: bool = True) -> nn.Module:
-        """Return a module that runs the program; its parameters are the exported module's.
+        """Return a module that runs the program, with its parameters, buffers and children.
 
         Args:
             check_guards: accepted; arguments are always checked.
         """
-        return ExportedModule(self)
+        return ExportedModule(self, self._body)
 
     def run_decompositions(self, decomp_table: Any = None, **options: Any) -> ExportedProgram:
         """Return the program itself: its operators are not composed of others."""
@@ -156,7 +190,7 @@ class ExportedProgram:
 
     def named_parameters(self) -> Iterator[tuple[str, Tensor]]:
         """Yield parameters with their names."""
-        return ((name, self.state_dict[name]) for name in self.graph_signature.parameters)
+        return self._body.named_parameters()
 
     def parameters(self) -> Iterator[Tensor]:
         """Yield parameters."""
@@ -164,17 +198,17 @@ class ExportedProgram:
 
     def named_buffers(self) -> Iterator[tuple[str, Tensor]]:
         """Yield buffers with their names."""
-        return ((name, self.state_dict[name]) for name in self.graph_signature.buffers)
+        return self._body.named_buffers()
 
     def buffers(self) -> Iterator[Tensor]:
         """Yield buffers."""
         return (buffer for _, buffer in self.named_buffers())
 
     @property
-    def range_constraints(self) -> dict[Any, tuple[int, int | None]]:
+    def range_constraints(self) -> dict[Dim, tuple[int, int | None]]:
         """The limits of sizes that may change and have a name."""
-        sizes = (size for shape in self._shapes for size in shape.sizes)
-        return {size: (size.min, size.max) for size in sizes if hasattr(size, "__name__")}
+        by_name = {size.__name__: size for size in named_sizes(self._conditions)}
+        return {size: (size.min, size.max) for size in by_name.values()}
 
     def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
         """Refuse: modules are called."""
@@ -195,7 +229,7 @@ def make_program(
     module: nn.Module,
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
-    shapes_of: Callable[[], list[ArgumentShape]],
+    conditions: Sequence[ArgumentShape | ArgumentValue],
 ) -> ExportedProgram:
     """Record a module.
 
@@ -203,17 +237,43 @@ def make_program(
         module: the module, in the mode that it keeps.
         args: the example's.
         kwargs: the example's.
-        shapes_of: gives what the tensors among the arguments must be.
+        conditions: what the leaves of the arguments must be.
     """
-    shapes = shapes_of()
-    graph = _Exported(module)
+    body = _frozen_copy(module)
+    graph = _Exported(body)
     graph.build_graph(*args, **kwargs)
-    parameters = dict(module.named_parameters())
-    state = {**parameters, **dict(module.named_buffers())}
-    buffers = tuple(name for name in state if name not in parameters)
-    names = ExportGraphSignature(tuple(parameters), buffers, tuple(shape.path for shape in shapes))
+    names = ExportGraphSignature(
+        tuple(name for name, _ in body.named_parameters()),
+        tuple(name for name, _ in body.named_buffers()),
+        tuple(shape.path for shape in conditions if isinstance(shape, ArgumentShape)),
+    )
     structure = tree_structure((args, kwargs))
-    return ExportedProgram(graph, module, state, names, shapes, structure, (args, kwargs))
+    return ExportedProgram(graph, body, names, conditions, structure, (args, kwargs))
+
+
+def load_program(
+    graph: SavedGraph, state: Mapping[str, Tensor], names: ExportGraphSignature
+) -> ExportedProgram:
+    """Make a program of a graph from a file.
+
+    Args:
+        graph: the graph.
+        state: parameters and buffers by name.
+        names: their names.
+    """
+    body = nn.Module()
+    for name, tensor in state.items():
+        *path, last = name.split(".")
+        module = body
+        for step in path:
+            if step not in module._modules:
+                module.add_module(step, nn.Module())
+            module = module.get_submodule(step)
+        if name in names.parameters:
+            module.register_parameter(last, nn.Parameter(tensor, requires_grad=False))
+        else:
+            module.register_buffer(last, tensor)
+    return ExportedProgram(graph, body, names)
 
 
 __all__ = ["ExportedProgram"]

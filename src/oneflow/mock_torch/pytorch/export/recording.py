@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 from oneflow import nn
-from oneflow.mock_torch.pytorch.export.dynamic_shapes import argument_shapes
+from oneflow.mock_torch.pytorch.export.dynamic_shapes import argument_conditions
 from oneflow.mock_torch.pytorch.export.exported_program import ExportedProgram, make_program
 
 
@@ -23,7 +21,9 @@ def export(
 ) -> ExportedProgram:
     """Record a module called with example arguments as a program.
 
-    Sizes that may change are not recorded as such: the program is recorded again for other ones.
+    The program is that of a copy of the module, in the mode that the module has, with the same
+    parameters and buffers. Sizes that may change are not recorded as such: the program is recorded
+    again for other ones.
 
     Args:
         mod: the module.
@@ -46,10 +46,8 @@ def export(
     if not isinstance(args, tuple):
         raise TypeError(f"`args` must be a tuple of example arguments, got {type(args).__name__}")
     keywords = dict(kwargs or {})
-    shapes_of: Callable[[], Any] = partial(
-        argument_shapes, mod.forward, args, keywords, dynamic_shapes
-    )
-    return make_program(mod, args, keywords, shapes_of)
+    conditions = argument_conditions(mod.forward, args, keywords, dynamic_shapes)
+    return make_program(mod, args, keywords, conditions)
 
 
 __all__ = ["export"]
