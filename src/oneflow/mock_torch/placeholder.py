@@ -74,6 +74,8 @@ def asks_by_name(frame: FrameType) -> bool:
     """Test if a frame reads an attribute, in place of calling `hasattr` or `getattr`.
 
     Example:
+        >>> import sys
+        >>> from oneflow.mock_torch.placeholder import asks_by_name
         >>> class Asked:
         ...     def __getattr__(self, name):
         ...         if not asks_by_name(sys._getframe(1)):

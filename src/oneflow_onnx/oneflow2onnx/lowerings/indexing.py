@@ -153,7 +153,7 @@ def _embedding_bag(b: GraphBuilder, call: Call) -> Ref:
     count = indices.shape[0]
     place = o.unsqueeze(b, o.positions(b, count), [0])
     offsets = b.cast(offsets, INT64)
-    end = o.slice_(b, offsets, [0], [bags], [bags + 1]) if call["include_last"] else None
+    end = o.slice_(b, offsets, [0], [bags], [1]) if call["include_last"] else None
     offsets = o.slice_(b, offsets, [0], [0], [bags])
     before = b.op("Less", place, o.unsqueeze(b, offsets, [1]), dtype=BOOL)
     # A bag reaches up to the start of the next one.
