@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import io
 import pickle
 
@@ -34,13 +35,18 @@ COORDINATES = [
     ([[1, 0]], (2,), True),
     ([[0, 0], [1, 1]], (2, 2), True),
     ([[0, 0], [0, 1]], (2, 2), True),
+    ([[0, 1], [1, 0], [0, 1]], (2, 2), None),
+    ([0, 1], (2,), None),
+    ([[0, 1, 1]], (2,), None),
+    ([[0, -1]], None, None),
+    ([[0, 3]], None, None),
 ]
 
 
 def refusal(function, *arguments, **options):
     try:
         function(*arguments, **options)
-    except (RuntimeError, ValueError) as error:
+    except RuntimeError as error:
         return str(error) or "refused"
     return None
 
@@ -62,11 +68,25 @@ def test_compressed_positions(starts, others, layout):
 def test_coordinates(index, size, coalesced):
     outcomes = []
     for library in (torch, flow):
-        options = {"is_coalesced": coalesced, "check_invariants": True}
-        arguments = library.tensor(index), library.ones(2), size
-        found = refusal(library.sparse_coo_tensor, *arguments, **options)
-        outcomes.append(found is None)
-    assert outcomes[1] == outcomes[0]
+        for checks in (True, False):
+            options = {"is_coalesced": coalesced, "check_invariants": checks}
+            arguments = library.tensor(index), library.ones(2), *([size] if size else [])
+            found = refusal(library.sparse_coo_tensor, *arguments, **options)
+            outcomes.append(found is None)
+    assert outcomes[2:] == outcomes[:2]
+
+
+@pytest.mark.parametrize("layout", ["csr", "csc"])
+@pytest.mark.parametrize("size", [(2,), (2, 2, 2)])
+def test_sizes_of_other_ranks_are_refused(layout, size):
+    make = getattr(flow, f"sparse_{layout}_tensor")
+    with pytest.raises(RuntimeError, match="must have 2 sparse dimensions"):
+        make([0, 1, 2], [1, 0], [1.0, 2.0], size)
+
+
+def test_a_number_is_one_value():
+    x = flow.sparse_coo_tensor([[1]], flow.tensor(3.0), (2,))
+    assert x.to_dense().tolist() == [0, 3]
 
 
 WRONG = [
@@ -89,6 +109,13 @@ def test_files_with_positions_that_do_not_fit_are_refused(kind, number):
     file.seek(0)
     with pytest.raises(RuntimeError, match=r"must"):
         (flow.load if kind == "file" else pickle.load)(file)
+
+
+def test_files_with_too_many_coordinates_are_refused():
+    x = flow.sparse_coo_tensor([[0, 1]], [1.0, 2.0], (2,))
+    x._parts = dataclasses.replace(x._parts, index=(flow.zeros(2, 2).long(),))
+    with pytest.raises(RuntimeError, match="must have 2 sparse dimensions"):
+        pickle.loads(pickle.dumps(x))
 
 
 def test_columns_in_any_order_are_copied():

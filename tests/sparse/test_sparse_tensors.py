@@ -403,9 +403,9 @@ def test_operators_that_do_not_take_them_say_so():
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [
-        (([[0, 1]], [1.0], (2,)), ValueError),
-        (([0, 1], [1.0, 2.0], (2,)), ValueError),
-        (([[0]], [1.0], (2, 3)), ValueError),
+        (([[0, 1]], [1.0], (2,)), RuntimeError),
+        (([0, 1], [1.0, 2.0], (2,)), RuntimeError),
+        (([[0]], [1.0], (2, 3)), RuntimeError),
     ],
 )
 def test_parts_that_do_not_fit_are_refused(arguments, error):

@@ -13,7 +13,7 @@ from oneflow.functional.creation.factory_functions import arange, zeros
 from oneflow.functional.creation.from_data import as_tensor
 from oneflow.functional.index.search import nonzero
 from oneflow.functional.shape.concat import cat
-from oneflow.sparse.invariants import check
+from oneflow.sparse.invariants import check, check_size
 from oneflow.sparse.tensor import (
     Parts,
     SparseTensor,
@@ -60,8 +60,8 @@ def sparse_coo_tensor(
         is_coalesced: say that no position occurs twice, and that they are in order.
 
     Raises:
-        ValueError: shapes do not fit.
-        RuntimeError: a coordinate is outside of `size`.
+        RuntimeError: shapes do not fit; a coordinate is negative and `size` is not given; with
+            `check_invariants` also: one is outside of `size`, or they are not in order.
 
     Example:
         >>> import oneflow as flow
@@ -73,15 +73,17 @@ def sparse_coo_tensor(
         size, indices = tuple(indices), zeros(len(indices), 0).long()
         values = zeros(0, dtype=dtype)
     values = as_tensor(values, dtype=dtype, device=device)
+    if values.ndim == 0:
+        values = values.reshape(1)
     index = as_tensor(indices, device=values.device).long()
-    if index.ndim != 2 or values.ndim == 0 or index.shape[1] != values.shape[0]:
-        raise ValueError(
+    if index.ndim != 2 or index.shape[1] != values.shape[0]:
+        raise RuntimeError(
             "`indices` must have a column for each of the `values`, got shapes"
             f" {tuple(index.shape)} and {tuple(values.shape)}"
         )
     if size is None:
-        size = (*((index.amax(1) + 1).tolist() if index.shape[1] else ()), *values.shape[1:])
-    _check_size(size, index.shape[0], values)
+        size = (*_least_sizes(index), *values.shape[1:])
+    check_size(size, index.shape[0], values.shape[1:])
     coalesced = values.shape[0] < 2 if is_coalesced is None else is_coalesced
     result = of_coordinates(index, values, size, coalesced)
     if check_invariants:
@@ -89,12 +91,14 @@ def sparse_coo_tensor(
     return result.requires_grad_() if requires_grad else result
 
 
-def _check_size(size: Sequence[int], sparse_dims: int, values: Tensor) -> None:
-    if tuple(size[sparse_dims:]) != tuple(values.shape[1:]):
-        raise ValueError(
-            f"`size` must have {sparse_dims} sparse dimensions and those of each of the `values`,"
-            f" {tuple(values.shape[1:])}, got {tuple(size)}"
-        )
+def _least_sizes(index: Tensor) -> list[int]:
+    """The sizes of sparse dimensions that hold the largest coordinates."""
+    if not index.shape[1]:
+        return [0] * index.shape[0]
+    least = int(index.amin())
+    if least < 0:
+        raise RuntimeError(f"`indices` must not be negative, got {least} among them")
+    return (index.amax(1) + 1).tolist()
 
 
 def sparse_compressed_tensor(
@@ -127,7 +131,8 @@ def sparse_compressed_tensor(
 
     Raises:
         NotImplementedError: another layout, or batches of matrices.
-        RuntimeError: shapes do not fit, or a column is outside of `size`.
+        RuntimeError: shapes do not fit; with `check_invariants` also: rows do not begin in order,
+            or columns are outside of `size`, or not in order and distinct in each row.
 
     Example:
         >>> import oneflow as flow
@@ -153,6 +158,7 @@ def sparse_compressed_tensor(
         most = int(others.max()) + 1 if others.shape[0] else 0
         pair = (starts.shape[0] - 1, most)
         size = (*(pair if layout is Layout.sparse_csr else pair[::-1]), *values.shape[1:])
+    check_size(size, 2, values.shape[1:])
     count = size[0 if layout is Layout.sparse_csr else 1]
     if starts.shape[0] != count + 1:
         raise RuntimeError(

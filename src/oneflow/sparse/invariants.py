@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from oneflow.base.layout import Layout
@@ -26,17 +28,13 @@ def check(parts: Parts, *, in_order: bool = True) -> None:
         )
     if any(array.dtype.kind != "i" for array in index):
         raise RuntimeError(f"positions must be integers, got {[str(x.dtype) for x in index]}")
-    places = index[0] if parts.layout is Layout.sparse_coo else _places(parts, *index)
+    is_coo = parts.layout is Layout.sparse_coo
+    check_size(parts.size, len(index[0]) if is_coo else 2, parts.values.shape[1:])
+    places = index[0] if is_coo else _places(parts, *index)
     if places.ndim != 2 or places.shape[1] != parts.values.shape[0]:
         raise RuntimeError(
             "positions must have a column for each of the values, got shapes "
             f"{places.shape} and {tuple(parts.values.shape)}"
-        )
-    count = places.shape[0]
-    if tuple(parts.size[count:]) != tuple(parts.values.shape[1:]):
-        raise RuntimeError(
-            f"the size must end with that of each of the values, {tuple(parts.values.shape[1:])}, "
-            f"got {tuple(parts.size)}"
         )
     for dim, (row, extent) in enumerate(zip(places, parts.size, strict=False)):
         if row.size and (row.min() < 0 or row.max() >= extent):
@@ -47,6 +45,20 @@ def check(parts: Parts, *, in_order: bool = True) -> None:
     ordered = places[::-1] if parts.layout is Layout.sparse_csc else places
     if in_order and parts.coalesced and not _rise(ordered):
         raise RuntimeError("positions must be in order, and occur once each")
+
+
+def check_size(size: Sequence[int], sparse_dims: int, size_of_value: Sequence[int]) -> None:
+    """Check that a size is one for so many sparse dimensions, then those of each value.
+
+    Raises:
+        RuntimeError: it is not.
+    """
+    fits = len(size) == sparse_dims + len(size_of_value)
+    if not fits or tuple(size[sparse_dims:]) != tuple(size_of_value):
+        raise RuntimeError(
+            f"`size` must have {sparse_dims} sparse dimensions and those of each of the `values`,"
+            f" {tuple(size_of_value)}, got {tuple(size)}"
+        )
 
 
 def _places(parts: Parts, starts: np.ndarray, others: np.ndarray) -> np.ndarray:
