@@ -97,6 +97,27 @@ def test_options_that_cannot_be(options):
         flow.nn.LinearCrossEntropyOptions(**options)
 
 
+REFUSED = {
+    "labels of one sample": {"target": flow.tensor([[0, 1, 2]])},
+    "labels of two samples": {"target": flow.tensor([0, 1])},
+    "dtype of the layer": {"linear_weight": flow.ones(4, 5, dtype=flow.float64)},
+    "weights of five classes": {"weight": flow.ones(5)},
+    "weights in two dimensions": {"weight": flow.ones(4, 1)},
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_chunks_are_refused_what_the_whole_matrix_is(name):
+    arguments = {"linear_weight": flow.ones(4, 5), "target": flow.tensor([0, 1, 2])}
+    arguments |= REFUSED[name]
+    refusals = []
+    for options in (None, flow.nn.LinearCrossEntropyOptions(batch_chunk_size=2)):
+        with pytest.raises((RuntimeError, ValueError)) as refusal:
+            F.linear_cross_entropy(flow.ones(3, 5), **arguments, options=options)
+        refusals.append((refusal.type, str(refusal.value).rpartition(": ")[2]))
+    assert refusals[1] == refusals[0]
+
+
 def test_options_without_effect_say_so():
     x, weight = flow.randn(3, 4), flow.randn(5, 4)
     options = flow.nn.LinearCrossEntropyOptions()

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Any
 
 from oneflow.base.dtype import DType, int64
 from oneflow.functional.nn.dense import linear
-from oneflow.functional.nn.loss import check_reduction, cross_entropy
+from oneflow.functional.nn.loss import (
+    check_reduction,
+    checked_labels,
+    class_weights,
+    cross_entropy,
+)
 from oneflow.functional.registry import function
 from oneflow.primitives.operators.elementwise import cast
 from oneflow.primitives.operators.linear_cross_entropy import (
@@ -194,14 +198,17 @@ def _chunked(
     ignore_index: int,
     options: LinearCrossEntropyOptions,
 ) -> Tensor:
+    shape = (*input.shape[:-1], linear_weight.shape[0])
+    weights, target = class_weights(shape, weight), checked_labels(shape, target)
     rows, labels = input.reshape(-1, input.shape[-1]), target.reshape(-1)
-    tensors: list[Any] = [tensor for tensor in (linear_bias, weight) if tensor is not None]
+    biases = () if linear_bias is None else (linear_bias,)
     losses = call(
         chunked_losses,
         rows,
         linear_weight,
         labels,
-        *tensors,
+        *biases,
+        *weights,
         has_bias=linear_bias is not None,
         ignore_index=ignore_index,
         chunk=options.rows_of_chunk(rows.shape[0], linear_weight),

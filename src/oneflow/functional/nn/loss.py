@@ -37,8 +37,8 @@ def reduced(losses: Tensor, reduction: Any) -> Tensor:
     return call(mean if reduction == "mean" else sum_, losses, dims=tuple(range(losses.ndim)))
 
 
-def _checked_labels(input: Tensor, target: Tensor) -> Tensor:
-    """Return the labels in the shape that fits the logits.
+def checked_labels(logits: tuple[int, ...], target: Tensor) -> Tensor:
+    """Return the labels in the shape that fits logits of some shape.
 
     OneFlow also takes them with further dimensions of size 1, such as ``(N, 1)``.
 
@@ -47,7 +47,7 @@ def _checked_labels(input: Tensor, target: Tensor) -> Tensor:
         RuntimeError: the dtype is a floating point one, or the class dimension is missing.
         ValueError: the numbers of samples differ.
     """
-    logits, labels = unwrap(input).spec.shape, unwrap(target).spec.shape
+    labels = unwrap(target).spec.shape
     if unwrap(target).spec.dtype.category is not Category.INTEGER:
         raise RuntimeError(
             f"expected `target` to have integer labels, got {target.dtype} of shape "
@@ -81,15 +81,15 @@ def _without_ones(shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple([size for size in shape if size != 1])
 
 
-def _weights(input: Tensor, weight: Tensor | None) -> tuple[Tensor, ...]:
-    """Class weights as a tuple of none or one.
+def class_weights(logits: tuple[int, ...], weight: Tensor | None) -> tuple[Tensor, ...]:
+    """Class weights for logits of some shape as a tuple of none or one.
 
     Raises:
         RuntimeError: there is not one weight per class.
     """
     if weight is None:
         return ()
-    classes = input.shape[1 if input.ndim > 1 else 0]
+    classes = logits[:2][-1]
     if tuple(weight.shape) != (classes,):
         raise RuntimeError(
             f"cross_entropy: weight tensor should be defined either for all {classes} classes or "
@@ -132,12 +132,12 @@ def cross_entropy(
     if not 0.0 <= label_smoothing <= 1.0:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
     require_floating(input, "cross_entropy")
-    weights = _weights(input, weight)
+    weights = class_weights(unwrap(input).spec.shape, weight)
     logits, labels = unwrap(input).spec, unwrap(target).spec
     if labels.shape == logits.shape and labels.dtype.category is Category.FLOAT:
         operands = (*promote_operands((input, target)), label_smoothing, *weights)
         return call(c.cross_entropy_probabilities, *operands, reduction=reduction)
-    target = _checked_labels(input, target)
+    target = checked_labels(unwrap(input).spec.shape, target)
     return call(
         c.cross_entropy,
         input,
@@ -178,8 +178,8 @@ def nll_loss(
     """
     check_reduction(reduction)
     require_floating(input, "nll_loss")
-    target = _checked_labels(input, target)
-    weights = _weights(input, weight)
+    target = checked_labels(unwrap(input).spec.shape, target)
+    weights = class_weights(unwrap(input).spec.shape, weight)
     return call(c.nll, input, target, *weights, reduction=reduction, ignore_index=ignore_index)
 
 

@@ -59,6 +59,8 @@ def _split(rest: tuple, has_bias: bool) -> tuple[list, list]:
 
 
 def _losses(x, linear, target, *rest, has_bias: bool, ignore_index: int, chunk: int):
+    if x.dtype != linear.dtype:
+        raise TypeError(f"input and weight must have one dtype, got {x.dtype} and {linear.dtype}")
     bias, weight = _split(rest, has_bias)
     size = _rows_of_chunk(x, chunk)
 
