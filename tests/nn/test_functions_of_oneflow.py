@@ -219,6 +219,19 @@ def test_a_sample_of_classes_has_those_that_occur():
 
 
 @pytest.mark.parametrize("mode", ["sum", "mean", "max"])
+@pytest.mark.parametrize("offsets", [([], False), ([0], True)])
+def test_no_bags(mode, offsets):
+    table = flow.ones(5, 2, requires_grad=True)
+    starts, include_last = flow.tensor(offsets[0], dtype=flow.int64), offsets[1]
+    bag = flow.nn.functional.embedding_bag
+    for _ in range(2):
+        found = bag(flow.tensor([0, 4]), table, starts, mode=mode, include_last_offset=include_last)
+        assert found.shape == (0, 2)
+        found.sum().backward()
+        assert table.grad.tolist() == [[0.0] * 2] * 5
+
+
+@pytest.mark.parametrize("mode", ["sum", "mean", "max"])
 def test_the_last_offset_ends_the_last_bag(mode):
     """PyTorch's own kernels differ in this; its documentation does not."""
     table, indices = flow.arange(10.0).reshape(5, 2) - 3, flow.tensor([0, 4, 1, 1, 2])

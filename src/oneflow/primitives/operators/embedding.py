@@ -129,6 +129,8 @@ def _embedding_bag(
     mask = (indices != padding)[:, None]
     if include_last:  # the last one is where the last bag ends
         mask &= (jnp.arange(indices.shape[0]) < offsets[-1])[:, None]
+    if bag_count <= 0:
+        return jnp.zeros((0, weight.shape[1]), rows.dtype)
     if mode == "max":
         return _first_largest(rows, mask, bag, bag_count)
     if factors:
