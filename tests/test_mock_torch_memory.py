@@ -56,6 +56,26 @@ def storages_are_made_and_written(library):
     return results
 
 
+def slices_of_storages_share_memory(library):
+    x = library.zeros(3)
+    whole = x.untyped_storage()
+    part, none = whole[4:12], whole[8:4]
+    results = [len(part), part.tolist(), none.tolist(), whole[0:99].nbytes(), whole[-4:].nbytes()]
+    part.fill_(1)
+    part[4:][0:2].fill_(9)
+    part[7] = 7
+    results += [whole.tolist(), part[1:3].tolist(), part.clone().tolist(), whole[:] == whole]
+    results += [part.data_ptr() - whole.data_ptr(), x.untyped_storage() == whole]
+    typed = library.TypedStorage(wrap_storage=part, dtype=library.float32)
+    typed[0] = 5
+    results += [x[1].item(), typed.size(), typed.untyped().nbytes(), typed.clone().size()]
+    results += [copy.deepcopy(part).tolist(), part.cpu().nbytes()]
+    for refused in (lambda: whole[0:8:2], lambda: typed[0:1]):
+        with pytest.raises(RuntimeError, match="slice"):
+            refused()
+    return results
+
+
 def storages_have_dtypes(library):
     storage = library.IntStorage([-1, 0, 2])
     casts = [
@@ -165,6 +185,7 @@ PROGRAMS = [
     capsules_go_round,
     storages_are_copied,
     storages_are_made_and_written,
+    slices_of_storages_share_memory,
     storages_have_dtypes,
     storages_refuse,
     tensors_without_values_are_kept,
@@ -191,8 +212,9 @@ def test_capsules_of_other_libraries_are_taken_once():
 
 
 def test_a_pickled_storage_has_its_contents():
-    storage = flow.tensor([1.0, 2.0])[1:].untyped_storage()
-    assert pickle.loads(pickle.dumps(storage)).tolist() == storage.tolist()
+    whole = flow.tensor([1.0, 2.0])[1:].untyped_storage()
+    for storage in (whole, whole[2:6]):
+        assert pickle.loads(pickle.dumps(storage)).tolist() == storage.tolist()
 
 
 def test_extensions_in_other_languages_are_refused():

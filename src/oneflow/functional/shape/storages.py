@@ -32,6 +32,8 @@ class _Memory:
 
     dtype: DType
     _memory: Storage
+    # The bytes of the memory, where they are not all.
+    _part: range | None = None
 
     @property
     def device(self) -> Device:
@@ -45,7 +47,7 @@ class _Memory:
 
     def nbytes(self) -> int:
         """Return the number of bytes."""
-        return self._memory.value.spec.nbytes
+        return self._memory.value.spec.nbytes if self._part is None else len(self._part)
 
     def element_size(self) -> int:
         """Return the number of bytes of an element."""
@@ -70,11 +72,11 @@ class _Memory:
             return 0
         if value.is_symbolic or value.spec.sbp is not None:
             return id(self._memory)
-        return address_of(read_array(value))
+        return address_of(read_array(value)) + (0 if self._part is None else self._part.start)
 
     def untyped(self) -> UntypedStorage:
         """Return the same memory as bytes."""
-        return UntypedStorage._of(self._memory)
+        return UntypedStorage._of(self._memory, self._part)
 
     def tolist(self) -> list[Any]:
         """Return the elements."""
@@ -102,7 +104,14 @@ class _Memory:
         root = wrap(memory.value.alias())
         root._family, root._seen = Family(memory, root._value, ref(root)), memory.version
         memory.track(root._value)
-        return root.reshape(-1).view(self.dtype)
+        elements = root.reshape(-1)
+        if self._part is not None:
+            elements = elements.view(dt.uint8)[self._part.start : self._part.stop]
+        return elements.view(self.dtype)
+
+    def _contents(self) -> Tensor:
+        """The contents as a tensor, whose dtype and shape are those of the whole memory."""
+        return wrap(self._memory.value.alias()) if self._part is None else self._elements()
 
     def _read(self) -> np.ndarray:
         if self.device.type == "meta":
@@ -114,8 +123,17 @@ class _Memory:
         return array if dtype is None else array.astype(dtype)
 
     def __getitem__(self, index: int | slice) -> Any:
+        if isinstance(index, slice):
+            return self._slice(index)
         # The dots keep an array, whose numbers become those of Python, where one is chosen.
         return self._read()[index, ...].tolist()
+
+    def _slice(self, index: slice) -> Any:
+        """The memory between two places."""
+        raise RuntimeError(
+            "slices are only those of an UntypedStorage: take them of `untyped()`, got "
+            f"{index} for a {type(self).__name__}"
+        )
 
     def __setitem__(self, index: int | slice, value: Any) -> None:
         self._elements()[index] = value
@@ -130,7 +148,9 @@ class _Memory:
         return id(self._memory)
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and other._memory is self._memory  # type: ignore[attr-defined]
+        if not isinstance(other, _Memory) or type(other) is not type(self):
+            return False
+        return other._memory is self._memory and other._part == self._part
 
     def __repr__(self) -> str:
         return f"{program_name()}.{type(self).__name__}(device={self.device}) of size {self.size()}"
@@ -161,10 +181,16 @@ class UntypedStorage(_Memory):
         self._memory = share(_new_elements(contents, self.dtype, device)).storage
 
     @classmethod
-    def _of(cls, memory: Storage) -> Self:
+    def _of(cls, memory: Storage, part: range | None = None) -> Self:
         storage = cls.__new__(cls)
-        storage._memory = memory
+        storage._memory, storage._part = memory, part
         return storage
+
+    def _slice(self, index: slice) -> Self:
+        if index.step not in (None, 1):
+            raise RuntimeError(f"slices of a storage must have step 1, got {index.step}")
+        places = range(self.nbytes()) if self._part is None else self._part
+        return self._of(self._memory, places[index])
 
     @staticmethod
     def from_file(filename: str, shared: bool = False, nbytes: int = 0) -> FileStorage:
@@ -183,23 +209,23 @@ class UntypedStorage(_Memory):
 
     def clone(self) -> Self:
         """Return other memory with the same contents."""
-        return self._of(share(wrap(self._memory.value.alias()).clone()).storage)
+        return self._of(share(self._contents().clone()).storage)
 
     def cpu(self) -> Self:
         """Return the memory, or a copy on the CPU if it is elsewhere."""
         if self.device.type == "cpu":
             return self
-        return self._of(share(wrap(self._memory.value.alias()).cpu()).storage)
+        return self._of(share(self._contents().cpu()).storage)
 
     def type(self) -> str:
         """Return the name of the class in PyTorch."""
         return "torch.storage.UntypedStorage"
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        return self._of(_copied(self._memory, memo))
+        return self._of(_copied(self._memory, memo), self._part)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _untyped_on, (wrap(self._memory.value.alias()).detach(),)
+        return _untyped_on, (self._contents().detach(),)
 
 
 class TypedStorage(_Memory):
@@ -248,12 +274,12 @@ class TypedStorage(_Memory):
                 "TypedStorage: expected a dtype and `wrap_storage` to be an UntypedStorage, got "
                 f"{dtype!r} and {wrap_storage!r}"
             )
-        self.dtype, self._memory = dtype, wrap_storage._memory
+        self.dtype, self._memory, self._part = dtype, wrap_storage._memory, wrap_storage._part
 
     @classmethod
-    def _of(cls, memory: Storage, dtype: DType) -> Self:
+    def _of(cls, memory: Storage, dtype: DType, part: range | None = None) -> Self:
         storage = cls.__new__(cls)
-        storage._memory, storage.dtype = memory, dtype
+        storage._memory, storage.dtype, storage._part = memory, dtype, part
         return storage
 
     def clone(self) -> Self:
@@ -262,7 +288,8 @@ class TypedStorage(_Memory):
 
     def cpu(self) -> Self:
         """Return the memory, or a copy on the CPU if it is elsewhere."""
-        return self._of(self.untyped().cpu()._memory, self.dtype)
+        untyped = self.untyped().cpu()
+        return self._of(untyped._memory, self.dtype, untyped._part)
 
     def type(self) -> str:
         """Return the name of the class in PyTorch for elements of this dtype."""
@@ -327,10 +354,10 @@ class TypedStorage(_Memory):
         return self._to(dt.complex64)
 
     def __deepcopy__(self, memo: dict) -> Self:
-        return self._of(_copied(self._memory, memo), self.dtype)
+        return self._of(_copied(self._memory, memo), self.dtype, self._part)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _typed_on, (wrap(self._memory.value.alias()).detach(), self.dtype)
+        return _typed_on, (self._contents().detach(), self.dtype)
 
 
 class _OfOneDtype(type):
