@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from oneflow import mock_torch
+from oneflow.mock_torch.__main__ import main
 
 PROGRAM = """
 import torch
@@ -70,6 +71,35 @@ def test_other_modules_are_exchanged(tmp_path, monkeypatch):
     assert importlib.import_module("slow_kernels.parts") is parts
     with pytest.raises(ModuleNotFoundError):
         importlib.import_module("no_such_kernels")
+
+
+def test_a_module_that_is_missing_changes_nothing(tmp_path, monkeypatch):
+    (tmp_path / "slow_kernels").mkdir()
+    (tmp_path / "slow_kernels/__init__.py").touch()
+    (tmp_path / "slow_kernels/parts.py").touch()
+    monkeypatch.syspath_prepend(str(tmp_path))
+    parts = importlib.import_module("slow_kernels.parts")
+    kernels, genuine = importlib.import_module("slow_kernels"), importlib.import_module("torch")
+    others = {"json": "math", "slow_kernels": "no_such_module"}
+    with pytest.raises(ModuleNotFoundError, match="no_such_module"):
+        mock_torch.enable(lazy=True, extra_dict=others)
+    assert importlib.import_module("torch") is genuine
+    assert importlib.import_module("slow_kernels") is kernels
+    assert importlib.import_module("slow_kernels.parts") is parts
+    assert importlib.import_module("json").__name__ == "json"
+    with mock_torch.enable(), pytest.raises(AttributeError):
+        importlib.import_module("torch").no_such_name  # noqa: B018
+
+
+def test_the_command_keeps_variables_of_the_environment(monkeypatch, capsys):
+    monkeypatch.setenv("ONEFLOW_MOCK_TORCH_LAZY", "1")
+    written = []
+    for flags in ([], ["--lazy"], ["--no-lazy", "--verbose"]):
+        main(flags)
+        words = capsys.readouterr().out.split()
+        written.append([word for word in words if word.startswith("ONEFLOW")])
+    lazy, verbose = "ONEFLOW_MOCK_TORCH_LAZY", "ONEFLOW_MOCK_TORCH_VERBOSE"
+    assert written == [[], [f"{lazy}=1"], [f"{lazy}=0", f"{verbose}=1"]]
 
 
 def test_options_of_the_command(tmp_path):

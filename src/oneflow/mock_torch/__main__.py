@@ -27,9 +27,15 @@ def main(arguments: list[str] | None = None) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
-        "--lazy", action="store_true", help="placeholders stand for names that are missing here"
+        "--lazy",
+        action=argparse.BooleanOptionalAction,
+        help=f"placeholders stand for names that are missing here; default: {MOCK_TORCH_LAZY.name}",
     )
-    parser.add_argument("--verbose", action="store_true", help="print the missing names")
+    parser.add_argument(
+        "--verbose",
+        action=argparse.BooleanOptionalAction,
+        help=f"print the missing names; default: {MOCK_TORCH_VERBOSE.name}",
+    )
     parser.add_argument(
         "mock",
         nargs="?",
@@ -39,11 +45,9 @@ def main(arguments: list[str] | None = None) -> None:
     )
     parser.add_argument("arguments", nargs=argparse.REMAINDER, help="those of the script")
     options = parser.parse_args(arguments)
-    variables = {
-        "PYTHONPATH": _python_path(with_mock=options.mock != "disable"),
-        MOCK_TORCH_LAZY.name: str(int(options.lazy)),
-        MOCK_TORCH_VERBOSE.name: str(int(options.verbose)),
-    }
+    flags = {MOCK_TORCH_LAZY.name: options.lazy, MOCK_TORCH_VERBOSE.name: options.verbose}
+    variables = {"PYTHONPATH": _python_path(with_mock=options.mock != "disable")}
+    variables |= {name: str(int(flag)) for name, flag in flags.items() if flag is not None}
     if options.mock in ("enable", "disable"):
         words = [f"{name}={shlex.quote(value)}" for name, value in variables.items()]
         sys.stdout.write(f"export {' '.join(words)}\n")

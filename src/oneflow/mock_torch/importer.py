@@ -349,16 +349,14 @@ def _rebind(names: dict[str, Any]) -> dict[str, tuple[ModuleType, ModuleType]]:
     return changes
 
 
-def _exchange(modules: Mapping[str, str]) -> dict[str, ModuleType | None]:
-    """Let imports of modules find others; returns what was imported by those names before."""
-    before: dict[str, ModuleType | None] = {}
+def _exchange(modules: Mapping[str, str], before: dict[str, ModuleType | None]) -> None:
+    """Let imports of modules find others; `before` gets what was imported by those names."""
     for name, other in modules.items():
         parts = [submodule for submodule in sys.modules if submodule.startswith(f"{name}.")]
-        before |= {name: None} | {part: sys.modules.pop(part) for part in parts}
-        if name in sys.modules:
-            before[name] = sys.modules[name]
+        for part in parts:
+            before.setdefault(part, sys.modules.pop(part))
+        before.setdefault(name, sys.modules.get(name))
         sys.modules[name] = importlib.import_module(other)
-    return before
 
 
 class _Switch:
@@ -400,6 +398,9 @@ class enable(_Switch):
         verbose: print the missing names; at first ``ONEFLOW_MOCK_TORCH_VERBOSE``.
         extra_dict: modules to import in place of others, by the others' names.
 
+    Raises:
+        ImportError: one of those modules cannot be imported; then nothing changes.
+
     Example:
         >>> import oneflow as flow
         >>> from oneflow import mock_torch
@@ -425,7 +426,12 @@ class enable(_Switch):
         self._options = _IMPORTER.lazy, _IMPORTER.verbose
         _IMPORTER.choose(lazy, verbose)
         self._change(sys._getframe(1).f_globals)
-        self._exchanged = _exchange(extra_dict or {})
+        self._exchanged: dict[str, ModuleType | None] = {}
+        try:
+            _exchange(extra_dict or {}, self._exchanged)
+        except BaseException:
+            self.__exit__()
+            raise
 
     def __exit__(self, *exception: object) -> None:
         super().__exit__(*exception)
