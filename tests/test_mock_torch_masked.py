@@ -64,9 +64,27 @@ def test_what_a_mask_keeps_counts(name, options, masked):
     ours = outcome(flow, in_place_of("torch.masked"), name, options, masked)
     theirs = outcome(torch, torch.masked, name, options, masked)
     for mine, its in zip(ours, theirs, strict=True):
-        # Places are integers here, and have the dtype of the elements in PyTorch.
-        assert mine.dtype == its.dtype or name.startswith("arg")
+        assert mine.dtype == its.dtype
         np.testing.assert_allclose(mine, its, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", ["int64", "int32", "uint8", "bool", "float64"])
+@pytest.mark.parametrize("name", ["median", "argmax", "argmin"])
+def test_dtypes_of_what_is_kept(name, dtype):
+    outcomes = []
+    for library, masked in ((torch, torch.masked), (flow, in_place_of("torch.masked"))):
+        x = library.tensor([[5, 6, 7, 100], [0, 9, 1, 2]]).to(getattr(library, dtype))
+        mask = library.tensor([[True, True, True, False], [False, True, False, True]])
+        for row in (mask, None, mask[:1], ~mask[:1], mask & ~mask):
+            for options in ({"dim": 0, "keepdim": True}, {"dim": -1}):
+                try:
+                    found = getattr(masked, name)(x, **options, mask=row)
+                except (ValueError, RuntimeError):
+                    outcomes.append("refused")
+                else:
+                    outcomes.append((str(found.dtype).rpartition(".")[2], str(found.tolist())))
+    middle = len(outcomes) // 2
+    assert outcomes[middle:] == outcomes[:middle]
 
 
 def test_where_nothing_is_kept():

@@ -17,11 +17,18 @@ def _filled(input: Tensor, mask: Tensor | None, value: float, dtype: Any = None)
     if mask is None:
         return converted
     if not converted.dtype.is_floating_point and math.isinf(value):
-        limits = flow.iinfo(converted.dtype)
-        value = limits.max if value > 0 else limits.min
+        value = _limit(converted.dtype, value > 0)
     return converted.where(
         mask, flow.full((), value, dtype=converted.dtype, device=converted.device)
     )
+
+
+def _limit(dtype: Any, is_largest: bool) -> int:
+    """The largest number of a dtype without infinity, or the smallest."""
+    if dtype is flow.bool:
+        return int(is_largest)
+    limits = flow.iinfo(dtype)
+    return limits.max if is_largest else limits.min
 
 
 def _dims(input: Tensor, dim: _Dims) -> tuple[int, ...]:
@@ -184,10 +191,19 @@ def _extreme(name: str, value: float, function: Callable[..., Tensor]) -> Callab
         dtype: Any = None,
         mask: Tensor | None = None,
     ) -> Tensor:
-        return function(_filled(input, mask, value, dtype), dim, keepdim=keepdim)
+        places = function(_filled(input, mask, value), dim, keepdim=keepdim)
+        return places.to(input.dtype if dtype is None else dtype)
 
     place.__name__ = place.__qualname__ = name
-    place.__doc__ = f"""`{name}` among the elements that are kept, with the arguments of `sum`."""
+    place.__doc__ = f"""`{name}` among the elements that are kept.
+
+    Args:
+        input: a tensor.
+        dim: the dimension that vanishes; all by default.
+        keepdim: whether it stays, with size 1.
+        dtype: that of the places; the tensor's by default.
+        mask: True where an element is kept; all are by default.
+    """
     return place
 
 
@@ -206,13 +222,27 @@ def median(
     """The median of the elements that are kept, the lower one of two; NaN where there are none.
 
     Args:
-        input: a tensor of floating point numbers.
+        input: a tensor.
         dim: the dimension that vanishes.
         keepdim: whether it stays, with size 1.
         dtype: the elements are converted to it first.
         mask: True where an element is kept; all are by default.
+
+    Raises:
+        ValueError: no element of a row is kept, and the dtype has no NaN.
     """
-    return flow.nanmedian(_filled(input, mask, math.nan, dtype), dim, keepdim=keepdim)[0]
+    if (input.dtype if dtype is None else dtype).is_floating_point:
+        return flow.nanmedian(_filled(input, mask, math.nan, dtype), dim, keepdim=keepdim)[0]
+    counts = _counts(input, (dim,), mask)
+    if not counts.all():
+        raise ValueError(
+            "masked `median`: `mask` must keep an element of each row unless the dtype is one of "
+            f"floating point numbers, got {(counts == 0).sum().item()} rows without any"
+        )
+    # Elements that are left out come last, or are equal to those that do.
+    ordered = flow.sort(_filled(input, mask, math.inf, dtype), dim)[0]
+    result = ordered.gather(dim, (counts - 1) // 2)
+    return result if keepdim else result.squeeze(dim)
 
 
 def _along(name: str, value: float, function: Callable[..., Tensor]) -> Callable[..., Tensor]:
