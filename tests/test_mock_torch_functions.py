@@ -78,6 +78,9 @@ def _causal(b, h, q, k):
 SCORES = {
     "plain": (None, None),
     "bias": (lambda score, b, h, q, k: score + (q - k) * 0.1 * (h + 1), None),
+    "bias alone": (lambda score, b, h, q, k: (q - k) * 0.1, None),
+    "integers": (lambda score, b, h, q, k: q - k, None),
+    "number": (lambda score, b, h, q, k: score.new_ones(()), _causal),
     "tanh": (lambda score, b, h, q, k: (score / 2).tanh() * 2, None),
     "causal": (None, _causal),
     "row without keys": (None, lambda b, h, q, k: q > k),
@@ -93,9 +96,9 @@ def test_attention_with_functions_of_scores(name, heads):
 
     def outcome(framework, flex):
         draw = np.random.RandomState(0)
-        shapes = (1, heads, 8, 4), (1, 2, 8, 4), (1, 2, 8, 4)
+        shapes = (1, heads, 5, 4), (1, 2, 7, 4), (1, 2, 7, 4)
         operands = [framework.tensor(draw.standard_normal(shape).tolist()) for shape in shapes]
-        mask = mask_mod and flex.create_block_mask(mask_mod, None, None, 8, 8, "cpu", BLOCK_SIZE=4)
+        mask = mask_mod and flex.create_block_mask(mask_mod, None, None, 5, 7, "cpu", BLOCK_SIZE=2)
         result, further = flex.flex_attention(
             *operands,
             score_mod,
@@ -111,6 +114,22 @@ def test_attention_with_functions_of_scores(name, heads):
     theirs = outcome(torch, importlib.import_module(name_of_module))
     for mine, its in zip(ours, theirs, strict=True):
         np.testing.assert_allclose(mine, its, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("lengths", [(4, 7), (6, 7), (5, 6), (5, 8), (5, 7)])
+def test_masks_for_other_lengths_are_refused(lengths):
+    name = "torch.nn.attention.flex_attention"
+    outcomes = []
+    for framework, flex in ((torch, importlib.import_module(name)), (flow, in_place_of(name))):
+        operands = [framework.ones(1, 1, size, 4) for size in (5, 7, 7)]
+        mask = flex.create_block_mask(_causal, None, None, *lengths, "cpu")
+        try:
+            flex.flex_attention(*operands, block_mask=mask)
+        except ValueError:
+            outcomes.append("refused")
+        else:
+            outcomes.append("taken")
+    assert outcomes[1] == outcomes[0]
 
 
 @pytest.mark.parametrize("mask_mod", [_causal, SCORES["row without keys"][1]])

@@ -153,9 +153,12 @@ class BlockMask:
         return blocks.amax(dim=(3, 5))
 
     def sparsity(self) -> float:
-        """The share of blocks that keep nothing, in percent."""
-        blocks = self.to_dense()
-        return 100 * (1 - blocks.sum().item() / blocks.numel())
+        """The share of scores outside of blocks that keep any, in percent.
+
+        Blocks count as whole, also where they stand out beyond the last query or key.
+        """
+        size_of_block = math.prod(self.BLOCK_SIZE)
+        return 100 * (1 - self.to_dense().sum().item() * size_of_block / self.numel())
 
     def to(self, device: Any) -> BlockMask:
         """Return the mask on another device; what its function closes over stays."""
@@ -194,6 +197,15 @@ def create_block_mask(
     return BlockMask(mask_mod, (B or 1, H or 1, Q_LEN, KV_LEN), block, device)
 
 
+def _check_lengths(block_mask: BlockMask, lengths: tuple[int, ...]) -> None:
+    """Refuse a mask for other numbers of queries and keys."""
+    if block_mask.shape[2:] != tuple(lengths):
+        raise ValueError(
+            f"`block_mask` was made for {block_mask.shape[2]} queries and {block_mask.shape[3]} "
+            f"keys, got {lengths[0]} and {lengths[1]}: make one with `create_block_mask`"
+        )
+
+
 def flex_attention(
     query: Tensor,
     key: Tensor,
@@ -214,7 +226,7 @@ def flex_attention(
         key: of shape (batch, heads, keys, size).
         value: of shape (batch, heads, keys, size of values).
         score_mod: gives new scores of the scores, and the places of the sample, head, query and
-            key, which are tensors that broadcast against them.
+            key, which are tensors that broadcast against them; so must the result.
         block_mask: says which scores are kept; a row that keeps none gives 0.
         scale: scores are multiplied by it; default: one over the root of the size.
         enable_gqa: whether several heads of `query` may share one of `key` and `value`.
@@ -224,6 +236,9 @@ def flex_attention(
 
     Returns:
         The attended values; with them the logarithm of sums, or an `AuxOutput`, if asked for.
+
+    Raises:
+        ValueError: the numbers of heads do not fit, or `block_mask` is for other lengths.
 
     Example:
         >>> import oneflow as flow
@@ -249,8 +264,10 @@ def flex_attention(
     scores = (query @ key.mT).to(flow.promote_types(query.dtype, flow.float32)) * factor
     places = _places(tuple(scores.shape), query.device)
     if score_mod is not None:
-        scores = score_mod(scores, *places)
+        modified = flow.as_tensor(score_mod(scores, *places), device=scores.device)
+        scores = modified.to(scores.dtype).expand(scores.shape)
     if block_mask is not None:
+        _check_lengths(block_mask, scores.shape[2:])
         scores = scores.masked_fill(~block_mask.mask_mod(*places), -math.inf)
     largest = scores.detach().amax(-1, keepdim=True)
     empty = largest == -math.inf
