@@ -43,6 +43,31 @@ def test_results_are_those_of_pytorch(call: Callable[[Any], Any]) -> None:
     assert str(mine.dtype).removeprefix("oneflow") == str(theirs.dtype).removeprefix("torch")
 
 
+def test_a_number_is_a_device() -> None:
+    assert mock.device(0) == mock.device("cuda", 0)
+    assert str(mock.device(1)) == "cuda:1"
+
+
+@pytest.mark.parametrize("make", ["Tensor", "FloatTensor"])
+@pytest.mark.parametrize("factor", [None, 2.0])
+def test_aliases_made_without_recording_require_grad(make: str, factor: float | None) -> None:
+    outcomes = []
+    for library in (torch, flow):
+        leaf = library.ones(2, requires_grad=True)
+        x = leaf if factor is None else leaf * factor
+        found = []
+        for records in (False, True):
+            with library.set_grad_enabled(records):
+                alias = getattr(library, make)(x)
+            alias.sum().backward()
+            found += [alias.requires_grad, alias.is_leaf, leaf.grad is None]
+        with library.no_grad():
+            getattr(library, make)(x).zero_()
+            plain = getattr(library, make)(x.detach())
+        outcomes.append([*found, x.tolist(), plain.requires_grad])
+    assert outcomes[1] == outcomes[0]
+
+
 @pytest.mark.parametrize("arguments", [(3, 0), (0, 3, -1), (0, 3, 0)])
 def test_ranges_that_end_nowhere(arguments: tuple) -> None:
     with pytest.raises(RuntimeError, match="range"):

@@ -9,6 +9,7 @@ from oneflow.base.dtype import DType, get_default_dtype, set_default_dtype
 from oneflow.base.placement import Placement, parse_device
 from oneflow.base.sbp import SbpLike
 from oneflow.base.shape import Size
+from oneflow.differentiation.grad_mode import is_grad_enabled
 from oneflow.functional.creation.conversion import TENSOR_TYPES
 from oneflow.functional.creation.factory_functions import empty, full, ones, zeros
 from oneflow.functional.creation.from_data import tensor as tensor_from_data
@@ -35,11 +36,20 @@ def _construct(args: tuple, dtype: DType, device: Any) -> Tensor:
         if args[0].dtype is not dtype:
             raise TypeError(f"expected {dtype!r} (got {args[0].dtype!r}); convert with `.to(...)`")
         # Gradients flow through it.
-        alias = args[0].view_as(args[0]) if args[0].requires_grad else args[0].detach()
+        records = args[0].requires_grad and is_grad_enabled()
+        alias = args[0].view_as(args[0]) if records else args[0].detach()
         return alias.to(parse_device(device))
     if len(args) == 1 and not isinstance(args[0], int | Size):
         return import_array(args[0], dtype, parse_device(device))
     return empty(*(args or (0,)), dtype=dtype, device=device)
+
+
+def _asking_like(result: Tensor, args: tuple) -> Tensor:
+    """Let an alias ask for its own gradient where it was made while none were recorded."""
+    is_alias = len(args) == 1 and isinstance(args[0], Tensor)
+    if is_alias and args[0].requires_grad and not result.requires_grad:
+        result.requires_grad_()
+    return result
 
 
 def _initialize(
@@ -54,7 +64,7 @@ def _initialize(
     """Make a tensor of the default float type.
 
     It is made from sizes, from nested lists or an array, or is an alias of a tensor, through which
-    gradients flow.
+    gradients flow; in `no_grad` the alias of one that requires grad requires its own.
     """
     result_dtype, default = dtype or get_default_dtype(), None
     if len(args) == 1 and isinstance(args[0], Tensor):
@@ -62,6 +72,7 @@ def _initialize(
     result = _construct(args, result_dtype, choose_device(device, placement, sbp, default))
     self._value, self._family = result._value, result._family
     self._chain, self._seen = result._chain, result._seen
+    _asking_like(self, args)
     if requires_grad:
         self.requires_grad_()
 
@@ -83,7 +94,7 @@ class _TypedConstructor(type):
         sbp: SbpLike | None = None,
     ) -> Tensor:
         device = choose_device(device, placement, sbp, parse_device(cls.device_type))
-        return _construct(args, cls.dtype, device)
+        return _asking_like(_construct(args, cls.dtype, device), args)
 
     def __instancecheck__(cls, instance: Any) -> bool:
         return (

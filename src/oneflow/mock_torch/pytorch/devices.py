@@ -18,7 +18,7 @@ class device(Device, metaclass=_DeviceClass):
     """A device; ``device("cuda")`` is the current one where it is used, and has no index.
 
     Args:
-        type: as for `oneflow.device`.
+        type: as for `oneflow.device`; a number is the ordinal of an accelerator.
         index: ordinal of the device among those of its type.
 
     Example:
@@ -31,13 +31,13 @@ class device(Device, metaclass=_DeviceClass):
 
     __slots__ = ()
 
-    def __new__(cls, type: str | Device, index: int | None = None) -> Device:
+    def __new__(cls, type: str | int | Device, index: int | None = None) -> Device:
         """The one device of that type and index, or without an index."""
         if isinstance(type, Device):
             return type
         numbered = Device(type, index)
-        is_numbered = index is not None or ":" in type or type not in TYPES_OF_SEVERAL
-        return numbered if is_numbered else cls._add(type, CURRENT)
+        is_current = index is None and type in TYPES_OF_SEVERAL
+        return cls._add(numbered.type, CURRENT) if is_current else numbered
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (device, (self.type,))
