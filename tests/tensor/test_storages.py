@@ -25,7 +25,7 @@ def test_views_and_detached_tensors_share_memory():
     assert len({x.storage(), x[0].storage(), other.storage()}) == 2
 
 
-@pytest.mark.parametrize("index", [0, -1, 5, slice(1, 9, 3)])
+@pytest.mark.parametrize("index", [0, -1, 5])
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int64", "bool", "complex64"])
 def test_elements_of_storages(index, dtype):
     x = flow.arange(12).to(getattr(flow, dtype)).reshape(3, 4).t()
