@@ -37,6 +37,25 @@ class Picture(NamedTuple):
     axis: str
 
 
+class Matrices(NamedTuple):
+    """Matrices side by side.
+
+    Attributes:
+        values: the matrices, by their title.
+        axes: titles of the columns and of the rows.
+    """
+
+    values: Mapping[str, np.ndarray]
+    axes: tuple[str, str]
+
+
+# Figures of the guides that show what these names are, by `tools/make_figures.py`.
+FIGURES = {
+    "oneflow.Tensor.to_global": "boxing.svg",
+    "oneflow.sbp.broadcast": "sbp.svg",
+    "oneflow.sbp.partial_sum": "sbp.svg",
+    "oneflow.sbp.split": "sbp.svg",
+}
 # Functions of one number, with the layers that apply them.
 ACTIVATIONS = {
     "celu": "CELU",
@@ -139,10 +158,29 @@ def _density(name: str) -> Picture:
     return Picture(x.numpy(), curves, "value")
 
 
+def _attention() -> Matrices:
+    """The weights of eight keys for eight queries: what attention makes of unit vectors."""
+    flow.manual_seed(0)
+    queries, keys, unit = flow.randn(1, 8, 4), flow.randn(1, 8, 4), flow.eye(8)[None]
+    near = (flow.arange(8)[:, None] - flow.arange(8)).abs() < 2
+    arguments: dict[str, dict[str, Any]] = {
+        "all keys": {},
+        "is_causal=True": {"is_causal": True},
+        "attn_mask": {"attn_mask": near},
+    }
+    values = {
+        title: F.scaled_dot_product_attention(queries, keys, unit, **masks)[0].numpy()
+        for title, masks in arguments.items()
+    }
+    return Matrices(values, ("key", "query"))
+
+
 @functools.cache
-def pictures() -> dict[str, Callable[[], Picture]]:
+def pictures() -> dict[str, Callable[[], Picture | Matrices]]:
     """Return how the pictures are computed, by the paths of the names that they belong to."""
-    made: dict[str, Callable[[], Picture]] = {}
+    made: dict[str, Callable[[], Picture | Matrices]] = {
+        "oneflow.nn.functional.scaled_dot_product_attention": _attention
+    }
     for function, layer in ACTIVATIONS.items():
         made[f"oneflow.nn.functional.{function}"] = functools.partial(
             _activation, getattr(F, function)
@@ -157,16 +195,31 @@ def pictures() -> dict[str, Callable[[], Picture]]:
     return made
 
 
-def draw(picture: Picture, file: Path) -> None:
+def draw(picture: Picture | Matrices, file: Path) -> None:
     """Draw a picture into an SVG file, the same bytes each time."""
     with mpl.rc_context({"svg.hashsalt": "oneflow", "font.size": 8, "svg.fonttype": "none"}):
         figure = Figure(SIZE, layout="constrained")
-        axes = figure.add_subplot()
-        for (label, values), color in zip(picture.curves.items(), COLORS, strict=False):
-            axes.plot(picture.x, values, color=color, label=label or None)
-        axes.set_xlabel(picture.axis)
-        axes.grid(color="#dde3e8")
-        axes.set_axisbelow(True)
-        if len(picture.curves) > 1:
-            axes.legend(frameon=False)
+        if isinstance(picture, Matrices):
+            _draw_matrices(picture, figure)
+        else:
+            _draw_curves(picture, figure)
         figure.savefig(file, format="svg", metadata={"Date": None})
+
+
+def _draw_curves(picture: Picture, figure: Figure) -> None:
+    axes = figure.add_subplot()
+    for (label, values), color in zip(picture.curves.items(), COLORS, strict=False):
+        axes.plot(picture.x, values, color=color, label=label or None)
+    axes.set_xlabel(picture.axis)
+    axes.grid(color="#dde3e8")
+    axes.set_axisbelow(True)
+    if len(picture.curves) > 1:
+        axes.legend(frameon=False)
+
+
+def _draw_matrices(picture: Matrices, figure: Figure) -> None:
+    parts = figure.subplots(1, len(picture.values))
+    for axes, (title, values) in zip(parts, picture.values.items(), strict=True):
+        axes.imshow(values, cmap="Blues", vmin=0)
+        axes.set(title=title, xlabel=picture.axes[0], xticks=[], yticks=[])
+    parts[0].set_ylabel(picture.axes[1])

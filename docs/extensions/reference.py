@@ -17,7 +17,7 @@ from differences import differences_table
 from entries import INDEX, Entry, entries, modules
 from examples_of import example_of, primitives_of_example
 from markup import directive, heading
-from pictures import draw, pictures
+from pictures import FIGURES, draw, pictures
 from support import support_table
 
 import oneflow
@@ -42,9 +42,9 @@ def page(entry: Entry, others: list[str], primitives: Sequence[str]) -> str:
     described = directive(entry.directive, entry.path, option=":members:" if has_members else "")
     parts = [heading(entry.path), described]
     if entry.path in pictures():
-        parts.append(
-            directive("image", f"{PICTURES}/{entry.path}.svg", option=f":alt: {entry.name}")
-        )
+        parts.append(_image(f"{PICTURES}/{entry.path}.svg", entry.name))
+    if entry.path in FIGURES:
+        parts.append(_image(f"../../images/{FIGURES[entry.path]}", entry.name))
     if others:
         parts.append("Also: " + ", ".join(f":doc:`{each}`" for each in others) + ".\n")
     example = example_of(entry.value)
@@ -64,6 +64,10 @@ def alias_page(entry: Entry, first: str) -> str:
         remark = f"Another name of :doc:`{first}`."
     described = directive(f"py:{kind}", f"{entry.path}{entry.signature}", entry.summary)
     return "\n".join([heading(entry.path), described, remark, "", _block(example_of(entry.value))])
+
+
+def _image(file: str, name: str) -> str:
+    return directive("image", file, option=f":alt: {name}")
 
 
 def constant_page(entry: Entry) -> str:
