@@ -191,17 +191,19 @@ def _gradient(g, x, target, smoothing, weight, reduction, ignore_index, smooth):
 cross_entropy.gradient(_gradient, writable="x")
 
 
-def _bad_label(x, target, smoothing, *weight, reduction, ignore_index, smooth):
+def bad_label(x, target, smoothing, *weight, reduction, ignore_index, smooth):
+    """Return if a label is none of the classes of `x`, and the largest such label."""
     bad = ((target < 0) | (target >= x.shape[_class_dim(x)])) & (target != ignore_index)
     bad_targets = jnp.where(bad, target, jnp.iinfo(target.dtype).min)
     return jnp.any(bad), (jnp.max(bad_targets) if target.size else jnp.zeros((), target.dtype))
 
 
-def _label_error(value, attributes, in_specs):
+def label_error(value, attributes, in_specs):
+    """The error of a label that is none of the classes."""
     return IndexError(f"Target {value} is out of bounds.")
 
 
-cross_entropy.checked(_bad_label, _label_error)
+cross_entropy.checked(bad_label, label_error)
 
 # --- of logarithms of probabilities
 
@@ -253,12 +255,12 @@ nll.gradient(_nll_gradient)
 
 
 def _bad_nll_label(x, target, *weight, reduction, ignore_index):
-    return _bad_label(
+    return bad_label(
         x, target, 0.0, *weight, reduction=reduction, ignore_index=ignore_index, smooth=False
     )
 
 
-nll.checked(_bad_nll_label, _label_error)
+nll.checked(_bad_nll_label, label_error)
 
 # --- of logits and probabilities of all classes
 

@@ -14,15 +14,18 @@ from jax import lax
 
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.operators.cross_entropy import (
-    _bad_label,
-    _cross_entropy,
-    _cross_entropy_backward,
-    _label_error,
+    bad_label,
+    cross_entropy,
+    cross_entropy_backward,
+    label_error,
 )
 from oneflow.primitives.operators.loops import map_, scan
 from oneflow.primitives.registry import primitive
 from oneflow.primitives.sharding.axes import Axes, Names
 from oneflow.primitives.traits import Precision
+
+# The settings of `cross_entropy` that give the loss of each row.
+_OF_EACH_ROW: dict[str, Any] = {"reduction": "none", "smooth": False}
 
 
 def _wide_dtype(x) -> Any:
@@ -67,14 +70,8 @@ def _losses(x, linear, target, *rest, has_bias: bool, ignore_index: int, chunk: 
     def losses_of(part):
         rows, labels = part
         logits = _logits(rows, linear, bias)
-        return _cross_entropy(
-            logits,
-            labels,
-            0.0,
-            *weight,
-            reduction="none",
-            ignore_index=ignore_index,
-            smooth=False,
+        return cross_entropy.impl(
+            logits, labels, 0.0, *weight, ignore_index=ignore_index, **_OF_EACH_ROW
         )
 
     parts = (_chunks(x, size), _chunks(target, size, ignore_index))
@@ -89,15 +86,8 @@ def _losses_backward(g, x, linear, target, *rest, has_bias: bool, ignore_index: 
     def add_chunk(sums, part):
         slopes, rows, labels = part
         logits = _logits(rows, linear, bias)
-        slope = _cross_entropy_backward(
-            slopes,
-            logits,
-            labels,
-            0.0,
-            *weight,
-            reduction="none",
-            ignore_index=ignore_index,
-            smooth=False,
+        slope = cross_entropy_backward.impl(
+            slopes, logits, labels, 0.0, *weight, ignore_index=ignore_index, **_OF_EACH_ROW
         )
         narrow = slope.astype(x.dtype)
         grads = [_product(narrow, rows, (0, 0)), *[slope.sum(0)] * has_bias]
@@ -156,9 +146,7 @@ linear_cross_entropy.gradient(_gradient, writable="x linear target rest")
 
 def _bad_target(x, linear, target, *rest, has_bias, ignore_index, chunk):
     logits = lax.broadcast(jnp.zeros((), x.dtype), (1, linear.shape[0]))
-    return _bad_label(
-        logits, target, 0.0, reduction="none", ignore_index=ignore_index, smooth=False
-    )
+    return bad_label(logits, target, 0.0, ignore_index=ignore_index, **_OF_EACH_ROW)
 
 
-linear_cross_entropy.checked(_bad_target, _label_error)
+linear_cross_entropy.checked(_bad_target, label_error)

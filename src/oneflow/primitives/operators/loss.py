@@ -38,14 +38,14 @@ def _half_square(difference, is_near):
 
 def _smooth_l1(x, y, beta):
     distance = kinks.absolute(x - y)
-    is_near = ~(distance >= beta)  # what is no number has no slope
+    is_near = ~(distance >= beta)  # NaN counts as near, where its slope is NaN
     near = quotient(_half_square(x - y, is_near), jnp.where(beta == 0, 1, beta))
     return jnp.where(is_near, near, distance - 0.5 * beta)
 
 
 def _huber(x, y, delta):
     distance = kinks.absolute(x - y)
-    is_near = ~(distance >= delta)  # what is no number has no slope
+    is_near = ~(distance >= delta)  # NaN counts as near, where its slope is NaN
     return jnp.where(is_near, _half_square(x - y, is_near), delta * (distance - 0.5 * delta))
 
 

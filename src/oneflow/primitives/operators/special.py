@@ -237,10 +237,14 @@ i0e = elementwise("i0e", jsp.i0e)
 i1 = unary("i1", jsp.i1, _i1_slope, curvature=lambda x: sub(i1(x), _i2_by_x(x)))
 
 
+def _scaled_i1_slope(x):
+    """The derivative of `i1`, times ``exp(-abs(x))``."""
+    return jsp.i0e(x) - jnp.where(x == 0, 0.5, jsp.i1e(x) / jnp.where(x == 0, 1, x))
+
+
 def _i1e_slope(x):
     """The derivative of ``exp(-abs(x)) * i1(x)``, which at 0 is that of `i1`."""
-    by_x = jnp.where(x == 0, 0.5, jsp.i1e(x) / jnp.where(x == 0, 1, x))
-    return jsp.i0e(x) - by_x - jnp.sign(x) * jsp.i1e(x)
+    return _scaled_i1_slope(x) - jnp.sign(x) * jsp.i1e(x)
 
 
 def _i1e_curvature(x):
@@ -252,8 +256,7 @@ def _i1e_curvature(x):
         jnp.exp(-jnp.abs(x)) * _i2_over_x(jnp.where(small, x, 0)),
         (jsp.i0e(large) - 2 * jsp.i1e(large) / large) / large,
     )
-    by_x = jnp.where(x == 0, 0.5, jsp.i1e(x) / jnp.where(x == 0, 1, x))
-    return 2 * (jsp.i1e(x) - jnp.sign(x) * (jsp.i0e(x) - by_x)) - i2e_by_x
+    return 2 * (jsp.i1e(x) - jnp.sign(x) * _scaled_i1_slope(x)) - i2e_by_x
 
 
 _i1e_second = elementwise("i1e_curvature", _i1e_curvature)
