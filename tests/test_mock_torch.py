@@ -211,7 +211,7 @@ def test_rmsprop_adds_epsilon_to_the_root(momentum):
 def test_a_shell_in_which_torch_is_oneflow(capsys, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", "/some/where")
     command.main([])
-    path = capsys.readouterr().out.split()[1].removeprefix("PYTHONPATH=")
+    path = capsys.readouterr().out.strip().removeprefix("export PYTHONPATH=")
     assert path == f"{command.FOLDER}{os.pathsep}/some/where"
     program = (
         "import torch.nn as nn, torch; from torch import optim; "

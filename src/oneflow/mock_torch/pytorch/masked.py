@@ -68,8 +68,8 @@ def _over(name: str, value: float, function: Callable[..., Tensor]) -> Callable[
 
 
 def _product(input: Tensor, dim: tuple[int, ...], keepdim: bool) -> Tensor:
-    for axis_from_back in sorted((axis % input.ndim for axis in dim), reverse=True):
-        input = input.prod(axis_from_back, keepdim=keepdim)
+    for axis in sorted((number % input.ndim for number in dim), reverse=True):
+        input = input.prod(axis, keepdim=keepdim)
     return input
 
 

@@ -8,11 +8,7 @@ from contextlib import nullcontext
 from typing import Any
 
 from oneflow import Tensor
-from oneflow.autograd import is_grad_enabled as is_grad_enabled, no_grad
-from oneflow.tensor.subclasses import (
-    DisableTorchFunctionSubclass as DisableTorchFunctionSubclass,
-    call_as_it_is as _disabled_torch_function_impl,
-)
+from oneflow.autograd import no_grad
 
 _TensorMeta = type(Tensor)
 
@@ -103,20 +99,3 @@ def _get_tracing_state() -> None:
 def _are_functorch_transforms_active() -> bool:
     """Return False: transformed functions run as Python on whole batches."""
     return False
-
-
-__all__ = [
-    "DisableTorchFunctionSubclass",
-    "DispatchKey",
-    "DispatchKeySet",
-    "_AutoDispatchBelowAutograd",
-    "_ExcludeDispatchKeyGuard",
-    "_TensorMeta",
-    "_are_functorch_transforms_active",
-    "_debug_only_are_vmap_fallback_warnings_enabled",
-    "_debug_only_display_vmap_fallback_warnings",
-    "_disabled_torch_function_impl",
-    "_get_tracing_state",
-    "_log_api_usage_once",
-    "is_grad_enabled",
-]

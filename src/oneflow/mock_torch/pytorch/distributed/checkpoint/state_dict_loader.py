@@ -62,9 +62,9 @@ def load(
     partial = planner is not None and planner.allow_partial_load
     targets = {k: v.state_dict() if isinstance(v, Stateful) else v for k, v in state_dict.items()}
     try:
-        plan = _Plan(partial)
-        plan.add_mapping(targets, serialization.load(folder), "")
-        plan.write()
+        writes = _Writes(partial)
+        writes.add_mapping(targets, serialization.load(folder), "")
+        writes.run()
     except (RuntimeError, OSError) as error:
         raise CheckpointException("load", {distributed.get_rank(): error}) from error
     for key, value in state_dict.items():
@@ -75,7 +75,7 @@ def load(
 
 
 @dataclass
-class _Plan:
+class _Writes:
     """The writes of a load, checked as they are added.
 
     Attributes:
@@ -88,39 +88,39 @@ class _Plan:
     copies: list[tuple[Tensor, Tensor]] = field(default_factory=list)
     members: list[tuple[MutableMapping[Any, Any], Any, Any]] = field(default_factory=list)
 
-    def add_mapping(self, targets: MutableMapping[Any, Any], found: Any, path: str) -> None:
+    def add_mapping(self, targets: MutableMapping[Any, Any], saved: Any, path: str) -> None:
         """Add the values of a mapping."""
         for key, target in targets.items():
             name = f"{path}{key}"
-            if hasattr(found, "keys") and key in found:
-                self.members.append((targets, key, self._value(target, found[key], name)))
+            if hasattr(saved, "keys") and key in saved:
+                self.members.append((targets, key, self._value(target, saved[key], name)))
             elif not self.partial:
                 raise RuntimeError(f"Missing key in checkpoint state_dict: {name}.")
 
-    def _value(self, target: Any, found: Any, name: str) -> Any:
+    def _value(self, target: Any, saved: Any, name: str) -> Any:
         """Return the value in the place of `target`: it itself if it is a tensor or a mapping."""
         if isinstance(target, MutableMapping):
-            self.add_mapping(target, found, f"{name}.")
+            self.add_mapping(target, saved, f"{name}.")
             return target
-        if isinstance(target, list) and isinstance(found, list) and len(target) == len(found):
+        if isinstance(target, list) and isinstance(saved, list) and len(target) == len(saved):
             return [
                 self._value(item, other, f"{name}.{index}")
-                for index, (item, other) in enumerate(zip(target, found, strict=True))
+                for index, (item, other) in enumerate(zip(target, saved, strict=True))
             ]
-        if not isinstance(target, Tensor) or not isinstance(found, Tensor):
-            return found
-        if target.shape != found.shape:
+        if not isinstance(target, Tensor) or not isinstance(saved, Tensor):
+            return saved
+        if target.shape != saved.shape:
             raise RuntimeError(
-                f"Size mismatch between saved {tuple(found.shape)} and current: "
+                f"Size mismatch between saved {tuple(saved.shape)} and current: "
                 f"{tuple(target.shape)} for {name}"
             )
-        self.copies.append((target, found))
+        self.copies.append((target, saved))
         return target
 
-    def write(self) -> None:
+    def run(self) -> None:
         """Write all values."""
-        for target, found in self.copies:
-            copy_into(target, found)
+        for target, saved in self.copies:
+            copy_into(target, saved)
         for mapping, key, value in self.members:
             mapping[key] = value
 
