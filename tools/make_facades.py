@@ -24,6 +24,8 @@ from generated_files import write_or_check
 SOURCE = Path(__file__).parents[1] / "src" / "oneflow"
 MARKER = "# Generated from the function registry by `tools/make_facades.py` (make stubs)."
 MODELS = SOURCE.parent / "flowvision" / "models"
+# The rooms whose functions are public.
+FUNCTIONS = ("oneflow.functional", "oneflow.builtins", "oneflow.legacy_functions")
 # The package whose classes `oneflow.nn` offers.
 LAYERS = "oneflow.nn.modules"
 LINE_LENGTH = 100
@@ -41,10 +43,11 @@ def registered_functions() -> dict[str, Callable]:
         package.__path__ = [str(SOURCE.joinpath(*name.split(".")[1:]))]
     # First what configures JAX.
     importlib.import_module("oneflow.runtime")
-    rooms = importlib.import_module("oneflow.functional")
-    for each in pkgutil.walk_packages(rooms.__path__, "oneflow.functional."):
-        importlib.import_module(each.name)
-    importlib.import_module("oneflow.functional.builtins.aliases").register_builtins()
+    for room in FUNCTIONS:
+        package = importlib.import_module(room)
+        for each in pkgutil.walk_packages(package.__path__, f"{room}."):
+            importlib.import_module(each.name)
+    importlib.import_module("oneflow.builtins.aliases").register_builtins()
     return importlib.import_module("oneflow.functional.registry").FUNCTIONS
 
 

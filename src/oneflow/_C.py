@@ -10,7 +10,7 @@ from oneflow.tensor.tensor import Tensor as Tensor
 
 # isort: split
 # Generated from the function registry by `tools/make_facades.py` (make stubs).
-from oneflow.functional.builtins.arrays import (
+from oneflow.builtins.arrays import (
     arg_sort as arg_sort,
     assign_local_tensor as assign_local_tensor,
     copy as copy,
@@ -39,11 +39,11 @@ from oneflow.functional.builtins.arrays import (
     trunc_divide as trunc_divide,
     unsorted_segment_sum as unsorted_segment_sum,
 )
-from oneflow.functional.builtins.attention import (
+from oneflow.builtins.attention import (
     fused_multi_head_attention_inference as fused_multi_head_attention_inference,
 )
-from oneflow.functional.builtins.bias import bias_add as bias_add
-from oneflow.functional.builtins.boxes import (
+from oneflow.builtins.bias import bias_add as bias_add
+from oneflow.builtins.boxes import (
     fused_get_boundding_boxes_coord as fused_get_boundding_boxes_coord,
     fused_get_center_dist as fused_get_center_dist,
     fused_get_ciou_diagonal_angle as fused_get_ciou_diagonal_angle,
@@ -52,14 +52,14 @@ from oneflow.functional.builtins.boxes import (
     fused_get_intersection_area as fused_get_intersection_area,
     fused_get_iou as fused_get_iou,
 )
-from oneflow.functional.builtins.convolution import deform_conv2d as deform_conv2d
-from oneflow.functional.builtins.creation import (
+from oneflow.builtins.convolution import deform_conv2d as deform_conv2d
+from oneflow.builtins.creation import (
     constant as constant,
     constant as tensor_constant,
     embedding_renorm_ as embedding_renorm_,
     eye_ as eye_,
 )
-from oneflow.functional.builtins.losses import (
+from oneflow.builtins.losses import (
     ctc_loss as ctc_loss,
     grid_sample as grid_sample,
     gru_cell as gru_cell,
@@ -71,7 +71,7 @@ from oneflow.functional.builtins.losses import (
     sparse_cross_entropy as sparse_cross_entropy,
     sparse_softmax_cross_entropy as sparse_softmax_cross_entropy,
 )
-from oneflow.functional.builtins.normalization import (
+from oneflow.builtins.normalization import (
     adaptive_max_pool1d as adaptive_max_pool1d,
     adaptive_max_pool2d as adaptive_max_pool2d,
     adaptive_max_pool3d as adaptive_max_pool3d,
@@ -86,7 +86,7 @@ from oneflow.functional.builtins.normalization import (
     rms_layer_norm as rms_layer_norm,
     root_mean_square_norm as rms_norm,
 )
-from oneflow.functional.builtins.products import (
+from oneflow.builtins.products import (
     fast_gelu as fast_gelu,
     fused_bias_add_scale_mask_softmax_dropout as fused_bias_add_scale_mask_softmax_dropout,
     fused_cross_feature_interaction as fused_cross_feature_interaction,
@@ -102,7 +102,7 @@ from oneflow.functional.builtins.products import (
     grouped_matmul as grouped_matmul,
     grouped_matmul_bias as grouped_matmul_bias,
 )
-from oneflow.functional.builtins.resize import (
+from oneflow.builtins.resize import (
     upsample as upsample,
     upsample_bicubic_2d as upsample_bicubic_2d,
     upsample_bilinear_2d as upsample_bilinear_2d,
@@ -268,18 +268,6 @@ from oneflow.functional.index.search import (
     sort as sort,
     topk as topk,
     unique as unique,
-)
-from oneflow.functional.legacy.arrays import (
-    depend as depend,
-    expand_dims as expand_dims,
-    identity as amp_black_identity,
-    identity as amp_white_identity,
-    identity as identity,
-    reshape_like as reshape_like,
-)
-from oneflow.functional.legacy.math import reciprocal_no_nan as reciprocal_no_nan
-from oneflow.functional.legacy.nn import (
-    fused_scale_tril_softmax_dropout as fused_scale_tril_softmax_dropout,
 )
 from oneflow.functional.linalg.added_products import baddbmm as baddbmm
 from oneflow.functional.linalg.einsum import einsum as einsum
@@ -463,6 +451,18 @@ from oneflow.functional.shape.strided_views import (
     narrow as narrow,
     select as select,
     unfold as unfold_tensor,
+)
+from oneflow.legacy_functions.arrays import (
+    depend as depend,
+    expand_dims as expand_dims,
+    identity as amp_black_identity,
+    identity as amp_white_identity,
+    identity as identity,
+    reshape_like as reshape_like,
+)
+from oneflow.legacy_functions.math import reciprocal_no_nan as reciprocal_no_nan
+from oneflow.legacy_functions.nn import (
+    fused_scale_tril_softmax_dropout as fused_scale_tril_softmax_dropout,
 )
 
 addcdiv_ = Tensor.addcdiv_

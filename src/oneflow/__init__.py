@@ -754,41 +754,6 @@ from oneflow.functional.index.search import (
     unique as unique,
     unique_consecutive as unique_consecutive,
 )
-from oneflow.functional.legacy.arrays import (
-    constant as constant,
-    constant_like as constant_like,
-    constant_scalar as constant_scalar,
-    expand_dims as expand_dims,
-    identity as amp_white_identity,
-    identity as cast_to_current_logical_view,
-    identity as cast_to_static_shape,
-    identity as identity,
-    identity_n as identity_n,
-    range_ as range,
-    reshape_like as reshape_like,
-    reverse as reverse,
-    unsorted_batch_segment_sum as unsorted_batch_segment_sum,
-    unsorted_segment_sum as unsorted_segment_sum,
-    unsorted_segment_sum_like as unsorted_segment_sum_like,
-)
-from oneflow.functional.legacy.math import (
-    broadcast_to_compatible_with as broadcast_to_compatible_with,
-    clip_by_value as clip_by_scalar,
-    clip_by_value as clip_by_value,
-)
-from oneflow.functional.legacy.top_level import (
-    constant_pad2d as constant_pad2d,
-    count_not_finite as count_not_finite,
-    elem_cnt as elem_cnt,
-    multi_count_not_finite as multi_count_not_finite,
-    one_hot as one_hot,
-    pad_grad as pad_grad,
-    reflection_pad2d as reflection_pad2d,
-    replication_pad2d as replication_pad2d,
-    same_padding as same_padding,
-    smooth_l1_loss as smooth_l1_loss,
-    zero_pad2d as zero_pad2d,
-)
 from oneflow.functional.linalg.added_products import (
     addbmm as addbmm,
     addmm as addmm,
@@ -1098,6 +1063,41 @@ from oneflow.functional.shape.view_copies import (
     unfold_copy as unfold_copy,
     unsqueeze_copy as unsqueeze_copy,
     view_copy as view_copy,
+)
+from oneflow.legacy_functions.arrays import (
+    constant as constant,
+    constant_like as constant_like,
+    constant_scalar as constant_scalar,
+    expand_dims as expand_dims,
+    identity as amp_white_identity,
+    identity as cast_to_current_logical_view,
+    identity as cast_to_static_shape,
+    identity as identity,
+    identity_n as identity_n,
+    range_ as range,
+    reshape_like as reshape_like,
+    reverse as reverse,
+    unsorted_batch_segment_sum as unsorted_batch_segment_sum,
+    unsorted_segment_sum as unsorted_segment_sum,
+    unsorted_segment_sum_like as unsorted_segment_sum_like,
+)
+from oneflow.legacy_functions.math import (
+    broadcast_to_compatible_with as broadcast_to_compatible_with,
+    clip_by_value as clip_by_scalar,
+    clip_by_value as clip_by_value,
+)
+from oneflow.legacy_functions.top_level import (
+    constant_pad2d as constant_pad2d,
+    count_not_finite as count_not_finite,
+    elem_cnt as elem_cnt,
+    multi_count_not_finite as multi_count_not_finite,
+    one_hot as one_hot,
+    pad_grad as pad_grad,
+    reflection_pad2d as reflection_pad2d,
+    replication_pad2d as replication_pad2d,
+    same_padding as same_padding,
+    smooth_l1_loss as smooth_l1_loss,
+    zero_pad2d as zero_pad2d,
 )
 
 abs_ = Tensor.abs_

@@ -3,7 +3,6 @@
 Names that OneFlow 0.4 tried here are in `oneflow`; other names are those of `oneflow`, too.
 """
 
-from oneflow.functional.legacy.top_level import square_sum as square_sum
 from oneflow.functional.shape.stack import slice_ as _slice
 from oneflow.legacy.context import namespace as _namespace
 from oneflow.legacy.job_set import get_job_set as get_job_set
@@ -12,6 +11,7 @@ from oneflow.legacy.user_op import (
     custom_op_module as custom_op_module,
     register_user_op as register_user_op,
 )
+from oneflow.legacy_functions.top_level import square_sum as square_sum
 
 logical_slice = _slice
 name_scope = _namespace

@@ -67,12 +67,14 @@ from oneflow.functional.elementwise.unary import (
     sqrt as sqrt,
     square as square,
 )
-from oneflow.functional.legacy.arrays import (
+from oneflow.functional.nn.fused import fused_scale_tril as fused_scale_tril
+from oneflow.functional.shape.rearrange import tril as tril
+from oneflow.legacy_functions.arrays import (
     unsorted_batch_segment_sum as unsorted_batch_segment_sum,
     unsorted_segment_sum as unsorted_segment_sum,
     unsorted_segment_sum_like as unsorted_segment_sum_like,
 )
-from oneflow.functional.legacy.math import (
+from oneflow.legacy_functions.math import (
     add_n as add_n,
     argmax as argmax,
     broadcast_to_compatible_with as broadcast_to_compatible_with,
@@ -101,11 +103,9 @@ from oneflow.functional.legacy.math import (
     top_k as top_k,
     xdivy as xdivy,
 )
-from oneflow.functional.legacy.nn import (
+from oneflow.legacy_functions.nn import (
     fused_scale_tril_softmax_dropout as fused_scale_tril_softmax_dropout,
 )
-from oneflow.functional.nn.fused import fused_scale_tril as fused_scale_tril
-from oneflow.functional.shape.rearrange import tril as tril
 
 # fmt: off
 __all__ = [

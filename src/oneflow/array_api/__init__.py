@@ -61,7 +61,7 @@ from oneflow.functional.elementwise.unary import (
     abs_ as abs, exp, expm1, log, log1p, log2, log10, neg as negative, positive, reciprocal, sqrt,
     square,
 )
-from oneflow.functional.legacy.arrays import expand_dims
+from oneflow.legacy_functions.arrays import expand_dims
 from oneflow.functional.shape.rearrange import tile
 from oneflow.functional.shape.reshape import broadcast_to, movedim as moveaxis
 from oneflow.functional.shape.stack import broadcast_shapes

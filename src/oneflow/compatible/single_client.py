@@ -6,7 +6,7 @@ __path__: list[str] = []  # a package: modules in it are `base.import_paths`
 
 # isort: split
 # Generated from the function registry by `tools/make_facades.py` (make stubs).
-from oneflow.functional.legacy.replaced import (
+from oneflow.legacy_functions.replaced import (
     argsort as argsort,
     clamp as clamp,
     clamp as clip,

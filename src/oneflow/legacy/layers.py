@@ -7,7 +7,6 @@ from typing import Any
 
 from oneflow.base.sbp import BROADCAST, Sbp
 from oneflow.functional.elementwise import activation as activations
-from oneflow.functional.legacy import windows
 from oneflow.functional.nn import normalization
 from oneflow.functional.nn.interpolate import interpolate
 from oneflow.functional.reduce import sums
@@ -16,6 +15,7 @@ from oneflow.legacy.context import current_placement, current_run
 from oneflow.legacy.initializers import Initializer, constant_initializer
 from oneflow.legacy.regularizers import Regularizer
 from oneflow.legacy.variables import get_variable
+from oneflow.legacy_functions import windows
 from oneflow.tensor.tensor import Tensor
 
 Activation = Callable[..., Tensor] | None

@@ -79,7 +79,7 @@ __dir__ = _lazy_dir(__name__, (*__lazy_modules__, *__lazy_names__))
 
 # isort: split
 # Generated from the function registry by `tools/make_facades.py` (make stubs).
-from oneflow.functional.builtins.products import (
+from oneflow.builtins.products import (
     fused_self_attention as fused_self_attention_query_mul_key_and_value,
 )
 from oneflow.functional.elementwise.activation import (
@@ -96,7 +96,9 @@ from oneflow.functional.elementwise.piecewise import (
     hardtanh as hardtanh,
     relu6 as relu6,
 )
-from oneflow.functional.legacy.nn import (
+from oneflow.functional.nn.ctc import ctc_greedy_decoder as ctc_greedy_decoder
+from oneflow.functional.nn.fused import fused_scale_tril as fused_scale_tril
+from oneflow.legacy_functions.nn import (
     batch_normalization as batch_normalization,
     bias_add as bias_add,
     distributed_sparse_softmax_cross_entropy_with_logits as distributed_sparse_softmax_cross_entropy_with_logits,  # noqa: E501
@@ -119,7 +121,7 @@ from oneflow.functional.legacy.nn import (
     sparse_softmax_cross_entropy_with_logits as sparse_softmax_cross_entropy_with_logits,
     tril as tril,
 )
-from oneflow.functional.legacy.windows import (
+from oneflow.legacy_functions.windows import (
     avg_pool1d as avg_pool1d,
     avg_pool2d as avg_pool2d,
     avg_pool3d as avg_pool3d,
@@ -133,8 +135,6 @@ from oneflow.functional.legacy.windows import (
     max_pool3d as max_pool3d,
     torch_conv2d_transpose as torch_conv2d_transpose,
 )
-from oneflow.functional.nn.ctc import ctc_greedy_decoder as ctc_greedy_decoder
-from oneflow.functional.nn.fused import fused_scale_tril as fused_scale_tril
 from oneflow.nn.modules.activation import (
     CELU as CELU,
     ELU as ELU,

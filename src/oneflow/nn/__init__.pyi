@@ -6,7 +6,7 @@
 import builtins
 import numpy as np
 from collections.abc import Callable, Sequence
-from oneflow.functional.legacy.windows import Padding
+from oneflow.legacy_functions.windows import Padding
 from oneflow.tensor.tensor import Tensor
 from typing import Any, overload
 from oneflow.functional.nn.linear_cross_entropy import LinearCrossEntropyOptions as LinearCrossEntropyOptions

@@ -43,7 +43,6 @@ from oneflow.functional.elementwise.piecewise import (
     threshold_ as threshold_,
 )
 from oneflow.functional.index.search import one_hot as one_hot
-from oneflow.functional.legacy.arrays import depend as depend
 from oneflow.functional.linalg.norms import pdist as pdist
 from oneflow.functional.nn.adaptive_pooling import (
     adaptive_avg_pool1d as adaptive_avg_pool1d,
@@ -179,6 +178,7 @@ from oneflow.functional.nn.upsample import (
     upsample_bilinear as upsample_bilinear,
     upsample_nearest as upsample_nearest,
 )
+from oneflow.legacy_functions.arrays import depend as depend
 
 relu_ = Tensor.relu_
 

@@ -17,7 +17,7 @@ __getattr__ = _lazy_getattr(
         **dict.fromkeys(("CoinFlip", "coin_flip"), "oneflow.data.readers.coin_flip"),
         **dict.fromkeys(
             ("bernoulli", "generate_random_batch_permutation_indices", "shuffle"),
-            "oneflow.functional.legacy.random",
+            "oneflow.legacy_functions.random",
         ),
     },
 )

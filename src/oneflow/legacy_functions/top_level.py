@@ -10,12 +10,12 @@ from oneflow.base.dtype import DType
 from oneflow.functional.creation import factory_functions
 from oneflow.functional.elementwise.clamp import where
 from oneflow.functional.index import gather as gathers
-from oneflow.functional.legacy.arrays import identity
-from oneflow.functional.legacy.windows import FORMATS, sizes_of, spatial_padding
 from oneflow.functional.nn import elementwise_loss, margin_loss, padding as paddings
 from oneflow.functional.reduce import sums
 from oneflow.functional.registry import function, register_public
 from oneflow.functional.shape import reshape
+from oneflow.legacy_functions.arrays import identity
+from oneflow.legacy_functions.windows import FORMATS, sizes_of, spatial_padding
 from oneflow.tensor.tensor import Tensor
 
 register_public("combined_margin_loss", margin_loss.combined_margin_loss)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from oneflow.functional.builtins.products import fused_self_attention
+from oneflow.builtins.products import fused_self_attention
 from oneflow.functional.elementwise import activation, piecewise
 from oneflow.functional.nn import (
     ctc,

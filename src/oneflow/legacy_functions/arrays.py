@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from oneflow.base.dtype import DType
-from oneflow.functional.builtins import arrays
+from oneflow.builtins import arrays
 from oneflow.functional.creation import factory_functions
 from oneflow.functional.registry import function, register_public
 from oneflow.functional.shape import rearrange, reshape, stack
