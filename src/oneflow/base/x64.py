@@ -13,7 +13,6 @@ from contextlib import AbstractContextManager
 from typing import ParamSpec, TypeVar
 
 import jax
-import numpy as np
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -26,7 +25,7 @@ def x64() -> AbstractContextManager[None]:
 
 def has_x64() -> bool:
     """Return whether JAX has 64-bit types here: in the process, or within `x64` on this thread."""
-    return jax.dtypes.canonicalize_dtype(np.int64) == np.int64
+    return jax.enable_x64.value
 
 
 def in_x64(function: Callable[P, T]) -> Callable[P, T]:

@@ -6,7 +6,9 @@ results, so these must not get lost. Two things could lose them:
 - A signal handler that raises, such as Python's own for Ctrl-C, between the call and the statement
   that stores what it returned. Handlers run between the bytecodes of the main thread, and never
   within one; so a single one calls the program and stores the results. (A garbage collection in
-  the midst of it could run Python code, and so handlers; it waits until afterwards.)
+  the midst of it could run Python code, and so handlers; it waits until afterwards.) JAX prepares
+  calls in Python, anew for each combination of JAX's arrays and NumPy's and of its 64-bit setting;
+  so the first call of each combination is made on a thread on which no handler runs.
 - Memory that is not there. XLA finds that out after it has taken the inputs, so it is looked for
   before.
 """
@@ -28,7 +30,7 @@ from oneflow.base.no_interrupt import run_without_interrupt
 from oneflow.base.placement import Placement
 from oneflow.base.planning import is_planning
 from oneflow.base.units import bytes_text
-from oneflow.base.x64 import in_x64, x64
+from oneflow.base.x64 import has_x64, x64
 from oneflow.compiler.sequential_runs import LARGE, SequentialRuns
 from oneflow.tuning.linux import can_allocate
 from oneflow.tuning.settings import Setting, is_on
@@ -39,6 +41,9 @@ _LARGE = 2**20
 _HUGE = 2**32
 # Bytes of an array that nobody plans for.
 _TOO_LARGE = 2**40
+# The arguments that can be NumPy's arrays, all at the end: two vectors of numbers and the flag.
+# JAX would give them 32 bits; its own arrays keep what they have.
+_MAX_VECTORS = 3
 # Signal handlers run nowhere else.
 _MAIN_THREAD = threading.main_thread().ident
 
@@ -56,8 +61,9 @@ class LoadedExecutable:
         self._compiled = compiled
         self._device = device
         self._has_donation = has_donation
-        # Once it has run: calls XLA without any Python in between.
+        # Once it has run: calls XLA without any Python in between, where JAX has prepared that.
         self._direct: Callable[..., Any] | None = None
+        self._prepared: set[tuple[type | bool, ...]] = set()
         memory = compiled.memory_analysis()
         temporary = memory.temp_size_in_bytes if memory else 0
         output_bytes = memory.output_size_in_bytes - memory.alias_size_in_bytes if memory else 0
@@ -103,14 +109,17 @@ class LoadedExecutable:
         jax.block_until_ready(box)
 
     def _start(self, arguments: tuple, box: list) -> None:
-        if self._direct is not None:
+        kinds = tuple(map(type, arguments[-_MAX_VECTORS:]))
+        needs_x64 = np.ndarray in kinds
+        call = (*kinds, needs_x64 or has_x64())
+        if self._direct is not None and call in self._prepared:
             results = starmap(self._direct, (arguments,))
             gc_enabled = gc.isenabled() and threading.get_ident() == _MAIN_THREAD
             try:
                 if gc_enabled:
                     gc.disable()
                 # One bytecode calls the program and stores what it returns.
-                if _needs_x64(arguments):
+                if needs_x64:
                     with x64():
                         if not box:
                             box += results
@@ -120,24 +129,17 @@ class LoadedExecutable:
                 if gc_enabled:
                     gc.enable()
         elif self._has_donation:
-            run_without_interrupt(lambda: self._run_first(arguments, box))
+            run_without_interrupt(lambda: self._run_first(arguments, box, call))
         else:
-            self._run_first(arguments, box)
+            self._run_first(arguments, box, call)
 
-    def _run_first(self, arguments: tuple, box: list) -> None:
-        """The first run goes through JAX's Python code, where it prepares the others."""
-        run = in_x64(self._compiled) if _needs_x64(arguments) else self._compiled
-        if not box:
-            box.append(run(*arguments))
+    def _run_first(self, arguments: tuple, box: list, call: tuple[type | bool, ...]) -> None:
+        """The first run of its kind goes through JAX's Python code, which prepares the others."""
+        with jax.enable_x64(bool(call[-1])):
+            if not box:
+                box.append(self._compiled(*arguments))
         self._direct = _direct_call(self._compiled)
-
-
-def _needs_x64(arguments: tuple) -> bool:
-    """Return whether there are NumPy's arrays among the arguments, which may have 64 bits.
-
-    JAX would give those 32 bits; its own arrays keep what they have.
-    """
-    return np.ndarray in map(type, arguments)
+        self._prepared.add(call)
 
 
 def _direct_call(compiled: Any) -> Callable[..., Any] | None:
