@@ -24,6 +24,7 @@ ROWS ?=
 CHIPS_ARGS ?=
 CLIENTS ?=
 TORCH_TESTS ?=
+SLOW_SPOTS ?=
 # Virtual environments of other frameworks, 4 GB in all.
 X2ONEFLOW ?= .venv-x2oneflow
 
@@ -75,6 +76,10 @@ torch-tests: $(STAMPS)-test  ## Fetch PyTorch's own tests and run them (an hour;
 .PHONY: third-party
 third-party: $(STAMPS)-test  ## Run PyTorch's libraries on it and on this package (an hour; THIRD_PARTY="timm": some)
 	$(BIN)/python -m tools.third_party $(THIRD_PARTY)
+
+.PHONY: slow-spots
+slow-spots: $(STAMPS)-test  ## Time the calls of models beside PyTorch's (hours; SLOW_SPOTS="resnet 4x64": some)
+	$(BIN)/python -m tools.slow_spots $(SLOW_SPOTS)
 
 .PHONY: exhaustive
 exhaustive: $(STAMPS)-test  ## Run the tests with every sample of every law, part by part (hours)

@@ -1,0 +1,1 @@
+"""Finds the operators that are slower than PyTorch's at the shapes that models have."""
