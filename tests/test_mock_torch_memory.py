@@ -108,6 +108,28 @@ def storages_have_dtypes(library):
     return found, (meta.size(), meta.nbytes(), meta.data_ptr(), meta.untyped().size())
 
 
+def tensors_are_made_of_storages(library):
+    found = []
+    for take in ("storage", "untyped_storage"):
+        x = library.tensor([1.0, 2.0, 3.0])
+        makers = [
+            library.Tensor,
+            library.FloatTensor,
+            x.new,
+            lambda memory: library.as_tensor(memory, dtype=library.float32),
+            lambda memory: library.asarray(memory, dtype=library.float32),
+        ]
+        for number, make in enumerate(makers):
+            made = make(getattr(x, take)())
+            made[0] = number
+            found += [made.tolist(), x.tolist(), make(getattr(x[1:], take)()).tolist()]
+        found += [x.new_tensor(getattr(x, take)()).tolist()]
+    bits = x.untyped_storage()
+    found += [library.IntTensor(bits).tolist(), library.ByteTensor(bits).tolist()]
+    found += [library.tensor(bits, dtype=library.int16).tolist()]
+    return found
+
+
 def storages_refuse(library):
     storage = library.FloatStorage(2)
     calls = [
@@ -122,6 +144,11 @@ def storages_refuse(library):
         lambda: library.TypedStorage(wrap_storage=storage.untyped(), dtype=0),
         lambda: library.storage._LegacyStorage(),
         lambda: library.tensor(storage, dtype=library.int8),
+        lambda: library.IntTensor(storage),
+        lambda: library.DoubleTensor(storage),
+        lambda: library.as_tensor(storage, dtype=library.int8),
+        lambda: library.FloatStorage(storage.untyped()),
+        lambda: library.TypedStorage(storage.untyped(), dtype=library.int32),
         lambda: storage[2],
         lambda: storage.copy_(library.FloatStorage(3)),
         lambda: library.TypedStorage(2, dtype=library.int8, device="meta")[0],
@@ -187,6 +214,7 @@ PROGRAMS = [
     storages_are_made_and_written,
     slices_of_storages_share_memory,
     storages_have_dtypes,
+    tensors_are_made_of_storages,
     storages_refuse,
     tensors_without_values_are_kept,
     factors_stand_second,

@@ -102,12 +102,12 @@ from oneflow.functional.creation.constructors import (
     ShortTensor as ShortTensor,
     set_default_tensor_type as set_default_tensor_type,
 )
-from oneflow.functional.index import indexing as _indexing
-from oneflow.functional.random import inplace as _random_inplace  # gives Tensor its methods
-from oneflow.functional.shape.storages import (
+from oneflow.functional.creation.storages import (
     TypedStorage as TypedStorage,
     UntypedStorage as UntypedStorage,
 )
+from oneflow.functional.index import indexing as _indexing
+from oneflow.functional.random import inplace as _random_inplace  # gives Tensor its methods
 from oneflow.random.generator import (
     Generator as Generator,
     default_generator as default_generator,

@@ -31,7 +31,7 @@ from oneflow.differentiation.anomaly import is_anomaly_enabled as is_anomaly_ena
 from oneflow.differentiation.grad_mode import enable_grad as enable_grad, enable_grad as grad_enable, inference_mode as inference_mode, is_grad_enabled as is_grad_enabled, is_inference_mode_enabled as is_inference_mode_enabled, no_grad as no_grad, set_grad_enabled as set_grad_enabled
 from oneflow.functional import return_types as return_types
 from oneflow.functional.creation.constructors import BFloat16Tensor as BFloat16Tensor, BoolTensor as BoolTensor, ByteTensor as ByteTensor, CharTensor as CharTensor, ComplexDoubleTensor as ComplexDoubleTensor, ComplexFloatTensor as ComplexFloatTensor, DoubleTensor as DoubleTensor, FloatTensor as FloatTensor, HalfTensor as HalfTensor, IntTensor as IntTensor, LongTensor as LongTensor, ShortTensor as ShortTensor, set_default_tensor_type as set_default_tensor_type
-from oneflow.functional.shape.storages import TypedStorage as TypedStorage, UntypedStorage as UntypedStorage
+from oneflow.functional.creation.storages import TypedStorage as TypedStorage, UntypedStorage as UntypedStorage
 from oneflow.random.generator import Generator as Generator, default_generator as default_generator, get_rng_state as get_rng_state, initial_seed as initial_seed, manual_seed as manual_seed, seed as seed, set_rng_state as set_rng_state
 from oneflow.sparse.creation import sparse_compressed_tensor as sparse_compressed_tensor, sparse_coo_tensor as sparse_coo_tensor, sparse_csc_tensor as sparse_csc_tensor, sparse_csr_tensor as sparse_csr_tensor
 from oneflow.tensor.printing import get_printoptions as get_printoptions, set_printoptions as set_printoptions

@@ -164,6 +164,51 @@ VIEWED = {
 }
 
 
+# Functions with strides and offsets, which count from where an element begins.
+STRIDED = {
+    "offset": lambda v: v.as_strided((2, 2), (4, 1), 1),
+    "no offset": lambda v: v.as_strided((2,), (1,)),
+    "of a part": lambda v: v[:2].as_strided((2,), (1,), 1),
+    "of a view with strides": lambda v: v.as_strided((3,), (2,), 1).as_strided((2,), (2,), 3),
+    "copied": lambda v: v.as_strided((2,), (1,), 1).clone(),
+    "written": lambda v: v.as_strided((1,), (2,), 1).mul_(3),
+    "place": lambda v: v.sum() * v[1].storage_offset() + v.storage_offset(),
+}
+BATCHES = {
+    "rows": {},
+    "columns": {"in_dims": 1},
+    "the last dimension": {"in_dims": -1},
+}
+
+
+@pytest.mark.parametrize("batch", BATCHES)
+@pytest.mark.parametrize("name", STRIDED)
+def test_offsets_count_from_the_element(name, batch):
+    def strided(lib):
+        x = lib.arange(96.0).reshape(4, 4, 6).requires_grad_()
+        copy = x * 1
+        result = lib.func.vmap(STRIDED[name], **BATCHES[batch])(copy)
+        (result * lib.arange(result.numel()).view_as(result)).sum().backward()
+        return result, copy, x.grad
+
+    agree(strided)
+
+
+def test_offsets_of_elements_of_elements_and_of_other_tensors():
+    def elements(lib):
+        def function(v, w):
+            return (v * 2).as_strided((2,), (1,), 1) + w.as_strided((2,), (1,), 3) * v.as_strided(
+                (), (), 1
+            )
+
+        x = lib.arange(24.0).reshape(2, 3, 4)
+        within = lib.func.vmap(lib.func.vmap(function, in_dims=(0, None)), in_dims=(0, None))
+        # The second argument has the memory of the batch, and is none of its elements.
+        return within(x, x), x[1:].as_strided((2,), (1,), 1), x[1].storage_offset()
+
+    agree(elements)
+
+
 @pytest.mark.parametrize("name", VIEWED)
 def test_views_of_elements_are_a_view_of_the_batch(name):
     agree(VIEWED[name])

@@ -23,7 +23,18 @@ class GradcheckError(RuntimeError):
 
 
 def _weighted(outputs: Sequence[Tensor], weights: Sequence[np.ndarray]) -> float:
-    """The real number that is checked: the real part of all outputs times conjugate weights."""
+    """The real number that is checked: the real part of all outputs times conjugate weights.
+
+    Raises:
+        AssertionError: an output has not the shape and dtype that it had at the inputs.
+    """
+    for weight, output in zip(weights, outputs, strict=True):
+        if (weight.shape, weight.dtype) != (tuple(output.shape), output.dtype.numpy):
+            raise AssertionError(
+                "gradcheck: the function must return outputs with the same shape and dtype when "
+                f"its inputs are changed a little; one had shape {weight.shape} and dtype "
+                f"{weight.dtype}, and has shape {tuple(output.shape)} and dtype {output.dtype}"
+            )
     return sum(
         float((weight.conj() * output.detach().numpy().astype(weight.dtype)).sum().real)
         for weight, output in zip(weights, outputs, strict=True)
@@ -52,9 +63,10 @@ def _numerical(
                 point.data = import_array(moved, None, point.device)
                 try:
                     outputs = _tuple(func(*inputs), "outputs of the function", "gradcheck")
+                    # Read here, as an output may be the input itself.
+                    ends.append(_weighted(outputs, weights))
                 finally:
                     point.data = before
-                ends.append(_weighted(outputs, weights))
             slopes[index] += (ends[0] - ends[1]) / (2 * eps) * unit
     return slopes
 
@@ -165,6 +177,7 @@ def gradcheck(
 
     Raises:
         GradcheckError: they do not, and `raise_exception` is set.
+        AssertionError: the function's results have other shapes or dtypes nearby.
         TypeError: PyTorch has no such option.
 
     Example:

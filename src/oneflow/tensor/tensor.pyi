@@ -19,9 +19,9 @@ from oneflow.differentiation.hooks import HookHandle
 from oneflow.differentiation.node import Node
 from oneflow.functional import return_types
 from oneflow.functional.creation.conversion import _DeviceLike
+from oneflow.functional.creation.storages import TypedStorage, UntypedStorage
 from oneflow.functional.linalg.norms import Order
 from oneflow.functional.reduce.sums import Dims
-from oneflow.functional.shape.storages import TypedStorage, UntypedStorage
 from oneflow.program.value import Value
 from oneflow.random.generator import Generator
 from oneflow.sparse.tensor import SparseTensor

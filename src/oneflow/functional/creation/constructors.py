@@ -19,6 +19,7 @@ from oneflow.functional.creation.options import (
     choose_device_like,
     sizes_of,
 )
+from oneflow.functional.creation.storages import contents_of
 from oneflow.functional.registry import function
 from oneflow.tensor.methods import attach
 from oneflow.tensor.tensor import Tensor
@@ -32,6 +33,8 @@ def _construct(args: tuple, dtype: DType, device: Any) -> Tensor:
     """
     if len(args) == 1 and args[0] is None:
         args = ()
+    if len(args) == 1:
+        args = (contents_of(args[0], dtype),)
     if len(args) == 1 and isinstance(args[0], Tensor):
         if args[0].dtype is not dtype:
             raise TypeError(f"expected {dtype!r} (got {args[0].dtype!r}); convert with `.to(...)`")

@@ -16,6 +16,7 @@ from oneflow.functional.creation.options import (
     choose_device,
     with_grad,
 )
+from oneflow.functional.creation.storages import contents_of
 from oneflow.functional.registry import function
 from oneflow.runtime.eager import read_array
 from oneflow.tensor.call import wrap
@@ -39,7 +40,7 @@ def tensor(
     """A new tensor with a copy of `data`.
 
     Args:
-        data: number, nested sequence, NumPy array or tensor.
+        data: number, nested sequence, NumPy array, tensor, or the storage of one.
         dtype: default: that of an array or tensor; else bool, int64 or the default float or complex
             type.
         device: where it lives, default CPU (a tensor's own device).
@@ -58,6 +59,7 @@ def tensor(
         tensor([[1, 2],
                 [3, 4]], dtype=oneflow.int64)
     """
+    data = contents_of(data, _maybe_dtype(dtype))
     if isinstance(data, Tensor):
         result = data.detach().to(
             choose_device(device, placement, sbp, data.device),
@@ -83,6 +85,7 @@ def as_tensor(data: Any, dtype: DType | None = None, device: Device | str | None
         >>> flow.as_tensor(x) is x
         True
     """
+    data = contents_of(data, _maybe_dtype(dtype))
     if isinstance(data, Tensor):
         return data.to(parse_device(device, data.device), checked_dtype(dtype, data.dtype))
     return import_array(data, _maybe_dtype(dtype), parse_device(device))

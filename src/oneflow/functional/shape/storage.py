@@ -7,9 +7,9 @@ from typing import Any
 
 from oneflow.functional.creation.factory_functions import zeros
 from oneflow.functional.creation.options import new_shape
+from oneflow.functional.creation.storages import STORAGE_CLASSES, TypedStorage, UntypedStorage
 from oneflow.functional.registry import register_public
 from oneflow.functional.shape.concat import cat
-from oneflow.functional.shape.storages import STORAGE_CLASSES, TypedStorage, UntypedStorage
 from oneflow.tensor.memory_views import base_of
 from oneflow.tensor.methods import attach
 from oneflow.tensor.resizing import available_elements, elements_from

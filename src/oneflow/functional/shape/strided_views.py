@@ -21,6 +21,7 @@ from oneflow.functional.shape.concat import slice_dim
 from oneflow.functional.shape.reshape import squeeze, t, transpose, unsqueeze
 from oneflow.primitives.operators import shape as p, strided
 from oneflow.primitives.operators.elementwise import conj
+from oneflow.tensor.batch_elements import note_same_start, own_start
 from oneflow.tensor.call import call_view
 from oneflow.tensor.indexing import set_item
 from oneflow.tensor.memory_views import join_storage
@@ -176,9 +177,14 @@ def as_strided(
         raise RuntimeError(
             f"mismatch in length of strides and shape: {len(strides)} and {len(shape)}"
         )
-    offset = storage_offset_of(input) if storage_offset is None else operator.index(storage_offset)
-    if any(step < 0 for step in strides) or offset < 0:
-        raise RuntimeError(f"as_strided: strides {list(strides)} and offset {offset} must be >= 0")
+    if any(step < 0 for step in strides) or (storage_offset or 0) < 0:
+        raise RuntimeError(
+            f"as_strided: strides {list(strides)} and offset {storage_offset} must be >= 0"
+        )
+    if storage_offset is None:
+        offset = storage_offset_of(input)
+    else:
+        offset = operator.index(storage_offset) + own_start(input)
     last = offset + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))
     storage = (input._value if input._family is None else input._family.storage.value).spec
     available = storage.numel * storage.dtype.itemsize // input.dtype.itemsize
@@ -187,10 +193,12 @@ def as_strided(
             f"setStorage: sizes {list(shape)}, strides {list(strides)} and storage offset {offset} "
             f"are out of bounds for storage of {available} elements"
         )
-    return join_storage(
+    view = join_storage(
         input,
         (strided.as_strided, (), {"shape": shape, "strides": strides, "offset": offset}),
     )
+    note_same_start(view, input)
+    return view
 
 
 @function()

@@ -15,7 +15,6 @@ from oneflow import (
     tensor as _tensor,
 )
 from oneflow.base.dtype import DType
-from oneflow.functional.shape.storages import TypedStorage, UntypedStorage, elements_of
 
 
 def _with_scalars(data: Any) -> Any:
@@ -32,9 +31,7 @@ def _with_scalars(data: Any) -> Any:
 
 @functools.wraps(_tensor)
 def tensor(data: Any, **options: Any) -> Tensor:
-    """`oneflow.tensor` of storages, too; a tensor of one element in a list is a number."""
-    if isinstance(data, TypedStorage | UntypedStorage):
-        data = elements_of(data, options.get("dtype"))
+    """`oneflow.tensor`, to which a tensor of one element in a list is a number."""
     return _tensor(_with_scalars(data), **options)
 
 

@@ -2,7 +2,7 @@
 
 from oneflow.base import dtype as dt
 from oneflow.base.dtype import DType
-from oneflow.functional.shape.storages import (
+from oneflow.functional.creation.storages import (
     STORAGE_CLASSES,
     LegacyStorage,
     TypedStorage as TypedStorage,

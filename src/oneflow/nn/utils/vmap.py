@@ -16,6 +16,7 @@ from oneflow.functional.shape.concat import stack
 from oneflow.graph.pytree import TreeConstant, TreeContainer
 from oneflow.nn.utils.transforms import flat, unflat
 from oneflow.random.generator import note_draws
+from oneflow.tensor.batch_elements import running_elements
 from oneflow.tensor.reads import note_reads
 from oneflow.tensor.strides import strided_layout
 from oneflow.tensor.tensor import Tensor
@@ -72,7 +73,7 @@ def vmap(
         calls = _Calls(functools.partial(func, **kwargs), randomness)
         with running(HookOwner(math.inf)):
             # An empty batch has results of the shapes that an element of zeros has.
-            results = [calls.run(batch.element(number)) for number in range(max(batch.size, 1))]
+            results = [_run_with(calls, batch, number) for number in range(max(batch.size, 1))]
         structure = results[0][1]
         places = _places(structure, out_dims)
         columns = zip(*(tensors for tensors, _ in results), strict=True)
@@ -129,6 +130,11 @@ class _Batch:
         self._parts.append(parts)
         return unflat(self._structure, parts)
 
+    def places(self, number: int) -> list[tuple[Tensor, Tensor, int, int]]:
+        """The tensors of one element, and for each its batch and its place there."""
+        rows = zip(self._parts[number], self._tensors, self._dims, strict=True)
+        return [(part, tensor, dim, number) for part, tensor, dim in rows if dim is not None]
+
     def whole(self, elements: Sequence[Tensor], dim: int) -> Tensor | None:
         """The argument whose elements along `dim` these very tensors are; None if there is none."""
         columns = zip(*self._parts, strict=True)
@@ -170,6 +176,12 @@ def _dims_of(arg: Any, dims: Any) -> list[int | None]:
     else:
         raise ValueError(f"vmap: `in_dims` {dims!r} has not the form of the argument")
     return [dim for item, part in pairs for dim in _dims_of(item, part)]
+
+
+def _run_with(calls: _Calls, batch: _Batch, number: int) -> tuple[list[Tensor], Any]:
+    args = batch.element(number)
+    with running_elements(batch.places(number)):
+        return calls.run(args)
 
 
 class _Calls:

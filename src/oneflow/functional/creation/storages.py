@@ -12,14 +12,15 @@ import numpy as np
 from oneflow.base import dtype as dt
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType, get_default_dtype
+from oneflow.base.placement import parse_device
 from oneflow.base.program_name import program_name
 from oneflow.functional.creation.factory_functions import zeros
-from oneflow.functional.creation.from_data import tensor
-from oneflow.functional.shape.file_storage import FileStorage
+from oneflow.functional.creation.file_storage import FileStorage
 from oneflow.runtime.eager import read_array
 from oneflow.runtime.memory import address_of
 from oneflow.tensor.call import wrap
 from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.transfer import import_array
 from oneflow.tensor.views import Family, Storage, share
 
 
@@ -416,20 +417,28 @@ STORAGE_CLASSES: dict[DType, type[LegacyStorage]] = {
 }
 
 
-def elements_of(storage: TypedStorage | UntypedStorage, dtype: DType | None) -> Tensor:
-    """The contents of memory as a tensor; bytes are read as elements of the dtype.
+def contents_of(data: Any, dtype: DType | None) -> Any:
+    """The elements of a storage as a tensor of its memory; other data as it is.
+
+    Args:
+        data: a storage, or any other object.
+        dtype: that of the elements; bytes are read as such, and as integers by default.
 
     Raises:
         RuntimeError: the memory has elements of another dtype.
     """
-    if isinstance(storage, UntypedStorage):
-        return storage._elements().view(dtype or dt.int64)  # PyTorch takes bytes for integers
-    if dtype not in (None, storage.dtype):
+    if not isinstance(data, _Memory | FileStorage):
+        return data
+    if isinstance(data, FileStorage):
+        return import_array(np.asarray(data).view((dtype or dt.uint8).numpy))
+    if isinstance(data, UntypedStorage):
+        return data._elements().view(dtype or dt.int64)
+    if dtype not in (None, data.dtype):
         raise RuntimeError(
             f"expected a storage with elements of {dtype}, or an UntypedStorage, got one of "
-            f"{storage.dtype}"
+            f"{data.dtype}"
         )
-    return storage._elements()
+    return data._elements()
 
 
 def _only(contents: tuple) -> Any:
@@ -442,8 +451,13 @@ def _new_elements(contents: Any, dtype: DType, device: Device | str | None) -> T
     """New memory with so many elements, or with these.
 
     Raises:
-        TypeError: `contents` is neither a number nor a sequence.
+        TypeError: `contents` is neither a number nor a sequence, or memory of another dtype.
     """
+    if isinstance(contents, _Memory) and contents.dtype is not dtype:
+        raise TypeError(
+            f"a storage of {dtype} is made of a size or a sequence, got memory of "
+            f"{contents.dtype}; give an UntypedStorage as `wrap_storage`"
+        )
     if hasattr(contents, "__index__") and not isinstance(contents, Tensor):
         return zeros(operator.index(contents), dtype=dtype, device=device)
     if isinstance(contents, Tensor | str | bytes) or not hasattr(contents, "__len__"):
@@ -451,7 +465,7 @@ def _new_elements(contents: Any, dtype: DType, device: Device | str | None) -> T
         raise TypeError(f"a storage is made of a size or a sequence, got {actual}")
     if not len(contents):
         return zeros(0, dtype=dtype, device=device)
-    return tensor(contents, dtype=dtype, device=device)
+    return import_array(contents, dtype, parse_device(device))
 
 
 def _copied(memory: Storage, memo: dict[Any, Any]) -> Storage:
