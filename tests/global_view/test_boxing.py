@@ -8,9 +8,11 @@ import pytest
 import oneflow as flow
 from oneflow.base.dtype import ALL_DTYPES
 from oneflow.base.sbp import BROADCAST, PARTIAL_SUM, split
+from oneflow.compiler.sharding import partition_of
 from oneflow.primitives.sharding.boxing_path import boxing_path
 from oneflow.runtime.shards import local_shard
 from oneflow.tensor.views import unwrap
+from tests.oracle import eager_mode
 
 S, B, P = flow.sbp.split, flow.sbp.broadcast, flow.sbp.partial_sum
 SIGNATURES = (S(0), S(1), B, P)
@@ -170,3 +172,18 @@ def test_in_place_keeps_the_layout():
     x[1:3, 0] = 7
     assert x.sbp == (S(0),)
     assert x.numpy()[:, 0].tolist() == [0, 7, 7, 24]
+
+
+@pytest.mark.parametrize("placement", [LINE, GRID], ids=["line", "grid"])
+def test_results_have_the_partitions_that_arguments_have(placement):
+    # JAX prepares a program again, where signal handlers run, for an array with another one.
+    signatures = list(itertools.product(SIGNATURES, repeat=placement.ndim))
+    with eager_mode("compiled"):
+        for sbp, target in zip(signatures, reversed(signatures), strict=True):
+            x = flow.tensor(numbers(8, 4), placement=placement, sbp=sbp)
+            weight = flow.ones(4, 3, placement=placement, sbp=target, requires_grad=True)
+            (x @ weight).square().sum().backward()
+            for tensor in (x, x * 0.5, x.to_global(sbp=target), weight, weight.grad):
+                value = unwrap(tensor)
+                expected = tuple(partition_of(value.spec))
+                assert tuple(value.read().sharding.spec) == expected, (sbp, value.spec)

@@ -27,10 +27,16 @@ def partial_axes(spec: TensorSpec) -> list[int]:
 
 
 def partition_of(spec: TensorSpec) -> PartitionSpec:
-    """The `PartitionSpec` of the array of a global tensor."""
+    """The `PartitionSpec` of the array of a global tensor.
+
+    It ends with the last dimension that is split, as those of JAX's results do: a program that got
+    an array with the same parts and another `PartitionSpec` would be prepared again, in Python.
+    """
     assert spec.sbp is not None
-    split = [tuple(map(mesh_axis, split_axes(spec.sbp, dim))) or None for dim in range(spec.ndim)]
-    return PartitionSpec(*map(mesh_axis, partial_axes(spec)), *split)
+    split = [tuple(map(mesh_axis, split_axes(spec.sbp, dim))) for dim in range(spec.ndim)]
+    while split and not split[-1]:
+        split.pop()
+    return PartitionSpec(*map(mesh_axis, partial_axes(spec)), *[axes or None for axes in split])
 
 
 def named_sharding(spec: TensorSpec) -> NamedSharding:
