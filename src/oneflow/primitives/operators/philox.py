@@ -80,11 +80,17 @@ _philox: Any = type(lax.add_p)("philox4x32")
 _philox.multiple_results = True
 _philox.def_abstract_eval(_result_types)
 _philox.def_impl(jax.jit(_random_bits))
-mlir.register_lowering(_philox, mlir.lower_fun(_random_bits, multiple_results=True))
-for _platform in ("cuda", "tpu"):
-    mlir.register_lowering(
-        _philox, mlir.lower_fun(_random_bits_off_cpu, multiple_results=True), platform=_platform
-    )
+
+
+def _register_lowering(function: Any, platform: str | None = None) -> None:
+    """Lower it to a call: a program has its 150 operations once, and not in every draw."""
+    rule = mlir.lower_fun(function, multiple_results=True)
+    mlir.register_lowering(_philox, rule, platform=platform, inline=False)
+
+
+_register_lowering(_random_bits)
+_register_lowering(_random_bits_off_cpu, "cuda")
+_register_lowering(_random_bits_off_cpu, "tpu")
 
 
 @in_x64
