@@ -27,6 +27,12 @@ def graph_of(function: Callable, **modules: nn.Module) -> nn.Graph:
     return FunctionGraph()
 
 
+def only_step(graph: nn.Graph) -> Any:
+    """The only compiled step of a graph."""
+    (step,) = graph._steps.values()
+    return step
+
+
 class TrainGraph(nn.Graph):
     """A training step: ``loss_of(module, *inputs)`` and one optimizer."""
 

@@ -11,13 +11,7 @@ import pytest
 import oneflow as flow
 from oneflow import nn
 from oneflow.nn import functional as F
-from tests.graph.helpers import TrainGraph, graph_of, train_eagerly
-
-
-def only_step(graph):
-    """The only compiled step of a graph."""
-    (step,) = graph._steps.values()
-    return step
+from tests.graph.helpers import TrainGraph, graph_of, only_step, train_eagerly
 
 
 def mean_square(module, x):

@@ -5,7 +5,7 @@ import pytest
 
 import oneflow as flow
 from oneflow import nn
-from tests.graph.helpers import graph_of
+from tests.graph.helpers import graph_of, only_step
 
 
 def uniform(x):
@@ -62,3 +62,41 @@ def test_a_seed_in_a_graph_gives_every_call_the_same_numbers():
     assert drawn == [[each.tolist() for each in seeded(x)] for _ in range(3)]
     assert drawn[0][0] == drawn[1][0]
     assert drawn[1] == drawn[2]
+
+
+def test_a_backward_pass_reads_the_numbers_of_the_draw_that_it_repeats():
+    def build(x):
+        x = x.detach().requires_grad_()
+        y = nn.functional.dropout(nn.functional.dropout(x, 0.5), 0.25)
+        y.square().sum().backward()
+        return x.grad
+
+    graph = graph_of(build)
+    graph(flow.ones(8))
+    program = only_step(graph).executable.program
+    draws = [each.operands[1:3] for each in program.instructions if _draws(each)]
+    first, second = draws[:2]
+    assert first != second
+    assert draws == [first, second, second, first]
+
+
+def test_a_checkpoint_draws_again_with_numbers_of_its_own():
+    """Else the compiler would keep the mask from the first time to the second."""
+
+    def segment(x):
+        return nn.functional.dropout(x.exp(), 0.5).square()
+
+    def build(x):
+        x = x.detach().requires_grad_()
+        flow.utils.checkpoint.checkpoint(segment, x).sum().backward()
+        return x.grad
+
+    graph = graph_of(build)
+    graph(flow.ones(8))
+    program = only_step(graph).executable.program
+    streams = [each.operands[2] for each in program.instructions if _draws(each)]
+    assert len(set(streams[:2])) == 2
+
+
+def _draws(instruction):
+    return instruction.operation.primitive.name == "dropout"

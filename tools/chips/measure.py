@@ -18,7 +18,6 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from tools.chips.workloads import WORKLOADS, Workload
 
 import oneflow as flow
-from oneflow.compiler.lower import Executable
 from oneflow.compiler.topologies import compiling_for
 from oneflow.plan import chip_named, planning
 from oneflow.plan.hlo_account import account_of
@@ -78,7 +77,7 @@ def lowered_ours(workload: Workload, chip_name: str, count: int) -> Any:
         graph, arguments = workload.graph(placement, flow.sbp.split(0))
         step = plan_step(graph, arguments, {})
     with compiling_for(chip, count), planning():
-        return Executable(step.program, step.donated, step.placement, name=step.name).lowered()
+        return step.executable().lowered()
 
 
 def lowered_jax(workload: Workload, chip_name: str, count: int) -> Any:

@@ -33,6 +33,7 @@ from oneflow.graph.zero import apply_zero
 from oneflow.module.module import Module
 from oneflow.passes.partition import BACKWARD, FORWARD, UPDATE, Phase
 from oneflow.primitives.operators.elementwise import cast, mul
+from oneflow.program.captured_number import with_shared_draws
 from oneflow.program.ir import Program, program_from_key
 from oneflow.program.value import Value
 from oneflow.tensor.call import wrap
@@ -361,7 +362,7 @@ class _Capture:
         return CapturedStep(
             name=self._graph.name,
             device=recorder.device,
-            program=self._scoped(program, first),
+            program=self._scoped(with_shared_draws(program, recorder.scalars), first),
             inputs=self._inputs(),
             updates=tuple([variable.input for variable, _ in updates]),
             outputs=StepOutputs(

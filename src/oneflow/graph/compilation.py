@@ -128,8 +128,7 @@ def compile_step(
     program, binding = bind(captured, optimized)
     check_overlap(captured.arguments, binding.written, (*binding.variables, *binding.write_only))
     reshard_variables(captured, optimized)
-    dynamic = captured.dynamic_numbers | _hidden_numbers(program)
-    constants = {i: number for i, number in enumerate(captured.numbers) if i not in dynamic}
+    constants = constants_of(captured, program)
     device, name = captured.device, captured.name
     check_consistency(program, constants, _all_devices(program, device), name)
     first = len(binding.arguments)
@@ -153,6 +152,12 @@ def compile_step(
     with compile_message(name, len(program.instructions)):
         executable.compile()
     return Step(executable, binding, captured, summary)
+
+
+def constants_of(captured: CapturedStep, program: Program) -> dict[int, Any]:
+    """The numbers of a captured step, by index, that its compiled program has as constants."""
+    dynamic = captured.dynamic_numbers | _hidden_numbers(program)
+    return {i: number for i, number in enumerate(captured.numbers) if i not in dynamic}
 
 
 def _with_engine(

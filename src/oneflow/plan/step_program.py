@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from oneflow.base.placement import Placement
+from oneflow.compiler.lower import Executable
 from oneflow.graph.binding import bind
 from oneflow.graph.capture import captured_step
 from oneflow.graph.captured_step import StepInput
-from oneflow.graph.compilation import optimize
+from oneflow.graph.compilation import constants_of, optimize
 from oneflow.graph.graph import Graph
 from oneflow.graph.pytree import flatten_call
 from oneflow.graph.zero import zero_scope
@@ -30,6 +31,7 @@ class StepProgram:
         placement: the devices on which it runs.
         inputs: the inputs of the program.
         donated: inputs that the step writes over.
+        constants: numbers, by index, that are the same in every run.
     """
 
     name: str
@@ -37,6 +39,13 @@ class StepProgram:
     placement: Placement
     inputs: tuple[StepInput, ...]
     donated: range
+    constants: dict[int, Any]
+
+    def executable(self) -> Executable:
+        """The program for the compiler, as the graph would run it; it is not compiled yet."""
+        return Executable(
+            self.program, self.donated, self.placement, self.constants, name=self.name
+        )
 
     @functools.cached_property
     def cse_program(self) -> Program:
@@ -75,4 +84,5 @@ def plan_step(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> St
         )
     first = len(binding.arguments)
     donated = range(first, first + binding.changed)
-    return StepProgram(graph.name, program, captured.device, binding.inputs, donated)
+    constants = constants_of(captured, program)
+    return StepProgram(graph.name, program, captured.device, binding.inputs, donated, constants)

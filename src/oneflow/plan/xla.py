@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from oneflow.base.device import platform_devices
-from oneflow.compiler.lower import Executable
 from oneflow.compiler.topologies import compiling_for
 from oneflow.plan.hlo_account import COLLECTIVES, ProgramAccount, account_of, bytes_of
 from oneflow.plan.step_program import StepProgram
@@ -52,7 +51,7 @@ def compiled(step: StepProgram, chip: Chip | None = None) -> Compiled:
     """Compile a program with XLA for a chip, by default for the CPU; return its estimates."""
     devices = compiling_for(chip, step.placement.size) if chip else contextlib.nullcontext()
     with planning(), devices:
-        executable = Executable(step.program, step.donated, step.placement, name=step.name)
+        executable = step.executable()
         analysis = executable.memory()
         text = executable.hlo()
     memory = Memory(

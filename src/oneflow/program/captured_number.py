@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
+
+from oneflow.program.ir import Program
 
 
 class CapturedNumber(int):
@@ -36,6 +40,10 @@ class CapturedNumber(int):
         """Return the number for a draw that these processes make together."""
         return CapturedNumber(self, self.generator, self.draw, ranks)
 
+    def same_number(self) -> CapturedNumber:
+        """Return the number as another object: by it a draw that is made again is told apart."""
+        return CapturedNumber(self, self.generator, self.draw, self.ranks)
+
     def next_number(self) -> CapturedNumber:
         """Return the number of the next draw."""
         assert self.draw is not None
@@ -58,3 +66,29 @@ class Seed(int):
         seed = super().__new__(cls, number)
         seed.seed_count, seed.is_shared = seed_count, is_shared
         return seed
+
+
+def with_shared_draws(program: Program, numbers: Sequence[Any]) -> Program:
+    """The program, in which a backward pass reads a draw's numbers where the forward pass does.
+
+    So the compiler sees that both draw the same. What draws it again to save memory, as checkpoints
+    do, has numbers of its own.
+
+    Args:
+        program: the program.
+        numbers: its run-time numbers.
+    """
+    first = len(program.inputs)
+    places: dict[int, int] = {}
+    shared = {
+        first + index: places.setdefault(id(number), first + index)
+        for index, number in enumerate(numbers)
+        if type(number) is CapturedNumber
+    }
+    instructions = tuple(
+        replace(
+            instruction, operands=tuple(shared.get(value, value) for value in instruction.operands)
+        )
+        for instruction in program.instructions
+    )
+    return replace(program, instructions=instructions)

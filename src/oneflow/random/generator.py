@@ -137,7 +137,9 @@ def replay_draws(generator: Generator, position: tuple[int, int] | None) -> Iter
     """
     before = _DRAW_STATE.replay
     if position is not None:
-        _DRAW_STATE.replay = {**before, generator: _GeneratorState(*position)}
+        seed, stream = position
+        stream = stream.same_number() if isinstance(stream, CapturedNumber) else stream
+        _DRAW_STATE.replay = {**before, generator: _GeneratorState(seed, stream)}
     try:
         yield
     finally:
