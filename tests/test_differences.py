@@ -87,19 +87,6 @@ def test_splits_are_compared_with_the_tensor():
         flow.ones(2).to_global(PLACE["placement"], flow.sbp.split(7))
 
 
-def test_parts_of_complex_tensors_are_properties():
-    x = flow.tensor([1 + 2j])
-    assert (x.real.tolist(), flow.imag(x).tolist(), callable(x.real)) == ([1.0], [2.0], False)
-
-
-def test_the_gradient_of_a_complex_number_must_be_given():
-    x = flow.tensor(1 + 2j, requires_grad=True)
-    with pytest.raises(RuntimeError, match="only for real scalar outputs"):
-        (x * 2).backward()
-    (x * 2).backward(flow.tensor(1 + 0j))
-    assert x.grad.item() == 2
-
-
 @pytest.mark.parametrize("name", ["normal_", "uniform_"])
 def test_parameters_are_not_filled_by_methods_of_pytorch(name):
     parameter = nn.Parameter(flow.zeros(2))

@@ -948,6 +948,7 @@ from oneflow.functional.reduce.sums import (
     prod as prod,
     sum_ as sum,
 )
+from oneflow.functional.shape.complex_parts import imag as imag, real as real
 from oneflow.functional.shape.concat import (
     cat as cat,
     cat as concat,
@@ -1040,9 +1041,7 @@ from oneflow.functional.shape.strided_views import (
     adjoint as adjoint,
     as_strided as as_strided,
     diagonal as diagonal,
-    imag as imag,
     narrow as narrow,
-    real as real,
     select as select,
     view_as_complex as view_as_complex,
     view_as_real as view_as_real,

@@ -65,7 +65,7 @@ from oneflow.legacy_functions.arrays import expand_dims
 from oneflow.functional.shape.rearrange import tile
 from oneflow.functional.shape.reshape import broadcast_to, movedim as moveaxis
 from oneflow.functional.shape.stack import broadcast_shapes
-from oneflow.functional.shape.strided_views import imag, real
+from oneflow.functional.shape.complex_parts import imag, real
 
 __all__ = [
     "abs", "acos", "acosh", "add", "all", "any", "arange", "argmax", "argmin", "argsort", "asarray",

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from oneflow.base.program_name import PYTORCH, program_name
 from oneflow.differentiation.backward import Edge, backward_pass
 from oneflow.differentiation.grad_mode import set_grad_enabled
 from oneflow.differentiation.hooks import TRANSFORMS
@@ -88,7 +89,7 @@ def _initial_gradient(output: Tensor, gradient: Tensor | None, index: int) -> Va
                 f"{list(spec.shape)}; reduce it with sum() or mean(), or give a gradient of that "
                 "shape"
             )
-        if spec.dtype.is_complex:
+        if spec.dtype.is_complex and program_name() == PYTORCH:
             raise RuntimeError(
                 "grad can be implicitly created only for real scalar outputs but got "
                 f"{spec.dtype!r}"

@@ -1,4 +1,4 @@
-"""Views of parts: narrow, select, diagonals, windows, complex parts, other element types.
+"""Views of parts: narrow, select, diagonals, windows, other element types.
 
 Also views made in place.
 """
@@ -23,7 +23,6 @@ from oneflow.primitives.operators import shape as p, strided
 from oneflow.primitives.operators.elementwise import conj
 from oneflow.tensor.batch_elements import note_same_start, own_start
 from oneflow.tensor.call import call_view
-from oneflow.tensor.indexing import set_item
 from oneflow.tensor.memory_views import join_storage
 from oneflow.tensor.methods import attach
 from oneflow.tensor.strides import storage_offset_of, strided_layout
@@ -242,35 +241,6 @@ def view_as_complex(input: Tensor) -> Tensor:
     return call_view(strided.view_as_complex, input)
 
 
-@function(method=False)
-def real(input: Tensor) -> Tensor:
-    """View of the real parts; a real tensor itself.
-
-    Example:
-        >>> import oneflow as flow
-        >>> flow.real(flow.tensor([1 + 2j]))
-        tensor([1.], dtype=oneflow.float32)
-    """
-    return select(view_as_real(input), -1, 0) if input.dtype.is_complex else input
-
-
-@function(method=False)
-def imag(input: Tensor) -> Tensor:
-    """View of the imaginary parts.
-
-    Raises:
-        RuntimeError: `input` is real.
-
-    Example:
-        >>> import oneflow as flow
-        >>> flow.imag(flow.tensor([1 + 2j, 3 - 4j]))
-        tensor([ 2., -4.], dtype=oneflow.float32)
-    """
-    if not input.dtype.is_complex:
-        raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
-    return select(view_as_real(input), -1, 1)
-
-
 @function()
 def adjoint(input: Tensor) -> Tensor:
     """The last two dimensions exchanged and complex numbers conjugated.
@@ -307,17 +277,6 @@ def conjugate_transpose(self: Tensor) -> Tensor:
     return adjoint(self) if self.ndim else self
 
 
-def _set_part(part: Callable[[Tensor], Tensor]) -> Callable[[Tensor, Any], None]:
-    """The setter of a property for `part`, which is a view."""
-
-    def write(self: Tensor, value: Any) -> None:
-        set_item(part(self), ..., value)
-
-    return write
-
-
-attach("real", property(real, _set_part(real)))
-attach("imag", property(imag, _set_part(imag)))
 attach("H", property(conjugate_transpose))
 attach("mH", property(adjoint))
 
