@@ -40,7 +40,10 @@ from oneflow.builtins.arrays import (
     unsorted_segment_sum as unsorted_segment_sum,
 )
 from oneflow.builtins.attention import (
+    fused_attention_concat_past_key_value as fused_attention_concat_past_key_value,
+    fused_codegeex_qkv_reshape as fused_codegeex_qkv_reshape,
     fused_multi_head_attention_inference as fused_multi_head_attention_inference,
+    fused_multi_head_attention_inference_v2 as fused_multi_head_attention_inference_v2,
 )
 from oneflow.builtins.bias import bias_add as bias_add
 from oneflow.builtins.boxes import (
@@ -85,6 +88,8 @@ from oneflow.builtins.normalization import (
     normalization_add_relu as normalization_add_relu,
     rms_layer_norm as rms_layer_norm,
     root_mean_square_norm as rms_norm,
+    skip_layer_norm as skip_layer_norm,
+    skip_rms_norm as skip_rms_norm,
 )
 from oneflow.builtins.products import (
     fast_gelu as fast_gelu,
@@ -114,6 +119,7 @@ from oneflow.builtins.resize import (
 )
 from oneflow.functional.creation.conversion import (
     cast as cast,
+    clone as clone,
     contiguous as contiguous,
     contiguous_ as contiguous_,
     fill_ as fill_,
@@ -141,6 +147,8 @@ from oneflow.functional.elementwise.activation import (
     prelu as prelu,
     quick_gelu as quick_gelu,
     relu as relu,
+    rrelu as rrelu,
+    rrelu_ as rrelu_,
     selu as selu,
     sigmoid as sigmoid,
     silu as silu,
@@ -152,6 +160,7 @@ from oneflow.functional.elementwise.arithmetic import (
     add as add,
     addcdiv as addcdiv,
     addcmul as addcmul,
+    lerp as lerp,
     mul as mul,
     pow_ as pow,
     sub as sub,
@@ -177,12 +186,17 @@ from oneflow.functional.elementwise.comparison import (
     lt as less,
     ne as not_equal,
 )
+from oneflow.functional.elementwise.complex import conj as conj, conj_physical as conj_physical
 from oneflow.functional.elementwise.division import (
     div as div,
     floor_divide as floor_divide,
     fmod as fmod,
 )
 from oneflow.functional.elementwise.logic import (
+    bitwise_and as bitwise_and,
+    bitwise_not as bitwise_not,
+    bitwise_or as bitwise_or,
+    bitwise_xor as bitwise_xor,
     isfinite as isfinite,
     isinf as isinf,
     isnan as isnan,
@@ -202,16 +216,19 @@ from oneflow.functional.elementwise.piecewise import (
 from oneflow.functional.elementwise.rounding import (
     ceil as ceil,
     floor as floor,
+    frac as frac,
     round_ as rint,
     round_ as round,
     sign as sign,
     trunc as trunc,
 )
 from oneflow.functional.elementwise.special import (
+    digamma as digamma,
     erf as erf,
     erfc as erfc,
     erfinv as erfinv,
     lgamma as lgamma,
+    zeta as zeta,
 )
 from oneflow.functional.elementwise.trigonometry import (
     acos as acos,
@@ -229,6 +246,7 @@ from oneflow.functional.elementwise.trigonometry import (
 from oneflow.functional.elementwise.unary import (
     abs_ as abs,
     exp as exp,
+    exp2 as exp2,
     expm1 as expm1,
     log as log,
     log1p as log1p,
@@ -240,7 +258,29 @@ from oneflow.functional.elementwise.unary import (
     sqrt as sqrt,
     square as square,
 )
+from oneflow.functional.fourier.fft2 import (
+    fft2 as fft2,
+    hfft2 as hfft2,
+    ifft2 as ifft2,
+    ihfft2 as ihfft2,
+    irfft2 as irfft2,
+    rfft2 as rfft2,
+)
 from oneflow.functional.fourier.short_time import stft as stft
+from oneflow.functional.fourier.transforms import (
+    fft as fft,
+    fftn as fftn,
+    hfft as hfft,
+    hfftn as hfftn,
+    ifft as ifft,
+    ifftn as ifftn,
+    ihfft as ihfft,
+    ihfftn as ihfftn,
+    irfft as irfft,
+    irfftn as irfftn,
+    rfft as rfft,
+    rfftn as rfftn,
+)
 from oneflow.functional.fourier.windows import hann_window as hann_window
 from oneflow.functional.global_tensors.conversion import (
     to_consistent as to_consistent,
@@ -271,7 +311,7 @@ from oneflow.functional.index.search import (
 )
 from oneflow.functional.linalg.added_products import baddbmm as baddbmm
 from oneflow.functional.linalg.einsum import einsum as einsum
-from oneflow.functional.linalg.inverse import inv as inv
+from oneflow.functional.linalg.inverse import det as det, inv as inv
 from oneflow.functional.linalg.matmul import matmul as matmul
 from oneflow.functional.linalg.norms import (
     matrix_norm as matrix_norm,
@@ -291,6 +331,9 @@ from oneflow.functional.nn.adaptive_pooling import (
     adaptive_avg_pool3d as adaptive_avg_pool3d,
 )
 from oneflow.functional.nn.argument_order import embedding as embedding
+from oneflow.functional.nn.attention import (
+    scaled_dot_product_attention as scaled_dot_product_attention,
+)
 from oneflow.functional.nn.conv import (
     conv1d as conv1d,
     conv2d as conv2d,
@@ -323,6 +366,7 @@ from oneflow.functional.nn.elementwise_loss import (
 from oneflow.functional.nn.fused import (
     fused_bias_add_dropout as fused_bias_add_dropout,
     fused_bias_add_gelu as fused_bias_add_gelu,
+    fused_scale_mask_bias_softmax as fused_scale_mask_bias_softmax,
     fused_scale_mask_softmax as fused_scale_mask_softmax,
     fused_scale_mask_softmax_dropout as fused_scale_mask_softmax_dropout,
     fused_scale_tril as fused_scale_tril,
@@ -367,6 +411,7 @@ from oneflow.functional.random.creation import (
 from oneflow.functional.random.inplace import (
     bernoulli_ as bernoulli_,
     exponential_ as exponential_,
+    normal_ as normal_,
     uniform_ as uniform_,
 )
 from oneflow.functional.reduce.cumulative import cumprod as cumprod, cumsum as cumsum
@@ -383,6 +428,7 @@ from oneflow.functional.reduce.minmax import (
 from oneflow.functional.reduce.ranking import roc_auc_score as roc_auc_score
 from oneflow.functional.reduce.statistics import (
     median as median,
+    mode as mode,
     quantile as quantile,
     std as std,
     var as var,
@@ -396,6 +442,7 @@ from oneflow.functional.reduce.sums import (
     prod as reduce_prod,
     sum_ as reduce_sum,
 )
+from oneflow.functional.shape.complex_parts import imag as imag, real as real
 from oneflow.functional.shape.concat import (
     cat as concat,
     chunk as chunk,
@@ -406,6 +453,7 @@ from oneflow.functional.shape.concat import (
     unbind as unbind,
     vsplit as vsplit,
 )
+from oneflow.functional.shape.new_strided import empty_strided as empty_strided
 from oneflow.functional.shape.rearrange import (
     diag as diag,
     flip as flip,
@@ -467,6 +515,8 @@ from oneflow.legacy_functions.nn import (
 
 addcdiv_ = Tensor.addcdiv_
 addcmul_ = Tensor.addcmul_
+as_strided_ = Tensor.as_strided_
+ceil_ = Tensor.ceil_
 clamp_ = Tensor.clamp_
 clamp_max_ = Tensor.clamp_max_
 clamp_min_ = Tensor.clamp_min_
@@ -474,11 +524,17 @@ clip_ = Tensor.clip_
 div_ = Tensor.div_
 erfinv_ = Tensor.erfinv_
 floor_ = Tensor.floor_
+frac_ = Tensor.frac_
 index_add_ = Tensor.index_add_
+lerp_ = Tensor.lerp_
 masked_fill_ = Tensor.masked_fill_
 mul_ = Tensor.mul_
+round_ = Tensor.round_
 sin_ = Tensor.sin_
+squeeze_ = Tensor.squeeze_
+tril_ = Tensor.tril_
 triu_ = Tensor.triu_
+unsqueeze_ = Tensor.unsqueeze_
 
 # fmt: off
 __all__ = [
@@ -486,63 +542,70 @@ __all__ = [
     "adaptive_avg_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d", "adaptive_max_pool3d",
     "add", "addcdiv", "addcdiv_", "addcmul", "addcmul_", "affine_grid", "allclose", "amax", "amin",
     "amp_black_identity", "amp_white_identity", "arange", "arg_sort", "argmax", "argmin",
-    "as_strided", "asin", "asinh", "assign_local_tensor", "atan", "atan2", "atanh", "atleast_1d",
-    "atleast_2d", "atleast_3d", "avg_pool1d", "avg_pool2d", "avg_pool3d", "baddbmm", "batch_gather",
-    "batch_matmul", "bernoulli", "bernoulli_", "bias_add", "binary_cross_entropy_loss",
-    "binary_cross_entropy_with_logits_loss", "bincount", "broadcast_equal", "broadcast_like",
-    "broadcast_shapes", "broadcast_tensors", "broadcast_to", "cast", "ceil", "celu", "chunk",
-    "clamp", "clamp_", "clamp_max", "clamp_max_", "clamp_min", "clamp_min_", "clip", "clip_",
-    "column_stack", "combined_margin_loss", "concat", "consistent_arange", "consistent_constant",
-    "consistent_empty", "constant", "contiguous", "contiguous_", "conv1d", "conv2d", "conv3d",
-    "copy", "cos", "cosh", "cosine_similarity", "cross_entropy", "ctc_greedy_decoder", "ctc_loss",
-    "cumprod", "cumsum", "decode_onerec", "deconv1d", "deconv2d", "deconv3d", "deform_conv2d",
-    "depend", "diag", "diagonal", "dim_gather", "div", "div_", "dot", "dropout", "dropout1d",
-    "dropout2d", "dropout3d", "dstack", "einsum", "elu", "embedding", "embedding_renorm_", "empty",
-    "equal", "erf", "erfc", "erfinv", "erfinv_", "exp", "expand", "expand_dims", "expm1",
-    "exponential_", "eye", "eye_", "fast_gelu", "fill_", "flatten", "flip", "floor", "floor_",
-    "floor_divide", "fmod", "fold", "from_dlpack", "from_numpy", "fused_bias_add_dropout",
-    "fused_bias_add_gelu", "fused_bias_add_scale_mask_softmax_dropout",
+    "as_strided", "as_strided_", "asin", "asinh", "assign_local_tensor", "atan", "atan2", "atanh",
+    "atleast_1d", "atleast_2d", "atleast_3d", "avg_pool1d", "avg_pool2d", "avg_pool3d", "baddbmm",
+    "batch_gather", "batch_matmul", "bernoulli", "bernoulli_", "bias_add",
+    "binary_cross_entropy_loss", "binary_cross_entropy_with_logits_loss", "bincount", "bitwise_and",
+    "bitwise_not", "bitwise_or", "bitwise_xor", "broadcast_equal", "broadcast_like",
+    "broadcast_shapes", "broadcast_tensors", "broadcast_to", "cast", "ceil", "ceil_", "celu",
+    "chunk", "clamp", "clamp_", "clamp_max", "clamp_max_", "clamp_min", "clamp_min_", "clip",
+    "clip_", "clone", "column_stack", "combined_margin_loss", "concat", "conj", "conj_physical",
+    "consistent_arange", "consistent_constant", "consistent_empty", "constant", "contiguous",
+    "contiguous_", "conv1d", "conv2d", "conv3d", "copy", "cos", "cosh", "cosine_similarity",
+    "cross_entropy", "ctc_greedy_decoder", "ctc_loss", "cumprod", "cumsum", "decode_onerec",
+    "deconv1d", "deconv2d", "deconv3d", "deform_conv2d", "depend", "det", "diag", "diagonal",
+    "digamma", "dim_gather", "div", "div_", "dot", "dropout", "dropout1d", "dropout2d", "dropout3d",
+    "dstack", "einsum", "elu", "embedding", "embedding_renorm_", "empty", "empty_strided", "equal",
+    "erf", "erfc", "erfinv", "erfinv_", "exp", "exp2", "expand", "expand_dims", "expm1",
+    "exponential_", "eye", "eye_", "fast_gelu", "fft", "fft2", "fftn", "fill_", "flatten", "flip",
+    "floor", "floor_", "floor_divide", "fmod", "fold", "frac", "frac_", "from_dlpack", "from_numpy",
+    "fused_attention_concat_past_key_value", "fused_bias_add_dropout", "fused_bias_add_gelu",
+    "fused_bias_add_scale_mask_softmax_dropout", "fused_codegeex_qkv_reshape",
     "fused_cross_feature_interaction", "fused_dot_feature_interaction", "fused_fast_gelu_mul",
     "fused_get_boundding_boxes_coord", "fused_get_center_dist", "fused_get_ciou_diagonal_angle",
     "fused_get_ciou_result", "fused_get_convex_diagonal_squared", "fused_get_intersection_area",
     "fused_get_iou", "fused_glu", "fused_matmul_bias", "fused_matmul_bias_add_relu_dropout",
-    "fused_mlp", "fused_multi_head_attention_inference", "fused_scale_mask_softmax",
-    "fused_scale_mask_softmax_dropout", "fused_scale_tril", "fused_scale_tril_softmax_dropout",
-    "fused_scale_tril_softmax_mask_scale", "fused_self_attention",
-    "fused_self_attention_query_mul_key_and_value", "fused_weighted_sum", "gather", "gather_nd",
-    "gelu", "gelu_with_approximate", "gen_tensor_buffer", "global_arange", "global_constant",
-    "global_empty", "global_tensor_constant", "glu", "greater", "greater_equal", "grid_sample",
-    "group_norm", "grouped_matmul", "grouped_matmul_bias", "gru_cell", "gumbel_softmax",
-    "hann_window", "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "hsplit", "hstack",
-    "identity", "in_top_k", "index_add", "index_add_", "index_select", "inv", "isclose", "isfinite",
-    "isinf", "isnan", "kl_div_loss", "l1_loss", "layer_norm", "layer_norm_affine", "leaky_relu",
-    "less", "less_equal", "lgamma", "linalg_cross", "log", "log1p", "log2", "log10", "log_softmax",
-    "logaddexp", "logical_and", "logical_not", "logical_or", "logical_xor", "logsigmoid",
-    "logsumexp", "lstm_cell", "margin_ranking_loss", "masked_fill", "masked_fill_", "matmul",
-    "matrix_norm", "matrix_vector_product", "max", "max_pool1d", "max_pool2d", "max_pool3d",
-    "max_unpool1d", "max_unpool2d", "max_unpool3d", "maximum", "median", "meshgrid", "min",
-    "minimum", "mish", "mm", "movedim", "mse_loss", "mul", "mul_",
-    "multi_tensor_yolov5_weight_update", "multinomial", "narrow", "negative", "nll_loss", "nms",
-    "nonzero", "norm", "normal", "normalization", "normalization_add_relu", "normalize",
-    "not_equal", "one_hot", "pad", "pairwise_distance", "permute", "pin_memory", "pixel_shuffle",
-    "pow", "prelu", "quantile", "quick_gelu", "rand", "randint", "randint_like", "randn",
-    "randn_like", "randperm", "reciprocal", "reciprocal_no_nan", "recv", "reduce_all", "reduce_any",
-    "reduce_max", "reduce_mean", "reduce_min", "reduce_nansum", "reduce_prod", "reduce_sum",
-    "reduce_sum_like", "relu", "repeat", "repeat_interleave", "reshape", "reshape_like", "rint",
-    "rms_layer_norm", "rms_norm", "rnn_relu_cell", "rnn_tanh_cell", "roc_auc_score", "roi_align",
-    "roll", "round", "row_stack", "rsqrt", "scatter", "scatter_add", "scatternd", "scatterndlike",
+    "fused_mlp", "fused_multi_head_attention_inference", "fused_multi_head_attention_inference_v2",
+    "fused_scale_mask_bias_softmax", "fused_scale_mask_softmax", "fused_scale_mask_softmax_dropout",
+    "fused_scale_tril", "fused_scale_tril_softmax_dropout", "fused_scale_tril_softmax_mask_scale",
+    "fused_self_attention", "fused_self_attention_query_mul_key_and_value", "fused_weighted_sum",
+    "gather", "gather_nd", "gelu", "gelu_with_approximate", "gen_tensor_buffer", "global_arange",
+    "global_constant", "global_empty", "global_tensor_constant", "glu", "greater", "greater_equal",
+    "grid_sample", "group_norm", "grouped_matmul", "grouped_matmul_bias", "gru_cell",
+    "gumbel_softmax", "hann_window", "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "hfft",
+    "hfft2", "hfftn", "hsplit", "hstack", "identity", "ifft", "ifft2", "ifftn", "ihfft", "ihfft2",
+    "ihfftn", "imag", "in_top_k", "index_add", "index_add_", "index_select", "inv", "irfft",
+    "irfft2", "irfftn", "isclose", "isfinite", "isinf", "isnan", "kl_div_loss", "l1_loss",
+    "layer_norm", "layer_norm_affine", "leaky_relu", "lerp", "lerp_", "less", "less_equal",
+    "lgamma", "linalg_cross", "log", "log1p", "log2", "log10", "log_softmax", "logaddexp",
+    "logical_and", "logical_not", "logical_or", "logical_xor", "logsigmoid", "logsumexp",
+    "lstm_cell", "margin_ranking_loss", "masked_fill", "masked_fill_", "matmul", "matrix_norm",
+    "matrix_vector_product", "max", "max_pool1d", "max_pool2d", "max_pool3d", "max_unpool1d",
+    "max_unpool2d", "max_unpool3d", "maximum", "median", "meshgrid", "min", "minimum", "mish", "mm",
+    "mode", "movedim", "mse_loss", "mul", "mul_", "multi_tensor_yolov5_weight_update",
+    "multinomial", "narrow", "negative", "nll_loss", "nms", "nonzero", "norm", "normal", "normal_",
+    "normalization", "normalization_add_relu", "normalize", "not_equal", "one_hot", "pad",
+    "pairwise_distance", "permute", "pin_memory", "pixel_shuffle", "pow", "prelu", "quantile",
+    "quick_gelu", "rand", "randint", "randint_like", "randn", "randn_like", "randperm", "real",
+    "reciprocal", "reciprocal_no_nan", "recv", "reduce_all", "reduce_any", "reduce_max",
+    "reduce_mean", "reduce_min", "reduce_nansum", "reduce_prod", "reduce_sum", "reduce_sum_like",
+    "relu", "repeat", "repeat_interleave", "reshape", "reshape_like", "rfft", "rfft2", "rfftn",
+    "rint", "rms_layer_norm", "rms_norm", "rnn_relu_cell", "rnn_tanh_cell", "roc_auc_score",
+    "roi_align", "roll", "round", "round_", "row_stack", "rrelu", "rrelu_", "rsqrt",
+    "scaled_dot_product_attention", "scatter", "scatter_add", "scatternd", "scatterndlike",
     "searchsorted", "select", "select_top_n", "selu", "send", "sigmoid", "sign", "silu", "sin",
-    "sin_", "sinh", "slice", "slice_update", "slice_view_1d_contiguous", "smooth_l1_loss",
-    "softmax", "softmax_cross_entropy", "softmax_cross_entropy_grad", "softplus", "softshrink",
-    "softsign", "sort", "sparse_cross_entropy", "sparse_softmax_cross_entropy", "split",
-    "split_like", "sqrt", "sqrt_square_sum", "square", "squeeze", "stack", "std", "stft", "sub",
-    "swapaxes", "swapdims", "t", "tan", "tanh", "tensor", "tensor_constant",
-    "tensor_scatter_nd_update", "tensor_setitem", "tensor_split", "tensor_to_tensor_buffer",
-    "tensordot", "threshold", "tile", "to", "to_consistent", "to_global", "to_local", "topk",
-    "transpose", "tril", "triplet_margin_loss", "triu", "triu_", "trunc", "trunc_divide", "unbind",
-    "unfold", "unfold_tensor", "uniform_", "unique", "unsorted_segment_sum", "unsqueeze",
+    "sin_", "sinh", "skip_layer_norm", "skip_rms_norm", "slice", "slice_update",
+    "slice_view_1d_contiguous", "smooth_l1_loss", "softmax", "softmax_cross_entropy",
+    "softmax_cross_entropy_grad", "softplus", "softshrink", "softsign", "sort",
+    "sparse_cross_entropy", "sparse_softmax_cross_entropy", "split", "split_like", "sqrt",
+    "sqrt_square_sum", "square", "squeeze", "squeeze_", "stack", "std", "stft", "sub", "swapaxes",
+    "swapdims", "t", "tan", "tanh", "tensor", "tensor_constant", "tensor_scatter_nd_update",
+    "tensor_setitem", "tensor_split", "tensor_to_tensor_buffer", "tensordot", "threshold", "tile",
+    "to", "to_consistent", "to_global", "to_local", "topk", "transpose", "tril", "tril_",
+    "triplet_margin_loss", "triu", "triu_", "trunc", "trunc_divide", "unbind", "unfold",
+    "unfold_tensor", "uniform_", "unique", "unsorted_segment_sum", "unsqueeze", "unsqueeze_",
     "upsample", "upsample_bicubic_2d", "upsample_bilinear_2d", "upsample_linear_1d",
     "upsample_nearest_1d", "upsample_nearest_2d", "upsample_nearest_3d", "upsample_trilinear_3d",
-    "var", "vector_norm", "view", "vsplit", "vstack", "where",
+    "var", "vector_norm", "view", "vsplit", "vstack", "where", "zeta",
 ]
 # fmt: on

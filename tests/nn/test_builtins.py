@@ -17,6 +17,10 @@ def array(*shape):
     return RNG.normal(size=shape).astype(np.float32)
 
 
+def softmax(scores):
+    return torch.softmax(torch.tensor(scores), -1).numpy()
+
+
 def close(ours, expected):
     np.testing.assert_allclose(ours.numpy(), expected, rtol=1e-5, atol=1e-5)
 
@@ -143,6 +147,37 @@ def test_layer_normalization_with_other_axes_of_parameters():
     close(_C.layer_norm(given[0], 1, 1, 1e-5), plain)
     rows = (x - x.mean(2, keepdims=True)) / np.sqrt(x.var(2, keepdims=True) + 1e-5)
     close(_C.layer_norm_affine(*given, 2, 2, 1e-5), rows * gamma + beta)
+
+
+def test_normalization_of_sums():
+    x, gamma, beta, skip = array(2, 4), array(4), array(4), array(2, 4)
+    total = x + beta + 0.5 * skip
+    given = {"bias": flow.tensor(beta), "skip": flow.tensor(skip), "alpha": 0.5, "epsilon": 1e-3}
+    root = total / np.sqrt((total**2).mean(1, keepdims=True) + 1e-3)
+    close(_C.skip_rms_norm(flow.tensor(x), weight=flow.tensor(gamma), **given), root * gamma)
+    centred = total - total.mean(1, keepdims=True)
+    rows = centred / np.sqrt(total.var(1, keepdims=True) + 1e-3)
+    weights = {"gamma": flow.tensor(gamma), "beta": flow.tensor(beta)}
+    close(_C.skip_layer_norm(flow.tensor(x), **weights, **given), rows * gamma + beta)
+    close(_C.skip_layer_norm(flow.tensor(x)), F.layer_norm(flow.tensor(x), (4,)).numpy())
+    close(_C.skip_rms_norm(flow.tensor(x)), F.rms_norm(flow.tensor(x), (4,), eps=1e-5).numpy())
+
+
+@pytest.mark.parametrize("inplace", [False, True])
+def test_softmax_of_scores_mask_and_bias(inplace):
+    x, mask, bias = array(2, 3, 4), array(2, 1, 4), array(3, 4)
+    given = flow.tensor(x), flow.tensor(mask)
+    close(_C.fused_scale_mask_bias_softmax(*given, scale=2.0), softmax(x * 2 + mask))
+    found = _C.fused_scale_mask_bias_softmax(*given, flow.tensor(bias), 0.5, inplace)
+    close(found, softmax(x / 2 + mask + bias))
+    close(given[0], found.numpy() if inplace else x)
+
+
+def test_heads_of_three_tensors():
+    x, y, z = array(3, 2, 8), array(3, 2, 8), array(3, 2, 8)
+    found = _C.fused_codegeex_qkv_reshape(*[flow.tensor(each) for each in (x, y, z)], 4)
+    for ours, expected in zip(found, (x, y, z), strict=True):
+        close(ours, expected.reshape(3, 2, 4, 2))
 
 
 def test_pooling_returns_indices():

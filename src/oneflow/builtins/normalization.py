@@ -135,6 +135,72 @@ def root_mean_square_norm(
 
 
 @function(method=False, namespace="_C")
+def skip_layer_norm(
+    x: Tensor,
+    *,
+    gamma: Tensor | None = None,
+    beta: Tensor | None = None,
+    bias: Tensor | None = None,
+    skip: Tensor | None = None,
+    epsilon: float = 1e-5,
+    alpha: float = 10.0,
+) -> Tensor:
+    """`nn.functional.layer_norm` of ``x + bias + alpha * skip`` over the last dimension.
+
+    Args:
+        x: floating point tensor.
+        gamma: factor of each feature.
+        beta: summand of each feature.
+        bias: added to the last dimension of `x` before; default: nothing.
+        skip: tensor like `x`; default: nothing.
+        epsilon: added to the variance.
+        alpha: factor of `skip`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> x = flow.tensor([[1.0, 3.0]])
+        >>> flow._C.skip_layer_norm(x, skip=x, epsilon=0.0, alpha=-2.0)
+        tensor([[ 1., -1.]], dtype=oneflow.float32)
+    """
+    total = _with_summands(x, bias, skip, alpha)
+    return normalize_last(total, x.shape[-1:], gamma, beta, epsilon)
+
+
+@function(method=False, namespace="_C")
+def skip_rms_norm(
+    x: Tensor,
+    *,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    skip: Tensor | None = None,
+    epsilon: float = 1e-5,
+    alpha: float = 10.0,
+) -> Tensor:
+    """`nn.functional.rms_norm` of ``x + bias + alpha * skip`` over the last dimension.
+
+    Args:
+        x: floating point tensor.
+        weight: factor of each feature.
+        bias: added to the last dimension of `x` before; default: nothing.
+        skip: tensor like `x`; default: nothing.
+        epsilon: added to the mean square.
+        alpha: factor of `skip`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> x = flow.tensor([[1.0, 1.0]])
+        >>> flow._C.skip_rms_norm(x, skip=x, epsilon=0.0, alpha=-3.0)
+        tensor([[-1., -1.]], dtype=oneflow.float32)
+    """
+    return rms_norm(_with_summands(x, bias, skip, alpha), x.shape[-1:], weight, epsilon)
+
+
+def _with_summands(x: Tensor, bias: Tensor | None, skip: Tensor | None, alpha: float) -> Tensor:
+    x = x if bias is None else x + bias
+    return x if skip is None else x + skip * alpha
+
+
+@function(method=False, namespace="_C")
 def normalization(
     x: Tensor,
     moving_mean: Tensor | None = None,

@@ -80,6 +80,33 @@ def fused_scale_mask_softmax(
 
 
 @function(method=False, namespace="_C")
+def fused_scale_mask_bias_softmax(
+    x: Tensor,
+    mask: Tensor,
+    bias: Tensor | None = None,
+    scale: float = 0.35355,
+    inplace: bool = False,
+) -> Tensor:
+    """Softmax along the last dimension of ``x * scale + mask + bias``.
+
+    Args:
+        x: floating point tensor.
+        mask: summand that broadcasts to `x`.
+        bias: another one; default: nothing.
+        scale: factor of `x`.
+        inplace: also write the result to `x`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow._C.fused_scale_mask_bias_softmax(flow.zeros(1, 2), flow.tensor([0.0, -1e9]))
+        tensor([[1., 0.]], dtype=oneflow.float32)
+    """
+    scores = x * scale + mask
+    result = softmax(scores if bias is None else scores + bias, -1)
+    return x.copy_(result) if inplace else result
+
+
+@function(method=False, namespace="_C")
 def fused_scale_mask_softmax_dropout(
     x: Tensor,
     mask: Tensor,
