@@ -64,7 +64,28 @@ def initializes_nothing(library):
     library.nn.init.kaiming_normal_(library.empty(0, 2))
 
 
+def reads_the_gradient_of_a_result(library):
+    x = library.ones(1, requires_grad=True)
+    y, kept = x * 2, x * 3
+    kept.retain_grad()
+    for tensor in (x, kept, y.detach(), y):
+        assert tensor.grad is None
+
+
+def marks_what_is_no_input(library):
+    class Marks(library.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            y = x * 2
+            ctx.mark_dirty(y)
+            return y
+
+    Marks.apply(library.ones(1, requires_grad=True))
+
+
 PROGRAMS = [
+    reads_the_gradient_of_a_result,
+    marks_what_is_no_input,
     steps_the_schedule_first,
     steps_the_optimizer_first,
     steps_an_optimizer_whose_step_is_replaced,

@@ -148,3 +148,15 @@ def test_modules_of_two_names_get_their_own_tensors_back(name, tie_weights):
     y = flow.func.functional_call(model, given, flow.ones(1, 2), tie_weights=tie_weights)
     assert y.item() == 14.0
     assert model.one.weight is before
+
+
+def test_modules_within_themselves_are_called():
+    def case(lib):
+        model = _model(lib)
+        model.first.outer = model
+        given = {"first.outer.first.weight": _weight(lib), "first.outer.total": lib.ones(2)}
+        x = lib.tensor([1.0, -1.0])
+        y = lib.func.functional_call(model, given, (x,), tie_weights=False)
+        return y, model.first.weight, model.total
+
+    agree(case)

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import oneflow as flow
-from tests.autograd.both import outcome
+from tests.autograd.both import agree, outcome
 
 VALUES = {
     "float64": [0.5, -1.5],
@@ -140,3 +140,25 @@ def test_checks_draw_nothing_from_the_users_generator():
     state = flow.get_rng_state()
     flow.autograd.gradgradcheck(lambda x, y: x * y, _pair(flow))
     assert flow.equal(flow.get_rng_state(), state)
+
+
+OUTPUTS = {
+    "an input itself": lambda lib: lambda x, y: (x + y, y),
+    "a part of an input": lambda lib: lambda x, y: (x * y, y[:1]),
+    "a view of an input": lambda lib: lambda x, y: (x * y, y.view_as(y)),
+    "another shape nearby": lambda lib: (
+        lambda x, y: lib.cat([x, x]) if bool((x >= x.round()).all()) else x
+    ),
+    "another dtype nearby": lambda lib: (
+        lambda x, y: x.to(lib.float32) if bool((x >= x.round()).all()) else x
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OUTPUTS)
+def test_outputs_are_those_of_the_inputs_as_they_are_then(name):
+    def case(lib):
+        x, y = (lib.tensor([n, 2.0], dtype=lib.float64, requires_grad=True) for n in (1.0, 3.0))
+        return lib.autograd.gradcheck(OUTPUTS[name](lib), (x, y))
+
+    agree(case, ("nearby" in name and "with the same") or None)

@@ -273,3 +273,80 @@ def test_hooks_of_modules_fire_where_gradients_came_in_by_their_outputs(passes):
         return seen, x.grad, layer.weight.grad
 
     agree(case)
+
+
+def given_inputs(lib, inputs):
+    """Gradients and calls of hooks of a backward pass that gives gradients to some tensors only."""
+    x, y = (lib.tensor([n, 3.0], requires_grad=True) for n in (1.0, 2.0))
+    hidden = x * 2
+    result = hidden * y
+    tensors, calls = {"x": x, "y": y, "hidden": hidden, "result": result}, []
+    if "retained" in inputs:
+        hidden.retain_grad()
+    for name, tensor in tensors.items():
+        node = tensor.grad_fn if tensor.grad_fn is not None else hidden.grad_fn.next_functions[0][0]
+        tensor.register_hook(lambda grad, name=name: calls.append((name, grad.tolist())))
+        if name in ("x", "hidden"):
+            node.register_prehook(lambda grads, name=name: calls.append((name, "before")))
+            node.register_hook(lambda *grads, name=name: calls.append((name, "after")))
+    x.register_post_accumulate_grad_hook(lambda leaf: calls.append(("x", leaf.grad.tolist())))
+    for _ in range(2):
+        chosen = [tensors[name] for name in inputs if name in tensors]
+        result.sum().backward(inputs=chosen, retain_graph=True)
+    grads = [tensor.grad for tensor in tensors.values() if tensor.is_leaf or tensor.retains_grad]
+    # Nodes that do not depend on each other may run in any order.
+    calls.sort(key=lambda call: call[0])
+    return calls, grads, [tensor.retains_grad for tensor in tensors.values()]
+
+
+@pytest.mark.parametrize(
+    "inputs",
+    [
+        ("x",),
+        ("hidden",),
+        ("hidden", "x", "x"),
+        ("hidden", "hidden", "y"),
+        ("hidden", "retained"),
+        ("x", "y", "retained"),
+        ("result",),
+    ],
+    ids=" ".join,
+)
+def test_backward_that_gives_gradients_to_some_tensors(inputs):
+    agree(lambda lib: given_inputs(lib, inputs))
+
+
+def test_hooks_of_tensors_run_before_those_of_their_nodes():
+    def case(lib):
+        log = []
+
+        def threefold(grad):
+            log.append("tensor")
+            return grad * 3
+
+        def twofold(grads):
+            log.append("node")
+            return tuple(grad * 2 for grad in grads)
+
+        x = lib.tensor(1.0, requires_grad=True)
+        y = x.clone()
+        y.grad_fn.register_prehook(twofold)
+        y.register_hook(threefold)
+        leaf = y.grad_fn.next_functions[0][0]
+        leaf.register_prehook(twofold)
+        x.register_hook(threefold)
+        y.sum().backward(retain_graph=True)
+        (grad,) = lib.autograd.grad(y.sum(), (x,), retain_graph=True)
+        y.sum().backward(inputs=(y,))
+        return log, x.grad, grad, y.grad
+
+    agree(case)
+
+
+@pytest.mark.parametrize("count", [0, 1, 2])
+def test_a_node_is_called_with_the_gradients_of_its_outputs(count):
+    def case(lib):
+        x = lib.tensor([2.0, 3.0], requires_grad=True)
+        return (x**3).grad_fn(*[lib.tensor([1.0, 10.0])] * count)
+
+    agree(case, None if count == 1 else "arguments")

@@ -133,3 +133,33 @@ def test_what_computes_with_uninitialized_tensors_is_refused(name):
     assert layer.double().weight.dtype is flow.float64
     with pytest.raises(RuntimeError, match="shape"):
         flow.nn.BatchNorm1d(2).load_state_dict(flow.nn.LazyBatchNorm1d().state_dict())
+
+
+class Registered(flow.nn.modules.lazy.LazyModuleMixin, flow.nn.Module):
+    def __init__(self, factor, shift):
+        super().__init__()
+        self.register_parameter("factor", factor)
+        self.register_buffer("shift", shift)
+
+
+def test_states_of_layers_of_users():
+    def uninitialized():
+        lazy = flow.nn.modules.lazy
+        return Registered(lazy.UninitializedParameter(), lazy.UninitializedBuffer())
+
+    layer = uninitialized()
+    layer.load_state_dict(uninitialized().state_dict())
+    assert layer.has_uninitialized_params()
+    given = Registered(flow.nn.Parameter(flow.ones(2, 3)), flow.zeros(4))
+    layer.load_state_dict(given.state_dict())
+    assert not layer.has_uninitialized_params()
+    assert (layer.factor.tolist(), layer.shift.tolist()) == ([[1.0] * 3] * 2, [0.0] * 4)
+    assert type(layer.factor) is flow.nn.Parameter
+    with pytest.raises(RuntimeError, match="shape"):
+        given.load_state_dict(uninitialized().state_dict())
+
+
+@pytest.mark.parametrize("name", ["weight_norm", "spectral_norm"])
+def test_weights_without_a_shape_are_not_normalised(name):
+    with pytest.raises(ValueError, match=name):
+        getattr(flow.nn.utils, name)(flow.nn.LazyLinear(7))

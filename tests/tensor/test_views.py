@@ -477,3 +477,14 @@ def bases(lib):
 
 def test_views_know_their_base():
     agree(bases)
+
+
+def test_a_view_is_one_of_a_leaf_that_asked_for_gradients_later() -> None:
+    base = flow.zeros(3)
+    view = base[1:]
+    base.requires_grad_()
+    with pytest.raises(RuntimeError, match="a view of a leaf"):
+        view.add_(1)
+    with flow.no_grad():
+        view.add_(1)
+    assert base.tolist() == [0, 1, 1]

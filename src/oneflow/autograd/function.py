@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
+from oneflow.base.pytorch_warnings import warn_in_place_of_pytorch
 from oneflow.differentiation.grad_mode import MODE, enable_grad, no_grad
 from oneflow.differentiation.node import SECOND_BACKWARD, Node, modified_error
 from oneflow.differentiation.saved import Packed, packed
@@ -183,6 +184,16 @@ class FunctionNode(Node):
         if self._context._saved:
             self._context._saved = None
 
+    @property
+    def saved_tensors(self) -> tuple[Tensor, ...]:
+        """The tensors that `forward` saved for the backward pass."""
+        context = self._context
+        before, context._node = context._node, self
+        try:
+            return context.saved_tensors
+        finally:
+            context._node = before
+
     def name(self) -> str:
         """The name of the class, followed by ``Backward``."""
         return f"{self._function.__name__}Backward"
@@ -221,6 +232,8 @@ class Function:
         tensor([6.], dtype=oneflow.float32)
     """
 
+    #: `vmap` calls every function for each element, so that it asks for no rule.
+    generate_vmap_rule = False
     #: The class of the nodes of its calls, by whose name graphs are read.
     _backward_cls: type[FunctionNode] = FunctionNode
 
@@ -259,7 +272,14 @@ class Function:
 
     @classmethod
     def _backward(cls) -> Callable:
-        return cls.vjp if cls.backward is Function.backward else cls.backward
+        if cls.backward is Function.backward:
+            return cls.vjp
+        if cls.vjp is not Function.vjp:
+            raise RuntimeError(
+                f"Implementing both 'backward' and 'vjp' for {cls.__name__}, which are two names "
+                "of the same, is not allowed: write one of them"
+            )
+        return cls.backward
 
 
 def _run(function: type[Function], inputs: tuple, attributes: dict[str, Any]) -> Any:
@@ -280,7 +300,9 @@ def _run(function: type[Function], inputs: tuple, attributes: dict[str, Any]) ->
             returned = function.forward(*inputs)
             function.setup_context(context, inputs, returned)
     outputs = list(returned) if isinstance(returned, tuple) else [returned]
+    _check_dirty(function, context, outputs)
     if tracked:
+        _warn_of_dirty_results(context, inputs)
         tracked_outputs = _record(function, context, tracked, outputs)
     else:
         tracked_outputs = [_distinct(output, inputs, context) for output in outputs]
@@ -292,6 +314,28 @@ def _distinct(output: Any, inputs: tuple, context: FunctionCtx) -> Any:
     if any(output is tensor for tensor in inputs) and not _contains(output, context._dirty):
         return output.detach() if isinstance(output, Tensor) else output
     return output
+
+
+def _check_dirty(function: type[Function], context: FunctionCtx, outputs: list[Any]) -> None:
+    """Check what was marked as changed in place.
+
+    Raises:
+        RuntimeError: `forward` did not return it, so that its new content has no history.
+    """
+    if not all(_contains(tensor, outputs) for tensor in context._dirty):
+        raise RuntimeError(
+            "Some elements marked as dirty during the forward method were not returned as output. "
+            f"The inputs that {function.__name__} modifies in place must be returned as they are, "
+            "and not as their views or copies."
+        )
+
+
+def _warn_of_dirty_results(context: FunctionCtx, inputs: tuple) -> None:
+    if not all(_contains(tensor, inputs) for tensor in context._dirty):
+        warn_in_place_of_pytorch(
+            "Only input Tensors should be given to ctx.mark_dirty(). If a Tensor is not an input, "
+            "there is no need to pass it to mark_dirty()."
+        )
 
 
 def _contains(tensor: Any, tensors: Sequence[Any]) -> bool:
@@ -332,6 +376,13 @@ def _record(
         else:
             results.append(wrap(value))
     return results
+
+
+class InplaceFunction(Function):
+    """PyTorch's base of operators that may write to their inputs, which every `Function` may."""
+
+    def __init__(self, inplace: bool = False) -> None:
+        self.inplace = inplace
 
 
 class _Twice(Node):

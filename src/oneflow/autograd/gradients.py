@@ -9,7 +9,6 @@ from typing import Any
 
 from oneflow.base.program_name import PYTORCH, program_name
 from oneflow.differentiation.backward import Edge, backward_pass
-from oneflow.differentiation.grad_mode import set_grad_enabled
 from oneflow.differentiation.hooks import TRANSFORMS
 from oneflow.functional.shape.concat import stack
 from oneflow.primitives.operators.creation import ones
@@ -17,7 +16,7 @@ from oneflow.primitives.operators.shape import zeros_of
 from oneflow.program.value import Value
 from oneflow.tensor.call import wrap
 from oneflow.tensor.methods import attach
-from oneflow.tensor.tensor import Tensor, accumulate_grad
+from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.views import unwrap
 
 Tensors = Tensor | Sequence[Tensor]
@@ -142,7 +141,8 @@ def backward(
         retain_graph: keep what the pass needs for another one; `create_graph` does too.
         create_graph: record the pass, for higher derivatives.
         grad_variables: old name of `grad_tensors`.
-        inputs: give gradients to these tensors only.
+        inputs: give gradients to these tensors only, which need not be leaves; those that are not
+            retain their gradients from then on.
 
     Raises:
         RuntimeError: a tensor does not require grad, a gradient is missing or does not fit, or a
@@ -171,15 +171,13 @@ def backward(
     if inputs is None:
         backward_pass(roots, keep_graph=keep, create_graph=create_graph)
         return
-    targets_of_user = _as_list(inputs, "inputs")
-    if not targets_of_user:
+    targets = _as_list(inputs, "inputs")
+    if not targets:
         raise RuntimeError("`inputs` argument to `backward` cannot be empty.")
-    targets = _targets(targets_of_user)
-    grads = backward_pass(roots, keep_graph=keep, create_graph=create_graph, targets=targets)
-    with set_grad_enabled(create_graph):
-        for tensor, gradient in zip(targets_of_user, grads, strict=True):
-            if gradient is not None:
-                accumulate_grad(tensor, gradient)
+    edges = _targets(targets)
+    for tensor in targets:
+        tensor.retain_grad()  # changes nothing for leaves
+    backward_pass(roots, keep_graph=keep, create_graph=create_graph, targets=edges, deposit=True)
 
 
 def grad(
@@ -323,7 +321,8 @@ def _backward_method(
         gradient: gradient of this tensor; may be left out for a single element.
         retain_graph: keep what the pass needs for another one; `create_graph` does too.
         create_graph: record the pass, for higher derivatives.
-        inputs: give gradients to these tensors only.
+        inputs: give gradients to these tensors only, which need not be leaves; those that are not
+            retain their gradients from then on.
 
     Raises:
         RuntimeError: nothing here requires grad, or `gradient` is missing or does not fit.

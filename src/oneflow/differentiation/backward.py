@@ -13,8 +13,7 @@ from collections.abc import Callable, Sequence
 from oneflow.base.spec import TensorSpec
 from oneflow.differentiation.grad_mode import MODE
 from oneflow.differentiation.nesting import FREE_PASSES, grant_frames, return_frames
-from oneflow.differentiation.node import Node
-from oneflow.primitives.operators.creation import zeros
+from oneflow.differentiation.node import Node, with_zeros
 from oneflow.primitives.operators.elementwise import add, cast, isnan
 from oneflow.primitives.operators.reduce import any_true, sum_to
 from oneflow.program.value import Value
@@ -63,6 +62,7 @@ def backward_pass(
     keep_graph: bool,
     create_graph: bool,
     targets: Sequence[Edge] | None = None,
+    deposit: bool = False,
     hooks: bool = True,
 ) -> list[Value | None]:
     """Propagate gradients from `roots`.
@@ -73,12 +73,14 @@ def backward_pass(
         create_graph: record this pass, so that its results can be differentiated.
         targets: collect the gradients of these edges and give nothing to the leaves; None deposits
             into the leaves.
+        deposit: give those of `targets` that are leaves their gradients, in place of collecting.
         hooks: run the hooks on nodes.
 
     Returns:
         One gradient (or None) per target.
     """
     walk = _Walk(keep_graph, targets, [node for (node, _), _ in roots], hooks)
+    walk.deposits = deposit
     before = MODE.enabled
     depth = _passes.depth + 1
     if depth > FREE_PASSES:
@@ -91,7 +93,7 @@ def backward_pass(
         walk.run()
         while _passes.at_end and _passes.depth == 1:  # an action may ask for others
             for action, also_without_leaves in _passes.take().items():
-                if targets is None or also_without_leaves:
+                if targets is None or deposit or also_without_leaves:
                     action()
     finally:
         MODE.enabled = before
@@ -104,7 +106,12 @@ def backward_pass(
 
 
 class _Walk:
-    """One backward pass in progress."""
+    """One backward pass in progress.
+
+    Attributes:
+        collected: the gradients that have arrived at the targets.
+        deposits: the nodes of targets run, too, so that leaves get their gradients.
+    """
 
     def __init__(
         self, keep_graph: bool, targets: Sequence[Edge] | None, roots: Sequence[Node], hooks: bool
@@ -119,6 +126,7 @@ class _Walk:
         self._received: dict[Node, list[Value | None]] = {}
         self._queue: list[tuple[int, Node]] = []
         self.collected: dict[Edge, Value] = {}
+        self.deposits = False
 
     def send(self, node: Node, index: int, grad: Value) -> None:
         """Add `grad` to what has arrived for output `index` of `node`."""
@@ -147,10 +155,8 @@ class _Walk:
                 grads = received.pop(node)
                 if node.hooks is not None and self._hooks:
                     node.hooks.arrive(grads)
-                if not self._for_leaves:
-                    self._collect(node, grads)
-                    if not self._useful[node]:
-                        continue
+                if not self._for_leaves and not self._goes_on(node, grads):
+                    continue
                 results = self._apply(node, grads)
                 if not self._keep_graph:
                     node.release()
@@ -168,17 +174,21 @@ class _Walk:
         if hooks is not None:
             grads = hooks.enter(grads)
         if None in grads and node.materialize_grads:
-            grads = _filled(node, grads)
+            grads = with_zeros(node, grads)
         results = node.apply(grads)
         if MODE.anomaly and MODE.check_nan:
             _check_nan(node, results)
         return results if hooks is None else hooks.leave(results, grads)
 
-    def _collect(self, node: Node, grads: list[Value | None]) -> None:
-        """Keep the gradients asked for."""
+    def _goes_on(self, node: Node, grads: list[Value | None]) -> bool:
+        """Keep the gradients asked for, and return whether the node runs."""
+        if self.deposits:
+            has_hooks = node.hooks is not None and bool(node.hooks.before or node.hooks.after)
+            return self._useful[node] or node.is_leaf_node or has_hooks
         for index, grad in enumerate(grads):
             if grad is not None and (node, index) in self._targets:
                 self.collected[node, index] = grad
+        return self._useful[node]
 
 
 def _leading_to(targets: set[Node], roots: Sequence[Node]) -> dict[Node, bool]:
@@ -200,14 +210,6 @@ def _leading_to(targets: set[Node], roots: Sequence[Node]) -> dict[Node, bool]:
         )
         stack.pop()
     return leads_to_target
-
-
-def _filled(node: Node, grads: list[Value | None]) -> list[Value | None]:
-    """Zeros for outputs no gradient arrived at."""
-    return [
-        zeros(shape=spec.shape, dtype=spec.dtype, device=spec.device) if grad is None else grad
-        for grad, spec in zip(grads, node.out_specs, strict=True)
-    ]
 
 
 def _check_nan(node: Node, results: Sequence[Value | None]) -> None:

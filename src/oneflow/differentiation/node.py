@@ -10,7 +10,14 @@ from weakref import ref
 from oneflow.base.location import user_stack
 from oneflow.base.spec import TensorSpec
 from oneflow.differentiation.grad_mode import MODE
-from oneflow.differentiation.hooks import TRANSFORMS, HookHandle, HookOwner, NodeHooks
+from oneflow.differentiation.hooks import (
+    TRANSFORMS,
+    UNWRAP,
+    WRAP,
+    HookHandle,
+    HookOwner,
+    NodeHooks,
+)
 from oneflow.differentiation.saved import Packed, packed
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.operators.creation import zeros
@@ -115,8 +122,33 @@ class Node:
         """
         return HookHandle(self.ensure_hooks().before, hook)
 
+    def __call__(self, *grads: Any) -> Any:
+        """Run this step alone: tensors that are gradients of its outputs give those of its inputs.
+
+        Raises:
+            TypeError: their number is not that of the outputs.
+        """
+        if len(grads) != len(self.out_specs):
+            raise TypeError(
+                f"{self.name()} expected {len(self.out_specs)} arguments, one gradient for each "
+                f"output of the forward call, got {len(grads)} instead"
+            )
+        values = [None if grad is None else UNWRAP.value(grad) for grad in grads]
+        if self.materialize_grads:
+            values = with_zeros(self, values)
+        results = [None if value is None else WRAP.value(value) for value in self.apply(values)]
+        return results[0] if len(results) == 1 else tuple(results)
+
     def __repr__(self) -> str:
         return f"<{self.name()}>"
+
+
+def with_zeros(node: Node, grads: list[Value | None]) -> list[Value | None]:
+    """The gradients of the outputs of `node`, zeros where none arrived."""
+    return [
+        zeros(shape=spec.shape, dtype=spec.dtype, device=spec.device) if grad is None else grad
+        for grad, spec in zip(grads, node.out_specs, strict=True)
+    ]
 
 
 def new_hook_owner() -> HookOwner:

@@ -165,6 +165,7 @@ _ROWS = (
         "torch.nn.utils",
         "parameters_to_vector vector_to_parameters",
     ),
+    ("torch.nn.utils.stateless", "torch.nn.utils.stateless", "_functional_call=functional_call"),
     ("torch.nn.utils.init", "torch.nn.utils", "skip_init"),
     ("torch.optim.adagrad", "torch.optim", "Adagrad"),
     ("torch.optim.adamw", "torch.optim", "AdamW"),

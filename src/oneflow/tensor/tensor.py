@@ -15,6 +15,7 @@ import numpy as np
 
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType
+from oneflow.base.pytorch_warnings import warn_of_result_without_grad
 from oneflow.base.sbp import BROADCAST, PARTIAL_SUM, NdSbp
 from oneflow.base.shape import Size
 from oneflow.base.spec import TensorSpec
@@ -273,7 +274,9 @@ class Tensor(WithState):
     @property
     def grad(self) -> Tensor | None:
         """The accumulated gradient of a leaf (or of a tensor with `retain_grad`)."""
-        if self._grad is ZERO_GRAD:
+        if self._grad is None:
+            warn_of_result_without_grad(self._value.node, self._retains_grad)
+        elif self._grad is ZERO_GRAD:
             spec = self._value.spec
             self._grad = _from_value(zeros(shape=spec.shape, dtype=spec.dtype, device=spec.device))
         return self._grad
@@ -281,10 +284,7 @@ class Tensor(WithState):
     @grad.setter
     def grad(self, grad: Tensor | None) -> None:
         if grad is not None and not isinstance(grad, Tensor):
-            raise TypeError(
-                "assigned grad expected to be a Tensor or None but got grad of type "
-                f"{type(grad).__name__}"
-            )
+            raise TypeError(f"`grad` must be a Tensor or None, got {type(grad).__name__}")
         if grad is self:
             raise RuntimeError("a tensor cannot be its own `grad`; assign a copy of it")
         if grad is not None and grad._value.spec is not self._value.spec:
@@ -389,6 +389,8 @@ class Tensor(WithState):
 
     @data.setter
     def data(self, new: Tensor) -> None:
+        if not isinstance(new, Tensor):
+            raise TypeError(f"`data` must be a Tensor, got {type(new).__name__}")
         old, is_leaf = unwrap(self), self.is_leaf
         node, same_spec = old.node, old.spec is unwrap(new).spec
         value = unwrap(new).alias()

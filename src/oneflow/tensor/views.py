@@ -452,14 +452,16 @@ def check_writable(tensor: Handle, old: Value) -> None:
         return
     if tensor._family is not None and tensor._family.refusal:
         raise RuntimeError(tensor._family.refusal)
-    if old.node is not None:
-        _check_leaf(tensor)
+    if old.node is not None or tensor._chain:
+        _check_leaf(tensor, old)
 
 
-def _check_leaf(tensor: Handle) -> None:
-    if tensor.is_leaf:
+def _check_leaf(tensor: Handle, old: Value) -> None:
+    # A view may have been made before the leaf asked for gradients.
+    root = share(tensor).current().node if tensor._chain else None
+    if old.node is not None and tensor.is_leaf:
         what = "a leaf Variable"
-    elif tensor._chain and share(tensor).current().node.is_leaf_node:
+    elif root is not None and root.is_leaf_node:
         what = "a view of a leaf Variable"
     else:
         return

@@ -59,6 +59,17 @@ class LazyModuleMixin(Module):
         """Give the parameters shapes and values; called with the arguments of the first call."""
         raise NotImplementedError(f"{type(self).__name__} must define `initialize_parameters`")
 
+    def _load_from_state_dict(
+        self, state_dict: Any, prefix: str, *args: Any, **kwargs: Any
+    ) -> None:
+        for registry in (self._parameters, self._buffers):
+            for name, tensor in registry.items():
+                given = state_dict.get(f"{prefix}{name}")
+                is_given = given is not None and not isinstance(given, _UNINITIALIZED)
+                if is_given and isinstance(tensor, _UNINITIALIZED):
+                    tensor.materialize(given.shape)
+        super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)
+
     def _become(self) -> None:
         """Be an ordinary layer from now on."""
         hooks = self._forward_pre_hooks

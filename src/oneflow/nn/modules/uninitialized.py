@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pickle import HIGHEST_PROTOCOL
-from typing import Any, NoReturn, SupportsIndex
+from typing import Any, ClassVar, NoReturn, SupportsIndex
 
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType
@@ -41,7 +41,14 @@ _WITHOUT_VALUES = frozenset(
 
 
 class _Uninitialized(Tensor):
-    """A tensor of a lazy layer before its first input: it has neither shape nor values."""
+    """A tensor of a lazy layer before its first input: it has neither shape nor values.
+
+    Attributes:
+        cls_to_become: the class that it has afterwards.
+    """
+
+    is_initialized = False
+    cls_to_become: ClassVar[type[Tensor]]
 
     @classmethod
     def __torch_function__(
@@ -88,8 +95,41 @@ class _Uninitialized(Tensor):
             "when it is called for the first time, or loads a state dict"
         )
 
+    def materialize(
+        self,
+        shape: Parameter | Sequence[int] | int,
+        device: Device | str | None = None,
+        dtype: DType | None = None,
+    ) -> None:
+        """Become an ordinary parameter or buffer.
+
+        Args:
+            shape: its shape, or another parameter, whose values it gets.
+            device: its device, if it is to be another one.
+            dtype: its data type, if it is to be another one.
+        """
+        device, dtype = device or self.device, dtype or self.dtype
+        object.__setattr__(self, "__class__", self.cls_to_become)
+        if isinstance(shape, Parameter):
+            self.data = shape.data.to(device=device, dtype=dtype)
+        else:
+            self.data = empty(shape, device=device, dtype=dtype)
+
     def __repr__(self) -> str:
         return f"<{type(self).__name__}>"
+
+
+def require_initialized(weight: Any, function: str) -> None:
+    """Check that a function gets a parameter that has a shape.
+
+    Raises:
+        ValueError: it has none yet.
+    """
+    if isinstance(weight, _Uninitialized):
+        raise ValueError(
+            f"The module passed to `{function}` can't have uninitialized parameters. Make sure to "
+            "run the dummy forward before"
+        )
 
 
 class UninitializedParameter(_Uninitialized, Parameter):
@@ -100,6 +140,8 @@ class UninitializedParameter(_Uninitialized, Parameter):
         >>> flow.nn.LazyLinear(3).weight
         <UninitializedParameter>
     """
+
+    cls_to_become = Parameter
 
     def __new__(
         cls,
@@ -116,26 +158,6 @@ class UninitializedParameter(_Uninitialized, Parameter):
     def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[Any, ...]:
         return (type(self), (self.requires_grad, self.device, self.dtype))
 
-    def materialize(
-        self,
-        shape: Parameter | Sequence[int] | int,
-        device: Device | str | None = None,
-        dtype: DType | None = None,
-    ) -> None:
-        """Become an ordinary parameter.
-
-        Args:
-            shape: its shape, or another parameter, whose values it gets.
-            device: its device, if it is to be another one.
-            dtype: its data type, if it is to be another one.
-        """
-        device, dtype = device or self.device, dtype or self.dtype
-        object.__setattr__(self, "__class__", Parameter)
-        if isinstance(shape, Parameter):
-            self.data = shape.data.to(device=device, dtype=dtype)
-        else:
-            self.data = empty(shape, device=device, dtype=dtype)
-
 
 class UninitializedBuffer(_Uninitialized, Buffer):
     """A buffer of a lazy layer before its first input: it has neither shape nor values.
@@ -145,6 +167,8 @@ class UninitializedBuffer(_Uninitialized, Buffer):
         >>> flow.nn.LazyBatchNorm1d().running_mean
         <UninitializedBuffer>
     """
+
+    cls_to_become = Tensor
 
     def __new__(cls, device: Device | str | None = None, dtype: DType | None = None) -> Buffer:
         return super().__new__(cls, empty(0, device=device, dtype=dtype))

@@ -9,6 +9,7 @@ from oneflow.module.module import Module
 from oneflow.module.parameter import Parameter
 from oneflow.nn import init
 from oneflow.nn.modules.conv import ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
+from oneflow.nn.modules.uninitialized import require_initialized
 from oneflow.primitives.operators.creation import zeros
 from oneflow.primitives.operators.distance import power_iteration, singular_value, unit_vectors
 from oneflow.primitives.operators.elementwise import div
@@ -94,7 +95,8 @@ def spectral_norm(
 
     Raises:
         RuntimeError: the parameter is normalised already.
-        ValueError: `n_power_iterations` is not positive.
+        ValueError: `n_power_iterations` is not positive, or the parameter belongs to a lazy layer
+            that has not been called.
 
     Example:
         >>> import oneflow as flow
@@ -108,6 +110,7 @@ def spectral_norm(
                 f"Cannot register two spectral_norm hooks on the same parameter {name}"
             )
     weight = module._parameters[name]
+    require_initialized(weight, "spectral_norm")
     rule = SpectralNorm(name, n_power_iterations, output_dim(module) if dim is None else dim, eps)
     rows, columns = as_matrix(weight, rule.dim).shape
     del module._parameters[name]

@@ -51,7 +51,8 @@ def functional_call(
     """
     tensors = _merged(parameter_and_buffer_dicts)
     arguments = () if args is None else args if isinstance(args, tuple) else (args,)
-    names = _names(module)
+    # Modules within themselves have names without end.
+    names = _names(module) if tie_weights or strict else {}
     replaced = _untied(names, tensors) if tie_weights else tensors
     if strict:
         _check_names(names, replaced)

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 from oneflow.differentiation.grad_mode import no_grad
 from oneflow.module.module import Module
 from oneflow.module.parameter import Parameter
+from oneflow.nn.modules.uninitialized import require_initialized
 from oneflow.primitives.operators.distance import slice_norms, weight_of_norm
 from oneflow.tensor.call import call, wrap
 from oneflow.tensor.tensor import Tensor
@@ -49,6 +50,7 @@ def weight_norm(module: AnyModule, name: str = "weight", dim: int | None = 0) ->
 
     Raises:
         RuntimeError: the parameter is normalised already.
+        ValueError: it belongs to a lazy layer that has not been called.
 
     Example:
         >>> import oneflow as flow
@@ -62,6 +64,7 @@ def weight_norm(module: AnyModule, name: str = "weight", dim: int | None = 0) ->
                 f"Cannot register two weight_norm hooks on the same parameter {name}"
             )
     weight = getattr(module, name)
+    require_initialized(weight, "weight_norm")
     rule = WeightNorm(name, None if dim in (None, -1) else dim % weight.ndim)
     del module._parameters[name]
     with no_grad():
