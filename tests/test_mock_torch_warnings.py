@@ -72,6 +72,12 @@ def reads_the_gradient_of_a_result(library):
         assert tensor.grad is None
 
 
+def indexes_by_integers_as_masks(library):
+    mask = library.tensor([1, 0], dtype=library.uint8)
+    x = library.zeros(2)
+    assert x[mask].shape == x[mask.bool()].shape == (1,)
+
+
 def marks_what_is_no_input(library):
     class Marks(library.autograd.Function):
         @staticmethod
@@ -85,6 +91,7 @@ def marks_what_is_no_input(library):
 
 PROGRAMS = [
     reads_the_gradient_of_a_result,
+    indexes_by_integers_as_masks,
     marks_what_is_no_input,
     steps_the_schedule_first,
     steps_the_optimizer_first,

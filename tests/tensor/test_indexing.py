@@ -84,6 +84,9 @@ BAD: dict[str, Callable[[Any], Any]] = {
     "mask of other shape": lambda lib: whole(lib, True, False),
     "mask of other inner shape": lambda lib: whole(lib, [[True, False]] * 3),
     "no broadcast": lambda lib: (whole(lib, 0, 1), whole(lib, 0, 1, 2)),
+    "slice of floats": lambda lib: slice(0.0, 2.0),
+    "slice of text": lambda lib: (0, slice("0", "1")),
+    "float and slice of floats": lambda lib: (0.0, slice(0.0, 1.0)),
     "negative step": lambda lib: slice(None, None, -1),
     "0-dim too large": lambda lib: whole(lib, 3),
 }

@@ -11,9 +11,8 @@ import operator
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from oneflow.base import dtype as dt
+from oneflow.base.pytorch_warnings import warn_in_place_of_pytorch
 from oneflow.base.shape import broadcast_shapes
 from oneflow.base.spec import TensorSpec
 from oneflow.differentiation.grad_mode import MODE
@@ -21,6 +20,7 @@ from oneflow.primitives.operators import indexing as p, shape as views
 from oneflow.primitives.operators.elementwise import add, cast, where
 from oneflow.program.value import Value
 from oneflow.tensor.call import apply_view_step, call_view, wrap
+from oneflow.tensor.index_entries import SliceError, bound_of_slice, entries_of
 from oneflow.tensor.memory_views import join_storage
 from oneflow.tensor.positions import positions_of_nonzero
 from oneflow.tensor.tensor import Tensor
@@ -40,6 +40,9 @@ from oneflow.tensor.views import check_writable, keep_history, share, unwrap, wr
 _NO_DIMENSIONS = (
     "invalid index of a 0-dim tensor. Use `tensor.item()` in Python to convert a 0-dim tensor to a "
     "number"
+)
+_MASK_OF_INTEGERS = (
+    "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead."
 )
 _BOUNDS = frozenset({int, type(None)})
 _INDEX_DTYPES = (dt.int64, dt.int32, dt.int16, dt.int8)
@@ -102,12 +105,15 @@ class _Parser:
 
     def _slice(self, entry: slice) -> None:
         size = self.shape[self.dim]
-        step = 1 if entry.step is None else operator.index(entry.step)
+        given_step = bound_of_slice(entry.step)
+        step = 1 if given_step is None else given_step
         if step <= 0:
             raise ValueError(
                 f"step must be greater than zero, got {step}; flip() turns a dimension"
             )
-        start, stop, _ = slice(_as_integer(entry.start), _as_integer(entry.stop)).indices(size)
+        start, stop, _ = slice(bound_of_slice(entry.start), bound_of_slice(entry.stop)).indices(
+            size
+        )
         length = max(0, -((start - stop) // step))
         if length != size or step != 1:
             # An empty slice may start behind the end, where nothing can be read.
@@ -127,7 +133,9 @@ class _Parser:
         self.selected[dim] = index + size if index < 0 else index
 
     def _advanced(self, entry: Tensor) -> None:
-        if entry.dtype is not dt.bool_ and entry.dtype is not dt.uint8:
+        if entry.dtype is dt.uint8:
+            warn_in_place_of_pytorch(_MASK_OF_INTEGERS)
+        elif entry.dtype is not dt.bool_:
             if entry.dtype not in _INDEX_DTYPES:
                 raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
             self.indices.append((len(self.layout), on_device(entry, self.device)))
@@ -180,61 +188,24 @@ def _dims_taken(entry: Any) -> int:
     return 1
 
 
-def _as_integer(bound: Any) -> int | None:
-    return None if bound is None else operator.index(bound)
-
-
-def _entries(index: Any) -> tuple:
-    """The entries of an index; lists and arrays become tensors.
-
-    A list that holds lists, tensors, slices, None or Ellipsis stands for a tuple, as in PyTorch.
-    """
-    if isinstance(index, list) and any(map(_is_entry, index)):
-        index = tuple(index)
-    entries = index if isinstance(index, tuple) else (index,)
-    return tuple(
-        [
-            import_array(_index_array(entry))
-            if isinstance(entry, list | tuple | range | np.ndarray)
-            else bool(entry)
-            if isinstance(entry, np.bool_)
-            else entry
-            for entry in entries
-        ]
-    )
-
-
-def _is_entry(each: Any) -> bool:
-    """Return whether an element of a list shows that the list is an index of several entries."""
-    if isinstance(each, Tensor):
-        return each.ndim > 0
-    return each is None or each is Ellipsis or isinstance(each, list | tuple | slice)
-
-
-def _index_array(entry: Any) -> np.ndarray:
-    """A list or array of positions; an empty list is one of integers."""
-    if isinstance(entry, list | tuple) and any(isinstance(item, Tensor) for item in entry):
-        entry = [item.tolist() if isinstance(item, Tensor) else item for item in entry]
-    array = np.asarray(entry)
-    return array.astype(np.int64) if array.size == 0 and array.dtype.kind == "f" else array
-
-
 def parse(tensor: Tensor, index: Any) -> ParsedIndex:
     """Take the index of ``tensor[index]`` apart.
 
     Raises:
         IndexError: a position that does not exist, too many entries, or a mask of another shape.
-        TypeError: text.
+        TypeError: text, or a slice with bounds that are no integers.
     """
     basic = _basic_index(tensor, index)
     if basic is not None:
         return basic
     spec = tensor.spec
     try:
-        entries = _entries(index)
+        entries = entries_of(index)
         if not spec.ndim and any(_dims_taken(entry) for entry in entries):
             raise IndexError(_NO_DIMENSIONS)
         return _Parser(spec.shape, spec.device, entries).parsed_index()
+    except SliceError as error:
+        raise TypeError(str(error)) from None
     except TypeError as error:
         kind = TypeError if isinstance(index, str) else IndexError
         raise kind(

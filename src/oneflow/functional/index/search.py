@@ -148,6 +148,7 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> ret
 
     Raises:
         RuntimeError: `k` is not within the dimension.
+        IndexError: the dimension is empty.
 
     Example:
         >>> import oneflow as flow
@@ -155,6 +156,8 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> ret
         tensor(2, dtype=oneflow.int64)
     """
     at = wrap_dim(dim, input.ndim)
+    if input.ndim and not input.shape[at]:
+        raise IndexError(f"kthvalue(): Expected reduction dim {at} to have non-zero size.")
     if not 1 <= k <= (input.shape[at] if input.ndim else 1):
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {at}")
     options = {"k": int(k), "dim": at, "keepdim": bool(keepdim)}

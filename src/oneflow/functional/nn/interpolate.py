@@ -201,6 +201,11 @@ def grid_sample(
             "grid_sampler(): expected grid and input to have same batch size, but got input with "
             f"sizes {list(input.shape)} and grid with sizes {list(grid.shape)}"
         )
+    if 0 in input.shape[2:]:
+        raise RuntimeError(
+            "grid_sampler(): expected input to have non-empty spatial dimensions, but input has "
+            f"sizes {list(input.shape)}"
+        )
     if mode == "bicubic" and count == 3:
         raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")
     return call(

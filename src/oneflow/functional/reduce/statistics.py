@@ -247,6 +247,8 @@ def _quantile(
     spec = x._value.spec
     if not spec.dtype.is_floating_point or spec.dtype.itemsize < 4:
         raise RuntimeError(f"quantile() input must be float32 or float64, got {spec.dtype!r}")
+    if not spec.numel:
+        raise RuntimeError(f"quantile() input tensor must be non-empty, got {list(spec.shape)}")
     if interpolation not in _INTERPOLATION_MODES:
         raise RuntimeError(
             f"quantile() interpolation must be one of {_INTERPOLATION_MODES}, got {interpolation!r}"
@@ -288,7 +290,8 @@ def quantile(
         Tensor without the reduced dimension; if `q` has a dimension it comes first.
 
     Raises:
-        RuntimeError: `q` is out of range or of another dtype, or `interpolation` is unknown.
+        RuntimeError: `x` is empty, `q` is out of range or of another dtype, or `interpolation` is
+            unknown.
 
     Example:
         >>> import oneflow as flow

@@ -65,8 +65,9 @@ class LazyModuleMixin(Module):
         for registry in (self._parameters, self._buffers):
             for name, tensor in registry.items():
                 given = state_dict.get(f"{prefix}{name}")
-                is_given = given is not None and not isinstance(given, _UNINITIALIZED)
-                if is_given and isinstance(tensor, _UNINITIALIZED):
+                if given is None or isinstance(given, _UNINITIALIZED):
+                    continue
+                if isinstance(tensor, _UNINITIALIZED):
                     tensor.materialize(given.shape)
         super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)
 

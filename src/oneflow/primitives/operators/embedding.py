@@ -9,7 +9,7 @@ from jax import lax
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.operators import loops
 from oneflow.primitives.operators.distance import safe_norm
-from oneflow.primitives.operators.indexing import out_of_range
+from oneflow.primitives.operators.indexing import out_of_range, require_elements
 from oneflow.primitives.operators.rounding import quotient
 from oneflow.primitives.registry import primitive
 from oneflow.primitives.shard_index import ShardIndex
@@ -31,6 +31,7 @@ def _embedding(
 ):
     """Rows of the table; of a shard of it, zeros for the rows that are in other shards."""
     count = weight.shape[0]
+    require_elements(weight.shape, (0,), indices.size)
     if shard is None or shard.global_shape[0] == count:
         return jnp.take(weight, indices, axis=0, mode="clip")
     local_indices = indices - lax.convert_element_type(shard.offsets[0], indices.dtype)
@@ -124,6 +125,7 @@ def _first_largest(rows, kept, bag, bag_count: int):
 def _embedding_bag(
     indices, weight, offsets, *factors, mode: str, include_last: bool = False, padding: int
 ):
+    require_elements(weight.shape, (0,), indices.size)
     rows = jnp.take(weight, indices, axis=0, mode="clip")
     bag, bag_count = _bag_indices(indices.shape[0], offsets, include_last)
     mask = (indices != padding)[:, None]

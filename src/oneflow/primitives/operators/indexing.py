@@ -5,6 +5,8 @@ Out-of-range positions are errors, checked at run time.
 
 from __future__ import annotations
 
+import math
+
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
@@ -42,6 +44,17 @@ def _wrap_index(index, *, size: int, dim: int):
 def out_of_bounds(index: int, dim: int, size: int) -> IndexError:
     """PyTorch's error for a position that does not exist."""
     return IndexError(f"index {index} is out of bounds for dimension {dim} with size {size}")
+
+
+def require_elements(shape: tuple[int, ...], dims: tuple[int, ...], count: int) -> None:
+    """Check that `count` positions can be within the dimensions `dims` of a shape.
+
+    Raises:
+        IndexError: there are positions, and a dimension is empty.
+    """
+    for dim in dims if count else ():
+        if not shape[dim]:
+            raise IndexError(f"index is out of bounds for dimension {dim} with size 0")
 
 
 # A position given as a tensor, made fit for `select`.
@@ -93,6 +106,7 @@ def _index(x, *indices, dims: tuple[int, ...], negative: bool = True):
     With `negative` positions below 0 count from the end, otherwise they are errors.
     """
     arrays = jnp.broadcast_arrays(*indices) if len(indices) > 1 else list(indices)
+    require_elements(x.shape, dims, arrays[0].size)
     rank = jnp.ndim(arrays[0])
     positions = [
         lax.expand_dims(wrapped(index, x.shape[dim]), (rank,))
@@ -141,6 +155,7 @@ index.checked(
 
 def _index_put(x, values, *indices, dims: tuple[int, ...], accumulate: bool, negative: bool = True):
     """`x` with `values` written, or added, where `index` with the same positions would read."""
+    require_elements(x.shape, dims, math.prod(np.broadcast_shapes(*[i.shape for i in indices])))
     target = jnp.asarray(x).at[_positions(x, indices, dims)]
     # Positions out of range are dropped here and reported by the check.
     if not accumulate:

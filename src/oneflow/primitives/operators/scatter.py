@@ -53,6 +53,8 @@ def _gather(x, index, *, dim: int):
 
     The result has the shape of `index`.
     """
+    if index.size and not x.shape[dim]:
+        raise RuntimeError(f"gather(): index is out of bounds for dimension {dim} with size 0")
     return jnp.asarray(x).at[_coordinates(index, dim)].get(mode="promise_in_bounds")
 
 

@@ -1,0 +1,65 @@
+"""The entries of an index, as users write them: numbers, slices, lists, arrays and tensors."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.transfer import import_array
+
+
+class SliceError(TypeError):
+    """A slice has a bound that is no integer."""
+
+
+def bound_of_slice(bound: Any) -> int | None:
+    """A bound or step of a slice as an integer, if there is one.
+
+    Raises:
+        SliceError: it is something else.
+    """
+    try:
+        return None if bound is None else operator.index(bound)
+    except TypeError:
+        raise SliceError(
+            "slice indices must be integers or None or have an __index__ method, got "
+            f"{type(bound).__name__}"
+        ) from None
+
+
+def entries_of(index: Any) -> tuple:
+    """The entries of an index; lists and arrays become tensors.
+
+    A list that holds lists, tensors, slices, None or Ellipsis stands for a tuple, as in PyTorch.
+    """
+    if isinstance(index, list) and any(map(_is_entry, index)):
+        index = tuple(index)
+    entries = index if isinstance(index, tuple) else (index,)
+    return tuple(
+        [
+            import_array(_index_array(entry))
+            if isinstance(entry, list | tuple | range | np.ndarray)
+            else bool(entry)
+            if isinstance(entry, np.bool_)
+            else entry
+            for entry in entries
+        ]
+    )
+
+
+def _is_entry(each: Any) -> bool:
+    """Return whether an element of a list shows that the list is an index of several entries."""
+    if isinstance(each, Tensor):
+        return each.ndim > 0
+    return each is None or each is Ellipsis or isinstance(each, list | tuple | slice)
+
+
+def _index_array(entry: Any) -> np.ndarray:
+    """A list or array of positions; an empty list is one of integers."""
+    if isinstance(entry, list | tuple) and any(isinstance(item, Tensor) for item in entry):
+        entry = [item.tolist() if isinstance(item, Tensor) else item for item in entry]
+    array = np.asarray(entry)
+    return array.astype(np.int64) if array.size == 0 and array.dtype.kind == "f" else array
