@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from oneflow.primitives.operation import default_rule
+from oneflow.primitives.operators.norm import normalize_gradient
 from oneflow.primitives.operators.rearrange import roll
 from oneflow.primitives.operators.resample import Resampling, resample
 from oneflow.primitives.operators.sampling import random_multinomial
@@ -61,12 +62,22 @@ def _images_and_shifts(rng):
     return rng.standard_normal((2, 5, 1, 7, 3)), np.int64(-3), np.int64(9), np.int64(1)
 
 
+def _rows_and_moments(rng):
+    dy, x = rng.standard_normal((2, 3, 40, 5)).astype("float32")
+    dy[0, 1], x[1, 2, 3] = np.inf, np.nan
+    mean, variance = x.mean(-1, keepdims=True), x.var(-1, keepdims=True)
+    return dy, x, mean, variance, np.float32([[[1, 2, 0, -1, 3]]]), np.float32(1e-5)
+
+
 _OF_COLUMNS = {"dim": 0, "keepdim": False, "interpolation": "linear", "skip_nan": False}
 LOWERINGS = {
     "multinomial": Lowering(
         random_multinomial, _weights, {"count": 4, "replacement": False}, r"f32\[[^=]* = sort\["
     ),
     "logcumsumexp": Lowering(logcumsumexp, _image_of_infinities, {"dim": 1}, "cumlogsumexp"),
+    "normalize": Lowering(
+        normalize_gradient, _rows_and_moments, {"dims": (2,)}, r"f32\[3,40\] = reduce_sum"
+    ),
     "roll": Lowering(roll, _images_and_shifts, {"dims": (1, 3, 1)}, "concatenate"),
     "quantile": Lowering(quantile, _numbers_and_shares, _OF_COLUMNS, r"= sort\["),
 }
