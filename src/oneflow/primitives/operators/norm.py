@@ -240,7 +240,7 @@ def _normalize_gradient_on_cpu(dy, x, mean, variance, weight, eps, *, dims: tupl
 
 
 def _are_rows(shape: tuple[int, ...], full: tuple[int, ...], dims: tuple[int, ...]) -> bool:
-    """Whether a weight of `shape` varies along all of `dims`, the last ones, and only there."""
+    """Return whether a weight of `shape` varies along `dims`, the last ones, and only there."""
     first = len(full) - len(dims)
     whole = (1,) * first + tuple(full[first:])
     are_last = tuple(dims) == tuple(range(first, len(full)))
