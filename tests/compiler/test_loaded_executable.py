@@ -40,9 +40,9 @@ def test_arrays_of_either_kind_keep_64_bits(order: tuple[str, ...]) -> None:
         numbers, halves = jnp.asarray(NUMBERS), jnp.asarray(HALVES)
     given = {"numpy": (NUMBERS, HALVES), "jax": (numbers, halves), "mixed": (NUMBERS, halves)}
     for kind in (*order, *order):
-        box: list = []
-        program(given[kind], box)
-        n, x = box[0]
+        returned: list = []
+        program(given[kind], returned)
+        n, x = returned[0]
         np.testing.assert_array_equal(np.asarray(n), NUMBERS + 1, strict=True)
         np.testing.assert_array_equal(np.asarray(x), HALVES * 0.5, strict=True)
 

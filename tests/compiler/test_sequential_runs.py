@@ -58,9 +58,9 @@ def test_only_large_programs_take_turns(limit):
     assert LoadedExecutable(small, CPU, has_donation=False).sequential_runs is None
     loaded = LoadedExecutable(large, CPU, has_donation=False)
     assert loaded.sequential_runs is not None
-    x, box = jnp.ones(1024, "float32"), []
-    loaded((x,), box)
-    assert box[0] == large(x)
+    x, returned = jnp.ones(1024, "float32"), []
+    loaded((x,), returned)
+    assert returned[0] == large(x)
 
 
 def test_a_program_waits_for_the_one_before(trims):

@@ -58,7 +58,7 @@ def host_traffic() -> Iterator[Counter[str]]:
             LoadedExecutable,
             "__call__",
             "send",
-            lambda self, arguments, box: any(map(_is_host, arguments)),
+            lambda self, arguments, returned: any(map(_is_host, arguments)),
         )
         patch.setattr(_ARRAY, "is_ready", lambda self: False)
         yield counts

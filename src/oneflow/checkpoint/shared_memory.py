@@ -12,7 +12,7 @@ from oneflow.checkpoint.numpy_pickle import Budget
 from oneflow.differentiation.grad_mode import no_grad
 from oneflow.primitives.strides import is_row_major
 from oneflow.tensor.call import wrap
-from oneflow.tensor.copied_memory import become_part, part_of, steps_to
+from oneflow.tensor.copied_memory import become_part, part_of, views_to
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.view_chain import replay
 from oneflow.tensor.views import unwrap
@@ -62,7 +62,7 @@ class Layout(NamedTuple):
     def tensor(self, memory: Tensor) -> Tensor:
         """The tensor, which shares `memory`."""
         part = (self.shape, self.strides, self.offset, self.is_conjugate, memory.dtype)
-        return become_part(Tensor.__new__(Tensor), memory, steps_to(part, unwrap(memory)))
+        return become_part(Tensor.__new__(Tensor), memory, views_to(part, unwrap(memory)))
 
 
 def checked_layout(data: Any, memory: Tensor, budget: Budget) -> Layout:
@@ -145,7 +145,7 @@ class _Joint(NamedTuple):
         root = self.first.tensor._family.storage.value
         part = ((self.end - self.start,), (1,), self.start, False, root.spec.dtype)
         with no_grad():
-            return wrap(replay(root, steps_to(part, root)).alias())
+            return wrap(replay(root, views_to(part, root)).alias())
 
 
 def join_overlaps(

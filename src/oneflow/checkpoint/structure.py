@@ -244,12 +244,12 @@ def _plain_container(value: Any) -> dict | tuple | set | list:
 def _memory_of(tensor: Tensor) -> Any:
     """The memory of a tensor and the views that lead to it, as something to compare it by."""
     shared = tensor._family
-    return id(unwrap(tensor)) if shared is None else (id(shared.storage), *_steps_of(tensor))
+    return id(unwrap(tensor)) if shared is None else (id(shared.storage), *_views_of(tensor))
 
 
-def _steps_of(tensor: Tensor) -> Iterator[tuple]:
+def _views_of(tensor: Tensor) -> Iterator[tuple]:
     """The views from the memory to a tensor in it, as something to compare them by."""
-    for primitive, numbers, attributes in (*tensor._family.prefix, *tensor._chain):
+    for primitive, numbers, attributes in (*tensor._family.root_chain, *tensor._chain):
         yield primitive, numbers, tuple(attributes.items())
 
 

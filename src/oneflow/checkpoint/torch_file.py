@@ -27,7 +27,7 @@ from oneflow.checkpoint.pickle_reader import PickleReader
 from oneflow.checkpoint.pickled_objects import Unpickler, is_unpickled
 from oneflow.functional.creation.factory_functions import empty
 from oneflow.module.parameter import Parameter
-from oneflow.tensor.copied_memory import become_part, steps_to
+from oneflow.tensor.copied_memory import become_part, views_to
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import import_array
 from oneflow.tensor.views import unwrap
@@ -365,7 +365,7 @@ class _Builder:
             memory = import_array(whole, None, self._restore_location(storage.device))
             self._memories[id(storage)] = memory
         part = (cut.size, cut.stride, cut.offset, cut.is_conjugate, cut.dtype)
-        return become_part(Tensor.__new__(Tensor), memory, steps_to(part, unwrap(memory)))
+        return become_part(Tensor.__new__(Tensor), memory, views_to(part, unwrap(memory)))
 
     def tensor_of_array(
         self, array: Pending, dtype: DType, device: str, requires_grad: bool

@@ -162,9 +162,9 @@ class ImportedProgram:
             vectors.append(np.array(floats, np.float64))
         if integers:
             vectors.append(np.array(list(map(wrap_integer, integers)), np.int64))
-        box: list = []
-        self._loaded((*arrays, *vectors), box)
-        outputs = list(box[0])
+        returned: list = []
+        self._loaded((*arrays, *vectors), returned)
+        outputs = list(returned[0])
         # As in `Executable`: programs of several devices of one CPU share its threads.
         return jax.block_until_ready(outputs) if self._waits else outputs
 

@@ -72,12 +72,12 @@ class LoadedExecutable:
         is_sequential = device is CPU and temporary >= LARGE and is_on(Setting.SEQUENTIAL_RUNS)
         self.sequential_runs = SequentialRuns() if is_sequential else None
 
-    def __call__(self, arguments: tuple, box: list) -> None:
-        """Run the program, unless it has left its results in `box` already.
+    def __call__(self, arguments: tuple, returned: list) -> None:
+        """Run the program, unless it has left its results in `returned` already.
 
         Args:
             arguments: of the program.
-            box: an empty list, which gets one element: the list of results.
+            returned: an empty list, which gets one element: the list of results.
 
         Raises:
             OutOfMemoryError: there is not enough memory; nothing has been overwritten.
@@ -86,9 +86,9 @@ class LoadedExecutable:
             self.sequential_runs.wait(arguments)
         if self._needs >= _LARGE:
             check_memory(self._device, self._needs, arguments)
-        self._start(arguments, box)
+        self._start(arguments, returned)
         if self.sequential_runs is not None:
-            self.sequential_runs.note_start(box[0])
+            self.sequential_runs.note_start(returned[0])
 
     def warm_up(self, inputs: Sequence[jax.ShapeDtypeStruct]) -> None:
         """Run the program on zeros if it is for the CPU and needs little memory.
@@ -102,13 +102,13 @@ class LoadedExecutable:
         if self._device is not CPU or self._needs + input_bytes > LARGE:
             return
         zeros = [np.zeros(argument.shape, argument.dtype) for argument in inputs]
-        box: list[Any] = []
+        returned: list[Any] = []
         with x64():
             arguments = tuple(jax.device_put(zeros, xla_device(CPU)))
-        self._start(arguments, box)
-        jax.block_until_ready(box)
+        self._start(arguments, returned)
+        jax.block_until_ready(returned)
 
-    def _start(self, arguments: tuple, box: list) -> None:
+    def _start(self, arguments: tuple, returned: list) -> None:
         kinds = tuple(map(type, arguments[-_MAX_VECTORS:]))
         needs_x64 = np.ndarray in kinds
         call = (*kinds, needs_x64 or has_x64())
@@ -121,23 +121,23 @@ class LoadedExecutable:
                 # One bytecode calls the program and stores what it returns.
                 if needs_x64:
                     with x64():
-                        if not box:
-                            box += results
-                elif not box:
-                    box += results
+                        if not returned:
+                            returned += results
+                elif not returned:
+                    returned += results
             finally:
                 if gc_enabled:
                     gc.enable()
         elif self._has_donation:
-            run_without_interrupt(lambda: self._run_first(arguments, box, call))
+            run_without_interrupt(lambda: self._run_first(arguments, returned, call))
         else:
-            self._run_first(arguments, box, call)
+            self._run_first(arguments, returned, call)
 
-    def _run_first(self, arguments: tuple, box: list, call: tuple[type | bool, ...]) -> None:
+    def _run_first(self, arguments: tuple, returned: list, call: tuple[type | bool, ...]) -> None:
         """The first run of its kind goes through JAX's Python code, which prepares the others."""
         with jax.enable_x64(bool(call[-1])):
-            if not box:
-                box.append(self._compiled(*arguments))
+            if not returned:
+                returned.append(self._compiled(*arguments))
         self._direct = _direct_call(self._compiled)
         self._prepared.add(call)
 

@@ -217,7 +217,7 @@ class Executable:
         self,
         arrays: Sequence[Any],
         scalars: Sequence[Any],
-        box: list | None = None,
+        returned: list | None = None,
         failed: Any = None,
     ) -> tuple[list[Any], CheckResults | None]:
         """Run it.
@@ -225,8 +225,8 @@ class Executable:
         Args:
             arrays: the inputs.
             scalars: the Python numbers.
-            box: an empty list that gets what XLA returns, see `sorted_results`, the moment it has
-                started; a program that has left something there already does not run again.
+            returned: an empty list that gets what XLA returns, see `sorted_results`, as soon as it
+                has started; a program that has left something there already does not run again.
             failed: the flag that a guarded program takes; None: no check has failed.
 
         Returns:
@@ -235,17 +235,17 @@ class Executable:
         Raises:
             OutOfMemoryError: there is not enough memory; donated inputs are as before.
         """
-        box = [] if box is None else box
-        if not box:
+        returned = [] if returned is None else returned
+        if not returned:
             loaded = self._loaded or self.compile()._loaded
             assert loaded is not None
             arguments = (*arrays, *self._vectors(scalars)) if scalars else (*arrays,)
             if self.guarded:
                 arguments += (cleared_flag(self.device) if failed is None else failed,)
-            loaded(arguments, box)
+            loaded(arguments, returned)
         if self._waits:
-            jax.block_until_ready(box[0])
-        return self.sorted_results(box[0])
+            jax.block_until_ready(returned[0])
+        return self.sorted_results(returned[0])
 
     def sorted_results(self, results: Sequence[Any]) -> tuple[list[Any], CheckResults | None]:
         """The outputs of `function`, or of its compiled form, in order; and those of its checks."""

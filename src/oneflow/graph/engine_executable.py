@@ -248,14 +248,14 @@ class EngineExecutable:
     # --- running
 
     def __call__(
-        self, arrays: Sequence[Any], scalars: Sequence[Any], box: list[Any] | None = None
+        self, arrays: Sequence[Any], scalars: Sequence[Any], returned: list[Any] | None = None
     ) -> tuple[list[Any], None]:
         """Return the results. Rows of run-time checks are passed on as each cluster gives them.
 
         Args:
             arrays: the inputs, weights last.
             scalars: the Python numbers.
-            box: see `Executable`; nothing is given up, so that it stays empty.
+            returned: see `Executable`; nothing is given up, so that it stays empty.
         """
         weights = arrays[len(arrays) - len(self._weights) :]
         with self._lock:

@@ -75,7 +75,7 @@ class ExternalWrites:
         while self._storages:
             storage, reference, old, line = self._storages.pop()
             if getrefcount(storage) > _BASELINE:
-                storage.replace(old.alias(), quiet=True)
+                storage.replace(old.alias(), uncounted=True)
                 tensor = reference()
                 is_root = tensor is not None and not is_view(tensor)
                 written.insert(0, (tensor if is_root else None, line))

@@ -175,7 +175,7 @@ class Step:
             shared = _copy_shared(arrays, references)
         earlier, counts = self._counts, None
         positions = [draws.generator.position for draws in self.draws] if self.draws else []
-        box: list[Any] = []
+        returned: list[Any] = []
         try:
             inputs = [*argument_arrays, *arrays, *binding.constants]
             failed = self._failed_before(inputs)
@@ -183,7 +183,7 @@ class Step:
             if self.optimizer_steps or self.draws:
                 self._update_numbers(first)
             run = self._run if SINK.record is None else self._run_recorded
-            outputs, results = run(inputs, self.numbers, box, *failed)
+            outputs, results = run(inputs, self.numbers, returned, *failed)
             added = self._add_checks(results, outputs)
             if added is not None:
                 added.undo.append(partial(self._take_back_counts, counts, earlier))
@@ -191,7 +191,7 @@ class Step:
             return self._distribute(arguments, outputs[binding.changed :], added)
         except BaseException:
             # Variables have given up their old arrays; nothing else of the call is finished.
-            outputs = self.executable.sorted_results(box[0])[0] if box else []
+            outputs = self.executable.sorted_results(returned[0])[0] if returned else []
             self._replace_variables(values, outputs, shared)
             self._replace_write_only(outputs[binding.changed :])
             if all(output is None for output in outputs):
@@ -398,6 +398,6 @@ def _write(tensor: Tensor, array: Any) -> None:
 def _leave_family(tensor: Tensor) -> None:
     """Bring a tensor with shared memory up to date, and unshare it if no other tensor is left."""
     tensor._value = unwrap(tensor)
-    if is_alone(tensor) and not tensor._chain and not tensor._family.prefix:
+    if is_alone(tensor) and not tensor._chain and not tensor._family.root_chain:
         tensor._writes = tensor._version
         del tensor._family

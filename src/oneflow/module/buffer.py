@@ -29,7 +29,7 @@ class Buffer(Tensor):
         data = Tensor() if data is None else data
         buffer = object.__new__(cls)
         buffer._value = unwrap(data).alias()
-        alias_storage(buffer, data, quiet=False)
+        alias_storage(buffer, data, uncounted=False)
         buffer.persistent = persistent
         return buffer
 

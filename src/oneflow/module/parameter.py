@@ -40,7 +40,7 @@ class Parameter(Tensor):
         parameter = object.__new__(cls)
         parameter._value = unwrap(data).alias()
         differentiable = data.dtype.is_floating_point or data.dtype.is_complex
-        alias_storage(parameter, data, quiet=False)
+        alias_storage(parameter, data, uncounted=False)
         parameter.requires_grad_(requires_grad and differentiable)
         return parameter
 

@@ -58,14 +58,14 @@ class EagerRecorder(Recorder):
 
     Attributes:
         recorded_by: the run-time checks of the thread that records.
-        launch: how the program is run, once that is decided.
+        program_run: how the program is run, once that is decided.
         running: how often it was begun to be run; a signal handler can come in between.
     """
 
-    __slots__ = ("launch", "recorded_by", "running")
+    __slots__ = ("program_run", "recorded_by", "running")
 
     recorded_by: checks.ThreadChecks
-    launch: Any  # a `Launch`
+    program_run: Any  # a `ProgramRun`
     running: int
 
     def flush(self, reason: str) -> None:
@@ -110,7 +110,7 @@ def recorder_for(device: Any, user_line: Callable[[], str]) -> Recorder:
         owner = checks.thread_checks()
         if recorder is None:
             recorder = EagerRecorder(device, user_line)
-            recorder.recorded_by, recorder.launch, recorder.running = owner, None, 0
+            recorder.recorded_by, recorder.program_run, recorder.running = owner, None, 0
         recorder.guarded = owner.guards(device)
         current.recorders[device] = recorder
     current.recorder = recorder
@@ -175,7 +175,7 @@ def read_ready(value: Value) -> Any:
 
 
 @dataclass(slots=True)
-class Launch:
+class ProgramRun:
     """The run of a recorder's program.
 
     Attributes:
@@ -183,14 +183,14 @@ class Launch:
         cached: the program's cache entry; None where there is nothing to run.
         executable: the program as a whole; None if it runs cold.
         invalid: the outputs that are wrong if a run-time check has failed.
-        box: where the executable leaves what XLA returns, see `Executable`.
+        returned: where the executable leaves what XLA returns, see `Executable`.
     """
 
     positions: list[int]
     cached: CachedProgram | None = None
     executable: Executable | Trial | None = None
     invalid: tuple[int, ...] = ()
-    box: list[Any] = field(default_factory=list)
+    returned: list[Any] = field(default_factory=list)
 
 
 def run_recorder(recorder: EagerRecorder, reason: str) -> None:
@@ -230,7 +230,7 @@ def run_recorder(recorder: EagerRecorder, reason: str) -> None:
         finally:
             recorder.running -= 1
             if recorder.done and not recorder.running:
-                recorder.launch = None
+                recorder.program_run = None
                 recorder.release()
     if error is not None:
         raise error
@@ -246,13 +246,13 @@ def _run(
         or None; and what is to be raised.
     """
     try:
-        prepared = recorder.launch or _prepare(recorder)
+        prepared = recorder.program_run or _prepare(recorder)
     except Exception as error:
         return {}, None, error
-    if recorder.launch is None:
-        recorder.launch = prepared
-    launch = recorder.launch
-    positions, cached, executable = launch.positions, launch.cached, launch.executable
+    if recorder.program_run is None:
+        recorder.program_run = prepared
+    run = recorder.program_run
+    positions, cached, executable = run.positions, run.cached, run.executable
     if cached is None:
         return {position: MetaArray() for position in positions}, None, None
     failed, error = _failed_before(recorder, executable)
@@ -260,9 +260,9 @@ def _run(
         return {}, None, error
     if executable is not None:
         error = _run_executable(recorder, cached.program, executable, failed)
-        if launch.box:
+        if run.returned:
             STATISTICS.hot_runs += 1
-            outputs, results = executable.sorted_results(launch.box[0])
+            outputs, results = executable.sorted_results(run.returned[0])
             return dict(zip(positions, outputs, strict=True)), results, error
         _, check_error = _failed_before(recorder, None)
         if check_error is not None:
@@ -314,7 +314,7 @@ def _run_executable(
     Returns:
         What was raised, unless nothing was started and that is no error, which goes on.
     """
-    arguments = recorder.arrays, recorder.scalars, recorder.launch.box, failed
+    arguments = recorder.arrays, recorder.scalars, recorder.program_run.returned, failed
     try:
         if SINK.record is None:
             executable(*arguments)
@@ -323,7 +323,7 @@ def _run_executable(
         with span(EventKind.PROGRAM, f"program of {len(program.instructions)} operators", results):
             results += executable(*arguments)[0]
     except BaseException as failure:
-        if not recorder.launch.box and not isinstance(failure, Exception):
+        if not recorder.program_run.returned and not isinstance(failure, Exception):
             raise
         return failure
     return None
@@ -333,9 +333,9 @@ def _add_checks(
     recorder: EagerRecorder, computed: dict[int, Any], results: CheckResults | None
 ) -> None:
     """Let threads look at a program's checks."""
-    launch, owner, device = recorder.launch, recorder.recorded_by, recorder.device
+    run, owner, device = recorder.program_run, recorder.recorded_by, recorder.device
     if results is not None:
-        outputs = [computed[position] for position in launch.invalid if position in computed]
+        outputs = [computed[position] for position in run.invalid if position in computed]
         added = checks.add(results, recorder.checked, device, outputs, owner)
     else:
         added = checks.add_write(device, owner) if recorder.rollback.undo else None
@@ -374,21 +374,21 @@ def _live_values(recorder: EagerRecorder) -> dict[int, list[Value]]:
     return live_values
 
 
-def _prepare(recorder: EagerRecorder) -> Launch:
+def _prepare(recorder: EagerRecorder) -> ProgramRun:
     """Prepare the run of a recorder's program; compile it if it has just become hot."""
     live_values = _live_values(recorder)
     positions = sorted(live_values) if recorder.aliases else list(live_values)
     del live_values
     if not positions and not recorder.checked:
-        return Launch(positions)
+        return ProgramRun(positions)
     if is_planning() or not _is_addressable(recorder.device):
-        return Launch(positions)
+        return ProgramRun(positions)
     cached, donated = _lookup(recorder, positions)
     executable = None
     if not SETTINGS.by_operator or is_collective(recorder.device):
         executable = cached.executable or warm_up(cached, donated, recorder.device)
     invalid = tuple([positions[slot] for slot in cached.invalid])
-    return Launch(positions, cached, executable, invalid)
+    return ProgramRun(positions, cached, executable, invalid)
 
 
 def _is_addressable(device: Device | Placement) -> bool:

@@ -53,12 +53,12 @@ class Trial:
         self._hot_runs = self._cold_runs = 0
 
     def __call__(
-        self, arrays: Sequence[Any], scalars: Sequence[Any], box: list[Any], failed: Any = None
+        self, arrays: Sequence[Any], scalars: Sequence[Any], returned: list[Any], failed: Any = None
     ) -> Any:
         """Run the program as a whole, as its executable does, until its results are there."""
         jax.block_until_ready(arrays)
         started = time.perf_counter()
-        results = self.executable(arrays, scalars, box, failed)
+        results = self.executable(arrays, scalars, returned, failed)
         jax.block_until_ready(results)
         self._fastest_hot = min(self._fastest_hot, time.perf_counter() - started)
         self._hot_runs += 1

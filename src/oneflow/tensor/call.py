@@ -15,7 +15,7 @@ from oneflow.dispatch.operand_casts import CASTING
 from oneflow.primitives.registry import Primitive
 from oneflow.program.value import Value
 from oneflow.tensor.tensor import Tensor
-from oneflow.tensor.view_chain import ViewChain, ViewStep
+from oneflow.tensor.view_chain import ViewCall, ViewChain
 from oneflow.tensor.views import join, unwrap
 
 _new = Tensor.__new__
@@ -81,12 +81,12 @@ _WANTED_ONCE: set[int] = set()
 
 def call_view(primitive: Primitive, base: Tensor, *numbers: Any, **attributes: Any) -> Tensor:
     """Apply a view primitive; the result shares memory with `base`."""
-    return apply_view_step(base, (primitive, numbers, attributes))
+    return apply_view(base, (primitive, numbers, attributes))
 
 
-def apply_view_step(base: Tensor, step: ViewStep) -> Tensor:
-    """The view that `step` makes of `base`, with which it shares memory."""
-    primitive, numbers, attributes = step
+def apply_view(base: Tensor, view_call: ViewCall) -> Tensor:
+    """The view that `view_call` makes of `base`, with which it shares memory."""
+    primitive, numbers, attributes = view_call
     value = base._value if base._family is None else unwrap(base)
     view, chain, key = _new(Tensor), None, None
     if not CASTING:
@@ -97,8 +97,8 @@ def apply_view_step(base: Tensor, step: ViewStep) -> Tensor:
     else:
         view._value = bind(primitive, (value, *numbers), attributes)
         if key is not None and len(_KNOWN_CHAINS) < _MAX_CHAINS and _is_wanted_again(hash(key)):
-            chain = _new_chain(base._chain, value, step)
-    return join(view, base, step, chain)
+            chain = _new_chain(base._chain, value, view_call)
+    return join(view, base, view_call, chain)
 
 
 def _is_wanted_again(key_hash: int) -> bool:
@@ -110,10 +110,10 @@ def _is_wanted_again(key_hash: int) -> bool:
     return False
 
 
-def _new_chain(before: ViewChain, base: Value, step: ViewStep) -> ViewChain:
-    """The chain `before`, which leads to `base`, with `step` behind it; others find it again."""
-    primitive, numbers, attributes = step
-    chain = ViewChain((*before, step))
+def _new_chain(before: ViewChain, base: Value, view_call: ViewCall) -> ViewChain:
+    """The chain `before`, which leads to `base`, and `view_call`; others find it again."""
+    primitive, numbers, attributes = view_call
+    chain = ViewChain((*before, view_call))
     chain.operation = known_operation(primitive, (base, *numbers), attributes)
     if chain.operation is not None and all(type(number) is int for number in numbers):
         chain.is_kept = True

@@ -18,7 +18,7 @@ from oneflow.tensor.call import wrap
 from oneflow.tensor.strides import storage_offset_of, strided_layout
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import device_or_sharding, import_array
-from oneflow.tensor.view_chain import Chain, ViewStep, is_conjugate, replay, seen_as
+from oneflow.tensor.view_chain import Chain, ViewCall, is_conjugate, replay, seen_as
 from oneflow.tensor.views import Storage, start_family, unwrap
 
 AnyTensor = TypeVar("AnyTensor", bound=Tensor)
@@ -35,27 +35,27 @@ def copy_memory(result: Tensor, tensor: Tensor, memo: dict[Any, Any]) -> None:
         memo: of `copy.deepcopy`: the memory copied before is found here.
     """
     family = tensor._family
-    steps = () if family is None else (*family.prefix, *tensor._chain)
-    if family is None or is_conjugate(steps):  # a conjugate is copied alone, as in PyTorch
+    view_calls = () if family is None else (*family.root_chain, *tensor._chain)
+    if family is None or is_conjugate(view_calls):  # a conjugate is copied alone, as in PyTorch
         result._value = unwrap(tensor).alias()
         return
     key = ("memory", id(family.storage))
     root = memo.get(key)
-    if root is None and not steps:
+    if root is None and not view_calls:
         result._value = unwrap(tensor).alias()
         memo[key] = result
         return
     if root is None:
         root = memo[key] = wrap(family.storage.value.alias())
-    become_part(result, root, steps)
+    become_part(result, root, view_calls)
 
 
-def become_part(result: AnyTensor, root: Tensor, steps: Chain) -> AnyTensor:
-    """Make `result`, which has no values, the view of `root` at the end of `steps`, detached."""
+def become_part(result: AnyTensor, root: Tensor, view_calls: Chain) -> AnyTensor:
+    """Make `result`, which has no values, the detached view of `root` by `view_calls`."""
     with no_grad():
-        value = replay(unwrap(root), steps)
+        value = replay(unwrap(root), view_calls)
     result._value = value.alias()
-    start_family(result, root, steps).storage.track(result._value)
+    start_family(result, root, view_calls).storage.track(result._value)
     return result
 
 
@@ -64,7 +64,7 @@ def is_shared(tensor: Tensor) -> bool:
     family = tensor._family
     if family is None or unwrap(tensor).spec.sbp is not None:
         return False
-    return bool(tensor._chain or family.prefix) or not is_alone(tensor)
+    return bool(tensor._chain or family.root_chain) or not is_alone(tensor)
 
 
 class Pointer:
@@ -94,21 +94,23 @@ _OF_FAMILY, _OF_STORAGE = _references(Pointer(Pointer(object())))
 def part_of(tensor: Tensor) -> Part:
     """Describe the part of its memory that a tensor is, in words that can be pickled."""
     layout = strided_layout(tensor)
-    conjugate = tensor.dtype.is_complex and is_conjugate((*tensor._family.prefix, *tensor._chain))
+    conjugate = tensor.dtype.is_complex and is_conjugate(
+        (*tensor._family.root_chain, *tensor._chain)
+    )
     return layout.shape, layout.strides, storage_offset_of(tensor), conjugate, tensor.dtype
 
 
-def steps_to(part: Part, root: Value) -> Chain:
+def views_to(part: Part, root: Value) -> Chain:
     """The views that lead from the whole memory to a part of it."""
     shape, strides, offset, conjugate, dtype = part
-    last = _dense_steps(root.spec.numel, shape, strides, offset) if dtype is root.spec.dtype else ()
+    last = _dense_views(root.spec.numel, shape, strides, offset) if dtype is root.spec.dtype else ()
     if not last:
         where = {"shape": tuple(shape), "strides": tuple(strides), "offset": offset}
         last = ((strided.as_strided, (), where),)
     return (*seen_as(root.spec, dtype), *last, *(((conj, (), {}),) if conjugate else ()))
 
 
-def _dense_steps(
+def _dense_views(
     count: int, shape: tuple[int, ...], strides: tuple[int, ...], offset: int
 ) -> Chain:
     """The views to a part whose elements have no others between them; nothing for other parts.
@@ -119,15 +121,15 @@ def _dense_steps(
     sizes = tuple([shape[dim] for dim in order])
     if 0 in sizes or row_major(sizes) != tuple([strides[dim] for dim in order]):
         return ()
-    steps: list[ViewStep] = [(reshape, (), {"shape": (count,)})]
+    view_calls: list[ViewCall] = [(reshape, (), {"shape": (count,)})]
     if math.prod(sizes) != count:
         cut = {"dims": (0,), "sizes": (math.prod(sizes),), "steps": (1,)}
-        steps.append((slice_, (offset,), cut))
-    steps.append((reshape, (), {"shape": sizes}))
+        view_calls.append((slice_, (offset,), cut))
+    view_calls.append((reshape, (), {"shape": sizes}))
     perm = tuple([order.index(dim) for dim in range(len(shape))])
     if perm != tuple(range(len(shape))):
-        steps.append((transpose, (), {"perm": perm}))
-    return tuple(steps)
+        view_calls.append((transpose, (), {"perm": perm}))
+    return tuple(view_calls)
 
 
 def _memory_from(array: Any, dtype: Any, device: DeviceOrSharding) -> Tensor:

@@ -20,7 +20,7 @@ from oneflow.tensor.copied_memory import (
     copy_memory,
     is_shared,
     part_of,
-    steps_to,
+    views_to,
 )
 from oneflow.tensor.methods import attach
 from oneflow.tensor.tensor import Tensor
@@ -48,7 +48,7 @@ def deep_copy(self: Tensor, memo: dict[Any, Any]) -> Tensor:
 
 def shallow_copy(self: Tensor) -> Tensor:
     """Another leaf on the same memory."""
-    result = alias_storage(wrap(unwrap(self).alias()), self, quiet=False)
+    result = alias_storage(wrap(unwrap(self).alias()), self, uncounted=False)
     vars(result).update(vars(self))
     return result.requires_grad_(self.requires_grad)
 
@@ -69,8 +69,8 @@ def rebuild_without_values(shape: tuple[int, ...], dtype: DType, requires_grad: 
 
 def rebuild_part(root: Tensor, part: Part, requires_grad: bool) -> Tensor:
     """Rebuild a tensor that shares memory with others while unpickling."""
-    steps = steps_to(part, unwrap(root))
-    return become_part(Tensor.__new__(Tensor), root, steps).requires_grad_(requires_grad)
+    view_calls = views_to(part, unwrap(root))
+    return become_part(Tensor.__new__(Tensor), root, view_calls).requires_grad_(requires_grad)
 
 
 def reduce(self: Tensor, protocol: SupportsIndex) -> tuple[Any, ...]:

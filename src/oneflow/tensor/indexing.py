@@ -19,7 +19,7 @@ from oneflow.differentiation.grad_mode import MODE
 from oneflow.primitives.operators import indexing as p, shape as views
 from oneflow.primitives.operators.elementwise import add, cast, where
 from oneflow.program.value import Value
-from oneflow.tensor.call import apply_view_step, call_view, wrap
+from oneflow.tensor.call import apply_view, call_view, wrap
 from oneflow.tensor.index_entries import SliceError, bound_of_slice, entries_of
 from oneflow.tensor.memory_views import join_storage
 from oneflow.tensor.positions import positions_of_nonzero
@@ -27,8 +27,8 @@ from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import filled_value, import_array, on_device
 from oneflow.tensor.view_chain import (
     NO_VIEWS,
+    ViewCall,
     ViewChain,
-    ViewStep,
     layout_without_copies,
     overlapping,
     positions_seen,
@@ -53,12 +53,12 @@ class ParsedIndex:
     """An index taken apart.
 
     Attributes:
-        steps: the basic part: view steps from the indexed tensor.
+        view_calls: the basic part: calls of view primitives from the indexed tensor.
         shape: that of the view at their end.
         indices: ``(dimension of the view, index tensor or mask)`` of the advanced part.
     """
 
-    steps: ViewChain
+    view_calls: ViewChain
     shape: tuple[int, ...]
     indices: list[tuple[int, Tensor]] = field(default_factory=list)
 
@@ -161,23 +161,23 @@ class _Parser:
         self._keep(entry.ndim)
 
     def parsed_index(self) -> ParsedIndex:
-        """The parsed index, as view steps and index tensors."""
-        steps: list[ViewStep] = []
+        """The parsed index, as calls of view primitives and index tensors."""
+        view_calls: list[ViewCall] = []
         if self.selected:
             attributes = {"dims": tuple(self.selected)}
-            steps.append((views.select, tuple(self.selected.values()), attributes))
+            view_calls.append((views.select, tuple(self.selected.values()), attributes))
         kept_dims = [dim for dim in range(len(self.shape)) if dim not in self.selected]
         sizes = {dim: self.shape[dim] for dim in kept_dims}
         if self.sliced:
             starts, lengths, strides = zip(*self.sliced.values(), strict=True)
             dims = tuple(kept_dims.index(dim) for dim in self.sliced)
             attributes = {"dims": dims, "sizes": lengths, "steps": strides}
-            steps.append((views.slice_, starts, attributes))
+            view_calls.append((views.slice_, starts, attributes))
             sizes.update(zip(self.sliced, lengths, strict=True))
         shape = tuple([1 if dim is None else sizes[dim] for dim in self.layout])
-        if None in self.layout or (not steps and not self.indices):
-            steps.append((views.reshape, (), {"shape": shape}))
-        return ParsedIndex(ViewChain(steps), shape, self.indices)
+        if None in self.layout or (not view_calls and not self.indices):
+            view_calls.append((views.reshape, (), {"shape": shape}))
+        return ParsedIndex(ViewChain(view_calls), shape, self.indices)
 
 
 def _dims_taken(entry: Any) -> int:
@@ -236,7 +236,7 @@ def _known_index(shape: tuple[int, ...], entries: tuple) -> ParsedIndex:
     """An index of a tensor of this shape taken apart; slices are given as tuples."""
     index = tuple([slice(*entry) if type(entry) is tuple else entry for entry in entries])
     parsed_index = _Parser(shape, None, index).parsed_index()
-    parsed_index.steps.is_kept = True
+    parsed_index.view_calls.is_kept = True
     return parsed_index
 
 
@@ -257,7 +257,7 @@ def get_item(self: Tensor, key: Any) -> Tensor:
     if type(key) is int:
         return call_view(views.select, self, _first_position(self, key), dims=(0,))
     parsed_index = parse(self, key)
-    result = functools.reduce(apply_view_step, parsed_index.steps, self)
+    result = functools.reduce(apply_view, parsed_index.view_calls, self)
     if not parsed_index.indices:
         return result
     dims, indices = _index_values(parsed_index.indices)
@@ -303,30 +303,30 @@ def set_item(self: Tensor, key: Any, value: Any) -> None:
 def put_item(tensor: Tensor, index: Any, value: Any, accumulate: bool = False) -> None:
     """``tensor[index] = value``, or ``+=`` at every position, however often it is given."""
     parsed_index = parse(tensor, index)
-    steps, indices = parsed_index.steps, parsed_index.indices
-    if indices and is_overlapping(tensor, steps):
-        _put_in_memory(tensor, steps, indices, value, accumulate)
+    view_calls, indices = parsed_index.view_calls, parsed_index.indices
+    if indices and is_overlapping(tensor, view_calls):
+        _put_in_memory(tensor, view_calls, indices, value, accumulate)
         return
     old = unwrap(tensor)
     if indices or accumulate or (old.node is not None and MODE.enabled):
-        new = _written(replay(old, steps), indices, value, accumulate)
+        new = _written(replay(old, view_calls), indices, value, accumulate)
     else:  # what is there is not even looked at
         new = _source(value, old.spec, exact=False)
         if new.spec.shape != parsed_index.shape:
             new = _broadcast_source(new, parsed_index.shape)
-    write(tensor, new, steps)
+    write(tensor, new, view_calls)
 
 
-def is_overlapping(tensor: Tensor, steps: ViewChain = NO_VIEWS) -> bool:
+def is_overlapping(tensor: Tensor, view_calls: ViewChain = NO_VIEWS) -> bool:
     """Return True if several elements of the view of `tensor` may be one in memory."""
     family = tensor._family
-    before = () if family is None else family.prefix
-    return any(map(overlapping, (*before, *tensor._chain, *steps)))
+    before = () if family is None else family.root_chain
+    return any(map(overlapping, (*before, *tensor._chain, *view_calls)))
 
 
 def _put_in_memory(
     tensor: Tensor,
-    steps: ViewChain,
+    view_calls: ViewChain,
     indices: list[tuple[int, Tensor]],
     value: Any,
     accumulate: bool,
@@ -336,7 +336,7 @@ def _put_in_memory(
     Writing to the view and then back would let elements that stayed as they were win over those
     written in another place.
     """
-    memory, places = memory_of(tensor, steps)
+    memory, places = memory_of(tensor, view_calls)
     old = unwrap(memory)
     source = _source(value, old.spec, exact=True)
     if _is_choice(indices, source, accumulate):
@@ -352,7 +352,7 @@ def _put_in_memory(
 
 
 def memory_of(
-    tensor: Tensor, steps: ViewChain = NO_VIEWS, copies: bool = True
+    tensor: Tensor, view_calls: ViewChain = NO_VIEWS, copies: bool = True
 ) -> tuple[Tensor, Value]:
     """The flat memory of a view of `tensor`, and the place there of each element of the view.
 
@@ -363,7 +363,7 @@ def memory_of(
     check_writable(tensor, unwrap(tensor))
     family = share(tensor)
     spec = family.storage.value.spec
-    chain = (*family.prefix, *tensor._chain, *steps)
+    chain = (*family.root_chain, *tensor._chain, *view_calls)
     if not copies:
         layout_without_copies(spec.shape, chain)
     places = positions_seen(spec, chain, tensor.dtype)
@@ -373,9 +373,9 @@ def memory_of(
 def index_put_value(tensor: Tensor, index: Any, value: Any, accumulate: bool = False) -> Value:
     """The value of `tensor` after ``tensor[index] = value``, or after adding there."""
     parsed_index = parse(tensor, index)
-    view = replay(unwrap(tensor), parsed_index.steps)
+    view = replay(unwrap(tensor), parsed_index.view_calls)
     new = _written(view, parsed_index.indices, value, accumulate)
-    return scatter_back(unwrap(tensor), parsed_index.steps, new)
+    return scatter_back(unwrap(tensor), parsed_index.view_calls, new)
 
 
 def _written(view: Value, indices: list[tuple[int, Tensor]], value: Any, accumulate: bool) -> Value:

@@ -8,7 +8,7 @@ from oneflow.differentiation.grad_mode import MODE
 from oneflow.primitives.operators.elementwise import conj
 from oneflow.tensor.call import wrap
 from oneflow.tensor.tensor import Tensor
-from oneflow.tensor.view_chain import NO_VIEWS, Chain, ViewStep, is_conjugate, scatter_back, seen_as
+from oneflow.tensor.view_chain import NO_VIEWS, Chain, ViewCall, is_conjugate, scatter_back, seen_as
 from oneflow.tensor.views import Family, join, share
 
 _MADE_OF_PART = (
@@ -25,11 +25,11 @@ def base_of(tensor: Tensor) -> Tensor | None:
     base = family.base()
     if base is not None:
         return None if base is tensor else base
-    if family.prefix:  # of a part without history
+    if family.root_chain:  # of a part without history
         root = family.storage.value.alias()
         base = wrap(root)
         family.base = ref(base)
-        family = Family(family.storage, root, family.base, (), family.quiet)
+        family = Family(family.storage, root, family.base, (), family.uncounted)
         family.storage.track(root)
     else:
         base = wrap(family.current())
@@ -38,8 +38,8 @@ def base_of(tensor: Tensor) -> Tensor | None:
     return base
 
 
-def join_storage(tensor: Tensor, step: ViewStep) -> Tensor:
-    """A view of the whole storage of `tensor`, made by `step`, whatever part of it `tensor` is.
+def join_storage(tensor: Tensor, view_call: ViewCall) -> Tensor:
+    """A view by `view_call` of the whole storage of `tensor`, whatever part of it `tensor` is.
 
     It shows conjugates if `tensor` does.
 
@@ -47,28 +47,28 @@ def join_storage(tensor: Tensor, step: ViewStep) -> Tensor:
         RuntimeError: `tensor` shows the parts of conjugates.
     """
     family, dtype = share(tensor), tensor._value.spec.dtype
-    conjugate = is_conjugate((*family.prefix, *tensor._chain))
+    conjugate = is_conjugate((*family.root_chain, *tensor._chain))
     if conjugate and not dtype.is_complex:
         raise RuntimeError(
             "the parts of conjugates cannot be seen with other strides: take those of "
             "`resolve_conj()`"
         )
-    if family.prefix:
+    if family.root_chain:
         root = family.storage.value.alias()
         is_recorded = tensor.requires_grad and MODE.enabled
         if is_recorded:
             # The part has a history, the rest of the storage has none.
-            root = scatter_back(root, family.prefix, family.current())
-        family = Family(family.storage, root, family.base, (), family.quiet)
+            root = scatter_back(root, family.root_chain, family.current())
+        family = Family(family.storage, root, family.base, (), family.uncounted)
         family.refusal = _MADE_OF_PART if is_recorded else ""
     base = wrap(family.current())
     base._family, base._chain, base._seen = family, NO_VIEWS, family.storage.version
-    last: Chain = (step, (conj, (), {})) if conjugate else (step,)
-    for view_step in (*seen_as(base._value.spec, dtype), *last):
-        base = _view_of(base, view_step)
+    last: Chain = (view_call, (conj, (), {})) if conjugate else (view_call,)
+    for each_call in (*seen_as(base._value.spec, dtype), *last):
+        base = _view_of(base, each_call)
     return base
 
 
-def _view_of(base: Tensor, step: ViewStep) -> Tensor:
-    primitive, numbers, attributes = step
-    return join(wrap(primitive(base._value, *numbers, **attributes)), base, step)
+def _view_of(base: Tensor, view_call: ViewCall) -> Tensor:
+    primitive, numbers, attributes = view_call
+    return join(wrap(primitive(base._value, *numbers, **attributes)), base, view_call)

@@ -369,7 +369,7 @@ class Tensor(WithState):
     def detach(self) -> Tensor:
         """The same memory without autograd history: writing to either changes both."""
         with MEMORY_LOCK:  # another thread may be about to write to a part
-            return alias_storage(_from_value(unwrap(self).alias()), self, quiet=False)
+            return alias_storage(_from_value(unwrap(self).alias()), self, uncounted=False)
 
     def detach_(self) -> Tensor:
         """Cut this tensor off its history.
@@ -385,7 +385,7 @@ class Tensor(WithState):
     def data(self) -> Tensor:
         """Like `detach`, but writes do not count for autograd's check of saved tensors."""
         with MEMORY_LOCK:
-            return alias_storage(_from_value(unwrap(self).alias()), self, quiet=True)
+            return alias_storage(_from_value(unwrap(self).alias()), self, uncounted=True)
 
     @data.setter
     def data(self, new: Tensor) -> None:
@@ -418,9 +418,9 @@ class Tensor(WithState):
         if self._family is None:
             return self._writes
         storage = self._family.storage
-        if self._family.quiet:
-            return storage.quiet_writes
-        return storage.version - storage.quiet_writes
+        if self._family.uncounted:
+            return storage.uncounted_writes
+        return storage.version - storage.uncounted_writes
 
     def is_inference(self) -> bool:
         """True if this tensor was made in inference mode.

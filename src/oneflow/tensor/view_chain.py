@@ -17,8 +17,8 @@ from oneflow.primitives.registry import Primitive
 from oneflow.primitives.strides import StridedLayout, has_repeats, row_major
 from oneflow.program.value import Value
 
-ViewStep = tuple[Primitive, tuple, dict[str, Any]]
-Chain = tuple[ViewStep, ...]
+ViewCall = tuple[Primitive, tuple, dict[str, Any]]
+Chain = tuple[ViewCall, ...]
 
 
 # The result of `ViewRule.box`.
@@ -26,7 +26,7 @@ Box = dict[int, tuple[Any, int | None, int]]
 _NUMBERS = frozenset({int})
 
 
-class ViewChain(tuple[ViewStep, ...]):
+class ViewChain(tuple[ViewCall, ...]):
     """The views that lead from a root to a tensor, and what else is known of that tensor.
 
     Tensors seen the same way share one. It is compared by identity, so that tables have it as key.
@@ -68,18 +68,18 @@ class Part(NamedTuple):
     sizes: tuple[int, ...]
 
 
-def joined(chain: ViewChain, steps: ViewChain) -> ViewChain:
-    """The views `steps` behind those of `chain`."""
-    if chain.is_kept and steps.is_kept:
-        return _joined(chain, steps)
-    if not steps:
+def joined(chain: ViewChain, view_calls: ViewChain) -> ViewChain:
+    """The views `view_calls` behind those of `chain`."""
+    if chain.is_kept and view_calls.is_kept:
+        return _joined(chain, view_calls)
+    if not view_calls:
         return chain
-    return ViewChain((*chain, *steps)) if chain else steps
+    return ViewChain((*chain, *view_calls)) if chain else view_calls
 
 
 @functools.lru_cache(maxsize=1 << 12)
-def _joined(chain: ViewChain, steps: ViewChain) -> ViewChain:
-    return ViewChain((*chain, *steps))
+def _joined(chain: ViewChain, view_calls: ViewChain) -> ViewChain:
+    return ViewChain((*chain, *view_calls))
 
 
 def replay(value: Value, chain: Chain) -> Value:
@@ -113,24 +113,24 @@ def scatter_back(root: Value, chain: Chain, new: Value) -> Value:
 
 def is_conjugate(chain: Chain) -> bool:
     """Return whether the view at the end of `chain` shows conjugates of what is in memory."""
-    return sum(step[0] is conj for step in chain) % 2 == 1
+    return sum(view_call[0] is conj for view_call in chain) % 2 == 1
 
 
 def seen_as(spec: TensorSpec, dtype: DType) -> Chain:
     """The views that show the elements of `spec` as those of another dtype, in one dimension."""
     if dtype is spec.dtype:
         return ()
-    steps: list[ViewStep] = []
+    view_calls: list[ViewCall] = []
     if spec.dtype.is_complex:
-        steps += [(view_as_real, (), {}), (reshape, (), {"shape": (2 * spec.numel,)})]
+        view_calls += [(view_as_real, (), {}), (reshape, (), {"shape": (2 * spec.numel,)})]
     elif dtype.is_complex:
-        steps += [(reshape, (), {"shape": (spec.numel // 2, 2)}), (view_as_complex, (), {})]
+        view_calls += [(reshape, (), {"shape": (spec.numel // 2, 2)}), (view_as_complex, (), {})]
     else:
-        steps.append((reshape, (), {"shape": (spec.numel,)}))
+        view_calls.append((reshape, (), {"shape": (spec.numel,)}))
     shown = real_dtype(spec.dtype)
     if real_dtype(dtype) is not shown:
-        steps.append((bitcast, (), {"dtype": dtype, "itemsize": shown.itemsize}))
-    return tuple(steps)
+        view_calls.append((bitcast, (), {"dtype": dtype, "itemsize": shown.itemsize}))
+    return tuple(view_calls)
 
 
 def _leading_boxes(chain: Chain) -> list[Box]:
@@ -175,9 +175,9 @@ def _position(first: int, stride: int, index: Any) -> Any:
     return first + stride * index
 
 
-def overlapping(step: ViewStep) -> bool:
-    """Return True if a view made by `step` may show an element of its base several times."""
-    return step[0].view_rule.has_overlap
+def overlapping(view_call: ViewCall) -> bool:
+    """Return True if a view made by `view_call` may show an element of its base several times."""
+    return view_call[0].view_rule.has_overlap
 
 
 def _put_where_seen(base: Value, chain: Chain, new: Value) -> Value:

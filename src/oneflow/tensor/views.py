@@ -30,8 +30,8 @@ from oneflow.runtime.checks import note_write
 from oneflow.tensor.view_chain import (
     NO_VIEWS,
     Chain,
+    ViewCall,
     ViewChain,
-    ViewStep,
     joined,
     overlapping,
     replay,
@@ -82,15 +82,15 @@ class Storage:
     Attributes:
         value: the root's data.
         version: number of writes so far.
-        quiet_writes: those of them that autograd does not notice.
+        uncounted_writes: those of them that autograd does not notice.
     """
 
-    __slots__ = ("__weakref__", "_prune_at", "_tracked", "quiet_writes", "value", "version")
+    __slots__ = ("__weakref__", "_prune_at", "_tracked", "uncounted_writes", "value", "version")
 
     def __init__(self, value: Value, version: int = 0) -> None:
         self.value = value
         self.version = version
-        self.quiet_writes = 0
+        self.uncounted_writes = 0
         self._tracked = [ref(value)]
         self._prune_at = 32
 
@@ -102,12 +102,12 @@ class Storage:
             self._tracked = [reference for reference in tracked if reference() is not None]
             self._prune_at = 2 * len(self._tracked) + 32
 
-    def replace(self, root: Value, quiet: bool) -> None:
+    def replace(self, root: Value, uncounted: bool) -> None:
         """Write: `root` is the new content."""
         note_replacement(root, self.value, partial(_invalidate, ref(self)))
         replaced: list[ref[Value]] = []
-        if quiet:
-            self.quiet_writes += 1
+        if uncounted:
+            self.uncounted_writes += 1
         else:
             replaced, self._tracked = self._tracked, []
         self.value = root
@@ -153,38 +153,38 @@ class Family:
 
     Attributes:
         storage: the memory.
-        prefix: the views that lead from the storage to this family's root.
+        root_chain: the views that lead from the storage to this family's root.
         value: the root with this family's history.
         version: version of the storage that `value` belongs to.
-        quiet: writes do not count for autograd's check of saved tensors (`Tensor.data`).
+        uncounted: writes do not count for autograd's check of saved tensors (`Tensor.data`).
         refusal: why it must not be written to while gradients are recorded, which would silently
             lose some; empty where it may.
         base: refers to the tensor that the others are views of, as long as it exists.
     """
 
-    __slots__ = ("base", "prefix", "quiet", "refusal", "storage", "value", "version")
+    __slots__ = ("base", "refusal", "root_chain", "storage", "uncounted", "value", "version")
 
     def __init__(
         self,
         storage: Storage,
         value: Value,
         base: ref[Any],
-        prefix: Chain = (),
-        quiet: bool = False,
+        root_chain: Chain = (),
+        uncounted: bool = False,
     ) -> None:
         self.base = base
         self.storage = storage
-        self.prefix = prefix
+        self.root_chain = root_chain
         self.value = value
         self.version = storage.version
-        self.quiet = quiet
+        self.uncounted = uncounted
         self.refusal = ""
 
     def current(self) -> Value:
         """The root as it is now. A write by another family changes the data, not the history."""
         if self.version != self.storage.version:
             with no_grad():
-                data = replay(self.storage.value, self.prefix)
+                data = replay(self.storage.value, self.root_chain)
             if data is self.storage.value:
                 data = data.alias()
             self.value = marked_like(with_history_of(data, self.value), self.storage.value)
@@ -196,11 +196,11 @@ class Family:
         """Write: `root` is the new content of this family's part of the storage."""
         storage = self.storage
         new_root = root
-        if self.prefix:
+        if self.root_chain:
             with no_grad():
-                new_root = scatter_back(storage.value, self.prefix, root)
+                new_root = scatter_back(storage.value, self.root_chain, root)
             marked_like(new_root, root)
-        storage.replace(new_root, self.quiet)
+        storage.replace(new_root, self.uncounted)
         if new_root is not root:
             storage.track(root)
         self.value, self.version = root, storage.version
@@ -236,10 +236,10 @@ def share(tensor: Handle) -> Family:
     return tensor._family
 
 
-def join(view: T, base: Handle, step: ViewStep, chain: ViewChain | None = None) -> T:
-    """Make the fresh tensor `view`, computed by `step` from `base`, share memory with it.
+def join(view: T, base: Handle, view_call: ViewCall, chain: ViewChain | None = None) -> T:
+    """Make the fresh tensor `view`, computed by `view_call` from `base`, share memory with it.
 
-    `chain` is that of `base` with `step` behind it, if there is one already.
+    `chain` is that of `base` with `view_call` behind it, if there is one already.
     """
     family = base._family
     if family is None:
@@ -250,28 +250,30 @@ def join(view: T, base: Handle, step: ViewStep, chain: ViewChain | None = None) 
     storage = family.storage
     if records or not base.requires_grad:
         view._family = family
-        view._chain = ViewChain((*base._chain, step)) if chain is None else chain
+        view._chain = ViewChain((*base._chain, view_call)) if chain is None else chain
         view._seen = storage.version
     else:
-        own = start_family(view, base, (step,))
+        own = start_family(view, base, (view_call,))
         own.refusal, own.base = _MADE_WITHOUT_GRAD, family.base
     storage.track(value)
     return view
 
 
-def start_family(root: Handle, base: Handle, steps: Chain = (), quiet: bool = False) -> Family:
-    """Make `root` the root of a new family on the storage of `base`, after the views `steps`."""
+def start_family(
+    root: Handle, base: Handle, view_calls: Chain = (), uncounted: bool = False
+) -> Family:
+    """Make `root` the root of a new family on the storage of `base`, behind `view_calls`."""
     family = share(base)
-    prefix = (*family.prefix, *base._chain, *steps)
-    quiet = quiet or family.quiet
-    new_family = Family(family.storage, root._value, ref(root), prefix, quiet)
+    root_chain = (*family.root_chain, *base._chain, *view_calls)
+    uncounted = uncounted or family.uncounted
+    new_family = Family(family.storage, root._value, ref(root), root_chain, uncounted)
     root._family, root._chain, root._seen = new_family, NO_VIEWS, family.storage.version
     return new_family
 
 
-def alias_storage(alias: T, tensor: Handle, quiet: bool) -> T:
+def alias_storage(alias: T, tensor: Handle, uncounted: bool) -> T:
     """Make the fresh tensor `alias`, an alias without history, share memory with `tensor`."""
-    start_family(alias, tensor, quiet=quiet).storage.track(alias._value)
+    start_family(alias, tensor, uncounted=uncounted).storage.track(alias._value)
     return alias
 
 
@@ -309,15 +311,15 @@ def _read_again(tensor: Handle, family: Family) -> Value:
     return value
 
 
-def write(tensor: T, new: Value, steps: ViewChain = NO_VIEWS) -> T:
-    """Replace the content of a tensor, or of the view of it at the end of `steps`, by `new`.
+def write(tensor: T, new: Value, view_calls: ViewChain = NO_VIEWS) -> T:
+    """Replace the content of a tensor, or of its view by `view_calls`, by `new`.
 
     All tensors that share its memory change. Every in-place operation ends here.
 
     Args:
         tensor: the tensor to write to.
         new: the new content, with the spec of what it replaces.
-        steps: views that lead from the tensor to what is replaced.
+        view_calls: views that lead from the tensor to what is replaced.
 
     Returns:
         `tensor`.
@@ -326,18 +328,18 @@ def write(tensor: T, new: Value, steps: ViewChain = NO_VIEWS) -> T:
         RuntimeError: a leaf that requires grad, or a view of one, while gradients are recorded; an
             expanded tensor; or `new` has another shape or dtype.
     """
-    if steps or tensor._family is not None:
+    if view_calls or tensor._family is not None:
         with MEMORY_LOCK:
-            return _write(tensor, new, steps)
-    return _write(tensor, new, steps)
+            return _write(tensor, new, view_calls)
+    return _write(tensor, new, view_calls)
 
 
-def _write(tensor: T, new: Value, steps: ViewChain) -> T:
+def _write(tensor: T, new: Value, view_calls: ViewChain) -> T:
     old, family = unwrap(tensor), tensor._family
     check_writable(tensor, old)
-    if steps and family is None:
-        new, steps = scatter_back(old, steps, new), NO_VIEWS
-    if not steps:
+    if view_calls and family is None:
+        new, view_calls = scatter_back(old, view_calls, new), NO_VIEWS
+    if not view_calls:
         new = _in_place_of(old, new)
     if family is None:
         if WRITE_HOOKS:
@@ -347,7 +349,7 @@ def _write(tensor: T, new: Value, steps: ViewChain) -> T:
         tensor._writes += 1
         mark_stale(old)
     else:
-        _write_to_family(tensor, family, new, steps)
+        _write_to_family(tensor, family, new, view_calls)
     if tensor._retains_grad:
         move_keeper(tensor, old, tensor._value)
     return tensor
@@ -384,10 +386,10 @@ def _notify(tensor: Handle, new: Value) -> None:
         watch(tensor, new)
 
 
-def _write_to_family(tensor: Handle, family: Family, new: Value, steps: ViewChain) -> None:
-    """Write `new` to `tensor`, which shares its memory, or to the view at the end of `steps`."""
-    root, chain = new, joined(tensor._chain, steps)
-    if family.prefix and any(map(overlapping, family.prefix)):
+def _write_to_family(tensor: Handle, family: Family, new: Value, view_calls: ViewChain) -> None:
+    """Write `new` to `tensor`, which shares its memory, or to its view by `view_calls`."""
+    root, chain = new, joined(tensor._chain, view_calls)
+    if family.root_chain and any(map(overlapping, family.root_chain)):
         _write_through_overlap(tensor, family, new, chain)
         return
     if chain:
@@ -403,9 +405,13 @@ def _write_to_family(tensor: Handle, family: Family, new: Value, steps: ViewChai
     if not MODE.enabled and root is not new:
         with_history_of(root, family.value)
     family.replace(root)
-    if steps and not tensor._chain:
+    if view_calls and not tensor._chain:
         tensor._value, tensor._seen = root, family.version
-    if steps or (chain and MODE.enabled and root.node is not None) or any(map(overlapping, chain)):
+    if (
+        view_calls
+        or (chain and MODE.enabled and root.node is not None)
+        or any(map(overlapping, chain))
+    ):
         # A view reads its new content when it is asked for it, and so gradients go to its base.
         return
     if root is not new:
@@ -423,10 +429,10 @@ def _write_through_overlap(tensor: Handle, family: Family, new: Value, chain: Ch
         raise RuntimeError(_OVERLAP_WITH_GRADIENT)
     storage = family.storage
     with no_grad():
-        root = scatter_back(storage.value, (*family.prefix, *chain), new)
+        root = scatter_back(storage.value, (*family.root_chain, *chain), new)
     root = marked_like(root, tensor._value)
     _notify(tensor, root)
-    storage.replace(root, family.quiet)
+    storage.replace(root, family.uncounted)
 
 
 def keep_history(old: Value, new: Value) -> Value:
