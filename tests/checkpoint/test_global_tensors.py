@@ -124,7 +124,7 @@ def test_parts_are_stored_once_and_by_all_ranks(tmp_path):
 
 
 def test_large_parts_take_several_files(tmp_path, monkeypatch):
-    monkeypatch.setattr("oneflow.checkpoint.save_plan._FILE_BYTES", 64)
+    monkeypatch.setattr("oneflow.checkpoint.shard_assignment._FILE_BYTES", 64)
     tensors = some_tensors()
     flow.save(tensors, tmp_path / "checkpoint")
     assert len(list(only_parts(tmp_path / "checkpoint").iterdir())) > 8

@@ -15,7 +15,7 @@ import safetensors.numpy
 import torch
 
 import oneflow as flow
-from oneflow.checkpoint.save_plan import SavedShard, is_partition
+from oneflow.checkpoint.shard_assignment import SavedShard, is_partition
 from oneflow.data.vision.cifar import CIFAR10
 from oneflow.data.vision.mnist import read_idx
 from tests.checkpoint.test_foreign_files import Evil, load_torch

@@ -3,7 +3,7 @@
 import re
 
 import oneflow as flow
-from oneflow.compiler.donation import plan_donation
+from oneflow.compiler.donation import assign_donated
 from oneflow.primitives.operators.optimizer import adam_update
 from oneflow.runtime.eager_settings import SETTINGS
 from oneflow.runtime.program_cache import PROGRAMS
@@ -47,7 +47,7 @@ def test_results_come_back_in_the_programs_order():
     executable = trained_program()
     program = executable.program
     donated = range(len(program.inputs))
-    used, order = plan_donation(program, donated)
+    used, order = assign_donated(program, donated)
     assert sorted(order) == list(range(len(program.outputs)))
     table = program.spec_table()
     for place, index in enumerate(used):

@@ -118,15 +118,15 @@ def test_wide_windows_have_the_values_of_narrow_ones(kernel, stride, padding, po
 def test_adjoints_of_resampling_are_transposed_matrices(kind, sizes):
     """The tables of both directions hold the same weights."""
 
-    def matrix(plan, shape):
-        index, weight = plan.points(np.dtype(np.float64))
+    def matrix(resampling, shape):
+        index, weight = resampling.points(np.dtype(np.float64))
         filled = np.zeros(shape)
         np.add.at(filled, (np.arange(shape[0])[:, None], index), weight)
         return filled
 
-    plan = Resampling(kind, *sizes)
-    forward = matrix(plan, sizes[::-1])
-    np.testing.assert_array_equal(matrix(plan.transposed(), sizes), forward.T)
+    resampling = Resampling(kind, *sizes)
+    forward = matrix(resampling, sizes[::-1])
+    np.testing.assert_array_equal(matrix(resampling.transposed(), sizes), forward.T)
 
 
 def test_high_orders_of_polygamma_are_infinite_below_zero():

@@ -19,7 +19,7 @@ from onnx import AttributeProto, defs, helper, numpy_helper
 
 import oneflow as flow
 import oneflow_onnx.x2oneflow.operators  # noqa: F401  (fills the table of operators)
-from oneflow_onnx.x2oneflow.execution import StepError
+from oneflow_onnx.x2oneflow.execution import NodeError
 from oneflow_onnx.x2oneflow.onnx2flow import from_onnx
 from oneflow_onnx.x2oneflow.registry import find_operator
 from oneflow_onnx.x2oneflow.values import as_tensor, fits_tensor
@@ -377,7 +377,7 @@ def run_row(row: Row) -> None:
             as_tensor(v) if isinstance(v, np.ndarray) and fits_tensor(v) else v for v in inputs
         ]
         outputs = from_onnx(model)(*given)
-    except StepError as error:
+    except NodeError as error:
         # What the node says, without its name.
         raise RuntimeError(str(error).partition("): ")[2]) from None
     for each in outputs if isinstance(outputs, tuple | list) else [outputs]:

@@ -128,10 +128,10 @@ def test_the_gradient_of_a_quantile_is_that_of_the_lowering():
 
 def test_a_resampled_image_lies_in_memory_as_the_operand_does():
     """Both are stored by calls that nothing is fused with, here and in the adjoint."""
-    plan = Resampling("linear", 4, 8)
-    for each, size in ((plan, 4), (plan.transposed(), 8)):
+    resampling = Resampling("linear", 4, 8)
+    for each, size in ((resampling, 4), (resampling.transposed(), 8)):
         operand = np.ones((2, 3, size), "float32")
-        function = functools.partial(resample.lowerings["cpu"], dim=2, plan=each)
+        function = functools.partial(resample.lowerings["cpu"], dim=2, resampling=each)
         equations = jax.make_jaxpr(function)(operand).eqns
         calls = [equation for equation in equations if equation.params.get("name") == "_call"]
         shapes = [equation.outvars[0].aval.shape for equation in calls]

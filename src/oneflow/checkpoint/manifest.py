@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from oneflow.base.dtype import DType, dtype_named
 from oneflow.checkpoint.atomic_file import atomic_write
 from oneflow.checkpoint.load_errors import LoadError, load_errors
-from oneflow.checkpoint.save_plan import SavedShard, is_partition
+from oneflow.checkpoint.shard_assignment import SavedShard, is_partition
 
 MANIFEST = "checkpoint.json"
 # The file by which a folder with a saved program is known.

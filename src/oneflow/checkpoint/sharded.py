@@ -39,8 +39,13 @@ from oneflow.checkpoint.manifest import (
 )
 from oneflow.checkpoint.map_location import RestoreLocation
 from oneflow.checkpoint.progress import progress_bar
-from oneflow.checkpoint.save_plan import SavedShard, SavePlan, ShardToSave, plan_save
 from oneflow.checkpoint.save_versions import make_folder, remove_old_versions
+from oneflow.checkpoint.shard_assignment import (
+    SavedShard,
+    ShardAssignment,
+    ShardToSave,
+    assign_shards,
+)
 from oneflow.checkpoint.structure import Decoder
 from oneflow.checkpoint.tensor_reader import TensorReader
 from oneflow.runtime.eager import read_array
@@ -66,8 +71,8 @@ def save(structure: Any, tensors: Tensors, root: Path) -> None:
         RuntimeError: another rank could not write its parts.
     """
     tensors = {name: _without_sums(tensor) for name, tensor in tensors.items()}
-    plan = plan_save(tensors)
-    folder = root / folder_name(_shared_number(tensors, plan))
+    assignment = assign_shards(tensors)
+    folder = root / folder_name(_shared_number(tensors, assignment))
     is_first = cluster.rank() == 0
     try:
         with contextlib.ExitStack() as stack:
@@ -78,11 +83,11 @@ def save(structure: Any, tensors: Tensors, root: Path) -> None:
             with propagate_errors(f"write its parts to `{root}`"):
                 root.mkdir(exist_ok=True)
                 folder.mkdir(exist_ok=True)
-                files = [file for file in plan.files if runs_rank(plan.ranks[file])]
-                _write_parts(files, plan, tensors, folder)
+                files = [file for file in assignment.files if runs_rank(assignment.ranks[file])]
+                _write_parts(files, assignment, tensors, folder)
             with propagate_errors(f"complete `{root}`"):
                 if is_first:
-                    _manifest_of(structure, tensors, plan, folder).write(root)
+                    _manifest_of(structure, tensors, assignment, folder).write(root)
     finally:
         if is_first:
             remove_old_versions(root, FOLDER_PATTERN, lambda: named_folder(root))
@@ -96,13 +101,13 @@ def save_alone(structure: Any, arrays: Mapping[str, np.ndarray], root: Path) -> 
         arrays: by the names that they have in `structure`.
         root: the folder.
     """
-    plan = plan_save(arrays)
+    assignment = assign_shards(arrays)
     folder = root / folder_name(secrets.randbits(62))
     try:
         _make_root(root)
         with make_folder(folder):
-            _write_parts(list(plan.files), plan, arrays, folder)
-            _manifest_of(structure, arrays, plan, folder).write(root)
+            _write_parts(list(assignment.files), assignment, arrays, folder)
+            _manifest_of(structure, arrays, assignment, folder).write(root)
     finally:
         remove_old_versions(root, FOLDER_PATTERN, lambda: named_folder(root))
 
@@ -116,10 +121,10 @@ def _without_sums(tensor: Tensor | np.ndarray) -> Tensor | np.ndarray:
     return tensor if full_sbp == sbp else wrap(convert_sbp(unwrap(tensor).alias(), full_sbp))
 
 
-def _shared_number(tensors: Tensors, plan: SavePlan) -> int:
-    """A new number for this save, the same in all processes, which must have the same plan."""
+def _shared_number(tensors: Tensors, assignment: ShardAssignment) -> int:
+    """A new number for this save, the same in all processes, which must assign shards alike."""
     description = [
-        (name, tensor.dtype.name, tensor.shape, plan.parts[name])
+        (name, tensor.dtype.name, tensor.shape, assignment.parts[name])
         for name, tensor in tensors.items()
         if isinstance(tensor, Tensor) and unwrap(tensor).spec.sbp is not None
     ]
@@ -147,12 +152,16 @@ def _make_root(root: Path) -> None:
     flush_folder(root.parent)
 
 
-def _write_parts(files: list[str], plan: SavePlan, tensors: Tensors, folder: Path) -> None:
+def _write_parts(
+    files: list[str], assignment: ShardAssignment, tensors: Tensors, folder: Path
+) -> None:
     """Write the files of this process."""
-    size = sum(plan.bytes[rank] for rank in {plan.ranks[file] for file in files})
+    size = sum(assignment.bytes[rank] for rank in {assignment.ranks[file] for file in files})
     with progress_bar("Saving", "B", size, size) as bar:
         for file in files:
-            arrays = {shard.name: _array(tensors[shard.name], shard) for shard in plan.files[file]}
+            arrays = {
+                shard.name: _array(tensors[shard.name], shard) for shard in assignment.files[file]
+            }
             tensor_file.write(folder / file, arrays, {})
             bar.update(sum(array.nbytes for array in arrays.values()))
 
@@ -166,19 +175,21 @@ def _array(tensor: Tensor | np.ndarray, shard: ShardToSave) -> np.ndarray:
     return np.asarray(local_shard(array, unwrap(tensor).spec, shard.device_index))
 
 
-def _manifest_of(structure: Any, tensors: Tensors, plan: SavePlan, folder: Path) -> Manifest:
+def _manifest_of(
+    structure: Any, tensors: Tensors, assignment: ShardAssignment, folder: Path
+) -> Manifest:
     """The manifest of files that all ranks have written."""
     files = {}
-    for file in plan.files:
+    for file in assignment.files:
         try:
             files[file] = (folder / file).stat().st_size
         except FileNotFoundError:
             raise RuntimeError(
-                f"rank {plan.ranks[file]} has written `{folder / file}`, but rank 0 does not see "
-                "it: all processes must save to a folder that they share"
+                f"rank {assignment.ranks[file]} has written `{folder / file}`, but rank 0 does not "
+                "see it: all processes must save to a folder that they share"
             ) from None
     entries = {
-        name: Entry(_dtype(tensor), tuple(tensor.shape), plan.parts[name])
+        name: Entry(_dtype(tensor), tuple(tensor.shape), assignment.parts[name])
         for name, tensor in tensors.items()
     }
     return Manifest(folder.name, files, entries, structure)

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from oneflow.program.ir import Program, replacements
 
 
-def plan_donation(program: Program, donated: Sequence[int]) -> tuple[tuple[int, ...], list[int]]:
+def assign_donated(program: Program, donated: Sequence[int]) -> tuple[tuple[int, ...], list[int]]:
     """The inputs of `donated` that some output can take over, and an order of the outputs.
 
     JAX gives each output, in order, the first donated input of its shape and dtype that is left. In

@@ -21,7 +21,7 @@ from oneflow.base.no_interrupt import run_without_interrupt
 from oneflow.base.placement import Placement, mesh_axis
 from oneflow.base.x64 import in_x64
 from oneflow.compiler.check_rows import check_rows
-from oneflow.compiler.donation import plan_donation
+from oneflow.compiler.donation import assign_donated
 from oneflow.compiler.executable_cache import EXECUTABLES, OPERATION_BYTES
 from oneflow.compiler.failed_flag import CheckResults, abstract_flag, cleared_flag
 from oneflow.compiler.guarded_writes import CheckedUpdates
@@ -87,7 +87,7 @@ class Executable:
         # One collective program at a time: those of several devices of one CPU share its threads,
         # and wait for each other forever if too many are under way.
         self._waits = isinstance(device, Placement) and device.type == "cpu" and device.size > 1
-        used, self._order = plan_donation(program, donated)
+        used, self._order = assign_donated(program, donated)
         # The position of each output among the results.
         self._positions = sorted(range(len(self._order)), key=self._order.__getitem__)
         self._compiled: Any = None

@@ -159,7 +159,7 @@ def new_hook_owner() -> HookOwner:
 class OperationNode(Node):
     """Backward of one recorded operation."""
 
-    __slots__ = ("_outputs", "_plan", "_saved")
+    __slots__ = ("_outputs", "_rules", "_saved")
 
     def __init__(self, operation: Operation, operands: tuple[Any, ...], outputs: Any) -> None:
         if len(operands) == 2:
@@ -170,15 +170,15 @@ class OperationNode(Node):
             )
         else:
             needs_gradient = tuple([type(x) is Value and x.node is not None for x in operands])
-        plan = self._plan = operation.plans.get(needs_gradient) or operation.backward_plan(
+        rules = self._rules = operation.backward_rules.get(needs_gradient) or operation.rules_for(
             needs_gradient
         )
-        if len(plan.positions) == 1:
-            x = operands[plan.positions[0]]
+        if len(rules.positions) == 1:
+            x = operands[rules.positions[0]]
             self.edges = ((x.node, x.output_index),)
         else:
-            self.edges = tuple([(x.node, x.output_index) for x in plan.take_wanted(operands)])
-        self._saved: tuple | None = plan.take_saved(operands)
+            self.edges = tuple([(x.node, x.output_index) for x in rules.take_wanted(operands)])
+        self._saved: tuple | None = rules.take_saved(operands)
         self.out_specs = operation.out_specs
         self.sequence = next(_sequence)
         self.hooks = None
@@ -187,14 +187,14 @@ class OperationNode(Node):
         self._outputs: tuple | None = ()
         if operation.single:
             outputs.node = self
-            if plan.saves_output:
+            if rules.saves_output:
                 self._outputs = (outputs.alias(),)
         else:
             is_differentiable = operation.out_differentiable
             for index, output in enumerate(outputs):
                 if is_differentiable[index]:
                     output.node, output.output_index = self, index
-            if plan.saves_output:
+            if rules.saves_output:
                 self._outputs = tuple([output.alias() for output in outputs])
         if MODE.watched:
             self._watch()
@@ -202,7 +202,7 @@ class OperationNode(Node):
     @property
     def materialize_grads(self) -> bool:
         """Return whether the primitive's gradient rule takes zeros, not None."""
-        return self._plan.operation.primitive.materialize_grads
+        return self._rules.operation.primitive.materialize_grads
 
     def _watch(self) -> None:
         """Do what only anomaly mode, inference mode and hooks on saved values ask for."""
@@ -229,22 +229,22 @@ class OperationNode(Node):
                 break
         if outputs:
             outputs = self._unpack_outputs(outputs, grads)
-        results = self._plan.run(grads, saved, outputs)
-        if MODE.enabled and self._plan.zero_second:
+        results = self._rules.run(grads, saved, outputs)
+        if MODE.enabled and self._rules.zero_second:
             return list(map(_with_zero_gradient, results, self.edges))
         return results
 
     def _check_stale(self, saved: tuple) -> None:
         """Raise unless what was overwritten since is free to be."""
-        for position, value in zip(self._plan.saved, saved, strict=True):
+        for position, value in zip(self._rules.saved, saved, strict=True):
             if type(value) is not Value or not value.stale:
                 continue
             if value.stale is INFERENCE:
                 if MODE.inference:
                     continue
                 raise RuntimeError(INFERENCE_SAVED)  # made by another thread
-            if not self._plan.may_overwrite(position):
-                raise modified_error(value.spec, self._plan.operation.primitive.name)
+            if not self._rules.may_overwrite(position):
+                raise modified_error(value.spec, self._rules.operation.primitive.name)
 
     def _unpack_outputs(self, outputs: tuple, grads: list) -> tuple:
         """The saved outputs, with their history if this pass is itself recorded.
@@ -253,8 +253,8 @@ class OperationNode(Node):
         """
         if type(outputs[0]) is Packed:
             outputs = tuple([output.unpack(grads) for output in outputs])
-        elif self.stale_outputs and "out" not in self._plan.writable:
-            raise modified_error(self.out_specs[0], self._plan.operation.primitive.name)
+        elif self.stale_outputs and "out" not in self._rules.writable:
+            raise modified_error(self.out_specs[0], self._rules.operation.primitive.name)
         if not MODE.enabled:
             return outputs
         unpacked = []
@@ -272,13 +272,13 @@ class OperationNode(Node):
 
     def name(self) -> str:
         """The primitive's name, followed by ``_backward``."""
-        return f"{self._plan.operation.primitive.name}_backward"
+        return f"{self._rules.operation.primitive.name}_backward"
 
     @property
     def next_functions(self) -> tuple[Any, ...]:
         """Per tensor operand, the node behind it and which of its outputs."""
-        node_edges = dict(zip(self._plan.positions, self.edges, strict=True))
-        numbers = self._plan.operation.is_scalar
+        node_edges = dict(zip(self._rules.positions, self.edges, strict=True))
+        numbers = self._rules.operation.is_scalar
         return tuple(node_edges.get(p, _NO_EDGE) for p, number in enumerate(numbers) if not number)
 
 

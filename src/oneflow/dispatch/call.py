@@ -15,7 +15,7 @@ from oneflow.base.location import user_line
 from oneflow.base.placement import Placement
 from oneflow.differentiation.grad_mode import INFERENCE_MODE_CHANGED, MODE
 from oneflow.differentiation.node import OperationNode
-from oneflow.dispatch.global_call import GlobalCall, plan_call
+from oneflow.dispatch.global_call import GlobalCall, resolve_call
 from oneflow.dispatch.operand_casts import CASTING, CASTS
 from oneflow.primitives.operation import Operation, make_operation
 from oneflow.primitives.operators.complex import complex_
@@ -118,7 +118,7 @@ def _new_operation(primitive: Primitive, operands: tuple, attributes: dict) -> A
     operation = make_operation(primitive, specs, attributes)
     if not isinstance(operation.device, Placement) or primitive.traits.kind is Kind.TRANSFER:
         return operation
-    return plan_call(operation, specs, attributes)
+    return resolve_call(operation, specs, attributes)
 
 
 class _OperationCache:
@@ -141,8 +141,8 @@ def _evict_unused() -> None:
     del pairs
     counts = reference_counts(operations)
     for key, operation, count in zip(keys, operations, counts, strict=True):
-        # Its plans for the backward pass refer to it.
-        if count - len(getattr(operation, "plans", ())) <= _UNUSED:
+        # Its rules for the backward pass refer to it.
+        if count - len(getattr(operation, "backward_rules", ())) <= _UNUSED:
             _operations.pop(key, None)
     _cache.max_size = max(_cache.max_size, len(_operations) * 3 // 2)
 

@@ -163,7 +163,7 @@ def _seed_position(operation: Operation) -> int | None:
     return names.index("seed") if {"seed", "stream"} <= set(names) else None
 
 
-def plan_call(
+def resolve_call(
     operation: Operation, specs: tuple[Any, ...], attributes: dict[Any, Any]
 ) -> Operation | GlobalCall:
     """Return the operation if its operands have the SBP of its signature, else a `GlobalCall`.

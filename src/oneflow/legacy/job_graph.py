@@ -81,7 +81,7 @@ class JobGraph(Graph):
             RuntimeError: a job that does not train minimises a loss.
         """
         with planning():
-            run = self._plan_body(placeholders)
+            run = self._run_without_data(placeholders)
         if self.placement is not None:
             self.default_device = self.placement
         session = default_session()
@@ -102,7 +102,7 @@ class JobGraph(Graph):
             self.add_optimizer(created, lr_sch=schedule)
             self._optimizers_of_job.append((optimizer, created))
 
-    def _plan_body(self, placeholders: Sequence[np.ndarray]) -> BodyRun:
+    def _run_without_data(self, placeholders: Sequence[np.ndarray]) -> BodyRun:
         """Run the body without data; placeholders are on the devices of its scopes, if any."""
         entered: list[Placement] = []
         try:

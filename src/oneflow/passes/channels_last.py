@@ -26,21 +26,21 @@ def move_channels_last(program: Program) -> Program:
 
 
 def _is_preferred(operation: Operation) -> bool:
-    plan = _plan(operation)
-    return plan is not None and plan.preferred
+    form = _form(operation)
+    return form is not None and form.preferred
 
 
-def _plan(operation: Operation) -> ChannelsLast | None:
+def _form(operation: Operation) -> ChannelsLast | None:
     """The form in which `operation` runs channels last, or None if it cannot."""
     if operation.device.type != "cpu":
         return None
     rule = operation.primitive.traits.channels_last
     if rule is not None:
         return rule(operation)
-    return _elementwise_plan(operation) if operation.primitive.elementwise else None
+    return _elementwise_form(operation) if operation.primitive.elementwise else None
 
 
-def _elementwise_plan(operation: Operation) -> ChannelsLast | None:
+def _elementwise_form(operation: Operation) -> ChannelsLast | None:
     """The form of an elementwise operation: its operands have one rank, or are numbers."""
     ndim = operation.out_specs[0].ndim
     if ndim < 3 or any(spec.ndim not in (0, ndim) for spec in operation.in_specs):
@@ -63,9 +63,9 @@ class _ChannelsLastBuilder(ProgramBuilder):
     def run(self) -> Program:
         """Return the rewritten program."""
         for instruction in self.old.instructions:
-            plan = _plan(instruction.operation)
-            if plan is not None and self._should_convert(plan, instruction.operands):
-                self._convert(instruction, plan)
+            form = _form(instruction.operation)
+            if form is not None and self._should_convert(form, instruction.operands):
+                self._convert(instruction, form)
             else:
                 for number in instruction.operands:
                     self._in_first(number)
@@ -74,25 +74,25 @@ class _ChannelsLastBuilder(ProgramBuilder):
             self._in_first(number)
         return self.program()
 
-    def _should_convert(self, plan: ChannelsLast, operands: Sequence[int]) -> bool:
-        return plan.preferred or any(
+    def _should_convert(self, form: ChannelsLast, operands: Sequence[int]) -> bool:
+        return form.preferred or any(
             is_conversion and number in self._last
-            for is_conversion, number in zip(plan.operands, operands, strict=True)
+            for is_conversion, number in zip(form.operands, operands, strict=True)
         )
 
-    def _convert(self, instruction: Instruction, plan: ChannelsLast) -> None:
+    def _convert(self, instruction: Instruction, form: ChannelsLast) -> None:
         """Append `instruction` in its channels-last form."""
         operands = [
             self._in_last(number) if is_conversion else self._in_first(number)
-            for is_conversion, number in zip(plan.operands, instruction.operands, strict=True)
+            for is_conversion, number in zip(form.operands, instruction.operands, strict=True)
         ]
         old = instruction.operation
         specs = tuple(self.specs[number] for number in operands)
         converted = operation_of(
-            old.primitive, specs, old.is_scalar, tuple(plan.attributes.items())
+            old.primitive, specs, old.is_scalar, tuple(form.attributes.items())
         )
         results = self.append(converted, operands, instruction.scope)
-        for number, result, is_last in zip(instruction.results, results, plan.results, strict=True):
+        for number, result, is_last in zip(instruction.results, results, form.results, strict=True):
             (self._last if is_last else self.new)[number] = result
 
     def _in_first(self, number: int) -> int:

@@ -50,13 +50,13 @@ class Operation:
 
     __slots__ = (
         "attributes",
+        "backward_rules",
         "device",
         "differentiable",
         "in_specs",
         "is_scalar",
         "out_differentiable",
         "out_specs",
-        "plans",
         "primitive",
         "signature",
         "simple",
@@ -79,7 +79,7 @@ class Operation:
         self.simple = self.single and primitive.check is None
         self.out_differentiable = tuple(_is_differentiable(spec.dtype) for spec in self.out_specs)
         self.differentiable = primitive.differentiable and any(self.out_differentiable)
-        self.plans: dict[tuple[bool, ...], BackwardPlan] = {}
+        self.backward_rules: dict[tuple[bool, ...], BackwardRules] = {}
 
     @property
     def count(self) -> int:
@@ -106,7 +106,7 @@ class Operation:
     def with_signature(self, signature: Signature) -> Operation:
         """Return a copy of the operation with a signature."""
         other = copy(self)
-        other.plans = {}
+        other.backward_rules = {}
         other.set_signature(signature)
         return other
 
@@ -138,9 +138,9 @@ class Operation:
         attributes = self.attributes if self.signature is None else self.signature.attributes
         return self.primitive.check(*arrays, **attributes)
 
-    def backward_plan(self, wanted: tuple[bool, ...]) -> BackwardPlan:
-        """The plan of the backward pass when gradients of the `wanted` operands are needed."""
-        return self.plans.setdefault(wanted, BackwardPlan(self, wanted))
+    def rules_for(self, wanted: tuple[bool, ...]) -> BackwardRules:
+        """The rules of the backward pass when gradients of the `wanted` operands are needed."""
+        return self.backward_rules.setdefault(wanted, BackwardRules(self, wanted))
 
 
 def make_operation(primitive: Primitive, operands: tuple, attributes: dict) -> Operation:
@@ -215,7 +215,7 @@ def _is_differentiable(dtype: DType) -> bool:
     return dtype.is_floating_point or dtype.is_complex
 
 
-class BackwardPlan:
+class BackwardRules:
     """The values that a recorded call keeps for its backward pass, and the rules that use them.
 
     `positions` are the wanted operands, `saved` the operands to keep; `take_wanted` and

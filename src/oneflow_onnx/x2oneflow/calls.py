@@ -12,9 +12,9 @@ from onnx import helper, numpy_helper
 
 import oneflow as flow
 import oneflow_onnx.x2oneflow.operators  # noqa: F401  (fills the table of operators)
-from oneflow_onnx.x2oneflow.execution import run_step
+from oneflow_onnx.x2oneflow.execution import run_node
 from oneflow_onnx.x2oneflow.operators.control_flow import repeat, scan_slices
-from oneflow_onnx.x2oneflow.plan import Planner, Step
+from oneflow_onnx.x2oneflow.prepared_graph import GraphPreparer, NodeCall
 from oneflow_onnx.x2oneflow.values import Value, has_shape, zeros
 
 _LoopStep = Callable[[Sequence[Value]], list[Value]]
@@ -41,10 +41,10 @@ def call(
     """
     present = tuple(value is not None for value in operands)
     items = tuple((key, _Attribute(value)) for key, value in sorted(attributes.items()))
-    step = _step(name, opset, domain, present, outputs, items)
-    names = [key for key in step.node.input if key]
+    node_call = _node_call(name, opset, domain, present, outputs, items)
+    names = [key for key in node_call.node.input if key]
     values = (value for value in operands if value is not None)
-    results = run_step(step, dict(zip(names, values, strict=True)), training=False)
+    results = run_node(node_call, dict(zip(names, values, strict=True)), training=False)
     return results[0] if outputs == 1 else tuple(results)
 
 
@@ -168,17 +168,17 @@ class _Attribute:
 
 
 @functools.lru_cache(maxsize=4096)
-def _step(
+def _node_call(
     name: str,
     opset: int,
     domain: str,
     present: tuple[bool, ...],
     outputs: int,
     attributes: tuple[tuple[str, _Attribute], ...],
-) -> Step:
+) -> NodeCall:
     inputs = [f"x{index}" if there else "" for index, there in enumerate(present)]
     values: dict[str, Any] = {key: attribute.value for key, attribute in attributes}
     results = [f"y{index}" for index in range(outputs)]
     node = helper.make_node(name, inputs, results, domain=domain, **values)
     model = onnx.ModelProto(opset_import=[helper.make_opsetid(domain, opset)])
-    return Planner(model).plan_call(node)
+    return GraphPreparer(model).prepare_call(node)

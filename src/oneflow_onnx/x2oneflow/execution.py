@@ -1,4 +1,4 @@
-"""The execution of plans."""
+"""The execution of prepared graphs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import oneflow as flow
-from oneflow_onnx.x2oneflow.plan import Plan, Step
+from oneflow_onnx.x2oneflow.prepared_graph import NodeCall, PreparedGraph
 from oneflow_onnx.x2oneflow.reference import reference_evaluator
 from oneflow_onnx.x2oneflow.registry import Evaluation
 from oneflow_onnx.x2oneflow.subgraph_types import example_outputs
@@ -27,61 +27,63 @@ from oneflow_onnx.x2oneflow.values import (
 _MOST_GROWTH = 1024
 
 
-def run_plan(plan: Plan, values: Mapping[str, Value], training: bool) -> list[Value]:
-    """Execute `plan` and return its outputs.
+def run_prepared(
+    prepared: PreparedGraph, values: Mapping[str, Value], training: bool
+) -> list[Value]:
+    """Execute `prepared` and return its outputs.
 
     Args:
-        plan: what to execute.
-        values: the plan's inputs, and what it reads from around it, by name.
+        prepared: what to execute.
+        values: the graph's inputs, and what it reads from around it, by name.
         training: the mode of the module.
     """
-    environment: dict[str, Value] = {**plan.constants, **values}
-    for step, dead in zip(plan.steps, plan.dead_after, strict=True):
+    environment: dict[str, Value] = {**prepared.constants, **values}
+    for call, dead in zip(prepared.calls, prepared.dead_after, strict=True):
         try:
-            results = run_step(step, environment, training)
-        except StepError:
+            results = run_node(call, environment, training)
+        except NodeError:
             raise
         except Exception as error:
-            raise StepError.of(step, error) from error
-        environment.update((n, v) for n, v in zip(step.node.output, results, strict=False) if n)
+            raise NodeError.of(call, error) from error
+        environment.update((n, v) for n, v in zip(call.node.output, results, strict=False) if n)
         for name in dead:
             environment.pop(name, None)
     # The body of a function need not make the outputs that a call does not ask for.
-    return [environment.get(name) for name in plan.outputs]
+    return [environment.get(name) for name in prepared.outputs]
 
 
-class StepError(RuntimeError):
+class NodeError(RuntimeError):
     """An error inside a node of the model; the message names the node."""
 
     @classmethod
-    def of(cls, step: Step, error: Exception) -> StepError:
-        """Return an error about `step`, of a class derived from that of `error` too."""
-        kind = UnsupportedStepError if isinstance(error, NotImplementedError) else cls
+    def of(cls, call: NodeCall, error: Exception) -> NodeError:
+        """Return an error about `call`, of a class derived from that of `error` too."""
+        kind = UnsupportedNodeError if isinstance(error, NotImplementedError) else cls
         text = str(error) or type(error).__name__
         # NumPy says the last as a ValueError.
         too_large = isinstance(error, MemoryError | OverflowError) or "array is too big" in text
         if too_large and not isinstance(error, flow.OutOfMemoryError):
             text = f"a size is larger than this machine can hold: {text}"
-        return kind(f"in node {step.label}: {text}")
+        return kind(f"in node {call.label}: {text}")
 
 
-class UnsupportedStepError(StepError, NotImplementedError):
+class UnsupportedNodeError(NodeError, NotImplementedError):
     """A node of the model needs something that is not supported."""
 
 
-def run_step(step: Step, environment: dict[str, Value], training: bool) -> Sequence[Value]:
-    """Return the results of one step, whose operands are in `environment` by name."""
-    operands = [environment[name] if name else None for name in step.node.input]
+def run_node(call: NodeCall, environment: dict[str, Value], training: bool) -> Sequence[Value]:
+    """Return the results of one call, whose operands are in `environment` by name."""
+    operands = [environment[name] if name else None for name in call.node.input]
     while operands and operands[-1] is None:
         operands.pop()
-    if step.operator is None:
-        return _run_function(step, operands, training)
-    if step.operator.evaluation is not Evaluation.ANY:
-        if _belongs_to_host(step, operands):
-            return _run_on_host(step, operands)
-        operands = _placed(operands, step.operator.host)
-    facts = _facts(step, environment, training)
-    returned = step.operator.function(*operands, **step.attributes, **facts)
+    if call.operator is None:
+        return _run_function(call, operands, training)
+    if call.operator.evaluation is not Evaluation.ANY:
+        if _belongs_to_host(call, operands):
+            return _run_on_host(call, operands)
+        operands = _placed(operands, call.operator.host)
+    facts = _facts(call, environment, training)
+    returned = call.operator.function(*operands, **call.attributes, **facts)
     results = returned if isinstance(returned, tuple) else (returned,)
     _check_growth(operands, results)
     return results
@@ -101,43 +103,43 @@ def _check_growth(operands: Sequence[Value], results: Sequence[Value]) -> None:
                 check_size(result.shape)
 
 
-def _run_function(step: Step, operands: list[Value], training: bool) -> Sequence[Value]:
-    plan = step.body
-    if plan is None:
-        assert step.expansion is not None
-        plan = step.expansion.plan_for(operands)
-    operands += [None] * (len(plan.inputs) - len(operands))
-    return run_plan(plan, dict(zip(plan.inputs, operands, strict=True)), training)
+def _run_function(call: NodeCall, operands: list[Value], training: bool) -> Sequence[Value]:
+    prepared = call.body
+    if prepared is None:
+        assert call.expansion is not None
+        prepared = call.expansion.graph_for(operands)
+    operands += [None] * (len(prepared.inputs) - len(operands))
+    return run_prepared(prepared, dict(zip(prepared.inputs, operands, strict=True)), training)
 
 
-def _belongs_to_host(step: Step, operands: list[Value]) -> bool:
-    assert step.operator is not None
-    if step.operator.evaluation is Evaluation.HOST:
+def _belongs_to_host(call: NodeCall, operands: list[Value]) -> bool:
+    assert call.operator is not None
+    if call.operator.evaluation is Evaluation.HOST:
         return True
     arrays = [value for value in operands if isinstance(value, np.ndarray)]
     on_tensors = any(isinstance(value, flow.Tensor) for value in operands)
-    if step.operator.evaluation is Evaluation.FOLDED and arrays and not on_tensors:
+    if call.operator.evaluation is Evaluation.FOLDED and arrays and not on_tensors:
         return True
     positions = (i for i, value in enumerate(operands) if isinstance(value, np.ndarray))
-    return any(not fits_tensor(operands[i]) for i in positions if i not in step.operator.host)
+    return any(not fits_tensor(operands[i]) for i in positions if i not in call.operator.host)
 
 
-def _run_on_host(step: Step, operands: list[Value]) -> list[Value]:
-    """Execute a step with ONNX's reference implementation.
+def _run_on_host(call: NodeCall, operands: list[Value]) -> list[Value]:
+    """Execute a call with ONNX's reference implementation.
 
     It serves arithmetic on shapes, strings, and element types that tensors lack. What was computed
     from tensors becomes a tensor again where it fits.
     """
-    evaluator = step.__dict__.get("evaluator")
+    evaluator = call.__dict__.get("evaluator")
     if evaluator is None:
-        evaluator = step.__dict__["evaluator"] = reference_evaluator(step.node, step.opsets)
+        evaluator = call.__dict__["evaluator"] = reference_evaluator(call.node, call.opsets)
     tensor = next((v for v in operands if isinstance(v, flow.Tensor)), None)
-    named = zip(step.node.input, operands, strict=False)
+    named = zip(call.node.input, operands, strict=False)
     feeds = {name: as_host(value) for name, value in named if name}
     if tensor is None:
-        check_host_operands([feeds[name] for name in step.node.input if name])
+        check_host_operands([feeds[name] for name in call.node.input if name])
     computed = dict(zip(evaluator.output_names, evaluator.run(None, feeds), strict=True))
-    results = [np.asarray(computed[name]) if name else None for name in step.node.output]
+    results = [np.asarray(computed[name]) if name else None for name in call.node.output]
     if tensor is None:
         return results
     return [as_tensor(r, tensor) if r is not None and fits_tensor(r) else r for r in results]
@@ -156,30 +158,30 @@ def _placed(operands: list[Value], host: frozenset[int]) -> list[Value]:
     ]
 
 
-def _facts(step: Step, environment: dict[str, Value], training: bool) -> dict[str, Any]:
+def _facts(call: NodeCall, environment: dict[str, Value], training: bool) -> dict[str, Any]:
     """Return what the operator's function wants to know about the call."""
-    if not step.context:
+    if not call.context:
         return {}
 
-    def read_by(plan: Plan, inputs: Sequence[Value]) -> dict[str, Value]:
-        around = {name: environment[name] for name in plan.free_names() if name in environment}
-        return {**around, **dict(zip(plan.inputs, inputs, strict=True))}
+    def read_by(prepared: PreparedGraph, inputs: Sequence[Value]) -> dict[str, Value]:
+        around = {name: environment[name] for name in prepared.free_names() if name in environment}
+        return {**around, **dict(zip(prepared.inputs, inputs, strict=True))}
 
-    def run_graph(plan: Plan, inputs: Sequence[Value]) -> list[Value]:
-        return run_plan(plan, read_by(plan, inputs), training)
+    def run_graph(prepared: PreparedGraph, inputs: Sequence[Value]) -> list[Value]:
+        return run_prepared(prepared, read_by(prepared, inputs), training)
 
-    def example_rows(plan: Plan, inputs: Sequence[Value], count: int) -> list[Value]:
-        assert plan.graph is not None
-        values = read_by(plan, inputs)
+    def example_rows(prepared: PreparedGraph, inputs: Sequence[Value], count: int) -> list[Value]:
+        assert prepared.graph is not None
+        values = read_by(prepared, inputs)
         like = next((value for value in values.values() if isinstance(value, flow.Tensor)), None)
-        rows = example_outputs(plan.graph, plan.opsets, values)[-count:]
+        rows = example_outputs(prepared.graph, prepared.opsets, values)[-count:]
         return [row if like is None else as_tensor(row, like) for row in rows]
 
     facts: dict[str, Any | Callable[..., Any]] = {
         "training": training,
-        "n_outputs": len(step.node.output),
+        "n_outputs": len(call.node.output),
         "run_graph": run_graph,
         "example_rows": example_rows,
-        "opset": step.opset,
+        "opset": call.opset,
     }
-    return {name: facts[name] for name in step.context}
+    return {name: facts[name] for name in call.context}

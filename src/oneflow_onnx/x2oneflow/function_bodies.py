@@ -15,25 +15,25 @@ from oneflow_onnx.x2oneflow.values import Value, element_type_of
 # A whole model may call functions with this many nodes in all.
 _MOST_FUNCTION_NODES = 100_000
 
-# Makes a plan of a function called by a node, some levels inside the model.
-PlanFunction = Callable[[onnx.FunctionProto, onnx.NodeProto, int], Any]
+# Prepares a function called by a node, some levels inside the model.
+PrepareFunction = Callable[[onnx.FunctionProto, onnx.NodeProto, int], Any]
 
 
 class FunctionExpansion:
-    """The plans of an operator's body: one per element types and ranks of the operands."""
+    """An operator's body, prepared for each choice of the operands' element types and ranks."""
 
     def __init__(
-        self, schema: Any, node: onnx.NodeProto, opset: int, plan_function: PlanFunction
+        self, schema: Any, node: onnx.NodeProto, opset: int, prepare_function: PrepareFunction
     ) -> None:
         self._schema = schema
         self._node = node
         self._opset = opset
-        self._plan_function = plan_function
-        self._plans: dict[Any, Any] = {}
+        self._prepare_function = prepare_function
+        self._prepared: dict[Any, Any] = {}
 
     @classmethod
     def find(
-        cls, node: onnx.NodeProto, opset: int, plan_function: PlanFunction
+        cls, node: onnx.NodeProto, opset: int, prepare_function: PrepareFunction
     ) -> FunctionExpansion | None:
         """Return the expansion of `node`, or None if its operator has no body."""
         try:
@@ -42,18 +42,18 @@ class FunctionExpansion:
         except defs.SchemaError:
             return None
         if schema.has_function or schema.has_context_dependent_function:
-            return cls(schema, node, opset, plan_function)
+            return cls(schema, node, opset, prepare_function)
         return None
 
-    def plan_for(self, operands: Sequence[Value]) -> Any:
-        """Return the plan of the body for these operands."""
+    def graph_for(self, operands: Sequence[Value]) -> Any:
+        """Return the body prepared for these operands."""
         types = [_type_of(value) for value in operands]
         key = tuple(t.SerializeToString() for t in types)
-        if key not in self._plans:
+        if key not in self._prepared:
             function = self._body(types)
             complete = _with_defaults(self._node, self._schema)
-            self._plans[key] = self._plan_function(function, complete, 1)
-        return self._plans[key]
+            self._prepared[key] = self._prepare_function(function, complete, 1)
+        return self._prepared[key]
 
     def _body(self, types: list[onnx.TypeProto]) -> onnx.FunctionProto:
         schema = self._schema

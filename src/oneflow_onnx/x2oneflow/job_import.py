@@ -14,9 +14,9 @@ import oneflow as flow
 import oneflow_onnx.x2oneflow.operators  # noqa: F401  (fills the table of operators)
 from oneflow.legacy import context
 from oneflow.legacy.session import default_session
-from oneflow_onnx.x2oneflow.execution import run_plan
+from oneflow_onnx.x2oneflow.execution import run_prepared
 from oneflow_onnx.x2oneflow.model_inputs import ModelInputs
-from oneflow_onnx.x2oneflow.plan import Planner
+from oneflow_onnx.x2oneflow.prepared_graph import GraphPreparer
 from oneflow_onnx.x2oneflow.trainable import Kind, classify
 from oneflow_onnx.x2oneflow.values import Value, dtype_of, element_type_of, presented
 
@@ -61,19 +61,21 @@ def blobs_from_onnx(
     run = context.current_run("from_onnx() with blobs")
     if inputs is None:
         raise TypeError("in a job, `from_onnx` needs the blobs that the model takes as `inputs`")
-    plan = Planner(model).plan_model()
-    declared = ModelInputs.of(model, plan)
+    prepared = GraphPreparer(model).prepare_model()
+    declared = ModelInputs.of(model, prepared)
     if isinstance(inputs, Mapping):
         bound = declared.bind(**inputs)
     else:
         bound = declared.bind(*(inputs if isinstance(inputs, list | tuple) else [inputs]))
-    kinds = {name: kind for name, kind in classify(plan).items() if kind is not Kind.CONSTANT}
-    arrays = {name: plan.constants.pop(name) for name in kinds}
+    kinds = {name: kind for name, kind in classify(prepared).items() if kind is not Kind.CONSTANT}
+    arrays = {name: prepared.constants.pop(name) for name in kinds}
     state = {name: _variable(name, arrays[name], kind) for name, kind in kinds.items()}
     if model_weight_dir is not None and run.records:
         _save(arrays, Path(model_weight_dir))
-    outputs = run_plan(plan, {**state, **bound}, run.is_training)
-    blobs = {name: presented(output) for name, output in zip(plan.outputs, outputs, strict=True)}
+    outputs = run_prepared(prepared, {**state, **bound}, run.is_training)
+    blobs = {
+        name: presented(output) for name, output in zip(prepared.outputs, outputs, strict=True)
+    }
     return next(iter(blobs.values())) if len(blobs) == 1 else blobs
 
 

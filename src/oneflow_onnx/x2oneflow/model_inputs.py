@@ -8,7 +8,7 @@ import numpy as np
 import onnx
 
 from oneflow import Tensor
-from oneflow_onnx.x2oneflow.plan import Plan
+from oneflow_onnx.x2oneflow.prepared_graph import PreparedGraph
 from oneflow_onnx.x2oneflow.values import Value, element_type_of
 
 
@@ -23,9 +23,11 @@ class ModelInputs:
     declared: tuple[onnx.ValueInfoProto, ...]
 
     @classmethod
-    def of(cls, model: onnx.ModelProto, plan: Plan) -> ModelInputs:
-        """Return the inputs of a model that was planned."""
-        return cls(tuple(value for value in model.graph.input if value.name not in plan.constants))
+    def of(cls, model: onnx.ModelProto, prepared: PreparedGraph) -> ModelInputs:
+        """Return the inputs of a model that was prepared."""
+        return cls(
+            tuple(value for value in model.graph.input if value.name not in prepared.constants)
+        )
 
     @property
     def names(self) -> list[str]:

@@ -11,9 +11,9 @@ import onnx
 import oneflow as flow
 import oneflow_onnx.x2oneflow.operators  # noqa: F401  (fills the table of operators)
 from oneflow import Tensor, nn
-from oneflow_onnx.x2oneflow.execution import run_plan
+from oneflow_onnx.x2oneflow.execution import run_prepared
 from oneflow_onnx.x2oneflow.model_inputs import ModelInputs
-from oneflow_onnx.x2oneflow.plan import Planner
+from oneflow_onnx.x2oneflow.prepared_graph import GraphPreparer
 from oneflow_onnx.x2oneflow.trainable import Kind, classify
 from oneflow_onnx.x2oneflow.values import Value, presented
 
@@ -52,8 +52,8 @@ class ImportedModule(nn.Module):
 
     def __init__(self, model: onnx.ModelProto) -> None:
         super().__init__()
-        self._plan = Planner(model).plan_model()
-        self._inputs = ModelInputs.of(model, self._plan)
+        self._prepared = GraphPreparer(model).prepare_model()
+        self._inputs = ModelInputs.of(model, self._prepared)
         self._state_names = self._register_state()
         self.eval()
 
@@ -65,7 +65,7 @@ class ImportedModule(nn.Module):
     @property
     def output_names(self) -> list[str]:
         """The names of the outputs, in order."""
-        return list(self._plan.outputs)
+        return list(self._prepared.outputs)
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """Compute the outputs; see the class."""
@@ -75,7 +75,7 @@ class ImportedModule(nn.Module):
     def run(self, inputs: Mapping[str, Value]) -> list[Value]:
         """Return the outputs, as they are, for inputs by name."""
         state = {name: self._state(path) for name, path in self._state_names.items()}
-        return run_plan(self._plan, {**state, **inputs}, self.training)
+        return run_prepared(self._prepared, {**state, **inputs}, self.training)
 
     def extra_repr(self) -> str:
         """Return the signature of the model."""
@@ -90,11 +90,11 @@ class ImportedModule(nn.Module):
     def _register_state(self) -> dict[str, str]:
         """Register initializers; return the path of each by its name."""
         paths: dict[str, str] = {}
-        kinds = classify(self._plan)
+        kinds = classify(self._prepared)
         for name, kind in kinds.items():
             if kind is Kind.CONSTANT:
                 continue
-            array = self._plan.constants.pop(name)
+            array = self._prepared.constants.pop(name)
             holder, leaf, path = self._place(name)
             tensor = flow.tensor(np.ascontiguousarray(array).reshape(array.shape))
             if kind is Kind.PARAMETER:

@@ -7,7 +7,7 @@ from enum import Enum, auto
 
 import numpy as np
 
-from oneflow_onnx.x2oneflow.plan import Plan
+from oneflow_onnx.x2oneflow.prepared_graph import PreparedGraph
 from oneflow_onnx.x2oneflow.values import fits_tensor
 
 # Integers, and tensors that nodes give, up to so many elements are no state.
@@ -34,7 +34,7 @@ class Kind(Enum):
     CONSTANT = auto()
 
 
-def classify(plan: Plan) -> dict[str, Kind]:
+def classify(prepared: PreparedGraph) -> dict[str, Kind]:
     """Return the kind of every initializer and constant of the model's graph.
 
     Floating-point tensors that an operator computes with are parameters; statistics of batch
@@ -43,31 +43,33 @@ def classify(plan: Plan) -> dict[str, Kind]:
     are buffers is believed. Tensors that nodes give are not trained, unless the model keeps all of
     its weights in nodes.
     """
-    uses: dict[str, list[tuple[str, int, bool]]] = {name: [] for name in plan.constants}
-    for name, use in _uses(plan):
+    uses: dict[str, list[tuple[str, int, bool]]] = {name: [] for name in prepared.constants}
+    for name, use in _uses(prepared):
         if name in uses:
             uses[name].append(use)
-    kinds = {name: _kind(array, uses[name]) for name, array in plan.constants.items()}
+    kinds = {name: _kind(array, uses[name]) for name, array in prepared.constants.items()}
     weights = {name for name, kind in kinds.items() if kind is Kind.PARAMETER}
-    fixed = plan.literals if weights - plan.literals else set()
-    if plan.buffers is not None:
-        fixed = plan.literals | plan.buffers
-        stated = {name for name, array in plan.constants.items() if _can_train(array, uses[name])}
+    fixed = prepared.literals if weights - prepared.literals else set()
+    if prepared.buffers is not None:
+        fixed = prepared.literals | prepared.buffers
+        stated = {
+            name for name, array in prepared.constants.items() if _can_train(array, uses[name])
+        }
         weights |= stated - fixed
-    small = {name for name in plan.literals if plan.constants[name].size <= _SHAPE_LIKE}
+    small = {name for name in prepared.literals if prepared.constants[name].size <= _SHAPE_LIKE}
     buffers = {n: Kind.CONSTANT if n in small else Kind.BUFFER for n in weights & fixed}
     return kinds | dict.fromkeys(weights, Kind.PARAMETER) | buffers
 
 
-def _uses(plan: Plan) -> Iterator[tuple[str, tuple[str, int, bool]]]:
+def _uses(prepared: PreparedGraph) -> Iterator[tuple[str, tuple[str, int, bool]]]:
     """Every use of a value: its name, the operator, the position, and whether it is trained."""
-    for inner, step in plan.walk():
-        name_of_use = step.node.op_type
-        if name_of_use == "Gather" and step.node.input[1] in inner.constants:
+    for inner, call in prepared.walk():
+        name_of_use = call.node.op_type
+        if name_of_use == "Gather" and call.node.input[1] in inner.constants:
             name_of_use = "Slice"  # Its entries are fixed, so it reads no table.
-        for position, name in enumerate(step.node.input):
-            held = step.operator is not None and (
-                position in step.operator.constant or position in step.operator.host
+        for position, name in enumerate(call.node.input):
+            held = call.operator is not None and (
+                position in call.operator.constant or position in call.operator.host
             )
             yield name, (name_of_use, position, not held)
 

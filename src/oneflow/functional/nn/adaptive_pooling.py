@@ -95,8 +95,8 @@ def adaptive_average(input: Tensor, output_size: Any, data_format: str, count: i
     else:
         output = input
         for dim, size in zip(dims, sizes, strict=True):
-            plan = Resampling("area", input.shape[dim], size)
-            output = call(resample, output, dim=dim, plan=plan)
+            resampling = Resampling("area", input.shape[dim], size)
+            output = call(resample, output, dim=dim, resampling=resampling)
     return unbatched(output, was_unbatched)
 
 

@@ -87,9 +87,11 @@ def interpolate(
                 f"Input and output sizes should be greater than 0, but got input {source} and "
                 f"output {target} at dimension {dim}"
             )
-        plan = Resampling(kind, source, target, 1 / scale if scale else 0.0, bool(align_corners))
-        if source != target or kind == "cubic" or plan.scale:
-            resized = call(resample, resized, dim=dim, plan=plan)
+        resampling = Resampling(
+            kind, source, target, 1 / scale if scale else 0.0, bool(align_corners)
+        )
+        if source != target or kind == "cubic" or resampling.scale:
+            resized = call(resample, resized, dim=dim, resampling=resampling)
     return input.clone() if resized is input else resized
 
 

@@ -66,8 +66,8 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
         if low or high:
             _check_size(padded, dim, low, high, mode)
             size = padded.shape[dim]
-            plan = Resampling(mode, size, size + low + high, start=low)
-            padded = call(resample, padded, dim=dim, plan=plan)
+            resampling = Resampling(mode, size, size + low + high, start=low)
+            padded = call(resample, padded, dim=dim, resampling=resampling)
     return input.clone() if padded is input else padded
 
 

@@ -73,41 +73,43 @@ class Resampling:
         return kind(self.scale) if self.scale else kind(self.source) / kind(self.target)
 
 
-def _area(plan: Resampling, dtype: np.dtype):
-    positions = np.arange(plan.target)
-    starts = positions * plan.source // plan.target
-    counts = -(-(positions + 1) * plan.source // plan.target) - starts
+def _area(resampling: Resampling, dtype: np.dtype):
+    positions = np.arange(resampling.target)
+    starts = positions * resampling.source // resampling.target
+    counts = -(-(positions + 1) * resampling.source // resampling.target) - starts
     points = np.arange(counts.max(initial=1))
     inside = points < counts[:, None]
     index = starts[:, None] + np.where(inside, points, 0)
     return index, np.where(inside, 1.0 / counts[:, None], 0.0).astype(dtype)
 
 
-def _nearest(plan: Resampling, dtype: np.dtype):
-    offset = dtype.type(0.5 if plan.kind == "nearest-exact" else 0)
-    positions = np.floor((np.arange(plan.target, dtype=dtype) + offset) * plan.step(dtype))
-    index = np.minimum(positions.astype(np.int64), plan.source - 1)[:, None]
+def _nearest(resampling: Resampling, dtype: np.dtype):
+    offset = dtype.type(0.5 if resampling.kind == "nearest-exact" else 0)
+    positions = np.floor(
+        (np.arange(resampling.target, dtype=dtype) + offset) * resampling.step(dtype)
+    )
+    index = np.minimum(positions.astype(np.int64), resampling.source - 1)[:, None]
     return index, np.ones(index.shape, dtype)
 
 
-def _positions(plan: Resampling, dtype: np.dtype) -> np.ndarray:
-    steps = np.arange(plan.target, dtype=dtype)
-    if plan.align_corners:
-        return steps * plan.step(dtype)
+def _positions(resampling: Resampling, dtype: np.dtype) -> np.ndarray:
+    steps = np.arange(resampling.target, dtype=dtype)
+    if resampling.align_corners:
+        return steps * resampling.step(dtype)
     half = dtype.type(0.5)
-    return (steps + half) * plan.step(dtype) - half
+    return (steps + half) * resampling.step(dtype) - half
 
 
-def _linear(plan: Resampling, dtype: np.dtype):
-    positions = np.maximum(_positions(plan, dtype), dtype.type(0))
-    low = np.minimum(positions.astype(np.int64), plan.source - 1)
-    high = np.minimum(low + 1, plan.source - 1)
+def _linear(resampling: Resampling, dtype: np.dtype):
+    positions = np.maximum(_positions(resampling, dtype), dtype.type(0))
+    low = np.minimum(positions.astype(np.int64), resampling.source - 1)
+    high = np.minimum(low + 1, resampling.source - 1)
     weight = np.clip(positions - low.astype(dtype), 0, 1).astype(dtype)
     return np.stack([low, high], 1), np.stack([1 - weight, weight], 1)
 
 
-def _cubic(plan: Resampling, dtype: np.dtype):
-    positions = _positions(plan, dtype)
+def _cubic(resampling: Resampling, dtype: np.dtype):
+    positions = _positions(resampling, dtype)
     low = np.floor(positions).astype(np.int64)
     t = (positions - low.astype(dtype)).astype(dtype)
 
@@ -117,19 +119,19 @@ def _cubic(plan: Resampling, dtype: np.dtype):
     def outer(x):
         return ((_CUBIC * x - 5 * _CUBIC) * x + 8 * _CUBIC) * x - 4 * _CUBIC
 
-    index = np.clip(low[:, None] + np.arange(-1, 3), 0, plan.source - 1)
+    index = np.clip(low[:, None] + np.arange(-1, 3), 0, resampling.source - 1)
     return index, np.stack([outer(t + 1), inner(t), inner(1 - t), outer(2 - t)], 1).astype(dtype)
 
 
-def _smooth(plan: Resampling, dtype: np.dtype):
+def _smooth(resampling: Resampling, dtype: np.dtype):
     """Interpolation without aliases: a filter as wide as the results are apart, as in Pillow."""
-    filter_of, radius = _FILTERS[plan.kind]
-    step = plan.step(dtype)
+    filter_of, radius = _FILTERS[resampling.kind]
+    step = resampling.step(dtype)
     scale = np.maximum(step, dtype.type(1))
-    center = (np.arange(plan.target, dtype=dtype) + dtype.type(0.5)) * step
+    center = (np.arange(resampling.target, dtype=dtype) + dtype.type(0.5)) * step
     support = dtype.type(radius) * scale
     starts = np.maximum((center - support + dtype.type(0.5)).astype(np.int64), 0)
-    ends = np.minimum((center + support + dtype.type(0.5)).astype(np.int64), plan.source)
+    ends = np.minimum((center + support + dtype.type(0.5)).astype(np.int64), resampling.source)
     points = np.arange((ends - starts).max(initial=1))
     inside = points < (ends - starts)[:, None]
     index = starts[:, None] + np.where(inside, points, 0)
@@ -153,30 +155,30 @@ def _keys_cubic(x: np.ndarray) -> np.ndarray:
 _FILTERS = {"smooth-linear": (_triangle, 1), "smooth-cubic": (_keys_cubic, 2)}
 
 
-def _around(plan: Resampling, dtype: np.dtype):
+def _around(resampling: Resampling, dtype: np.dtype):
     """Padding: elements outside are elements inside."""
-    positions = np.arange(plan.target) - plan.start
-    if plan.kind == "circular":
-        positions %= plan.source
-    elif plan.kind == "reflect":
-        period = max(2 * (plan.source - 1), 1)
+    positions = np.arange(resampling.target) - resampling.start
+    if resampling.kind == "circular":
+        positions %= resampling.source
+    elif resampling.kind == "reflect":
+        period = max(2 * (resampling.source - 1), 1)
         positions = np.abs(positions) % period
         positions = np.minimum(positions, period - positions)
     else:
-        positions = np.clip(positions, 0, plan.source - 1)
-    return positions[:, None], np.ones((plan.target, 1), dtype)
+        positions = np.clip(positions, 0, resampling.source - 1)
+    return positions[:, None], np.ones((resampling.target, 1), dtype)
 
 
-def _adjoint_points(plan: Resampling, dtype: np.dtype):
+def _adjoint_points(resampling: Resampling, dtype: np.dtype):
     """The results that each element goes into; rows are filled up with weight 0."""
-    index, weight = _POINTS[plan.kind](plan, dtype)
+    index, weight = _POINTS[resampling.kind](resampling, dtype)
     taken = weight != 0
     order = np.argsort(index[taken], kind="stable")
     elements = index[taken][order]
-    counts = np.bincount(elements, minlength=plan.source)
+    counts = np.bincount(elements, minlength=resampling.source)
     starts = np.cumsum(counts) - counts
     places = elements, np.arange(len(elements)) - starts[elements]
-    shape = plan.source, counts.max(initial=1)
+    shape = resampling.source, counts.max(initial=1)
     results, weights = np.zeros(shape, np.int64), np.zeros(shape, dtype)
     results[places] = np.nonzero(taken)[0][order]
     weights[places] = weight[taken][order]
@@ -198,14 +200,14 @@ _POINTS = {
 
 
 @functools.lru_cache(maxsize=256)
-def _table(plan: Resampling, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
-    return plan.points(dtype)
+def _table(resampling: Resampling, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
+    return resampling.points(dtype)
 
 
-def _resample(x, *, dim: int, plan: Resampling):
+def _resample(x, *, dim: int, resampling: Resampling):
     double = x.dtype in (jnp.float64, jnp.complex128)
     wide = np.dtype(np.float64) if double else np.dtype(np.float32)
-    index, weight = _table(plan, wide)
+    index, weight = _table(resampling, wide)
     if not x.shape[dim]:  # the adjoint of a result without elements
         return jnp.zeros((*x.shape[:dim], len(index), *x.shape[dim + 1 :]), x.dtype)
     if index.shape[1] == 1 and (weight == 1).all():
@@ -227,7 +229,7 @@ def _resample(x, *, dim: int, plan: Resampling):
 
 def _has_zero_second_gradients(operation: Operation) -> bool:
     """PyTorch's pooling and these kinds of its padding do, its interpolation does not."""
-    return operation.attributes["plan"].kind in ("area", "reflect", "replicate")
+    return operation.attributes["resampling"].kind in ("area", "reflect", "replicate")
 
 
 resample = primitive(
@@ -238,25 +240,25 @@ resample = primitive(
     linear=("x",),
 )
 resample.gradient(
-    x=lambda g, dim, plan: resample(g, dim=dim, plan=plan.transposed()),
+    x=lambda g, dim, resampling: resample(g, dim=dim, resampling=resampling.transposed()),
     zero_second_gradients=_has_zero_second_gradients,
 )
 
 
 @resample.lowering("cpu")
-def _resample_on_cpu(x, *, dim: int, plan: Resampling):
+def _resample_on_cpu(x, *, dim: int, resampling: Resampling):
     """In memory before and after: else XLA lays the result out as it gathers, dimension first.
 
     The operator that reads it then copies it, element by element: 56 ms instead of 5 for an image
     of 8 x 3 x 224 x 224 elements that is made twice as large, and 100 instead of 6 for the adjoint.
     """
-    return materialize_array(_resample(materialize_array(x), dim=dim, plan=plan))
+    return materialize_array(_resample(materialize_array(x), dim=dim, resampling=resampling))
 
 
 @resample.lowering("meta")
-def _resampled_shape(x, *, dim: int, plan: Resampling):
+def _resampled_shape(x, *, dim: int, resampling: Resampling):
     """The result's shape, without the table of its points."""
-    size = plan.source if plan.adjoint else plan.target
+    size = resampling.source if resampling.adjoint else resampling.target
     return jnp.zeros((*x.shape[:dim], size, *x.shape[dim + 1 :]), x.dtype)
 
 

@@ -21,26 +21,26 @@ _MODES = {"nearest": "nearest", "nearest-exact": "nearest", "linear": "linear", 
 
 @lowering("resample")
 def _resample(b: GraphBuilder, call: Call) -> Ref:
-    plans, x = {call["dim"]: call["plan"]}, call.operands[0]
+    resamplings, x = {call["dim"]: call["resampling"]}, call.operands[0]
     # One dimension after the other, in the same way: one operator for all of them.
     while (before := call.made_by(x, "resample")) is not None:
-        if before["dim"] in plans or not _alike(before["plan"], call["plan"]):
+        if before["dim"] in resamplings or not _alike(before["resampling"], call["resampling"]):
             break
-        plans[before["dim"]], x = before["plan"], before.operands[0]
-    plan = call["plan"]
-    if plan.adjoint or plan.kind.startswith("smooth"):
-        return _product(b, x, plans)
-    if plan.kind == "area":
-        return _averages(b, x, plans)
-    if plan.kind in _PADDING:
-        return _padded(b, x, plans)
-    has_factors = all(axis.scale for axis in plans.values())
-    if b.opset >= 11 and has_factors and any(map(_needs_indices, plans.values())):
-        return _gathered(b, x, plans)
-    if has_factors and all(axis.source == axis.target for axis in plans.values()):
+        resamplings[before["dim"]], x = before["resampling"], before.operands[0]
+    resampling = call["resampling"]
+    if resampling.adjoint or resampling.kind.startswith("smooth"):
+        return _product(b, x, resamplings)
+    if resampling.kind == "area":
+        return _averages(b, x, resamplings)
+    if resampling.kind in _PADDING:
+        return _padded(b, x, resamplings)
+    has_factors = all(axis.scale for axis in resamplings.values())
+    if b.opset >= 11 and has_factors and any(map(_needs_indices, resamplings.values())):
+        return _gathered(b, x, resamplings)
+    if has_factors and all(axis.source == axis.target for axis in resamplings.values()):
         # ONNX Runtime copies what keeps its size, whatever the factor.
-        return _product(b, x, plans)
-    return _resized(b, x, plans)
+        return _product(b, x, resamplings)
+    return _resized(b, x, resamplings)
 
 
 @lowering("grid_sample")
@@ -61,12 +61,14 @@ def _alike(one: Resampling, other: Resampling) -> bool:
     return all(getattr(one, name) == getattr(other, name) for name in same)
 
 
-def _product(b: GraphBuilder, x: Ref, plans: dict[int, Resampling]) -> Ref:
+def _product(b: GraphBuilder, x: Ref, resamplings: dict[int, Resampling]) -> Ref:
     """Each dimension multiplied by the matrix of its weights."""
-    for dim, plan in plans.items():
-        sizes = require_static([plan.source, plan.target, x.shape[dim]], "an uneven resampling")
-        index, weight = plan.points(np.dtype(np.float64))
-        matrix = np.zeros((sizes[0] if plan.adjoint else sizes[1], sizes[2]))
+    for dim, resampling in resamplings.items():
+        sizes = require_static(
+            [resampling.source, resampling.target, x.shape[dim]], "an uneven resampling"
+        )
+        index, weight = resampling.points(np.dtype(np.float64))
+        matrix = np.zeros((sizes[0] if resampling.adjoint else sizes[1], sizes[2]))
         np.add.at(matrix, (np.arange(len(index))[:, None], index), weight)
         wide = np.dtype(np.float32) if x.dtype.itemsize < 4 else x.dtype
         moved = o.move_last(b, b.cast(x, wide), dim)
@@ -75,17 +77,22 @@ def _product(b: GraphBuilder, x: Ref, plans: dict[int, Resampling]) -> Ref:
     return x
 
 
-def _averages(b: GraphBuilder, x: Ref, plans: dict[int, Resampling]) -> Ref:
+def _averages(b: GraphBuilder, x: Ref, resamplings: dict[int, Resampling]) -> Ref:
     """Adaptive averages: a pooling where windows are equal, copies where each has one element."""
-    if all(_ratio(plan.target, plan.source) is not None for plan in plans.values()):
-        return _resized(b, x, {d: replace(axis, kind="nearest") for d, axis in plans.items()})
-    ratios = {dim: _ratio(plan.source, plan.target) for dim, plan in plans.items()}
+    if all(
+        _ratio(resampling.target, resampling.source) is not None
+        for resampling in resamplings.values()
+    ):
+        return _resized(b, x, {d: replace(axis, kind="nearest") for d, axis in resamplings.items()})
+    ratios = {
+        dim: _ratio(resampling.source, resampling.target) for dim, resampling in resamplings.items()
+    }
     factors = {dim: ratio for dim, ratio in ratios.items() if ratio is not None}
-    if len(factors) < len(ratios) or x.rank < 3 or min(plans) < 2:
-        return _product(b, x, plans)
+    if len(factors) < len(ratios) or x.rank < 3 or min(resamplings) < 2:
+        return _product(b, x, resamplings)
     shape, kernel = list(x.shape), [1] * (x.rank - 2)
-    for dim, plan in plans.items():
-        shape[dim], kernel[dim - 2] = plan.target, factors[dim]
+    for dim, resampling in resamplings.items():
+        shape[dim], kernel[dim - 2] = resampling.target, factors[dim]
     return b.op("AveragePool", x, shape=tuple(shape), kernel_shape=kernel, strides=kernel)
 
 
@@ -95,18 +102,22 @@ def _ratio(one: Dim, other: Dim) -> int | None:
     return ratio if isinstance(ratio, int) and ratio else None
 
 
-def _padded(b: GraphBuilder, x: Ref, plans: dict[int, Resampling]) -> Ref:
+def _padded(b: GraphBuilder, x: Ref, resamplings: dict[int, Resampling]) -> Ref:
     """Padding with elements of the tensor itself."""
-    kind = next(iter(plans.values())).kind
+    kind = next(iter(resamplings.values())).kind
     low, high, shape = [0] * x.rank, [0] * x.rank, list(x.shape)
-    for dim, plan in plans.items():
-        after = combine(plan.target, plan.source, lambda one, other: one - other)
+    for dim, resampling in resamplings.items():
+        after = combine(resampling.target, resampling.source, lambda one, other: one - other)
         (total,) = require_static([after], "padding")
-        low[dim], high[dim], shape[dim] = plan.start, total - plan.start, plan.target
+        low[dim], high[dim], shape[dim] = (
+            resampling.start,
+            total - resampling.start,
+            resampling.target,
+        )
     if kind == "circular" and b.opset < 19:
         return _wrapped(b, x, low, high)
     if min(low + high) < 0:
-        return _product(b, x, plans)
+        return _product(b, x, resamplings)
     options: dict[str, Any] = {"mode": _PADDING[kind]}
     if b.opset < 11:
         return b.op("Pad", x, shape=tuple(shape), pads=[*low, *high], **options)
@@ -128,23 +139,23 @@ def _wrapped(b: GraphBuilder, x: Ref, low: list[int], high: list[int]) -> Ref:
     return x
 
 
-def _resized(b: GraphBuilder, x: Ref, plans: dict[int, Resampling]) -> Ref:
-    plan = next(iter(plans.values()))
+def _resized(b: GraphBuilder, x: Ref, resamplings: dict[int, Resampling]) -> Ref:
+    resampling = next(iter(resamplings.values()))
     shape = list(x.shape)
-    for dim, axis in plans.items():
+    for dim, axis in resamplings.items():
         shape[dim] = axis.target
-    scales = [_scale(plans[dim]) if dim in plans else 1.0 for dim in range(x.rank)]
+    scales = [_scale(resamplings[dim]) if dim in resamplings else 1.0 for dim in range(x.rank)]
     if b.opset < 11:
-        return _resized_early(b, x, plan, scales, tuple(shape))
-    options: dict[str, Any] = {"mode": _MODES[plan.kind]}
-    options["coordinate_transformation_mode"] = _coordinates(plan)
-    if plan.kind.startswith("nearest"):
-        exact = plan.kind == "nearest-exact"
+        return _resized_early(b, x, resampling, scales, tuple(shape))
+    options: dict[str, Any] = {"mode": _MODES[resampling.kind]}
+    options["coordinate_transformation_mode"] = _coordinates(resampling)
+    if resampling.kind.startswith("nearest"):
+        exact = resampling.kind == "nearest-exact"
         options["nearest_mode"] = "round_prefer_ceil" if exact else "floor"
-    if plan.kind == "cubic":
+    if resampling.kind == "cubic":
         options["cubic_coeff_a"] = -0.75
     roi = b.constant(np.zeros(0, np.float32)) if b.opset < 13 else None
-    if None not in scales and not plan.align_corners:
+    if None not in scales and not resampling.align_corners:
         factors = b.constant(np.array(scales, np.float32))
         return b.op("Resize", x, roi, factors, shape=tuple(shape), **options)
     empty = b.constant(np.zeros(0, np.float32)) if b.opset < 13 else None
@@ -152,62 +163,74 @@ def _resized(b: GraphBuilder, x: Ref, plans: dict[int, Resampling]) -> Ref:
     return b.op("Resize", x, roi, empty, target, shape=tuple(shape), **options)
 
 
-def _needs_indices(plan: Resampling) -> bool:
+def _needs_indices(resampling: Resampling) -> bool:
     """Test if `Resize` reads other elements for some of the sizes that the model may get.
 
     ONNX Runtime divides by a factor that is no integer where this package multiplies by its
     inverse, and it copies a dimension whose length the factor does not change.
     """
-    varies = isinstance(plan.source, Size) or isinstance(plan.target, Size)
-    fractional = plan.scale and not (1 / plan.scale).is_integer()
-    return bool(varies and fractional and plan.kind.startswith("nearest"))
+    varies = isinstance(resampling.source, Size) or isinstance(resampling.target, Size)
+    fractional = resampling.scale and not (1 / resampling.scale).is_integer()
+    return bool(varies and fractional and resampling.kind.startswith("nearest"))
 
 
-def _gathered(b: GraphBuilder, x: Ref, plans: dict[int, Resampling]) -> Ref:
+def _gathered(b: GraphBuilder, x: Ref, resamplings: dict[int, Resampling]) -> Ref:
     """The nearest elements of each dimension by their indices, which the model computes."""
     single = np.dtype(np.float32)
-    for dim, plan in plans.items():
-        places = b.cast(o.positions(b, plan.target), single)
+    for dim, resampling in resamplings.items():
+        places = b.cast(o.positions(b, resampling.target), single)
         shape = places.shape
-        if plan.kind == "nearest-exact":
+        if resampling.kind == "nearest-exact":
             places = b.op("Add", places, b.constant(0.5, single), shape=shape)
-        scaled = b.op("Mul", places, b.constant(plan.scale, single), shape=shape)
-        last = b.number(combine(plan.source, 1, lambda one, other: one - other), single)
+        scaled = b.op("Mul", places, b.constant(resampling.scale, single), shape=shape)
+        last = b.number(combine(resampling.source, 1, lambda one, other: one - other), single)
         index = b.op("Min", b.op("Floor", scaled, shape=shape), last, shape=shape)
         x = o.gather(b, x, b.cast(index, np.dtype(np.int64)), dim)
     return x
 
 
 def _resized_early(
-    b: GraphBuilder, x: Ref, plan: Resampling, scales: list[float | None], shape: tuple[Dim, ...]
+    b: GraphBuilder,
+    x: Ref,
+    resampling: Resampling,
+    scales: list[float | None],
+    shape: tuple[Dim, ...],
 ) -> Ref:
     """Before opset 11 coordinates are scaled and nothing else."""
-    if plan.kind != "nearest" or None in scales:
-        raise NeedsOpset(11, f"`Resize` of mode {plan.kind}")
+    if resampling.kind != "nearest" or None in scales:
+        raise NeedsOpset(11, f"`Resize` of mode {resampling.kind}")
     name = "Resize" if b.opset == 10 else "Upsample"
     factors = b.constant(np.array(scales, np.float32))
     return b.op(name, x, factors, shape=shape, mode="nearest")
 
 
-def _coordinates(plan: Resampling) -> str:
-    if plan.kind == "nearest":
+def _coordinates(resampling: Resampling) -> str:
+    if resampling.kind == "nearest":
         return "asymmetric"
-    return "align_corners" if plan.align_corners else "half_pixel"
+    return "align_corners" if resampling.align_corners else "half_pixel"
 
 
-def _scale(plan: Resampling) -> float | None:
+def _scale(resampling: Resampling) -> float | None:
     """The number of results per element; None if it differs from size to size.
 
     It is written, and multiplied by a size, in single precision, and the fraction of the product is
     dropped. Where the nearest number gives one element less, it is the next one: only there,
     because another factor moves the positions that are integers.
     """
-    counts = [len(size.values) for size in (plan.source, plan.target) if isinstance(size, Size)]
+    counts = [
+        len(size.values)
+        for size in (resampling.source, resampling.target)
+        if isinstance(size, Size)
+    ]
     pairs = [
-        (value_in(plan.source, capture), value_in(plan.target, capture))
+        (value_in(resampling.source, capture), value_in(resampling.target, capture))
         for capture in range(max(counts, default=1))
     ]
-    factors = {1 / plan.scale} if plan.scale else {target / source for source, target in pairs}
+    factors = (
+        {1 / resampling.scale}
+        if resampling.scale
+        else {target / source for source, target in pairs}
+    )
     if len(factors) != 1:
         return None
     factor = np.float32(*factors)

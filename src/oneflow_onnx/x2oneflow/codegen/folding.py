@@ -10,8 +10,8 @@ import numpy as np
 import onnx
 from onnx import helper
 
-from oneflow_onnx.x2oneflow.execution import run_step
-from oneflow_onnx.x2oneflow.plan import Plan, Step
+from oneflow_onnx.x2oneflow.execution import run_node
+from oneflow_onnx.x2oneflow.prepared_graph import NodeCall, PreparedGraph
 
 # Arrays of integers in which None stands for a size that is only known when the model runs.
 Partial = np.ndarray
@@ -23,15 +23,15 @@ _ROUNDS = 40
 
 
 def fold(
-    plan: Plan, constants: Mapping[str, np.ndarray], shapes: Shapes
+    prepared: PreparedGraph, constants: Mapping[str, np.ndarray], shapes: Shapes
 ) -> tuple[dict[str, np.ndarray], dict[str, Partial]]:
     """Return the values that are known, `constants` among them, and those known in part."""
-    values, partial = _fold(plan, constants, shapes.known)
+    values, partial = _fold(prepared, constants, shapes.known)
     for _ in range(_ROUNDS):
         targets = [
-            (step.node.output[0], partial.get(step.node.input[1]))
-            for step in plan.steps
-            if step.node.op_type == "Reshape" and len(step.node.input) == 2
+            (call.node.output[0], partial.get(call.node.input[1]))
+            for call in prepared.calls
+            if call.node.op_type == "Reshape" and len(call.node.input) == 2
         ]
         new = [
             (n, t.tolist())
@@ -44,34 +44,36 @@ def fold(
         for name, sizes in new:
             shapes.learn(name, sizes)
         shapes.infer()
-        values, partial = _fold(plan, constants, shapes.known)
+        values, partial = _fold(prepared, constants, shapes.known)
     return values, partial
 
 
 def _fold(
-    plan: Plan, constants: Mapping[str, np.ndarray], shapes: Mapping[str, list[int | None]]
+    prepared: PreparedGraph,
+    constants: Mapping[str, np.ndarray],
+    shapes: Mapping[str, list[int | None]],
 ) -> tuple[dict[str, np.ndarray], dict[str, Partial]]:
     folded: dict[str, np.ndarray] = dict(constants)
     partial: dict[str, Partial] = {}
-    for step in plan.steps:
-        inputs = [name for name in step.node.input if name]
-        if step.operator is None or len(step.node.output) != 1:
+    for call in prepared.calls:
+        inputs = [name for name in call.node.input if name]
+        if call.operator is None or len(call.node.output) != 1:
             continue
-        output = step.node.output[0]
-        if step.node.op_type == "Shape":
+        output = call.node.output[0]
+        if call.node.op_type == "Shape":
             if inputs[0] in shapes:
-                a = step.attributes
+                a = call.attributes
                 dims = shapes[inputs[0]][slice(a.get("start", 0), a.get("end"))]
                 _store(output, np.array(dims, object), folded, partial)
-        elif inputs and folded.keys() >= set(inputs) and not list(step.plans()):
-            result = run_step(step, {name: folded[name] for name in inputs}, training=False)[0]
+        elif inputs and folded.keys() >= set(inputs) and not list(call.inner_graphs()):
+            result = run_node(call, {name: folded[name] for name in inputs}, training=False)[0]
             if isinstance(result, np.ndarray):
                 folded[output] = result
         elif inputs and all(name in folded or name in partial for name in inputs):
             values = [partial.get(name, folded.get(name)) for name in inputs]
-            rule = _RULES.get(step.node.op_type)
+            rule = _RULES.get(call.node.op_type)
             if rule is not None:
-                _store(output, rule(step, values), folded, partial)
+                _store(output, rule(call, values), folded, partial)
     return folded, partial
 
 
@@ -84,22 +86,22 @@ def _store(
         folded[name] = value.astype(np.int64)
 
 
-def _axes(step: Step, values: list[Any]) -> tuple[int, ...]:
-    axes = step.attributes.get("axes")
+def _axes(call: NodeCall, values: list[Any]) -> tuple[int, ...]:
+    axes = call.attributes.get("axes")
     return tuple(values[1].reshape(-1).tolist() if axes is None else axes)
 
 
-def _slice(step: Step, values: list[Any]) -> Partial:
+def _slice(call: NodeCall, values: list[Any]) -> Partial:
     starts, ends, *rest = (int(value.reshape(-1)[0]) for value in values[1:])
     return values[0][starts : ends : rest[1] if len(rest) > 1 else 1]
 
 
-def _concat(step: Step, values: list[Any]) -> Partial:
-    return np.concatenate([np.asarray(value, object) for value in values], step.attributes["axis"])
+def _concat(call: NodeCall, values: list[Any]) -> Partial:
+    return np.concatenate([np.asarray(value, object) for value in values], call.attributes["axis"])
 
 
-def _arithmetic(function: Callable[[int, int], int]) -> Callable[[Step, list[Any]], Partial]:
-    def apply(step: Step, values: list[Any]) -> Partial:
+def _arithmetic(function: Callable[[int, int], int]) -> Callable[[NodeCall, list[Any]], Partial]:
+    def apply(call: NodeCall, values: list[Any]) -> Partial:
         def combine(a: int | None, b: int | None) -> int | None:
             return None if a is None or b is None else function(a, b)
 
@@ -109,21 +111,21 @@ def _arithmetic(function: Callable[[int, int], int]) -> Callable[[Step, list[Any
     return apply
 
 
-_RULES: dict[str, Callable[[Step, list[Any]], Partial]] = {
+_RULES: dict[str, Callable[[NodeCall, list[Any]], Partial]] = {
     "Add": _arithmetic(operator.add),
-    "Cast": lambda step, values: values[0],
+    "Cast": lambda call, values: values[0],
     "Concat": _concat,
-    "Gather": lambda step, values: np.asarray(
-        np.take(values[0], values[1], step.attributes.get("axis", 0)), object
+    "Gather": lambda call, values: np.asarray(
+        np.take(values[0], values[1], call.attributes.get("axis", 0)), object
     ),
     "Div": _arithmetic(operator.floordiv),
-    "Identity": lambda step, values: values[0],
+    "Identity": lambda call, values: values[0],
     "Mul": _arithmetic(operator.mul),
     "Slice": _slice,
     "Sub": _arithmetic(operator.sub),
-    "Squeeze": lambda step, values: np.asarray(values[0].reshape(()), object),
-    "Unsqueeze": lambda step, values: np.expand_dims(
-        np.asarray(values[0], object), _axes(step, values)
+    "Squeeze": lambda call, values: np.asarray(values[0].reshape(()), object),
+    "Unsqueeze": lambda call, values: np.expand_dims(
+        np.asarray(values[0], object), _axes(call, values)
     ),
 }
 

@@ -13,13 +13,13 @@ from oneflow_onnx.x2oneflow.codegen.folding import Partial, Shapes, fold
 from oneflow_onnx.x2oneflow.codegen.host_values import host_names, inner_host_names
 from oneflow_onnx.x2oneflow.codegen.lines import Layer, Slot
 from oneflow_onnx.x2oneflow.codegen.literals import is_number, number_literal
-from oneflow_onnx.x2oneflow.plan import Plan, Step
+from oneflow_onnx.x2oneflow.prepared_graph import NodeCall, PreparedGraph
 from oneflow_onnx.x2oneflow.trainable import Kind, classify
 
 
 @dataclass(frozen=True)
 class Source:
-    """A model's plan with facts about its values.
+    """A model's graph with facts about its values.
 
     Attributes:
         state: parameters and buffers by name.
@@ -31,7 +31,7 @@ class Source:
         shapes: of values, as far as ONNX infers them.
     """
 
-    plan: Plan
+    prepared: PreparedGraph
     state: Mapping[str, np.ndarray]
     kinds: Mapping[str, Kind]
     constants: Mapping[str, np.ndarray]
@@ -41,30 +41,30 @@ class Source:
     shapes: Mapping[str, list[int | None]]
 
     @classmethod
-    def of(cls, model: onnx.ModelProto, plan: Plan) -> Source:
-        """Return the source of a model and its plan."""
-        kinds = classify(plan)
-        constants = {n: a for n, a in plan.constants.items() if kinds[n] is Kind.CONSTANT}
-        state = {n: a for n, a in plan.constants.items() if n not in constants}
+    def of(cls, model: onnx.ModelProto, prepared: PreparedGraph) -> Source:
+        """Return the source of a model and its prepared graph."""
+        kinds = classify(prepared)
+        constants = {n: a for n, a in prepared.constants.items() if kinds[n] is Kind.CONSTANT}
+        state = {n: a for n, a in prepared.constants.items() if n not in constants}
         shapes = Shapes(model)
-        folded, partial = fold(plan, constants, shapes)
-        uses = _uses(plan)
-        host = host_names(plan, folded)
-        for step in plan.steps:
-            _turn_weight(step, state, kinds, uses)
-        return cls(plan, state, kinds, folded, uses, host, partial, shapes.known)
+        folded, partial = fold(prepared, constants, shapes)
+        uses = _uses(prepared)
+        host = host_names(prepared, folded)
+        for call in prepared.calls:
+            _turn_weight(call, state, kinds, uses)
+        return cls(prepared, state, kinds, folded, uses, host, partial, shapes.known)
 
-    def inside(self, step: Step, plan: Plan) -> Source:
-        """Return the source of a subgraph of a step, or of its function.
+    def inside(self, call: NodeCall, prepared: PreparedGraph) -> Source:
+        """Return the source of a subgraph of a call, or of its function.
 
         State from around it is among its inputs; constants are known in it.
         """
-        kinds = classify(plan)
-        state = {n: a for n, a in plan.constants.items() if kinds[n] is not Kind.CONSTANT}
-        inner = {n: a for n, a in plan.constants.items() if n not in state}
-        host = inner_host_names(step, plan, self.host)
+        kinds = classify(prepared)
+        state = {n: a for n, a in prepared.constants.items() if kinds[n] is not Kind.CONSTANT}
+        inner = {n: a for n, a in prepared.constants.items() if n not in state}
+        host = inner_host_names(call, prepared, self.host)
         constants = {**self.constants, **inner}
-        return Source(plan, state, kinds, constants, _uses(plan), host, {}, self.shapes)
+        return Source(prepared, state, kinds, constants, _uses(prepared), host, {}, self.shapes)
 
     @property
     def done(self) -> set[str]:
@@ -96,23 +96,23 @@ class Source:
         return number_literal(array)
 
 
-def _uses(plan: Plan) -> Counter[str]:
-    """The number of times that every value is read, once by what is inside a step."""
-    uses = Counter(name for step in plan.steps for name in step.node.input if name)
-    for step in plan.steps:
-        uses.update(step.reads() - set(step.node.input))
-    uses.update(plan.outputs)
+def _uses(prepared: PreparedGraph) -> Counter[str]:
+    """The number of times that every value is read, once by what is inside a call."""
+    uses = Counter(name for call in prepared.calls for name in call.node.input if name)
+    for call in prepared.calls:
+        uses.update(call.reads() - set(call.node.input))
+    uses.update(prepared.outputs)
     return uses
 
 
 def _turn_weight(
-    step: Step, state: dict[str, np.ndarray], kinds: dict[str, Kind], uses: Counter[str]
+    call: NodeCall, state: dict[str, np.ndarray], kinds: dict[str, Kind], uses: Counter[str]
 ) -> None:
     """Store the weight that a Transpose alone reads in its result's layout."""
-    name = step.node.input[0] if step.node.op_type == "Transpose" else ""
-    if name in state and uses[name] == 1 and step.node.output[0] not in step.node.input:
-        turned = step.node.output[0]
-        state[turned] = state.pop(name).transpose(step.attributes.get("perm"))
+    name = call.node.input[0] if call.node.op_type == "Transpose" else ""
+    if name in state and uses[name] == 1 and call.node.output[0] not in call.node.input:
+        turned = call.node.output[0]
+        state[turned] = state.pop(name).transpose(call.attributes.get("perm"))
         kinds[turned] = kinds[name]
 
 

@@ -13,9 +13,9 @@ import numpy as np
 from oneflow_onnx.x2oneflow.codegen.lines import Layer, Line, Slot
 from oneflow_onnx.x2oneflow.codegen.literals import literal, number_literal
 from oneflow_onnx.x2oneflow.codegen.source import Source
-from oneflow_onnx.x2oneflow.plan import Step
+from oneflow_onnx.x2oneflow.prepared_graph import NodeCall
 
-Template = Callable[[Step, Source], Line | None]
+Template = Callable[[NodeCall, Source], Line | None]
 TEMPLATES: dict[str, Template] = {}
 
 
@@ -28,8 +28,8 @@ def _template(*names: str) -> Callable[[Template], Template]:
     return register
 
 
-def _line(step: Step, inputs: Sequence[str], text: str, *layers: Layer) -> Line:
-    return Line(tuple(step.node.output), tuple(inputs), text, layers)
+def _line(call: NodeCall, inputs: Sequence[str], text: str, *layers: Layer) -> Line:
+    return Line(tuple(call.node.output), tuple(inputs), text, layers)
 
 
 # --- functions of one or two operands
@@ -56,8 +56,8 @@ _FUNCTIONS = {
 _OPERATORS = {"Add": "+", "Sub": "-", "Mul": "*", "Div": "/", "MatMul": "@", "Pow": "**"}
 
 
-def _write_function(step: Step, source: Source) -> Line | None:
-    return _line(step, step.node.input, _FUNCTIONS[step.node.op_type])
+def _write_function(call: NodeCall, source: Source) -> Line | None:
+    return _line(call, call.node.input, _FUNCTIONS[call.node.op_type])
 
 
 for _name in _FUNCTIONS:
@@ -65,14 +65,14 @@ for _name in _FUNCTIONS:
 
 
 @_template("Add", "Sub", "Mul", "Div", "Pow")
-def _write_binary(step: Step, source: Source) -> Line | None:
+def _write_binary(call: NodeCall, source: Source) -> Line | None:
     """Write an operator between two tensors, or a tensor and a number."""
-    if step.opset < 7:
+    if call.opset < 7:
         return None
     terms: list[str] = []
     inputs: list[str] = []
     layers: list[Layer] = []
-    for name in step.node.input:
+    for name in call.node.input:
         literal = source.scalar(name)
         if literal is not None and not _is_plain_scalar(source, name):
             return None
@@ -86,12 +86,12 @@ def _write_binary(step: Step, source: Source) -> Line | None:
             inputs.append(name)
     if not inputs or any(name in source.host for name in inputs):
         return None
-    arrays = [array for n in step.node.input if (array := _array(source, n)) is not None]
+    arrays = [array for n in call.node.input if (array := _array(source, n)) is not None]
     floating = bool(arrays) and all(array.dtype.kind == "f" for array in arrays)
-    if step.node.op_type in ("Div", "Pow") and not floating:
+    if call.node.op_type in ("Div", "Pow") and not floating:
         return None
-    text = f"{terms[0]} {_OPERATORS[step.node.op_type]} {terms[1]}"
-    return _line(step, inputs, text, *layers)
+    text = f"{terms[0]} {_OPERATORS[call.node.op_type]} {terms[1]}"
+    return _line(call, inputs, text, *layers)
 
 
 def _array(source: Source, name: str) -> np.ndarray | None:
@@ -106,14 +106,14 @@ def _is_plain_scalar(source: Source, name: str) -> bool:
 
 
 @_template("MatMul")
-def _write_matmul(step: Step, source: Source) -> Line | None:
+def _write_matmul(call: NodeCall, source: Source) -> Line | None:
     """Write a product; with a weight of two dimensions it is a linear layer."""
-    left, right = step.node.input
+    left, right = call.node.input
     if left in source.host or right in source.host:
         return None
     if source.alone(right) and source.state[right].ndim == 2 and left not in source.state:
         weight = source.state[right]
-        return _line(step, [left], "{layer0}({0})", _linear(weight.T, None))
+        return _line(call, [left], "{layer0}({0})", _linear(weight.T, None))
     layers = [source.stored(name) for name in (left, right) if source.alone(name)]
     terms, inputs = [], []
     for name in (left, right):
@@ -122,7 +122,7 @@ def _write_matmul(step: Step, source: Source) -> Line | None:
         else:
             terms.append(f"{{{len(inputs)}}}")
             inputs.append(name)
-    return _line(step, inputs, " @ ".join(terms), *layers)
+    return _line(call, inputs, " @ ".join(terms), *layers)
 
 
 def _linear(weight: np.ndarray, bias: np.ndarray | None) -> Layer:
@@ -134,10 +134,10 @@ def _linear(weight: np.ndarray, bias: np.ndarray | None) -> Layer:
 
 
 @_template("Gemm")
-def _write_gemm(step: Step, source: Source) -> Line | None:
+def _write_gemm(call: NodeCall, source: Source) -> Line | None:
     """Write a linear layer."""
-    a = step.attributes
-    x, weight, *rest = step.node.input
+    a = call.attributes
+    x, weight, *rest = call.node.input
     plain = a.get("alpha", 1) == 1 and a.get("beta", 1) == 1 and not a.get("transA", 0)
     if not plain or not source.alone(weight):
         return None
@@ -147,7 +147,7 @@ def _write_gemm(step: Step, source: Source) -> Line | None:
         if not source.alone(rest[0]) or source.state[rest[0]].shape != (matrix.shape[0],):
             return None
         bias = source.state[rest[0]]
-    return _line(step, [x], "{layer0}({0})", _linear(matrix, bias))
+    return _line(call, [x], "{layer0}({0})", _linear(matrix, bias))
 
 
 def with_biases(lines: list[Line], uses: Mapping[str, int]) -> list[Line]:
@@ -187,10 +187,10 @@ def _pair(values: Sequence[int]) -> int | tuple[int, ...]:
 
 
 @_template("Conv")
-def _write_conv(step: Step, source: Source) -> Line | None:
+def _write_conv(call: NodeCall, source: Source) -> Line | None:
     """Write a convolution with symmetric padding."""
-    a = step.attributes
-    x, weight, *rest = step.node.input
+    a = call.attributes
+    x, weight, *rest = call.node.input
     names = [weight, *[name for name in rest if name]]
     if not all(source.alone(name) for name in names) or a.get("auto_pad", "NOTSET") != "NOTSET":
         return None
@@ -214,16 +214,16 @@ def _write_conv(step: Step, source: Source) -> Line | None:
     )
     bias = "" if len(names) == 2 else ", bias=False"
     made = f"nn.Conv{rank}d({{}}, {{}}, {{}}{{}}{{}}{{}}{{}}{bias})"
-    return _line(step, [x], "{layer0}({0})", Layer("conv", made, tuple(slots), state))
+    return _line(call, [x], "{layer0}({0})", Layer("conv", made, tuple(slots), state))
 
 
 @_template("BatchNormalization")
-def _write_batch_norm(step: Step, source: Source) -> Line | None:
+def _write_batch_norm(call: NodeCall, source: Source) -> Line | None:
     """Write batch normalisation."""
-    a = step.attributes
-    x, *names = step.node.input
+    a = call.attributes
+    x, *names = call.node.input
     rank = source.rank(x) - 2
-    plain = all(source.alone(name) for name in names) and len(step.node.output) == 1
+    plain = all(source.alone(name) for name in names) and len(call.node.output) == 1
     plain = plain and not a.get("training_mode", 0) and a.get("spatial", 1) == 1
     if not plain or rank not in (0, 1, 2, 3):
         return None
@@ -236,7 +236,7 @@ def _write_batch_norm(step: Step, source: Source) -> Line | None:
     # ONNX's momentum is the weight of the old statistics.
     momentum = _keyword("momentum", round(1 - a.get("momentum", 0.9), 6), 0.1)
     made = f"nn.BatchNorm{max(rank, 1)}d({{}}{eps}{momentum})"
-    return _line(step, [x], "{layer0}({0})", Layer("norm", made, slots, state))
+    return _line(call, [x], "{layer0}({0})", Layer("norm", made, slots, state))
 
 
 def _keyword(name: str, value: float, default: float) -> str:
@@ -249,30 +249,30 @@ def _short(value: float) -> str:
 
 
 @_template("LayerNormalization")
-def _write_layer_norm(step: Step, source: Source) -> Line | None:
+def _write_layer_norm(call: NodeCall, source: Source) -> Line | None:
     """Write layer normalisation with weights."""
-    x, *names = step.node.input
+    x, *names = call.node.input
     plain = len(names) == 2 and all(source.alone(name) for name in names)
-    if not plain or len(step.node.output) != 1 or step.attributes.get("axis", -1) != -1:
+    if not plain or len(call.node.output) != 1 or call.attributes.get("axis", -1) != -1:
         return None
     weight, bias = (source.state[name] for name in names)
     if weight.ndim != 1 or bias.shape != weight.shape:
         return None
-    eps = _keyword("eps", step.attributes.get("epsilon", 1e-5), 1e-5)
+    eps = _keyword("eps", call.attributes.get("epsilon", 1e-5), 1e-5)
     made = f"nn.LayerNorm({{}}{eps})"
     slots = (Slot("features", len(weight)),)
     layer = Layer("norm", made, slots, {"weight": weight, "bias": bias})
-    return _line(step, [x], "{layer0}({0})", layer)
+    return _line(call, [x], "{layer0}({0})", layer)
 
 
 @_template("Gather")
-def _write_gather(step: Step, source: Source) -> Line | None:
+def _write_gather(call: NodeCall, source: Source) -> Line | None:
     """Write an embedding, or the selection of one entry."""
-    table, indices = step.node.input
-    axis = step.attributes.get("axis", 0)
+    table, indices = call.node.input
+    axis = call.attributes.get("axis", 0)
     index = source.constants.get(indices)
     if index is not None and index.ndim == 0 and table not in source.state:
-        return _line(step, [table], f"{{0}}.select({literal(axis)}, {literal(index.item())})")
+        return _line(call, [table], f"{{0}}.select({literal(axis)}, {literal(index.item())})")
     if not source.alone(table) or axis or indices in source.host:
         return None
     weight = source.state[table]
@@ -280,16 +280,16 @@ def _write_gather(step: Step, source: Source) -> Line | None:
         return None
     slots = (Slot("count", weight.shape[0]), Slot("features", weight.shape[1]))
     layer = Layer("embedding", "nn.Embedding({}, {})", slots, {"weight": weight})
-    return _line(step, [indices], "{layer0}({0})", layer)
+    return _line(call, [indices], "{layer0}({0})", layer)
 
 
 # --- pooling, activation functions with attributes, shapes
 
 
 @_template("MaxPool", "AveragePool")
-def _write_pool(step: Step, source: Source) -> Line | None:
+def _write_pool(call: NodeCall, source: Source) -> Line | None:
     """Write pooling with symmetric padding and without partial windows."""
-    a = step.attributes
+    a = call.attributes
     kernel = list(a["kernel_shape"])
     rank = len(kernel)
     pads = list(a.get("pads") or [0] * (2 * rank))
@@ -297,93 +297,93 @@ def _write_pool(step: Step, source: Source) -> Line | None:
     fits = all(before == after and 2 * before <= k for before, after, k in halves)
     special = a.get("ceil_mode", 0) or a.get("auto_pad", "NOTSET") != "NOTSET"
     spread = set(a.get("dilations") or [1]) != {1}
-    if not fits or special or spread or len(step.node.output) > 1 or rank > 3:
+    if not fits or special or spread or len(call.node.output) > 1 or rank > 3:
         return None
     size, stride = (literal(_pair(sizes)) for sizes in (kernel, a.get("strides") or [1] * rank))
     tail = f", {literal(_pair(pads[:rank]))}" if any(pads) else ""
-    if step.node.op_type == "MaxPool":
+    if call.node.op_type == "MaxPool":
         text = f"F.max_pool{rank}d({{0}}, {size}, {stride}{tail})"
     elif any(pads) and not a.get("count_include_pad", 0):
         return None
     else:
         text = f"F.avg_pool{rank}d({{0}}, {size}, {stride}{tail})"
-    return _line(step, step.node.input, text)
+    return _line(call, call.node.input, text)
 
 
 @_template("GlobalAveragePool")
-def _write_global_pool(step: Step, source: Source) -> Line | None:
+def _write_global_pool(call: NodeCall, source: Source) -> Line | None:
     """Write the mean over the pixels."""
-    rank = source.rank(step.node.input[0])
+    rank = source.rank(call.node.input[0])
     if rank < 3:
         return None
-    return _line(step, step.node.input, f"{{0}}.mean({list(range(2, rank))}, keepdim=True)")
+    return _line(call, call.node.input, f"{{0}}.mean({list(range(2, rank))}, keepdim=True)")
 
 
 @_template("Softmax", "LogSoftmax")
-def _write_softmax(step: Step, source: Source) -> Line | None:
+def _write_softmax(call: NodeCall, source: Source) -> Line | None:
     """Write softmax over one dimension."""
-    name = {"Softmax": "softmax", "LogSoftmax": "log_softmax"}[step.node.op_type]
-    if step.opset < 13:
+    name = {"Softmax": "softmax", "LogSoftmax": "log_softmax"}[call.node.op_type]
+    if call.opset < 13:
         return None
     return _line(
-        step, step.node.input, f"F.{name}({{0}}, {literal(step.attributes.get('axis', -1))})"
+        call, call.node.input, f"F.{name}({{0}}, {literal(call.attributes.get('axis', -1))})"
     )
 
 
 @_template("LeakyRelu")
-def _write_leaky_relu(step: Step, source: Source) -> Line | None:
-    slope = _short(step.attributes.get("alpha", 0.01))
-    return _line(step, step.node.input, f"F.leaky_relu({{0}}, {slope})")
+def _write_leaky_relu(call: NodeCall, source: Source) -> Line | None:
+    slope = _short(call.attributes.get("alpha", 0.01))
+    return _line(call, call.node.input, f"F.leaky_relu({{0}}, {slope})")
 
 
 @_template("Gelu")
-def _write_gelu(step: Step, source: Source) -> Line | None:
-    if step.attributes.get("approximate", "none") == "tanh":
-        return _line(step, step.node.input, 'F.gelu({0}, approximate="tanh")')
-    return _line(step, step.node.input, "F.gelu({0})")
+def _write_gelu(call: NodeCall, source: Source) -> Line | None:
+    if call.attributes.get("approximate", "none") == "tanh":
+        return _line(call, call.node.input, 'F.gelu({0}, approximate="tanh")')
+    return _line(call, call.node.input, "F.gelu({0})")
 
 
 @_template("Clip")
-def _write_clip(step: Step, source: Source) -> Line | None:
+def _write_clip(call: NodeCall, source: Source) -> Line | None:
     """Write limits that are constants."""
-    x, *limits = step.node.input
-    if step.opset < 11 or len(limits) != 2:
+    x, *limits = call.node.input
+    if call.opset < 11 or len(limits) != 2:
         return None
     low, high = (source.scalar(name) for name in limits)
     if low is None or high is None:
         return None
-    return _line(step, [x], f"flow.clamp({{0}}, {low}, {high})")
+    return _line(call, [x], f"flow.clamp({{0}}, {low}, {high})")
 
 
 @_template("Concat")
-def _write_concat(step: Step, source: Source) -> Line | None:
+def _write_concat(call: NodeCall, source: Source) -> Line | None:
     """Write the joining of tensors."""
-    names = list(step.node.input)
+    names = list(call.node.input)
     if any(name in source.host or name in source.state for name in names):
         return None
     marks = ", ".join(f"{{{index}}}" for index in range(len(names)))
-    return _line(step, names, f"flow.cat([{marks}], {literal(step.attributes.get('axis', 1))})")
+    return _line(call, names, f"flow.cat([{marks}], {literal(call.attributes.get('axis', 1))})")
 
 
 @_template("Transpose")
-def _write_transpose(step: Step, source: Source) -> Line | None:
-    order = step.attributes.get("perm")
+def _write_transpose(call: NodeCall, source: Source) -> Line | None:
+    order = call.attributes.get("perm")
     if order is None:
         return None
-    return _line(step, step.node.input, f"{{0}}.permute({', '.join(map(literal, order))})")
+    return _line(call, call.node.input, f"{{0}}.permute({', '.join(map(literal, order))})")
 
 
 @_template("Flatten")
-def _write_flatten(step: Step, source: Source) -> Line | None:
-    if step.attributes.get("axis", 1) != 1:
+def _write_flatten(call: NodeCall, source: Source) -> Line | None:
+    if call.attributes.get("axis", 1) != 1:
         return None
-    return _line(step, step.node.input, "flow.flatten({0}, 1)")
+    return _line(call, call.node.input, "flow.flatten({0}, 1)")
 
 
 @_template("Reshape")
-def _write_reshape(step: Step, source: Source) -> Line | None:
+def _write_reshape(call: NodeCall, source: Source) -> Line | None:
     """Write a shape in which nothing stands for the operand's sizes."""
-    x, *rest = step.node.input
+    x, *rest = call.node.input
     if not rest:
         return None
     shape = source.constants.get(rest[0])
@@ -393,51 +393,51 @@ def _write_reshape(step: Step, source: Source) -> Line | None:
     sizes = [-1 if size is None else size for size in shape.tolist()]
     if 0 in sizes or sizes.count(-1) > 1:
         return None
-    return _line(step, [x], f"{{0}}.reshape({', '.join(map(literal, sizes))})")
+    return _line(call, [x], f"{{0}}.reshape({', '.join(map(literal, sizes))})")
 
 
 @_template("Unsqueeze", "Squeeze")
-def _write_squeeze(step: Step, source: Source) -> Line | None:
+def _write_squeeze(call: NodeCall, source: Source) -> Line | None:
     """Write the insertion of one dimension, or the removal of some."""
-    axes = _axes(step, source)
-    method = step.node.op_type.lower()
+    axes = _axes(call, source)
+    method = call.node.op_type.lower()
     if not axes or (len(axes) > 1 and method == "unsqueeze"):
         return None
     dims = axes[0] if len(axes) == 1 else tuple(axes)
-    return _line(step, step.node.input[:1], f"{{0}}.{method}({literal(dims)})")
+    return _line(call, call.node.input[:1], f"{{0}}.{method}({literal(dims)})")
 
 
 @_template("ReduceMean")
-def _write_mean(step: Step, source: Source) -> Line | None:
-    axes = _axes(step, source)
+def _write_mean(call: NodeCall, source: Source) -> Line | None:
+    axes = _axes(call, source)
     if not axes:
         return None
-    keep = ", keepdim=True" if step.attributes.get("keepdims", 1) else ""
-    return _line(step, step.node.input[:1], f"{{0}}.mean({literal(axes)}{keep})")
+    keep = ", keepdim=True" if call.attributes.get("keepdims", 1) else ""
+    return _line(call, call.node.input[:1], f"{{0}}.mean({literal(axes)}{keep})")
 
 
-def _axes(step: Step, source: Source) -> list[int] | None:
+def _axes(call: NodeCall, source: Source) -> list[int] | None:
     """The dimensions that an attribute or the second operand names, if they are known."""
-    _, *rest = step.node.input
+    _, *rest = call.node.input
     if rest and rest[0]:
         axes = source.constants.get(rest[0])
         return None if axes is None else axes.reshape(-1).tolist()
-    return list(step.attributes.get("axes", ()))
+    return list(call.attributes.get("axes", ()))
 
 
 @_template("Identity")
-def _write_identity(step: Step, source: Source) -> Line | None:
+def _write_identity(call: NodeCall, source: Source) -> Line | None:
     """Write nothing but the operand."""
-    return _line(step, step.node.input, "{0}")
+    return _line(call, call.node.input, "{0}")
 
 
 @_template("Dropout")
-def _write_dropout(step: Step, source: Source) -> Line | None:
+def _write_dropout(call: NodeCall, source: Source) -> Line | None:
     """Write a layer, which drops while the module trains."""
-    x, *rest = step.node.input
-    ratio = _short(step.attributes.get("ratio", 0.5))
+    x, *rest = call.node.input
+    ratio = _short(call.attributes.get("ratio", 0.5))
     if rest and rest[0]:
         ratio = source.scalar(rest[0]) or ""
-    if len(step.node.output) > 1 or not ratio or len(rest) > 1:
+    if len(call.node.output) > 1 or not ratio or len(rest) > 1:
         return None
-    return _line(step, [x], "{layer0}({0})", Layer("dropout", f"nn.Dropout({ratio})", (), {}))
+    return _line(call, [x], "{layer0}({0})", Layer("dropout", f"nn.Dropout({ratio})", (), {}))

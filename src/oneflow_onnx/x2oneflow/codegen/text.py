@@ -9,7 +9,7 @@ from typing import Any
 from oneflow_onnx.x2oneflow.codegen.lines import Layer
 from oneflow_onnx.x2oneflow.codegen.literals import docstring, without_quoted
 from oneflow_onnx.x2oneflow.codegen.structure import Body, Member, Part
-from oneflow_onnx.x2oneflow.plan import Plan
+from oneflow_onnx.x2oneflow.prepared_graph import PreparedGraph
 
 _WIDTH = 100
 # The documentation of a class begins with one of these; the key is the kind of part.
@@ -24,8 +24,8 @@ _SUMMARIES = {
 class Text:
     """The text of a file with one class per kind of body."""
 
-    def __init__(self, body: Body, plan: Plan) -> None:
-        self._body, self._plan = body, plan
+    def __init__(self, body: Body, prepared: PreparedGraph) -> None:
+        self._body, self._prepared = body, prepared
         self._instances: dict[Any, list[Part]] = {}
         for part in body.parts():
             self._instances.setdefault(part.body.key, []).append(part)
@@ -48,7 +48,7 @@ class Text:
         return f"{self._head(text)}\n\n\n{text}\n\n\n{_LOAD}"
 
     def _head(self, text: str) -> str:
-        title = self._plan.name or "model"
+        title = self._prepared.name or "model"
         lines = [docstring(f"The ONNX model {title[:60]}, written by oneflow_onnx."), ""]
         lines += ["from __future__ import annotations", "", "from pathlib import Path", ""]
         if "np." in text:
@@ -81,7 +81,7 @@ class Text:
         return once if len(parts) == 1 else f"{once} that occurs {len(parts)} times"
 
     def _model(self) -> list[str]:
-        names = [n for n in self._plan.inputs if n not in self._plan.constants]
+        names = [n for n in self._prepared.inputs if n not in self._prepared.constants]
         summary = f"The whole model, of {', '.join(f'`{name}`' for name in names)}."
         return self._definition("Model", _cut(summary), self._body, {}, {})
 

@@ -18,7 +18,7 @@ from oneflow_onnx.x2oneflow.codegen.structure import Body, Part
 from oneflow_onnx.x2oneflow.codegen.templates import TEMPLATES, with_biases
 from oneflow_onnx.x2oneflow.codegen.text import Text
 from oneflow_onnx.x2oneflow.files import load_model
-from oneflow_onnx.x2oneflow.plan import Plan, Planner, Step
+from oneflow_onnx.x2oneflow.prepared_graph import GraphPreparer, NodeCall, PreparedGraph
 
 _BRANCHES = ("then_branch", "else_branch")
 
@@ -37,9 +37,9 @@ def write_code(source: onnx.ModelProto | bytes | str | Path, folder: str | Path)
         ValueError: the model is broken.
     """
     model = load_model(source)
-    plan = Planner(model).plan_model()
-    inputs = [name for name in plan.inputs if name not in plan.constants]
-    body = _body(plan, Source.of(model, plan), inputs)
+    prepared = GraphPreparer(model).prepare_model()
+    inputs = [name for name in prepared.inputs if name not in prepared.constants]
+    body = _body(prepared, Source.of(model, prepared), inputs)
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
     save_file(
@@ -47,11 +47,11 @@ def write_code(source: onnx.ModelProto | bytes | str | Path, folder: str | Path)
         target / "weights.safetensors",
     )
     path = target / "model.py"
-    path.write_text(Text(body, plan).written(), encoding="utf8")
+    path.write_text(Text(body, prepared).written(), encoding="utf8")
     return path
 
 
-def _body(plan: Plan, source: Source, inputs: Sequence[str]) -> Body:
+def _body(prepared: PreparedGraph, source: Source, inputs: Sequence[str]) -> Body:
     lines: list[Line] = []
     loaded: set[str] = set()
 
@@ -64,17 +64,17 @@ def _body(plan: Plan, source: Source, inputs: Sequence[str]) -> Body:
             loaded.add(name)
             lines.append(Line((name,), (), literal(source.constants[name])))
 
-    for step in plan.steps:
-        if source.done >= set(step.node.output):
+    for call in prepared.calls:
+        if source.done >= set(call.node.output):
             continue
-        line = _with_subgraphs(step, source) if list(step.plans()) else _line(step, source)
+        line = _with_subgraphs(call, source) if list(call.inner_graphs()) else _line(call, source)
         for name in line.inputs:
             load(name)
         lines.append(line)
-    for name in plan.outputs:
+    for name in prepared.outputs:
         load(name)
-    lines = with_biases(_needed(lines, plan.outputs), source.uses)
-    return grouped(lines, inputs, plan.outputs)
+    lines = with_biases(_needed(lines, prepared.outputs), source.uses)
+    return grouped(lines, inputs, prepared.outputs)
 
 
 def _needed(lines: list[Line], outputs: list[str]) -> list[Line]:
@@ -88,22 +88,22 @@ def _needed(lines: list[Line], outputs: list[str]) -> list[Line]:
     return read_lines[::-1]
 
 
-def _line(step: Step, source: Source) -> Line:
-    """Return the line of a step: its operator's template, or a call."""
-    template = TEMPLATES.get(step.node.op_type) if not step.node.domain else None
-    line = template(step, source) if template and step.operator else None
+def _line(call: NodeCall, source: Source) -> Line:
+    """Return the line of a node: its operator's template, or a call."""
+    template = TEMPLATES.get(call.node.op_type) if not call.node.domain else None
+    line = template(call, source) if template and call.operator else None
     if line is not None and not source.host.intersection(line.inputs):
         return line
     inputs, layers = [], []
-    operands = _operands(step.node.input, source, inputs, layers)
-    arguments = [literal(step.node.op_type), str(step.opset), *operands]
-    if step.node.domain:
-        arguments.append(f"domain={literal(step.node.domain)}")
-    if len(step.node.output) > 1:
-        arguments.append(f"outputs={len(step.node.output)}")
-    arguments += [keyword_argument(name, value) for name, value in step.attributes.items()]
+    operands = _operands(call.node.input, source, inputs, layers)
+    arguments = [literal(call.node.op_type), str(call.opset), *operands]
+    if call.node.domain:
+        arguments.append(f"domain={literal(call.node.domain)}")
+    if len(call.node.output) > 1:
+        arguments.append(f"outputs={len(call.node.output)}")
+    arguments += [keyword_argument(name, value) for name, value in call.attributes.items()]
     text = f"call({', '.join(arguments)})"
-    return Line(tuple(step.node.output), tuple(inputs), text, tuple(layers))
+    return Line(tuple(call.node.output), tuple(inputs), text, tuple(layers))
 
 
 def _operands(
@@ -126,54 +126,56 @@ def _operands(
     return operands
 
 
-def _with_subgraphs(step: Step, source: Source) -> Line:
+def _with_subgraphs(call: NodeCall, source: Source) -> Line:
     """Return the line of a branch, a loop, or a call of a function of the model."""
-    is_if = step.body is None and step.node.op_type == "If"
-    if step.body is None and step.node.op_type not in ("If", "Loop", "Scan"):
+    is_if = call.body is None and call.node.op_type == "If"
+    if call.body is None and call.node.op_type not in ("If", "Loop", "Scan"):
         raise NotImplementedError(
-            f"code for {step.label}, which has subgraphs; import the model with `from_onnx`"
+            f"code for {call.label}, which has subgraphs; import the model with `from_onnx`"
         )
-    kind = "function" if step.body else "branch" if is_if else "body"
-    plans = [step.attributes[name] for name in _BRANCHES] if is_if else list(step.plans())
-    around = [sorted(plan.free_names() - source.constants.keys()) for plan in plans]
+    kind = "function" if call.body else "branch" if is_if else "body"
+    inner_graphs = (
+        [call.attributes[name] for name in _BRANCHES] if is_if else list(call.inner_graphs())
+    )
+    around = [sorted(prepared.free_names() - source.constants.keys()) for prepared in inner_graphs]
     layers: list[Called] = [
-        Part(kind, _body(plan, source.inside(step, plan), [*plan.inputs, *free]))
-        for plan, free in zip(plans, around, strict=True)
+        Part(kind, _body(prepared, source.inside(call, prepared), [*prepared.inputs, *free]))
+        for prepared, free in zip(inner_graphs, around, strict=True)
     ]
     inputs: list[str] = []
-    operands = _operands(step.node.input, source, inputs, layers)
+    operands = _operands(call.node.input, source, inputs, layers)
     free = [", ".join(_operands(names, source, inputs, layers)) for names in around]
-    outputs = list(step.node.output)
-    if step.body is not None:
-        missing = ["None"] * (len(step.body.inputs) - len(operands))
+    outputs = list(call.node.output)
+    if call.body is not None:
+        missing = ["None"] * (len(call.body.inputs) - len(operands))
         text = f"{{layer0}}({', '.join(operands + missing)})"
     elif is_if:
         text = f"{{layer0}}({free[0]}) if {operands[0]} else {{layer1}}({free[1]})"
     else:
-        results = len(plans[0].outputs) - (step.node.op_type == "Loop")
+        results = len(inner_graphs[0].outputs) - (call.node.op_type == "Loop")
         outputs += [""] * (results - len(outputs))
-        text = _loop(step, operands, free[0], results)
+        text = _loop(call, operands, free[0], results)
     return Line(tuple(outputs), tuple(inputs), text, tuple(layers))
 
 
-def _loop(step: Step, operands: list[str], around: str, results: int) -> str:
+def _loop(call: NodeCall, operands: list[str], around: str, results: int) -> str:
     """The expression of a Loop or a Scan, whose body is the first layer."""
-    if step.node.op_type == "Loop":
+    if call.node.op_type == "Loop":
         trips, condition, *carried = [*operands, *["None"] * (2 - len(operands))]
         count, arguments = len(carried), [trips, condition, f"[{', '.join(carried)}]"]
     else:
-        if step.opset < 9:
+        if call.opset < 9:
             raise NotImplementedError(
-                f"code for {step.label} of operator set {step.opset}; import the model with "
+                f"code for {call.label} of operator set {call.opset}; import the model with "
                 "`from_onnx`, or convert it to a later set"
             )
-        count = len(operands) - step.attributes["num_scan_inputs"]
+        count = len(operands) - call.attributes["num_scan_inputs"]
         arguments = [f"[{', '.join(names)}]" for names in (operands[:count], operands[count:])]
     arguments += [f"around=[{around}]"] if around else []
     arguments += [f"rows={results - count}"] if results > count else []
     arguments += [
         keyword_argument(name, value)
-        for name, value in step.attributes.items()
+        for name, value in call.attributes.items()
         if name.startswith("scan_")
     ]
-    return f"{step.node.op_type.lower()}({', '.join(['{layer0}', *arguments])})"
+    return f"{call.node.op_type.lower()}({', '.join(['{layer0}', *arguments])})"

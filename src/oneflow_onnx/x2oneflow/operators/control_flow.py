@@ -10,16 +10,16 @@ import numpy as np
 
 import oneflow as flow
 from oneflow import Tensor
-from oneflow_onnx.x2oneflow.plan import Plan
+from oneflow_onnx.x2oneflow.prepared_graph import PreparedGraph
 from oneflow_onnx.x2oneflow.registry import Evaluation, operator
 from oneflow_onnx.x2oneflow.values import Value, as_tensor, integer, number, zeros
 
 # Loops of more iterations than this, in each other or alone, never end, or are an attack.
 _MOST_ITERATIONS = 10**6
 
-RunGraph = Callable[[Plan, Sequence[Value]], list[Value]]
+RunGraph = Callable[[PreparedGraph, Sequence[Value]], list[Value]]
 # From a subgraph, its inputs and the number of its last results to values like these.
-ExampleRows = Callable[[Plan, Sequence[Value], int], list[Value]]
+ExampleRows = Callable[[PreparedGraph, Sequence[Value], int], list[Value]]
 # The body of a loop, from its inputs to its results.
 Step = Callable[[Sequence[Value]], list[Value]]
 
@@ -54,7 +54,7 @@ _ITERATIONS = _Iterations()
 
 @operator("If", evaluation=Evaluation.ANY)
 def if_else(
-    condition: Value, *, then_branch: Plan, else_branch: Plan, run_graph: RunGraph
+    condition: Value, *, then_branch: PreparedGraph, else_branch: PreparedGraph, run_graph: RunGraph
 ) -> tuple[Value, ...]:
     """Run one of two subgraphs."""
     return tuple(run_graph(then_branch if number(condition) else else_branch, []))
@@ -65,7 +65,7 @@ def loop(
     trips: Value = None,
     condition: Value = None,
     *carried: Value,
-    body: Plan,
+    body: PreparedGraph,
     run_graph: RunGraph,
     example_rows: ExampleRows,
 ) -> tuple[Value, ...]:
@@ -164,7 +164,7 @@ def _stack(values: list[Value], axis: int) -> Value:
 @operator("Scan", evaluation=Evaluation.ANY)
 def scan_batches(
     *operands: Value,
-    body: Plan,
+    body: PreparedGraph,
     num_scan_inputs: int,
     directions: Sequence[int] | None = None,
     run_graph: RunGraph,
@@ -195,7 +195,7 @@ def scan_batches(
 @operator("Scan", since=9, evaluation=Evaluation.ANY)
 def scan(
     *operands: Value,
-    body: Plan,
+    body: PreparedGraph,
     num_scan_inputs: int,
     scan_input_axes: Sequence[int] | None = None,
     scan_input_directions: Sequence[int] | None = None,

@@ -54,7 +54,7 @@ class ShardToSave(NamedTuple):
 
 
 @dataclass
-class SavePlan:
+class ShardAssignment:
     """The contents of all files of a save.
 
     Attributes:
@@ -80,22 +80,22 @@ class SavePlan:
         self.parts[shard.name].append(SavedShard(file, starts, sizes))
 
 
-def plan_save(tensors: Mapping[str, Tensor | np.ndarray]) -> SavePlan:
-    """The plan for tensors; a part that several ranks hold alike is given to the idlest."""
-    plan = SavePlan()
+def assign_shards(tensors: Mapping[str, Tensor | np.ndarray]) -> ShardAssignment:
+    """The assignment for tensors; a part that several ranks hold alike is given to the idlest."""
+    assignment = ShardAssignment()
     for name, tensor in tensors.items():
-        plan.parts[name] = []
+        assignment.parts[name] = []
         spec = unwrap(tensor).spec if isinstance(tensor, Tensor) else None
         if spec is None or spec.sbp is None:
             full = tuple([slice(0, size) for size in tensor.shape])
             itemsize = tensor.dtype.itemsize
-            plan.add(_FIRST_RANK, ShardToSave(name, None), full, itemsize)
+            assignment.add(_FIRST_RANK, ShardToSave(name, None), full, itemsize)
             continue
         for slices, indices in _different_parts(spec):
             ranks = {spec.device.flat[index]: index for index in indices}
-            rank = min(ranks, key=lambda rank: (plan.bytes[rank], rank))
-            plan.add(rank, ShardToSave(name, ranks[rank]), slices, spec.dtype.itemsize)
-    return plan
+            rank = min(ranks, key=lambda rank: (assignment.bytes[rank], rank))
+            assignment.add(rank, ShardToSave(name, ranks[rank]), slices, spec.dtype.itemsize)
+    return assignment
 
 
 # Parts are split in no more dimensions than a placement has.

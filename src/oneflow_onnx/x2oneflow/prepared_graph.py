@@ -1,4 +1,4 @@
-"""Plans: ONNX graphs prepared for execution, with each node's operator looked up."""
+"""ONNX's graphs prepared for execution, with each node's operator looked up."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from oneflow_onnx.x2oneflow.values import check_size
 
 
 @dataclass(eq=False)
-class Step:
+class NodeCall:
     """A node with its operator, or with the function it stands for.
 
     Attributes:
         operator: what computes the results; None for a function.
-        body: the plan of a function of the model.
+        body: the graph of a function of the model.
         expansion: the bodies of an operator that ONNX defines by a function.
     """
 
@@ -38,7 +38,7 @@ class Step:
     opsets: Mapping[str, int]
     attributes: dict[str, Any]
     operator: Operator | None = None
-    body: Plan | None = None
+    body: PreparedGraph | None = None
     expansion: FunctionExpansion | None = None
 
     @property
@@ -57,26 +57,26 @@ class Step:
         """The facts about the call that the operator's function asks for."""
         return self.operator.context if self.operator else frozenset()
 
-    def plans(self) -> Iterator[Plan]:
-        """The plans inside this step."""
+    def inner_graphs(self) -> Iterator[PreparedGraph]:
+        """The graphs inside this call."""
         if self.body is not None:
             yield self.body
         for value in self.attributes.values():
-            if isinstance(value, Plan):
+            if isinstance(value, PreparedGraph):
                 yield value
 
     def reads(self) -> set[str]:
-        """The names of the values that this step reads, also in its subgraphs."""
+        """The names of the values that this call reads, also in its subgraphs."""
         names = {name for name in self.node.input if name}
         for value in self.attributes.values():
-            if isinstance(value, Plan):
+            if isinstance(value, PreparedGraph):
                 names |= value.free_names()
         return names
 
 
 @dataclass(eq=False)
-class Plan:
-    """A graph or a function: inputs, steps in an order that can be executed, outputs, constants.
+class PreparedGraph:
+    """A graph or a function: inputs, calls in an order that can be executed, outputs, constants.
 
     Attributes:
         graph: a subgraph in ONNX; None for a model or a function.
@@ -88,7 +88,7 @@ class Plan:
     name: str
     inputs: list[str]
     outputs: list[str]
-    steps: list[Step]
+    calls: list[NodeCall]
     constants: dict[str, np.ndarray] = field(default_factory=dict)
     graph: onnx.GraphProto | None = None
     opsets: Mapping[str, int] = field(default_factory=dict)
@@ -97,8 +97,8 @@ class Plan:
 
     def free_names(self) -> set[str]:
         """The names of values that come from around this graph."""
-        read = set().union(*(step.reads() for step in self.steps)) | set(self.outputs)
-        made = {name for step in self.steps for name in step.node.output}
+        read = set().union(*(call.reads() for call in self.calls)) | set(self.outputs)
+        made = {name for call in self.calls for name in call.node.output}
         return read - made - set(self.inputs) - self.constants.keys() - {""}
 
     def copies_from_around(self, output: int, inputs: Collection[int] = ()) -> bool:
@@ -106,7 +106,7 @@ class Plan:
 
         The nodes in between may copy or cast it.
         """
-        made = {name: step.node for step in self.steps for name in step.node.output}
+        made = {name: call.node for call in self.calls for name in call.node.output}
         name = self.outputs[output]
         while name in made and made[name].op_type in ("Identity", "Cast"):
             name = made[name].input[0]
@@ -115,25 +115,25 @@ class Plan:
 
     @cached_property
     def dead_after(self) -> list[list[str]]:
-        """The names, by step, of the values that no later step reads."""
+        """The names, by call, of the values that no later call reads."""
         needed = set(self.outputs)
         dead: list[list[str]] = []
-        for step in reversed(self.steps):
-            seen = step.reads() | {name for name in step.node.output if name}
+        for call in reversed(self.calls):
+            seen = call.reads() | {name for name in call.node.output if name}
             dead.append(sorted(seen - needed))
             needed |= seen
         return dead[::-1]
 
-    def walk(self) -> Iterator[tuple[Plan, Step]]:
-        """Every step, also of subgraphs and functions, with the plan it is in."""
-        for step in self.steps:
-            yield self, step
-            for plan in step.plans():
-                yield from plan.walk()
+    def walk(self) -> Iterator[tuple[PreparedGraph, NodeCall]]:
+        """Every call, also of subgraphs and functions, with the graph it is in."""
+        for call in self.calls:
+            yield self, call
+            for prepared in call.inner_graphs():
+                yield from prepared.walk()
 
 
-class Planner:
-    """Makes plans of the graphs of one model and collects what is not supported."""
+class GraphPreparer:
+    """Prepares the graphs of one model, and collects what is not supported."""
 
     def __init__(self, model: onnx.ModelProto) -> None:
         self._functions = {(f.domain, f.name): f for f in model.functions}
@@ -143,37 +143,39 @@ class Planner:
         self._buffers = declared_buffers(model)
         self.unsupported: list[str] = []
 
-    def plan_model(self) -> Plan:
-        """Return the plan of a model's graph.
+    def prepare_model(self) -> PreparedGraph:
+        """Return a model's graph, prepared.
 
         Raises:
             NotImplementedError: operators are not supported; the message lists all of them.
             ValueError: the graph has a cycle, reads what nothing makes, or is nested too deeply.
         """
         check_expansion(self._graph.node, self._functions)
-        plan = self.plan_graph(self._graph, self._opsets, 0)
-        plan.buffers = self._buffers
+        prepared = self.prepare_graph(self._graph, self._opsets, 0)
+        prepared.buffers = self._buffers
         self._check_supported()
-        if unknown := sorted(plan.free_names()):
+        if unknown := sorted(prepared.free_names()):
             raise ValueError(f"the graph reads values that nothing makes: {unknown}")
-        return plan
+        return prepared
 
-    def plan_body(self, function: onnx.FunctionProto, node: onnx.NodeProto, level: int) -> Plan:
-        """Return the plan of the body that ONNX gives an operator, once it is needed."""
-        plan = self.plan_function(function, node, level)
+    def prepare_body(
+        self, function: onnx.FunctionProto, node: onnx.NodeProto, level: int
+    ) -> PreparedGraph:
+        """Return the body that ONNX gives an operator, prepared once it is needed."""
+        prepared = self.prepare_function(function, node, level)
         self._check_supported()
-        return plan
+        return prepared
 
-    def plan_call(self, node: onnx.NodeProto) -> Step:
-        """Return the step of a node that stands alone.
+    def prepare_call(self, node: onnx.NodeProto) -> NodeCall:
+        """Return the call of a node that stands alone.
 
         Raises:
             NotImplementedError: its operator is not supported.
         """
-        step = self._plan_node(node, self._opsets, 0)
+        call = self._prepare_node(node, self._opsets, 0)
         self._check_supported()
-        assert step is not None
-        return step
+        assert call is not None
+        return call
 
     def _check_supported(self) -> None:
         if self.unsupported:
@@ -184,26 +186,36 @@ class Planner:
                 " model with operators that are supported (docs/onnx_import.md)."
             )
 
-    def plan_graph(self, graph: onnx.GraphProto, opsets: Mapping[str, int], level: int) -> Plan:
-        """Return the plan of `graph`, which is `level` levels inside the model."""
+    def prepare_graph(
+        self, graph: onnx.GraphProto, opsets: Mapping[str, int], level: int
+    ) -> PreparedGraph:
+        """Prepare `graph`, which is `level` levels inside the model."""
         inputs, outputs = ([value.name for value in x] for x in (graph.input, graph.output))
-        plan = Plan(graph.name, inputs, outputs, [], graph=graph if level else None, opsets=opsets)
+        prepared = PreparedGraph(
+            graph.name, inputs, outputs, [], graph=graph if level else None, opsets=opsets
+        )
         for tensor in graph.initializer:
-            plan.constants[tensor.name] = _host_array(tensor)
+            prepared.constants[tensor.name] = _host_array(tensor)
         for sparse in graph.sparse_initializer:
-            plan.constants[sparse.values.name] = _dense_array(sparse)
-        self._add_nodes(plan, graph.node, opsets, level)
-        return plan
+            prepared.constants[sparse.values.name] = _dense_array(sparse)
+        self._add_nodes(prepared, graph.node, opsets, level)
+        return prepared
 
-    def plan_function(self, function: onnx.FunctionProto, node: onnx.NodeProto, level: int) -> Plan:
-        """Return the plan of `function` with the attributes of `node`, a call of it."""
-        plan = Plan(function.name, list(function.input), list(function.output), [])
+    def prepare_function(
+        self, function: onnx.FunctionProto, node: onnx.NodeProto, level: int
+    ) -> PreparedGraph:
+        """Prepare `function` with the attributes of `node`, a call of it."""
+        prepared = PreparedGraph(function.name, list(function.input), list(function.output), [])
         opsets = {**self._opsets, **opset_versions(function.opset_import)}
-        self._add_nodes(plan, bind_attributes(function, node), opsets, level)
-        return plan
+        self._add_nodes(prepared, bind_attributes(function, node), opsets, level)
+        return prepared
 
     def _add_nodes(
-        self, plan: Plan, nodes: Iterable[onnx.NodeProto], opsets: Mapping[str, int], level: int
+        self,
+        prepared: PreparedGraph,
+        nodes: Iterable[onnx.NodeProto],
+        opsets: Mapping[str, int],
+        level: int,
     ) -> None:
         if level > MOST_LEVELS:
             raise ValueError(
@@ -211,61 +223,61 @@ class Planner:
                 " calls itself"
             )
         for node in _in_order(list(nodes)):
-            step = self._plan_node(node, opsets, level)
-            if step is None:
+            call = self._prepare_node(node, opsets, level)
+            if call is None:
                 continue
             if node.op_type == "Constant" and node.domain in ("", "ai.onnx"):
-                plan.constants[node.output[0]] = _constant(step.attributes)
-                plan.literals.add(node.output[0])
-            elif node.op_type == "Identity" and self._repeats_a_weight(node, plan):
-                plan.constants[node.output[0]] = plan.constants[node.input[0]].copy()
+                prepared.constants[node.output[0]] = _constant(call.attributes)
+                prepared.literals.add(node.output[0])
+            elif node.op_type == "Identity" and self._repeats_a_weight(node, prepared):
+                prepared.constants[node.output[0]] = prepared.constants[node.input[0]].copy()
             else:
-                plan.steps.append(step)
+                prepared.calls.append(call)
 
-    def _repeats_a_weight(self, node: onnx.NodeProto, plan: Plan) -> bool:
+    def _repeats_a_weight(self, node: onnx.NodeProto, prepared: PreparedGraph) -> bool:
         """Return True for an Identity that stands for an initializer of its own.
 
         Exporters merge initializers with equal values, so that a bias of zeros and a mean of zeros
         are one tensor, and so are the layers of an encoder that nobody trained yet. These are no
         tied weights: they part once the model trains. PyTorch names what it adds without a scope.
         """
-        array = plan.constants.get(node.input[0])
+        array = prepared.constants.get(node.input[0])
         if array is None or not array.size:
             return False
         added = self._by_pytorch and node.name.startswith("Identity_")
         return added or bool((array == array.reshape(-1)[0]).all())
 
-    def _plan_node(
+    def _prepare_node(
         self, node: onnx.NodeProto, opsets: Mapping[str, int], level: int
-    ) -> Step | None:
+    ) -> NodeCall | None:
         attributes = {a.name: self._attribute(a, opsets, level) for a in node.attribute}
-        step = Step(node, opsets, attributes)
+        call = NodeCall(node, opsets, attributes)
         if function := self._functions.get((node.domain, node.op_type)):
-            step.attributes = {}
-            step.body = self.plan_function(function, node, level + 1)
-            return step
-        check_attribute_types(node, step.opset)
-        step.operator = find_operator(node.domain, node.op_type, step.opset)
-        if step.operator is not None:
+            call.attributes = {}
+            call.body = self.prepare_function(function, node, level + 1)
+            return call
+        check_attribute_types(node, call.opset)
+        call.operator = find_operator(node.domain, node.op_type, call.opset)
+        if call.operator is not None:
             try:
-                step.attributes = step.operator.check_attributes(attributes)
+                call.attributes = call.operator.check_attributes(attributes)
             except NotImplementedError as error:
-                return self._refuse(step, str(error))
-            return step
-        step.expansion = FunctionExpansion.find(node, step.opset, self.plan_body)
-        if step.expansion is None and (node.op_type != "Constant" or node.domain):
-            return self._refuse(step, "no handler")
-        return step
+                return self._refuse(call, str(error))
+            return call
+        call.expansion = FunctionExpansion.find(node, call.opset, self.prepare_body)
+        if call.expansion is None and (node.op_type != "Constant" or node.domain):
+            return self._refuse(call, "no handler")
+        return call
 
-    def _refuse(self, step: Step, reason: str) -> None:
-        domain = step.node.domain or "ai.onnx"
-        self.unsupported.append(f"{step.label}, operator set {domain} {step.opset}: {reason}")
+    def _refuse(self, call: NodeCall, reason: str) -> None:
+        domain = call.node.domain or "ai.onnx"
+        self.unsupported.append(f"{call.label}, operator set {domain} {call.opset}: {reason}")
 
     def _attribute(
         self, attribute: onnx.AttributeProto, opsets: Mapping[str, int], level: int
     ) -> Any:
         if attribute.type == onnx.AttributeProto.GRAPH:
-            return self.plan_graph(attribute.g, opsets, level + 1)
+            return self.prepare_graph(attribute.g, opsets, level + 1)
         if attribute.type == onnx.AttributeProto.TENSOR:
             return _host_array(attribute.t)
         if attribute.type == onnx.AttributeProto.SPARSE_TENSOR:
