@@ -103,13 +103,13 @@ class Wishart(CovarianceParameters, ExponentialFamily):
         """Draw; gradients flow to the parameters."""
         shape = self._extended_shape(sample_shape)
         # The squares on the diagonal have chi-squared distributions of fewer and fewer degrees.
-        degrees = self.df.unsqueeze(-1) - self._steps()
+        degrees = self.df.unsqueeze(-1) - self._row_numbers()
         squares = 2 * standard_gamma((degrees / 2).expand(shape[:-1]))
         below = randn_like(self._unbroadcasted_scale_tril.expand(shape)).tril(-1)
         root = self._unbroadcasted_scale_tril @ (below + diag_embed(squares.sqrt()))
         return root @ root.mT
 
-    def _steps(self) -> Tensor:
+    def _row_numbers(self) -> Tensor:
         return arange(self._size, dtype=self.df.dtype, device=self.df.device)
 
     def log_prob(self, value: Tensor) -> Tensor:
@@ -129,7 +129,7 @@ class Wishart(CovarianceParameters, ExponentialFamily):
     def entropy(self) -> Tensor:
         """The entropy in nats."""
         size, half = self._size, 0.5 * self.df
-        digamma_sum = (half.unsqueeze(-1) - 0.5 * self._steps()).digamma().sum(-1)
+        digamma_sum = (half.unsqueeze(-1) - 0.5 * self._row_numbers()).digamma().sum(-1)
         mean_log_det = (
             digamma_sum + size * math.log(2) + 2 * half_log_det(self._unbroadcasted_scale_tril)
         )

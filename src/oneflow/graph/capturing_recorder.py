@@ -60,11 +60,11 @@ class CapturingRecorder(Recorder):
         self.specs.append(spec)
         return Value(spec, None, self, ~(len(self.arrays) - 1))
 
-    def leaf(self, value: Value) -> int:
+    def add_input(self, value: Value) -> int:
         """Return the reference to an array that is the same in every call."""
         number = len(self.arrays)
         try:
-            reference = super().leaf(value)
+            reference = super().add_input(value)
         finally:
             del self.specs[len(self.arrays) :]
         if len(self.arrays) > number:
@@ -105,7 +105,7 @@ class CapturingRecorder(Recorder):
 
     def reference(self, value: Value) -> int:
         """Return the program's reference to any value: one of its own, or a constant."""
-        return value.position if value.recorder is self else self.leaf(value)
+        return value.position if value.recorder is self else self.add_input(value)
 
     def flush(self, reason: str) -> None:
         """Run nothing while a step is recorded; reading a value is an error.

@@ -225,9 +225,9 @@ class BackwardRules:
     """
 
     __slots__ = (
+        "_calls",
         "_constants",
         "_joint",
-        "_steps",
         "operation",
         "positions",
         "saved",
@@ -262,11 +262,11 @@ class BackwardRules:
         # A rule takes from a pool: the gradient, the output, the saved operands, then constants.
         first = 2 + len(self.saved)
         self._constants: list[Any] = []
-        self._steps = []
+        self._calls = []
         for _, rule in rules:
             indices, constants = self._pool_indices(rule, names, first + len(self._constants))
             self._constants += constants
-            self._steps.append((rule.function, _make_getter(indices)))
+            self._calls.append((rule.function, _make_getter(indices)))
 
     def _rules(self) -> list[tuple[int, Rule]]:
         """`(operand position, rule)` for each wanted operand; position -1 for a joint rule."""
@@ -344,10 +344,10 @@ class BackwardRules:
         else:
             pool = (tuple(grads), outputs, *saved, *self._constants)
         if self._joint:
-            function, pick = self._steps[0]
+            function, pick = self._calls[0]
             results = function(*pick(pool))
             return [results[position] for position in self.positions]
-        return [function(*pick(pool)) for function, pick in self._steps]
+        return [function(*pick(pool)) for function, pick in self._calls]
 
 
 def _writable(operation: Operation) -> frozenset[str]:

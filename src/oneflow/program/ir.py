@@ -78,17 +78,17 @@ def iterate_key(key: Sequence[Any]) -> Iterator[tuple[Operation, Sequence[Any]]]
 
 
 def program_from_key(
-    key: Sequence[Any], alive: Sequence[int], leaves: Mapping[int, TensorSpec] | None = None
+    key: Sequence[Any], alive: Sequence[int], unused: Mapping[int, TensorSpec] | None = None
 ) -> Program:
     """Return the program of a recorder's key, with the references in `alive` as outputs.
 
     Args:
         key: the recorder's key.
         alive: positions of outputs, or references (< 0) to inputs.
-        leaves: specs of inputs by their place; needed only of those that are not used.
+        unused: specs of inputs by their place; needed only of those that are not used.
     """
     pairs = list(iterate_key(key))
-    inputs: dict[int, TensorSpec] = dict(leaves or {})
+    inputs: dict[int, TensorSpec] = dict(unused or {})
     scalars: list[TensorSpec] = []
     for operation, references in pairs:
         for reference, spec in zip(references, operation.in_specs, strict=True):

@@ -3,7 +3,7 @@
 Its cost is counted in nanoseconds.
 
 It appends to the *key* of the program and to nothing else: the operation, then one reference per
-operand. A reference is the position of an earlier output (>= 0), a leaf array (its bitwise
+operand. A reference is the position of an earlier output (>= 0), an input array (its bitwise
 complement, < 0), or None for a Python number, which takes the next slot of the run-time scalars.
 The key identifies the program; the full `Program` is made from it only when it has not been seen
 before.
@@ -34,7 +34,7 @@ class Replacement:
         position: of the new value among the outputs of its recorder.
         new: weak reference to the new value.
         old: what was there before: an output position of the same recorder (>= 0), a reference to
-            one of its leaves (< 0), an array, or a value that another recorder produces.
+            one of its inputs (< 0), an array, or a value that another recorder produces.
         invalidate: makes those who share the memory look at it again.
     """
 
@@ -51,7 +51,7 @@ class Rollback:
         replaced: the values that took the place of others.
         updates: those among them that were written behind a run-time check: references to the new
             value and to the old one, flat, in order.
-        updated: specs of the leaves among the old ones.
+        updated: specs of the inputs among the old ones.
         undo: called for what the host has done itself, such as counting a step.
     """
 
@@ -83,7 +83,7 @@ class Recorder(ABC):
             still wanted.
         end: the next output position; -1 once the recorder is closed.
         aliases: further ``(position, weak reference)`` pairs.
-        arrays: leaf arrays in order of first use.
+        arrays: input arrays, in order of first use.
         scalars: Python numbers in order of use.
         checked: ``(operation, user's source line)`` of each instruction with a run-time check, in
             order.
@@ -106,8 +106,8 @@ class Recorder(ABC):
         "end",
         "error",
         "guarded",
+        "input_references",
         "key",
-        "leaves",
         "outputs",
         "rollback",
         "scalars",
@@ -125,7 +125,7 @@ class Recorder(ABC):
         self.end = 0
         self.aliases: list[tuple[int, ref]] = []
         self.arrays: Any = []
-        self.leaves: dict[int, int] = {}
+        self.input_references: dict[int, int] = {}
         self.scalars: list[Any] = []
         self.checked: list[tuple[Operation, str]] = []
         self.rollback = Rollback()
@@ -142,26 +142,30 @@ class Recorder(ABC):
         Returns:
             Its value, or None as `record` does.
         """
-        position, leaves, numbers = self.end, self.leaves, ()
+        position, inputs, numbers = self.end, self.input_references, ()
         if len(operands) == 2:
             x, y = operands
             if type(x) is not Value:
                 entry, numbers = self._references(operation, operands)
             else:
                 first = (
-                    x.position if x.recorder is self else leaves.get(id(x.array)) or self.leaf(x)
+                    x.position
+                    if x.recorder is self
+                    else inputs.get(id(x.array)) or self.add_input(x)
                 )
                 if type(y) is Value:
                     last = (
                         y.position
                         if y.recorder is self
-                        else leaves.get(id(y.array)) or self.leaf(y)
+                        else inputs.get(id(y.array)) or self.add_input(y)
                     )
                     entry = operation, first, last
                 else:
                     entry, numbers = (operation, first, None), (y,)
         elif len(operands) == 1 and type(x := operands[0]) is Value:
-            first = x.position if x.recorder is self else leaves.get(id(x.array)) or self.leaf(x)
+            first = (
+                x.position if x.recorder is self else inputs.get(id(x.array)) or self.add_input(x)
+            )
             entry = operation, first
         else:
             entry, numbers = self._references(operation, operands)
@@ -184,7 +188,9 @@ class Recorder(ABC):
         numbers = []
         for operand in operands:
             if type(operand) is Value:
-                entry.append(operand.position if operand.recorder is self else self.leaf(operand))
+                entry.append(
+                    operand.position if operand.recorder is self else self.add_input(operand)
+                )
             else:
                 numbers.append(operand)
                 entry.append(None)
@@ -218,7 +224,7 @@ class Recorder(ABC):
         self.end = end
         return None if self.closed and not self._is_taken(position) else result
 
-    def leaf(self, value: Value) -> int:
+    def add_input(self, value: Value) -> int:
         """Reference to a value that this program takes as input.
 
         Raises:
@@ -227,18 +233,18 @@ class Recorder(ABC):
         array = value.array
         if array is None:
             array = value.read()
-        reference = self.leaves.get(id(array))
+        reference = self.input_references.get(id(array))
         if reference is None:
             arrays = self.arrays
             arrays += (array,)
             reference = -len(arrays)
             if arrays[~reference] is not array:  # a signal handler has added more of them
-                reference = ~next(i for i, leaf_array in enumerate(arrays) if leaf_array is array)
-            self.leaves[id(array)] = reference
+                reference = ~next(i for i, input_array in enumerate(arrays) if input_array is array)
+            self.input_references[id(array)] = reference
         return reference
 
-    def drop_unused_leaves(self) -> bool:
-        """Forget leaves of instructions that were given up before they were appended.
+    def drop_unused_inputs(self) -> bool:
+        """Forget inputs of instructions that were given up before they were appended.
 
         Returns:
             Whether there were any.
@@ -250,7 +256,7 @@ class Recorder(ABC):
             return False
         remapped = {~place: ~number for number, place in enumerate(used)}
         key = [remapped.get(r, r) if isinstance(r, int) else r for r in self.key]
-        # Such a leaf can be what a tensor held before.
+        # Such an input can be what a tensor held before.
         rollback = self.rollback
         replaced = [
             replace(replacement, old=remapped.get(replacement.old, arrays[~replacement.old]))
@@ -261,10 +267,10 @@ class Recorder(ABC):
         updates = [remapped.get(r, r) for r in rollback.updates]
         updated = {~remapped[~p]: spec for p, spec in rollback.updated.items() if ~p in remapped}
         used_arrays = type(arrays)([arrays[place] for place in used])
-        leaves = {id(array): ~number for number, array in enumerate(used_arrays)}
+        inputs = {id(array): ~number for number, array in enumerate(used_arrays)}
         # From here on nothing is called; a signal handler may have done the same meanwhile.
         if self.arrays is arrays:
-            self.key, self.arrays, self.leaves = key, used_arrays, leaves
+            self.key, self.arrays, self.input_references = key, used_arrays, inputs
             rollback.replaced, rollback.updates, rollback.updated = replaced, updates, updated
         return True
 
@@ -293,7 +299,7 @@ class Recorder(ABC):
     def _note_checked_replacement(
         self, new: Value, old: Value, invalidate: Callable[[], None] | None
     ) -> None:
-        before = old.position if old.recorder is self else self.leaf(old)
+        before = old.position if old.recorder is self else self.add_input(old)
         if before == new.position:
             return
         rollback = self.rollback
@@ -310,8 +316,8 @@ class Recorder(ABC):
             return old.position
         if old.array is None:
             return old
-        # Who counts references to a leaf, to see whether it can be donated, finds none here.
-        return self.leaves.get(id(old.array), old.array)
+        # Who counts references to an input, to see whether it can be donated, finds none here.
+        return self.input_references.get(id(old.array), old.array)
 
     def note_gradient(self, restore: Callable[[], None]) -> None:
         """Remember what gives a tensor its old gradient back, should a check fail."""
@@ -348,7 +354,7 @@ class Recorder(ABC):
             self.key, self.outputs = self.key[:length], self.outputs[:end]
             self.scalars, self.checked = self.scalars[:scalars], self.checked[:checked]
             # It may be about to add to these; nobody can add to a tuple.
-            self.arrays, self.leaves = tuple(self.arrays), dict(self.leaves)
+            self.arrays, self.input_references = tuple(self.arrays), dict(self.input_references)
 
     def _is_taken(self, position: int) -> bool:
         """Test if another thread took the instruction whose output has that position."""
@@ -359,7 +365,7 @@ class Recorder(ABC):
     def release(self) -> None:
         """Let go of the arrays: nothing runs any more."""
         # The lists may be in another thread's hands.
-        self.arrays, self.leaves = [], {}
+        self.arrays, self.input_references = [], {}
         if self.rollback.replaced or self.rollback.undo:
             self.rollback = Rollback()
 

@@ -21,7 +21,7 @@ class ProgramKey:
     Attributes:
         recorded: operations and operand references, flat.
         live: output positions that somebody still holds.
-        donated: leaf arrays that nobody else holds.
+        donated: input arrays that nobody else holds.
         updates: what was written in place behind a run-time check.
         guarded: it writes nothing if a check before it has failed.
     """

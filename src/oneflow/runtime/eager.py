@@ -421,7 +421,7 @@ def _lookup(recorder: EagerRecorder, positions: list[int]) -> tuple[CachedProgra
     cached = PROGRAMS.find(key_parts)
     if cached is not None and len(cached.program.inputs) == len(recorder.arrays):
         return cached, donated
-    if recorder.drop_unused_leaves():
+    if recorder.drop_unused_inputs():
         return _lookup(recorder, positions)
     STATISTICS.new_programs += 1
     record_miss(ProgramKey(*key_parts), log=SETTINGS.explain)

@@ -25,14 +25,14 @@ def boxing_seconds(chip: Chip, spec: TensorSpec, source: NdSbp, target: NdSbp) -
     if source == target or not spec.numel:
         return 0.0
     hierarchy, itemsize = spec.device.hierarchy, spec.dtype.itemsize
-    _, steps = boxing_path(spec.shape, itemsize, hierarchy, source, target)
+    _, edges = boxing_path(spec.shape, itemsize, hierarchy, source, target)
     seconds = 0.0
-    for step in steps:
-        stride = math.prod(hierarchy[step.axis + 1 :])
-        rate = chip.link_rate(hierarchy[step.axis], stride)
-        seconds += bytes_sent(step, spec.shape, itemsize, hierarchy) / rate
-        seconds += shard_bytes(with_sbp(spec, step.target)) / chip.bandwidth
-        seconds += chip.latency if step.is_collective else 0.0
+    for edge in edges:
+        stride = math.prod(hierarchy[edge.axis + 1 :])
+        rate = chip.link_rate(hierarchy[edge.axis], stride)
+        seconds += bytes_sent(edge, spec.shape, itemsize, hierarchy) / rate
+        seconds += shard_bytes(with_sbp(spec, edge.target)) / chip.bandwidth
+        seconds += chip.latency if edge.is_collective else 0.0
     return seconds
 
 

@@ -19,7 +19,7 @@ from oneflow.primitives.shard_shapes import (
     split_axes,
     traced_offset_and_size,
 )
-from oneflow.primitives.sharding.boxing_path import BoxingStep, boxing_path
+from oneflow.primitives.sharding.boxing_path import BoxingEdge, boxing_path
 from oneflow.primitives.sharding.partial_sums import all_reduce, reduce_scatter, sum_identity
 from oneflow.primitives.traits import Kind
 
@@ -35,50 +35,50 @@ def _boxing(
         return jnp.zeros(shard_shape(shape, hierarchy, target), x.dtype)
     _, path = boxing_path(shape, x.dtype.itemsize, hierarchy, source, target)
     # A device that is alone along an axis has the same under any SBP.
-    steps = tuple(step for step in path if hierarchy[step.axis] > 1)
-    for index, step in enumerate(steps):
-        if index and _reduces_all(step) and _reduces_all(steps[index - 1]):
+    edges = tuple(edge for edge in path if hierarchy[edge.axis] > 1)
+    for index, edge in enumerate(edges):
+        if index and _reduces_all(edge) and _reduces_all(edges[index - 1]):
             continue  # done with the one before
-        if _reduces_all(step):
-            axes = tuple(mesh_axis(reduction.axis) for reduction in _run_of_sums(steps[index:]))
+        if _reduces_all(edge):
+            axes = tuple(mesh_axis(reduction.axis) for reduction in _run_of_sums(edges[index:]))
             x = all_reduce(x, axes)
         else:
-            x = _Axis(step, shape, hierarchy).convert(x)
+            x = _Axis(edge, shape, hierarchy).convert(x)
     return x
 
 
-def _reduces_all(step: BoxingStep) -> bool:
-    return step.source[step.axis] is PARTIAL_SUM and step.target[step.axis] is BROADCAST
+def _reduces_all(edge: BoxingEdge) -> bool:
+    return edge.source[edge.axis] is PARTIAL_SUM and edge.target[edge.axis] is BROADCAST
 
 
-def _run_of_sums(steps: tuple[BoxingStep, ...]) -> list[BoxingStep]:
-    """The all-reduces at the beginning of `steps`, which are one over several axes."""
+def _run_of_sums(edges: tuple[BoxingEdge, ...]) -> list[BoxingEdge]:
+    """The all-reduces at the beginning of `edges`, which are one over several axes."""
     run = []
-    for step in steps:
-        if not _reduces_all(step):
+    for edge in edges:
+        if not _reduces_all(edge):
             break
-        run.append(step)
+        run.append(edge)
     return run
 
 
 class _Axis:
-    """One step: its mesh axis, and the sharding of the tensor's dimensions by the other axes.
+    """One edge: its mesh axis, and the sharding of the tensor's dimensions by the other axes.
 
-    A dimension split at the step's axis is split by earlier axes too, never by later ones. "Outer"
+    A dimension split at the edge's axis is split by earlier axes too, never by later ones. "Outer"
     is the part that the earlier axes leave, "inner" this device's share of it.
     """
 
-    def __init__(self, step: BoxingStep, shape: Sizes, hierarchy: Sizes) -> None:
-        self._step = step
+    def __init__(self, edge: BoxingEdge, shape: Sizes, hierarchy: Sizes) -> None:
+        self._edge = edge
         self._shape = shape
         self._hierarchy = hierarchy
-        self._name = mesh_axis(step.axis)
-        self._count = hierarchy[step.axis]
-        self._even = all(is_even(shape, hierarchy, sbp) for sbp in (step.source, step.target))
+        self._name = mesh_axis(edge.axis)
+        self._count = hierarchy[edge.axis]
+        self._even = all(is_even(shape, hierarchy, sbp) for sbp in (edge.source, edge.target))
 
     def convert(self, x: jax.Array) -> jax.Array:
-        """Return the shard after the step."""
-        before, after = self._step.source[self._step.axis], self._step.target[self._step.axis]
+        """Return the shard after the edge."""
+        before, after = self._edge.source[self._edge.axis], self._edge.target[self._edge.axis]
         if before is BROADCAST:
             return (
                 self._local_share(x, after.dim)
@@ -106,7 +106,7 @@ class _Axis:
 
     def _outer(self, dim: int) -> tuple[int, Any]:
         """Padded size of the outer part along `dim`, and how much of it is real."""
-        sbp = self._step.source[: self._step.axis]
+        sbp = self._edge.source[: self._edge.axis]
         axes = split_axes(sbp, dim)
         counts = tuple([self._hierarchy[axis] for axis in axes])
         _, real = traced_offset_and_size(self._shape[dim], self._hierarchy, axes)

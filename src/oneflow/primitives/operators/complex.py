@@ -9,7 +9,7 @@ from oneflow.primitives.operators.elementwise import (
     direction_of,
     elementwise,
     exact,
-    step,
+    piecewise_constant,
     zeros_like,
 )
 from oneflow.primitives.operators.rounding import quotient
@@ -38,7 +38,7 @@ def _angle_gradient(g, x):
 
 _angle_x = elementwise("angle_gradient", _angle_gradient, "g x", linear=("g",))
 angle.gradient(x=lambda g, x: _angle_x(g, x))
-angle_of_real = step(
+angle_of_real = piecewise_constant(
     "angle_of_real",
     lambda x: jnp.where(jnp.isnan(x), x, jnp.where(x < 0, jnp.pi, 0)).astype(x.dtype),
 )

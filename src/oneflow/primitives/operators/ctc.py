@@ -49,7 +49,7 @@ def _losses(log_probs, targets, input_lengths, target_lengths, blank: int):
     first = jnp.where((input_lengths > 0)[:, None], label_log_probs[0], 0)
     start = jnp.where(is_start & ((position == 0) | (input_lengths > 0)[:, None]), first, _LOG_ZERO)
 
-    def step(alpha, inputs):
+    def body(alpha, inputs):
         time, log_prob = inputs
         skipped = jnp.where(skips, _shifted(alpha, 2), _LOG_ZERO)
         new = log_prob + _sum_of_three(alpha, _shifted(alpha, 1), skipped)
@@ -57,7 +57,7 @@ def _losses(log_probs, targets, input_lengths, target_lengths, blank: int):
         return alpha, None
 
     times = jnp.arange(1, log_probs.shape[0])
-    alpha, _ = loops.scan(step, start, (times, label_log_probs[1:]))
+    alpha, _ = loops.scan(body, start, (times, label_log_probs[1:]))
     ends = jnp.stack([2 * target_lengths, jnp.maximum(2 * target_lengths - 1, 0)], 1)
     last = jnp.take_along_axis(alpha, ends, 1)
     last = jnp.where((target_lengths == 0)[:, None] & jnp.array([False, True]), _LOG_ZERO, last)

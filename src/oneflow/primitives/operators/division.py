@@ -7,7 +7,13 @@ from collections.abc import Callable
 import jax.numpy as jnp
 from jax import lax
 
-from oneflow.primitives.operators.elementwise import elementwise, mul, neg, step, without_gradient
+from oneflow.primitives.operators.elementwise import (
+    elementwise,
+    mul,
+    neg,
+    piecewise_constant,
+    without_gradient,
+)
 from oneflow.primitives.operators.rounding import quotient, round_once
 from oneflow.primitives.registry import Primitive
 
@@ -65,8 +71,8 @@ remainder = elementwise("remainder", _remainder, "x y", scalar=None)
 remainder.gradient(x=lambda g: g, y=lambda g, x, y: neg(mul(g, floor_divide(x, y))))
 fmod = elementwise("fmod", _rest, "x y", scalar=None)
 fmod.gradient(x=lambda g: g, y=lambda g, x, y: neg(mul(g, trunc_divide(x, y))))
-floor_divide = step("floor_divide", _floor_divide, "x y")
-trunc_divide = step("trunc_divide", _trunc_divide, "x y")
+floor_divide = piecewise_constant("floor_divide", _floor_divide, "x y")
+trunc_divide = piecewise_constant("trunc_divide", _trunc_divide, "x y")
 
 integer_remainder = _integer_division("integer_remainder", _remainder)
 integer_fmod = _integer_division("integer_fmod", _rest)

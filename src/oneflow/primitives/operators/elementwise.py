@@ -101,7 +101,7 @@ def unary(
     return op.gradient(x=lambda g, x: backward(g, x), writable=writable)
 
 
-def step(name: str, impl: Callable, operands: str = "x") -> Primitive:
+def piecewise_constant(name: str, impl: Callable, operands: str = "x") -> Primitive:
     """Define a piecewise constant function: it requires grad, and the gradient is zero."""
     op = elementwise(name, impl, operands)
     rules: dict[str, Any] = {operand: lambda g: zeros_like(g) for operand in operands.split()}
@@ -364,11 +364,11 @@ def _abs_with_infinities(x):
     )
 
 
-sign = step("sign", direction_of)
-floor = step("floor", jnp.floor)
-ceil = step("ceil", jnp.ceil)
-trunc = step("trunc", jnp.trunc)
-round_ = step("round", jnp.round)
+sign = piecewise_constant("sign", direction_of)
+floor = piecewise_constant("floor", jnp.floor)
+ceil = piecewise_constant("ceil", jnp.ceil)
+trunc = piecewise_constant("trunc", jnp.trunc)
+round_ = piecewise_constant("round", jnp.round)
 
 square = unary("square", lambda x: x * x, lambda x: 2 * x)
 cube = unary("cube", lambda x: x * x * x, lambda x: 3 * (x * x))

@@ -89,31 +89,31 @@ def _power_over_gamma(a: Any, x: Any) -> Any:
     return jnp.where(large, by_stirling, direct)
 
 
-def _until_exact(step: Any, start: tuple) -> tuple:
+def _until_exact(body: Any, start: tuple) -> tuple:
     """Steps on a state ``(n, change, ...)`` until no change is larger than rounding."""
 
     def has_more(state: tuple) -> Any:
         return jnp.any(jnp.abs(state[1]) > _PRECISION) & (state[0] < _MOST_STEPS)
 
-    return loops.while_loop(has_more, step, start)
+    return loops.while_loop(has_more, body, start)
 
 
 def _below(a: Any, x: Any) -> Any:
     """``P`` by 8.11.4."""
 
-    def step(state: tuple) -> tuple:
+    def body(state: tuple) -> tuple:
         n, term, total = state
         term = term * (x / (a + n))
         return n + 1, jnp.where(term > _PRECISION * total, term, 0), total + term
 
-    total = _until_exact(step, (jnp.ones((), a.dtype), jnp.ones_like(a), jnp.ones_like(a)))[2]
+    total = _until_exact(body, (jnp.ones((), a.dtype), jnp.ones_like(a), jnp.ones_like(a)))[2]
     return _power_over_gamma(a, x) * total
 
 
 def _above(a: Any, x: Any) -> Any:
     """``Q`` by the continued fraction 8.9.2, contracted, by Lentz's method."""
 
-    def step(state: tuple) -> tuple:
+    def body(state: tuple) -> tuple:
         n, _, value, c, d = state
         numerator, denominator = n * (a - n), x + 2 * n + 1 - a
         d = 1 / (denominator + numerator * d)
@@ -124,7 +124,7 @@ def _above(a: Any, x: Any) -> Any:
 
     first = x + 1 - a
     start = jnp.ones((), a.dtype), jnp.ones_like(a), first, first, jnp.zeros_like(a)
-    return _power_over_gamma(a, x) * a / _until_exact(step, start)[2]
+    return _power_over_gamma(a, x) * a / _until_exact(body, start)[2]
 
 
 def _zeta_less_one(n: int) -> float:

@@ -39,14 +39,14 @@ def _by_scan(first: First, next_degree: Next, degree: Any, x: Any) -> Any:
         k, current, _ = state
         return jnp.any((k < n) & ~jnp.isnan(current))
 
-    def step(state: tuple) -> tuple:
+    def body(state: tuple) -> tuple:
         k, current, before = state
         more = k < n
         raised = next_degree(x, k, current, before)
         return k + 1, jnp.where(more, raised, current), jnp.where(more, current, before)
 
     one = jnp.ones_like(x)
-    _, value, _ = loops.while_loop(has_more, step, (one.dtype.type(1), first(x), one))
+    _, value, _ = loops.while_loop(has_more, body, (one.dtype.type(1), first(x), one))
     value = jnp.where(n < 1, jnp.where(n < 0, 0, one), value)
     return jnp.where(valid, value, jnp.nan)
 

@@ -65,7 +65,7 @@ class Resampling:
         require_host_memory("resample", 4 * max(self.source, self.target))
         return _adjoint_points(self, dtype) if self.adjoint else _POINTS[self.kind](self, dtype)
 
-    def step(self, dtype: np.dtype) -> np.floating:
+    def stride(self, dtype: np.dtype) -> np.floating:
         """Distance of the results in elements."""
         kind = dtype.type
         if self.align_corners:
@@ -86,7 +86,7 @@ def _area(resampling: Resampling, dtype: np.dtype):
 def _nearest(resampling: Resampling, dtype: np.dtype):
     offset = dtype.type(0.5 if resampling.kind == "nearest-exact" else 0)
     positions = np.floor(
-        (np.arange(resampling.target, dtype=dtype) + offset) * resampling.step(dtype)
+        (np.arange(resampling.target, dtype=dtype) + offset) * resampling.stride(dtype)
     )
     index = np.minimum(positions.astype(np.int64), resampling.source - 1)[:, None]
     return index, np.ones(index.shape, dtype)
@@ -95,9 +95,9 @@ def _nearest(resampling: Resampling, dtype: np.dtype):
 def _positions(resampling: Resampling, dtype: np.dtype) -> np.ndarray:
     steps = np.arange(resampling.target, dtype=dtype)
     if resampling.align_corners:
-        return steps * resampling.step(dtype)
+        return steps * resampling.stride(dtype)
     half = dtype.type(0.5)
-    return (steps + half) * resampling.step(dtype) - half
+    return (steps + half) * resampling.stride(dtype) - half
 
 
 def _linear(resampling: Resampling, dtype: np.dtype):
@@ -126,9 +126,9 @@ def _cubic(resampling: Resampling, dtype: np.dtype):
 def _smooth(resampling: Resampling, dtype: np.dtype):
     """Interpolation without aliases: a filter as wide as the results are apart, as in Pillow."""
     filter_of, radius = _FILTERS[resampling.kind]
-    step = resampling.step(dtype)
-    scale = np.maximum(step, dtype.type(1))
-    center = (np.arange(resampling.target, dtype=dtype) + dtype.type(0.5)) * step
+    stride = resampling.stride(dtype)
+    scale = np.maximum(stride, dtype.type(1))
+    center = (np.arange(resampling.target, dtype=dtype) + dtype.type(0.5)) * stride
     support = dtype.type(radius) * scale
     starts = np.maximum((center - support + dtype.type(0.5)).astype(np.int64), 0)
     ends = np.minimum((center + support + dtype.type(0.5)).astype(np.int64), resampling.source)

@@ -52,12 +52,12 @@ class Loop(NamedTuple):
     read: Callable[[Any], Any] = lambda x: x
     column_blocks: int = 1
 
-    def scan(self, step, state, inputs, lengths, reverse: bool):
-        """Scan over the first dimension; the last argument of `step` is what is alive, or None."""
+    def scan(self, body, state, inputs, lengths, reverse: bool):
+        """Scan over the first dimension; the last argument of `body` is what is alive, or None."""
         steps = inputs[-1].shape[0]
         alive = None if lengths is None else (jnp.arange(steps)[:, None] < lengths)[..., None]
         return loops.scan(
-            lambda s, x: step(s, *x), state, (inputs, alive), reverse=reverse, unroll=self.unroll
+            lambda s, x: body(s, *x), state, (inputs, alive), reverse=reverse, unroll=self.unroll
         )
 
 
@@ -136,7 +136,7 @@ def _lstm_gate_values(into):
     return lax.logistic(i), lax.logistic(f), jnp.tanh(g), lax.logistic(o)
 
 
-def _lstm_step(into, c):
+def _lstm_cell(into, c):
     """The states after a step, from what goes into its gates."""
     i, f, g, o = _lstm_gate_values(into)
     c = f * c + i * g
@@ -149,18 +149,18 @@ def _lstm(loop, input_part, h0, c0, weight, *rest, reverse: bool = False, extra:
     projection = None if projection is None else projection.T
     weights = jnp.split(weight.T, loop.column_blocks, -1)
 
-    def step(state, inputs, alive):
+    def body(state, inputs, alive):
         h, c = state
         input_blocks = jnp.split(loop.read(inputs[0]), loop.column_blocks, -1)
         parts = [x + h @ block for x, block in zip(input_blocks, weights, strict=True)]
         into = jnp.concatenate(parts, -1)
-        new_h, new_c = _lstm_step(into, c)
+        new_h, new_c = _lstm_cell(into, c)
         if projection is not None:
             new_h = new_h @ projection
         new_h, new_c = _keep(alive, new_h, h), _keep(alive, new_c, c)
         return (new_h, new_c), (new_h, new_c, _keep(alive, into, 0))
 
-    return loop.scan(step, (h0, c0), (input_part,), lengths, reverse)[1]
+    return loop.scan(body, (h0, c0), (input_part,), lengths, reverse)[1]
 
 
 def _lstm_backward(
@@ -180,7 +180,7 @@ def _lstm_backward(
     slopes = jnp.concatenate(slopes, -1)
     slope = o * (1 - tanh_cs * tanh_cs)
 
-    def step(carry, inputs, alive):
+    def body(carry, inputs, alive):
         g_h, g_c, g_into, slopes, slope, f = inputs
         dh, present = _plus(carry[0], g_h), _plus(carry[1], g_c)
         dm = dh if projection is None else dh @ projection
@@ -192,7 +192,7 @@ def _lstm_backward(
 
     zeros = (jnp.zeros_like(h0), jnp.zeros_like(c0))
     inputs = (g_h, g_c, g_into, slopes, slope, f)
-    (dh0, dc0), (before, grad_hs) = loop.scan(step, zeros, inputs, lengths, not reverse)
+    (dh0, dc0), (before, grad_hs) = loop.scan(body, zeros, inputs, lengths, not reverse)
     grads = (before, dh0, dc0, _weight_gradient(before, _shifted(h0, hs, reverse)))
     if projection is None:
         return grads
@@ -224,7 +224,7 @@ def _lstm_gradient(g, h0, c0, weight, rest, out, reverse, extra):
 lstm.gradient(_lstm_gradient, materialize_grads=False)
 lstm_cell = primitive(
     "lstm_cell",
-    _lstm_step,
+    _lstm_cell,
     axes="... _, ... _ -> ... _, ... _",
     precision=Precision.HALF,
 )
@@ -232,7 +232,7 @@ lstm_cell = primitive(
 # --- GRU: gates are reset, update, new. `extra` is the bias of the recurrent part.
 
 
-def _gru_step(input_part, hidden_part, h):
+def _gru_cell(input_part, hidden_part, h):
     """The next state; the gates and the recurrent part of the new gate."""
     r, z, n = jnp.split(input_part, 3, -1)
     hidden_r, hidden_z, hidden_n = jnp.split(hidden_part, 3, -1)
@@ -246,14 +246,14 @@ def _gru(loop, input_part, h0, weight, *rest, reverse: bool = False, extra: bool
     bias, lengths = _options(rest, extra)
     weight = weight.T
 
-    def step(h, inputs, alive):
+    def body(h, inputs, alive):
         hidden_part = h @ weight
         hidden_part = hidden_part if bias is None else hidden_part + bias
-        new, gate_values = _gru_step(loop.read(inputs[0]), hidden_part, h)
+        new, gate_values = _gru_cell(loop.read(inputs[0]), hidden_part, h)
         new = _keep(alive, new, h)
         return new, (new, _keep(alive, gate_values, 0))
 
-    return loop.scan(step, h0, (input_part,), lengths, reverse)[1]
+    return loop.scan(body, h0, (input_part,), lengths, reverse)[1]
 
 
 def _gru_backward(
@@ -274,7 +274,7 @@ def _gru_backward(
         dr = (g_r + dn * hidden_n) * inner_r
         added = jnp.concatenate([dr, g_z * inner_z, dn], -1)
 
-    def step(carry, inputs, alive):
+    def body(carry, inputs, alive):
         g_h, added, g_hidden, slopes, r, z = inputs
         dh = _plus(carry, g_h)
         before = _plus(jnp.concatenate([dh, dh, dh], -1) * slopes, added)
@@ -285,7 +285,7 @@ def _gru_backward(
         return carry, (before, hidden_part)
 
     inputs = (g_h, added, g_hidden, slopes, r, z)
-    dh0, (before, hidden_part) = loop.scan(step, jnp.zeros_like(h0), inputs, lengths, not reverse)
+    dh0, (before, hidden_part) = loop.scan(body, jnp.zeros_like(h0), inputs, lengths, not reverse)
     grads = (before, dh0, _weight_gradient(hidden_part, states))
     return grads if bias is None else (*grads, jnp.sum(hidden_part, (0, 1)))
 
@@ -315,7 +315,7 @@ def _gru_gradient(g, h0, weight, rest, out, reverse, extra):
 gru.gradient(_gru_gradient, materialize_grads=False)
 gru_cell = primitive(
     "gru_cell",
-    lambda input_part, hidden_part, h: _gru_step(input_part, hidden_part, h)[0],
+    lambda input_part, hidden_part, h: _gru_cell(input_part, hidden_part, h)[0],
     axes="... _, ... _, ... _ -> ... _",
     precision=Precision.HALF,
 )
@@ -327,16 +327,16 @@ def _rnn(loop, input_part, h0, weight, *lengths, reverse: bool = False, relu: bo
     """The state after every step, [S, B, H]."""
     weight = weight.T
 
-    def step(h, inputs, alive):
+    def body(h, inputs, alive):
         new = loop.read(inputs[0]) + h @ weight
         new = _keep(alive, jnp.maximum(new, 0) if relu else jnp.tanh(new), h)
         return new, new
 
-    return loop.scan(step, h0, (input_part,), lengths[0] if lengths else None, reverse)[1]
+    return loop.scan(body, h0, (input_part,), lengths[0] if lengths else None, reverse)[1]
 
 
 def _rnn_backward(loop, g, h0, weight, hs, *lengths, reverse: bool = False, relu: bool = False):
-    def step(carry, inputs, alive):
+    def body(carry, inputs, alive):
         g_h, h = inputs
         dh = carry + g_h
         before = jnp.where(h > 0, dh, 0) if relu else dh * (1 - h * h)
@@ -344,7 +344,7 @@ def _rnn_backward(loop, g, h0, weight, hs, *lengths, reverse: bool = False, relu
         return _keep(alive, before @ weight, dh), before
 
     limits = lengths[0] if lengths else None
-    dh0, before = loop.scan(step, jnp.zeros_like(h0), (g, hs), limits, not reverse)
+    dh0, before = loop.scan(body, jnp.zeros_like(h0), (g, hs), limits, not reverse)
     return before, dh0, _weight_gradient(before, _shifted(h0, hs, reverse))
 
 

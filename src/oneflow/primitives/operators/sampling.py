@@ -188,7 +188,7 @@ def _search(level: jax.Array, first: jax.Array, ratio: Callable, wanted: jax.Arr
     def is_running(state):
         return jnp.any(state[3]) & (state[0] < _MAX_COUNT)
 
-    def step(state):
+    def body(state):
         number, probability, total, active, count = state
         number = number + 1
         probability = probability * ratio(number)
@@ -203,7 +203,7 @@ def _search(level: jax.Array, first: jax.Array, ratio: Callable, wanted: jax.Arr
         wanted & (level > first),
         jnp.zeros_like(level),
     )
-    return loops.while_loop(is_running, step, start)[4]
+    return loops.while_loop(is_running, body, start)[4]
 
 
 def _sample_until_accepted(draw: Callable, make_proposal: Callable, wanted: jax.Array) -> jax.Array:
@@ -216,7 +216,7 @@ def _sample_until_accepted(draw: Callable, make_proposal: Callable, wanted: jax.
     def is_running(state):
         return jnp.any(state[1])
 
-    def step(state):
+    def body(state):
         attempt, active, count = state
         bits = draw(attempt)
         proposal, accepted = make_proposal(
@@ -227,7 +227,7 @@ def _sample_until_accepted(draw: Callable, make_proposal: Callable, wanted: jax.
         return attempt + 1, active & ~accepted, count
 
     start = (jnp.zeros((), jnp.int64), wanted, jnp.zeros(wanted.shape, np.float64))
-    return loops.while_loop(is_running, step, start)[2]
+    return loops.while_loop(is_running, body, start)[2]
 
 
 # Hoermann: "The transformed rejection method for generating Poisson random variables" (1993).

@@ -24,7 +24,7 @@ from oneflow.primitives.operators.elementwise import (
     mul,
     ne,
     neg,
-    step,
+    piecewise_constant,
     sub,
     unary,
     without_gradient,
@@ -355,10 +355,10 @@ gammaincc.gradient(
 frac = elementwise("frac", lambda x: x - jnp.trunc(x))
 frac.gradient(x=lambda g: g)
 # To multiples of 1 / scale, and to multiples of scale.
-round_decimals = step(
+round_decimals = piecewise_constant(
     "round_decimals", lambda x, scale: quotient(jnp.round(x * scale), scale), "x scale"
 )
-round_to_multiple = step(
+round_to_multiple = piecewise_constant(
     "round_to_multiple", lambda x, scale: jnp.round(quotient(x, scale)) * scale, "x scale"
 )
 

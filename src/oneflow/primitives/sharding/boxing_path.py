@@ -1,6 +1,6 @@
 """The cheapest way from one SBP to another on one placement.
 
-A conversion is a sequence of steps, each along one dimension of the mesh and each one collective or
+A conversion is a path of edges, each along one dimension of the mesh and each one collective or
 a local operation. All sequences are searched (Dijkstra), by the bytes that a device sends.
 """
 
@@ -16,13 +16,13 @@ from typing import NamedTuple
 from oneflow.base.sbp import BROADCAST, PARTIAL_SUM, NdSbp, Sbp, Split
 from oneflow.primitives.shard_shapes import shard_shape
 
-# The cost of a step besides the bytes it sends, in bytes: its latency, and writing its result,
+# The cost of an edge besides the bytes it sends, in bytes: its latency, and writing its result,
 # which is this much cheaper than sending it.
 _LATENCY = 256.0
 _WRITTEN = 1 / 64
 
 
-class BoxingStep(NamedTuple):
+class BoxingEdge(NamedTuple):
     """One conversion along one dimension of the mesh.
 
     Attributes:
@@ -42,11 +42,11 @@ class BoxingStep(NamedTuple):
         return before is PARTIAL_SUM or (isinstance(before, Split) and after is not PARTIAL_SUM)
 
 
-def bytes_sent(step: BoxingStep, shape: tuple[int, ...], itemsize: int, hierarchy: tuple[int, ...]):
-    """Bytes that each device sends in one step, with the ring or pairwise algorithms."""
-    count = hierarchy[step.axis]
-    shard_size = math.prod(shard_shape(shape, hierarchy, step.source)) * itemsize
-    before, after = step.source[step.axis], step.target[step.axis]
+def bytes_sent(edge: BoxingEdge, shape: tuple[int, ...], itemsize: int, hierarchy: tuple[int, ...]):
+    """Bytes that each device sends along an edge, with the ring or pairwise algorithms."""
+    count = hierarchy[edge.axis]
+    shard_size = math.prod(shard_shape(shape, hierarchy, edge.source)) * itemsize
+    before, after = edge.source[edge.axis], edge.target[edge.axis]
     share = (count - 1) / count
     if before is PARTIAL_SUM:
         return shard_size * share * (2 if after is BROADCAST else 1)
@@ -58,11 +58,11 @@ def bytes_sent(step: BoxingStep, shape: tuple[int, ...], itemsize: int, hierarch
 
 
 def _cost(
-    step: BoxingStep, shape: tuple[int, ...], itemsize: int, hierarchy: tuple[int, ...]
+    edge: BoxingEdge, shape: tuple[int, ...], itemsize: int, hierarchy: tuple[int, ...]
 ) -> float:
-    written = math.prod(shard_shape(shape, hierarchy, step.target)) * itemsize
-    sent = bytes_sent(step, shape, itemsize, hierarchy)
-    return sent + written * _WRITTEN + (_LATENCY if step.is_collective else 0.0)
+    written = math.prod(shard_shape(shape, hierarchy, edge.target)) * itemsize
+    sent = bytes_sent(edge, shape, itemsize, hierarchy)
+    return sent + written * _WRITTEN + (_LATENCY if edge.is_collective else 0.0)
 
 
 def _is_innermost(sbp: NdSbp, axis: int) -> bool:
@@ -74,14 +74,14 @@ def _is_innermost(sbp: NdSbp, axis: int) -> bool:
     return not isinstance(here, Split) or here not in sbp[axis + 1 :]
 
 
-def _steps_from(sbp: NdSbp, choices: tuple[Sbp, ...]) -> Iterator[BoxingStep]:
+def _edges_from(sbp: NdSbp, choices: tuple[Sbp, ...]) -> Iterator[BoxingEdge]:
     for axis in range(len(sbp)):
         if not _is_innermost(sbp, axis):
             continue
         for choice in choices:
             target = (*sbp[:axis], choice, *sbp[axis + 1 :])
             if choice is not sbp[axis] and _is_innermost(target, axis):
-                yield BoxingStep(axis, sbp, target)
+                yield BoxingEdge(axis, sbp, target)
 
 
 @functools.lru_cache(maxsize=65536)
@@ -91,27 +91,27 @@ def boxing_path(
     hierarchy: tuple[int, ...],
     source: NdSbp,
     target: NdSbp,
-) -> tuple[float, tuple[BoxingStep, ...]]:
-    """Cost in bytes per device, and the steps, of converting `source` to `target`."""
+) -> tuple[float, tuple[BoxingEdge, ...]]:
+    """Cost in bytes per device, and the edges, of converting `source` to `target`."""
     choices = tuple(dict.fromkeys((BROADCAST, PARTIAL_SUM, *source, *target)))
     order = itertools.count()
-    queue: list[tuple[float, int, NdSbp, tuple[BoxingStep, ...]]] = [(0.0, next(order), source, ())]
+    queue: list[tuple[float, int, NdSbp, tuple[BoxingEdge, ...]]] = [(0.0, next(order), source, ())]
     done: set[NdSbp] = set()
     while queue:
-        cost, _, sbp, steps = heapq.heappop(queue)
+        cost, _, sbp, edges = heapq.heappop(queue)
         if sbp == target:
-            return cost, steps
+            return cost, edges
         if sbp in done:
             continue
         done.add(sbp)
-        for step in _steps_from(sbp, choices):
+        for edge in _edges_from(sbp, choices):
             # A partial sum is made only where one is wanted.
-            entry = step.target[step.axis]
-            if entry is PARTIAL_SUM and target[step.axis] is not PARTIAL_SUM:
+            entry = edge.target[edge.axis]
+            if entry is PARTIAL_SUM and target[edge.axis] is not PARTIAL_SUM:
                 continue
-            if step.target not in done:
-                new = cost + _cost(step, shape, itemsize, hierarchy)
-                heapq.heappush(queue, (new, next(order), step.target, (*steps, step)))
+            if edge.target not in done:
+                new = cost + _cost(edge, shape, itemsize, hierarchy)
+                heapq.heappush(queue, (new, next(order), edge.target, (*edges, edge)))
     raise ValueError(f"no way from {source} to {target}")
 
 
@@ -125,5 +125,5 @@ def find_collective_axes(
     """The dimensions of the mesh along which a conversion exchanges data between devices."""
     if 0 in shape:
         return frozenset()
-    _, steps = boxing_path(shape, itemsize, hierarchy, source, target)
-    return frozenset(s.axis for s in steps if s.is_collective and hierarchy[s.axis] > 1)
+    _, edges = boxing_path(shape, itemsize, hierarchy, source, target)
+    return frozenset(s.axis for s in edges if s.is_collective and hierarchy[s.axis] > 1)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from oneflow.base.sbp import BROADCAST, PARTIAL_SUM, NdSbp, Split
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.shard_shapes import padded_size, shard_shape, split_axes
-from oneflow.primitives.sharding.boxing_path import BoxingStep, boxing_path
+from oneflow.primitives.sharding.boxing_path import BoxingEdge, boxing_path
 from oneflow.primitives.traits import Kind
 
 Sizes = tuple[int, ...]
@@ -57,13 +57,13 @@ def _collectives(
     shape: Sizes, itemsize: int, hierarchy: Sizes, source: tuple, target: tuple
 ) -> tuple[Collective, ...]:
     collectives: list[Collective] = []
-    steps = boxing_path(shape, itemsize, hierarchy, source, target)[1]
-    for index, step in enumerate(steps):
-        if not step.is_collective or hierarchy[step.axis] == 1:
+    edges = boxing_path(shape, itemsize, hierarchy, source, target)[1]
+    for index, edge in enumerate(edges):
+        if not edge.is_collective or hierarchy[edge.axis] == 1:
             continue
-        path = (source, *[path_step.target for path_step in steps[: index + 1]])
-        new = _collective(step, shape, itemsize, hierarchy)._replace(path=path)
-        is_consecutive = index and steps[index - 1].is_collective and collectives
+        path = (source, *[earlier.target for earlier in edges[: index + 1]])
+        new = _collective(edge, shape, itemsize, hierarchy)._replace(path=path)
+        is_consecutive = index and edges[index - 1].is_collective and collectives
         if is_consecutive and new.kind == collectives[-1].kind == "all-reduce":
             merged = _all_reduce(collectives[-1].axes + new.axes, new.given, hierarchy)
             collectives[-1] = merged._replace(path=path)
@@ -78,11 +78,11 @@ def _all_reduce(axes: tuple[int, ...], given: int, hierarchy: Sizes) -> Collecti
     return Collective("all-reduce", axes, group, given, 2 * given * (group - 1) / group, ())
 
 
-def _collective(step: BoxingStep, shape: Sizes, itemsize: int, hierarchy: Sizes) -> Collective:
-    before, after = step.source[step.axis], step.target[step.axis]
-    group, axes = hierarchy[step.axis], (step.axis,)
-    source_bytes = math.prod(shard_shape(shape, hierarchy, step.source)) * itemsize
-    target_bytes = math.prod(shard_shape(shape, hierarchy, step.target)) * itemsize
+def _collective(edge: BoxingEdge, shape: Sizes, itemsize: int, hierarchy: Sizes) -> Collective:
+    before, after = edge.source[edge.axis], edge.target[edge.axis]
+    group, axes = hierarchy[edge.axis], (edge.axis,)
+    source_bytes = math.prod(shard_shape(shape, hierarchy, edge.source)) * itemsize
+    target_bytes = math.prod(shard_shape(shape, hierarchy, edge.target)) * itemsize
     if before is PARTIAL_SUM:
         if after is BROADCAST:
             return _all_reduce(axes, source_bytes, hierarchy)
@@ -97,7 +97,7 @@ def _collective(step: BoxingStep, shape: Sizes, itemsize: int, hierarchy: Sizes)
         return Collective("all-gather", axes, group, source_bytes, source_bytes * (group - 1), ())
     assert isinstance(after, Split)
     given_bytes = source_bytes
-    outer = [hierarchy[axis] for axis in split_axes(step.source[: step.axis], after.dim)]
+    outer = [hierarchy[axis] for axis in split_axes(edge.source[: edge.axis], after.dim)]
     size = padded_size(shape[after.dim], tuple(outer))
     if size:
         given_bytes = source_bytes // size * -(-size // group) * group
