@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import importlib
+import pickle
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ import pytest
 import oneflow as flow
 from oneflow import nn
 from oneflow.base.import_paths import _NAMESPACES
+from oneflow.base.old_modules import OLD_MODULES
 
 NAMES = [
     ("oneflow.nn.modules.min_max_observer", "MinMaxObserver", nn.MinMaxObserver),
@@ -66,6 +68,26 @@ def test_every_path_of_the_table(path):
     assert not hasattr(module, "nothing_of_this_name")
     with pytest.raises(ImportError, match="nothing_of_this_name"):
         exec(f"from {path} import nothing_of_this_name", {})
+
+
+@pytest.mark.parametrize("name", OLD_MODULES)
+def test_old_modules_have_the_names_of_their_rows(name):
+    module = importlib.import_module(f"oneflow.{name}")
+    assert getattr(flow, name) is module
+    assert module.__doc__ == OLD_MODULES[name].doc
+    names = {}
+    exec(f"from oneflow.{name} import *", names)
+    for room, source, public in OLD_MODULES[name].imports():
+        exec(f"from {room} import {source} as expected", names)
+        assert getattr(module, public) is names["expected"]
+        if not public.startswith("__"):
+            assert names[public] is names["expected"]
+            # As pickles find it.
+            assert pickle.loads(f"coneflow.{name}\n{public}\n.".encode()) is names["expected"]
+    with pytest.raises(ImportError, match="nothing_of_this_name"):
+        exec(f"from oneflow.{name} import nothing_of_this_name", {})
+    with pytest.raises(ModuleNotFoundError):
+        importlib.import_module(f"oneflow.{name}.nothing")
 
 
 def test_other_modules_are_not_found():

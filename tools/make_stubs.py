@@ -12,7 +12,7 @@ import typing
 from pathlib import Path
 from typing import Any
 
-from facade_stubs import facade_stubs
+from facade_stubs import facade_stubs, old_module_stubs
 from generated_files import write_or_check
 from stub_annotations import Annotations, parameter_list
 
@@ -95,8 +95,8 @@ def render() -> str:
 
 
 def stubs() -> list[tuple[Path, str]]:
-    """Return the stub of `Tensor` and those of façades, each with its text."""
-    return [(STUB, render()), *facade_stubs()]
+    """Return the stubs of `Tensor`, of façades and of old modules, each with its text."""
+    return [(STUB, render()), *facade_stubs(), *old_module_stubs()]
 
 
 def main() -> None:

@@ -1,7 +1,8 @@
 """Import paths of upstream and PyTorch that hold no code here: modules that lead to public names.
 
 ``from oneflow.nn.modules.math_ops import add`` finds `oneflow.add`. Which path belongs to which
-public namespaces is the table; the names in it are looked up when they are asked for.
+public namespaces is the table; the names in it are looked up when they are asked for. Modules of
+earlier versions have exactly the names of their rows in `base/old_modules.py`.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
+
+from oneflow.base.old_modules import OLD_MODULES
 
 _PRIVATE, _HINTS = "oneflow.legacy.private_names", "oneflow.legacy.unsupported"
 # A package, modules in it, and where their names are looked for.
@@ -88,17 +91,17 @@ def is_import_path(name: str) -> bool:
 
 
 class PathFinder(MetaPathFinder, Loader):
-    """Makes the modules of the table when they are imported."""
+    """Makes the modules of the tables when they are imported."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Return the spec of a module of the table; None for others.
+        """Return the spec of a module of the tables; None for others.
 
         Raises:
             ModuleNotFoundError: for modules of upstream of which something else stands in place.
         """
-        if fullname in _NAMESPACES:
+        if fullname in _NAMESPACES or _is_old(fullname):
             return ModuleSpec(fullname, self, is_package=fullname in _PACKAGES)
         hint = _hint(fullname) if fullname.startswith("oneflow.") else None
         if hint is not None:
@@ -108,9 +111,29 @@ class PathFinder(MetaPathFinder, Loader):
     def exec_module(self, module: ModuleType) -> None:
         """Give a new module its names."""
         name = module.__name__
+        if _is_old(name):
+            _fill_old(module)
+            return
         namespaces = _NAMESPACES[name]
         module.__doc__ = f"A path to names in {', '.join(namespaces)}."
         module.__dict__["__getattr__"] = _lookup(name, namespaces)
+
+
+def _is_old(name: str) -> bool:
+    package, _, module = name.rpartition(".")
+    return package == "oneflow" and module in OLD_MODULES
+
+
+def _fill_old(module: ModuleType) -> None:
+    """Give a module of an earlier version what its row says."""
+    row = OLD_MODULES[module.__name__.rpartition(".")[2]]
+    names = {
+        # As `from source import name` does, which imports modules in packages, too.
+        public: getattr(__import__(source, fromlist=(name,)), name)
+        for source, name, public in row.imports()
+    }
+    module.__doc__ = row.doc
+    module.__dict__.update(names, __all__=row.public_names())
 
 
 def _lookup(module: str, namespaces: tuple[str, ...]) -> Callable[[str], Any]:

@@ -1,5 +1,6 @@
 """Optimizers and learning rates of training jobs."""
 
+# Generated from `base/old_modules.py` by `tools/make_stubs.py` (make stubs).
 from oneflow.legacy import (
     grad_clipping as grad_clipping,
     loss_scale as loss_scale,
@@ -26,6 +27,16 @@ from oneflow.legacy.schedulers import (
     NaturalExpScheduler as NaturalExpScheduler,
     PiecewiseConstantScheduler as PiecewiseConstantScheduler,
     PiecewiseScalingScheduler as PiecewiseScalingScheduler,
-    PolynomialScheduler as PolynomialSchduler,  # as OneFlow spelled it first
+    PolynomialScheduler as PolynomialSchduler,
     PolynomialScheduler as PolynomialScheduler,
 )
+
+# fmt: off
+__all__ = [
+    "LAMB", "LARS", "SGD", "SGDW", "Adam", "AdamW", "CombinedOptimizer", "CosineScheduler",
+    "CustomScheduler", "ExponentialScheduler", "InverseTimeScheduler", "LazyAdam",
+    "LinearCosineScheduler", "LrScheduler", "NaturalExpScheduler", "PiecewiseConstantScheduler",
+    "PiecewiseScalingScheduler", "PolynomialSchduler", "PolynomialScheduler", "RMSProp",
+    "grad_clipping", "loss_scale", "warmup",
+]
+# fmt: on

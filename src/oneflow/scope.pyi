@@ -1,5 +1,6 @@
 """Devices and names of what a job function makes."""
 
+# Generated from `base/old_modules.py` by `tools/make_stubs.py` (make stubs).
 from oneflow.legacy.scope import (
     consistent_view as consistent_view,
     consistent_view_enabled as consistent_view_enabled,
@@ -8,3 +9,10 @@ from oneflow.legacy.scope import (
     namespace as namespace,
     placement as placement,
 )
+
+# fmt: off
+__all__ = [
+    "consistent_view", "consistent_view_enabled", "mirrored_view", "mirrored_view_enabled",
+    "namespace", "placement",
+]
+# fmt: on

@@ -1,5 +1,6 @@
 """Saved models: prediction jobs in a folder, and the session that runs them."""
 
+# Generated from `base/old_modules.py` by `tools/make_stubs.py` (make stubs).
 from oneflow.legacy.inference_session import (
     InferenceSession as InferenceSession,
     ModelVersionPolicy as ModelVersionPolicy,
@@ -11,11 +12,9 @@ from oneflow.legacy.saved_model import (
     SignatureBuilder as SignatureBuilder,
 )
 
+# fmt: off
 __all__ = [
-    "GraphBuilder",
-    "InferenceSession",
-    "ModelBuilder",
-    "ModelVersionPolicy",
-    "SessionOption",
+    "GraphBuilder", "InferenceSession", "ModelBuilder", "ModelVersionPolicy", "SessionOption",
     "SignatureBuilder",
 ]
+# fmt: on
