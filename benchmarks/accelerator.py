@@ -1,4 +1,4 @@
-"""What an accelerator does with models in OneFlow, PyTorch and hand-written JAX, in some minutes.
+"""The speed of models on an accelerator in OneFlow, PyTorch and hand-written JAX, in some minutes.
 
     make accelerator                          # on a machine with a GPU or a TPU, offline
     make accelerator BENCH_ARGS=--fresh       # forget what was measured before
@@ -74,7 +74,7 @@ class Model:
 
 
 def decoder_flops(sizes: Mapping[str, Any]) -> float:
-    """Of a training step of a decoder: three times the products of the forward pass."""
+    """The work of a decoder's training step: three times the products of the forward pass."""
     batch, context, vocabulary = sizes["batch"], sizes["context"], sizes["vocabulary"]
     width, layers = sizes["width"], sizes["layers"]
     projections, perceptron = 4.0, 8 * width * width
@@ -87,14 +87,14 @@ def decoder_flops(sizes: Mapping[str, Any]) -> float:
 
 
 def encoder_flops(sizes: Mapping[str, Any]) -> float:
-    """Of one run of an encoder."""
+    """The work of one run of an encoder."""
     length, width = sizes["length"], 768
     products = sizes.get("layers", 12) * (12 * width * width + 2 * length * width)
     return 2.0 * sizes["batch"] * length * products
 
 
 def convolution_flops(sizes: Mapping[str, Any]) -> float:
-    """Of a training step of ResNet-50."""
+    """The work of a training step of ResNet-50."""
     return 6.0 * 4.1e9 * sizes["batch"] * (sizes.get("size", 224) / 224) ** 2
 
 
@@ -219,27 +219,29 @@ def launches(step: Callable, library: str) -> int | None:
 
         with profile() as trace:
             synchronize(step())
-        return sum("CUDA" in str(each.device_type) for each in trace.events() or ()) or None
+        return sum("CUDA" in str(event.device_type) for event in trace.events() or ()) or None
     import jax
 
     with tempfile.TemporaryDirectory() as folder:
         with jax.profiler.trace(folder):
             synchronize(step())
         files = glob.glob(f"{folder}/**/*.trace.json.gz", recursive=True)
-        events = [each for file in files for each in _events(file)]
+        events = [event for file in files for event in _events(file)]
     devices = {
-        each["pid"]
-        for each in events
-        if each.get("name") == "process_name" and "/device:" in each["args"]["name"]
+        event["pid"]
+        for event in events
+        if event.get("name") == "process_name" and "/device:" in event["args"]["name"]
     }
     streams = {
-        (each["pid"], each["tid"])
-        for each in events
-        if each.get("name") == "thread_name" and "Stream" in each["args"]["name"]
+        (event["pid"], event["tid"])
+        for event in events
+        if event.get("name") == "thread_name" and "Stream" in event["args"]["name"]
     }
     count = sum(
-        each.get("ph") == "X" and each["pid"] in devices and (each["pid"], each["tid"]) in streams
-        for each in events
+        event.get("ph") == "X"
+        and event["pid"] in devices
+        and (event["pid"], event["tid"]) in streams
+        for event in events
     )
     return count or None
 
@@ -301,12 +303,12 @@ def run_tests(limit: float) -> str:
     passed = sum(" PASSED" in line for line in lines)
     end = "" if ended else f", unfinished after {limit:.0f} s"
     return (
-        f"{passed} passed, {len(failed)} failed{end}{''.join(f'; {each}' for each in failed[:9])}"
+        f"{passed} passed, {len(failed)} failed{end}{''.join(f'; {name}' for name in failed[:9])}"
     )
 
 
 def run_process(command: list[str], limit: float) -> tuple[str, str, bool]:
-    """What a process prints, what it prints as errors, and whether it ended in time."""
+    """The output of a process, its errors, and whether it ended in time."""
     with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as errors:
         process = subprocess.Popen(command, stdout=output, stderr=errors, text=True, cwd=ROOT)
         in_time = True
@@ -358,7 +360,7 @@ def table(results: Mapping[str, Any], kind: str) -> str:
 
 
 def load(kind: str, fresh: bool) -> dict[str, Any]:
-    """What was measured on such a device before."""
+    """The figures that were measured on such a device before."""
     if fresh or not OUTPUT.exists():
         return {}
     return json.loads(OUTPUT.read_text()).get(kind, {})

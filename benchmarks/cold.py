@@ -259,7 +259,7 @@ def _sequences() -> tuple[list[np.ndarray], list[np.ndarray]]:
     """Batches of sequences, and the lengths in each."""
     rng = np.random.default_rng(1)
     lengths = [np.sort(rng.integers(16, 65, 16))[::-1].copy() for _ in range(100)]
-    return [rng.integers(0, 512, (16, int(each[0]) + 1)) for each in lengths], lengths
+    return [rng.integers(0, 512, (16, int(length[0]) + 1)) for length in lengths], lengths
 
 
 def _packed_lstm(lib: Any) -> Callable[[], Any]:
@@ -272,9 +272,11 @@ def _packed_lstm(lib: Any) -> Callable[[], Any]:
         lstm = nn.LSTM(64, 64, batch_first=True)
         parameters = [p for module in (table, lstm, head) for p in module.parameters()]
         optimizer = lib.optim.SGD(parameters, lr=0.1)
-        for batch, each in zip(batches, lengths, strict=True):
+        for batch, length in zip(batches, lengths, strict=True):
             embedded = table(lib.tensor(batch[:, :-1]))
-            packed = nn.utils.rnn.pack_padded_sequence(embedded, lib.tensor(each), batch_first=True)
+            packed = nn.utils.rnn.pack_padded_sequence(
+                embedded, lib.tensor(length), batch_first=True
+            )
             hidden, _ = nn.utils.rnn.pad_packed_sequence(lstm(packed)[0], batch_first=True)
             labels = lib.tensor(batch[:, 1:]).reshape(-1)
             _step(nn.functional.cross_entropy(head(hidden).reshape(-1, 512), labels), optimizer)
@@ -441,7 +443,7 @@ def main() -> None:
         return
     print("| first time | oneflow ms | torch ms | jax ms |\n|---|---|---|---|", flush=True)
     for name in options.names or WORKLOADS:
-        measured = [each for each in LIBRARIES if each != "jax" or name in JAX_WORKLOADS]
+        measured = [library for library in LIBRARIES if library != "jax" or name in JAX_WORKLOADS]
         cells = [
             f"{_measure(name, library, options.rounds, options.clock) * 1e3:.1f}"
             if library in measured

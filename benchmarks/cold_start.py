@@ -23,7 +23,7 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).parent
-# Of steps; by then they are hot.
+# The time for steps; by then they are hot.
 HOT_SECONDS = 60
 
 FIRST_STEP = """

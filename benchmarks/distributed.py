@@ -36,7 +36,7 @@ from benchmarks.rivals import warm_up
 from benchmarks.workloads import WORKLOADS, seconds_per_step
 
 CHOSEN = ("mlp", "mlp_small", "lenet", "gpt")
-# What is measured is a small difference: many rounds, of many steps.
+# The measured difference is small: many rounds, of many steps.
 ROUNDS, STEPS = 3, 4
 
 
@@ -89,7 +89,7 @@ def measure(workload) -> dict[str, float]:
     for library in ("torch", "oneflow"):
         pairs = zip(times[f"{library} together"], times[f"{library} alone"], strict=True)
         times[f"{library} overhead"] = [together - alone for together, alone in pairs]
-    medians = oneflow.tensor([statistics.median(each) for each in times.values()])
+    medians = oneflow.tensor([statistics.median(time) for time in times.values()])
     both = [oneflow.zeros(len(times)) for _ in range(PROCESSES)]
     oneflow.comm.all_gather(both, medians)
     slower = oneflow.stack(both).max(dim=0)[0]

@@ -69,14 +69,17 @@ def main() -> None:
     print("| chain | oneflow us | torch us | jax.numpy us | / torch | / jax.numpy |")
     print(f"|{'---|' * 6}", flush=True)
     for name in ("operators", "with gradients", "views"):
-        libraries = [each for each in LIBRARIES if (name, each) != ("with gradients", "jax.numpy")]
+        libraries = [
+            library for library in LIBRARIES if (name, library) != ("with gradients", "jax.numpy")
+        ]
         seconds = measure(chain, Workload(name, steps=STEPS, rounds=rounds), libraries)
         cells = [
-            f"{seconds[each] / LENGTH * 1e6:.2f}" if each in seconds else "" for each in LIBRARIES
+            f"{seconds[library] / LENGTH * 1e6:.2f}" if library in seconds else ""
+            for library in LIBRARIES
         ]
         ratios = [
-            f"{seconds['oneflow'] / seconds[each]:.2f}" if each in seconds else ""
-            for each in LIBRARIES[1:]
+            f"{seconds['oneflow'] / seconds[library]:.2f}" if library in seconds else ""
+            for library in LIBRARIES[1:]
         ]
         print(f"| {name} | {' | '.join(cells + ratios)} |", flush=True)
 

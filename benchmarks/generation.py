@@ -105,7 +105,7 @@ async def ask_server(port: int, prompts: np.ndarray, tokens: int) -> list[list[i
         return [json.loads(line.removeprefix(b"data:"))["token"] for line in lines]
 
     async with aiohttp.ClientSession() as session:
-        return await asyncio.gather(*(continue_one(session, each) for each in prompts.tolist()))
+        return await asyncio.gather(*(continue_one(session, prompt) for prompt in prompts.tolist()))
 
 
 def ask_reference(model: torch.nn.Module, prompts: np.ndarray, tokens: int) -> list[list[int]]:
@@ -152,7 +152,7 @@ def main() -> None:
                     rates[0].append(count * options.tokens / (middle - begin))
                     rates[1].append(count * options.tokens / (end - middle))
                 equal = np.mean(np.array(ours) == np.array(theirs))
-                server, library = (statistics.median(each[1:]) for each in rates)
+                server, library = (statistics.median(rate[1:]) for rate in rates)
                 print(f"| {count} | {server:.0f} | {library:.0f} | {equal:.1%} |", flush=True)
         finally:
             process.terminate()

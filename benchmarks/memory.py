@@ -49,7 +49,7 @@ def child(rival: str, workload: str) -> None:
     library = library_of(rival)
     library.ones(1).sum().item()
     base = resident("VmRSS")
-    (chosen,) = (each for each in WORKLOADS if each.name == workload)
+    (chosen,) = (candidate for candidate in WORKLOADS if candidate.name == workload)
     step = training_step(chosen, rival)
     for _ in range(2):
         warm_up(step, rival)

@@ -65,8 +65,8 @@ def source(name: str) -> Any:
     flow = importlib.import_module("oneflow")
     models = importlib.import_module("flowvision.models")
     model = bert_base(flow) if name == "bert_base" else getattr(models, name)()
-    for each in model.state_dict().values():
-        each.numpy()
+    for tensor in model.state_dict().values():
+        tensor.numpy()
     return model.eval()
 
 

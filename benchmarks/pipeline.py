@@ -72,10 +72,10 @@ def measure(stages: int, micro_batches: int) -> tuple[Training, float, list[int]
     graph, pipeline = runs[-1]
     tasks = pipeline.partition.tasks
     times: dict[tuple, list[float]] = defaultdict(list)
-    for _, each in runs:
-        for index, seconds in each.durations.items():
+    for _, measured in runs:
+        for index, seconds in measured.durations.items():
             times[tasks[index].placement, tasks[index].phase.kind].append(seconds)
-    medians = {key: statistics.median(each) for key, each in times.items()}
+    medians = {key: statistics.median(time) for key, time in times.items()}
 
     def duration(task: PipelineTask) -> float:
         # Updates and what comes before the first micro batch are no part of the schedule.

@@ -42,7 +42,7 @@ def main() -> None:
     names = list(dict.fromkeys(name for _, name, _ in found))
     figure, axes = plt.subplots(figsize=(8, 0.55 * len(names) + 1))
     for offset, (mode, color) in enumerate((("eager", "#4c78a8"), ("nn.Graph", "#f58518"))):
-        bars = {name: ratio for each, name, ratio in found if each == mode}
+        bars = {name: ratio for label, name, ratio in found if label == mode}
         at = [names.index(name) + 0.38 * offset for name in bars]
         axes.barh(at, list(bars.values()), height=0.36, color=color, label=f"OneFlow, {mode}")
         for height, ratio in zip(at, bars.values(), strict=True):

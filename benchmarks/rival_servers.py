@@ -116,7 +116,7 @@ class Address:
         for number in sorted(found):  # children have higher numbers than their parents
             if found[number][0] in family:
                 family.add(number)
-        return sum(found[each][1] for each in family) / os.sysconf("SC_CLK_TCK")
+        return sum(found[process][1] for process in family) / os.sysconf("SC_CLK_TCK")
 
 
 def rivals() -> list[str]:

@@ -118,7 +118,7 @@ def least(way: Way, devices: int, model: Any, alone: Figures, layers: int = LAYE
     """
     n = devices
     ends = tuple(plans.SPLITS["gpt"])
-    sizes = {name: each.numel() * ITEM for name, each in model.named_parameters()}
+    sizes = {name: parameter.numel() * ITEM for name, parameter in model.named_parameters()}
     every = sum(sizes.values())
     split = sum(size for name, size in sizes.items() if name.endswith(ends))
     temporary = alone.peak - alone.kept - every

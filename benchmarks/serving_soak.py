@@ -104,7 +104,7 @@ def memory(pid: int) -> float:
 
 def publish(folder: Path) -> None:
     """Put a new version of the model beside the present one."""
-    number = max(int(each.name) for each in folder.iterdir() if each.name.isdecimal())
+    number = max(int(path.name) for path in folder.iterdir() if path.name.isdecimal())
     shutil.copytree(folder / str(number), folder / ".new")
     (folder / ".new").rename(folder / str(number + 1))
 
@@ -132,7 +132,7 @@ def main() -> None:
                 if minute % 2 == 0:
                     publish(models / "model")
                 tally = asyncio.run(constant_rate(url, message, rate, 60))
-                figures = " | ".join(f"{tally.quantile(each):.1f}" for each in (0.5, 0.99, 1))
+                figures = " | ".join(f"{tally.quantile(number):.1f}" for number in (0.5, 0.99, 1))
                 answered = len(tally.latencies) + len(tally.errors)
                 print(
                     f"| {minute} | {answered} | {len(tally.errors)} | {figures} | "

@@ -29,7 +29,7 @@ def serve(name: str) -> None:
     """Run a round of steps for each line of standard input, and print what it took."""
     import oneflow
 
-    workload = next(each for each in WORKLOADS if each.name == name)
+    workload = next(candidate for candidate in WORKLOADS if candidate.name == name)
     step = workload.build("models", oneflow)
     for _ in range(5):
         read(step())

@@ -94,7 +94,7 @@ def main() -> None:
                 rate = images_per_second(loader) / max(options.workers, 1)
                 if turn:  # the first pass starts workers and compiles
                     rates[library].append(rate)
-    medians = {library: statistics.median(each) for library, each in rates.items()}
+    medians = {library: statistics.median(measured) for library, measured in rates.items()}
     for library, median in medians.items():
         print(f"{library}: {median:.1f} images/s per worker")
     print(f"ratio: {medians['flowvision'] / medians['torchvision']:.2f}")

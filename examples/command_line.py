@@ -1,4 +1,4 @@
-"""What the examples have in common: options with defaults in their help, and an end on Ctrl-C."""
+"""The examples' common part: options with defaults in their help, and an end on Ctrl-C."""
 
 import argparse
 import sys

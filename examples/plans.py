@@ -156,7 +156,7 @@ def lay(kind, model, placement, strategy):
 def placed(tensors, placement, sbp):
     """Tensors that every rank has whole, laid over a placement."""
     whole = [flow.sbp.broadcast] * len(placement.hierarchy)
-    return tuple(each.to_global(placement, whole).to_global(sbp=sbp) for each in tensors)
+    return tuple(tensor.to_global(placement, whole).to_global(sbp=sbp) for tensor in tensors)
 
 
 def mlp(placement, batch=256, width=1024, layers=3, strategy="data", zero=0):

@@ -130,11 +130,11 @@ class Changes:
         room = path.partition("/")[0]
         if f"tests/{path}" in self._paths or self._has_changed_sources(room):
             return True
-        if any(isinstance(each, Operator) and each.name in self._rows for each in values):
+        if any(isinstance(value, Operator) and value.name in self._rows for value in values):
             return True
         # Laws of primitives take the names of one or several.
         names = self._primitives | self._rows if room == "laws" else set()
-        return any(_names(each) & names for each in values) if names else False
+        return any(_names(value) & names for value in values) if names else False
 
     def _has_changed_sources(self, room: str) -> bool:
         """Return whether code has changed that the tests of a room check all together."""
@@ -192,7 +192,7 @@ def _symbols_of(primitives: set[str]) -> set[Symbol]:
     if not primitives:
         return set()
     dependencies = _dependencies()
-    symbols = [each for each in dependencies.symbols() if _primitive_name(each) in primitives]
+    symbols = [symbol for symbol in dependencies.symbols() if _primitive_name(symbol) in primitives]
     return dependencies.dependents_of(symbols)
 
 

@@ -96,7 +96,7 @@ def _module_name(path: str) -> str:
 def _defined(statement: ast.stmt) -> set[str]:
     """The names at the top level that a statement defines, or completes the definition of."""
     if isinstance(statement, ast.FunctionDef | ast.ClassDef):
-        decorated = [_names(each) for each in statement.decorator_list]
+        decorated = [_names(decorator) for decorator in statement.decorator_list]
         return {statement.name}.union(*decorated)
     if isinstance(statement, ast.Assign | ast.AnnAssign):
         targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]

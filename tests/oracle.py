@@ -164,8 +164,8 @@ class Arguments:
         self._library, self._dtype, self._seed, self._with_grad = library, dtype, seed, with_grad
         self._prepare = prepare
         self.leaves: list = []
-        self.args = [self._make(each, str(index)) for index, each in enumerate(case.args)]
-        self.kwargs = {name: self._make(each, name) for name, each in case.kwargs.items()}
+        self.args = [self._make(argument, str(index)) for index, argument in enumerate(case.args)]
+        self.kwargs = {name: self._make(value, name) for name, value in case.kwargs.items()}
 
     def _make(self, value: Any, place: str) -> Any:
         if isinstance(value, TensorSample):

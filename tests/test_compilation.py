@@ -33,9 +33,9 @@ def test_options_of_programs_and_processes(monkeypatch):
 
 def test_some_files_are_optimized_and_laws_always():
     files = sorted(TESTS.glob("graph/test_*.py")) + sorted(TESTS.glob("onnx/test_*.py"))
-    chosen = [{each for each in files if is_optimized(each, Sample(n))} for n in range(100)]
+    chosen = [{file for file in files if is_optimized(file, Sample(n))} for n in range(100)]
     assert set().union(*chosen) == set(files)
     mean = sum(map(len, chosen)) / len(chosen) / len(files)
     assert 0.5 < mean * OPTIMIZED_ONE_IN < 2
     assert is_optimized(TESTS / "laws/test_operators.py", Sample(0))
-    assert all(is_optimized(each, Sample(None)) for each in files)
+    assert all(is_optimized(file, Sample(None)) for file in files)

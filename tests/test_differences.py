@@ -149,7 +149,7 @@ def test_like_another_tensor_on_a_placement():
     likes = ("zeros_like", "ones_like", "empty_like", "rand_like", "randn_like")
     made = [getattr(flow, name)(x, **PLACE) for name in likes]
     made += [flow.full_like(x, 2.0, **PLACE), flow.randint_like(x, 1, 5, **PLACE)]
-    assert all(each.is_global for each in made)
+    assert all(tensor.is_global for tensor in made)
 
 
 @pytest.mark.parametrize("pool", ["avg_pool1d", "max_pool1d"])
@@ -159,4 +159,4 @@ def test_the_second_derivative_of_pooling_does_not_depend_on_the_first_operand(p
     g = flow.ones_like(y).requires_grad_()
     first = flow.autograd.grad(y, x, g, create_graph=True)[0]
     second = flow.autograd.grad(first, [x, g], flow.ones_like(first))
-    assert [each.tolist() for each in second] == [[[[0.0] * 4]], [[[1.0] * 2]]]
+    assert [tensor.tolist() for tensor in second] == [[[[0.0] * 4]], [[[1.0] * 2]]]

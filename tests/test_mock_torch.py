@@ -157,8 +157,8 @@ def test_other_arguments_are_pytorchs():
     for name in ("PolynomialLR", "SequentialLR"):
         ours, theirs = DEFAULTS[f"torch.optim.lr_scheduler.{name}"]
         arguments = [list(inspect.signature(each).parameters.values()) for each in (ours, theirs)]
-        assert [(each.name, each.default) for each in arguments[0]] == [
-            (each.name, each.default) for each in arguments[1]
+        assert [(argument.name, argument.default) for argument in arguments[0]] == [
+            (argument.name, argument.default) for argument in arguments[1]
         ]
     assert pytorch_nn.RMSNorm(2).eps is None
 

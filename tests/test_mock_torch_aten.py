@@ -172,7 +172,7 @@ def result_of(framework, call):
         return value
 
     overload = functools.reduce(getattr, name.split("."), framework.ops.aten)
-    return overload(*map(made, args), **{key: made(each) for key, each in options.items()})
+    return overload(*map(made, args), **{key: made(option) for key, option in options.items()})
 
 
 @pytest.mark.parametrize("call", CALLS, ids=[f"{i}-{call[0]}" for i, call in enumerate(CALLS)])

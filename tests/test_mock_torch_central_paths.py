@@ -363,7 +363,7 @@ def test_zero_grad_removes_gradients_as_the_library_does_whose_name_is_used(owne
 def test_modules_of_devices_say_what_there_is():
     def found(framework):
         modules = [framework.cpu, framework.xpu, framework.mtia, framework.mps]
-        counts = [(each.is_available(), each.device_count()) for each in modules]
+        counts = [(module.is_available(), module.device_count()) for module in modules]
         same = framework.get_device_module("cpu") is framework.get_device_module("cpu:0")
         cpu = framework.cpu.current_device(), framework.cpu.synchronize()
         for name in ("nothing", "nn", "optim"):
@@ -396,7 +396,7 @@ def normalization_of_another_rank(library):
         library.nn.InstanceNorm1d(5, affine=True)(x)
     except ValueError:
         numbers.append(len(found))
-    return [each.detach() for each in results], numbers
+    return [result.detach() for result in results], numbers
 
 
 def test_layers_of_users_normalize_other_ranks():

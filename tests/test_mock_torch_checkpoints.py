@@ -23,8 +23,8 @@ def libraries():
 
 def trained(library, optimizer="Adam"):
     model = library.nn.Sequential(library.nn.Linear(2, 3), library.nn.Linear(3, 1))
-    for number, each in enumerate(model.parameters()):
-        each.data.fill_((number + 1) / 4)
+    for number, parameter in enumerate(model.parameters()):
+        parameter.data.fill_((number + 1) / 4)
     made = getattr(library.optim, optimizer)(model.parameters(), lr=0.1)
     for _ in range(2):
         made.zero_grad()
@@ -142,9 +142,9 @@ def test_names_of_submodules_stay(make):
     outcomes = []
     for library, _, states in libraries():
         model = make(library)
-        for number, each in enumerate(model.parameters()):
-            each.data.fill_(number)
-            each.grad = library.ones_like(each) * number
+        for number, parameter in enumerate(model.parameters()):
+            parameter.data.fill_(number)
+            parameter.grad = library.ones_like(parameter) * number
         made = library.optim.SGD(model.parameters(), lr=0.0, momentum=0.5)
         made.step()
         names, slots = states.get_state_dict(model, made)
@@ -220,4 +220,4 @@ def test_global_tensors_are_read_into_any_layout(tmp_path):
     model = flow.nn.Linear(2, 1).to_global(cpu, flow.sbp.broadcast)
     options = states.StateDictOptions(full_state_dict=True)
     whole = states.get_model_state_dict(model, options=options)
-    assert [each.is_local for each in whole.values()] == [True, True]
+    assert [tensor.is_local for tensor in whole.values()] == [True, True]

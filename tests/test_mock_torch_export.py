@@ -31,8 +31,8 @@ def network(library):
             return {"y": y if mask is None else y * mask["rows"], "size": x.shape[1]}
 
     made = Network()
-    for each in made.parameters():
-        each.data.copy_(library.arange(each.numel()).reshape(each.shape) / 4)
+    for parameter in made.parameters():
+        parameter.data.copy_(library.arange(parameter.numel()).reshape(parameter.shape) / 4)
     return made
 
 
@@ -86,8 +86,8 @@ def test_a_program_in_a_file_needs_no_module(tmp_path):
                 result = again.module()(example(library))
             outcomes.append(result["y"].numpy())
             assert sorted(again.state_dict) == ["linear.bias", "linear.weight", "scale"]
-    for each in outcomes[1:]:
-        np.testing.assert_allclose(each, outcomes[0], rtol=1e-5)
+    for outcome in outcomes[1:]:
+        np.testing.assert_allclose(outcome, outcomes[0], rtol=1e-5)
     with pytest.raises(RuntimeError, match=r"no file that `torch\.export\.save` wrote"):
         in_place_of("torch").export.load(io.BytesIO(b"text"))
 
@@ -111,7 +111,7 @@ def test_sizes_that_may_change(by_name):
                 found.append("refused")
         outcomes.append(found)
         ((name, limits),) = (
-            [(key, each) for key, each in program.range_constraints.items()]
+            [(key, range_constraint) for key, range_constraint in program.range_constraints.items()]
             if library is not torch
             else [("batch", (2, 8))]
         )
@@ -155,8 +155,8 @@ def changing(library):
             return self.drop(self.linear(x)) * self.gain * n
 
     made = Changing().eval()
-    for each in made.linear.parameters():
-        each.data.fill_(0.5)
+    for parameter in made.linear.parameters():
+        parameter.data.fill_(0.5)
     return made
 
 

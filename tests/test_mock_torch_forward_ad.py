@@ -80,7 +80,7 @@ def test_given_tangents_and_levels_are_found():
             levels.append(forward_ad._current_level)
             dual = forward_ad.make_dual(x.clone(), tangent)
             first = forward_ad.unpack_dual(dual)
-            values = [each.clone() for each in first]
+            values = [tensor.clone() for tensor in first]
             dual.mul_(2)
             second = forward_ad.unpack_dual(dual)
         return levels, first.tangent is tangent, values, tuple(second)

@@ -28,7 +28,7 @@ def test_products_of_groups(shapes):
         options = {} if all(len(shape) == 3 for shape in shapes) else {"offs": ends}
         result = function(*operands, **options)
         result.cos().sum().backward()
-        return [each.detach().numpy() for each in (result, *(x.grad for x in operands))]
+        return [tensor.detach().numpy() for tensor in (result, *(x.grad for x in operands))]
 
     ours = outcome(flow, in_place_of("torch.nn.functional").grouped_mm)
     theirs = outcome(torch, torch.nn.functional.grouped_mm)
@@ -107,7 +107,7 @@ def test_attention_with_functions_of_scores(name, heads):
             return_aux=flex.AuxRequest(lse=True),
         )
         blocks = [mask.to_dense(), mask.sparsity()] if mask else []
-        return [np.asarray(each) for each in (result, further.lse, *blocks)]
+        return [np.asarray(array) for array in (result, further.lse, *blocks)]
 
     name_of_module = "torch.nn.attention.flex_attention"
     ours = outcome(flow, in_place_of(name_of_module))

@@ -24,8 +24,8 @@ def both(program):
 def model_of(t):
     model = t.nn.Sequential(t.nn.Linear(2, 2), t.nn.BatchNorm1d(2))
     with t.no_grad():
-        for number, each in enumerate(model.parameters()):
-            each.copy_(t.arange(each.numel()).reshape(each.shape) - number)
+        for number, parameter in enumerate(model.parameters()):
+            parameter.copy_(t.arange(parameter.numel()).reshape(parameter.shape) - number)
     return model
 
 
@@ -34,32 +34,32 @@ def functional(t, functorch):
     function, params = functorch.make_functional(model)
     frozen = functorch.make_functional(model, disable_autograd_tracking=True)[1]
     gradients = functorch.grad(lambda p: function(p, x).sum())(params)
-    kinds = [each.requires_grad for each in (*params, *frozen)]
+    kinds = [tensor.requires_grad for tensor in (*params, *frozen)]
     return function(params, x).detach(), gradients, kinds, params[0] is model.weight
 
 
 def with_buffers(t, functorch):
     function, params, buffers = functorch.make_functional_with_buffers(model_of(t).eval())
     result = function(params, buffers, t.tensor([[1.0, -2.0], [3.0, 5.0]]))
-    return result.detach(), [tuple(each.shape) for each in (*params, *buffers)]
+    return result.detach(), [tuple(tensor.shape) for tensor in (*params, *buffers)]
 
 
 def ensemble(t, functorch):
     models = [t.nn.Linear(2, 2) for _ in range(3)]
     with t.no_grad():
-        for number, each in enumerate(models):
-            each.weight.fill_(number)
-            each.bias.fill_(-number)
+        for number, model in enumerate(models):
+            model.weight.fill_(number)
+            model.bias.fill_(-number)
     function, params, buffers = functorch.combine_state_for_ensemble(models)
     result = functorch.vmap(function, (0, 0, None))(params, buffers, t.ones(2))
-    return result.detach(), [each.requires_grad for each in params]
+    return result.detach(), [parameter.requires_grad for parameter in params]
 
 
 def tied(t, functorch):
     model = t.nn.Sequential(t.nn.Linear(2, 2), t.nn.Linear(2, 2))
     model[1].weight = model[0].weight
     function, params = functorch.make_functional(model)
-    result = function([t.ones(each.shape) for each in params], t.ones(1, 2))
+    result = function([t.ones(parameter.shape) for parameter in params], t.ones(1, 2))
     return result, len(params)
 
 

@@ -199,8 +199,10 @@ def test_networks_of_timm_and_torchvision(tmp_path):
         expected[name] = model.eval()(images).detach()
     subprocess.run([sys.executable, "-c", PROGRAM, str(tmp_path)], check=True, timeout=300)
     results = np.load(tmp_path / "results.npz")
-    for name, each in expected.items():
-        np.testing.assert_allclose(results[name], each.numpy(), rtol=1e-4, atol=1e-5, err_msg=name)
+    for name, tensor in expected.items():
+        np.testing.assert_allclose(
+            results[name], tensor.numpy(), rtol=1e-4, atol=1e-5, err_msg=name
+        )
 
 
 @pytest.mark.parametrize("framework", [torch, flow], ids=["torch", "oneflow"])

@@ -56,7 +56,7 @@ def outcome(library, masked, name, options, is_masked):
     if kept.requires_grad:
         kept.cos().sum().backward()
         found.append(x.grad)
-    return [each.detach().numpy() for each in found]
+    return [tensor.detach().numpy() for tensor in found]
 
 
 @pytest.mark.parametrize(("name", "options", "masked"), CASES, ids=str)

@@ -36,7 +36,7 @@ def storages_are_copied(library):
             typed.append("no contents")
     x.zero_()
     same = both[0].data_ptr() == both[1].data_ptr()
-    return [each.tolist() for each in both], same, list(other), typed
+    return [tensor.tolist() for tensor in both], same, list(other), typed
 
 
 def storages_are_made_and_written(library):
@@ -181,7 +181,7 @@ def factors_stand_second(library):
         warnings.simplefilter("always")
         results = [getattr(library, n)(a, 2, b, c).tolist() for n in ("addcmul", "addcdiv")]
         results.append(library.addcmul(a, b, c, value=3).tolist())
-    return results, {each.category for each in found}
+    return results, {warning.category for warning in found}
 
 
 def parametrizations_are_transferred(library):

@@ -109,5 +109,5 @@ def test_arguments_of_conversions_are_read(arguments):
     for library in (torch, in_place_of("torch")):
         args, kwargs = arguments(library)
         outcomes.append([str(each) for each in library._C._nn._parse_to(*args, **kwargs)])
-    ours = [each.replace("oneflow.", "torch.").replace(":0", "") for each in outcomes[1]]
+    ours = [outcome.replace("oneflow.", "torch.").replace(":0", "") for outcome in outcomes[1]]
     assert ours == outcomes[0]

@@ -68,7 +68,7 @@ def test_a_name_means_one_thing_at_all_of_its_paths():
 def modules_below(name):
     module = importlib.import_module(name)
     below = [value for value in vars(module).values() if inspect.ismodule(value)]
-    return [each.__name__ for each in below if each.__name__.startswith(f"{name}.")]
+    return [function.__name__ for function in below if function.__name__.startswith(f"{name}.")]
 
 
 def module_or_none(name):
@@ -109,9 +109,9 @@ def future_results(futures):
     states += [first.done(), together.done(), [each.value() for each in together.wait()]]
     later.set_exception(ValueError("late"))
     errors = []
-    for each in (following, later, futures.Future()):
+    for future in (following, later, futures.Future()):
         try:
-            each.value() if not each.done() else each.wait()
+            future.value() if not future.done() else future.wait()
         except Exception as error:
             errors.append(type(error).__name__)
     return states, seen, errors, futures.wait_all([first, second])
@@ -175,7 +175,10 @@ def counted(framework, counter_type):
     )
     with counter_type(display=False) as counter:
         loss = model(framework.ones(2, 3, 8, 8)).sum()
-    forward = {name: sum(each.values()) for name, each in counter.get_flop_counts().items()}
+    forward = {
+        name: sum(get_flop_count.values())
+        for name, get_flop_count in counter.get_flop_counts().items()
+    }
     with counter_type(display=False) as counter:
         model(framework.ones(2, 3, 8, 8)).sum().backward()
     return forward, counter.get_total_flops(), loss.ndim
@@ -220,7 +223,7 @@ def test_loaders_of_libraries_iterate_as_loaders_do():
             return batch + 1
 
     batches = module._SingleProcessDataLoaderIter(Loader())
-    assert [each.tolist() for each in batches] == [[2.0, 2.0], [1.0, 1.0]]
+    assert [batch.tolist() for batch in batches] == [[2.0, 2.0], [1.0, 1.0]]
 
 
 def test_required_options_of_optimizers():

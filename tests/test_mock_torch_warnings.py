@@ -108,7 +108,7 @@ def warned(program, library):
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
         program(library)
-    return [(each.category, each.filename) for each in found]
+    return [(warning.category, warning.filename) for warning in found]
 
 
 @pytest.mark.parametrize("program", PROGRAMS)

@@ -108,7 +108,7 @@ def test_saved_models_come_back(tmp_path) -> None:
 def test_a_loader_gives_every_sample_once() -> None:
     samples = flow.utils.data.TensorDataset(flow.arange(10))
     loader = flow.utils.data.DataLoader(samples, batch_size=4, shuffle=True)
-    assert sorted(number for (each,) in loader for number in each.tolist()) == list(range(10))
+    assert sorted(number for (tensor,) in loader for number in tensor.tolist()) == list(range(10))
 
 
 def test_a_global_product_is_the_local_one() -> None:

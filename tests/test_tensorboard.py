@@ -43,7 +43,7 @@ def test_tensors_are_written_as_arrays(tmp_path):
 def test_the_graph_of_a_module(tmp_path, capsys):
     with SummaryWriter(log_dir=str(tmp_path)) as writer:
         writer.add_graph(flow.nn.Sequential(flow.nn.Linear(2, 3), flow.nn.ReLU()), flow.ones(1, 2))
-    (graph,) = (each.graph_def for each in events(tmp_path) if each.graph_def)
+    (graph,) = (event.graph_def for event in events(tmp_path) if event.graph_def)
     operators = {node.op for node in GraphDef.FromString(graph).node}
     assert {"Gemm", "Relu"} <= operators
     assert capsys.readouterr().out == ""

@@ -45,11 +45,11 @@ def test_missing_values_are_named():
 
 
 def test_every_library_has_a_program():
-    names = [each.name for each in read_libraries()]
+    names = [library.name for library in read_libraries()]
     assert len(set(names)) == len(names)
-    for each in read_libraries():
-        assert (FOLDER / "programs" / f"{each.name}.py").exists()
-        assert all("==" in package for package in each.packages)
+    for library in read_libraries():
+        assert (FOLDER / "programs" / f"{library.name}.py").exists()
+        assert all("==" in package for package in library.packages)
     assert {each.library for each in read_exempt()} <= set(names)
 
 

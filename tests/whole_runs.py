@@ -19,7 +19,7 @@ NO_TESTS = 5  # what pytest returns if all cases are left out
 
 def parts(room: str = "") -> list[str]:
     """Return all parts, or those of a folder or file of tests."""
-    files = (each.relative_to(TESTS).as_posix() for each in TESTS.rglob("test_*.py"))
+    files = (path.relative_to(TESTS).as_posix() for path in TESTS.rglob("test_*.py"))
     return sorted({part_of(path) for path in files if path.startswith(room)})
 
 

@@ -63,15 +63,15 @@ def renamed(signature: inspect.Signature, names: Mapping[str, str]) -> inspect.S
     without it are those of the signature itself.
     """
     parameters = [*signature.parameters.values()]
-    first = next((n for n, each in enumerate(parameters) if each.name in names), None)
-    if first is None or any(each.kind is each.VAR_POSITIONAL for each in parameters):
+    first = next((n for n, parameter in enumerate(parameters) if parameter.name in names), None)
+    if first is None or any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters):
         return None
     if any(name in signature.parameters for name in names.values()):
         return None
-    for index, each in enumerate(parameters[first:], first):
-        if each.kind is not each.VAR_KEYWORD:
-            name = names.get(each.name, each.name)
-            parameters[index] = each.replace(name=name, kind=KEYWORD_ONLY)
+    for index, parameter in enumerate(parameters[first:], first):
+        if parameter.kind is not parameter.VAR_KEYWORD:
+            name = names.get(parameter.name, parameter.name)
+            parameters[index] = parameter.replace(name=name, kind=KEYWORD_ONLY)
     parameters[first] = parameters[first].replace(default=inspect.Parameter.empty)
     return signature.replace(parameters=parameters)
 
@@ -95,10 +95,10 @@ class FacadeStub:
         self.annotations.imports["oneflow.tensor.tensor"].add("Tensor")
         self._tree = ast.parse(file.read_text(encoding="utf-8"))
         self._bound = {
-            each.asname
+            name.asname
             for node in ast.walk(self._tree)
             if isinstance(node, ast.ImportFrom)
-            for each in node.names
+            for name in node.names
         } | set(self.functions)
 
     def _is_shadowed(self, name: str) -> bool:
@@ -118,7 +118,7 @@ class FacadeStub:
         for names in self.annotations.imports.values():
             names -= self._bound
         own = ["import builtins", "import numpy as np", *self.annotations.lines()]
-        # By name: where rooms keep functions is of no interest.
+        # Sorted by name: where rooms keep functions is of no interest.
         lines = [line for name in sorted(definitions) for line in definitions[name]]
         return "\n".join([HEADER, *own, *kept, "", *lines, *assigned]) + "\n"
 
@@ -140,14 +140,14 @@ class FacadeStub:
         self, node: ast.ImportFrom, definitions: dict[str, list[str]]
     ) -> Iterator[ast.alias]:
         """Yield what stays an import; note the definitions of functions."""
-        for each in node.names:
-            if (each.asname or "_").startswith("_") and each.asname != each.name:
+        for alias in node.names:
+            if (alias.asname or "_").startswith("_") and alias.asname != alias.name:
                 continue
-            name = each.asname or each.name
+            name = alias.asname or alias.name
             function = self.functions.get(name)
             lines = None if function is None else self._definition(name, function)
             if lines is None:
-                yield each
+                yield alias
             else:
                 definitions[name] = lines
 
@@ -155,13 +155,13 @@ class FacadeStub:
         """Return the lines that define a function, or None if they could not say its types."""
         body = inspect.unwrap(function)
         forms = typing.get_overloads(body) or [function]
-        signatures = [with_out(inspect.signature(each)) for each in forms]
+        signatures = [with_out(inspect.signature(form)) for form in forms]
         if len(signatures) == 1:
             spelled = [renamed(signatures[0], names) for names in SPELLINGS]
-            signatures += [each for each in spelled if each is not None]
+            signatures += [form for form in spelled if form is not None]
         lines = []
-        for each in signatures:
-            text = self._signature(each, body.__globals__)
+        for signature in signatures:
+            text = self._signature(signature, body.__globals__)
             if text is None:
                 return None
             lines += ["@overload"] * (len(signatures) > 1) + [f"def {name}{text}: ..."]
@@ -169,11 +169,11 @@ class FacadeStub:
 
     def _signature(self, signature: inspect.Signature, names: dict[str, Any]) -> str | None:
         described = []
-        for each in signature.parameters.values():
-            annotation = self._annotation(each.annotation, names)
-            if annotation is None or each.kind is each.POSITIONAL_ONLY:
+        for parameter in signature.parameters.values():
+            annotation = self._annotation(parameter.annotation, names)
+            if annotation is None or parameter.kind is parameter.POSITIONAL_ONLY:
                 return None
-            described.append((each, annotation, default_text(each.default)))
+            described.append((parameter, annotation, default_text(parameter.default)))
         result = self._annotation(signature.return_annotation, names)
         return None if result is None else f"({', '.join(parameter_list(described))}) -> {result}"
 

@@ -38,7 +38,7 @@ They are not read. `python -m oneflow doctor` lists those that are set.
 def variables() -> list[EnvironmentVariable]:
     """Return the variables, in the order of their definition."""
     found = vars(environment).values()
-    return [each for each in found if isinstance(each, EnvironmentVariable)]
+    return [variable for variable in found if isinstance(variable, EnvironmentVariable)]
 
 
 def page() -> str:
@@ -48,10 +48,10 @@ def page() -> str:
 
 def _lines() -> Iterator[str]:
     yield _INTRODUCTION
-    for each in variables():
-        default = f"`{each.default}`" if each.default else ""
-        description = each.description.replace("`docs/tuning.md`", "[Tuning](../tuning.md)")
-        yield f"| `{each.name}` | {default} | {description} |\n"
+    for variable in variables():
+        default = f"`{variable.default}`" if variable.default else ""
+        description = variable.description.replace("`docs/tuning.md`", "[Tuning](../tuning.md)")
+        yield f"| `{variable.name}` | {default} | {description} |\n"
     yield _REPLACED
     for name, place in sorted(REPLACED.items()):
         yield f"| `{name}` | {place} |\n"

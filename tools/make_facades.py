@@ -45,8 +45,8 @@ def registered_functions() -> dict[str, Callable]:
     importlib.import_module("oneflow.runtime")
     for room in FUNCTIONS:
         package = importlib.import_module(room)
-        for each in pkgutil.walk_packages(package.__path__, f"{room}."):
-            importlib.import_module(each.name)
+        for info in pkgutil.walk_packages(package.__path__, f"{room}."):
+            importlib.import_module(info.name)
     importlib.import_module("oneflow.builtins.aliases").register_builtins()
     return importlib.import_module("oneflow.functional.registry").FUNCTIONS
 
@@ -54,13 +54,13 @@ def registered_functions() -> dict[str, Callable]:
 def layers(written: str) -> dict[str, type]:
     """Return the public classes of `LAYERS`, without modules that the text `written` names."""
     names = pkgutil.iter_modules(importlib.import_module(LAYERS).__path__, f"{LAYERS}.")
-    modules = [importlib.import_module(each.name) for each in names if each.name not in written]
+    modules = [importlib.import_module(name.name) for name in names if name.name not in written]
     return {
-        name: each
+        name: variable
         for module in modules
-        for name, each in vars(module).items()
-        if isinstance(each, type)
-        and each.__module__ == module.__name__
+        for name, variable in vars(module).items()
+        if isinstance(variable, type)
+        and variable.__module__ == module.__name__
         and not name.startswith("_")
     }
 
@@ -96,10 +96,10 @@ def import_statement(module: str, names: list[tuple[str, str]], indent: str = ""
     line = f"{indent}from {module} import {', '.join(aliases)}\n"
     if len(line) <= LINE_LENGTH + 1:
         return line
-    entries = [f"{indent}    {each}," for each in aliases]
+    entries = [f"{indent}    {alias}," for alias in aliases]
     # A name of more than 40 letters cannot stand twice in a line that is short enough.
-    entries = [f"{each}  # noqa: E501" if len(each) > LINE_LENGTH else each for each in entries]
-    lines = "".join(f"{each}\n" for each in entries)
+    entries = [f"{entry}  # noqa: E501" if len(entry) > LINE_LENGTH else entry for entry in entries]
+    lines = "".join(f"{entry}\n" for entry in entries)
     return f"{indent}from {module} import (\n{lines}{indent})\n"
 
 
@@ -156,9 +156,9 @@ def public_names(module: str) -> list[str]:
             case ast.ClassDef(name=name) | ast.FunctionDef(name=name):
                 names.add(name)
             case ast.Import(names=aliases) | ast.ImportFrom(names=aliases):
-                names |= {each.asname for each in aliases if each.asname}
+                names |= {alias.asname for alias in aliases if alias.asname}
             case ast.Assign(targets=targets):
-                names |= {each.id for each in targets if isinstance(each, ast.Name)}
+                names |= {target.id for target in targets if isinstance(target, ast.Name)}
     public = (name for name in names if not name.startswith("_"))
     return sorted(public, key=lambda name: (kind_order(name), natural_order(name)))
 

@@ -76,10 +76,10 @@ def _tests(source: str) -> Iterator[tuple[str, str]]:
     used: dict[str, set[str]] = {}
     for node in tree.body:
         decorators = getattr(node, "decorator_list", [])
-        first = min([node.lineno, *(each.lineno for each in decorators)])
+        first = min([node.lineno, *(decorator.lineno for decorator in decorators)])
         for name in _names_of(node):
             texts[name] = "\n".join(lines[first - 1 : node.end_lineno])
-            used[name] = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+            used[name] = {child.id for child in ast.walk(node) if isinstance(child, ast.Name)}
     for name in texts:
         if name.startswith("test_"):
             # One that is named after a feature is about that.
@@ -88,7 +88,7 @@ def _tests(source: str) -> Iterator[tuple[str, str]]:
                 new = (used[waiting.pop()] & texts.keys()) - found
                 found |= new
                 waiting += new
-            yield name, "\n".join(texts[each] for each in texts if each in found)
+            yield name, "\n".join(texts[text] for text in texts if text in found)
 
 
 def _names_of(node: ast.stmt) -> list[str]:
@@ -98,7 +98,7 @@ def _names_of(node: ast.stmt) -> list[str]:
     targets = node.targets if isinstance(node, ast.Assign) else []
     if isinstance(node, ast.AnnAssign):
         targets = [node.target]
-    return [each.id for each in targets if isinstance(each, ast.Name)]
+    return [target.id for target in targets if isinstance(target, ast.Name)]
 
 
 def page() -> str:

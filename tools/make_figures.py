@@ -172,9 +172,9 @@ def converted(tensor: flow.Tensor, target: flow.sbp.sbp) -> tuple[flow.Tensor, s
     result = graph(tensor)
     assert graph.last_step is not None
     instructions = graph.last_step.executable.program.instructions
-    found = [each for step in instructions for each in collectives_of(step.operation)]
-    kind = " + ".join(each.kind for each in found) or "no exchange"
-    return result, kind, f"{sum(each.sent for each in found):g} bytes per rank"
+    found = [collective for step in instructions for collective in collectives_of(step.operation)]
+    kind = " + ".join(collective.kind for collective in found) or "no exchange"
+    return result, kind, f"{sum(collective.sent for collective in found):g} bytes per rank"
 
 
 def figures() -> list[tuple[Path, str]]:

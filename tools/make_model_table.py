@@ -61,16 +61,16 @@ def row(model: RegisteredModel, parameters: int) -> str:
 def page() -> str:
     """Return the whole page."""
     listed = registered_models()
-    counts = {each.name: parameter_count(each) for each in tqdm(listed, unit="model")}
+    counts = {model.name: parameter_count(model) for model in tqdm(listed, unit="model")}
     return "\n".join(_sections(listed, counts))
 
 
 def _sections(listed: list[RegisteredModel], counts: dict[str, int]) -> Iterator[str]:
     yield _INTRODUCTION.format(count=len(listed))
-    for task in sorted({each.task for each in listed}):
+    for task in sorted({model.task for model in listed}):
         yield f"## {task[0].upper()}{task[1:]}\n"
         yield _HEADER
-        yield from (row(each, counts[each.name]) for each in listed if each.task == task)
+        yield from (row(model, counts[model.name]) for model in listed if model.task == task)
         yield ""
 
 

@@ -32,7 +32,7 @@ def layers() -> list[str]:
     """Return the layers of the import contract, each with its rooms, from the user down."""
     project: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     contracts = project["tool"]["importlinter"]["contracts"]
-    return next(each["layers"] for each in contracts if each["type"] == "layers")
+    return next(contract["layers"] for contract in contracts if contract["type"] == "layers")
 
 
 def first_line(room: str) -> str:

@@ -43,7 +43,8 @@ def signature(function: Any, owner: bool) -> str:
     if owner and parameters and parameters[0].kind is not inspect.Parameter.VAR_POSITIONAL:
         del parameters[0]
     parts += parameter_list(
-        (each, ANNOTATIONS.text(each.annotation, namespace), "...") for each in parameters
+        (parameter, ANNOTATIONS.text(parameter.annotation, namespace), "...")
+        for parameter in parameters
     )
     return f"({', '.join(parts)}) -> {ANNOTATIONS.text(found.return_annotation, namespace)}"
 
@@ -83,14 +84,14 @@ def render() -> str:
     lines = ["class Tensor:"]
     for name, text in sorted(module.Tensor.__annotations__.items()):
         lines.append(f"    {name}: {ANNOTATIONS.text(text, vars(module))}")
-    for name, each in sorted(vars(module.Tensor).items()):
+    for name, variable in sorted(vars(module.Tensor).items()):
         if name not in module.Tensor.__annotations__ and name not in ("__dict__", "__weakref__"):
-            lines += [f"    {line}" for line in member(name, each)]
+            lines += [f"    {line}" for line in member(name, variable)]
     for name, text in sorted(module.__annotations__.items()):
         lines += ["", f"{name}: {ANNOTATIONS.text(text, vars(module))}"]
-    for name, each in sorted(vars(module).items()):
-        if inspect.isfunction(each) and each.__module__ == module.__name__:
-            lines += ["", f"def {name}{signature(each, owner=False)}: ..."]
+    for name, variable in sorted(vars(module).items()):
+        if inspect.isfunction(variable) and variable.__module__ == module.__name__:
+            lines += ["", f"def {name}{signature(variable, owner=False)}: ..."]
     return "\n".join([HEADER, *ANNOTATIONS.lines(), "", *lines]) + "\n"
 
 

@@ -33,7 +33,7 @@ def pythons() -> Iterator[str]:
 
 def lowest_versions() -> str:
     """Return constraints of pip: each dependency in the oldest version that is allowed."""
-    return "".join(f"{each.replace('>=', '==')}\n" for each in PROJECT["dependencies"])
+    return "".join(f"{text.replace('>=', '==')}\n" for text in PROJECT["dependencies"])
 
 
 def runs(*command: str, cwd: Path | None = None) -> bool:

@@ -16,7 +16,7 @@ _OPENING = re.compile(rf"\s*(?:#|r?\"\"\")\s*({'|'.join(OPENERS)}) ")
 
 def is_covered(path: Path) -> bool:
     """Test if a file of the project must follow the rules."""
-    return path.parts[0] == "src"
+    return path.parts[0] != "tests"
 
 
 def unclear_lines(path: Path, source: str) -> Iterator[str]:

@@ -89,11 +89,11 @@ def parameter_list(described: Iterable[tuple[inspect.Parameter, str, str]]) -> l
         described: parameters, each with its annotation and its default as text.
     """
     parts, starred = [], False
-    for each, annotation, default in described:
-        if each.kind is each.KEYWORD_ONLY and not starred:
+    for parameter, annotation, default in described:
+        if parameter.kind is parameter.KEYWORD_ONLY and not starred:
             parts.append("*")
-        starred = starred or each.kind in (each.KEYWORD_ONLY, each.VAR_POSITIONAL)
-        star = {each.VAR_POSITIONAL: "*", each.VAR_KEYWORD: "**"}.get(each.kind, "")
-        given = "" if each.default is each.empty else f" = {default}"
-        parts.append(f"{star}{each.name}: {annotation}{given}")
+        starred = starred or parameter.kind in (parameter.KEYWORD_ONLY, parameter.VAR_POSITIONAL)
+        star = {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}.get(parameter.kind, "")
+        given = "" if parameter.default is parameter.empty else f" = {default}"
+        parts.append(f"{star}{parameter.name}: {annotation}{given}")
     return parts

@@ -25,5 +25,5 @@ def build_inference(batch=1, length=128, layers=12, dtype=jnp.float32):
     maker = Maker()
     jax.eval_shape(lambda tokens: bert_base(maker, tokens, layers=layers), tokens)
     compiled = jax.jit(lambda p, tokens: bert_base(Taker(p, []), tokens, layers=layers))
-    parameters = [jnp.asarray(each, dtype) for each in maker.parameters]
+    parameters = [jnp.asarray(parameter, dtype) for parameter in maker.parameters]
     return lambda: compiled(parameters, tokens)

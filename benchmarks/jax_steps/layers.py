@@ -135,7 +135,7 @@ def training_step(model, batch, size=224, dtype=jnp.float32):
     maker, images, labels = _made(model, batch, size)
 
     def loss_of(parameters, statistics, images, labels):
-        state = Taker([each.astype(dtype) for each in parameters], statistics)
+        state = Taker([parameter.astype(dtype) for parameter in parameters], statistics)
         logits = model(state, images.astype(dtype)).astype(jnp.float32)
         chosen = jnp.take_along_axis(jax.nn.log_softmax(logits), labels[:, None], axis=1)
         return -chosen.mean(), state.updated
@@ -149,6 +149,6 @@ def training_step(model, batch, size=224, dtype=jnp.float32):
         return loss, parameters, momentum, statistics
 
     compiled = jax.jit(update, donate_argnums=(0, 1, 2))
-    momentum = [np.zeros_like(each) for each in maker.parameters]
+    momentum = [np.zeros_like(parameter) for parameter in maker.parameters]
     state = jax.tree.map(jnp.array, [maker.parameters, momentum, maker.statistics])
     return functools.partial(Step(compiled, state), images, labels)

@@ -45,8 +45,8 @@ def lstm_step(batch=32, length=64, width=256, vocabulary=512):
 
     def loss_of(p, tokens, targets):
         x = p["table"][tokens.T]
-        for each in p["layers"]:
-            x = _layer(each, x)
+        for weights in p["layers"]:
+            x = _layer(weights, x)
         logits = jax.nn.log_softmax(x.swapaxes(0, 1) @ p["head"] + p["head_bias"])
         return -jnp.take_along_axis(logits, targets[..., None], axis=-1).mean()
 

@@ -100,6 +100,6 @@ def image_step():
         return loss, parameters, momentum, statistics
 
     compiled = jax.jit(update, donate_argnums=(0, 1, 2))
-    momentum = [np.zeros_like(each) for each in maker.parameters]
+    momentum = [np.zeros_like(parameter) for parameter in maker.parameters]
     state = jax.tree.map(jnp.array, [maker.parameters, momentum, maker.statistics])
     return Step(compiled, state)

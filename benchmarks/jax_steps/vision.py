@@ -141,7 +141,7 @@ def windows(x):
 
 
 def _shifted_mask(size):
-    """What is added to the scores of places that were no neighbours before the shift."""
+    """The number that is added to the scores of places that were no neighbours before the shift."""
     band = np.digitize(np.arange(size), [size - WINDOW, size - WINDOW // 2])
     area = windows((band[:, None] * 3 + band)[None, :, :, None])[0, :, :, 0]
     return np.where(area[:, :, None] == area[:, None], 0.0, -100.0).astype(np.float32)

@@ -31,5 +31,5 @@ def build(torch, make_step, batch=32, length=128, dtype="float32", **sizes):
     """The model alone, on random sentences, as `make_step` runs it; see `training`."""
     model = make(torch, **sizes).to(getattr(torch, dtype))
     tokens = torch.randint(0, sizes.get("vocabulary", 30522), (batch, length))
-    # What is inferred takes all inputs but the last, which are the labels.
+    # Inference takes all inputs but the last, which are the labels.
     return make_step(Training(model, None, None, (tokens, None)))

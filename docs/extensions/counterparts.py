@@ -57,7 +57,7 @@ def counterparts() -> dict[str, Counterparts]:
 
 def counterpart_line(name: str) -> str:
     """Return the sentence about the counterparts of a name, with links; empty if it has none."""
-    found = [each for each in counterparts().get(name, ()) if each is not None]
+    found = [counterpart for counterpart in counterparts().get(name, ()) if counterpart is not None]
     return " ".join(map(_sentence, found)) + "\n" if found else ""
 
 

@@ -47,7 +47,7 @@ class Entry:
 
     @property
     def is_constant(self) -> bool:
-        """Whether it is a number, a text or a tuple of numbers, which have no documentation."""
+        """Test if it is a number, a text or a tuple of numbers, which have no documentation."""
         return isinstance(self.value, _CONSTANTS)
 
     @property
@@ -72,7 +72,9 @@ class Entry:
             return "(...)"
         if self.module == "oneflow.Tensor":
             del parameters[0]
-        untyped = [each.replace(annotation=inspect.Parameter.empty) for each in parameters]
+        untyped = [
+            parameter.replace(annotation=inspect.Parameter.empty) for parameter in parameters
+        ]
         return str(inspect.Signature(untyped))
 
     @property
@@ -98,8 +100,8 @@ def is_public(value: Any) -> bool:
 def networks() -> frozenset[str]:
     """Return the names of flowvision's networks: those of factories, and of what they return."""
     factories = [model.factory for model in registered_models()]
-    returned = {str(inspect.signature(each).return_annotation) for each in factories}
-    return frozenset(returned.union(each.__name__ for each in factories))
+    returned = {str(inspect.signature(factory).return_annotation) for factory in factories}
+    return frozenset(returned.union(factory.__name__ for factory in factories))
 
 
 def is_part_of_a_network(module: str, name: str) -> bool:

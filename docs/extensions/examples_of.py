@@ -23,7 +23,7 @@ _PARSER = doctest.DocTestParser()
 _RUNNER = doctest.DocTestRunner(verbose=False)
 # The object that a documentation refers to, as "see `oneflow.nn.OFRecordReader`".
 _REFERENCE = re.compile(r"[Ss]ee\s+`((?:oneflow|flowvision)\.[\w.]+)`")
-_MODELS = {each.factory: each for each in registered_models()}
+_MODELS = {model.factory: model for model in registered_models()}
 # A model of each class of networks.
 _NETWORKS = {
     f"{model.module}.{inspect.signature(model.factory).return_annotation}": model
@@ -41,8 +41,8 @@ def example_of(value: Any) -> str:
     documented = [value, inspect.unwrap(value) if callable(value) else value]
     if _is_member_of_tensor(value):
         documented.append(Tensor)
-    for each in documented:
-        if examples := _own_example(each):
+    for owner in documented:
+        if examples := _own_example(owner):
             return examples
     if not isinstance(value, type | types.FunctionType):
         return ""
@@ -57,9 +57,9 @@ def _own_example(value: Any) -> str:
 
 def _example_with(value: type | types.FunctionType) -> str:
     module = sys.modules[value.__module__]
-    for each in vars(module).values():
-        if getattr(each, "__module__", None) == module.__name__:
-            examples = _own_example(each)
+    for variable in vars(module).values():
+        if getattr(variable, "__module__", None) == module.__name__:
+            examples = _own_example(variable)
             if f".{value.__name__}(" in examples:
                 return examples
     found = _REFERENCE.search(inspect.getdoc(value) or "")

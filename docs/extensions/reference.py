@@ -8,6 +8,7 @@ placements and lowerings to ONNX, or not.
 from __future__ import annotations
 
 import inspect
+import itertools
 import shutil
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -46,7 +47,7 @@ def page(entry: Entry, others: list[str], primitives: Sequence[str]) -> str:
     if entry.path in FIGURES:
         parts.append(_image(f"../../images/{FIGURES[entry.path]}", entry.name))
     if others:
-        parts.append("Also: " + ", ".join(f":doc:`{each}`" for each in others) + ".\n")
+        parts.append("Also: " + ", ".join(f":doc:`{other}`" for other in others) + ".\n")
     example = example_of(entry.value)
     if example and ">>>" not in (inspect.getdoc(entry.value) or ""):
         parts.append(_block(example))
@@ -89,33 +90,34 @@ def write_reference(_: Sphinx) -> None:
         draw(picture(), root / PICTURES / f"{path}.svg")
     by_module = {module: list(entries(module)) for module in modules()}
     names: dict[int, list[str]] = {}
-    for each in (entry for found in by_module.values() for entry in found):
-        names.setdefault(_identity(each), []).append(each.path)
+    for entry in itertools.chain.from_iterable(by_module.values()):
+        names.setdefault(_identity(entry), []).append(entry.path)
     for module, found in by_module.items():
-        for each in found:
-            first, *others = names[_identity(each)]
-            text = alias_page(each, first)
-            if each.is_constant:
-                text = constant_page(each)
-            elif each.path == first:
-                is_operator = inspect.isfunction(each.value) and module.startswith("oneflow")
-                primitives = primitives_of_example(each.value) if is_operator else ()
-                text = page(each, others, primitives)
-            differs = differences_table(names[_identity(each)])
-            parts = (text, counterpart_line(each.path), differs)
-            (root / f"{each.path}.rst").write_text("\n".join(filter(None, parts)))
+        for entry in found:
+            first, *others = names[_identity(entry)]
+            text = alias_page(entry, first)
+            if entry.is_constant:
+                text = constant_page(entry)
+            elif entry.path == first:
+                is_operator = inspect.isfunction(entry.value) and module.startswith("oneflow")
+                primitives = primitives_of_example(entry.value) if is_operator else ()
+                text = page(entry, others, primitives)
+            differs = differences_table(names[_identity(entry)])
+            parts = (text, counterpart_line(entry.path), differs)
+            (root / f"{entry.path}.rst").write_text("\n".join(filter(None, parts)))
         (root / f"{module}-index.md").write_text(module_page(module, found))
 
 
 def _identity(entry: Entry) -> object:
-    """What names of one object have in common; equal numbers may be one object by chance."""
+    """The common mark of names of one object; equal numbers may be one object by chance."""
     return entry.path if entry.is_constant else id(entry.value)
 
 
 def module_page(module: str, found: list[Entry]) -> str:
     """Return the list of a module's names."""
     rows = "".join(
-        f"| [{each.name}]({each.path}.rst) | {each.summary.replace('|', '/')} |\n" for each in found
+        f"| [{entry.name}]({entry.path}.rst) | {entry.summary.replace('|', '/')} |\n"
+        for entry in found
     )
     return f"# {module}\n\n| name | |\n| --- | --- |\n{rows}"
 

@@ -8,7 +8,7 @@ from tqdm import tqdm
 import oneflow as flow
 from oneflow import nn
 
-# What variables of `flow.layers` are called in modules.
+# The names, in modules, of variables of `flow.layers`.
 ENDINGS = {
     "gamma": "weight",
     "beta": "bias",

@@ -25,7 +25,7 @@ def read_images(files):
         pixels, digits = read_digits()
         return pixels[-8:, None].astype(np.uint8), digits[-8:].tolist()
     pictures = [Image.open(file).convert("L").resize((28, 28)) for file in files]
-    return np.stack([np.asarray(each) for each in pictures])[:, None], None
+    return np.stack([np.asarray(picture) for picture in pictures])[:, None], None
 
 
 def classify(images, protocol, address):

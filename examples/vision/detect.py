@@ -157,7 +157,7 @@ def mean_average_precision(model, data, pieces):
             ]
             taken.update(good[:1])
             hits[int(label)].append((float(score), bool(good)))
-    scores = [_average_precision(hits[each], count) for each, count in objects.items() if count]
+    scores = [_average_precision(hits[kind], count) for kind, count in objects.items() if count]
     return float(np.mean(scores))
 
 

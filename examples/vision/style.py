@@ -82,9 +82,9 @@ def train(model, perception, photo, picture, options):
     random = np.random.default_rng(options.seed)
     size = min(options.size, *photo.shape[2:])
     with flow.no_grad():
-        wanted = [textures(each) for each in perception(picture)]
+        wanted = [textures(features) for features in perception(picture)]
     # Layers count alike, however large their numbers are.
-    scales = [each.square().mean() for each in wanted]
+    scales = [tensor.square().mean() for tensor in wanted]
     optimizer = flow.optim.Adam(model.parameters(), lr=options.lr)
     losses = []
     progress = trange(options.steps, desc="training", unit="step")
@@ -96,8 +96,8 @@ def train(model, perception, photo, picture, options):
             content = F.mse_loss(seen[-2], original[-2]) / original[-2].square().mean()
             style = flow.stack(
                 [
-                    (textures(each) - goal).square().mean() / scale
-                    for each, goal, scale in zip(seen, wanted, scales, strict=True)
+                    (textures(features) - goal).square().mean() / scale
+                    for features, goal, scale in zip(seen, wanted, scales, strict=True)
                 ]
             ).mean()
             optimizer.zero_grad()

@@ -265,8 +265,8 @@ class Training:
             waiting.append((loss, (logits.argmax(dim=1) == labels).sum()))
             progress.update(len(x) * WORLD)
             if len(waiting) == STEPS_PER_READ or index + 1 == self.batches:
-                loss_sum += sum(each.item() for each, _ in waiting)
-                hits += sum(each.item() for _, each in waiting)
+                loss_sum += sum(tensor.item() for tensor, _ in waiting)
+                hits += sum(tensor.item() for _, tensor in waiting)
                 seen = index + 1
                 waiting = []
                 count = seen * self.options.batch * (WORLD if self.options.spread else 1)
@@ -282,7 +282,7 @@ class Training:
         """Return the confusion matrix: counts [true, found]."""
         source = self.ema.module if self.ema else self.model
         if self.options.spread:
-            state = {name: each.to_local() for name, each in source.state_dict().items()}
+            state = {name: tensor.to_local() for name, tensor in source.state_dict().items()}
             self.evaluated.load_state_dict(state)
             source = self.evaluated
         source.eval()
@@ -355,13 +355,13 @@ def plot_curves(history, path):
     """Loss, accuracy and speed per epoch."""
     epochs = range(1, len(history) + 1)
     figure, axes = plt.subplots(1, 3, figsize=(12, 3.5), constrained_layout=True)
-    axes[0].plot(epochs, [each["loss"] for each in history], marker="o")
+    axes[0].plot(epochs, [record["loss"] for record in history], marker="o")
     axes[0].set(title="Training loss", xlabel="epoch", ylabel="cross entropy")
-    axes[1].plot(epochs, [each["accuracy"] for each in history], marker="o", label="training")
-    axes[1].plot(epochs, [each["held_out"] for each in history], marker="o", label="held out")
+    axes[1].plot(epochs, [record["accuracy"] for record in history], marker="o", label="training")
+    axes[1].plot(epochs, [record["held_out"] for record in history], marker="o", label="held out")
     axes[1].set(title=f"Accuracy (held out: {history[-1]['held_out']:.1%})", xlabel="epoch")
     axes[1].legend()
-    axes[2].plot(epochs, [each["images_s"] for each in history], marker="o")
+    axes[2].plot(epochs, [record["images_s"] for record in history], marker="o")
     axes[2].set(title="Speed", xlabel="epoch", ylabel="images per second", ylim=(0, None))
     figure.savefig(path, dpi=120)
     plt.close(figure)

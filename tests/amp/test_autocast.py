@@ -74,7 +74,7 @@ def test_recurrent_layers_take_and_return_half_precision(layer):
     assert of_full.dtype is of_half.dtype is flow.bfloat16
     np.testing.assert_allclose(of_half.float().numpy(), layer(x)[0].detach().numpy(), atol=0.05)
     of_half.float().sum().backward()
-    assert all(each.grad.dtype is flow.float32 for each in layer.parameters())
+    assert all(parameter.grad.dtype is flow.float32 for parameter in layer.parameters())
 
 
 def test_nesting_devices_threads_and_decorators():

@@ -36,13 +36,13 @@ def modules() -> Iterator[str]:
         folders = [(package, path)]
         while folders:
             parent, path = folders.pop()
-            for each in pkgutil.iter_modules(path):
-                name = f"{parent}.{each.name}"
+            for info in pkgutil.iter_modules(path):
+                name = f"{parent}.{info.name}"
                 if any(part in name for part in NOT_IMPORTED):
                     continue
                 yield name
-                if each.ispkg:
-                    folders.append((name, [f"{root}/{each.name}" for root in path]))
+                if info.ispkg:
+                    folders.append((name, [f"{root}/{info.name}" for root in path]))
 
 
 def main() -> None:

@@ -111,7 +111,7 @@ def packages_of_extras() -> list[str]:
     return sorted(
         name
         for name, owners in names.items()
-        if not {canonicalize_name(each) for each in owners} & needed
+        if not {canonicalize_name(owner) for owner in owners} & needed
         and name not in ("oneflow", "flowvision", "oneflow_onnx")
     )
 

@@ -59,7 +59,11 @@ CALLS_AT_IMPORT = {
 def calls_at_import(path: Path) -> list[str]:
     """The calls of a module's top level that end the process, or start something in it."""
     statements = ast.parse(path.read_text(encoding="utf-8")).body
-    run = [each for each in statements if not isinstance(each, ast.FunctionDef | ast.ClassDef)]
+    run = [
+        statement
+        for statement in statements
+        if not isinstance(statement, ast.FunctionDef | ast.ClassDef)
+    ]
     calls = [
         ast.unparse(node.func)
         for statement in run

@@ -13,7 +13,7 @@ def test_every_hook_has_a_provider():
     flow.plan  # noqa: B018 - the highest room
     # Objects that were set aside are not found.
     gc.unfreeze()
-    hooks = [each for each in gc.get_objects() if type(each) is Hook]
+    hooks = [get_object for get_object in gc.get_objects() if type(get_object) is Hook]
     gc.freeze()
     assert hooks
     for hook in hooks:

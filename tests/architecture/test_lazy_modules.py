@@ -72,7 +72,7 @@ def test_paths_of_pytorch_are_attributes():
         print(json.dumps([each.__name__ for each in found]))
     """
     names = printed_by(textwrap.dedent(code))
-    assert [each.rpartition(".")[2] for each in names] == [
+    assert [name.rpartition(".")[2] for name in names] == [
         path.rpartition(".")[2] for path in paths
     ]
 

@@ -9,7 +9,7 @@ from tools.mutate_rows.table import mutations
 
 
 def test_every_feature_has_a_mutation() -> None:
-    rows = [each.row for each in mutations()]
+    rows = [mutation.row for mutation in mutations()]
     assert set(rows) == {feature.id for feature in features()}
     ids = [feature.id for feature in features()]
     assert rows == sorted(rows, key=ids.index)
@@ -26,7 +26,7 @@ def test_every_mutation_has_a_target() -> None:
 
 
 def test_only_networks_of_other_frameworks_cannot_be_broken() -> None:
-    rows = {each.row for each in mutations() if each.kind == UNREACHABLE}
+    rows = {mutation.row for mutation in mutations() if mutation.kind == UNREACHABLE}
     assert {row[:6] for row in rows} <= {"004-T1", "004-D1"}
 
 

@@ -47,7 +47,7 @@ def test_call(call: str, compat: Any) -> None:
     code = compile(call, "<call>", "eval")
 
     def run(namespace: Any) -> Any:
-        arrays = {name: namespace.asarray(each) for name, each in ARRAYS.items()}
+        arrays = {name: namespace.asarray(array) for name, array in ARRAYS.items()}
         return eval(code, {"xp": namespace, **arrays})
 
     if call in DIFFERENT:

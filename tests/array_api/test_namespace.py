@@ -113,8 +113,8 @@ def test_function_of_one_array(name: str, kind: str) -> None:
 def test_function_of_two_arrays(name: str, kind: str) -> None:
     numbers = NUMBERS[kind]
     if name in OPEN and kind == "real":
-        numbers = [each for each in numbers if np.isfinite(each)]
-    first, second = (each.ravel() for each in np.meshgrid(numbers, numbers))
+        numbers = [number for number in numbers if np.isfinite(number)]
+    first, second = (array.ravel() for array in np.meshgrid(numbers, numbers))
     if kind == "integer" and name in OPEN:
         second = second + 1
     if (name, kind) == ("pow", "complex"):
@@ -137,7 +137,7 @@ def test_call(call: str) -> None:
     code = compile(call, "<call>", "eval")
 
     def run(namespace: Any) -> Any:
-        arrays = {name: namespace.asarray(each) for name, each in ARRAYS.items()}
+        arrays = {name: namespace.asarray(array) for name, array in ARRAYS.items()}
         return eval(code, {"xp": namespace, **arrays})
 
     _both(run)
@@ -146,7 +146,7 @@ def test_call(call: str) -> None:
 @pytest.mark.parametrize("line", REFUSED)
 def test_refused(line: str) -> None:
     error, _, call = line.partition(" ")
-    arrays = {name: xp.asarray(each) for name, each in ARRAYS.items()}
+    arrays = {name: xp.asarray(array) for name, array in ARRAYS.items()}
     with pytest.raises(__builtins__[error]):
         eval(call, {"xp": xp, **arrays})
 

@@ -74,7 +74,7 @@ def test_what_strict_refuses(name, api, create_graph):
         x = lib.tensor([1.0, -2.0])
         result = STRICT[name](lib, x)
         ones = [
-            lib.ones(each.shape) for each in (result if isinstance(result, tuple) else [result])
+            lib.ones(tensor.shape) for tensor in (result if isinstance(result, tuple) else [result])
         ]
         v = {
             "jacobian": (),
@@ -90,7 +90,7 @@ def test_what_strict_refuses(name, api, create_graph):
                 strict=True,
                 create_graph=create_graph,
             )
-            outcomes.append([each.tolist() for each in flatten(found)])
+            outcomes.append([tensor.tolist() for tensor in flatten(found)])
         except RuntimeError:
             outcomes.append("refused")
     assert outcomes[0] == outcomes[1]
@@ -98,7 +98,9 @@ def test_what_strict_refuses(name, api, create_graph):
 
 def flatten(results):
     return (
-        [x for each in results for x in flatten(each)] if isinstance(results, tuple) else [results]
+        [x for result in results for x in flatten(result)]
+        if isinstance(results, tuple)
+        else [results]
     )
 
 

@@ -128,10 +128,10 @@ def test_a_failed_call_leaves_the_module_as_it_was():
 def test_statistics_of_batches_are_written_back():
     def case(lib):
         layer = lib.nn.BatchNorm1d(2)
-        state = {name: each.detach().clone() for name, each in layer.state_dict().items()}
+        state = {name: tensor.detach().clone() for name, tensor in layer.state_dict().items()}
         x = lib.tensor([[1.0, 2.0], [3.0, 5.0]])
         y = lib.func.functional_call(layer, state, (x,))
-        kept = [(name, each) for name, each in state.items() if "num" not in name]
+        kept = [(name, tensor) for name, tensor in state.items() if "num" not in name]
         return y, kept, int(state["num_batches_tracked"]), list(layer.named_buffers())[:2]
 
     agree(case)

@@ -192,8 +192,8 @@ def test_inference_tensors_where_nothing_is_saved():
         into = lib.ones(3).copy_(made)
         (x * into).sum().backward()
         kinds = [
-            each.is_inference()
-            for each in (made, made[1:], made.detach(), made.clone(), outside, into)
+            tensor.is_inference()
+            for tensor in (made, made[1:], made.detach(), made.clone(), outside, into)
         ]
         return x.grad.tolist(), kinds
 
@@ -216,7 +216,7 @@ def test_normal_tensors_stay_normal_in_inference_mode():
         state.mul_(2)
         (x * state).sum().backward()
         (x[:2] * view).sum().backward()
-        kinds = [each.is_inference() for each in (state, row, view, inside)]
+        kinds = [tensor.is_inference() for tensor in (state, row, view, inside)]
         return x.grad.tolist(), inside.tolist(), row.tolist(), kinds
 
     agree(case)

@@ -35,8 +35,8 @@ class Cell:
         self.t, self._act = t, act
         data = (PRIMAL, CLOSED, TANGENT)
         self.leaves = tuple(
-            t.tensor(each, requires_grad=wanted)
-            for each, wanted in zip(data, requires_grad, strict=True)
+            t.tensor(entry, requires_grad=wanted)
+            for entry, wanted in zip(data, requires_grad, strict=True)
         )
         self.x, self.w, self.v = self.leaves
 
@@ -188,7 +188,7 @@ def _within(*names):
 
 def _of_computed(cell, call):
     """The call on tensors that are no leaves."""
-    cell.x, cell.w, cell.v = (each * 1 for each in cell.leaves)
+    cell.x, cell.w, cell.v = (leaf * 1 for leaf in cell.leaves)
     return call()
 
 
@@ -274,14 +274,17 @@ def outcome(lib, names, requires_grad):
         results = _flat(MODES[mode](cell, lambda: TRANSFORMS[name](cell)))
     except (RuntimeError, ValueError, AttributeError):
         return "refused"
-    values, tracked = plain(results), [each for each in enumerate(results) if each[1].requires_grad]
+    values, tracked = (
+        plain(results),
+        [result for result in enumerate(results) if result[1].requires_grad],
+    )
     try:
         if tracked:
             sum((n + 2) * (each * each).sum() for n, each in tracked).backward()
     except RuntimeError:
         return values, "refused"
     none = lib.zeros(2)
-    return values, [plain(none if each.grad is None else each.grad) for each in cell.leaves]
+    return values, [plain(none if leaf.grad is None else leaf.grad) for leaf in cell.leaves]
 
 
 # Transforms that PyTorch computes by forward-mode differentiation of the innermost function.
@@ -436,7 +439,7 @@ def test_transforms_in_graphs(name):
         def build(self, x, w, v):
             return tuple(_flat(TRANSFORMS[name](_set(cell, x, w, v))))
 
-    found = Graph()(*[each.detach() for each in cell.leaves])
+    found = Graph()(*[leaf.detach() for leaf in cell.leaves])
     assert same(plain(list(found)), plain(expected))
 
 

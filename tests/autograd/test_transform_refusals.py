@@ -129,7 +129,7 @@ def test_places_of_results_in_structures(dims):
             ),
             out_dims=dims,
         )(m)
-        return [each.tolist() for each in (first, second, third)]
+        return [tensor.tolist() for tensor in (first, second, third)]
 
     assert parts(flow) == parts(torch)
 

@@ -85,7 +85,7 @@ def test_gradients_go_on_outside():
 
 def test_a_module_by_its_parameters():
     layer = flow.nn.Linear(3, 2)
-    given = {name: each.detach() for name, each in layer.named_parameters()}
+    given = {name: parameter.detach() for name, parameter in layer.named_parameters()}
     x = flow.ones(4, 3)
     found = flow.func.grad(lambda p: flow.func.functional_call(layer, p, x).sum())(given)
     np.testing.assert_allclose(found["weight"].numpy(), np.full((2, 3), 4.0))
@@ -109,11 +109,11 @@ def test_errors_are_of_pytorchs_type(misuse):
 @pytest.mark.parametrize("lib", LIBRARIES)
 def test_models_run_as_an_ensemble(lib):
     models = [lib.nn.Sequential(lib.nn.Linear(3, 2), lib.nn.BatchNorm1d(2)) for _ in range(3)]
-    for each in models:
-        each.eval()[0].bias.requires_grad_(False)
+    for model in models:
+        model.eval()[0].bias.requires_grad_(False)
     weights, buffers = lib.func.stack_module_state(models)
-    assert [each.is_leaf for each in weights.values()] == [True] * 4
-    assert [each.requires_grad for each in weights.values()] == [True, False, True, True]
+    assert [weight.is_leaf for weight in weights.values()] == [True] * 4
+    assert [weight.requires_grad for weight in weights.values()] == [True, False, True, True]
 
     def run(weights, buffers, x):
         return lib.func.functional_call(models[0], (weights, buffers), (x,))

@@ -29,8 +29,8 @@ class Training:
                 parameter.data = parameter.data.to_global(sbp=sbp)
             batch = [flow.sbp.split(0), *broadcast[1:]]
             self.inputs, self.targets = (
-                each.to_global(placement, broadcast).to_global(sbp=batch)
-                for each in (self.inputs, self.targets)
+                tensor.to_global(placement, broadcast).to_global(sbp=batch)
+                for tensor in (self.inputs, self.targets)
             )
         self.optimizer = flow.optim.SGD(self.model.parameters(), lr=1 / 64, momentum=0.5)
 

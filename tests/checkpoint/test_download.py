@@ -80,7 +80,7 @@ def test_state_dict_is_downloaded_once(server, tmp_path: Path) -> None:
         )
         assert state["weight"].sum().item() == 499500
     assert handler.ranges == [None]
-    assert [each.name for each in (tmp_path / "cache").iterdir()] == [f"net-{digits}.pt"]
+    assert [path.name for path in (tmp_path / "cache").iterdir()] == [f"net-{digits}.pt"]
 
 
 def test_wrong_content_is_removed(server, tmp_path: Path) -> None:
@@ -120,7 +120,7 @@ def test_versions_of_a_file_are_not_mixed(server, tmp_path, obeys_if_range, tag,
     handler.break_after, handler.tag, handler.content = None, tag, b"x" * size
     flow.hub.download_url_to_file(f"{address}/net.pt", target, progress=False)
     assert target.read_bytes() == handler.content
-    assert sorted(each.name for each in tmp_path.iterdir()) == ["net.pt", "weights.pt"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["net.pt", "weights.pt"]
 
 
 def test_nothing_is_continued_without_a_version(server, tmp_path: Path) -> None:
@@ -128,7 +128,7 @@ def test_nothing_is_continued_without_a_version(server, tmp_path: Path) -> None:
     handler.break_after, handler.tag = 1000, None
     with pytest.raises(ConnectionError, match="try again"):
         flow.hub.download_url_to_file(f"{address}/net.pt", tmp_path / "net.pt", progress=False)
-    assert [each.name for each in tmp_path.iterdir()] == ["weights.pt"]
+    assert [path.name for path in tmp_path.iterdir()] == ["weights.pt"]
 
 
 def test_another_address_is_another_file(server, tmp_path: Path) -> None:
@@ -154,7 +154,7 @@ def test_simultaneous_downloads(server, tmp_path: Path, monkeypatch, has_locks) 
     with ThreadPoolExecutor(8) as pool:
         assert set(pool.map(load, range(16))) == {499500.0}
     assert len(handler.ranges) == 1 or not has_locks
-    assert [each.name for each in folder.iterdir()] == ["a.pt"]
+    assert [path.name for path in folder.iterdir()] == ["a.pt"]
 
 
 def refused(*_: object) -> None:
@@ -174,7 +174,7 @@ def test_simultaneous_downloads_of_processes(server, tmp_path: Path) -> None:
     handler, address = server
     command = [sys.executable, "-c", PROGRAM, f"{address}/a.pt", str(tmp_path / "cache")]
     processes = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(3)]
-    assert [each.communicate()[0].strip() for each in processes] == ["499500.0"] * 3
+    assert [process.communicate()[0].strip() for process in processes] == ["499500.0"] * 3
     assert handler.ranges == [None]
 
 
@@ -190,7 +190,7 @@ def test_unpacking_replaces_files_at_once(tmp_path: Path) -> None:
         assert file.read() == "whole"
         inode = os.fstat(file.fileno()).st_ino
     assert inode != (tmp_path / "to" / "a" / "b").stat().st_ino
-    assert [each.name for each in (tmp_path / "to").iterdir()] == ["a"]
+    assert [path.name for path in (tmp_path / "to").iterdir()] == ["a"]
 
 
 def test_download_that_was_whole_but_not_renamed(server, tmp_path: Path) -> None:

@@ -231,9 +231,11 @@ REFUSED = {
 
 
 def test_all_that_the_safe_loader_takes_is_known():
-    names = {tuple(each.rsplit(".", 1)) for each in _get_allowed_globals()}
+    names = {
+        tuple(get_allowed_global.rsplit(".", 1)) for get_allowed_global in _get_allowed_globals()
+    }
     table = _Builder(lambda device: device, Budget(0)).table()
-    unknown = {".".join(each) for each in names - table.keys()}
+    unknown = {".".join(name) for name in names - table.keys()}
     assert {each for each in unknown if not any(re.fullmatch(r, each) for r in REFUSED)} == set()
     for reason in REFUSED:
         assert any(re.fullmatch(reason, each) for each in unknown)

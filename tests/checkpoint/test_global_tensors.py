@@ -231,7 +231,7 @@ def test_training_goes_on_under_another_layout_to_the_last_bit(tmp_path, placeme
     second.load_state_dict(flow.load(tmp_path / "checkpoint"))
     states = [state["momentum_buffer"] for state in second.optimizer.state.values()]
     if placement is not None:
-        assert {(each.placement, each.sbp) for each in states} == {(placement, sbp)}
+        assert {(state.placement, state.sbp) for state in states} == {(placement, sbp)}
     assert_same_bits(second.step(), whole)
 
 

@@ -79,7 +79,7 @@ class Watch:
         folder = self.folder
         if folder is None or not event.startswith(("open", "os.", "shutil.")):
             return
-        if any(str(each).startswith(str(folder)) for each in arguments):
+        if any(str(argument).startswith(str(folder)) for argument in arguments):
             self.folder = None  # its own copying is of no interest
             shutil.copytree(folder, self.copies / str(self.count))
             self.count += 1
@@ -103,7 +103,7 @@ def test_killed_at_any_moment(tmp_path, watch, saver):
     copies = watch.copies_during(saver(2.0), target, tmp_path / "copies")
     assert loaded_value(target) == 2.0
     assert shape_of(target.parent) == clean
-    found = [loaded_value(each) for each in copies]
+    found = [loaded_value(copy) for copy in copies]
     assert len(found) > 4
     assert found == sorted(found)
     assert set(found) == {1.0, 2.0}
@@ -176,9 +176,9 @@ def test_what_is_not_ours_is_left_alone(tmp_path):
     abandoned = tmp_path / ".file.0123456789ab.partial"
     abandoned.write_text("killed")
     flow.save(1, tmp_path / "file")
-    assert {each.name for each in tmp_path.iterdir()} == {"file", *names}
+    assert {path.name for path in tmp_path.iterdir()} == {"file", *names}
     folder_saver(1.0)(tmp_path)
-    assert {*names, "file"} < {each.name for each in tmp_path.iterdir()}
+    assert {*names, "file"} < {path.name for path in tmp_path.iterdir()}
 
 
 def test_graphs_and_checkpoints_do_not_share_a_folder(tmp_path):
@@ -251,7 +251,7 @@ def test_a_full_disk_names_the_path_and_the_old_file_stays(tmp_path):
     environment["ONEFLOW_CACHE_DIR"] = "off"
     environment["ONEFLOW_CPU_DEVICES"] = "2"
     subprocess.run([sys.executable, "-c", LIMITED, target], check=True, env=environment)
-    assert {each.name for each in target.iterdir()} == {"0", "1", "2", "3", "large"}
+    assert {path.name for path in target.iterdir()} == {"0", "1", "2", "3", "large"}
     assert [loaded_value(target / str(number)) for number in range(4)] == [1.0] * 4
     np.testing.assert_array_equal(flow.load(target / "large").numpy(), np.arange(100_000))
 

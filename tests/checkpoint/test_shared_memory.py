@@ -61,7 +61,7 @@ OBJECTS = {
 
 def written(tensors):
     """All numbers after the first and the last element of each tensor were written to in turn."""
-    tables = [[each.tolist() for each in tensors]]
+    tables = [[tensor.tolist() for tensor in tensors]]
     for number, tensor in enumerate(tensors):
         if not tensor.numel() or 0 in tensor.stride():
             continue
@@ -75,8 +75,10 @@ def written(tensors):
 def test_writes_are_seen_as_in_pytorch(make):
     own = round_trip(flow, make(flow))
     reference = round_trip(torch, make(torch), weights_only=True)
-    assert [each.requires_grad for each in own] == [each.requires_grad for each in reference]
-    assert [tuple(each.shape) for each in own] == [tuple(each.shape) for each in reference]
+    assert [tensor.requires_grad for tensor in own] == [
+        tensor.requires_grad for tensor in reference
+    ]
+    assert [tuple(tensor.shape) for tensor in own] == [tuple(tensor.shape) for tensor in reference]
     assert written(own) == written(reference)
 
 
@@ -104,7 +106,7 @@ def test_shared_elements_are_stored_once(tmp_path):
     parts = {"head": x[100:600], "tail": x[400:700]}
     flow.save({"whole": matrix(flow), **parts}, tmp_path / "file")
     arrays = safetensors.numpy.load_file(tmp_path / "file")
-    assert {name: each.shape for name, each in arrays.items()} == {
+    assert {name: array.shape for name, array in arrays.items()} == {
         "whole": (3, 4),
         "head#memory": (600,),
     }
@@ -114,8 +116,8 @@ def test_shared_elements_are_stored_once(tmp_path):
 def test_other_types_of_the_same_memory_are_stored_on_their_own():
     z = complex_numbers(flow)
     loaded = round_trip(flow, [z, flow.view_as_real(z), z.real])
-    assert [each.tolist() for each in loaded] == [
-        each.tolist() for each in (z, flow.view_as_real(z), z.real)
+    assert [tensor.tolist() for tensor in loaded] == [
+        tensor.tolist() for tensor in (z, flow.view_as_real(z), z.real)
     ]
 
 

@@ -21,8 +21,8 @@ POSITIONS = [[0, 9], [11, 3], [2, 2], [-1, 30], [4, 12]]
 def lookups(small, large, *columns):
     """The rows of one of two tables for each column, of the large one for every third."""
     embed = flow.nn.functional.embedding
-    found = [embed(each, large if i % 3 == 2 else small) for i, each in enumerate(columns)]
-    return functools.reduce(operator.add, [each.sum() for each in found])
+    found = [embed(column, large if i % 3 == 2 else small) for i, column in enumerate(columns)]
+    return functools.reduce(operator.add, [tensor.sum() for tensor in found])
 
 
 def recorded(columns):
@@ -33,7 +33,7 @@ def recorded(columns):
         arrays.append(np.array(column))
         if i in (0, 2):
             arrays.append(tables[i // 2])
-    zeros = [flow.zeros(len(each), dtype=flow.int64) for each in columns]
+    zeros = [flow.zeros(len(column), dtype=flow.int64) for column in columns]
     return flow.eager.record(lookups, *map(flow.tensor, tables), *zeros), arrays
 
 
@@ -60,7 +60,7 @@ def test_alike_checks_are_one():
 
     assert reductions(POSITIONS[:1]) == 1
     assert reductions(POSITIONS) == 2  # one for each table
-    long = [each * 10_000 for each in POSITIONS]
+    long = [position * 10_000 for position in POSITIONS]
     assert reductions(long) == len(POSITIONS)
 
 
@@ -68,7 +68,7 @@ def test_a_large_table_that_is_not_read_does_not_count():
     program, arrays = recorded(POSITIONS[:2])
     ((operation, operands), _) = walk(program, arrays, [])[1]
     table = np.zeros((module._MAX_ELEMENTS, 4), "float32")
-    places = [i for i, each in enumerate(operands) if each.ndim == 2]
+    places = [i for i, operand in enumerate(operands) if operand.ndim == 2]
     assert module._reads_little(
         operation, [table if i in places else x for i, x in enumerate(operands)]
     )

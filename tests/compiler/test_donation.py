@@ -26,10 +26,10 @@ def trained_program():
 
 def is_step(cached):
     """Return whether it is a compiled program with an update of the layer's weight."""
-    operations = [each.operation for each in cached.program.instructions]
-    updates = [each for each in operations if each.primitive is adam_update]
+    operations = [instruction.operation for instruction in cached.program.instructions]
+    updates = [operation for operation in operations if operation.primitive is adam_update]
     return cached.executable is not None and any(
-        spec.shape == (64, 64) for each in updates for spec in each.out_specs
+        spec.shape == (64, 64) for update in updates for spec in update.out_specs
     )
 
 

@@ -88,6 +88,8 @@ def test_only_what_is_written_is_chosen(wrapper: Callable, write: Callable) -> N
     np.testing.assert_array_equal(update(jnp.asarray(True), x, row), x)
     np.testing.assert_array_equal(update(jnp.asarray(False), x, row), write(jnp.asarray(x), row))
     traced = jax.make_jaxpr(update)(False, x, row)
-    chosen = [each for each in equations(traced.jaxpr) if each.primitive.name == "select_n"]
+    chosen = [
+        equation for equation in equations(traced.jaxpr) if equation.primitive.name == "select_n"
+    ]
     assert chosen
-    assert max(each.outvars[0].aval.size for each in chosen) <= row.size
+    assert max(equation.outvars[0].aval.size for equation in chosen) <= row.size

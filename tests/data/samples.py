@@ -167,8 +167,8 @@ class SaysTheSame(Exception):
 
 # Exceptions that cannot be made again of a text, or do not show it.
 ODD_EXCEPTIONS = {
-    each.__name__: each
-    for each in (Odd, WantsANumber, WantsAttributes, IsNothing, CannotBeShown, SaysTheSame)
+    function.__name__: function
+    for function in (Odd, WantsANumber, WantsAttributes, IsNothing, CannotBeShown, SaysTheSame)
 }
 
 
@@ -203,7 +203,7 @@ def stop(*samples):
 
 
 def generate(samples):
-    return (each for each in samples)
+    return (sample for sample in samples)
 
 
 class HoldsGenerator(Squares):

@@ -184,7 +184,7 @@ def test_workers_end_when_the_loop_is_left(monkeypatch, how, loading, error):
 
 def loader_processes():
     children = multiprocessing.active_children()
-    return {each.pid for each in children if each.name.startswith("oneflow-loader")}
+    return {child.pid for child in children if child.name.startswith("oneflow-loader")}
 
 
 def test_persistent_workers_after_an_error_and_an_interrupt():

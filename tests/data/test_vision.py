@@ -91,8 +91,8 @@ def test_random_crops(image):
     flow.manual_seed(0)
     crop = transforms.RandomCrop(4)
     found = [pixels(crop(image)) for _ in range(8)]
-    assert {each.shape for each in found} == {(4, 4, 3)}
-    assert len({each.tobytes() for each in found}) > 1
+    assert {tensor.shape for tensor in found} == {(4, 4, 3)}
+    assert len({array.tobytes() for array in found}) > 1
     assert pixels(transforms.RandomCrop(9, pad_if_needed=True)(image)).shape == (9, 9, 3)
     assert pixels(transforms.RandomCrop(7, padding=1)(image)).shape == (7, 7, 3)
     with pytest.raises(ValueError, match="larger than input"):

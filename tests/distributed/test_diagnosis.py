@@ -24,8 +24,8 @@ from oneflow.control_plane.hang_detection import HangDetection
 
 def report(*descriptions: str, group: str = "0,1", **more) -> RankReport:
     progress = Progress()
-    for each in descriptions:
-        progress.add(each)
+    for description in descriptions:
+        progress.add(description)
     return RankReport({group: progress.as_json()}, **more)
 
 
@@ -54,9 +54,10 @@ def test_groups_are_compared_on_their_own():
         2: report("b", group="1,2"),
     }
     assert find_mismatch(reports) is None
-    assert [(each.missing_rank, each.waiting_rank) for each in find_missing_ranks(reports)] == [
-        (1, 0)
-    ]
+    assert [
+        (find_missing_rank.missing_rank, find_missing_rank.waiting_rank)
+        for find_missing_rank in find_missing_ranks(reports)
+    ] == [(1, 0)]
 
 
 def test_a_process_that_is_done_and_needed():

@@ -119,8 +119,8 @@ def test_a_process_at_fault(what, code, words, mark, sample):
     outcome = launch("fault.py", what, "1", mark, **limits)
     assert outcome.code == code, outcome.error
     message = outcome.error[outcome.error.index("oneflow.distributed.launch: ") :]
-    for each in words:
-        assert each in message, outcome.error
+    for word in words:
+        assert word in message, outcome.error
     assert outcome.error.count("oneflow.distributed.launch: ") == 1
     assert "rank 0 failed" not in outcome.error
     assert "wrong" not in outcome.output

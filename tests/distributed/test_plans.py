@@ -86,8 +86,8 @@ def test_losses_of_a_pipeline(kind, sample):
         model.get_submodule(path).to_global(SECOND, B)
     graph = Pipeline(model, optimizer(model), second)
     spread = [
-        each.to_global(SECOND if index in late else FIRST, B).to_global(sbp=S(0))
-        for index, each in enumerate(inputs)
+        tensor.to_global(SECOND if index in late else FIRST, B).to_global(sbp=S(0))
+        for index, tensor in enumerate(inputs)
     ]
     assert_losses_are_right(kind, graph, spread)
 

@@ -90,7 +90,7 @@ def arguments(program: str, processes: int, sample: Sample, folder: Path) -> lis
     match program:
         case "collectives.py":
             dtypes = sample.choose(ALL_DTYPES, SAMPLED_DTYPES, f"collectives of {processes}")
-            return [each.name for each in dtypes]
+            return [dtype.name for dtype in dtypes]
         case "process_groups.py":
             owner = f"reductions of {processes}"
             return list(sample.choose(REDUCED_DTYPES, SAMPLED_DTYPES, owner))

@@ -104,11 +104,11 @@ def tensors(lib, numbers, dtype="float64"):
     """Lists as tensors, those of floats of `dtype`; all else as it is."""
     return {
         name: lib.tensor(
-            each, dtype=getattr(lib, dtype) if np.asarray(each).dtype.kind == "f" else None
+            number, dtype=getattr(lib, dtype) if np.asarray(number).dtype.kind == "f" else None
         )
-        if isinstance(each, list)
-        else each
-        for name, each in numbers.items()
+        if isinstance(number, list)
+        else number
+        for name, number in numbers.items()
     }
 
 

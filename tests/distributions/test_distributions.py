@@ -190,7 +190,7 @@ def test_gradients_of_draws_are_those_of_the_mean(name):
         made = getattr(flow.distributions, name)(**given)
         result = made.rsample((40000,)).mean() if draws else made.mean
         (result + 0 * sum(given.values())).backward()
-        found.append([each.grad.item() for each in given.values()])
+        found.append([tensor.grad.item() for tensor in given.values()])
     np.testing.assert_allclose(found[0], found[1], rtol=0.05, atol=0.03)
 
 

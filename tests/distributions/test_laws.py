@@ -16,9 +16,9 @@ _COUNTS = ("total_count", "dim")
 def with_gradients(lib, key):
     """The distribution of a key, and its parameters, which require gradients."""
     given = parameters(lib, key)
-    for name, each in given.items():
-        if name not in _COUNTS and hasattr(each, "requires_grad_"):
-            each.requires_grad_()
+    for name, tensor in given.items():
+        if name not in _COUNTS and hasattr(tensor, "requires_grad_"):
+            tensor.requires_grad_()
     made = getattr(lib.distributions, key.split()[0])(**given)
     leaves = [v for k, v in given.items() if k not in _COUNTS and hasattr(v, "requires_grad_")]
     return made, leaves
@@ -26,8 +26,8 @@ def with_gradients(lib, key):
 
 def gradients(result, leaves):
     """Gradients of the sum of a result."""
-    (result.sum() + sum((0 * each).sum() for each in leaves)).backward()
-    return [each.grad for each in leaves]
+    (result.sum() + sum((0 * leaf).sum() for leaf in leaves)).backward()
+    return [leaf.grad for leaf in leaves]
 
 
 @pytest.mark.one_in(3)

@@ -158,5 +158,7 @@ def test_parts_of_networks_have_no_pages():
 def test_help_says_the_public_name():
     assert "function sum in module" in pydoc.render_doc(flow.sum)
     assert [
-        path for path, each in FUNCTIONS.items() if each.__name__.endswith("_") != (path[-1] == "_")
+        path
+        for path, function in FUNCTIONS.items()
+        if function.__name__.endswith("_") != (path[-1] == "_")
     ] == []

@@ -43,7 +43,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     generated.mkdir(parents=True)
     (folder / "conf.py").write_text(CONFIGURATION)
     typed = {query.rpartition(".")[2].lower() for query in EXPECTED}
-    chosen = [each for each in ENTRIES if any(text in each.path.lower() for text in typed)]
+    chosen = [entry for entry in ENTRIES if any(text in entry.path.lower() for text in typed)]
     for entry in chosen:
         (generated / f"{entry.path}.rst").write_text(page(entry, [], ()))
     (folder / "index.rst").write_text("Documentation\n=============\n\nA linear layer.\n")

@@ -162,9 +162,9 @@ def test_commands(page, folder, sample):
 
 def test_every_program_runs_in_some_test():
     files = DOCUMENTS.rglob("*.md")
-    pages = {str(each.relative_to(DOCUMENTS).with_suffix("")) for each in files}
+    pages = {str(file.relative_to(DOCUMENTS).with_suffix("")) for file in files}
     with_programs = {
-        page for page in pages if any(each.language == "python" for each in blocks(page))
+        page for page in pages if any(block.language == "python" for block in blocks(page))
     }
     assert with_programs <= {*PAGES, *LEARNING, *ELSEWHERE}
 

@@ -83,9 +83,9 @@ def test_code_in_the_page_about_job_functions_runs(capsys, tmp_path, monkeypatch
 # What other examples import.
 PARTS = {"command_line", "curves", "digits", "twins"}
 PROGRAMS = sorted(
-    str(each.relative_to(EXAMPLES))
-    for each in EXAMPLES.rglob("*.py")
-    if each.stem not in PARTS and "vision" not in each.parts
+    str(path.relative_to(EXAMPLES))
+    for path in EXAMPLES.rglob("*.py")
+    if path.stem not in PARTS and "vision" not in path.parts
 )
 
 
@@ -118,7 +118,7 @@ def run_until_options(request, monkeypatch):
 def test_help_explains_every_option(run_until_options):
     parser, _ = run_until_options(SystemExit())
     assert parser.description
-    assert [each.dest for each in parser._actions if not each.help] == []
+    assert [action.dest for action in parser._actions if not action.help] == []
 
 
 def test_ctrl_c_ends_with_a_word(run_until_options):
@@ -130,7 +130,7 @@ def test_ctrl_c_ends_with_a_word(run_until_options):
 def test_the_readme_lists_every_example():
     text = (EXAMPLES / "README.md").read_text(encoding="utf-8")
     listed = set(re.findall(r"\]\(([^)]+)\)", text))
-    names = {f"{Path(each).parts[0]}" for each in PROGRAMS} | {"vision/train.py"}
+    names = {f"{Path(program).parts[0]}" for program in PROGRAMS} | {"vision/train.py"}
     assert names <= listed
 
 

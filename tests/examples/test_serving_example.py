@@ -49,7 +49,7 @@ def make_checkpoint(folder):
     _, (images, _) = mnist.load_digits()
     answers = mnist.predict(network, images[-8:]).tolist()
     assert len(set(answers)) > 1
-    return [str(each) for each in answers]
+    return [str(answer) for answer in answers]
 
 
 def free_ports():

@@ -59,7 +59,7 @@ def test_a_missing_file_is_named(name, run, tmp_path, capsys):
 def test_style_paints_and_writes_everything(photo, run, tmp_path):
     options = ["--steps", 2, "--size", 32, "--longest", 48, "--weights", "random"]
     run("style.py", photo, photo, *options, "--output", tmp_path / "out")
-    written = {each.name for each in (tmp_path / "out").iterdir()}
+    written = {path.name for path in (tmp_path / "out").iterdir()}
     assert written == {"painted.png", "style.pth", "losses.png"}
     assert size(tmp_path / "out" / "painted.png") == (48, 24)
 

@@ -240,7 +240,7 @@ def test_channel_attention() -> None:
         hidden = linear(state, "mlp_v.fc1", image)
         grid = hidden.T.reshape(1, 20, height, width)
         for layer in ("conv1", "conv2"):
-            weight, bias = (state[f"mlp_v.dwconv.{layer}.{each}"] for each in ("weight", "bias"))
+            weight, bias = (state[f"mlp_v.dwconv.{layer}.{name}"] for name in ("weight", "bias"))
             grid = F.conv2d(grid, weight, bias, padding=1, groups=20)
             if layer == "conv1":  # the running statistics are 0 and 1
                 scale = state["mlp_v.dwconv.bn.weight"] / math.sqrt(1 + 1e-5)
@@ -461,7 +461,7 @@ def logits_and_grads(
     with eager_mode("cold"):
         logits = model(flow.tensor(tokens(2, 3, 32, 32)))
         logits.square().sum().backward()
-        return [logits.detach().numpy(), *(each.grad.numpy() for each in model.parameters())]
+        return [logits.detach().numpy(), *(p.grad.numpy() for p in model.parameters())]
 
 
 @pytest.mark.parametrize(("architecture", "options", "head_dim"), EQUAL_HEADS)

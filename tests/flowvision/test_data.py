@@ -190,7 +190,7 @@ def test_pipelines():
     train = data.create_transform(
         32, True, vflip=0.5, auto_augment="rand-m9", interpolation="random", re_prob=0.5
     )
-    names = [type(each).__name__ for each in train.transforms]
+    names = [type(transform).__name__ for transform in train.transforms]
     assert names == [
         "RandomResizedCropAndInterpolation",
         "RandomHorizontalFlip",

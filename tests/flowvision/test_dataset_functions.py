@@ -184,7 +184,7 @@ def test_registries() -> None:
 
 def test_boxes_of_several_images() -> None:
     boxes = [torch.rand(2, 4), torch.rand(1, 4)]
-    ours = _utils.convert_boxes_to_roi_format([flow.tensor(each.numpy()) for each in boxes])
+    ours = _utils.convert_boxes_to_roi_format([flow.tensor(box.numpy()) for box in boxes])
     assert ours.tolist() == torchvision.ops._utils.convert_boxes_to_roi_format(boxes).tolist()
     with pytest.raises(ValueError, match=r"\(n, 4\)"):
         _utils.check_roi_boxes_shape([flow.zeros(2, 5)])

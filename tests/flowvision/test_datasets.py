@@ -118,8 +118,8 @@ def test_entries_are_torchvisions(
 ) -> None:
     WRITERS[name](tmp_path)
     options = {
-        key: each.format(root=tmp_path) if isinstance(each, str) else each
-        for key, each in options.items()
+        key: option.format(root=tmp_path) if isinstance(option, str) else option
+        for key, option in options.items()
     }
     ours = getattr(datasets, name)(tmp_path, **options)
     _trust_any_content(monkeypatch, name)
@@ -259,10 +259,10 @@ def test_every_resource_has_an_address_and_most_a_checksum() -> None:
         if isinstance(each, Resource)
     ]
     assert len(resources) > 25
-    without = [each.url for each in resources if each.md5 is None]
+    without = [resource.url for resource in resources if resource.md5 is None]
     assert len(without) == 3, without  # KITTI's two, and FGVC-Aircraft's
-    assert all(each.md5 is None or len(each.md5) == 32 for each in resources)
-    assert len({each.url for each in resources}) == len(resources)
+    assert all(resource.md5 is None or len(resource.md5) == 32 for resource in resources)
+    assert len({resource.url for resource in resources}) == len(resources)
 
 
 def test_downloads_of_several_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -136,14 +136,14 @@ def _flow(rows: list[dict[str, np.ndarray]]) -> list[dict[str, flow.Tensor]]:
 def _check_losses(ours: flow.nn.Module, theirs: torch.nn.Module, rows: list) -> None:
     ours.train()
     theirs.train()
-    expected = theirs([torch.tensor(each) for each in _images()], _torch(rows))
-    actual = ours([flow.tensor(each) for each in _images()], _flow(rows))
+    expected = theirs([torch.tensor(image) for image in _images()], _torch(rows))
+    actual = ours([flow.tensor(image) for image in _images()], _flow(rows))
     assert set(actual) == set(expected)
     for name, loss in expected.items():
         np.testing.assert_allclose(actual[name].item(), loss.item(), rtol=2e-4, err_msg=name)
     sum(expected.values()).backward()
     sum(actual.values()).backward()
-    gradients = {name: each.grad for name, each in ours.named_parameters()}
+    gradients = {name: parameter.grad for name, parameter in ours.named_parameters()}
     compared = 0
     for (name, gradient), parameter in zip(
         gradients.items(), dict(theirs.named_parameters()).values(), strict=True
@@ -161,8 +161,8 @@ def _check_detections(ours: flow.nn.Module, theirs: torch.nn.Module) -> None:
     ours.eval()
     theirs.eval()
     with torch.no_grad(), flow.no_grad():
-        expected = theirs([torch.tensor(each) for each in _images()])
-        actual = ours([flow.tensor(each) for each in _images()])
+        expected = theirs([torch.tensor(image) for image in _images()])
+        actual = ours([flow.tensor(image) for image in _images()])
     assert sum(len(each["boxes"]) for each in expected) > 3
     for found, wanted in zip(map(_by_label, actual), map(_by_label, expected), strict=True):
         assert set(found) == set(wanted)
@@ -217,9 +217,9 @@ def test_published_ssd_equals_torchvision(name: str, exhaustive: bool) -> None:
     ours = getattr(detection, name)(**options)
     _make_talkative(theirs)
     images = torch.randn(4, 3, 300, 300, generator=torch.Generator().manual_seed(0))
-    norms = [each for each in theirs.modules() if isinstance(each, torch.nn.BatchNorm2d)]
-    for each in norms:
-        each.momentum = 1.0
+    norms = [module for module in theirs.modules() if isinstance(module, torch.nn.BatchNorm2d)]
+    for norm in norms:
+        norm.momentum = 1.0
     with torch.no_grad():
         theirs.head(list(theirs.backbone(images).values()))
     _load(ours, theirs)
@@ -269,8 +269,8 @@ def test_an_image_without_objects_has_finite_losses_and_gradients(name: str) -> 
     total = sum(losses.values())
     assert np.isfinite(total.item())
     total.backward()
-    for each in model.parameters():
-        assert each.grad is None or np.isfinite(each.grad.numpy()).all()
+    for parameter in model.parameters():
+        assert parameter.grad is None or np.isfinite(parameter.grad.numpy()).all()
 
 
 @pytest.mark.one_in(6)

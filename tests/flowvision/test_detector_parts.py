@@ -56,8 +56,8 @@ def test_losses_of_heads(kind: str) -> None:
     make = {"retinanet": "RetinaNetHead", "fcos": "FCOSHead"}[kind]
     ours, theirs = (getattr(lib, kind).__dict__[make] for lib in (detection, reference))
     arguments = (_TARGETS, _predictions(kind), list(_anchors()), _MATCHES)
-    found = ours(32, 1, 3).compute_loss(*(_as(flow, each) for each in arguments))
-    wanted = theirs(32, 1, 3).compute_loss(*(_as(torch, each) for each in arguments))
+    found = ours(32, 1, 3).compute_loss(*(_as(flow, argument) for argument in arguments))
+    wanted = theirs(32, 1, 3).compute_loss(*(_as(torch, argument) for argument in arguments))
     assert set(found) == set(wanted)
     for name, value in wanted.items():
         np.testing.assert_allclose(found[name].numpy(), value.numpy(), rtol=1e-5)
@@ -82,8 +82,8 @@ def test_detections_of_predictions(kind: str) -> None:
     outputs: dict[str, Any] = _predictions(kind)
     anchors: list[Any] = list(_anchors())
     if kind != "ssd":  # whose predictions are not apart by level
-        outputs = {name: np.split(each, _LEVELS[:1], 1) for name, each in outputs.items()}
-        anchors = [np.split(each, _LEVELS[:1]) for each in anchors]
+        outputs = {name: np.split(output, _LEVELS[:1], 1) for name, output in outputs.items()}
+        anchors = [np.split(anchor, _LEVELS[:1]) for anchor in anchors]
     ours, theirs = tiny_detector(kind), _theirs(kind)
     found = ours.postprocess_detections(_as(flow, outputs), _as(flow, anchors), _SHAPES)
     wanted = theirs.postprocess_detections(_as(torch, outputs), _as(torch, anchors), _SHAPES)

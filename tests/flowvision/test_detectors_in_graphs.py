@@ -101,13 +101,13 @@ def test_a_step_of_training_is_that_of_eager_mode(kind: str, few: bool) -> None:
     losses = eager([image], [target])
     wanted = sum(losses.values())
     np.testing.assert_allclose(total.item(), wanted.item(), rtol=1e-9)
-    before = {name: each.numpy().copy() for name, each in eager.named_parameters()}
+    before = {name: parameter.numpy().copy() for name, parameter in eager.named_parameters()}
     wanted.backward()
     optimizers[1].step()
     after = dict(in_graph.named_parameters())
-    for name, each in eager.named_parameters():
-        atol = 1e-6 * np.abs(each.numpy() - before[name]).max() + 1e-12
-        np.testing.assert_allclose(after[name].numpy(), each.numpy(), 0, atol, err_msg=name)
+    for name, parameter in eager.named_parameters():
+        atol = 1e-6 * np.abs(parameter.numpy() - before[name]).max() + 1e-12
+        np.testing.assert_allclose(after[name].numpy(), parameter.numpy(), 0, atol, err_msg=name)
 
 
 @pytest.mark.one_in(6)
@@ -119,7 +119,7 @@ def test_an_image_without_objects_trains_in_a_graph(kind: str) -> None:
     flow.manual_seed(4)
     total = graph(image, _target(kind, image, 0))
     assert np.isfinite(total.item())
-    assert all(np.isfinite(each.numpy()).all() for each in model.parameters())
+    assert all(np.isfinite(parameter.numpy()).all() for parameter in model.parameters())
 
 
 @pytest.mark.parametrize("kind", KINDS)

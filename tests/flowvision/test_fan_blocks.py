@@ -106,7 +106,7 @@ def test_a_fan_of_weighed_channels_learns() -> None:
     model = FAN(32, num_classes=5, embed_dim=16, depth=2, num_heads=2, se_mlp=True)
     model(flow.rand(2, 3, 32, 32)).square().sum().backward()
     # Parameters of blocks, but not those of what normalizes exactly away, get gradients.
-    assert all(each.grad is not None for each in model.parameters())
+    assert all(parameter.grad is not None for parameter in model.parameters())
 
 
 def test_published_names_of_fan() -> None:
@@ -130,8 +130,8 @@ def test_sizes_of_levit_as_texts() -> None:
         rest = {"drop_path": 0.0, "num_classes": 1000, "distillation": True, "pretrained": False}
         model = model_factory("128_256_384", 16, "2_3_4", "4_6_8", name="levit_128s", **rest)
         wanted = levit_128s().state_dict()
-    assert {name: each.shape for name, each in model.state_dict().items()} == {
-        name: each.shape for name, each in wanted.items()
+    assert {name: tensor.shape for name, tensor in model.state_dict().items()} == {
+        name: tensor.shape for name, tensor in wanted.items()
     }
     with pytest.raises(ValueError, match="invalid literal"):
         model_factory("128,256", 16, "2", "4", name="levit_128s", **rest)

@@ -40,13 +40,13 @@ def test_text_and_block_say_the_same(text: str) -> None:
     assert type(block).is_instance_from_str(text)
     assert not type(block).is_instance_from_str(text + "BN(8)")
     others = set(PlainNetBasicBlockClass.classes.values()) - {type(block)}
-    assert not any(each.is_instance_from_str(text) for each in others)
+    assert not any(other.is_instance_from_str(text) for other in others)
     (created,) = parse_blocks(text)
     sizes = (created.in_channels, created.out_channels, created.stride)
     assert sizes == (block.in_channels, block.out_channels, block.stride)
 
 
-@pytest.mark.parametrize("text", [each for each in TEXTS if not each.startswith("Linear")])
+@pytest.mark.parametrize("text", [name for name in TEXTS if not name.startswith("Linear")])
 def test_sizes_are_those_of_the_output(text: str) -> None:
     (block,) = parse_blocks(text)
     output = block.eval()(flow.rand(2, block.in_channels, 8, 8))
@@ -166,5 +166,5 @@ def test_folded_normalizations_change_no_output() -> None:
     fused = fuse_bn(model)
     np.testing.assert_allclose(fused(images).numpy(), wanted, atol=1e-9)
     # The one beside a convolution, not behind it, stays.
-    norms = [each for each in fused.modules() if isinstance(each, flow.nn.BatchNorm2d)]
+    norms = [module for module in fused.modules() if isinstance(module, flow.nn.BatchNorm2d)]
     assert len(norms) == 1

@@ -32,10 +32,11 @@ def test_modules_come_in_timms_order(depth_first: bool, include_root: bool) -> N
 
     options = {"name": "root", "depth_first": depth_first, "include_root": include_root}
     ours = [
-        (name, type(each).__name__) for name, each in helpers.named_modules(_model(nn), **options)
+        (name, type(module).__name__)
+        for name, module in helpers.named_modules(_model(nn), **options)
     ]
     theirs = [
-        (name, type(each).__name__) for name, each in named_modules(_model(torch.nn), **options)
+        (name, type(module).__name__) for name, module in named_modules(_model(torch.nn), **options)
     ]
     assert ours == theirs
     seen = []
@@ -86,7 +87,9 @@ def test_features_are_extracted(make: Any) -> None:
     features = model.extract_features(flow.rand(1, 3, 64, 64))
     assert features.shape[0] == 1
     assert features.ndim == 4
-    assert features.shape[1] in {each.shape[1] for each in model.parameters() if each.ndim > 1}
+    assert features.shape[1] in {
+        parameter.shape[1] for parameter in model.parameters() if parameter.ndim > 1
+    }
 
 
 def test_parts_of_a_mixer_are_chosen() -> None:

@@ -16,12 +16,12 @@ DOCS = Path(__file__).parents[2] / "docs"
 def test_the_page_is_current() -> None:
     """Parameters are those of the facts, which every model is counted against elsewhere."""
     lines = [
-        each
-        for each in (DOCS / "models.md").read_text(encoding="utf8").splitlines()
-        if each[:3] == "| `"
+        line
+        for line in (DOCS / "models.md").read_text(encoding="utf8").splitlines()
+        if line[:3] == "| `"
     ]
     expected = {
-        row(each, int(model_facts()[each.name]["parameters"])) for each in registered_models()
+        row(model, int(model_facts()[model.name]["parameters"])) for model in registered_models()
     }
     assert set(lines) == expected, "run `make stubs`"
 

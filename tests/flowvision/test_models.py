@@ -69,7 +69,7 @@ FAMILY_SIZES = {model_facts()[name]["family"]: size for name, size in REPRESENTA
 
 
 def _family(name: str) -> list[str]:
-    return [each for each, row in model_facts().items() if row["family"] == name]
+    return [model_fact for model_fact, row in model_facts().items() if row["family"] == name]
 
 
 def test_every_model_is_a_function_of_its_module() -> None:
@@ -127,7 +127,7 @@ def test_facts(family: str) -> None:
 
 
 def test_nothing_is_registered_that_the_table_lacks() -> None:
-    assert {each.name for each in registered_models()} <= set(model_facts())
+    assert {model.name for model in registered_models()} <= set(model_facts())
 
 
 def _twins() -> list[str]:

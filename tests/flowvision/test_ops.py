@@ -47,14 +47,14 @@ def test_batched_nms_is_exact_far_from_the_origin() -> None:
     )
     wanted = np.concatenate(
         [
-            np.flatnonzero(classes == each)[
+            np.flatnonzero(classes == index)[
                 torchvision.ops.nms(
-                    torch.tensor(boxes[classes == each]),
-                    torch.tensor(scores[classes == each]),
+                    torch.tensor(boxes[classes == index]),
+                    torch.tensor(scores[classes == index]),
                     0.4,
                 ).numpy()
             ]
-            for each in range(5)
+            for index in range(5)
         ]
     )
     assert found.tolist() == wanted[np.argsort(-scores[wanted])].tolist()
@@ -197,7 +197,7 @@ def _largest_of_bins(
     found = np.zeros((len(rois), x.shape[1], *size), x.dtype)
     for index, (image, *corners) in enumerate(rois):
         left, top, right, bottom = (
-            int(np.copysign(np.floor(abs(each * scale) + 0.5), each)) for each in corners
+            int(np.copysign(np.floor(abs(corner * scale) + 0.5), corner)) for corner in corners
         )
         height, width = max(bottom - top + 1, 1) / size[0], max(right - left + 1, 1) / size[1]
         for row, column in np.ndindex(*size):
@@ -252,8 +252,8 @@ def test_deform_conv2d_refuses_other_sizes(
 def test_deform_conv2d_as_a_layer() -> None:
     layer = ops.DeformConv2d(4, 6, (3, 2), stride=(1, 2), padding=1, dilation=(2, 1), groups=2)
     theirs = torchvision.ops.DeformConv2d(4, 6, (3, 2), groups=2)
-    assert {name: tuple(each.shape) for name, each in layer.state_dict().items()} == {
-        name: tuple(each.shape) for name, each in theirs.state_dict().items()
+    assert {name: tuple(tensor.shape) for name, tensor in layer.state_dict().items()} == {
+        name: tuple(tensor.shape) for name, tensor in theirs.state_dict().items()
     }
     x = flow.randn(2, 4, 7, 6)
     plain = flow.nn.functional.conv2d(x, layer.weight, layer.bias, (1, 2), 1, (2, 1), 2)

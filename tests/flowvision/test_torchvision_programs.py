@@ -21,7 +21,7 @@ def test_the_last_layer_is_trained_anew() -> None:
     for parameter in model.parameters():
         parameter.requires_grad = False
     model.classifier[1] = nn.Conv2d(512, 2, kernel_size=1)
-    trained = [each for each in model.parameters() if each.requires_grad]
+    trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
     optimizer = torch.optim.SGD(trained, lr=0.001, momentum=0.9)
     schedule = torch.optim.lr_scheduler.StepLR(optimizer, step_size=7, gamma=0.1)
     before = model.classifier[1].weight.detach().clone()

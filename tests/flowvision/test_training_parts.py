@@ -132,7 +132,9 @@ def test_accuracy():
     logits, labels = RNG.normal(size=(40, 9)).astype(np.float32), RNG.integers(0, 9, 40)
     got = utils.accuracy(flow.tensor(logits), flow.tensor(labels), (1, 3, 20))
     want = timm.utils.accuracy(torch.tensor(logits), torch.tensor(labels), (1, 3, 20))
-    np.testing.assert_allclose([each.item() for each in got], [each.item() for each in want])
+    np.testing.assert_allclose(
+        [tensor.item() for tensor in got], [tensor.item() for tensor in want]
+    )
 
 
 def test_moving_average():
@@ -146,11 +148,11 @@ def test_moving_average():
             model.weight.data.add_(0.5)
             ema.update(model)
     want = other.module.state_dict()
-    for name, each in average.module.state_dict().items():
-        if each.dtype.is_floating_point:
-            np.testing.assert_allclose(each.numpy(), want[name].numpy(), rtol=1e-6)
+    for name, tensor in average.module.state_dict().items():
+        if tensor.dtype.is_floating_point:
+            np.testing.assert_allclose(tensor.numpy(), want[name].numpy(), rtol=1e-6)
         else:
-            assert each.item() == 3
+            assert tensor.item() == 3
     average.set(ours)
     np.testing.assert_array_equal(average.module.weight.numpy(), ours.weight.numpy())
     assert not average.module.training
@@ -160,9 +162,9 @@ def test_moving_average():
 @pytest.mark.parametrize(("mode", "value"), [("norm", 0.5), ("value", 0.3), ("agc", 0.02)])
 def test_clipping(mode, value):
     weights = [RNG.normal(size=shape).astype(np.float32) for shape in ((6, 4, 3, 3), (5, 2), (7,))]
-    grads = [RNG.normal(size=each.shape).astype(np.float32) for each in weights]
+    grads = [RNG.normal(size=weight.shape).astype(np.float32) for weight in weights]
     grads[0][2] *= 1e-4
-    ours, theirs = zip(*(pair(each) for each in weights), strict=True)
+    ours, theirs = zip(*(pair(weight) for weight in weights), strict=True)
     for mine, other, grad in zip(ours, theirs, grads, strict=True):
         mine.grad, other.grad = flow.tensor(grad), torch.tensor(grad)
     utils.dispatch_clip_grad([*ours, flow.nn.Parameter(flow.ones(2))], value, mode)

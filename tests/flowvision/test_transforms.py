@@ -117,7 +117,10 @@ CASES = [
 def torch_arguments(name, arguments):
     """The same arguments with torchvision's own interpolation modes."""
     modes = {mode.value: mode for mode in torchvision.transforms.InterpolationMode}
-    return [modes.get(each, each) if isinstance(each, str) else each for each in arguments]
+    return [
+        modes.get(argument, argument) if isinstance(argument, str) else argument
+        for argument in arguments
+    ]
 
 
 def assert_same(got, want, name):
@@ -299,8 +302,8 @@ def test_every_transform_of_torchvision_is_there():
     assert not lacking
     functions = {
         name
-        for name, each in vars(TF).items()
-        if callable(each) and each.__module__ == TF.__name__ and not name.startswith("_")
+        for name, variable in vars(TF).items()
+        if callable(variable) and variable.__module__ == TF.__name__ and not name.startswith("_")
     }
     assert {name for name in functions if not hasattr(F, name)} == set()
 

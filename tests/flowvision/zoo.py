@@ -78,16 +78,16 @@ def calibrate(model: torch.nn.Module, images: torch.Tensor) -> None:
                 centre = 1.0 if parameter.flatten()[0] == 1 else 0.0
                 noise = torch.randn(parameter.shape, generator=generator)
                 parameter.copy_(centre + 0.1 * noise)
-    norms = [each for each in model.modules() if isinstance(each, torch.nn.BatchNorm2d)]
-    before = [each.momentum for each in norms]
+    norms = [module for module in model.modules() if isinstance(module, torch.nn.BatchNorm2d)]
+    before = [norm.momentum for norm in norms]
     model.eval()
-    for each in norms:
-        each.momentum = 1.0
-        each.train()
+    for norm in norms:
+        norm.momentum = 1.0
+        norm.train()
     with torch.no_grad():
         model(images)
-    for each, momentum in zip(norms, before, strict=True):
-        each.momentum = momentum
+    for norm, momentum in zip(norms, before, strict=True):
+        norm.momentum = momentum
     model.eval()
 
 
@@ -177,7 +177,7 @@ def assert_same_gradients(
         rename: maps the name of a parameter of the twin to ours.
     """
     ours = dict(model.named_parameters())
-    wanted = {rename(name): each.grad for name, each in reference.named_parameters()}
+    wanted = {rename(name): parameter.grad for name, parameter in reference.named_parameters()}
     # Gradients that are zero in exact arithmetic, such as that of a bias before a normalisation,
     # have a spread of rounding errors.
     typical = np.median([each.std() for each in wanted.values() if each is not None])

@@ -54,15 +54,15 @@ def test_every_conversion_on_a_grid(source, sample):
 
 def test_parts_are_balanced():
     x = flow.tensor(numbers(5, 2), placement=flow.placement("cpu", [0, 1]), sbp=S(0))
-    assert [each.shape for each in parts(x, x.placement)] == [(3, 2), (2, 2)]
+    assert [part.shape for part in parts(x, x.placement)] == [(3, 2), (2, 2)]
     grid = flow.tensor(numbers(5, 3), placement=GRID, sbp=(S(0), S(0)))
-    assert [len(each) for each in parts(grid, GRID)] == [2, 1, 1, 1]
+    assert [len(part) for part in parts(grid, GRID)] == [2, 1, 1, 1]
     np.testing.assert_array_equal(np.concatenate(parts(grid, GRID)), numbers(5, 3))
 
 
 def test_fewer_elements_than_devices():
     x = flow.tensor(numbers(2), placement=LINE, sbp=S(0))
-    assert [len(each) for each in parts(x, LINE)] == [1, 1, 0, 0]
+    assert [len(part) for part in parts(x, LINE)] == [1, 1, 0, 0]
     np.testing.assert_array_equal((x + 1).numpy(), [1, 2])
 
 

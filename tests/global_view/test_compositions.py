@@ -57,8 +57,8 @@ def results_of(function, leaves, tensors):
     result = function(*tensors)
     leaves = leaves[: 1 if function is weighted_cross_entropy else None]
     grads = flow.autograd.grad((result * result).sum(), leaves, create_graph=True)
-    again = flow.autograd.grad(sum((each * each).sum() for each in grads), leaves)
-    return [each.numpy() for each in (result, *grads, *again)]
+    again = flow.autograd.grad(sum((gradient * gradient).sum() for gradient in grads), leaves)
+    return [tensor.numpy() for tensor in (result, *grads, *again)]
 
 
 @pytest.mark.parametrize("name", CALLS)

@@ -135,8 +135,8 @@ def test_no_creation_is_forgotten():
     found = {
         name
         for space in (flow, flow.Tensor)
-        for name, each in vars(space).items()
-        if callable(each) and not name.startswith("_") and takes_a_placement(each)
+        for name, variable in vars(space).items()
+        if callable(variable) and not name.startswith("_") and takes_a_placement(variable)
     }
     found -= {"read_onerec"}  # reads a file; it is there once somebody has asked for it
     assert found - {*TENSOR_TYPES} <= {*CREATION, *OF_ONE_DIMENSION, *CONVERSIONS}

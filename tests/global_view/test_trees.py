@@ -27,7 +27,7 @@ def test_structures_keep_their_form():
 def test_sbp_by_a_function_of_the_structure_and_the_tensor():
     state = flow.nn.Linear(4, 2).to_global(PAIR, B).state_dict()
     made = flow.to_global(state, PAIR, lambda tree, each: S(1 if each is tree["weight"] else 0))
-    assert {name: each.sbp for name, each in made.items()} == {
+    assert {name: tensor.sbp for name, tensor in made.items()} == {
         "weight": (S(1),),
         "bias": (S(0),),
     }
@@ -54,7 +54,7 @@ def test_new_tensors_are_global_in_the_mode():
         with global_view.global_mode(False):
             assert flow.ones(2).is_local
         assert flow.zeros(2, placement=PAIR, sbp=S(0)).sbp == (S(0),)
-    assert all(each.placement is PAIR for each in made)
+    assert all(tensor.placement is PAIR for tensor in made)
     assert flow.ones(2).is_local
     with pytest.raises(ValueError, match="placement"):
         global_view.global_mode(True)

@@ -121,12 +121,15 @@ def test_conversions_in_build_stay():
         graph(flow.randn(24, 64, placement=LINE, sbp=S(0)))
         program = next(iter(graph._steps.values())).executable.program
         verify(program)
-        made = {each.operation.primitive.name: each.results for each in program.instructions}
+        made = {
+            instruction.operation.primitive.name: instruction.results
+            for instruction in program.instructions
+        }
         return any(
-            each.operation.primitive.name == "boxing"
-            and each.operands[0] in made["exp"]
-            and each.operation.attributes["target"] == (S(1),)
-            for each in program.instructions
+            instruction.operation.primitive.name == "boxing"
+            and instruction.operands[0] in made["exp"]
+            and instruction.operation.attributes["target"] == (S(1),)
+            for instruction in program.instructions
         )
 
     assert is_converted()
@@ -144,7 +147,7 @@ def test_options_weigh():
     cheap = sent(set_auto_parallel_computation_cost_ratio=1e-6)
     assert cheap.flops > sent().flops
     patient = sent(set_auto_parallel_wait_time=1e6)
-    assert sum(each.count for each in patient.collectives) <= 2
+    assert sum(collective.count for collective in patient.collectives) <= 2
 
 
 def test_options_are_checked():

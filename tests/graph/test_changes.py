@@ -75,8 +75,8 @@ class Run:
         return [
             (state, name)
             for state in self.optimizer.state.values()
-            for name, each in state.items()
-            if isinstance(each, flow.Tensor) and each.ndim
+            for name, tensor in state.items()
+            if isinstance(tensor, flow.Tensor) and tensor.ndim
         ]
 
     def loss(self, model: nn.Module, x: flow.Tensor, y: flow.Tensor) -> flow.Tensor:
@@ -122,7 +122,7 @@ class Run:
         numbers = {id(p): n for n, p in enumerate(self.model.parameters())}
         for parameter, state in self.optimizer.state.items():
             number = numbers.get(id(parameter), "none")
-            results |= {f"state {number} {name}": each for name, each in state.items()}
+            results |= {f"state {number} {name}": tensor for name, tensor in state.items()}
         return results
 
 
@@ -148,9 +148,9 @@ def set_attribute(path: str, name: str, value: Any) -> Callable[[Run], None]:
 def load_optimizer(run: Run) -> None:
     state = copy.deepcopy(run.optimizer.state_dict())
     for kept in state["state"].values():
-        for name, each in kept.items():
-            if isinstance(each, flow.Tensor) and each.ndim:
-                kept[name] = flow.full_like(each, 0.25)
+        for name, tensor in kept.items():
+            if isinstance(tensor, flow.Tensor) and tensor.ndim:
+                kept[name] = flow.full_like(tensor, 0.25)
     state["param_groups"][0]["lr"] = 0.01
     run.optimizer.load_state_dict(state)
 

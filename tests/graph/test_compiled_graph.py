@@ -153,16 +153,16 @@ def test_modules_and_tensors_as_a_graph_shows_them():
     "listed",
     [
         lambda model: list(model.modules()),
-        lambda model: [each for _, each in model.named_modules()],
+        lambda model: [module for _, module in model.named_modules()],
         lambda model: list(model.children()),
-        lambda model: [each for _, each in model.named_children()],
+        lambda model: [named_child for _, named_child in model.named_children()],
         lambda model: [model.get_submodule("layers.0")],
         lambda model: list(model.layers),
         lambda model: list(model.layers[0:1]),
         lambda model: list(reversed([*model.layers])),
         lambda model: list(model.named.values()),
         lambda model: [each for _, each in model.named.items()],
-        lambda model: [each for block in model.modules() for each in block.children()],
+        lambda model: [child for block in model.modules() for child in block.children()],
     ],
 )
 def test_modules_that_a_block_gives_are_blocks(listed):
@@ -172,7 +172,7 @@ def test_modules_that_a_block_gives_are_blocks(listed):
     graph = Linear()
     graph.model = model
     blocks, modules = listed(graph.model), listed(model)
-    assert [each.origin for each in blocks] == modules != []
+    assert [block.origin for block in blocks] == modules != []
     for block in blocks:
         assert block.to(nn.Module) is block.origin
         block.to(nn.graph.GraphModule).set_stage(3)

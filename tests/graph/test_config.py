@@ -35,9 +35,9 @@ def test_mixed_precision_trains_like_full_precision(half):
     losses = train_eagerly(model, mean_square, sgd(model), batches)
     graph = TrainGraph(twin, mean_square, sgd(twin))
     graph.config.enable_amp(True, dtype=half)
-    static = [graph(*each) for each in batches]
-    assert all(each.dtype is flow.float32 for each in static)
-    np.testing.assert_allclose([each.item() for each in static], losses, rtol=0.05, atol=0.01)
+    static = [graph(*batch) for batch in batches]
+    assert all(tensor.dtype is flow.float32 for tensor in static)
+    np.testing.assert_allclose([tensor.item() for tensor in static], losses, rtol=0.05, atol=0.01)
     assert all(p.dtype is flow.float32 for p in twin.parameters())
     text = flow.eager.format_program(only_step(graph).executable.program)
     assert f"{str(half).split('.')[1]}[8,8] = linear" in text

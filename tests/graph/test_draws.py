@@ -57,9 +57,9 @@ def test_a_seed_in_a_graph_gives_every_call_the_same_numbers():
 
     graph, x = graph_of(seeded), flow.ones(3)
     flow.manual_seed(5)
-    drawn = [[each.tolist() for each in graph(x)] for _ in range(3)]
+    drawn = [[tensor.tolist() for tensor in graph(x)] for _ in range(3)]
     flow.manual_seed(5)
-    assert drawn == [[each.tolist() for each in seeded(x)] for _ in range(3)]
+    assert drawn == [[tensor.tolist() for tensor in seeded(x)] for _ in range(3)]
     assert drawn[0][0] == drawn[1][0]
     assert drawn[1] == drawn[2]
 

@@ -181,7 +181,9 @@ def test_what_the_engine_refuses_is_found(monkeypatch):
     compiled = connector.compile_program
 
     def without_tanh(program, numbers, weights):
-        if any(each.operation.primitive.name == "tanh" for each in program.instructions):
+        if any(
+            instruction.operation.primitive.name == "tanh" for instruction in program.instructions
+        ):
             raise UnsupportedByEngine("not today")
         return compiled(program, numbers, weights)
 

@@ -178,14 +178,14 @@ def train_with_zero(stage, calls=4):
 def test_zero_splits_states_gradients_and_parameters():
     expected, _, whole, plain = train_with_zero(0)
     assert {
-        each.sbp for s in whole.state.values() for each in s.values() if flow.is_tensor(each)
+        tensor.sbp for s in whole.state.values() for tensor in s.values() if flow.is_tensor(tensor)
     } == {(B,)}
     memory = [executable_of(plain).memory().argument_size_in_bytes]
     for stage in (1, 2, 3):
         losses, net, optimizer, graph = train_with_zero(stage)
         np.testing.assert_allclose(losses, expected, rtol=1e-5)
         for state in optimizer.state.values():
-            assert all(each.sbp == (S(0),) for each in state.values() if flow.is_tensor(each))
+            assert all(tensor.sbp == (S(0),) for tensor in state.values() if flow.is_tensor(tensor))
         assert net[0].weight.sbp == ((S(0),) if stage == 3 else (B,))
         memory.append(executable_of(graph).memory().argument_size_in_bytes)
     # Adam keeps two numbers per parameter: of three thirds, one stays whole until stage 3.
@@ -209,18 +209,18 @@ def test_zero_3_gathers_when_and_where_it_is_needed():
     graph(x)
     (step,) = graph._steps.values()
     program = step.executable.program
-    made = {n: each for each in program.instructions for n in each.results}
+    made = {n: instruction for instruction in program.instructions for n in instruction.results}
     gathers = [
-        each
-        for each in program.instructions
-        if each.operation.primitive.name == "boxing"
-        and each.operation.attributes["source"] == (S(0),)
-        and each.operation.in_specs[0].shape == (64, 96)
+        instruction
+        for instruction in program.instructions
+        if instruction.operation.primitive.name == "boxing"
+        and instruction.operation.attributes["source"] == (S(0),)
+        and instruction.operation.in_specs[0].shape == (64, 96)
     ]
     # The second layer's weight: for the forward pass, and for the backward pass.
     assert len(gathers) == 2
-    sources = [made[each.operands[0]] for each in gathers]
-    assert [each.operation.primitive.name for each in sources] == ["optimization_barrier"] * 2
-    anchors = [made[each.operands[1]].operation.primitive.name for each in sources]
+    sources = [made[gather.operands[0]] for gather in gathers]
+    assert [source.operation.primitive.name for source in sources] == ["optimization_barrier"] * 2
+    anchors = [made[source.operands[1]].operation.primitive.name for source in sources]
     assert anchors[0] == "relu"
     assert anchors[1] != "relu"

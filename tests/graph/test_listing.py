@@ -146,7 +146,8 @@ def test_programs_name_the_modules_that_recorded_them():
     graph(flow.ones(2, 3))
     (step,) = graph._steps.values()
     scopes = {
-        each.operation.primitive.name: each.scope for each in step.executable.program.instructions
+        instruction.operation.primitive.name: instruction.scope
+        for instruction in step.executable.program.instructions
     }
     assert scopes["moments"] == "module.1"
     assert scopes["adam_update"] == ""

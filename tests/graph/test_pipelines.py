@@ -14,7 +14,7 @@ S, B = flow.sbp.split, flow.sbp.broadcast
 
 
 def places(*ranks):
-    return [flow.placement("cpu", each) for each in ranks]
+    return [flow.placement("cpu", rank) for rank in ranks]
 
 
 class Stage(flow.nn.Module):

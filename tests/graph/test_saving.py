@@ -41,9 +41,9 @@ def test_a_saved_graph_runs_where_the_class_is_unknown(tmp_path):
     graph.save(tmp_path / "one")
     flow.save(graph, tmp_path / "two")
     for name in ("one", "two"):
-        names = {each.name for each in (tmp_path / name).iterdir()}
+        names = {path.name for path in (tmp_path / name).iterdir()}
         assert names == {"program.json", files_of(tmp_path / name).name}
-        names = {each.name for each in files_of(tmp_path / name).iterdir()}
+        names = {path.name for path in files_of(tmp_path / name).iterdir()}
         assert names == {"step0.stablehlo", "weights.safetensors"}
     np.save(tmp_path / "x.npy", x.numpy())
     script = (
@@ -272,7 +272,7 @@ def calls_an_address(x):
 
 def exported(function):
     targets = ("xla_ffi_python_cpu_callback", "xla_python_cpu_callback")
-    unsafe = [jax.export.DisabledSafetyCheck.custom_call(each) for each in targets]
+    unsafe = [jax.export.DisabledSafetyCheck.custom_call(target) for target in targets]
     form = jax.ShapeDtypeStruct((3, 3), np.float32)
     return jax.export.export(jax.jit(function), disabled_checks=unsafe)(form)
 
@@ -302,10 +302,10 @@ def test_tensors_of_a_saved_graph_have_names(tmp_path):
     }
     assert list(step.outputs) == ["sum", "parts.0", "parts.1"]
     results = loaded.run_step(step, [x, x, x, x, scale, y])
-    assert [each.tolist() for each in results] == [[4.0, 4.0], [1.0, 1.0], [2.0, 2.0, 2.0]]
-    arrays = [each.numpy() for each in (x, x, x, x, scale, y)]
+    assert [result.tolist() for result in results] == [[4.0, 4.0], [1.0, 1.0], [2.0, 2.0, 2.0]]
+    arrays = [tensor.numpy() for tensor in (x, x, x, x, scale, y)]
     results = loaded.run_arrays(step, arrays)
-    assert [each.tolist() for each in results] == [[4.0, 4.0], [1.0, 1.0], [2.0, 2.0, 2.0]]
+    assert [result.tolist() for result in results] == [[4.0, 4.0], [1.0, 1.0], [2.0, 2.0, 2.0]]
 
 
 def test_a_saved_graph_runs_on_arrays(tmp_path):

@@ -53,7 +53,7 @@ def test_a_graph_on_a_grid(tmp_path):
     assert expected.sbp[1] is flow.sbp.partial_sum
     graph.save(tmp_path / "graph")
     (files,) = (tmp_path / "graph").glob("files-*")
-    assert {each.name for each in files.iterdir()} == {"step0.stablehlo", "weights"}
+    assert {path.name for path in files.iterdir()} == {"step0.stablehlo", "weights"}
     loaded = flow.load(tmp_path / "graph")
     found = run(loaded, x)
     assert found.placement is GRID

@@ -31,7 +31,7 @@ MATRIX = np.arange(20, dtype=np.float32).reshape(4, 5)
 def interpreted(function: Callable, *arrays: Any) -> list[np.ndarray]:
     """Results of a function on NumPy, each of the shape and dtype that JAX says it has."""
     closed = jax.make_jaxpr(function)(*arrays)
-    kept = [each.copy() for each in arrays]
+    kept = [array.copy() for array in arrays]
     with np.errstate(all="ignore"):
         results = NumpyFunction(Trace(closed.jaxpr, closed.consts))(*arrays)
     for before, now in zip(kept, arrays, strict=True):

@@ -15,7 +15,10 @@ GRID = [[0, 1], [2, 3]]
 
 
 def addresses(array: jax.Array) -> list[int]:
-    return [each.data.unsafe_buffer_pointer() for each in array.addressable_shards]
+    return [
+        addressable_shard.data.unsafe_buffer_pointer()
+        for addressable_shard in array.addressable_shards
+    ]
 
 
 def test_trees_of_tensors_and_back():

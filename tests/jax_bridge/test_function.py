@@ -102,7 +102,7 @@ def state_of(module: nn.Module) -> tuple[dict, dict]:
 def test_a_module_takes_its_parameters_and_returns_its_buffers():
     module = network()
     parameters, buffers = state_of(module)
-    before = {name: each.clone() for name, each in module.state_dict().items()}
+    before = {name: tensor.clone() for name, tensor in module.state_dict().items()}
     x = array_of(5, 3)
     pure = flow.jax.function(module)
 
@@ -112,7 +112,7 @@ def test_a_module_takes_its_parameters_and_returns_its_buffers():
 
     step = jax.jit(jax.value_and_grad(loss, has_aux=True))
     (value, new_buffers), gradients = step(parameters, buffers, x)
-    assert all(flow.equal(each, before[name]) for name, each in module.state_dict().items())
+    assert all(flow.equal(tensor, before[name]) for name, tensor in module.state_dict().items())
 
     wanted = module(flow.jax.from_jax(x)).square().mean()
     wanted.backward()
@@ -121,7 +121,11 @@ def test_a_module_takes_its_parameters_and_returns_its_buffers():
     for name, buffer in module.named_buffers():
         np.testing.assert_allclose(new_buffers[name], buffer.numpy(), rtol=1e-5)
     with pytest.raises(RuntimeError, match="bias"):
-        pure({name: each for name, each in parameters.items() if name != "0.bias"}, buffers, x)
+        pure(
+            {name: parameter for name, parameter in parameters.items() if name != "0.bias"},
+            buffers,
+            x,
+        )
 
 
 def test_random_numbers_come_from_the_seed():
@@ -146,9 +150,9 @@ def test_random_numbers_come_from_the_seed():
 def test_types_are_those_of_the_setting_of_jax():
     pure = flow.jax.function(lambda x: (x.argmax(), x.double() / 3))
     for call in (pure, jax.jit(pure)):
-        assert [str(each.dtype) for each in call(jnp.arange(3.0))] == ["int32", "float32"]
+        assert [str(tensor.dtype) for tensor in call(jnp.arange(3.0))] == ["int32", "float32"]
         with jax.enable_x64(True):
-            assert [str(each.dtype) for each in call(jnp.arange(3.0))] == ["int64", "float64"]
+            assert [str(tensor.dtype) for tensor in call(jnp.arange(3.0))] == ["int64", "float64"]
     assert jnp.ones(3).dtype == "float32"
 
 

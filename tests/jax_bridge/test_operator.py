@@ -65,7 +65,7 @@ def test_values_and_gradients_cold_and_hot(name):
 def test_it_is_one_operator_of_the_program():
     """So a hot program is compiled as a whole, with what JAX traced in it."""
     program = flow.eager.record(lambda x: flow.jax.call(jax.nn.relu, x + 1.0) * 3.0, flow.ones(2))
-    names = [each.operation.primitive.name for each in program.instructions]
+    names = [instruction.operation.primitive.name for instruction in program.instructions]
     assert names == ["add", "jax_relu", "mul"]
 
 

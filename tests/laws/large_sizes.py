@@ -365,9 +365,9 @@ def tensors_of(result):
 
 def read(call, size):
     """Make a call of `n`, and read of each of its results."""
-    for each in tensors_of(eval(call, names(), {"n": size})):
-        if each.numel() and each.device.type != "meta":
-            each[(0,) * each.ndim].item()
+    for tensor in tensors_of(eval(call, names(), {"n": size})):
+        if tensor.numel() and tensor.device.type != "meta":
+            tensor[(0,) * tensor.ndim].item()
 
 
 def rows():

@@ -218,12 +218,14 @@ def calls() -> Iterator[Callable[[], Any]]:
 def _with_gradients(make: Callable[[], Any], order: int) -> list[Tensor]:
     _leaves.clear()
     levels = flat_tensors(make())
-    outputs = [each for each in levels if each.requires_grad]
+    outputs = [level for level in levels if level.requires_grad]
     for _ in range(order):
         if not outputs:
             break
-        total = sum((each * each).real.sum() for each in outputs)
+        total = sum((output * output).real.sum() for output in outputs)
         grads = flow.autograd.grad(total, _leaves, create_graph=True, allow_unused=True)
-        outputs = [each for each in grads if each is not None and each.requires_grad]
-        levels += [each for each in grads if each is not None]
+        outputs = [
+            gradient for gradient in grads if gradient is not None and gradient.requires_grad
+        ]
+        levels += [gradient for gradient in grads if gradient is not None]
     return levels

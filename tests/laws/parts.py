@@ -146,8 +146,8 @@ def evaluated(operations: Sequence[Operation], operands: Sequence[Sequence]) -> 
         operations: on one placement, with_signature.
         operands: of each, whole.
     """
-    inputs = [spec for each in operations for spec in each.in_specs]
-    outputs = [spec for each in operations for spec in each.out_specs]
+    inputs = [spec for operation in operations for spec in operation.in_specs]
+    outputs = [spec for operation in operations for spec in operation.out_specs]
     arrays = [
         stored(array, spec)
         for operation, own in zip(operations, operands, strict=True)
@@ -158,13 +158,15 @@ def evaluated(operations: Sequence[Operation], operands: Sequence[Sequence]) -> 
         rest = iter(parts)
         return [
             result
-            for each in operations
-            for result in as_tuple(each, each.evaluate(*itertools.islice(rest, len(each.in_specs))))
+            for operation in operations
+            for result in as_tuple(
+                operation, operation.evaluate(*itertools.islice(rest, len(operation.in_specs)))
+            )
         ]
 
     run = jax.jit(shard_mapped(compute, inputs, outputs, operations[0].device))
     results = iter(run.lower(*arrays).compile(compiler_options=QUICKLY)(*arrays))
-    return [list(itertools.islice(results, each.count)) for each in operations]
+    return [list(itertools.islice(results, operation.count)) for operation in operations]
 
 
 def described(operation: Operation) -> str:

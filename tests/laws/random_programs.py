@@ -37,7 +37,9 @@ class Program(NamedTuple):
 
     def run(self, lib: ModuleType, inputs: list[Any]) -> list[Any]:
         """All tensors of the program, its inputs (copied) first."""
-        tensors = [each * 1 if each.dtype is not lib.bool else each.clone() for each in inputs]
+        tensors = [
+            tensor * 1 if tensor.dtype is not lib.bool else tensor.clone() for tensor in inputs
+        ]
         for step in self.steps:
             operands = [tensors[position] for position in step.operands]
             tensors.append(OPERATORS[step.name].call(lib, *operands, *step.arguments))
@@ -171,7 +173,9 @@ def _drawn(random: np.random.Generator, program: Program) -> Step | None:
     name = names[random.integers(len(names))]
     operator = OPERATORS[name]
     tensors = program.run(torch, torch_inputs(program))
-    positions = tuple(int(each) for each in random.integers(0, len(tensors), operator.operands))
+    positions = tuple(
+        int(integer) for integer in random.integers(0, len(tensors), operator.operands)
+    )
     arguments = operator.draw(random, tensors[positions[0]])
     step = Step(name, positions, arguments)
     longer = Program(program.inputs, (*program.steps, step))
@@ -205,11 +209,11 @@ def leaves_of(lib: ModuleType, program: Program) -> list[Any]:
 def gradients(lib: ModuleType, leaves: list[Any], tensors: list[Any]) -> list[Any] | None:
     """Gradients of a weighted sum of all results; None where the library refuses."""
     total = None
-    for index, each in enumerate(tensors):
-        if each.requires_grad:
-            part = (each.to(lib.float64) * (index + 1)).sum()
+    for index, tensor in enumerate(tensors):
+        if tensor.requires_grad:
+            part = (tensor.to(lib.float64) * (index + 1)).sum()
             total = part if total is None else total + part
-    wanted = [each for each in leaves if each.requires_grad]
+    wanted = [leaf for leaf in leaves if leaf.requires_grad]
     if total is None or not wanted:
         return []
     try:

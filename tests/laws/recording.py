@@ -49,7 +49,9 @@ class RecordedProgram:
         ]
         self.instructions = program.instructions
         self.inputs = [*map(np.asarray, recorder.arrays), *numbers]
-        self._makers = {n: each for each in program.instructions for n in each.results}
+        self._makers = {
+            n: instruction for instruction in program.instructions for n in instruction.results
+        }
 
     @in_x64
     def operands(self, instruction: Instruction, inputs: Sequence[Any]) -> list:

@@ -219,7 +219,7 @@ def test_programs_compute_what_is_written(mode: str, size: int) -> None:
     # The numbers of a graph are constants, of which XLA makes more.
     run = _Programs(list(tensors)) if mode == "graph" else lambda *_: _run_all(tensors)
     with eager_mode("compiled" if mode == "graph" else mode):
-        results = [each.numpy() for each in run(*tensors.values())]
+        results = [tensor.numpy() for tensor in run(*tensors.values())]
     for name, mine, theirs in zip(PROGRAMS, results, expected, strict=True):
         _agree(mine, theirs, name)
 
@@ -395,7 +395,7 @@ def test_powers_of_the_base_are_exact(mode: str) -> None:
         for dtype in FLOATS:
             whole = np.arange(-120, 121).astype(dtype)
             tens = np.arange(-10, 11).astype(dtype)
-            powers = np.array([float(f"1e{int(each)}") for each in tens], dtype)
+            powers = np.array([float(f"1e{int(tensor)}") for tensor in tens], dtype)
             _agree(flow.exp2(flow.tensor(whole)).numpy(), dtype(2) ** whole)
             _agree(flow.log2(flow.tensor(dtype(2) ** whole)).numpy(), whole)
             _agree(flow.log10(flow.tensor(powers)).numpy(), tens)

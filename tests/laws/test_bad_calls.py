@@ -19,8 +19,8 @@ def exception_of(lib: ModuleType, call: str) -> Exception | None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            for each in flat_tensors(eval(call, names_for(lib))):
-                each.detach().numpy()
+            for tensor in flat_tensors(eval(call, names_for(lib))):
+                tensor.detach().numpy()
         except Exception as error:
             return error
     return None

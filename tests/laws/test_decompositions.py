@@ -43,7 +43,7 @@ def recorded():
             patterns.add(pattern)
             if len(found[name]) < MAX_CASES:
                 operands = program.operands(instruction, program.inputs)
-                found[name].append((operation, [np.asarray(each) for each in operands]))
+                found[name].append((operation, [np.asarray(operand) for operand in operands]))
     return found
 
 
@@ -59,11 +59,12 @@ def computed(operation, arrays, function):
     values = [unwrap(x) if isinstance(x, Tensor) else x for x in operands]
     results = function(*values, **operation.attributes)
     tensors = [wrap(each) for each in (results if isinstance(results, tuple) else (results,))]
-    outputs = [each for each in tensors if each.requires_grad]
+    outputs = [tensor for tensor in tensors if tensor.requires_grad]
     grads = []
     if operation.differentiable and outputs:
         total = sum(
-            (each * flow.arange(1.0, 1.0 + each.numel()).view(each.shape)).sum() for each in outputs
+            (output * flow.arange(1.0, 1.0 + output.numel()).view(output.shape)).sum()
+            for output in outputs
         )
         grads = flow.autograd.grad(total, floats, allow_unused=True)
     return tensors, [

@@ -46,7 +46,7 @@ def outcome(module: Module, inputs: list[Tensor], place: Any) -> list[np.ndarray
     if isinstance(total, Tensor) and total.requires_grad:
         total.backward()
     tensors = [*flat_tensors(result), *(p.grad for p in module.parameters()), *module.buffers()]
-    return [None if each is None else each.numpy() for each in tensors]
+    return [None if tensor is None else tensor.numpy() for tensor in tensors]
 
 
 @pytest.mark.one_in(60)

@@ -85,7 +85,7 @@ def layouts_of(case: Case) -> list[str]:
         if sample.values is not None
         for number in np.ravel(np.asarray(sample.values, np.complex128)).view(np.float64)
     )
-    return [each for each in LAYOUTS if samples and not (odd and each == "partial sum")]
+    return [layout for layout in LAYOUTS if samples and not (odd and layout == "partial sum")]
 
 
 def result_of(library: Library, row: Operator, arguments: Arguments) -> list[Tensor | None]:
@@ -108,7 +108,7 @@ def outcome(
     arguments = library.arguments(case, dtype, f"{row.name}{case!r}", deed is gradients_of)
     try:
         tensors = deed(library, row, arguments)
-        return [None if each is None else to_numpy(each) for each in tensors], tensors
+        return [None if tensor is None else to_numpy(tensor) for tensor in tensors], tensors
     except Exception as error:
         return error
 

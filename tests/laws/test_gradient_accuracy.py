@@ -36,8 +36,8 @@ def _gradients(row: Operator, dtype: str) -> list[np.ndarray] | None:
     if len(samples) != 1 or not samples[0].grad or samples[0].dtype is not None:
         return None
     x = flow.tensor(POINTS.astype(dtype), requires_grad=True)
-    arguments = [x if each is samples[0] else each for each in case.args]
-    if all(each is not x for each in arguments):
+    arguments = [x if argument is samples[0] else argument for argument in case.args]
+    if all(argument is not x for argument in arguments):
         return None
     output = FLOW.function(row)(*arguments, **case.kwargs)
     if not isinstance(output, flow.Tensor) or output.shape != x.shape or not output.requires_grad:

@@ -38,10 +38,10 @@ def steps_with_jaxs_slope(jaxpr: Any, depends: Sequence[bool]) -> Iterator[str]:
         jaxpr: with the operands as inputs.
         depends: per input, whether it takes a gradient.
     """
-    known = {var for var, each in zip(jaxpr.invars, depends, strict=True) if each}
+    known = {var for var, dependency in zip(jaxpr.invars, depends, strict=True) if dependency}
     for equation in _differentiated(jaxpr):
         name = equation.primitive.name
-        inputs = [not hasattr(each, "val") and each in known for each in equation.invars]
+        inputs = [not hasattr(invar, "val") and invar in known for invar in equation.invars]
         if not any(inputs):
             continue
         known.update(equation.outvars)
@@ -65,7 +65,7 @@ def _differentiated(jaxpr: Any) -> list[Any]:
     """The steps whose results have a slope and reach an output by steps that have one."""
     needed, found = set(map(id, jaxpr.outvars)), []
     for equation in reversed(jaxpr.eqns):
-        outputs = [each for each in equation.outvars if _is_inexact(each.aval)]
+        outputs = [outvar for outvar in equation.outvars if _is_inexact(outvar.aval)]
         if equation.primitive.name != "stop_gradient" and needed & set(map(id, outputs)):
             found.append(equation)
             needed.update(map(id, equation.invars))

@@ -55,7 +55,8 @@ def test_resized_tensors_without_values_have_any_size(number):
     for a, b in ((7, 3), (2, 9), (1, 1)):
         places = ("cpu", "meta")
         results = [
-            resize(flow.ones(1, 2, 4, 5, device=each, requires_grad=True), a, b) for each in places
+            resize(flow.ones(1, 2, 4, 5, device=place, requires_grad=True), a, b)
+            for place in places
         ]
         assert results[0] == results[1]
     wide = flow.ones(1, 1, 1, 1, device="meta", requires_grad=True)

@@ -153,7 +153,7 @@ def rows_of(operation, operands, sets, others):
         held = operands
         if attempt:
             held = [similar(random, each) if n in floats else each for n, each in enumerate(held)]
-        first, second = ([similar(random, each) for each in operands] for _ in range(2))
+        first, second = ([similar(random, operand) for operand in operands] for _ in range(2))
         together = [a + b for a, b in zip(first, second, strict=True)]
         for chosen in others if attempt else (*sets, *others):
             rows += [
@@ -184,8 +184,8 @@ def evaluated(cases, rows):
 def is_additive(operation, results, place):
     """Whether f(a) + f(b) = f(a + b) in all results; None where that says nothing."""
     telling, error = False, rounding(operation)
-    for each in results:
-        first, second, together = np.asarray(each)[place * ROWS :][:ROWS]
+    for result in results:
+        first, second, together = np.asarray(result)[place * ROWS :][:ROWS]
         with np.errstate(all="ignore"):
             total = (first + second).astype(first.dtype)
         finite = np.isfinite(total)
@@ -243,7 +243,7 @@ def verdicts(cases):
 
 def explained(name):
     texts = (names.get(name, "") for names in NOT_DECLARED.values())
-    return {each for text in texts for each in text.split("|")}
+    return {word for text in texts for word in text.split("|")}
 
 
 @pytest.mark.parametrize("names", GROUPS, ids=lambda names: f"{names[0]}-{names[-1]}")

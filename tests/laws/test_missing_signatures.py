@@ -93,7 +93,7 @@ def layouts_of(array: np.ndarray, is_scalar: bool) -> list[Sbp]:
 def holds(parts: list[np.ndarray], whole: np.ndarray) -> frozenset[Sbp]:
     """How results of the two devices make up the whole."""
     found = set()
-    if all(each.shape == whole.shape for each in parts):
+    if all(tensor.shape == whole.shape for tensor in parts):
         if all(same(each, whole) for each in parts):
             found.add(BROADCAST)
         if whole.dtype.kind in "fc" and same(parts[0] + parts[1], whole):
@@ -129,18 +129,18 @@ class Trial:
 
     def results(self, operands: list[np.ndarray]) -> Any:
         """What the operation gives, or None where it refuses."""
-        shapes = tuple(each.shape for each in operands)
+        shapes = tuple(operand.shape for operand in operands)
         if shapes not in self.compiled:
             self.compiled[shapes] = self._compile(operands)
         run = self.compiled[shapes]
-        return None if run is None else [np.asarray(each) for each in run(*operands)]
+        return None if run is None else [np.asarray(array) for array in run(*operands)]
 
     def _compile(self, operands: list[np.ndarray]) -> Any:
         def compute(*arrays: Any) -> tuple:
             return as_tuple(self.operation, self.operation.evaluate_unsharded(*arrays))
 
         try:
-            shapes = [tuple(each.shape) for each in jax.eval_shape(compute, *operands)]
+            shapes = [tuple(tensor.shape) for tensor in jax.eval_shape(compute, *operands)]
             specs = self.operation.out_specs
             if len(shapes) != len(specs) or not all(map(self._may_be_part, shapes, specs)):
                 return None
@@ -159,8 +159,8 @@ class Trial:
     def hits(self) -> dict[Layouts, tuple[frozenset[Sbp], ...]]:
         """The signatures that hold; none where results tell too little."""
         telling = [
-            np.any(each) if each.dtype.kind in "fc" else np.unique(each).size > 1
-            for each in self.whole
+            np.any(tensor) if tensor.dtype.kind in "fc" else np.unique(tensor).size > 1
+            for tensor in self.whole
         ]
         choices = list(map(layouts_of, self.operands, self.operation.is_scalar))
         found = {}
@@ -190,8 +190,8 @@ def derived(operation: Operation, monkeypatch: pytest.MonkeyPatch) -> list[tuple
     """Operands and results under the signatures that inference knows, whatever the sizes."""
     monkeypatch.setattr(signatures, "_can_split", lambda *given: True)
     return [
-        (tuple(sbp[0] for sbp in each.inputs), tuple(sbp[0] for sbp in each.outputs))
-        for each in signatures.candidates(on_placement(operation, PAIR))
+        (tuple(sbp[0] for sbp in candidate.inputs), tuple(sbp[0] for sbp in candidate.outputs))
+        for candidate in signatures.candidates(on_placement(operation, PAIR))
     ]
 
 
@@ -209,13 +209,13 @@ def shown(hit: Hit) -> str:
     """A signature as text, such as ``S(0) B -> S(0)``."""
     inputs, outputs = hit
     order = [*sorted({s for o in outputs for s in o if isinstance(s, Split)}, key=str)]
-    best = [next(s for s in (*order, BROADCAST, PARTIAL_SUM) if s in each) for each in outputs]
+    best = [next(s for s in (*order, BROADCAST, PARTIAL_SUM) if s in output) for output in outputs]
     return f"{' '.join(map(str, inputs))} -> {' '.join(map(str, best))}"
 
 
 def missing(trials: list[Trial], monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The signatures that hold in all of some calls of one kind, and are not derived."""
-    hits = [each.hits() for each in trials]
+    hits = [trial.hits() for trial in trials]
     common = [
         (
             inputs,
@@ -225,7 +225,7 @@ def missing(trials: list[Trial], monkeypatch: pytest.MonkeyPatch) -> list[str]:
             ),
         )
         for inputs in hits[0]
-        if all(inputs in each for each in hits)
+        if all(inputs in hit for hit in hits)
     ]
     common = [hit for hit in common if all(hit[1])]
     known = derived(trials[0].operation, monkeypatch)

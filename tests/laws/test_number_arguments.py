@@ -159,5 +159,5 @@ def test_tensors_without_dimensions_are_numbers(name):
 def test_numbers_of_layers():
     for make in (partial(flow.nn.Linear), partial(flow.nn.LSTM), partial(flow.nn.Embedding)):
         for number in (np.int64(2), flow.tensor(2)):
-            sizes = [each.shape for each in make(number, number).parameters()]
-            assert sizes == [each.shape for each in make(2, 2).parameters()]
+            sizes = [parameter.shape for parameter in make(number, number).parameters()]
+            assert sizes == [parameter.shape for parameter in make(2, 2).parameters()]

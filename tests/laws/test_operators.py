@@ -218,7 +218,7 @@ def test_another_device_gives_the_same(row: Operator) -> None:
         if has_other_values(row, case, dtype):
             problem = None
         results = flat_tensors(_outcome(ON_OTHER_DEVICE, row, case, dtype)[0])
-        elsewhere = {each.device for each in results} - {OTHER_DEVICE}
+        elsewhere = {result.device for result in results} - {OTHER_DEVICE}
         if elsewhere and row.name not in ON_THE_CPU:
             problem = f"results are on {elsewhere}"
         for kind in row.gradient_dtypes[:1] if problem is None else ():
@@ -294,11 +294,11 @@ _SPECIAL_NUMBERS = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, 0.5, -2.5]
     )
 )
 def test_special_numbers_are_torchs_as_one_executable(row: Operator) -> None:
-    tensors = [each for each in row.cases[0].args if type(each) is TensorSample]
+    tensors = [argument for argument in row.cases[0].args if type(argument) is TensorSample]
     if len(tensors) != 1 or tensors[0].dtype is not None or "float32" not in row.dtypes:
         pytest.skip("not a function of one float32 tensor")
     sample = TensorSample((99,), values=np.resize(_SPECIAL_NUMBERS, 99).tolist())
-    given = tuple(sample if each is tensors[0] else each for each in row.cases[0].args)
+    given = tuple(sample if argument is tensors[0] else argument for argument in row.cases[0].args)
     case = Case(given, row.cases[0].kwargs)
     if not row.values:
         pytest.skip(NO_VALUES)
@@ -327,8 +327,8 @@ def test_second_run_compiles_nothing(row: Operator) -> None:
 def _varied(case: Case) -> Case:
     """The case with other floats."""
     return Case(
-        tuple(_vary(each) for each in case.args),
-        {name: _vary(each) for name, each in case.kwargs.items()},
+        tuple(_vary(argument) for argument in case.args),
+        {name: _vary(value) for name, value in case.kwargs.items()},
     )
 
 

@@ -49,7 +49,7 @@ def problems_of(program: Program) -> list[str]:
     their_leaves = leaves_of(torch, program)
     theirs = program.run(torch, their_leaves)
     their_gradients = gradients(torch, their_leaves, theirs)
-    theirs = [each.detach() for each in theirs]
+    theirs = [tensor.detach() for tensor in theirs]
     found = {}
     for mode in ("cold", "compiled"):
         with eager_mode(mode):
@@ -63,7 +63,7 @@ def problems_of(program: Program) -> list[str]:
                     if mine is None
                     else gradient_difference(mine, their_gradients, TOLERANCE)
                 )
-    inputs = [each.detach() for each in leaves_of(flow, program)]
+    inputs = [tensor.detach() for tensor in leaves_of(flow, program)]
     found["graph"] = problem_in(list(ProgramGraph(program)(*inputs)), theirs)
     return [f"{kind}: {problem}" for kind, problem in found.items() if problem]
 

@@ -118,7 +118,7 @@ def _called(
     results = function(*arguments.args, **arguments.kwargs)
     lib = library.module
     flat = flat_tensors(results)
-    targets = [make(lib, tuple(each.shape), each.dtype) for each in flat]
+    targets = [make(lib, tuple(tensor.shape), tensor.dtype) for tensor in flat]
     outs = [target.out for target in targets]
     out = outs[0] if len(outs) == 1 and not isinstance(results, tuple) else tuple(outs)
     try:

@@ -61,7 +61,7 @@ def test_what_is_written_to_a_result_is_seen_where_torch_shows_it(
 ) -> None:
     if row.name in COPIES:
         pytest.skip(COPIES[row.name])
-    dtypes = {row.dtypes[0], *(each for each in row.dtypes if each.startswith("complex"))}
+    dtypes = {row.dtypes[0], *(dtype for dtype in row.dtypes if dtype.startswith("complex"))}
     problems = []
     with eager_mode("cold"):
         for dtype in sorted(dtypes):

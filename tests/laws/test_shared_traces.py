@@ -88,8 +88,8 @@ def results(found: Trace, arrays: list[np.ndarray]) -> list[tuple[Any, ...]] | N
     leaves = jax.tree.leaves(found.results)
     with np.errstate(all="ignore"):
         computed = function(*arrays)
-    assert [each.shape for each in computed] == [each.shape for each in leaves]
-    return [(each.shape, each.dtype, np.asarray(each).tobytes()) for each in computed]
+    assert [tensor.shape for tensor in computed] == [leaf.shape for leaf in leaves]
+    return [(tensor.shape, tensor.dtype, np.asarray(tensor).tobytes()) for tensor in computed]
 
 
 def taken_up(operation: Operation, function: Callable, traces: list[None]) -> int:
@@ -102,7 +102,7 @@ def taken_up(operation: Operation, function: Callable, traces: list[None]) -> in
     """
     operands, attributes = abstract_operands(operation.in_specs), operation.attributes
     rng = np.random.default_rng(1)
-    arrays = [array_like(each, rng) for each in operands]
+    arrays = [array_like(operand, rng) for operand in operands]
     name = operation.primitive.name
     exact = trace(lambda *given: function(*given, **attributes), operands)
     expected = results(exact, arrays)
@@ -111,7 +111,8 @@ def taken_up(operation: Operation, function: Callable, traces: list[None]) -> in
     count = 0
     for change in other_sizes(operation):
         others = [
-            jax.ShapeDtypeStruct(tuple(map(change, each.shape)), each.dtype) for each in operands
+            jax.ShapeDtypeStruct(tuple(map(change, operand.shape)), operand.dtype)
+            for operand in operands
         ]
         changed = {
             key: resized(value, change) if key in SIZE_ATTRIBUTES else value
@@ -174,7 +175,7 @@ def test_traces_without_jit_are_those_with_it(name: str) -> None:
         )
         operands = abstract_operands(operation.in_specs)
         rng = np.random.default_rng(1)
-        arrays = [array_like(each, rng) for each in operands]
+        arrays = [array_like(operand, rng) for operand in operands]
         mine = trace(function, operands)
         closed, returned = jax.make_jaxpr(function, return_shape=True)(*operands)
         jitted = Trace(closed.jaxpr, closed.consts, returned)

@@ -74,7 +74,7 @@ _ROOTS = np.array([0.9999, 1.0001, 1.4616, 1.9999, 2.0001])
 _GAMMA = np.concatenate([_spread(1e-8, 1e30, 30), _ROOTS, -_spread(0.001, 150.3)])
 _SHAPES = np.array([1e-10, 1e-3, 0.1, 0.5, 0.94, 1, 3, 17, 25, 200, 1e4])
 _RATIOS = np.array([1e-6, 0.1, 0.6, 0.95, 0.999, 1, 1.001, 1.1, 1.6, 3])
-_GRID = [each.ravel() for each in np.meshgrid(_SHAPES, _RATIOS)]
+_GRID = [array.ravel() for array in np.meshgrid(_SHAPES, _RATIOS)]
 # Where XLA's own give thousands for one half.
 _LARGE = np.array([1e7, 1e7]), np.array([1e7, 0.999e7])
 _PAIRS = tuple(
@@ -109,7 +109,7 @@ FUNCTIONS = {
 
 def _references(function: Function, points: list[np.ndarray]) -> list[Any]:
     with mpmath.workdps(_DIGITS):
-        rows = zip(*[map(float, each) for each in points], strict=True)
+        rows = zip(*[map(float, point) for point in points], strict=True)
         return [function.reference(*map(mpmath.mpf, row)) for row in rows]
 
 
@@ -126,11 +126,11 @@ def _units_off(got: float, wanted: Any, info: Any) -> float:
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_special_functions_are_exact(name: str, dtype: Any, mode: str) -> None:
     function = FUNCTIONS[name]
-    points = [each.astype(dtype) for each in function.points]
+    points = [point.astype(dtype) for point in function.points]
     if dtype == np.float32:
         low, high = function.span
-        inside = np.all([(low < each) & (each < high) for each in points], axis=0)
-        points = [each[inside] for each in points]
+        inside = np.all([(low < point) & (point < high) for point in points], axis=0)
+        points = [point[inside] for point in points]
     with eager_mode(mode):
         mine = operator.attrgetter(name)(flow)(*map(flow.tensor, points)).numpy()
     expected = _references(function, points)

@@ -84,7 +84,11 @@ def _problems(row: Operator, cases: Sequence[tuple[str, Case, str]], exhaustive:
         found = first_difference(row, case, dtype)
         if found is None:
             continue
-        known = [each for each in known_differences(row) if each.covers(dtype, points)]
+        known = [
+            known_difference
+            for known_difference in known_differences(row)
+            if known_difference.covers(dtype, points)
+        ]
         seen.update(each for each in known if each.order <= found[0])
         if all(found[0] < each.order for each in known):
             problems.append(f"{row.name}{case} in {dtype}, {points}, order {found[0]}: {found[1]}")
@@ -96,7 +100,7 @@ def _problems(row: Operator, cases: Sequence[tuple[str, Case, str]], exhaustive:
 def test_gradients_at_special_points_are_torchs(
     row: Operator, sample: Sample, exhaustive: bool
 ) -> None:
-    cases = [each for dtype in row.gradient_dtypes for each in special_cases(row, dtype)]
+    cases = [case for dtype in row.gradient_dtypes for case in special_cases(row, dtype)]
     with eager_mode("cold"):
         _report(_problems(row, sample.choose(cases, 2, row.name), exhaustive))
 
@@ -120,7 +124,7 @@ def _output_count(row: Operator) -> int:
         outputs = flat_tensors(TORCH.function(row)(*arguments.args, **arguments.kwargs))
     except Exception:
         return 0
-    return sum(each.requires_grad for each in outputs)
+    return sum(output.requires_grad for output in outputs)
 
 
 def _one_output(row: Operator, position: int) -> Operator:
@@ -128,7 +132,7 @@ def _one_output(row: Operator, position: int) -> Operator:
 
     def call(module: Any, *args: Any, **kwargs: Any) -> Any:
         outputs = flat_tensors(LIBRARIES[module].function(row)(*args, **kwargs))
-        return [each for each in outputs if each.requires_grad][position : position + 1]
+        return [output for output in outputs if output.requires_grad][position : position + 1]
 
     return replace(row, call=call, torch=None, values=False)
 
@@ -138,11 +142,13 @@ def test_outputs_without_gradient_take_no_part(row: Operator, sample: Sample) ->
     count = _output_count(row)
     if count < 2:
         pytest.skip("one output")
-    cases = [each for dtype in row.gradient_dtypes for each in special_cases(row, dtype)]
+    cases = [case for dtype in row.gradient_dtypes for case in special_cases(row, dtype)]
     problems = []
     with eager_mode("cold"):
         for position in sample.choose(range(count), 2, row.name):
             part = _one_output(row, position)
             chosen = sample.choose(cases, 2, f"{row.name} {position}")
-            problems += [f"output {position}: {each}" for each in _problems(part, chosen, False)]
+            problems += [
+                f"output {position}: {problem}" for problem in _problems(part, chosen, False)
+            ]
     _report(problems)

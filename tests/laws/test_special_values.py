@@ -50,8 +50,8 @@ def _special_case(row: Operator) -> Case | None:
     args = row.cases[0].args
     places = [
         index
-        for index, each in enumerate(args)
-        if isinstance(each, TensorSample) and each.grad and each.dtype is None
+        for index, argument in enumerate(args)
+        if isinstance(argument, TensorSample) and argument.grad and argument.dtype is None
     ]
     if len(places) not in (1, 2):
         return None

@@ -26,7 +26,7 @@ def by_name(function: Any, case: Case) -> Case | None:
         bound = inspect.signature(function).bind(*case.args, **case.kwargs)
     except (TypeError, ValueError):
         return None
-    kinds = {each.kind for each in inspect.signature(function).parameters.values()}
+    kinds = {parameter.kind for parameter in inspect.signature(function).parameters.values()}
     if kinds & {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.POSITIONAL_ONLY}:
         return None
     return Case((), dict(bound.arguments))
@@ -41,7 +41,7 @@ def outcome(library: Library, row: Operator, case: Case) -> Any:
             result = library.function(row)(*arguments.args, **arguments.kwargs)
         except Exception as error:
             return error
-    return [tuple(each.shape) for each in flat_tensors(result)]
+    return [tuple(tensor.shape) for tensor in flat_tensors(result)]
 
 
 def test_functions_take_pytorchs_names():

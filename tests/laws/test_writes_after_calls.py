@@ -53,7 +53,7 @@ class Call:
 
     def gradients(self) -> list:
         """Gradients of the leaves."""
-        outputs = [each for each in self.results if each.requires_grad]
+        outputs = [result for result in self.results if result.requires_grad]
         cotangents = cotangents_of(self.library, outputs, self.seed)
         return self.library.gradients(outputs, cotangents, self.leaves, create_graph=False)
 
@@ -86,8 +86,8 @@ def _problem(row: Operator, case: Case, dtype: str, place: tuple[str, int]) -> s
         return None
     # Without the write they are right by another law.
     expected = [
-        each if each is None else torch.from_numpy(each.numpy())
-        for each in Call(FLOW, row, case, dtype).gradients()
+        gradient if gradient is None else torch.from_numpy(gradient.numpy())
+        for gradient in Call(FLOW, row, case, dtype).gradients()
     ]
     mine = _after_write(FLOW, row, case, dtype, place)
     if mine is None:
@@ -109,7 +109,7 @@ def test_writes_after_the_call_are_allowed_where_torch_allows_them(
             if _outcome(TORCH, row, case, dtype)[1] is not None:
                 continue
             call = Call(TORCH, row, case, dtype)
-            if not any(each.requires_grad for each in call.results):
+            if not any(result.requires_grad for result in call.results):
                 continue
             for kind in ("results", "operands"):
                 for index in range(len(getattr(call, kind))):

@@ -111,7 +111,7 @@ def test_distributions_of_blobs_and_gradients():
     np.testing.assert_allclose(losses(x, labels), expected.numpy(), rtol=1e-5)
     placement = flow.placement("cpu", [0, 1])
     whole = flow.tensor(x).to_global(placement, flow.sbp.broadcast)
-    assert [each.shape for each in whole.numpy_list()] == [(4, 6), (4, 6)]
+    assert [tensor.shape for tensor in whole.numpy_list()] == [(4, 6), (4, 6)]
     parts = whole.to_global(sbp=flow.sbp.split(1)).numpy_list()
     np.testing.assert_array_equal(parts[1], x[:, 3:])
     with pytest.raises(TypeError, match="a distribution is"):
@@ -143,7 +143,7 @@ def test_variables_and_layers_on_a_grid_of_devices():
 
     grid = trained(flow.scope.placement("cpu", "0:0-3", (2, 2)))
     assert placed[-1].sbp == (flow.sbp.broadcast, flow.sbp.split(1))
-    parts = [each.shape for each in flow.get_all_variables()["w"].numpy_list()]
+    parts = [tensor.shape for tensor in flow.get_all_variables()["w"].numpy_list()]
     assert parts == [(6, 4)] * 4
     flow.clear_default_session()
     np.testing.assert_allclose(grid, trained(flow.scope.placement("cpu", "0:0")), rtol=1e-5)
@@ -154,7 +154,7 @@ def test_variables_and_layers_on_a_grid_of_devices():
 def test_variables_of_batch_normalization_have_names_of_their_own():
     @flow.global_function(type="train")
     def job(x: tp.Numpy.Placeholder((4, 6))) -> tp.Numpy:
-        names = {f"{each}_name": each for each in ("gamma", "beta", "moving_mean")}
+        names = {f"{name}_name": name for name in ("gamma", "beta", "moving_mean")}
         y = flow.layers.batch_normalization(x, 1, name="bn", **names)
         flow.optimizer.SGD(flow.optimizer.PiecewiseConstantScheduler([], [0.1])).minimize(y)
         return y

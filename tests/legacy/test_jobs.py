@@ -213,7 +213,7 @@ def test_snapshots(tmp_path):
     check_point.init()
     expected = job(X)
     check_point.save(tmp_path / "snapshot")
-    assert sorted(each.name for each in (tmp_path / "snapshot").iterdir()) == [
+    assert sorted(path.name for path in (tmp_path / "snapshot").iterdir()) == [
         "d-bias",
         "d-weight",
         "snapshot_done",
@@ -427,7 +427,7 @@ def test_each_replica_runs_on_its_device():
         flow.config.cpu_device_num(devices)
         if devices == 2:
             job = _mirrored_job()
-            losses = [np.concatenate(job(list(each))) for each in data]
+            losses = [np.concatenate(job(list(entry))) for entry in data]
             assert job.places[-2:] == [(flow.placement("cpu", [i]),) * 2 for i in (0, 1)]
         else:
 
@@ -444,7 +444,7 @@ def test_each_replica_runs_on_its_device():
                 flow.optimizer.SGD(_schedule(0.05), momentum=0.9).minimize(loss)
                 return loss
 
-            losses = [single(each.reshape(8, 6)) for each in data]
+            losses = [single(entry.reshape(8, 6)) for entry in data]
         sequences.append(losses)
     np.testing.assert_allclose(sequences[1], sequences[0], rtol=1e-5, atol=1e-5)
 

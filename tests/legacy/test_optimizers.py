@@ -63,8 +63,8 @@ def _constant(rate):
 
 
 def _decayed(module):
-    weights = [each for name, each in module.named_parameters() if "weight" in name]
-    biases = [each for name, each in module.named_parameters() if "bias" in name]
+    weights = [parameter for name, parameter in module.named_parameters() if "weight" in name]
+    biases = [parameter for name, parameter in module.named_parameters() if "bias" in name]
     return [{"params": weights, "weight_decay": 0.1}, {"params": biases, "weight_decay": 0.0}]
 
 

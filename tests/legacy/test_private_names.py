@@ -110,7 +110,7 @@ def test_trees_of_arguments():
     tree = args_tree.ArgsTree(arguments)
     ten = tree.map_leaf(lambda leaf: None if leaf is None else 10 * leaf)
     assert ten == ([10, (20, None)], {"x": 30, "more": Pair(40, Output(50, [60]))})
-    assert [each for each in tree.iter_nodes() if isinstance(each, int)] == [1, 2, 3, 4, 5, 6]
+    assert [node for node in tree.iter_nodes() if isinstance(node, int)] == [1, 2, 3, 4, 5, 6]
     assert args_tree.ArgsTree([1, 2]).map_tuple_leaf(str) == ["1", "2"]
     assert list(args_tree.ArgsTree([1, [2, 3]]).iter_tuple_nodes()) == [1, 2, 3]
 

@@ -33,7 +33,7 @@ def test_each_call_reads_a_batch(numbers):
         return _numbers(numbers, batch_size=3), _numbers(numbers, batch_size=2)
 
     # Each reader goes its own way.
-    assert [[each.ravel().tolist() for each in job()] for _ in range(3)] == [
+    assert [[array.ravel().tolist() for array in job()] for _ in range(3)] == [
         [[0, 1, 2], [0, 1]],
         [[3, 4, 5], [2, 3]],
         [[6, 7, 0], [4, 5]],
@@ -113,7 +113,7 @@ def test_training_on_images(tmp_path):
     assert images[0].shape == (3, 3, 6, 6)
     assert losses[-1].mean() < 0.5 * losses[0].mean()
     # Coins are flipped anew.
-    assert len({each.tobytes() for each in images}) > 1
+    assert len({array.tobytes() for array in images}) > 1
 
 
 def test_image_readers(tmp_path):

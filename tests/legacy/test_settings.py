@@ -123,8 +123,8 @@ def test_job_set():
         return x
 
     jobs = [each.job_conf for each in flow.experimental.get_job_set().job]
-    assert [each.job_name for each in jobs] == ["first", "second"]
-    assert [each.HasField("train_conf") for each in jobs] == [True, False]
+    assert [job.job_name for job in jobs] == ["first", "second"]
+    assert [job.HasField("train_conf") for job in jobs] == [True, False]
     assert jobs[0].variables == ("d-weight", "d-bias")
 
 
@@ -148,7 +148,7 @@ def test_casts_of_distributions():
         return loss
 
     np.testing.assert_allclose(job(X), X**2, rtol=1e-6)
-    sbps = [each.sbp for each in placed[-1]]
+    sbps = [tensor.sbp for tensor in placed[-1]]
     assert sbps == [(flow.sbp.split(0),), (flow.sbp.broadcast,), (flow.sbp.split(1),)]
     expected = 1 - 0.1 * 2 * (X**2).sum(0) / X.size
     np.testing.assert_allclose(flow.get_all_variables()["w"].numpy(), expected, rtol=1e-5)
@@ -307,7 +307,7 @@ def test_observed_averages_are_variables():
 
     layer = flow.nn.MovingAverageMinMaxObserver(9, quantization_scheme="affine", momentum=0.5)
     for each in (X, 2 * X):
-        expected = [each.numpy() for each in layer(flow.tensor(each), flow.tensor([1]))]
+        expected = [tensor.numpy() for tensor in layer(flow.tensor(each), flow.tensor([1]))]
         np.testing.assert_allclose(train(each), expected, rtol=1e-5)
     np.testing.assert_allclose(predict(9 * X), expected, rtol=1e-5)
     assert set(flow.get_all_variables()) == {"seen-moving_max", "seen-moving_min", "w"}

@@ -70,7 +70,9 @@ def test_lenet_has_the_losses_of_its_module(load_example):
 
     module = example.LeNet()
     variables = flow.get_all_variables()
-    module.load_state_dict({name.replace("-", "."): each for name, each in variables.items()})
+    module.load_state_dict(
+        {name.replace("-", "."): variable for name, variable in variables.items()}
+    )
     optimizer = flow.optim.SGD(module.parameters(), lr=0.005, momentum=0.9)
     random = np.random.default_rng(0)
     images = random.random((8, 1, 28, 28), np.float32)

@@ -207,7 +207,7 @@ def test_layers_of_one_and_three_dimensions():
     blocks = y[:, :4].reshape(1, 2, 2, 2, 2, 2, 2, 2).sum((2, 4, 6, 7))
     np.testing.assert_allclose(b, np.repeat(blocks[..., None], 3, -1), rtol=1e-5)
     np.testing.assert_array_equal(c, y[:, 0].repeat(2, 1).repeat(3, 2))
-    shapes = {name: tuple(each.shape) for name, each in flow.get_all_variables().items()}
+    shapes = {name: tuple(variable.shape) for name, variable in flow.get_all_variables().items()}
     assert shapes == {
         "job-Conv3D_1-weight": (3, 2, 2, 2, 2),
         "one-bias": (3,),

@@ -47,9 +47,9 @@ def test_one_row():
         mine(flow.tensor(INPUT[0]), flow.tensor(11)),
         theirs(torch.tensor(INPUT[0]), torch.tensor(11)),
     )
-    for each, other in zip(*one, strict=True):
-        assert each.shape == tuple(other.shape)
-        agree(each, other)
+    for tensor, other in zip(*one, strict=True):
+        assert tensor.shape == tuple(other.shape)
+        agree(tensor, other)
 
 
 @pytest.mark.parametrize("cutoffs", [[], [0, 3], [3, 3], [5, 2], [20]])
@@ -69,7 +69,7 @@ def test_targets_that_do_not_fit(target):
 
 def test_new_first_values():
     layer, _ = layers(head_bias=True)
-    before = [each.numpy() for each in layer.parameters()]
+    before = [parameter.numpy() for parameter in layer.parameters()]
     layer.reset_parameters()
     for old, new in zip(before, layer.parameters(), strict=True):
         assert not np.allclose(old, new.numpy())

@@ -27,9 +27,9 @@ def attention_twins(**options):
 
 def run(module, make, arrays, **masks):
     masks = {
-        name: make(each) if isinstance(each, np.ndarray) else each for name, each in masks.items()
+        name: make(mask) if isinstance(mask, np.ndarray) else mask for name, mask in masks.items()
     }
-    return module(*[make(each) for each in arrays], **masks)
+    return module(*[make(array) for array in arrays], **masks)
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_blocks_of_queries_change_nothing(causal, dropout):
         backward = jax.jit(functools.partial(primitives.backward(form), lse_gradient=True, **facts))
         out, logsum = forward(q, k, v, *numbers, *mask)
         grads = backward(g, q, k, v, *numbers, out, logsum, *mask, 0 * logsum)
-        results.append([np.asarray(each) for each in (out, logsum, *grads)])
+        results.append([np.asarray(array) for array in (out, logsum, *grads)])
     for whole, blocks in zip(*results, strict=True):
         np.testing.assert_allclose(blocks, whole, rtol=1e-10, atol=1e-12)
 
@@ -157,10 +157,10 @@ def test_batches_broadcast(batches):
 
     def results(library, make):
         *inputs, mask = map(make, arrays)
-        inputs = [each.requires_grad_() for each in inputs]
+        inputs = [tensor.requires_grad_() for tensor in inputs]
         out = library.nn.functional.scaled_dot_product_attention(*inputs, mask)
         (out * out).sum().backward()
-        return [out, *[each.grad for each in inputs]]
+        return [out, *[tensor.grad for tensor in inputs]]
 
     for mine, theirs in zip(results(flow, to_flow), results(torch, to_torch), strict=True):
         assert_same(mine, theirs)
@@ -177,7 +177,7 @@ def test_second_gradient():
             mixed = lib.nn.functional.scaled_dot_product_attention(q, k, v, mask)
         grads = lib.autograd.grad((mixed**2).sum(), [q, k, v, mask], create_graph=True)
         sum((grad**2).sum() for grad in grads).backward()
-        results.append([each.grad for each in (q, k, v, mask)])
+        results.append([tensor.grad for tensor in (q, k, v, mask)])
     assert_same(*results, "second gradient")
 
 

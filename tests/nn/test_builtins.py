@@ -478,7 +478,7 @@ def test_shapes_that_do_not_fit_are_refused(call):
 
 def test_moving_averages_of_several_tensors():
     averages, new = ([array(3), array(2, 2)] for _ in range(2))
-    moved = [flow.tensor(each) for each in averages]
+    moved = [flow.tensor(average) for average in averages]
     moved[0].requires_grad_()
     _C.multi_tensor_yolov5_weight_update(moved, [flow.tensor(each) for each in new], 0.9)
     for average, before, after in zip(moved, averages, new, strict=True):

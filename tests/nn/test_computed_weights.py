@@ -81,6 +81,6 @@ def test_layers_call_weights_that_are_computed(sample: Sample, layer, way):
 @pytest.mark.parametrize("kind", ["LSTM", "GRU", "RNN"])
 def test_flat_weights_are_those_of_every_layer(kind):
     mine, theirs = twin(lambda lib: getattr(lib.nn, kind)(4, 3, 2, bidirectional=True))
-    assert [tuple(each.shape) for each in mine._flat_weights] == [
-        tuple(each.shape) for each in theirs._flat_weights
+    assert [tuple(flat_weight.shape) for flat_weight in mine._flat_weights] == [
+        tuple(flat_weight.shape) for flat_weight in theirs._flat_weights
     ]

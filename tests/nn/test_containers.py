@@ -66,7 +66,7 @@ def edit_parameter_list(lib):
     values.append(lib.ones(1))
     values += [lib.ones(4)]
     values[0] = lib.zeros(5)
-    shapes = [tuple(each.shape) for each in values]
+    shapes = [tuple(value.shape) for value in values]
     names = [name for name, _ in values.named_parameters()]
     return [
         shapes,

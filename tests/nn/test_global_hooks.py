@@ -29,7 +29,7 @@ def run(lib: ModuleType, net, log: list) -> list:
     finally:
         for handle in (*handles, own):
             handle.remove()
-    return [x.grad.numpy(), *(each.grad.numpy() for each in net.parameters())]
+    return [x.grad.numpy(), *(parameter.grad.numpy() for parameter in net.parameters())]
 
 
 def test_hooks_of_all_modules_run_in_pytorchs_order():

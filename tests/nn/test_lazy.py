@@ -50,7 +50,7 @@ def test_they_become_the_layers_of_the_first_input(kind, args, options, shape):
     mine(x).square().sum().backward()
     theirs(y).square().sum().backward()
     assert_same_parameter_gradients(mine, theirs)
-    assert all(each.dtype is flow.float64 for each in mine.parameters())
+    assert all(parameter.dtype is flow.float64 for parameter in mine.parameters())
 
 
 @pytest.mark.one_in(3)
@@ -60,7 +60,7 @@ def test_they_become_the_layers_of_a_state_dict(kind, args, options, shape):
     x = flow.tensor(random_array(*shape), dtype=flow.float32)
     expected = first(x)
     parent = flow.nn.Sequential(second)
-    parent.load_state_dict({f"0.{name}": each for name, each in first.state_dict().items()})
+    parent.load_state_dict({f"0.{name}": tensor for name, tensor in first.state_dict().items()})
     assert not second.has_uninitialized_params()
     assert parent(x).equal(expected)
     assert repr(parent[0]) == repr(first)

@@ -61,7 +61,7 @@ def on_both(ask):
         lambda m: [name for name, _ in m.named_modules()],
         lambda m: [name for name, _ in m.named_modules(prefix="net", remove_duplicate=False)],
         lambda m: [name for name, _ in m.named_children()],
-        lambda m: [type(each).__name__ for each in m.modules()],
+        lambda m: [type(module).__name__ for module in m.modules()],
         lambda m: len(list(m.children())),
         lambda m: list(m.state_dict()),
         lambda m: list(m.state_dict(prefix="net.")),
@@ -406,7 +406,7 @@ def test_conversion_changes_floating_members_only(convert):
         assert convert(lib, net) is net
         assert net.scale is scale
         assert net.scale.requires_grad
-        dtypes.append({name: dtype_name(each) for name, each in net.state_dict().items()})
+        dtypes.append({name: dtype_name(tensor) for name, tensor in net.state_dict().items()})
     ours, theirs = dtypes
     if ours["count"] != "float64":
         assert ours == theirs

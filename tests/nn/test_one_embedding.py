@@ -91,7 +91,7 @@ def test_smart_decay_makes_up_for_missed_steps(tmp_path):
     weight = flow.tensor(_values(embedding, [1, 2]), requires_grad=True)
     dense = flow.optim.Adam([weight], **options)
     for ids in ([1, 2], [2], [2], [1], [1, 2]):
-        factors = np.float32([[each in ids] for each in (1, 2)])
+        factors = np.float32([[number in ids] for number in (1, 2)])
         optimizer.zero_grad()
         embedding(flow.tensor(ids)).sum().backward()
         optimizer.step()
@@ -207,7 +207,7 @@ def test_interrupted_and_damaged_snapshots(tmp_path, monkeypatch):
     with pytest.raises(OSError, match="no space"):
         embedding.save_snapshot("s")
     monkeypatch.undo()
-    assert [each.name for each in (tmp_path / "0-1" / "snapshots").iterdir()] == ["s"]
+    assert [path.name for path in (tmp_path / "0-1" / "snapshots").iterdir()] == ["s"]
     embedding.load_snapshot("s")
     np.testing.assert_array_equal(_values(embedding, [1, 2, 3]), before)
     with pytest.raises(FileNotFoundError, match="there is no snapshot"):
@@ -234,11 +234,11 @@ def test_tables_are_written_and_read_without_an_embedding(tmp_path):
             writer.write(keys[:3], values[:2])
     with one.make_persistent_table_reader(*table) as reader:
         parts = list(reader)
-    read = np.concatenate([each for each, _ in parts])
+    read = np.concatenate([part for part, _ in parts])
     assert read.dtype == np.int32
     order = np.argsort(read)
     np.testing.assert_array_equal(read[order], keys)
-    np.testing.assert_array_equal(np.concatenate([each for _, each in parts])[order], values)
+    np.testing.assert_array_equal(np.concatenate([part for _, part in parts])[order], values)
     # An embedding of one process takes what two have written.
     for path in paths:
         (tmp_path / "both" / f"{paths.index(path)}-2").parent.mkdir(exist_ok=True)

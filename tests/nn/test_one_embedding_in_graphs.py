@@ -22,8 +22,10 @@ class Model(flow.nn.Module):
         self.register_buffer("offsets", flow.tensor([0, 100]))
         self.head = flow.nn.Linear(8, 1)
         with flow.no_grad():
-            for each in self.head.parameters():
-                each.copy_(flow.linspace(-0.5, 0.5, each.numel()).reshape(each.shape))
+            for parameter in self.head.parameters():
+                parameter.copy_(
+                    flow.linspace(-0.5, 0.5, parameter.numel()).reshape(parameter.shape)
+                )
 
     def forward(self, ids):
         rows = self.embedding(ids + self.offsets)
@@ -65,7 +67,7 @@ def eager_losses(model, make):
         make(model.head.parameters()),
     ]
     schedules = [
-        flow.optim.lr_scheduler.StepLR(getattr(each, "optimizer", each), 2, 0.5) for each in steps
+        flow.optim.lr_scheduler.StepLR(getattr(step, "optimizer", step), 2, 0.5) for step in steps
     ]
     losses = []
     for ids in batches():
@@ -73,8 +75,8 @@ def eager_losses(model, make):
         loss.backward()
         for each in (*steps, *schedules):
             each.step()
-        for each in steps:
-            each.zero_grad()
+        for step in steps:
+            step.zero_grad()
         losses.append(loss.item())
     return losses
 
@@ -159,7 +161,7 @@ def test_gradients_of_rows_are_unscaled(tmp_path):
     for scale in (None, 64.0):
         graph = Train(Model(tmp_path / str(scale)), OPTIMIZERS["SGD"])
         graph.set_grad_scaler(None if scale is None else flow.amp.StaticGradScaler(scale))
-        losses.append([graph(each).item() for each in batches()])
+        losses.append([graph(batch).item() for batch in batches()])
     assert losses[1] == pytest.approx(losses[0], rel=1e-5)
 
 

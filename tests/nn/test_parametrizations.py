@@ -281,5 +281,5 @@ def test_a_buffer_by_assignment():
         layer.left = lib.nn.Buffer(lib.zeros(2), persistent=False)
         layer.kept = lib.nn.Buffer(lib.ones(3))
         assert [name for name, _ in layer.named_buffers()] == ["kept", "left"]
-        states.append({name: each.tolist() for name, each in layer.state_dict().items()})
+        states.append({name: tensor.tolist() for name, tensor in layer.state_dict().items()})
     assert states[0] == states[1] == {"kept": [1, 1, 1]}

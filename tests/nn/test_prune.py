@@ -102,7 +102,7 @@ def test_pruning_several_parameters_as_one(scored):
         prune = lib.nn.utils.prune
         prune.l1_unstructured(module[0], "weight", 2)
         weights = [(layer, "weight") for layer in module]
-        scores = {key: lib.tensor(each) for key, each in zip(weights, numbers, strict=True)}
+        scores = {key: lib.tensor(number) for key, number in zip(weights, numbers, strict=True)}
         prune.global_unstructured(
             weights, prune.L1Unstructured, scores if scored else None, amount=0.5
         )

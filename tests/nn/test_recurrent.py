@@ -41,7 +41,7 @@ def sequence(options, seed=0):
 
 def initial_states(module):
     arrays = [random_array(*shape, seed=9) for shape in module._state_shapes(BATCH)]
-    pairs = [both(each) for each in arrays]
+    pairs = [both(array) for array in arrays]
     return tuple(tuple(each) for each in zip(*pairs, strict=True))
 
 
@@ -168,7 +168,7 @@ def test_packing_a_list_and_back():
         packed = rnn.pack_sequence([lib.tensor(part) for part in PARTS], enforce_sorted=False)
         padded = rnn.pad_packed_sequence(packed, total_length=4, padding_value=-1.0)
         results.append((*packed, *padded, *rnn.unpack_sequence(packed)))
-    assert_same(*(tuple(each) for each in results))
+    assert_same(*(tuple(result) for result in results))
 
 
 def test_packed_sequence_converts_its_data():

@@ -19,7 +19,7 @@ from tests.nn.twins import (
 def test_parameters_to_a_vector_and_back():
     layer = flow.nn.Linear(2, 3)
     vector = flow.nn.utils.parameters_to_vector(layer.parameters())
-    expected = np.concatenate([each.numpy().ravel() for each in layer.parameters()])
+    expected = np.concatenate([parameter.numpy().ravel() for parameter in layer.parameters()])
     np.testing.assert_array_equal(vector.numpy(), expected)
     flow.nn.utils.vector_to_parameters(vector * 2, layer.parameters())
     np.testing.assert_array_equal(layer.bias.numpy(), expected[6:] * 2)
@@ -93,10 +93,10 @@ def test_clipping_with_a_norm_that_is_known(order):
     results = []
     for lib in (flow, torch):
         weights = [lib.tensor(random_array(3, seed=seed), requires_grad=True) for seed in (0, 1)]
-        sum((each**3).sum() for each in weights).backward()
-        norm = lib.nn.utils.get_total_norm([each.grad for each in weights], order)
+        sum((weight**3).sum() for weight in weights).backward()
+        norm = lib.nn.utils.get_total_norm([weight.grad for weight in weights], order)
         lib.nn.utils.clip_grads_with_norm_([*weights, lib.ones(1)], 0.5, norm)
-        results.append([norm.numpy(), *(each.grad.numpy() for each in weights)])
+        results.append([norm.numpy(), *(weight.grad.numpy() for weight in weights)])
     for mine, theirs in zip(*results, strict=True):
         np.testing.assert_allclose(mine, theirs, rtol=1e-5)
 

@@ -196,7 +196,7 @@ class Programme:
         self.lib, self.wrapper, self.layer = lib, wrapper, layer
         self.x = lib.tensor(random_array(4, 3))
         self.log: list[Any] = []
-        self.names = {id(each): name for name, each in layer.named_parameters()}
+        self.names = {id(parameter): name for name, parameter in layer.named_parameters()}
         self.kept = list(layer.parameters())  # so that no other tensor gets one of the ids
 
     def optimizer(self) -> Any:
@@ -222,10 +222,10 @@ class Programme:
         self._note()
 
     def _note(self) -> None:
-        for name, each in self.layer.named_parameters():
-            values = None if self.wrapper.is_random else each.detach().tolist()
-            self.log.append((name, self.names.get(id(each)), each.requires_grad, values))
-        self.log.append([each.training for each in self.layer.modules()])
+        for name, parameter in self.layer.named_parameters():
+            values = None if self.wrapper.is_random else parameter.detach().tolist()
+            self.log.append((name, self.names.get(id(parameter)), parameter.requires_grad, values))
+        self.log.append([module.training for module in self.layer.modules()])
 
     def run(self) -> list[Any]:
         """The whole programme."""
@@ -245,8 +245,8 @@ class Programme:
 def _layer(lib: Any) -> Any:
     layer = lib.nn.Linear(3, 3).double()
     with lib.no_grad():
-        for each in layer.parameters():
-            each.copy_(lib.tensor(random_array(*each.shape)))
+        for parameter in layer.parameters():
+            parameter.copy_(lib.tensor(random_array(*parameter.shape)))
     return layer
 
 

@@ -37,8 +37,8 @@ def both(array: np.ndarray, requires_grad: bool = True) -> tuple[flow.Tensor, to
     """An array as a leaf tensor of both libraries."""
     pair = to_flow(array), to_torch(array)
     if requires_grad and array.dtype.kind == "f":
-        for each in pair:
-            each.requires_grad_()
+        for tensor in pair:
+            tensor.requires_grad_()
     return pair
 
 

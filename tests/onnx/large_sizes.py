@@ -262,11 +262,11 @@ class Row(NamedTuple):
 def cases() -> dict[str, Case]:
     """ONNX's cases and ours by name."""
     found = {}
-    for each in node_cases():
-        if "_expanded" not in each.name:
-            names = [given.name for given in each.model.graph.input]
-            values = map(plain, each.data_sets[0][0])
-            found[each.name] = Case(each.model, dict(zip(names, values, strict=False)))
+    for node_case in node_cases():
+        if "_expanded" not in node_case.name:
+            names = [given.name for given in node_case.model.graph.input]
+            values = map(plain, node_case.data_sets[0][0])
+            found[node_case.name] = Case(node_case.model, dict(zip(names, values, strict=False)))
     for domain, operator, attributes, operands in OWN:
         values = {f"x{place}": value for place, value in enumerate(operands) if value is not None}
         names = [f"x{place}" if f"x{place}" in values else "" for place in range(len(operands))]
@@ -285,18 +285,20 @@ def cases() -> dict[str, Case]:
 def rows_of(name: str) -> Iterator[Row]:
     """The rows of a case."""
     model, values = cases()[name]
-    opsets = {each.domain: each.version for each in model.opset_import}
+    opsets = {opset.domain: opset.version for opset in model.opset_import}
     for number, node in enumerate(model.graph.node):
         operator = find_operator(node.domain, node.op_type, opsets[node.domain])
         if operator is None:
             continue
         schema = defs.get_schema(node.op_type, opsets[node.domain], node.domain)
-        single = [name for name, each in schema.attributes.items() if each.type.name == "INT"]
+        single = [
+            name for name, attribute in schema.attributes.items() if attribute.type.name == "INT"
+        ]
         found: dict[str | int, Any] = dict.fromkeys(single, 1)
         found.update(
-            (each.name, helper.get_attribute_value(each))
-            for each in node.attribute
-            if each.type in NUMBERS
+            (attribute.name, helper.get_attribute_value(attribute))
+            for attribute in node.attribute
+            if attribute.type in NUMBERS
         )
         for position, operand in enumerate(node.input):
             value = values.get(operand)
@@ -380,9 +382,9 @@ def run_row(row: Row) -> None:
     except NodeError as error:
         # What the node says, without its name.
         raise RuntimeError(str(error).partition("): ")[2]) from None
-    for each in outputs if isinstance(outputs, tuple | list) else [outputs]:
-        if isinstance(each, flow.Tensor) and each.numel():
-            each[(0,) * each.ndim].item()
+    for tensor in outputs if isinstance(outputs, tuple | list) else [outputs]:
+        if isinstance(tensor, flow.Tensor) and tensor.numel():
+            tensor[(0,) * tensor.ndim].item()
 
 
 def main(first: str, seed: str = "") -> None:

@@ -50,13 +50,13 @@ def session_of(proto: onnx.ModelProto) -> onnxruntime.InferenceSession:
 
 def run(session: onnxruntime.InferenceSession, tensors: Sequence[flow.Tensor]) -> list[np.ndarray]:
     """The outputs for these inputs, in order."""
-    names = [each.name for each in session.get_inputs()]
+    names = [model_input.name for model_input in session.get_inputs()]
     return session.run(None, {n: t.numpy() for n, t in zip(names, tensors, strict=True)})
 
 
 def difference(results: Sequence[np.ndarray], expected: Any, tolerance: float) -> str | None:
     """Say how results differ, relative to the spread of what was expected; None if they do not."""
-    wanted = [each.detach().numpy() for each in flat_tensors(expected)]
+    wanted = [tensor.detach().numpy() for tensor in flat_tensors(expected)]
     if len(results) != len(wanted):
         return f"{len(results)} outputs instead of {len(wanted)}"
     for place, (mine, theirs) in enumerate(zip(results, wanted, strict=True)):
@@ -103,10 +103,10 @@ def assert_round_trip(
 ) -> None:
     """Check that the import of a module's export gives the same, with as many parameters."""
     back = from_onnx(proto)
-    results = [each.detach().numpy() for each in flat_tensors(back(*args))]
+    results = [tensor.detach().numpy() for tensor in flat_tensors(back(*args))]
     problem = difference(results, model(*args), tolerance)
     assert problem is None, problem
-    counts = [sum(each.numel() for each in m.parameters()) for m in (model, back)]
+    counts = [sum(parameter.numel() for parameter in m.parameters()) for m in (model, back)]
     assert counts[0] == counts[1], f"{counts[1]} parameters instead of {counts[0]}"
 
 

@@ -18,7 +18,7 @@ def numbers(name: str) -> np.ndarray:
     rng = np.random.default_rng(0)
     if name == "bool":
         return rng.integers(0, 2, (2, 16)).astype(bool)
-    content = np.concatenate([each.view(np.uint8) for each in SPECIAL])
+    content = np.concatenate([tensor.view(np.uint8) for tensor in SPECIAL])
     content = np.concatenate([content, rng.integers(0, 256, 128 - len(content), np.uint8)])
     return content.view(name).reshape(2, -1)
 

@@ -289,7 +289,7 @@ def test_weights_that_a_branch_reads_too_are_stored_once(tmp_path):
     graph, _ = SUBGRAPHS["If in a Loop"]
     model = parsed(graph.replace("WEIGHTS", WEIGHTS))
     state = loaded(write_code(model, tmp_path)).load().state_dict()
-    assert [tuple(each.shape) for each in state.values()] == [(2, 2)]
+    assert [tuple(tensor.shape) for tensor in state.values()] == [(2, 2)]
 
 
 def test_functions_of_the_model_are_modules(tmp_path):

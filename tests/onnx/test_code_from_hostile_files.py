@@ -154,7 +154,7 @@ def assert_plain(source):
         if isinstance(node, ast.ImportFrom):
             assert node.module in MODULES, node.module
         if isinstance(node, ast.Import):
-            assert {each.name for each in node.names} <= MODULES
+            assert {name.name for name in node.names} <= MODULES
 
 
 def node_model(name, opset, operands, attributes):
@@ -213,8 +213,8 @@ def operand_cases():
                 continue
             for count in range(1, most + 1):
                 for position in range(count):
-                    yield name, opset, [each == position for each in range(count)]
-                yield name, opset, [each > 0 for each in range(count)]
+                    yield name, opset, [index == position for index in range(count)]
+                yield name, opset, [index > 0 for index in range(count)]
 
 
 @pytest.mark.parametrize("dimensions", [(), (1,), (2,)])

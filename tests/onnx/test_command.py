@@ -46,7 +46,7 @@ def wrong():
 
 
 def test_export_info_and_picture(tmp_path, capsys):
-    program, model, picture = (tmp_path / each for each in ("m.py", "m.onnx", "m.svg"))
+    program, model, picture = (tmp_path / name for name in ("m.py", "m.onnx", "m.svg"))
     program.write_text(PROGRAM)
     arguments = ["--opset", "13", "--dynamic", "input:0=batch"]
     assert main(["export", f"{program}:make", str(model), *arguments]) == 0

@@ -63,7 +63,7 @@ def test_powers_of_complex_numbers():
     def function(x, y):
         z, w = flow.view_as_complex(x), flow.view_as_complex(y)
         powers = (z**w, z**1.5, 2.0**z, flow.zeros_like(z) ** w.conj(), z**3)
-        return [flow.view_as_real(each) for each in powers]
+        return [flow.view_as_real(power) for power in powers]
 
     assert_exported(function, flow.randn(9, 2), 0.2 + flow.rand(9, 2), tolerance=1e-4)
 

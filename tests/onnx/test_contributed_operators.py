@@ -26,9 +26,13 @@ def compare(nodes, constants, feeds, outputs, tolerance):
         [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in outputs],
         [
             helper.make_tensor(
-                name, helper.np_dtype_to_tensor_dtype(each.dtype), each.shape, each.tobytes(), True
+                name,
+                helper.np_dtype_to_tensor_dtype(constant.dtype),
+                constant.shape,
+                constant.tobytes(),
+                True,
             )
-            for name, each in constants.items()
+            for name, constant in constants.items()
         ],
     )
     opsets = [helper.make_opsetid("", 17), helper.make_opsetid(MICROSOFT, 1)]

@@ -27,7 +27,7 @@ def test_programs_run(tmp_path, monkeypatch):
         warnings.filterwarnings("ignore", message="the model is exported in opset")
         for program in programs:
             exec(program, names)
-    assert sorted(each.name for each in tmp_path.iterdir()) == [
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
         "checked.onnx",
         "classifier.onnx",
         "model.onnx",
@@ -51,5 +51,5 @@ def test_programs_of_the_import_run(tmp_path, monkeypatch):
         exec(program, names)
     assert names["predict"](x.numpy()).shape == (1, 98)
     assert names["y"].shape == (1, 98)
-    assert sum(each.numel() for each in names["module"].parameters()) == 2 * 3 * 8 * 8 + 2
+    assert sum(parameter.numel() for parameter in names["module"].parameters()) == 2 * 3 * 8 * 8 + 2
     flow.clear_default_session()

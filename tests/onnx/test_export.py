@@ -48,7 +48,7 @@ class Applied(nn.Module):
 def test_parameters_keep_their_names():
     model = small_network()
     proto = assert_exported(model, flow.randn(2, 3, 8, 8))
-    names = {each.name for each in proto.graph.initializer}
+    names = {initializer.name for initializer in proto.graph.initializer}
     assert names == {n for n in model.state_dict() if "num_batches" not in n}
 
 
@@ -92,7 +92,7 @@ def test_shared_parameters_are_written_once():
             return self.head(self.embedding(tokens))
 
     proto = assert_exported(Tied(), flow.tensor([[1, 2, 6]]))
-    assert [each.name for each in proto.graph.initializer] == ["embedding.weight"]
+    assert [initializer.name for initializer in proto.graph.initializer] == ["embedding.weight"]
 
 
 def test_results_that_are_arguments_or_parameters():
@@ -304,7 +304,9 @@ def test_half_precision_beside_wider_numbers():
 def test_bfloat16_weights_are_stored_as_such():
     model = nn.Sequential(nn.Linear(4, 8), nn.ReLU()).to(flow.bfloat16)
     proto = exported(model, [flow.randn(2, 4).to(flow.bfloat16)])
-    assert {each.data_type for each in proto.graph.initializer} == {onnx.TensorProto.BFLOAT16}
+    assert {initializer.data_type for initializer in proto.graph.initializer} == {
+        onnx.TensorProto.BFLOAT16
+    }
 
 
 def test_integer_weights():
@@ -331,7 +333,7 @@ def test_convert_to_onnx_and_check(tmp_path, monkeypatch):
         util.export_onnx_model(graph, onnx_model_path=tmp_path)
     graph._compile(flow.randn(2, 3, 8, 8))
     util.convert_to_onnx_and_check(graph, onnx_model_path=tmp_path, input_tensor_range=[-1, 1])
-    assert [each.name for each in tmp_path.iterdir()] == ["model.onnx"]
+    assert [path.name for path in tmp_path.iterdir()] == ["model.onnx"]
     call = util._call
     monkeypatch.setattr(util, "_call", lambda *given: [each + 1 for each in call(*given)])
     with pytest.raises(AssertionError, match="numbers differ"):
@@ -345,7 +347,7 @@ def test_weights_from_a_folder(tmp_path):
     path, cleanup = util.export_onnx_model(
         graph, flow_weight_dir=tmp_path / "weights", onnx_model_path=tmp_path / "a.onnx"
     )
-    stored = {each.name: each for each in onnx.load(path).graph.initializer}
+    stored = {initializer.name: initializer for initializer in onnx.load(path).graph.initializer}
     weight = onnx.numpy_helper.to_array(stored["module.weight"])
     np.testing.assert_array_equal(weight, source.module.weight.detach().numpy())
     cleanup()
@@ -397,7 +399,7 @@ def test_continue_on_error_writes_the_rest(tmp_path):
     graph(flow.rand(2, 2))
     with pytest.warns(UserWarning, match="the file will not run"):
         Export(graph, None, tmp_path / "a.onnx", continue_on_error=True, opset=13)
-    nodes = [(each.domain, each.op_type) for each in onnx.load(tmp_path / "a.onnx").graph.node]
+    nodes = [(node.domain, node.op_type) for node in onnx.load(tmp_path / "a.onnx").graph.node]
     assert nodes[0] == ("", "Relu")
     assert nodes[-1] == ("oneflow", "random_poisson")
 

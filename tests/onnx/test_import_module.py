@@ -296,7 +296,9 @@ def _recorded(module, x):
     """How often a graph of a module has each operator, and each kind of input."""
 
     step = capture_call(Evaluation(module), (x,), {})
-    operators = Counter(each.operation.primitive.name for each in step.program.instructions)
+    operators = Counter(
+        instruction.operation.primitive.name for instruction in step.program.instructions
+    )
     return operators, Counter(each.kind for each in step.inputs)
 
 
@@ -400,8 +402,8 @@ def test_equal_weights_of_pytorch_are_no_tied_ones():
     network = torch_nn.Sequential(layer, copy.deepcopy(layer), torch_nn.Linear(8, 8, bias=False))
     network[2].weight = network[1].weight
     module = from_pytorch(network, flow.zeros(1, 4, 8))
-    shapes = {name: tuple(each.shape) for name, each in network.named_parameters()}
-    assert {name: tuple(each.shape) for name, each in module.named_parameters()} == shapes
+    shapes = {name: tuple(parameter.shape) for name, parameter in network.named_parameters()}
+    assert {name: tuple(parameter.shape) for name, parameter in module.named_parameters()} == shapes
     x = flow.randn(2, 4, 8)
     with torch.no_grad():
         wanted = network.eval()(torch.from_numpy(x.numpy()))

@@ -29,7 +29,9 @@ def places_of(domain: str, name: str) -> set[str | int]:
         return set()
     schema = defs.get_schema(name, domain)
     operator = registry.find_operator(domain, name, schema.since_version)
-    numbers = {n for n, each in schema.attributes.items() if each.type.name in ("INT", "INTS")}
+    numbers = {
+        n for n, attribute in schema.attributes.items() if attribute.type.name in ("INT", "INTS")
+    }
     operands = {
         place
         for place, each in enumerate(schema.inputs)

@@ -301,7 +301,7 @@ OF_SQUARES = [from_eigh, from_eig, flow.linalg.inv, flow.linalg.cond]
     "sizes", [[(7, 4), (9, 4), (4, 4)], [(3, 5), (3, 8)]], ids=["tall", "wide"]
 )
 def test_rows_or_columns_are_symbolic(function, sizes):
-    arguments = [(flow.randn(2, *each),) for each in sizes]
+    arguments = [(flow.randn(2, *size),) for size in sizes]
     dynamic = {0: {0: "batch", 1 if sizes[0][0] > sizes[0][1] else 2: "count"}}
     assert_exported(function, *arguments[0], others=arguments[1:], dynamic=dynamic, tolerance=1e-3)
 

@@ -164,7 +164,7 @@ def test_detection_head_on_regions():
 def test_global_model():
     placement = flow.placement("cpu", [0, 1])
     model = nn.Sequential(nn.Linear(6, 8), nn.GELU(), nn.Linear(8, 4))
-    expected = {name: each.numpy() for name, each in model.named_parameters()}
+    expected = {name: parameter.numpy() for name, parameter in model.named_parameters()}
     x = flow.randn(4, 6)
     wanted = model(x).numpy()
     model.to_global(placement, flow.sbp.broadcast)
@@ -180,7 +180,10 @@ def test_global_model():
             return self.model(x).to_global(sbp=flow.sbp.broadcast)
 
     proto = flow.onnx.export(Parallel(), given, opset_version=13)
-    weights = {each.name.removeprefix("model."): each for each in proto.graph.initializer}
+    weights = {
+        initializer.name.removeprefix("model."): initializer
+        for initializer in proto.graph.initializer
+    }
     assert weights.keys() == expected.keys()
     import onnxruntime
 

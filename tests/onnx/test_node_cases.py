@@ -106,7 +106,7 @@ def test_expected_failures_are_cases():
 def test_networks(name):
     """Compiled: in eager mode, what BLAS rounds differently from class to class decides one."""
     model = onnx.load(LIGHT / f"{name}.onnx")
-    weights = {each.name for each in model.graph.initializer}
+    weights = {initializer.name for initializer in model.graph.initializer}
     (given,) = [each for each in model.graph.input if each.name not in weights]
     shape = [dim.dim_value for dim in given.type.tensor_type.shape.dim]
     x = np.linspace(0, 1, np.prod(shape), endpoint=False, dtype=np.float32).reshape(shape)

@@ -46,7 +46,7 @@ def expected(row: Operator, case: Case) -> list[flow.Tensor] | None:
     arguments = FLOW.arguments(case, row.dtypes[0], row.name)
     try:
         result = FLOW.function(row)(*arguments.args, **arguments.kwargs)
-        return [each.clone() for each in flat_tensors(result)] or None
+        return [tensor.clone() for tensor in flat_tensors(result)] or None
     except Exception:
         return None
 
@@ -62,7 +62,9 @@ def with_tensors(value: Any, tensors: Iterator[flow.Tensor]) -> Any:
 
 def as_pairs(tensors: Iterable[flow.Tensor]) -> tuple[flow.Tensor, ...]:
     """Tensors, complex ones as pairs of real numbers."""
-    return tuple([flow.view_as_real(each) if each.is_complex() else each for each in tensors])
+    return tuple(
+        [flow.view_as_real(tensor) if tensor.is_complex() else tensor for tensor in tensors]
+    )
 
 
 def problem(row: Operator, case: Case, opset: int | None) -> str | None:
@@ -78,7 +80,7 @@ def problem(row: Operator, case: Case, opset: int | None) -> str | None:
         pairs = zip(given, inputs, strict=True)
         tensors = iter([flow.view_as_complex(x) if y.is_complex() else x for x, y in pairs])
         args = with_tensors(arguments.args, tensors)
-        kwargs = {key: with_tensors(each, tensors) for key, each in arguments.kwargs.items()}
+        kwargs = {key: with_tensors(value, tensors) for key, value in arguments.kwargs.items()}
         return as_pairs(flat_tensors(FLOW.function(row)(*args, **kwargs)))
 
     flat = as_pairs(inputs)

@@ -186,9 +186,9 @@ def test_detectors(name, sample):
         session, back = session_of(proto), from_onnx(proto)
         for _ in range(2):
             image = flow.rand(3, size, size)
-            expected = [each.detach().numpy() for each in model(image)]
+            expected = [tensor.detach().numpy() for tensor in model(image)]
             assert len(expected[0]) > 20
-            returned = [each.detach().numpy() for each in back(image)]
+            returned = [tensor.detach().numpy() for tensor in back(image)]
             for found in (run(session, [image]), returned):
                 # Suppression near the threshold, and order among equal scores, depend on rounding.
                 assert abs(len(found[0]) - len(expected[0])) <= 0.05 * len(expected[0])

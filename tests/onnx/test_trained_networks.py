@@ -142,8 +142,8 @@ def imported(network, name, x):
     network.load_state_dict(torch.load(weights, weights_only=True))
     module = from_pytorch(network.eval(), x)
     with torch.no_grad():
-        wanted = [flow.tensor(each.numpy()) for each in network(torch.tensor(x))]
-    results = [each.detach().numpy() for each in module(flow.tensor(x))]
+        wanted = [flow.tensor(tensor.numpy()) for tensor in network(torch.tensor(x))]
+    results = [tensor.detach().numpy() for tensor in module(flow.tensor(x))]
     assert difference(results, wanted, 1e-4) is None
     return module
 
@@ -172,7 +172,7 @@ def test_mtcnn_proposes_the_face():
 
 
 def test_mtcnn_tells_the_face_from_the_rest(squares):
-    x = np.concatenate([pixels(each, (24, 24)) for each in squares])
+    x = np.concatenate([pixels(square, (24, 24)) for square in squares])
     probabilities, _ = imported(Refinement(), "rnet", x)(flow.tensor(x))
     face, other = probabilities[:, 1].tolist()
     assert face > 0.95
@@ -180,7 +180,7 @@ def test_mtcnn_tells_the_face_from_the_rest(squares):
 
 
 def test_mtcnn_finds_eyes_above_the_mouth(squares):
-    x = np.concatenate([pixels(each, (48, 48)) for each in squares])
+    x = np.concatenate([pixels(square, (48, 48)) for square in squares])
     probabilities, _, points = imported(Landmarks(), "onet", x)(flow.tensor(x))
     face, other = probabilities[:, 1].tolist()
     assert face > 0.99

@@ -33,18 +33,18 @@ def main() -> int:
         found = surprises(
             result.entry, result.dtype, result.outcomes, expected[result.entry, result.dtype]
         )
-        failing += sum(each.problem is not None for each in result.outcomes)
+        failing += sum(outcome.problem is not None for outcome in result.outcomes)
         wrong += len(found)
         for each in found:
             print(each, flush=True)
-    total = sum(len(each.outcomes) for each in results)
-    names = {each.entry for each in results}
+    total = sum(len(result.outcomes) for result in results)
+    names = {result.entry for result in results}
     print(
         f"{len(names)} entries, {total} checks: {total - failing} agree, "
         f"{failing} ({failing / max(total, 1):.2%}) differ, {wrong} surprises"
     )
     if options.record:
-        tried = {(each.entry, each.dtype) for each in results}
+        tried = {(result.entry, result.dtype) for result in results}
         kept = [each for each in before if (each.entry, each.dtype) not in tried]
         write_list([*kept, *recorded(results, before)])
         print(f"wrote {LIST}")

@@ -87,8 +87,8 @@ class Entry:
     @property
     def dtypes(self) -> list[str]:
         """The dtypes that the function takes in PyTorch and that `oneflow` has."""
-        names = {dtype_name(each) for each in self.info.supported_dtypes("cpu")}
-        return [each for each in DTYPES if each in names]
+        names = {dtype_name(dtype) for dtype in self.info.supported_dtypes("cpu")}
+        return [dtype for dtype in DTYPES if dtype in names]
 
     def outcomes(self, dtype: str) -> Iterator[Outcome]:
         """The outcomes of all checks of all samples of `dtype`."""
@@ -108,9 +108,9 @@ class Entry:
         if self.info.error_inputs_func is None:
             return
         torch.manual_seed(0)
-        for index, each in enumerate(self.info.error_inputs("cpu")):
+        for index, error_input in enumerate(self.info.error_inputs("cpu")):
             try:
-                problem = _error_problem(self, each.sample_input)
+                problem = _error_problem(self, error_input.sample_input)
             except Untranslatable:
                 continue
             yield Outcome("error", index, problem)
@@ -132,22 +132,22 @@ class _Call:
         convert = translated if library is FLOW else _copied
         self.library = library
         self.input = convert(sample.input)
-        self.args = [convert(each) for each in sample.args]
-        self.kwargs = {name: convert(each) for name, each in sample.kwargs.items()}
+        self.args = [convert(argument) for argument in sample.args]
+        self.kwargs = {name: convert(value) for name, value in sample.kwargs.items()}
 
     def run(self, function: Callable, **more: Any) -> Any:
         """The result of `function`, read."""
         result = function(self.input, *self.args, **self.kwargs, **more)
         if self.library is FLOW:
-            for each in flat_tensors(result):
-                each.numpy()
+            for tensor in flat_tensors(result):
+                tensor.numpy()
         return result
 
     @property
     def leaves(self) -> list:
         """The arguments that require a gradient."""
         given = [self.input, *self.args, *self.kwargs.values()]
-        return [each for each in flat_tensors(given) if each.requires_grad]
+        return [tensor for tensor in flat_tensors(given) if tensor.requires_grad]
 
 
 def _copied(value: Any) -> Any:
@@ -203,7 +203,7 @@ def _problem(entry: Entry, mine: Any, theirs: Any, values: bool) -> str | None:
 
 
 def _magnitudes(results: Any) -> Any:
-    return tuple(each.abs() for each in results) if isinstance(results, tuple) else results
+    return tuple(result.abs() for result in results) if isinstance(results, tuple) else results
 
 
 def _is_near(entry: Entry, mine: Any, theirs: torch.Tensor) -> bool:
@@ -233,7 +233,7 @@ def _value_problem(entry: Entry, sample: SampleInput, expected: Any, values: boo
 
 
 def _gradient_problem(entry: Entry, sample: SampleInput, expected: Any, values: bool) -> str | None:
-    if not values or not any(each.requires_grad for each in flat_tensors(expected)):
+    if not values or not any(tensor.requires_grad for tensor in flat_tensors(expected)):
         return _NOTHING_TO_CHECK
     process = sample.output_process_fn_grad
     theirs_call = _Call(TORCH, sample)
@@ -253,7 +253,7 @@ def _gradient_problem(entry: Entry, sample: SampleInput, expected: Any, values: 
 
 
 def _gradients(library: Library, call: _Call, result: Any) -> list:
-    outputs = [each for each in flat_tensors(result) if each.requires_grad]
+    outputs = [tensor for tensor in flat_tensors(result) if tensor.requires_grad]
     return library.gradients(outputs, cotangents_of(library, outputs, "opdb"), call.leaves, False)
 
 

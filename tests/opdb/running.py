@@ -61,10 +61,10 @@ def recorded(results: Iterable[Result], before: list[Expected]) -> list[Expected
     reasons = {(each.entry, each.check): each.reason for each in before}
     lines = []
     for entry, dtype, outcomes in results:
-        tried, failed = Counter(each.check for each in outcomes), defaultdict(list)
-        for each in outcomes:
-            if each.problem is not None:
-                failed[each.check].append(str(each.index))
+        tried, failed = Counter(outcome.check for outcome in outcomes), defaultdict(list)
+        for outcome in outcomes:
+            if outcome.problem is not None:
+                failed[outcome.check].append(str(outcome.index))
         for check, samples in failed.items():
             text = "*" if len(samples) == tried[check] else ",".join(samples)
             reason = reasons.get((entry, check), NO_REASON)

@@ -57,7 +57,7 @@ def _function_named(name: str, is_lambda: bool) -> Callable | None:
         return found
     names = (name, f"{name}_") if is_lambda else (name,)
     methods = (getattr(Tensor, each, None) for each in names)
-    return next((each for each in methods if each is not None), None)
+    return next((method for method in methods if method is not None), None)
 
 
 def translated(value: Any) -> Any:

@@ -195,7 +195,7 @@ def test_one_instruction_for_all_parameters(row):
     with flow.no_grad():
         optimizer._update_group(optimizer.param_groups[0])
     recorded = [each for each in current.recorder.key if isinstance(each, Operation)]
-    assert [each.primitive for each in recorded] == [pack_numbers, optimizer._update]
+    assert [operation.primitive for operation in recorded] == [pack_numbers, optimizer._update]
 
 
 def _complex_parameters_of(row, make, library):

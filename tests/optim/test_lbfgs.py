@@ -72,7 +72,7 @@ def test_torch_goes_on_from_its_state():
     mine.steps(2)
     state = mine.optimizer.state_dict()
     tensors = {
-        name: [torch.tensor(each.numpy()) for each in value] if name in LISTS else value
+        name: [torch.tensor(tensor.numpy()) for tensor in value] if name in LISTS else value
         for name, value in state["state"][0].items()
     }
     tensors.update({name: torch.tensor(tensors[name].numpy()) for name in ("d", "prev_flat_grad")})

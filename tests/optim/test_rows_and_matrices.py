@@ -27,7 +27,10 @@ def test_sparse_adam_leaves_rows_without_gradient_alone():
     train(torch, theirs, optimizers[1], sparse=True)
     np.testing.assert_allclose(mine.numpy(), theirs.detach().numpy(), rtol=1e-5)
     for name in ("exp_avg", "exp_avg_sq"):
-        states = (each.state[t][name] for each, t in zip(optimizers, (mine, theirs), strict=True))
+        states = (
+            optimizer.state[t][name]
+            for optimizer, t in zip(optimizers, (mine, theirs), strict=True)
+        )
         np.testing.assert_allclose(*(state.numpy() for state in states), rtol=1e-5)
     np.testing.assert_array_equal(mine[5].numpy(), TABLE[5])
 

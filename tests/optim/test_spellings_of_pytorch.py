@@ -81,7 +81,7 @@ def test_polynomial_schedule_needs_one_length(options):
 
 def test_gradient_scaler_takes_a_device_first():
     scalers = [flow.amp.GradScaler("cpu"), flow.amp.GradScaler(device="cuda", init_scale=65536.0)]
-    assert [each.get_scale() for each in scalers] == [65536.0, 65536.0]
+    assert [scaler.get_scale() for scaler in scalers] == [65536.0, 65536.0]
     assert flow.amp.GradScaler("cpu", 8.0).get_scale() == 8.0
 
 
@@ -125,8 +125,8 @@ def test_losses_take_the_old_arguments(name):
 @pytest.mark.parametrize("name", LOSSES)
 def test_losses_take_the_old_order(name):
     parameters = list(inspect.signature(getattr(torch.nn, name)).parameters.values())
-    defaults = [each.default for each in parameters]
-    defaults[[each.name for each in parameters].index("size_average")] = False
+    defaults = [parameter.default for parameter in parameters]
+    defaults[[parameter.name for parameter in parameters].index("size_average")] = False
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         mine, theirs = (

@@ -71,7 +71,7 @@ def test_sparse_updates_of_scaled_and_clipped_gradients(monkeypatch):
 
 def test_every_pass_is_seen_in_order(monkeypatch):
     names = [name for name, _, _ in passes_seen(lookup_graph(), monkeypatch, flow.tensor([1]))]
-    assert names == [each.name for each in PASSES if each.group is not PassGroup.STEP]
+    assert names == [pass_.name for pass_ in PASSES if pass_.group is not PassGroup.STEP]
 
 
 def test_inputs_in_another_order():
@@ -99,8 +99,8 @@ def test_inputs_that_nothing_reads_are_left_out():
         (*program.inputs, *program.inputs),
         program.scalars,
         tuple(
-            type(each)(each.operation, (1, 2), range(3, 4), each.scope)
-            for each in program.instructions
+            type(instruction)(instruction.operation, (1, 2), range(3, 4), instruction.scope)
+            for instruction in program.instructions
         ),
         (3,),
     )

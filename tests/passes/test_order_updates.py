@@ -25,7 +25,7 @@ def hot_step(width: int):
 
 
 def names(program):
-    return [each.operation.primitive.name for each in program.instructions]
+    return [instruction.operation.primitive.name for instruction in program.instructions]
 
 
 def test_large_weights_are_ordered():

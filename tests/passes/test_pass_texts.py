@@ -134,7 +134,7 @@ def text_of_pass(name: str, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def test_every_pass_has_a_text():
-    assert list(CALLS) == [each.name for each in PASSES]
+    assert list(CALLS) == [pass_.name for pass_ in PASSES]
 
 
 @pytest.mark.parametrize("name", CALLS)

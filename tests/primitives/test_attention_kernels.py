@@ -146,17 +146,17 @@ def test_splash_attention_needs_whole_blocks(change):
 def products(jaxpr):
     """The dtypes of the operands of all products."""
     return {
-        each.aval.dtype.name
+        invar.aval.dtype.name
         for equation in jaxpr.eqns
         if equation.primitive.name == "dot_general"
-        for each in equation.invars
+        for invar in equation.invars
     }
 
 
 @pytest.mark.parametrize(("half", "dtypes"), [(True, {"bfloat16"}), (False, {"float32"})])
 def test_products_of_the_backward_pass(half, dtypes):
     """Accelerators multiply half precision, as in the forward pass."""
-    q, k, v, g = (each.astype(jnp.bfloat16) for each in tensors((2, 8, 4), (2, 8, 4)))
+    q, k, v, g = (tensor.astype(jnp.bfloat16) for tensor in tensors((2, 8, 4), (2, 8, 4)))
     flags = {"scale": SCALE, "causal": True, "dropout": False, "mask_gradient": False}
     backward = functools.partial(
         attention.backward(AttentionForm(2**20, half)), lse_gradient=False, **flags

@@ -51,9 +51,9 @@ def case(request):
 
 def assert_same(primitive, plain, *arrays, **attributes):
     """The lowering of a primitive computes what XLA's own convolution does, in all types."""
-    expected = plain(*[each.astype(np.float64) for each in arrays])
+    expected = plain(*[array.astype(np.float64) for array in arrays])
     for dtype, tolerance in DTYPES.items():
-        cast = [each.astype(dtype) for each in arrays]
+        cast = [array.astype(dtype) for array in arrays]
         found = jax.jit(lambda *xs: primitive.lowerings["cpu"](*xs, **attributes))(*cast)
         assert found.dtype == dtype
         wanted = np.asarray(expected).astype(found.dtype)

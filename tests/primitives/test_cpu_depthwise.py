@@ -98,7 +98,7 @@ def test_an_empty_batch_has_no_gradient():
 
 def count_equations(jaxpr):
     """The number of equations, with those of loops and calls."""
-    inner = (each for equation in jaxpr.eqns for each in sub_jaxprs(equation))
+    inner = (sub_jaxpr for equation in jaxpr.eqns for sub_jaxpr in sub_jaxprs(equation))
     return len(jaxpr.eqns) + sum(map(count_equations, inner))
 
 

@@ -45,8 +45,8 @@ def applied(name: str, library, x, y, bias, options):
 
 
 def operands(library, arrays, dtype: str, requires_grad: bool = False):
-    tensors = [library.tensor(each).to(getattr(library, dtype)) for each in arrays]
-    return [each.requires_grad_(requires_grad) for each in tensors]
+    tensors = [library.tensor(array).to(getattr(library, dtype)) for array in arrays]
+    return [tensor.requires_grad_(requires_grad) for tensor in tensors]
 
 
 def samples(name: str) -> list[np.ndarray]:
@@ -54,7 +54,7 @@ def samples(name: str) -> list[np.ndarray]:
     random = np.random.default_rng(0)
     *shapes, bias, _ = CASES[name]
     arrays = [random.integers(-16, 17, shape) / 8 for shape in shapes]
-    return [each.astype(np.float32) for each in (*arrays, random.uniform(0, 0.1, bias))]
+    return [array.astype(np.float32) for array in (*arrays, random.uniform(0, 0.1, bias))]
 
 
 def all_operands(library, dtype: str) -> dict:
@@ -79,9 +79,9 @@ class AllApplied(flow.nn.Graph):
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
 def test_a_bias_is_added_before_rounding(dtype, mode):
     mine, theirs = all_operands(flow, dtype), all_operands(torch, dtype)
-    exact = {name: [each.float() for each in tensors] for name, tensors in theirs.items()}
+    exact = {name: [tensor.float() for tensor in tensors] for name, tensors in theirs.items()}
     wanted = {
-        name: each.to(getattr(torch, dtype)) for name, each in all_applied(torch, exact).items()
+        name: tensor.to(getattr(torch, dtype)) for name, tensor in all_applied(torch, exact).items()
     }
     results = AllApplied()(mine) if mode == "graph" else all_applied(flow, mine)
     for name, result in results.items():
@@ -95,7 +95,7 @@ def test_gradients_beside_a_bias():
         for name in CASES:
             tensors = operands(library, samples(name), dtype, requires_grad=True)
             (applied(name, library, *tensors, CASES[name][-1]).float() * 0.25).sum().backward()
-            found |= {(name, place): each.grad for place, each in enumerate(tensors)}
+            found |= {(name, place): tensor.grad for place, tensor in enumerate(tensors)}
         return found
 
     exact = gradients(torch, "float64")

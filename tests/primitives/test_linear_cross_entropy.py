@@ -40,7 +40,7 @@ def test_gradients_of_gradients():
     for options in (None, flow.nn.LinearCrossEntropyOptions(batch_chunk_size=4)):
         loss = F.linear_cross_entropy(x, weight, labels, options=options)
         first = flow.autograd.grad(loss, (x, weight), create_graph=True)
-        total = sum(each.square().sum() for each in first)
+        total = sum(tensor.square().sum() for tensor in first)
         found.append([loss, *first, *flow.autograd.grad(total, (x, weight))])
     for whole, chunked in zip(*found, strict=True):
         np.testing.assert_allclose(chunked.numpy(), whole.numpy(), rtol=1e-9, atol=1e-12)
@@ -59,7 +59,7 @@ def test_rows_split_over_devices_sum_the_gradient_of_the_weight():
         return loss, x.grad, weight.grad
 
     split, whole = flow.sbp.split(0), flow.sbp.broadcast
-    laid = [each.to_global(devices, whole) for each in (x, weight, labels)]
+    laid = [tensor.to_global(devices, whole) for tensor in (x, weight, labels)]
     laid = [laid[0].to_global(sbp=split), laid[1], laid[2].to_global(sbp=split)]
     for one, other in zip(gradients(x, weight, labels), gradients(*laid), strict=True):
         np.testing.assert_allclose(other.numpy(), one.numpy(), rtol=1e-5, atol=1e-6)
@@ -130,7 +130,7 @@ def test_options_without_effect_say_so():
 def test_the_layer_has_pytorchs_state_and_text():
     options = flow.nn.LinearCrossEntropyOptions(batch_chunk_size=2)
     layer = flow.nn.LinearCrossEntropyLoss(4, 5, out_features=(2,), bias=True)
-    assert {name: tuple(each.shape) for name, each in layer.state_dict().items()} == {
+    assert {name: tuple(tensor.shape) for name, tensor in layer.state_dict().items()} == {
         "linear.weight": (10, 4),
         "linear.bias": (10,),
     }

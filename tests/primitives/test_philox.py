@@ -16,7 +16,7 @@ WORDS = (np.uint32(7), np.uint32(2**31 + 5), np.uint32(2**32 - 1))
 
 @pytest.mark.parametrize("key", [(9, 2**32 - 1), (COUNTER, 3)], ids=["scalars", "array"])
 def test_words_are_the_same_off_the_cpu(key):
-    key = [np.asarray(each, np.uint32) for each in key]
+    key = [np.asarray(part, np.uint32) for part in key]
     on_cpu = jax.jit(philox._random_bits)(COUNTER, *WORDS, *key)
     off_cpu = jax.jit(philox._random_bits_off_cpu)(COUNTER, *WORDS, *key)
     for here, there in zip(on_cpu, off_cpu, strict=True):

@@ -47,7 +47,7 @@ def test_a_trace_serves_the_sizes_for_which_comparisons_come_out_alike(
     with environment.tracing():
         depends_on(*environment.symbols())
     assert all(environment.evaluate(each) is not None for each in same)
-    assert all(environment.evaluate(each) is None for each in others)
+    assert all(environment.evaluate(other) is None for other in others)
 
 
 def test_no_size_is_equal_to_a_number() -> None:
@@ -116,8 +116,8 @@ def check(function: Callable, *shapes: tuple[int, ...], **attributes: Any) -> No
     numpy_function = numpy_function_of(trace)
     assert numpy_function is not None
     computed = numpy_function(*arrays)
-    assert [each.shape for each in jax.tree.leaves(trace.results)] == [
-        each.shape for each in expected
+    assert [leaf.shape for leaf in jax.tree.leaves(trace.results)] == [
+        tensor.shape for tensor in expected
     ]
     for mine, theirs in zip(computed, expected, strict=True):
         np.testing.assert_array_equal(mine, theirs, strict=True)

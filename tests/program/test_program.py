@@ -59,8 +59,8 @@ def test_evaluator_reports_checks():
         lambda table, index: table.index_select(0, index), flow.ones(3, 2), flow.tensor([0, 1])
     )
     tensors = [flow.ones(3, 2), flow.tensor([0, 7])]
-    arrays = [unwrap(each).read() for each in tensors]
-    assert [spec.shape for spec in program.inputs] == [each.shape for each in arrays]
+    arrays = [unwrap(tensor).read() for tensor in tensors]
+    assert [spec.shape for spec in program.inputs] == [array.shape for array in arrays]
     _, checks = evaluate(program, arrays, [])
     assert [(bool(bad), int(value)) for bad, value in checks] == [(True, 7)]
 

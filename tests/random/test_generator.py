@@ -89,7 +89,7 @@ def test_cold_and_hot_runs_draw_the_same():
     def run():
         flow.manual_seed(3)
         drawn = flow.randn(100), flow.rand(100), flow.randint(0, 9, (100,))
-        return np.stack([each.numpy() for each in drawn])
+        return np.stack([tensor.numpy() for tensor in drawn])
 
     first = run()
     for _ in range(SETTINGS.hot_after + 2):
@@ -107,7 +107,7 @@ def test_new_seeds_and_streams_compile_nothing():
     runs = [run(seed) for seed in (17, 2**63 + 5, -4)]
     after = STATISTICS.program_compiles, STATISTICS.operation_compiles, STATISTICS.new_programs
     assert after == before
-    assert len({each.tobytes() for each in runs}) == 3
+    assert len({run.tobytes() for run in runs}) == 3
 
 
 def test_same_seed_same_numbers():

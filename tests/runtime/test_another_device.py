@@ -166,7 +166,7 @@ def test_tensors_stay_where_they_are():
         flow.zeros_like(x),
         x.new_ones(2),
     )
-    assert all(each.device == OTHER_DEVICE for each in results)
+    assert all(result.device == OTHER_DEVICE for result in results)
     assert copy.deepcopy(x).device == pickle.loads(pickle.dumps(x)).device == OTHER_DEVICE
     assert x.cpu().device == flow.device("cpu")
     assert (x + flow.tensor(1.0)).device == OTHER_DEVICE  # a number is at home everywhere
@@ -239,7 +239,7 @@ def test_batches_of_workers_move_there():
     data = flow.utils.data.TensorDataset(flow.arange(8, dtype=flow.float32))
     loader = flow.utils.data.DataLoader(data, batch_size=4, num_workers=2, pin_memory=True)
     moved = [x.to(OTHER_DEVICE, non_blocking=True) * 2 for (x,) in loader]
-    assert [each.tolist() for each in moved] == [[0, 2, 4, 6], [8, 10, 12, 14]]
+    assert [tensor.tolist() for tensor in moved] == [[0, 2, 4, 6], [8, 10, 12, 14]]
 
 
 def test_recomputation_and_hooks():

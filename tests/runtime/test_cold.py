@@ -105,7 +105,7 @@ def test_operations_of_a_new_program_are_compiled_side_by_side(several_compilers
     assert loss.item() == pytest.approx(np.sin(np.arange(59.0)).mean() * want.sum() + 0.5, rel=1e-4)
     assert x.grad.shape == (59,)
     assert len(several_compilers) > 5
-    assert all("oneflow-operation-compiler" in each for each in several_compilers)
+    assert all("oneflow-operation-compiler" in compiler for compiler in several_compilers)
     assert flow.eager.statistics().operation_compiles == len(several_compilers)
     assert flow.eager.statistics().compile_seconds > 0
 
@@ -137,7 +137,7 @@ def test_cold_results_share_no_memory() -> None:
     x = flow.arange(4096, dtype=flow.float32)
     tensors = [x, x.reshape(64, 64).clone(), x.clone(), x.to(flow.float32, copy=True), x.relu()]
     halves = x.chunk(2)
-    tensors += [each.clone() for each in halves]
+    tensors += [half.clone() for half in halves]
     assert len(set(map(pointer, tensors))) == len(tensors)
 
 
@@ -166,8 +166,8 @@ def test_indices_are_checked_without_compiling() -> None:
 def test_numpy_warns_of_nothing() -> None:
     x = flow.tensor([-1.0, 0.0, 3e38, float("nan")])
     results = (x.log(), 1 / x, x * x, x.to(flow.int32), x.half(), x.bfloat16(), x.sqrt(), x % 0)
-    for each in results:
-        each.numpy()
+    for result in results:
+        result.numpy()
     assert (flow.tensor([2**31 - 1], dtype=flow.int32) + 1).item() == -(2**31)
 
 

@@ -24,11 +24,11 @@ def kind(request, monkeypatch):
     found = (device.platform_devices, device.xla_device, cluster.device_of_rank)
     stand_in = dataclasses.replace(device.DEVICE_TYPES[request.param], platform="cpu")
     monkeypatch.setitem(device.DEVICE_TYPES, request.param, stand_in)
-    for each in found:
-        each.cache_clear()
+    for function in found:
+        function.cache_clear()
     yield request.param
-    for each in found:
-        each.cache_clear()
+    for function in found:
+        function.cache_clear()
     for placement in Placement._known.values():
         placement.__dict__.pop("_device_mesh", None)
 

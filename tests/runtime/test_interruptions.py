@@ -240,5 +240,7 @@ def test_programs_are_compiled_where_no_handler_runs():
 
 def test_no_python_code_of_jax_runs_in_garbage_collections():
     flow.ones(1).numpy()
-    assert "_xla_gc_callback" not in [getattr(each, "__name__", "") for each in gc.callbacks]
+    assert "_xla_gc_callback" not in [
+        getattr(callback, "__name__", "") for callback in gc.callbacks
+    ]
     gc.collect()

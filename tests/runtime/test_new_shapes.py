@@ -118,7 +118,7 @@ def test_executables_that_another_cold_program_uses_are_not_released() -> None:
     programs.add((0,), large).executable = object()
 
     def names() -> set[str]:
-        return {each.primitive.name for each in programs.operations_only_in(large)}
+        return {operation.primitive.name for operation in programs.operations_only_in(large)}
 
     assert names() == {"add", "exp"}
     small.executable = object()
@@ -138,6 +138,6 @@ def test_operations_and_specs_that_nobody_uses_are_forgotten(monkeypatch) -> Non
     assert len(call._operations) < call._cache.max_size
     call._evict_unused()  # by itself, how often depends on the tests before this one
     gc.collect()
-    assert sum(1 for each in list(spec._KNOWN.values()) if each.shape in shapes) < 100
+    assert sum(1 for tensor in list(spec._KNOWN.values()) if tensor.shape in shapes) < 100
     y.backward()
     assert x.grad.tolist() == [3.0] * 7

@@ -35,7 +35,9 @@ def _no_profile_is_left() -> Iterator[None]:
 
 def keys(made: profile) -> list[str]:
     """The names of events, compilations left out."""
-    return [each.key for each in made.key_averages() if each.kind is not EventKind.COMPILATION]
+    return [
+        average.key for average in made.key_averages() if average.kind is not EventKind.COMPILATION
+    ]
 
 
 def event(name: str, start: int, end: int, thread: int = 0) -> TraceEvent:
@@ -48,11 +50,15 @@ def test_operators_have_names_counts_and_shapes() -> None:
     with profile(record_shapes=True) as made:
         kept = [flow.matmul(flow.ones(2, 5), flow.ones(5, 3)).relu() for _ in range(3)]
         kept.append(flow.matmul(flow.ones(4, 5), flow.ones(5, 3)))
-    counts = {each.key: each.count for each in made.key_averages()}
+    counts = {average.key: average.count for average in made.key_averages()}
     assert counts["matmul"] == 4
     assert counts["relu"] == 3
     assert "mul" not in counts
-    apart = [each for each in made.key_averages(group_by_input_shape=True) if each.key == "matmul"]
+    apart = [
+        average
+        for average in made.key_averages(group_by_input_shape=True)
+        if average.key == "matmul"
+    ]
     assert [(each.count, each.input_shapes) for each in apart] == [
         (3, [[2, 5], [5, 3]]),
         (1, [[4, 5], [5, 3]]),
@@ -91,7 +97,7 @@ def test_graphs_are_one_event_per_step() -> None:
     with profile() as made:
         for _ in range(3):
             graph(flow.ones(3))
-    events = {each.key: each for each in made.key_averages()}
+    events = {average.key: average for average in made.key_averages()}
     assert events[graph.name].count == 3
     assert events[graph.name].kind is EventKind.GRAPH
     assert events[f"compile {graph.name}"].count == 1
@@ -128,7 +134,7 @@ def test_time_is_counted_once() -> None:
         event("outer", 10_000, 12_000),
         event("elsewhere", 0, 20_000, thread=1),
     ]
-    found = {each.key: each for each in averages(events, by_shape=False)}
+    found = {average.key: average for average in averages(events, by_shape=False)}
     assert found["inner"].self_cpu_time_total == found["inner"].cpu_time_total == 4
     assert found["inner"].cpu_time == 2
     assert found["outer"].cpu_time_total == 10
@@ -160,7 +166,7 @@ def test_traces_are_files_of_the_trace_event_format(tmp_path: Path, name: str) -
     path = tmp_path / name
     made.export_chrome_trace(path)
     text = gzip.decompress(path.read_bytes()) if name.endswith("gz") else path.read_bytes()
-    entries = [each for each in json.loads(text)["traceEvents"] if each["name"] == "mul"]
+    entries = [load for load in json.loads(text)["traceEvents"] if load["name"] == "mul"]
     assert len(entries) == 1
     assert entries[0]["ph"] == "X"
     assert entries[0]["dur"] > 0
@@ -170,12 +176,12 @@ def test_traces_are_files_of_the_trace_event_format(tmp_path: Path, name: str) -
 def test_schedules_say_which_steps_are_recorded(tmp_path: Path) -> None:
     plan = schedule(skip_first=1, wait=1, warmup=1, active=2, repeat=2)
     names = "NONE NONE WARMUP RECORD RECORD_AND_SAVE"
-    expected = [ProfilerAction[each] for each in f"{names} {names[5:]} NONE".split()]
+    expected = [ProfilerAction[word] for word in f"{names} {names[5:]} NONE".split()]
     assert [plan(step) for step in range(10)] == expected
     counts: list[dict[str, int]] = []
 
     def ready(made: Any) -> None:
-        counts.append({each.key: each.count for each in made.key_averages()})
+        counts.append({average.key: average.count for average in made.key_averages()})
         tensorboard_trace_handler(tmp_path, use_gzip=True)(made)
 
     with profile(schedule=plan, on_trace_ready=ready) as made:
@@ -183,7 +189,7 @@ def test_schedules_say_which_steps_are_recorded(tmp_path: Path) -> None:
             kept = flow.ones(3) + 1
             made.step()
     assert kept.tolist() == [2, 2, 2]
-    assert [each["add"] for each in counts] == [2, 2]
+    assert [count["add"] for count in counts] == [2, 2]
     assert len(list(tmp_path.glob("*.pt.trace.json.gz"))) == 2
     with pytest.raises(ValueError, match="active"):
         schedule(wait=0, warmup=0, active=0)
@@ -253,7 +259,7 @@ def test_operations_are_counted() -> None:
         kept = flow.ones(4, 5) @ flow.ones(5, 6)
         total = kept.sum()
     assert total.item() == 120
-    flops = {each.key: each.flops for each in made.key_averages()}
+    flops = {average.key: average.flops for average in made.key_averages()}
     assert flops["matmul"] == 2 * 4 * 5 * 6
     assert flops["ones"] == 0
     assert "FLOPs" in made.key_averages().table(sort_by="flops")
@@ -266,14 +272,14 @@ def test_memory_is_noted_after_every_operator(tmp_path: Path) -> None:
     with profile(profile_memory=True) as made:
         kept = [flow.ones(1 << 20) * 2 for _ in range(4)]
         assert kept[3][0].item() == 2
-    rows = {each.key: each for each in made.key_averages()}
+    rows = {average.key: average for average in made.key_averages()}
     assert rows["mul"].output_bytes == 4 * rows["mul"].count << 20
     assert "Output Bytes" in made.key_averages().table()
     (peak,) = made.peak_memory().values()
     assert peak >= 16 << 20
     made.export_chrome_trace(tmp_path / "trace.json")
     entries = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
-    counted = [each["args"] for each in entries if each["ph"] == "C"]
+    counted = [entry["args"] for entry in entries if entry["ph"] == "C"]
     assert max(value for each in counted for value in each.values()) == peak
     with pytest.raises(ValueError, match="profile_memory"):
         profile().peak_memory()
@@ -317,7 +323,7 @@ def test_traces_fit_perfettos_json_format(tmp_path: Path) -> None:
         else:
             assert isinstance(entry["cat"], str)
             spans.setdefault(entry["tid"], []).append((entry["ts"], entry["ts"] + entry["dur"]))
-    assert any(len(each) >= 4 for each in spans.values())
+    assert any(len(span) >= 4 for span in spans.values())
     for each in spans.values():
         ends: list[float] = []
         for start, end in sorted(each, key=lambda span: (span[0], -span[1])):

@@ -14,7 +14,7 @@ F = "nn.functional."
 def smooth(name: str, *settings: dict, **facts) -> Operator:
     """A row for a function of one tensor and settings."""
     cases = [case(ANY[0], **each) for each in settings or ({},)]
-    cases += [case(each) for each in ANY[1:]] + [case(KINKS, **each) for each in settings[1:]]
+    cases += [case(each) for each in ANY[1:]] + [case(KINKS, **setting) for setting in settings[1:]]
     return Operator(name, cases=cases, dtypes=FLOATS, **facts)
 
 

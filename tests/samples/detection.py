@@ -42,7 +42,7 @@ def _roi_align(x, rois, spatial_scale, pooled_h, pooled_w, sampling_ratio, align
     results = []
     for number, *corners in rois.tolist():
         image = x[int(number)].to(torch.promote_types(x.dtype, torch.float32))
-        x1, y1, x2, y2 = (each * spatial_scale - offset for each in corners)
+        x1, y1, x2, y2 = (corner * spatial_scale - offset for corner in corners)
         height, width = y2 - y1, x2 - x1
         if not aligned:
             height, width = max(height, 1.0), max(width, 1.0)

@@ -98,7 +98,7 @@ class Case:
     kwargs: dict[str, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        shown = [_short(each) for each in self.args]
+        shown = [_short(argument) for argument in self.args]
         shown += [f"{name}={_short(value)}" for name, value in self.kwargs.items()]
         return f"({', '.join(shown)})"
 
@@ -188,7 +188,7 @@ def grown(row: Operator) -> Case | None:
     if row.large is not None:
         return row.large
     call = row.cases[0]
-    shapes = [each.shape for each in _samples((*call.args, *call.kwargs.values()))]
+    shapes = [sample.shape for sample in _samples((*call.args, *call.kwargs.values()))]
     largest = max(shapes, key=math.prod, default=())
     last = next((size for size in reversed(largest) if size > 1), None)
     if last is None or 0 in largest:
@@ -198,17 +198,17 @@ def grown(row: Operator) -> Case | None:
     while math.prod(sizes.get(size, size) for size in largest) < _MANY:
         sizes[last] += 2
     return Case(
-        tuple(_grown(each, sizes) for each in call.args),
-        {name: _grown(each, sizes) for name, each in call.kwargs.items()},
+        tuple(_grown(argument, sizes) for argument in call.args),
+        {name: _grown(value, sizes) for name, value in call.kwargs.items()},
     )
 
 
 def _samples(values: Iterable[Any]) -> Iterator[TensorSample]:
-    for each in values:
-        if isinstance(each, TensorSample):
-            yield each
-        elif isinstance(each, list | tuple):
-            yield from _samples(each)
+    for value in values:
+        if isinstance(value, TensorSample):
+            yield value
+        elif isinstance(value, list | tuple):
+            yield from _samples(value)
 
 
 def _grown(value: Any, sizes: Mapping[int, int]) -> Any:
@@ -230,7 +230,7 @@ def with_name(row: Operator, name: str, **changes: Any) -> Operator:
 
 def operators() -> Iterator[tuple[str, Operator]]:
     """All rows, each with the name of its family."""
-    for module in sorted(each.name for each in pkgutil.iter_modules(tests.samples.__path__)):
+    for module in sorted(info.name for info in pkgutil.iter_modules(tests.samples.__path__)):
         if module != "table":
             for row in importlib.import_module(f"tests.samples.{module}").OPERATORS:
                 yield module, row

@@ -28,7 +28,7 @@ def test_s000_02_quickstart(tmp_path):
     first, last = (float(run.stdout.split()[i]) for i in (4, 6))
     assert last < 0.6 * first
     assert "equal predictions: True" in run.stdout
-    assert {"model.flow", "losses.png"} <= {each.name for each in tmp_path.iterdir()}
+    assert {"model.flow", "losses.png"} <= {path.name for path in tmp_path.iterdir()}
 
 
 class Model(nn.Module):
@@ -46,8 +46,8 @@ def test_s000_03_modules_are_objects():
     model = Model()
     assert model(flow.ones(3, 4)).shape == (3, 2)
     assert [name for name, _ in model.named_parameters()] == ["l.weight", "l.bias"]
-    assert [type(each) for each in model.modules()] == [Model, nn.Linear]
-    assert [type(each) for each in model.children()] == [nn.Linear]
+    assert [type(module) for module in model.modules()] == [Model, nn.Linear]
+    assert [type(child) for child in model.children()] == [nn.Linear]
 
 
 def test_s000_03_module_state():
@@ -80,7 +80,7 @@ def test_s000_04_sequential_network():
 
     network, twin = make(nn), make(torch.nn)
     state = network.state_dict()
-    twin.load_state_dict({name: torch.tensor(each.numpy()) for name, each in state.items()})
+    twin.load_state_dict({name: torch.tensor(tensor.numpy()) for name, tensor in state.items()})
     images = torch.randn(1, 1, 28, 28)
     result = network(flow.tensor(images.numpy()))
     assert result.shape == (1, 64, 20, 20)

@@ -128,7 +128,7 @@ def test_s001_21_dumps_of_passes(tmp_path, chosen):
     )
     result = run_script(script, ONEFLOW_DEBUG_PASS=chosen, ONEFLOW_LOG_DIR=str(tmp_path))
     assert "--- Tiny_0: before dead_code" in result.stderr
-    files = {each.name: each.read_text() for each in tmp_path.iterdir()}
+    files = {path.name: path.read_text() for path in tmp_path.iterdir()}
     assert "exp(" in files["Tiny_0-dead_code-before.txt"]
     assert "exp(" not in files["Tiny_0-dead_code-after.txt"]
     assert ("Tiny_0-channels_last-after.txt" in files) is (chosen == "ALL")
@@ -250,7 +250,7 @@ def test_containers_in_graphs(row):
     if row in ("s001_31", "s001_32"):
         expected = x.numpy() @ np.full((2, 2), 1) @ np.full((2, 2), 2)
     else:
-        weight, bias = (each.detach().numpy() for each in model.parameters())
+        weight, bias = (parameter.detach().numpy() for parameter in model.parameters())
         expected = np.maximum(x.numpy() @ weight.T + bias, 0)
     np.testing.assert_allclose(graph(x).numpy(), expected, rtol=1e-5, atol=1e-6)
     direct = graph_of(lambda x: x, held=model.held)

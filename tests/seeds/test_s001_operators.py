@@ -206,4 +206,4 @@ def test_backward_keeps_as_many_large_tensors_as_it_needs(function, count):
     y = flow.randn(8, 1, requires_grad=True)
     with flow.autograd.graph.saved_tensors_hooks(lambda t: kept.append(t) or t, lambda t: t):
         function(x, y)
-    assert sum(each.numel() >= x.numel() for each in kept) == count
+    assert sum(tensor.numel() >= x.numel() for tensor in kept) == count

@@ -108,7 +108,7 @@ def pyramid(state: dict[str, torch.Tensor], heads: tuple, ratios: tuple, x: torc
                 grid(image, f"{name}.sr", ratio).flatten(2).transpose(1, 2), f"{name}.norm", 1e-5
             )
         parts = [linear(x, f"{name}.q"), *linear(reduced, f"{name}.kv").chunk(2, -1)]
-        q, k, v = (each.unflatten(2, (count, -1)).transpose(1, 2) for each in parts)
+        q, k, v = (part.unflatten(2, (count, -1)).transpose(1, 2) for part in parts)
         mixed = torch.softmax(q @ k.transpose(2, 3) / q.shape[-1] ** 0.5, -1) @ v
         return linear(mixed.transpose(1, 2).flatten(2), f"{name}.proj")
 
@@ -132,7 +132,7 @@ def test_s001_72_equals_the_formula() -> None:
     names, options = FAMILIES["s001_72"]
     flow.manual_seed(0)
     model = models.ModelCreator.create_model(names.split()[0], num_classes=7, **options).eval()
-    state = {name: torch.tensor(each.numpy()) for name, each in model.state_dict().items()}
+    state = {name: torch.tensor(tensor.numpy()) for name, tensor in model.state_dict().items()}
     images = torch.randn(2, 3, 64, 64)
     expected = pyramid(state, (1, 2, 5, 8), (8, 4, 2, 1), images)
     assert (expected[0] - expected[1]).abs().max() > 1e-2 * expected.std()
@@ -163,7 +163,7 @@ def test_s001_103_patch_embedding() -> None:
     assert tokens.shape == (1, 196, 768)
     # Token 15 is the second patch of the second row.
     patch = images.numpy()[0, :, 16:32, 16:32].ravel()
-    weight, bias = (each.detach().numpy() for each in embedding.proj.parameters())
+    weight, bias = (parameter.detach().numpy() for parameter in embedding.proj.parameters())
     expected = weight.reshape(768, -1) @ patch + bias
     np.testing.assert_allclose(tokens.detach().numpy()[0, 15], expected, rtol=1e-3, atol=1e-5)
 
@@ -192,8 +192,8 @@ def test_s001_108_stochastic_depth(mode: str) -> None:
     flow.manual_seed(0)
     depth = layers.StochasticDepth(0.5, mode)
     kinds = [depth(flow.ones(16, 2)).numpy() for _ in range(20)]
-    assert {float(value) for each in kinds for value in each.flat} == {0.0, 2.0}
-    mixed = any(each.min() != each.max() for each in kinds)
+    assert {float(value) for kind in kinds for value in kind.flat} == {0.0, 2.0}
+    mixed = any(kind.min() != kind.max() for kind in kinds)
     assert mixed == (mode == "row")
 
 

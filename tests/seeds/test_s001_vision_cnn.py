@@ -115,7 +115,7 @@ def test_attention(row: str) -> None:
     expected.square().sum().backward()
     actual.square().sum().backward()
     assert_same_up_to_spread(ours.grad, theirs.grad, 1e-8)
-    assert all(each.grad is not None for each in module.parameters())
+    assert all(tensor.grad is not None for tensor in module.parameters())
 
 
 def test_s001_101_bam() -> None:
@@ -124,7 +124,7 @@ def test_s001_101_bam() -> None:
     x = flow.rand(2, 32, 8, 8)
     y = module(x)
     y.sum().backward()
-    assert all(each.grad is not None for each in module.parameters())
+    assert all(parameter.grad is not None for parameter in module.parameters())
     branches = module.channel(x) + module.spatial(x)
     expected = x.numpy() * (1 + 1 / (1 + np.exp(-branches.detach().numpy())))
     np.testing.assert_allclose(y.detach().numpy(), expected, rtol=1e-4)

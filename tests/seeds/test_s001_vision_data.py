@@ -219,7 +219,7 @@ def test_s001_93_cutmix():
     cut = data.Mixup(mixup_alpha=0.0, cutmix_alpha=1.0, num_classes=10)
     taken = []
     for _ in range(5):
-        mixed, shares = (each.numpy() for each in cut(x, target))
+        mixed, shares = (tensor.numpy() for tensor in cut(x, target))
         own, other = mixed == x.numpy(), mixed == x.flip(0).numpy()
         assert (own | other).all()
         taken.append(other.mean())

@@ -187,7 +187,7 @@ def test_style(style):
     picture = torch.rand(1, 3, 32, 32) * 255
     result = model(flow.tensor(picture.numpy()))
     assert result.shape == (1, 3, 32, 32)
-    state = {name: torch.tensor(each.numpy()) for name, each in model.state_dict().items()}
+    state = {name: torch.tensor(tensor.numpy()) for name, tensor in model.state_dict().items()}
     assert_same_up_to_spread(result, painted(state, picture), 1e-3)
 
 

@@ -215,7 +215,7 @@ def test_s002_21_callback_gets_the_result_once():
     results = []
     images, labels = _images()
     _train_job()(images, labels)(results.append)
-    assert [type(each) for each in results] == [np.ndarray]
+    assert [type(result) for result in results] == [np.ndarray]
 
 
 def test_s002_22_definition_has_shapes_and_no_data():
@@ -245,9 +245,9 @@ def test_s002_22_a_job_is_defined_once():
 
 def _convolved(x, stride, padding):
     """What PyTorch makes of the images with the variables of the session."""
-    variables = [torch.tensor(each.numpy()) for each in flow.get_all_variables().values()]
-    (weight,) = [each for each in variables if each.ndim == 4]
-    biases = [each for each in variables if each.ndim == 1]
+    variables = [torch.tensor(variable.numpy()) for variable in flow.get_all_variables().values()]
+    (weight,) = [variable for variable in variables if variable.ndim == 4]
+    biases = [variable for variable in variables if variable.ndim == 1]
     padded = torch.nn.functional.pad(torch.tensor(x), padding)
     return torch.nn.functional.conv2d(padded, weight, *biases[:1], stride=stride).numpy()
 
@@ -351,7 +351,9 @@ def _losses_in_consistent_view(devices):
     losses = _losses(_train_job(config=config), 5, *_images())
     assert losses[-1] < 0.5 * losses[0]
     if devices > 1:
-        assert {each.placement.size for each in flow.get_all_variables().values()} == {devices}
+        assert {variable.placement.size for variable in flow.get_all_variables().values()} == {
+            devices
+        }
     return losses
 
 
@@ -429,7 +431,7 @@ def test_s002_33_two_devices_and_a_port():
     images, labels = _images()
     loss = train_job(images, labels)
     assert set(placements) == {2}
-    variables = {name: each.numpy() for name, each in flow.get_all_variables().items()}
+    variables = {name: variable.numpy() for name, variable in flow.get_all_variables().items()}
     hidden = np.maximum(images.reshape(BATCH_SIZE, -1) @ variables["hidden-weight"].T, 0)
     logits = torch.tensor(hidden @ variables["logits-weight"].T)
     wanted = torch.nn.functional.cross_entropy(

@@ -452,7 +452,7 @@ def test_s003_44_cudnn_heuristics():
     assert_chosen(graph.config, f"enable_{name}", name)
     graph.config.enable_cudnn_conv_heuristic_search_algo(False)
     x = np.random.default_rng(0).standard_normal((1, 16, 6, 6), np.float32)
-    weight, bias = (torch.tensor(each.detach().numpy()) for each in conv.parameters())
+    weight, bias = (torch.tensor(parameter.detach().numpy()) for parameter in conv.parameters())
     expected = torch.conv2d(torch.tensor(x), weight, bias, (2, 1), (4, 2), (3, 1))
     np.testing.assert_allclose(
         graph(flow.tensor(x)).detach().numpy(), expected, rtol=1e-4, atol=1e-5

@@ -72,14 +72,15 @@ def test_s004_14_convert_and_check(job, tmp_path, monkeypatch):
 def test_s004_15_s004_16_s004_18_s004_41_weights_of_a_checkpoint(job, tmp_path):
     folder, path = str(tmp_path / "weights"), str(tmp_path / "m.onnx")
     job(np.zeros((2, 3, 6, 6), np.float32))
-    saved = {name: each.numpy().copy() for name, each in flow.get_all_variables().items()}
+    saved = {name: variable.numpy().copy() for name, variable in flow.get_all_variables().items()}
     flow.checkpoint.save(folder)
     assert (tmp_path / "weights" / "snapshot_done").exists()
     flow.load_variables({"dense-bias": np.full(5, 7, np.float32)})
     flow.onnx.export(job, folder, path, opset=11, external_data=False)
     onnx.checker.check_model(path)
     weights = {
-        each.name: onnx.numpy_helper.to_array(each) for each in onnx.load(path).graph.initializer
+        initializer.name: onnx.numpy_helper.to_array(initializer)
+        for initializer in onnx.load(path).graph.initializer
     }
     assert weights.keys() == saved.keys()
     for name, weight in weights.items():
@@ -97,7 +98,7 @@ def test_s004_17_signature():
         "shape_override",
         "external_data",
     ]
-    defaults = [parameters[each].default for each in list(parameters)[3:8]]
+    defaults = [parameters[parameter].default for parameter in list(parameters)[3:8]]
     assert defaults == [False, None, None, None, False]
 
 
@@ -120,7 +121,7 @@ def test_s004_21_further_domains(tmp_path):
     graph(flow.randn(2, 3))
     domain = onnx.helper.make_opsetid("custom", 1)
     flow2onnx.Export(graph, None, tmp_path / "m.onnx", extra_opset=[domain])
-    assert "custom" in {each.domain for each in onnx.load(tmp_path / "m.onnx").opset_import}
+    assert "custom" in {opset.domain for opset in onnx.load(tmp_path / "m.onnx").opset_import}
 
 
 def test_s004_22_other_shapes(tmp_path):
@@ -132,7 +133,7 @@ def test_s004_22_other_shapes(tmp_path):
     named(flow.randn(2, 3))
     flow2onnx.Export(named, None, tmp_path / "m.onnx", shape_override={"x": [5, 7]})
     (value,) = onnx.load(tmp_path / "m.onnx").graph.input
-    assert [each.dim_value for each in value.type.tensor_type.shape.dim] == [5, 7]
+    assert [part.dim_value for part in value.type.tensor_type.shape.dim] == [5, 7]
 
 
 def test_s004_23_external_data(tmp_path):

@@ -46,7 +46,7 @@ def test_recorded_comparison(framework, row):
     recorded_framework, _, _, _, difference, parameters, imported, _ = recorded(row)
     assert recorded_framework == framework
     assert float(difference) < 1e-3
-    counts = [int(each.replace(",", "")) for each in (parameters, imported)]
+    counts = [int(text.replace(",", "")) for text in (parameters, imported)]
     # Exporters fold the scales of normalisations away, and write fixed numbers as weights.
     assert abs(counts[0] - counts[1]) < 0.02 * counts[0]
 

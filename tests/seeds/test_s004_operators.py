@@ -199,9 +199,11 @@ def job_of(function, arrays):
             inspect.Parameter(
                 f"x{place}",
                 inspect.Parameter.POSITIONAL_OR_KEYWORD,
-                annotation=tp.Numpy.Placeholder(each.shape, flow.from_numpy(each[:0].copy()).dtype),
+                annotation=tp.Numpy.Placeholder(
+                    array.shape, flow.from_numpy(array[:0].copy()).dtype
+                ),
             )
-            for place, each in enumerate(arrays)
+            for place, array in enumerate(arrays)
         ]
     )
     return flow.global_function()(body)
@@ -223,7 +225,7 @@ def test_operator_of_a_job(row, tmp_path):
     proto = onnx.load(path)
     assert operator in operators_of(proto)
     session = session_of(proto)
-    names = [each.name for each in session.get_inputs()]
+    names = [model_input.name for model_input in session.get_inputs()]
     outputs = session.run(None, dict(zip(names, arrays, strict=True)))
     assert_close(outputs, results)
     if row not in ("s004_E52", "s004_E55"):  # padded, and with variables

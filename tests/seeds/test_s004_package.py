@@ -88,7 +88,7 @@ def test_frameworks(framework, package, function, oldest, monkeypatch):
     required = (ROOT / "requirements" / "x2oneflow" / f"{framework}.txt").read_text("utf8")
     names = {"paddle": "paddlepaddle", "tensorflow": "tensorflow-cpu"}
     assert version_in(required, names.get(package, package)) >= oldest
-    assert not any(each.startswith(package) for each in project()["project"]["dependencies"])
+    assert not any(name.startswith(package) for name in project()["project"]["dependencies"])
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(ModuleNotFoundError, match=f"needs the package `{package}`"):
         function(None, flow.ones(1))

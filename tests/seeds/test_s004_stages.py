@@ -29,9 +29,12 @@ def test_s004_29_operators_one_by_one():
     ]
     assert (operators["conv"], operators["relu"]) == (1, 2)
     (convolution,) = [node for node in nodes if node.op_type == "conv"]
-    values = {each.name: onnx.helper.get_attribute_value(each) for each in convolution.attribute}
+    values = {
+        attribute.name: onnx.helper.get_attribute_value(attribute)
+        for attribute in convolution.attribute
+    }
     assert (values["dilation"], values["groups"]) == ([1, 1], 1)
-    assert all(attributes[each.name] >= 1 for each in convolution.attribute)
+    assert all(attributes[attribute.name] >= 1 for attribute in convolution.attribute)
     assert nodes[-1].input[0] == nodes[-2].output[0]
     assert shapes[nodes[-1].output[0]] == [2, 3, 6, 6]
     assert types[nodes[-1].output[0]] == onnx.TensorProto.FLOAT
@@ -124,7 +127,10 @@ def test_s004_30_s004_41_weights(tmp_path):
     wrapped = Graph(nodes, tmp_path / "weights", shapes, types, opset=13)
     wrapped.get_nodes()[0].attrs = {"transB": 1}
     proto = wrapped.MakeModel("job", tmp_path / "m.onnx", external_data=True)
-    assert {each.name for each in proto.graph.initializer} == {"model.weight", "model.bias"}
+    assert {initializer.name for initializer in proto.graph.initializer} == {
+        "model.weight",
+        "model.bias",
+    }
     (result,) = session_of(proto).run(None, {proto.graph.input[0].name: X})
     np.testing.assert_allclose(result, graph(flow.tensor(X)).numpy(), rtol=1e-5)
     onnx.checker.check_model(tmp_path / "m.onnx")
@@ -138,9 +144,9 @@ def test_s004_37_attributes_reach_the_protobuf():
     node.attrs["alpha"] = 0.25
     assert not node.proto.attribute
     graph.UpdateProto()
-    assert [each.f for each in node.proto.attribute] == [0.25]
+    assert [attribute.f for attribute in node.proto.attribute] == [0.25]
     node.attrs["alpha"] = 0.5
-    assert [each.f for each in node.UpdateProto().attribute] == [0.5]
+    assert [attribute.f for attribute in node.UpdateProto().attribute] == [0.5]
     (result,) = outputs_of(graph, -np.ones((2, 3), np.float32))
     np.testing.assert_allclose(result, np.exp(-0.5), rtol=1e-6)
 
@@ -180,7 +186,7 @@ def test_s004_35_conversion_one_by_one(caplog):
     mapped, unmapped, exceptions = flow2onnx.FlowOnnxMapping(graph, mapping)
     assert mapped == {"relu": 1, "sigmoid": 1}
     assert unmapped == {"softsign": 2}
-    assert [str(each) for each in exceptions] == ["no such operator"]
+    assert [str(exception) for exception in exceptions] == ["no such operator"]
     assert "Unsupported ops: Counter({'softsign': 2})" in caplog.text
     kept = [(node.domain, node.op_type) for node in graph.get_nodes()]
     assert kept[:4] == [("", "LeakyRelu"), ("", "Exp"), ("", "Neg"), ("oneflow", "tanh")]
@@ -216,7 +222,7 @@ def test_s004_39_optimizers():
 def test_s004_38_counts_are_logged(caplog):
     with caplog.at_level("DEBUG", logger="oneflow_onnx"):
         flow.onnx.export(nn.Sequential(nn.Linear(3, 2), nn.ReLU(), nn.ReLU()), flow.tensor(X))
-    (line,) = [each.message for each in caplog.records if "operators" in each.message]
+    (line,) = [record.message for record in caplog.records if "operators" in record.message]
     assert "operators: {'linear': 1, 'relu': 2}" in line
     assert "mapped: {'linear': 1, 'relu': 2}; unmapped: {}" in line
     assert "attributes: " in line

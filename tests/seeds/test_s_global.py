@@ -74,7 +74,7 @@ class Run:
         x = flow.randn(8, 6, placement=PAIR, sbp=S(0))
         self.losses = [graph(x).item() for _ in range(3)]
         kept = [e for s in optimizer.state.values() for e in s.values() if flow.is_tensor(e)]
-        self.states = sum(each.to_local().numel() for each in kept)
+        self.states = sum(tensor.to_local().numel() for tensor in kept)
 
 
 def test_s003_38_zero_splits_states():

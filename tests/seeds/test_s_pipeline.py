@@ -70,8 +70,8 @@ def test_s000_21_two_stages_and_four_micro_batches(pipeline):
     ]
     np.testing.assert_allclose(losses[0], of_parts, rtol=1e-4)
     plain = Training(Net(), 4)
-    for each in losses:
-        np.testing.assert_allclose(each, plain(*data()).numpy(), rtol=1e-4)
+    for loss in losses:
+        np.testing.assert_allclose(loss, plain(*data()).numpy(), rtol=1e-4)
 
 
 def test_s000_22_micro_batches_are_made_of_the_full_batch(pipeline):

@@ -20,10 +20,10 @@ class Attention(nn.Module):
 
     def heads(self, x):
         shape = (*x.shape[:-1], HEADS, WIDTH // HEADS)
-        return [each.view(*shape) for each in self.qkv(x).chunk(3, dim=-1)]
+        return [part.view(*shape) for part in self.qkv(x).chunk(3, dim=-1)]
 
     def forward(self, x):
-        q, k, v = (each.transpose(1, 2) for each in self.heads(x))
+        q, k, v = (head.transpose(1, 2) for head in self.heads(x))
         scores = q @ k.transpose(2, 3) / math.sqrt(q.shape[-1])
         mask = flow.ones(x.shape[1], x.shape[1]).tril() == 0
         weights = scores.masked_fill(mask, -1e9).softmax(dim=-1)

@@ -58,7 +58,7 @@ def config(folder, text):
 def rows_of(server, model="m"):
     """The number of runs by their rows."""
     (stats,) = server.get(f"/v2/models/{model}/stats")["model_stats"]
-    return {each["batch_size"]: each["compute_infer"]["count"] for each in stats["batch_stats"]}
+    return {stat["batch_size"]: stat["compute_infer"]["count"] for stat in stats["batch_stats"]}
 
 
 def waiting(server):
@@ -122,8 +122,8 @@ def test_requests_are_joined_as_far_as_it_is_a_gain(tmp_path, gate, monkeypatch)
         large = pool.submit(server.values, "m", {"x": x_of(5, rows=7)})
         wait_until(lambda: waiting(server) == 5)
         gate.open.set()
-        for index, each in enumerate([first, *others, large]):
-            np.testing.assert_array_equal(each.result()[0], 2.0 * index + 1)
+        for index, future in enumerate([first, *others, large]):
+            np.testing.assert_array_equal(future.result()[0], 2.0 * index + 1)
     assert gate.sizes == [1, 2, 2, 8]
 
 
@@ -206,13 +206,17 @@ def test_each_of_several_instances_runs(tmp_path, gate):
             found.append(pool.submit(server.values, "m", {"x": x_of(index)}))
             wait_until(lambda count=index + 1: len(gate.sizes) == count)
         gate.open.set()
-        for index, each in enumerate(found):
-            np.testing.assert_array_equal(each.result(), x_of(2 * index + 1))
+        for index, future in enumerate(found):
+            np.testing.assert_array_equal(future.result(), x_of(2 * index + 1))
 
 
 def test_requests_of_other_shapes_run_by_themselves(tmp_path, gate):
     graph_sizes = [(rows, columns) for columns in (2, 3) for rows in (1, 4)]
-    save(Affine(), tmp_path / "m", *[(np.zeros(each, np.float32),) for each in graph_sizes])
+    save(
+        Affine(),
+        tmp_path / "m",
+        *[(np.zeros(graph_size, np.float32),) for graph_size in graph_sizes],
+    )
     with serving(tmp_path) as server, ThreadPoolExecutor(8) as pool:
         first = pool.submit(server.values, "m", {"x": x_of(9)})
         wait_until(lambda: gate.sizes)
@@ -220,9 +224,9 @@ def test_requests_of_other_shapes_run_by_themselves(tmp_path, gate):
         wait_until(lambda: waiting(server) == 6)
         gate.open.set()
         first.result()
-        for index, each in enumerate(found):
+        for index, future in enumerate(found):
             expected = x_of(2 * index + 1, 1, 2 + index % 2)
-            np.testing.assert_array_equal(each.result(), expected)
+            np.testing.assert_array_equal(future.result(), expected)
         assert rows_of(server) == {1: 1, 3: 2}
         assert server.get("/v2/models/m")["inputs"][0]["shape"] == [-1, -1]
 
@@ -237,7 +241,7 @@ def test_an_error_is_that_of_its_own_request(tmp_path, gate):
             wait_until(lambda: gate.sizes)
         wait_until(lambda: waiting(server) == 5)
         gate.open.set()
-        answers = [each.result() for each in found]
+        answers = [future.result() for future in found]
         assert [status for status, _ in answers] == [200, 200, 400, 200, 400, 200]
         assert "77" in answers[2][1]["error"]
         assert "99" in answers[4][1]["error"]
@@ -256,7 +260,7 @@ def test_a_full_queue_refuses(tmp_path, gate):
         assert status == 429
         assert "2 requests are waiting" in data["error"]
         gate.open.set()
-        assert [each.result()[0] for each in found] == [200, 200, 200]
+        assert [future.result()[0] for future in found] == [200, 200, 200]
 
 
 def test_deadlines_pass_in_the_queue(tmp_path, gate):

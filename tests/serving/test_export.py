@@ -49,7 +49,7 @@ def test_what_cannot_be_exported_leaves_nothing(tmp_path):
     save_affine(tmp_path / "wide", columns=5)
     with pytest.raises(SystemExit, match="the configuration of `affine`"):
         run("export", tmp_path / "wide", tmp_path / "affine")
-    assert {each.name for each in (tmp_path / "affine").iterdir()} == {"1", "config.pbtxt"}
+    assert {path.name for path in (tmp_path / "affine").iterdir()} == {"1", "config.pbtxt"}
 
 
 def test_the_backend_is_one_file(tmp_path):

@@ -110,7 +110,7 @@ def test_sequences_join_and_leave_a_running_batch(decoder, server, name, monkeyp
         assert status == 200
         assert data["tokens"] == expected_tokens(decoder, prompt, count)
     (stats,) = server.get(f"/v2/models/{name}/stats")["model_stats"]
-    assert max(each["batch_size"] for each in stats["batch_stats"]) > 1
+    assert max(stat["batch_size"] for stat in stats["batch_stats"]) > 1
     largest = {places for places, chunk, _ in used if not chunk}
     assert max(largest) == max(MODELS[name].places)
     assert {chunk for _, chunk, _ in used if chunk} <= set(MODELS[name].chunks)
@@ -139,7 +139,7 @@ def test_fewer_places_run_when_sequences_have_ended(decoder, server, monkeypatch
 def test_a_sequence_goes_on_where_it_was_when_the_state_changes(decoder):
     graph = GeneratorGraph(decoder[1] / "chunks" / "1", LENGTH)
     prompts = [[7, 8], [1, 2], [3, 4]]
-    tokens = [expected_tokens(decoder, each, 4) for each in prompts]
+    tokens = [expected_tokens(decoder, prompt, 4) for prompt in prompts]
     sequences = [prompt + continued for prompt, continued in zip(prompts, tokens, strict=True)]
     state = graph.empty(4, 8)
     running = [0, 1, 2]
@@ -187,9 +187,9 @@ def test_events_of_a_stream(decoder, server):
     status, headers, content = server.request("POST", "/v2/models/gpt8/generate_stream", body)
     assert (status, headers["Content-Type"]) == (200, "text/event-stream")
     events = [
-        json.loads(each.removeprefix("data: ")) for each in content.decode().split("\n\n")[:-1]
+        json.loads(word.removeprefix("data: ")) for word in content.decode().split("\n\n")[:-1]
     ]
-    assert [each["token"] for each in events] == expected_tokens(decoder, [1, 2], 5)
+    assert [event["token"] for event in events] == expected_tokens(decoder, [1, 2], 5)
     assert events[0]["model_name"] == "gpt8"
 
 
@@ -302,7 +302,7 @@ def test_a_client_that_goes_away_is_no_error(server, monkeypatch, caplog):
         patch.setattr(web.StreamResponse, "write", write_to_nobody)
         server.request("POST", "/v2/models/gpt8/generate_stream", body)
     assert generate(server, [1], max_tokens=2)[0] == 200
-    assert [each.message for each in caplog.records if each.levelname == "ERROR"] == []
+    assert [record.message for record in caplog.records if record.levelname == "ERROR"] == []
 
 
 @pytest.mark.parametrize(

@@ -29,8 +29,8 @@ STRANGE = [
     *([], [[]], [0] * 100, [[[]]] * 3, [None], {}, {"a": {}}, {"binary_data_size": 2**40}),
 ]
 HEADERS = [
-    *({"Inference-Header-Content-Length": each} for each in ("0", "5", "999", "-1", "1e3", "x")),
-    *({"Content-Encoding": each} for each in ("gzip", "deflate", "br", "none")),
+    *({"Inference-Header-Content-Length": name} for name in ("0", "5", "999", "-1", "1e3", "x")),
+    *({"Content-Encoding": name} for name in ("gzip", "deflate", "br", "none")),
     {"Content-Type": "text/plain"},
 ]
 # Beginnings of conversations that are no HTTP.
@@ -99,7 +99,7 @@ def places(value, path=()):
 def with_strange_value(random, value):
     """A JSON value with one part replaced, removed or doubled."""
     value = json.loads(json.dumps(value))
-    *path, last = random.choice([each for each in places(value) if each])
+    *path, last = random.choice([place for place in places(value) if place])
     parent = value
     for key in path:
         parent = parent[key]

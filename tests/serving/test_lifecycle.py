@@ -190,7 +190,7 @@ def test_requests_have_the_time_to_drain_and_no_more(tmp_path, monkeypatch):
             begin = time.monotonic()
         assert time.monotonic() - begin < 5
         gate.set()
-        assert all(isinstance(each.exception(), OSError | HTTPException) for each in answers)
+        assert all(isinstance(answer.exception(), OSError | HTTPException) for answer in answers)
 
 
 def blocked_loads(monkeypatch, gate):
@@ -419,7 +419,7 @@ def test_connections_without_a_descriptor_are_logged_once(tmp_path, is_stopped):
             process.send_signal(signal.SIGTERM)
         lines = process.stderr.read().splitlines()
         assert process.wait(30) == 0
-        assert sum("connections wait" in each for each in lines) == 1
+        assert sum("connections wait" in line for line in lines) == 1
         assert len(lines) < 10
     finally:
         process.kill()

@@ -120,11 +120,11 @@ def test_messages_are_the_protocols(name):
 def test_enums_are_the_protocols():
     ours = messages["ModelInput"].DESCRIPTOR.fields_by_name["data_type"].enum_type
     assert dict(model_config_pb2.DataType.items()) == {
-        each.name: each.number for each in ours.values
+        value.name: value.number for value in ours.values
     }
     kinds = messages["ModelInstanceGroup"].DESCRIPTOR.fields_by_name["kind"].enum_type
     assert dict(model_config_pb2.ModelInstanceGroup.Kind.items()) == {
-        each.name: each.number for each in kinds.values
+        value.name: value.number for value in kinds.values
     }
 
 
@@ -144,7 +144,9 @@ def test_every_datatype_there_and_back(client, datatype):
 def test_several_inputs_and_one_output(client):
     client, module = client
     arrays = {"x": [1, 2], "table.0": [3, 4], "table.1": [5, 6]}
-    tensors = [tensor_of(module, name, np.array(each, np.float32)) for name, each in arrays.items()]
+    tensors = [
+        tensor_of(module, name, np.array(array, np.float32)) for name, array in arrays.items()
+    ]
     wanted = [module.InferRequestedOutput("output_1")]
     result = client.infer("sum", tensors, outputs=wanted, request_id="nine")
     np.testing.assert_array_equal(result.as_numpy("output_1"), [-4, -4])

@@ -81,9 +81,9 @@ def models(tmp_path_factory):
     export_model(folder / "types", repository / "types")
     rows = (1, 2, 4, 8)
     export_model(save_affine(folder / "affine", sizes=rows), repository / "affine")
-    calls = [(np.zeros((each, 1), np.int64),) for each in (1, 8)]
+    calls = [(np.zeros((number, 1), np.int64),) for number in (1, 8)]
     export_model(save(Lookup(), folder / "lookup", *calls), repository / "lookup")
-    calls = [(np.zeros((each, 3), np.uint8),) for each in rows]
+    calls = [(np.zeros((row, 3), np.uint8),) for row in rows]
     export_model(save(Preprocess(), folder / "preprocess", *calls), repository / "preprocess")
     (repository / "normalized" / "1").mkdir(parents=True)
     (repository / "normalized" / "config.pbtxt").write_text(ENSEMBLE)

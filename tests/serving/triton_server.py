@@ -120,8 +120,8 @@ class Triton:
             self.process.wait()
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
-        for each in Path("/dev/shm").glob(f"{self.memory}*"):
-            each.unlink(missing_ok=True)
+        for path in Path("/dev/shm").glob(f"{self.memory}*"):
+            path.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager

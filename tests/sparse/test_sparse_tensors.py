@@ -219,7 +219,9 @@ def outcome(f, function):
     layout = str(result.layout).partition(".")[2]
     whole = result.to_dense()
     (whole * table(f, *whole.shape, start=0.5)).sum().backward()
-    grads = [f.zeros(1) if each.grad is None else each.grad.to_dense() for each in (values, dense)]
+    grads = [
+        f.zeros(1) if tensor.grad is None else tensor.grad.to_dense() for tensor in (values, dense)
+    ]
     return layout, list(result.shape), whole.detach(), *grads
 
 
@@ -263,7 +265,7 @@ def test_what_is_known_of_them():
         empty = f.sparse_coo_tensor(size=(2, 3)) if f is torch else f.sparse_coo_tensor((2, 3))
         tensors = [coo(f, v), asking, empty, coo(f, v).to_sparse_csr(), coo(f, v).to_sparse_csc()]
         states = coo(f, v).is_coalesced(), coo(f, v).coalesce().is_coalesced()
-        return [described(f, each) for each in tensors], states, f.ones(2).is_sparse
+        return [described(f, tensor) for tensor in tensors], states, f.ones(2).is_sparse
 
     assert results(flow) == results(torch)
 
@@ -381,7 +383,7 @@ def test_products_in_a_graph_are_those_of_eager_mode():
     x = table(flow, 4, 3)
     matrix = flow.sparse_coo_tensor(index, values, (3, 4))
     expected = flow.sparse.mm(matrix, x).tolist(), (matrix * 2).t().to_dense().tolist()
-    assert tuple(each.tolist() for each in Step()(x)) == expected
+    assert tuple(tensor.tolist() for tensor in Step()(x)) == expected
 
 
 def test_operators_that_do_not_take_them_say_so():

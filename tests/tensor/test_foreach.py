@@ -25,7 +25,7 @@ def arrays(seed):
 def arguments(name, lib):
     """Lists of what may be given beside the first list, in each form."""
     base = name.removeprefix("_foreach_").removesuffix("_")
-    lists = [[lib.tensor(each) for each in arrays(seed)] for seed in (1, 2)]
+    lists = [[lib.tensor(array) for array in arrays(seed)] for seed in (1, 2)]
     if base in ("addcdiv", "addcmul"):
         return [(*lists,), (*lists, 0.5), (*lists, NUMBERS)]
     if base == "lerp":
@@ -54,7 +54,7 @@ def test_each_form_is_as_in_pytorch(name):
     for number in range(len(arguments(name, flow))):
         lists, results = [], []
         for lib in (flow, torch):
-            tensors = [lib.tensor(each) for each in arrays(0)]
+            tensors = [lib.tensor(array) for array in arrays(0)]
             results.append(getattr(lib, name)(tensors, *arguments(name, lib)[number]))
             lists.append(tensors)
         assert_same_list(*lists)

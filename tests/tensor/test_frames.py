@@ -99,7 +99,7 @@ def test_a_warmed_call_enters_few_functions(
 ) -> None:
     monkeypatch.setattr(checks, "_open", {})  # of programs that other threads have run
     frames = frames_of(make)
-    names = "\n".join(each.co_qualname for each in frames)
+    names = "\n".join(frame.co_qualname for frame in frames)
     assert len(frames) <= bound, f"{len(frames)} calls, at most {bound}:\n{names}"
 
 

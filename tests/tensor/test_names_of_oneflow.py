@@ -131,7 +131,7 @@ def test_where_as_a_method_means_either():
     assert x.where(yes, y).tolist() == x.where(condition=yes, other=y).tolist() == wanted
     assert yes.where(x, y).tolist() == yes.where(x=x, y=y).tolist() == wanted
     assert (~yes).where(yes, flow.tensor([True, True])).tolist() == [False, True]
-    assert [each.tolist() for each in yes.where()] == [[0]]
+    assert [tensor.tolist() for tensor in yes.where()] == [[0]]
 
 
 def test_upsample_of_a_tensor_and_as_a_layer():

@@ -161,7 +161,7 @@ def test_statistics_come_last_at_the_top_level() -> None:
     for name in ("batch_norm", "instance_norm"):
         results = []
         for library in (flow, torch):
-            given = [library.tensor(each) for each in arrays.values()]
+            given = [library.tensor(array) for array in arrays.values()]
             y = found(library, name)(library.tensor(x), *given, True, 0.1, 1e-5, True)
             results.append([y.numpy(), given[2].numpy(), given[3].numpy()])
         for mine, theirs in zip(*results, strict=True):
@@ -230,7 +230,7 @@ def test_filled_tensors_have_gradients_of_the_number() -> None:
 def test_dimensions_in_the_order_of_memory() -> None:
     for lib in (torch, flow):
         x = lib.ones(2, 3, 4, 5)
-        assert [each.dim_order() for each in (x, x.permute(0, 2, 3, 1))] == [
+        assert [tensor.dim_order() for tensor in (x, x.permute(0, 2, 3, 1))] == [
             (0, 1, 2, 3),
             (0, 3, 1, 2),
         ]

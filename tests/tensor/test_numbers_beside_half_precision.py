@@ -55,8 +55,8 @@ def require_pytorchs_results(outcomes, mode):
     assert {name: dtype_name(each) for name, each in found.items()} == {
         name: dtype_name(each) for name, each in wanted.items()
     }
-    for name, each in found.items():
-        np.testing.assert_array_equal(each.float().numpy(), wanted[name].float().numpy(), name)
+    for name, tensor in found.items():
+        np.testing.assert_array_equal(tensor.float().numpy(), wanted[name].float().numpy(), name)
 
 
 @in_each_mode
@@ -67,7 +67,7 @@ def test_numbers_beside_half_precision(dtype, mode):
     arrays = [random.standard_normal(1024, dtype=np.float32) for _ in range(2)]
 
     def outcomes(lib):
-        x, y = (lib.tensor(each).to(getattr(lib, dtype)) for each in arrays)
+        x, y = (lib.tensor(array).to(getattr(lib, dtype)) for array in arrays)
         return {name: call(lib, x, y) for name, call in CALLS.items()}
 
     require_pytorchs_results(outcomes, mode)

@@ -36,12 +36,12 @@ FAMILIES: dict[str, Callable[[Any], list[Any]]] = {
 
 def _copies_after_writes(lib: Any, objects: list[Any], copied: Callable[[Any], Any]) -> list[Any]:
     copies = copied(objects)
-    states = [[each.tolist() for each in copies]]
-    for number, each in enumerate(copies):
+    states = [[tensor.tolist() for tensor in copies]]
+    for number, tensor in enumerate(copies):
         with lib.no_grad():
-            each.add_(number + 1)
+            tensor.add_(number + 1)
         states.append([other.tolist() for other in copies])
-    return [states, [(each.stride(), each.requires_grad, each.is_leaf) for each in copies]]
+    return [states, [(tensor.stride(), tensor.requires_grad, tensor.is_leaf) for tensor in copies]]
 
 
 @pytest.mark.parametrize("name", FAMILIES)
@@ -49,9 +49,9 @@ def test_deep_copies_share_memory(name: str) -> None:
     results = []
     for lib in (flow, torch):
         objects = FAMILIES[name](lib)
-        before = [each.tolist() for each in objects]
+        before = [tensor.tolist() for tensor in objects]
         results.append(_copies_after_writes(lib, objects, copy.deepcopy))
-        assert [each.tolist() for each in objects] == before
+        assert [tensor.tolist() for tensor in objects] == before
     assert results[0] == results[1]
 
 

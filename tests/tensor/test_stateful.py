@@ -224,7 +224,7 @@ class Twins(RuleBasedStateMachine):
             return
         parts = self._both(lambda: pair.mine.split(1), lambda: pair.theirs.split(1))
         if parts is not None and parts[0]:
-            mine, theirs = (each[-1].mul_(-1.5) for each in parts)
+            mine, theirs = (part[-1].mul_(-1.5) for part in parts)
             np.testing.assert_allclose(mine.numpy(), theirs.numpy(), 1e-9)
 
     @precondition(lambda self: any(each.mine.requires_grad for each in self.live))

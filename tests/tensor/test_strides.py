@@ -35,5 +35,5 @@ def test_strides_of_views_of_views_are_torchs(seed: int) -> None:
         if is_asked:
             assert mine.stride() == theirs.stride()
             assert mine.storage_offset() == theirs.storage_offset()
-            assert [each.is_contiguous() for each in before] == [before[1].is_contiguous()] * 2
+            assert [tensor.is_contiguous() for tensor in before] == [before[1].is_contiguous()] * 2
     assert mine.stride() == theirs.stride()

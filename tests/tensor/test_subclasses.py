@@ -57,7 +57,7 @@ METHODS = {
 
 def kinds(result):
     values = result if isinstance(result, tuple) else (result,)
-    return [type(each).__name__ for each in values]
+    return [type(value).__name__ for value in values]
 
 
 @pytest.mark.parametrize("name", METHODS)

@@ -154,8 +154,8 @@ def test_options_of_random_tensors():
 def test_bad_options_of_random_tensors(options):
     for lib in (torch, flow):
         given = {
-            name: getattr(lib, each) if isinstance(each, str) else each
-            for name, each in options.items()
+            name: getattr(lib, option) if isinstance(option, str) else option
+            for name, option in options.items()
         }
         with pytest.raises(ValueError, match=r"low|requires_grad|exclusive"):
             lib.testing.make_tensor(2, device="cpu", **given)

@@ -35,7 +35,7 @@ def frames(call) -> list[str]:
     with pytest.raises((RuntimeError, IndexError, TypeError)) as caught:
         call()
     entries = traceback.extract_tb(caught.value.__traceback__)
-    return [each.name for each in entries if each.name != "frames"]
+    return [entry.name for entry in entries if entry.name != "frames"]
 
 
 @pytest.mark.parametrize("name", BAD_CALLS)

@@ -459,7 +459,7 @@ def bases(lib):
     views = [x[0], x[0][1:], x.view(6), x.t(), x.as_strided((2,), (1,)), x.expand(2, 2, 3)]
     with lib.no_grad():
         views.append(x.requires_grad_()[0])
-    found = [each._base is x and each._is_view() for each in views]
+    found = [view._base is x and view._is_view() for view in views]
     found += [detached._is_view(), detached[0]._base is detached, x._base is None]
     found.append(complex_numbers.real._base is complex_numbers)
     orphan = lib.ones(4).view(2, 2)

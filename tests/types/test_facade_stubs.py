@@ -49,7 +49,7 @@ def names_bound(text: str) -> set[str]:
         if isinstance(node, ast.FunctionDef):
             bound.add(node.name)
         elif isinstance(node, ast.ImportFrom):
-            bound |= {each.asname for each in node.names}
+            bound |= {name.asname for name in node.names}
         elif isinstance(node, ast.Assign):
             bound.add(node.targets[0].id)
     return bound

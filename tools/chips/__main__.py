@@ -52,15 +52,15 @@ def main() -> int:
         wanted = list(itertools.product(options.names or NAMES, options.chips))
     else:
         wanted = [*itertools.product(NAMES, CHIPS), *SHARED]
-        wanted = [each for each in wanted if not options.names or each[0] in options.names]
-        wanted = [each for each in wanted if each not in FAILING]
+        wanted = [job for job in wanted if not options.names or job[0] in options.names]
+        wanted = [job for job in wanted if job not in FAILING]
     python = make_environment(options.cache / "environment")
     for name, chip in wanted:
         for which in ("ours", "jax"):
             _measure(python, options, name, chip, which)
     results = _results(options.cache)
     write_table(results)
-    return 0 if all((*each, "ours") in results for each in wanted) else 1
+    return 0 if all((*job, "ours") in results for job in wanted) else 1
 
 
 def _measure(python: Path, options: argparse.Namespace, name: str, chip: str, which: str) -> None:

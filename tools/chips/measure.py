@@ -27,7 +27,7 @@ from oneflow.plan.xla import collectives_in
 
 @dataclass(frozen=True)
 class Figures:
-    """What is compared of a compiled program.
+    """The figures of a compiled program that are compared.
 
     Attributes:
         bytes: that kernels read and write.
@@ -62,8 +62,8 @@ def figures_of(lowered: Any) -> Figures:
         account.bytes,
         account.kernels,
         compiled.memory_analysis().temp_size_in_bytes,
-        sum(each.count for each in collectives),
-        sum(each.sent for each in collectives),
+        sum(collective.count for collective in collectives),
+        sum(collective.sent for collective in collectives),
         sum(" = " in line for line in before.splitlines()),
         round(seconds, 2),
     )

@@ -25,7 +25,7 @@ Results = Mapping[tuple[str, str, str], Mapping[str, float]]
 def rows_of(results: Results) -> Iterator[list[str]]:
     """The cells of each comparison that is whole."""
     for name, chip, which in results:
-        ours, jax = (results.get((name, chip, each)) for each in ("ours", "jax"))
+        ours, jax = (results.get((name, chip, library)) for library in ("ours", "jax"))
         if which != "ours" or ours is None or jax is None:
             continue
         yield [

@@ -47,11 +47,11 @@ class Function(nn.Graph):
     def build(self, *args: Any) -> Any:
         """The result and the gradients."""
         leaves = [
-            each.detach().requires_grad_() if each.dtype.is_floating_point else each
-            for each in args
+            argument.detach().requires_grad_() if argument.dtype.is_floating_point else argument
+            for argument in args
         ]
         result = self.function(*leaves)
-        leaves = [each for each in leaves if each.dtype.is_floating_point]
+        leaves = [leaf for leaf in leaves if leaf.dtype.is_floating_point]
         return (result, *flow.autograd.grad(result.float().sum(), leaves))
 
 
@@ -102,8 +102,8 @@ def _training(build: Callable, jax_step: Callable, half: bool = True) -> Workloa
         training = build(flow, make_step=lambda training: training)
         training.model.to_global(placement, flow.sbp.broadcast)
         inputs = tuple(
-            each.to_global(placement, flow.sbp.broadcast).to_global(sbp=split)
-            for each in training.inputs
+            tensor.to_global(placement, flow.sbp.broadcast).to_global(sbp=split)
+            for tensor in training.inputs
         )
         return TrainingGraph(training, half), inputs
 
@@ -121,18 +121,18 @@ def _attention(
     size = 64
 
     def attend(*args: Any) -> Any:
-        q, k, v = (each.transpose(1, 2) for each in args)
+        q, k, v = (argument.transpose(1, 2) for argument in args)
         mixed = F.scaled_dot_product_attention(
             q, k, v, is_causal=causal, enable_gqa=heads != groups
         )
         return mixed.transpose(1, 2)
 
     def graph(placement: Any, split: Any) -> tuple[Any, tuple]:
-        q, k = (_tensor(placement, batch, length, each, size) for each in (heads, groups))
+        q, k = (_tensor(placement, batch, length, count, size) for count in (heads, groups))
         return Function(attend), (q, k, k)
 
     def in_jax(type: str) -> tuple[Any, tuple, tuple]:
-        q, k = (_abstract(batch, length, each, size) for each in (heads, groups))
+        q, k = (_abstract(batch, length, count, size) for count in (heads, groups))
         kind = "cudnn" if type == "cuda" else "xla"
         run = functools.partial(jax.nn.dot_product_attention, is_causal=causal, implementation=kind)
         return _jax_gradients(lambda q, k, v: run(q, k, v), 3), (), (q, k, k)
@@ -191,7 +191,7 @@ def _jax_bert(batch: int = 32, length: int = 128) -> Any:
     jax.eval_shape(lambda tokens: bert_base.bert_base(maker, tokens), tokens)
 
     def loss_of(parameters: Any, tokens: Any) -> Any:
-        half = [each.astype(jnp.bfloat16) for each in parameters]
+        half = [parameter.astype(jnp.bfloat16) for parameter in parameters]
         hidden = bert_base.bert_base(layers.Taker(half, []), tokens)
         return jnp.square(hidden.astype(jnp.float32)).mean()
 

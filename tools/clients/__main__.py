@@ -32,7 +32,7 @@ def main() -> int:
     )
     options = parser.parse_args()
     clients = read_clients()
-    unknown = set(options.clients) - {each.name for each in clients}
+    unknown = set(options.clients) - {client.name for client in clients}
     if unknown:
         parser.error(f"no client is called {', '.join(unknown)}")
     results = Results(options.cache / "results.jsonl")
@@ -41,18 +41,21 @@ def main() -> int:
         if options.clients and client.name not in options.clients:
             continue
         checkout = Checkout(client, options.cache)
-        for each in client.runs:
-            known = results.get(each)
-            if options.k not in each.name or (
+        for client_run in client.runs:
+            known = results.get(client_run)
+            if options.k not in client_run.name or (
                 known is not None and known.outcome == PASSED and not options.again
             ):
                 continue
             checkout.prepare()
-            result = run(client, each, checkout, results)
+            result = run(client, client_run, checkout, results)
             results.add(result)
             write_table(clients, results)
             failed += result.outcome != PASSED
-            print(f"{client.name}: {each.name}: {result.outcome}, {result.seconds} s", flush=True)
+            print(
+                f"{client.name}: {client_run.name}: {result.outcome}, {result.seconds} s",
+                flush=True,
+            )
     return 1 if failed else 0
 
 

@@ -112,7 +112,7 @@ def _client(table: dict[str, Any]) -> Client:
 
 def _run(client: str, words: dict[str, str], row: dict[str, Any]) -> Run:
     """A run, with words in place of ``{word}``; a word may have earlier ones in it."""
-    output = "output/" + "".join(each if each.isalnum() else "_" for each in row["name"])
+    output = "output/" + "".join(element if element.isalnum() else "_" for element in row["name"])
     filled = {}
     for field in ("command", "losses"):
         text = row.get(field, "")

@@ -25,7 +25,7 @@ class Checkout:
         self._environment = Environment(cache / client.name / "environment")
 
     def variables(self) -> dict[str, str]:
-        """What a command of the client finds in its environment."""
+        """The environment of a command of the client."""
         binaries = self._environment.binaries
         return {
             **self.client.variables,
@@ -66,14 +66,14 @@ class Checkout:
             fetch = ["fetch", "--quiet", "--depth", "1", self.client.repository, commit]
             subprocess.run([*git, *fetch], check=True)
         self.folder.mkdir(parents=True)
-        paths = [".", *(f":(exclude){each}" for each in self.client.without)]
+        paths = [".", *(f":(exclude){pattern}" for pattern in self.client.without)]
         archive = subprocess.Popen([*git, "archive", commit, "--", *paths], stdout=subprocess.PIPE)
         subprocess.run(["tar", "-x", "-C", str(self.folder)], stdin=archive.stdout, check=True)
         if archive.wait():
             raise RuntimeError(f"{self.client.name}: git archive ended with {archive.returncode}")
 
     def _edit(self, edit: Edit) -> None:
-        files = [each for each in self.folder.glob(edit.file) if edit.old in each.read_text()]
+        files = [path for path in self.folder.glob(edit.file) if edit.old in path.read_text()]
         if not files:
             raise RuntimeError(f"{self.client.name}: {edit.file} does not hold {edit.old!r}")
         for file in files:

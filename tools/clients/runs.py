@@ -19,7 +19,7 @@ PASSED = "passed"
 
 @dataclass(frozen=True)
 class Result:
-    """How a run ended.
+    """The end of a run.
 
     Attributes:
         client: the name of the client.
@@ -69,7 +69,7 @@ def run(client: Client, run: Run, checkout: Checkout, results: Results) -> Resul
     seconds = round(time.monotonic() - start, 1)
     losses = _losses(checkout, run) if run.losses else []
     if run.equals and outcome == PASSED:
-        (like,) = (each for each in client.runs if each.name == run.equals)
+        (like,) = (other for other in client.runs if other.name == run.equals)
         expected = results.get(like)
         outcome = _compare(run, losses, () if expected is None else expected.losses)
     return Result(run.client, run.name, run.command, outcome, seconds, losses)

@@ -133,7 +133,9 @@ def _code_that_calls(call: Callable[..., Any], free: tuple[str, ...]) -> CodeTyp
     )
     outer = next(c for c in compile(source, "mutation", "exec").co_consts if _is_code(c))
     inner = next(constant for constant in outer.co_consts if _is_code(constant))
-    constants = tuple(call if each == "the function" else each for each in inner.co_consts)
+    constants = tuple(
+        call if co_const == "the function" else co_const for co_const in inner.co_consts
+    )
     return inner.replace(co_consts=constants)
 
 
@@ -148,7 +150,7 @@ def _zeros(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return type(value)(map(_zeros, value))
     if isinstance(value, dict):
-        return {name: _zeros(each) for name, each in value.items()}
+        return {name: _zeros(part) for name, part in value.items()}
     numbers = importlib.import_module("numpy")
     if isinstance(value, numbers.ndarray | numbers.generic):
         return numbers.zeros_like(value)
@@ -203,7 +205,7 @@ def _ignore(detail: str) -> Callable[..., Any]:
                 positional.extend(found[parameter.name])
             elif parameter.kind is parameter.VAR_KEYWORD:
                 rest = found[parameter.name].items()
-                keywords.update((key, each) for key, each in rest if key != name)
+                keywords.update((key, argument) for key, argument in rest if key != name)
             elif parameter.kind is parameter.POSITIONAL_ONLY or (not positional and not keywords):
                 positional.append(found[parameter.name])
             else:
@@ -214,7 +216,7 @@ def _ignore(detail: str) -> Callable[..., Any]:
 
 
 def _write_negated(detail: str) -> Callable[..., Any]:
-    """What a lowering writes, and then an operator that makes something else of it."""
+    """The value that a lowering writes, and then an operator that makes something else of it."""
 
     def broken(original: FunctionType, builder: Any, call: Any) -> Any:
         written = original(builder, call)
@@ -261,7 +263,7 @@ KINDS = {*FUNCTIONS, *VALUES, TEXT}
 
 
 def _changed_text(mutation: Mutation) -> str:
-    """What the file says then."""
+    """The text of the file after it."""
     old, _, new = mutation.detail.partition(" => ")
     text = (ROOT / mutation.target).read_text(encoding="utf8")
     if old not in text:

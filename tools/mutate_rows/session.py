@@ -26,7 +26,7 @@ from tools.mutate_rows.table import PROGRAMS, ROOT, TESTS, digest, killed_before
 
 # Seconds that the tests of a row may take.
 PATIENCE = 400
-# What takes long to import. None of it starts threads, which a forked process would lack.
+# Modules that take long to import. None starts threads, which a forked process would lack.
 WARM = (
     "tests.conftest",
     "tests.graph.helpers",
@@ -36,7 +36,7 @@ WARM = (
 )
 
 KILLED = "killed"
-# What may come out, the best first: a row that several files test gets the best of theirs.
+# The outcomes, the best first: a row that several files test gets the best of theirs.
 VERDICTS = {
     KILLED: "a test fails, as it should",
     UNREACHABLE: "nothing that the test uses can be broken here",
@@ -76,7 +76,7 @@ def run(mutations: Sequence[Mutation]) -> Iterator[tuple[Mutation, str, float]]:
         importlib.import_module(name)
     found: dict[Mutation, list[str]] = defaultdict(list)
     for path in [*files, TESTS]:
-        left = [each for each in waiting[path] if KILLED not in found[each]]
+        left = [mutation for mutation in waiting[path] if KILLED not in found[mutation]]
         for mutation, verdict, seconds in _of_file(path, left):
             found[mutation].append(verdict)
             if verdict == KILLED or path == (shown_by[mutation] or [TESTS])[-1]:
@@ -123,7 +123,7 @@ def _of_file(path: Path, mutations: list[Mutation]) -> Iterator[tuple[Mutation, 
 
 
 def _be_quiet() -> None:
-    """What tests print goes nowhere."""
+    """Throw away the output of tests."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for stream in (1, 2):
         os.dup2(nowhere, stream)
@@ -140,16 +140,16 @@ class _Mutations:
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         """Take every test, not only those of the day."""
         for item in items:
-            item.own_markers[:] = [each for each in item.own_markers if each.name != "one_in"]
+            item.own_markers[:] = [marker for marker in item.own_markers if marker.name != "one_in"]
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Test the mutations one after the other."""
         backends = importlib.import_module("jax._src.xla_bridge")._backends
         if session.testsfailed or backends:
             return True
-        rows = {each.row for each in self._mutations}
-        items = {row: [each for each in session.items if _names(each, row)] for row in rows}
-        used = [each for each in session.items if any(each in group for group in items.values())]
+        rows = {mutation.row for mutation in self._mutations}
+        items = {row: [item for item in session.items if _names(item, row)] for row in rows}
+        used = [item for item in session.items if any(item in group for group in items.values())]
         plain = _outcomes(used, None, None)
         for place, mutation in enumerate(self._mutations):
             start = time.monotonic()
@@ -159,7 +159,7 @@ class _Mutations:
 
 
 def _names(item: pytest.Item, row: str) -> bool:
-    """Whether the name of a test, or the id of its parameters, has that of a row."""
+    """Test if the name of a test, or the id of its parameters, has that of a row."""
     return re.search(rf"s{row.replace('-', '_')}(?!\d)", item.name) is not None
 
 
@@ -216,8 +216,8 @@ def _run_items(
 
 def _outcome(item: pytest.Item, following: pytest.Item | None) -> str:
     """Run a test: ``passed``, ``failed`` or ``skipped``."""
-    outcomes = {each.outcome for each in runtestprotocol(item, log=False, nextitem=following)}
-    return next((each for each in ("failed", "skipped") if each in outcomes), "passed")
+    outcomes = {report.outcome for report in runtestprotocol(item, log=False, nextitem=following)}
+    return next((name for name in ("failed", "skipped") if name in outcomes), "passed")
 
 
 def _end_group(process: int) -> None:

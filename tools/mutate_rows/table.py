@@ -31,11 +31,11 @@ def chosen(patterns: Iterable[str]) -> list[Mutation]:
     known = {row.id for row in features()}
     if unknown := [start for start in starts if not any(row.startswith(start) for row in known)]:
         raise SystemExit(f"there are no rows {unknown} in docs/features.tsv")
-    return [each for each in mutations() if not starts or each.row.startswith(starts)]
+    return [mutation for mutation in mutations() if not starts or mutation.row.startswith(starts)]
 
 
 def digest(mutation: Mutation, files: Iterable[Path]) -> str:
-    """What the outcome depends on: the mutation and the text of the tests."""
+    """The key of the outcome: the mutation and the text of the tests."""
     text = "\t".join(mutation).encode()
     for file in (*sorted(files), *sorted(PROGRAMS.glob("rows_of_*.py"))):
         text += file.read_bytes()

@@ -51,7 +51,7 @@ def main() -> int:
     )
     options = parser.parse_args()
     libraries = read_libraries()
-    if unknown := set(options.libraries) - {each.name for each in libraries}:
+    if unknown := set(options.libraries) - {library.name for library in libraries}:
         parser.error(f"no library is called {', '.join(unknown)}")
     # The models are small; threads would wait for each other.
     variables = {

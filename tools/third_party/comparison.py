@@ -34,7 +34,7 @@ def difference(values: Mapping[str, np.ndarray], expected: Mapping[str, np.ndarr
 
 
 def _noise(array: np.ndarray) -> float:
-    """How small the values of an array must be beside others of their kind to be mere rounding."""
+    """The size, beside others of their kind, below which values of an array are mere rounding."""
     return 10 * float(np.finfo(array.dtype).eps) ** 0.5 if array.dtype.kind in "fc" else 0.0
 
 
@@ -56,7 +56,7 @@ def _difference(array: np.ndarray, expected: np.ndarray, scale: float) -> str:
     unlike = ~np.isclose(array, expected, rtol=0, atol=TOLERANCE * scale, equal_nan=True)
     if not unlike.any():
         return ""
-    where = tuple(int(each) for each in np.argwhere(unlike)[0])
+    where = tuple(int(index) for index in np.argwhere(unlike)[0])
     return (
         f"{int(unlike.sum())} of {array.size} values differ, at {where} "
         f"{array[where]} in place of {expected[where]}"

@@ -54,4 +54,4 @@ def read_exempt() -> list[Exempt]:
 def reason_of(library: str, case: str, exempt: list[Exempt]) -> str | None:
     """Return why a case is not expected to pass; None if it is."""
     rows = (e for e in exempt if e.library == library and fnmatch(case, e.case))
-    return next((each.reason for each in rows), None)
+    return next((row.reason for row in rows), None)

@@ -1,4 +1,4 @@
-"""What a case measures of a model: outputs, loss, gradients, keys, and parameters after a step.
+"""The measurements of a model: outputs, loss, gradients, keys, and parameters after a step.
 
 Imports PyTorch, whose name is this package's in a process that says so. Numbers are drawn by NumPy,
 so that both have the same.
@@ -31,18 +31,18 @@ def set_values(module: torch.nn.Module) -> None:
     """Give parameters and running statistics values that do not depend on the library."""
     draw = np.random.RandomState(1)
     with torch.no_grad():
-        for name, each in sorted(module.state_dict(keep_vars=True).items()):
-            if not torch.is_tensor(each) or not each.is_floating_point():
+        for name, tensor in sorted(module.state_dict(keep_vars=True).items()):
+            if not torch.is_tensor(tensor) or not tensor.is_floating_point():
                 continue
-            shape = tuple(each.shape)
-            if isinstance(each, torch.nn.Parameter):
+            shape = tuple(tensor.shape)
+            if isinstance(tensor, torch.nn.Parameter):
                 scale = 1 / max(1, int(np.prod(shape[1:]))) ** 0.5
                 values = scale * draw.standard_normal(shape) + (len(shape) == 1)
             elif name.endswith(("running_mean", "running_var")):
                 values = draw.uniform(0.5, 1.5, shape)
             else:
                 continue
-            each.copy_(torch.tensor(values.tolist(), dtype=each.dtype))
+            tensor.copy_(torch.tensor(values.tolist(), dtype=tensor.dtype))
 
 
 def values_in(value: Any) -> Iterator[tuple[str, torch.Tensor]]:
@@ -52,7 +52,7 @@ def values_in(value: Any) -> Iterator[tuple[str, torch.Tensor]]:
             yield "", value
         return
     if dataclasses.is_dataclass(value) and not isinstance(value, Mapping):
-        value = {each.name: getattr(value, each.name) for each in dataclasses.fields(value)}
+        value = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
     if isinstance(value, Mapping):
         members = list(value.items())
     elif isinstance(value, list | tuple):
@@ -77,17 +77,17 @@ def text(value: Any) -> np.ndarray:
 
 def arrays(value: Any, kind: str = "output") -> dict[str, np.ndarray]:
     """Return the tensors of an output, by their paths."""
-    return {f"{kind}: {path}": array(each) for path, each in values_in(value)}
+    return {f"{kind}: {path}": array(number) for path, number in values_in(value)}
 
 
 def loss_of(output: Any) -> torch.Tensor:
     """Return the loss of an output, or a number that depends on all of it."""
     if isinstance(loss := getattr(output, "loss", None), torch.Tensor):
         return loss
-    tensors = [each for _, each in values_in(output) if each.requires_grad]
-    parts = [torch.view_as_real(each) if each.is_complex() else each for each in tensors]
+    tensors = [tensor for _, tensor in values_in(output) if tensor.requires_grad]
+    parts = [torch.view_as_real(tensor) if tensor.is_complex() else tensor for tensor in tensors]
     return torch.stack(
-        [each.double().square().mean() + each.double().mean() for each in parts]
+        [part.double().square().mean() + part.double().mean() for part in parts]
     ).sum()
 
 
@@ -122,14 +122,14 @@ def step(
     updates = (optimizer or _gradient_descent)(module.parameters())
     updates.zero_grad()
     loss.backward()
-    for name, each in module.named_parameters():
-        if each.grad is not None:
-            dense = each.grad.to_dense() if each.grad.is_sparse else each.grad
+    for name, parameter in module.named_parameters():
+        if parameter.grad is not None:
+            dense = parameter.grad.to_dense() if parameter.grad.is_sparse else parameter.grad
             measured[f"gradient: {name}"] = array(dense)
     updates.step()
-    for name, each in module.state_dict().items():
-        if torch.is_tensor(each):
-            measured[f"after: {name}"] = array(each)
+    for name, tensor in module.state_dict().items():
+        if torch.is_tensor(tensor):
+            measured[f"after: {name}"] = array(tensor)
     return measured
 
 

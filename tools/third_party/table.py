@@ -20,7 +20,7 @@ def _failures(cache: Path, library: str) -> list[Result]:
     results = results_of(cache, "oneflow", library).by_test
     counted = sorted(results_of(cache, "torch", library).passed())
     found = [results.get(case, Result(case, FAILED, _NOT_RUN)) for case in counted]
-    return [each for each in found if each.outcome != PASSED]
+    return [result for result in found if result.outcome != PASSED]
 
 
 def write_table(cache: Path, libraries: list[Library]) -> bool:
@@ -35,15 +35,15 @@ def write_table(cache: Path, libraries: list[Library]) -> bool:
         failures = _failures(cache, library.name)
         excused = [x for x in failures if reason_of(library.name, x.test, exempt)]
         total += len(cases) - len(excused)
-        packages = ", ".join(f"`{each}`" for each in library.packages)
-        not_run = sum(each.message == _NOT_RUN for each in failures)
+        packages = ", ".join(f"`{package}`" for package in library.packages)
+        not_run = sum(failure.message == _NOT_RUN for failure in failures)
         numbers = len(cases), len(cases) - len(failures), len(excused) or "", not_run or ""
         rows.append(f"| {packages} | {' | '.join(map(str, numbers))} |")
         left += not_run
-        for each in (x for x in failures if x.message != _NOT_RUN):
-            text = reason_of(library.name, each.test, exempt) or _first_line(each.message)
-            line = f"- {library.name}, {each.test}: {text}"
-            (listed if each in excused else failed).append(line)
+        for failure in (x for x in failures if x.message != _NOT_RUN):
+            text = reason_of(library.name, failure.test, exempt) or _first_line(failure.message)
+            line = f"- {library.name}, {failure.test}: {text}"
+            (listed if failure in excused else failed).append(line)
     before, _, rest = _PAGE.read_text().partition(_BEGIN)
     lines = [f"Written by `make third-party` on {time.strftime('%Y-%m-%d')}.", "", *rows]
     for title, members in (("Not expected to pass", listed), ("Failures", failed)):

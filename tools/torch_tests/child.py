@@ -56,11 +56,11 @@ class _Outcome(unittest.TestResult):
 
 
 def _tests(suite: unittest.TestSuite) -> Iterator[unittest.TestCase]:
-    for each in suite:
-        if isinstance(each, unittest.TestSuite):
-            yield from _tests(each)
+    for test in suite:
+        if isinstance(test, unittest.TestSuite):
+            yield from _tests(test)
         else:
-            yield each
+            yield test
 
 
 def main(library: str, file: str, cache: Path, folder: Path, only: str) -> None:

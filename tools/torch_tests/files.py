@@ -1,4 +1,4 @@
-"""Which files of PyTorch's tests are run, and fetching them."""
+"""The files of PyTorch's tests that are run, and fetching them."""
 
 from __future__ import annotations
 

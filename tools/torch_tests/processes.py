@@ -19,14 +19,14 @@ def forget(results: Results, part: str, *, passed: bool) -> None:
     """Forget the results of tests whose names hold a text, of those that have passed if asked."""
     kept = (PASSED, SKIPPED) if not passed else ()
     results.by_test = {
-        name: each
-        for name, each in results.by_test.items()
-        if part not in name or each.outcome in kept
+        name: result
+        for name, result in results.by_test.items()
+        if part not in name or result.outcome in kept
     }
     remaining = list(results.by_test.values())
     results.file.unlink(missing_ok=True)
-    for each in remaining:
-        results.add(each)
+    for result in remaining:
+        results.add(result)
 
 
 def run_file(library: str, file: str, cache: Path, folder: Path, part: str, limit: int) -> None:

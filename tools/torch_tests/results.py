@@ -11,7 +11,7 @@ PASSED, SKIPPED, FAILED, STARTED = "passed", "skipped", "failed", "started"
 
 @dataclass(frozen=True)
 class Result:
-    """How a test ended.
+    """The end of a test.
 
     Attributes:
         test: the name of its class and its own.
@@ -30,7 +30,7 @@ class Results:
     def __init__(self, file: Path) -> None:
         self.file = file
         lines = file.read_text().splitlines() if file.exists() else []
-        self.by_test = {each.test: each for each in (Result(**json.loads(x)) for x in lines)}
+        self.by_test = {result.test: result for result in (Result(**json.loads(x)) for x in lines)}
 
     def add(self, result: Result) -> None:
         """Keep a result."""
@@ -41,12 +41,12 @@ class Results:
 
     def started(self) -> str | None:
         """The test that has started and not ended."""
-        names = (each.test for each in self.by_test.values() if each.outcome == STARTED)
+        names = (result.test for result in self.by_test.values() if result.outcome == STARTED)
         return next(names, None)
 
     def passed(self) -> set[str]:
         """The names of tests that have passed."""
-        return {each.test for each in self.by_test.values() if each.outcome == PASSED}
+        return {result.test for result in self.by_test.values() if result.outcome == PASSED}
 
 
 def results_of(cache: Path, library: str, file: str) -> Results:

@@ -43,7 +43,7 @@ def read_exempt() -> list[Exempt]:
 
 def _reason(file: str, test: str, exempt: list[Exempt]) -> str | None:
     rows = (e for e in exempt if fnmatch(file, e.file) and fnmatch(test, e.test))
-    return next((each.reason for each in rows), None)
+    return next((row.reason for row in rows), None)
 
 
 @dataclass
@@ -61,9 +61,9 @@ class _Count:
 
 
 def _failures(cache: Path, file: str) -> Iterator[Result]:
-    for each in results_of(cache, "oneflow", file).by_test.values():
-        if each.outcome != PASSED:
-            yield each
+    for result in results_of(cache, "oneflow", file).by_test.values():
+        if result.outcome != PASSED:
+            yield result
 
 
 def _count(cache: Path, file: str, exempt: list[Exempt]) -> _Count:
@@ -103,16 +103,18 @@ def write_failures(cache: Path) -> None:
     exempt = read_exempt()
     groups = defaultdict(list)
     for file in FILES:
-        for each in _failures(cache, file):
-            if each.outcome == FAILED and _reason(file, each.test, exempt) is None:
-                line, _, rest = each.message.partition("\n")
+        for failure in _failures(cache, file):
+            if failure.outcome == FAILED and _reason(file, failure.test, exempt) is None:
+                line, _, rest = failure.message.partition("\n")
                 groups[re.sub(r"-?\d+(\.\d+)?(e-?\d+)?", "N", line)[:160]].append(
-                    (file, each, rest)
+                    (file, failure, rest)
                 )
     lines = []
     for kind, members in sorted(groups.items(), key=lambda item: -len(item[1])):
         lines.append(f"{len(members)} times: {kind}")
-        for file, each, rest in members:
+        for file, member, rest in members:
             last = rest.rpartition("\n")[2]
-            lines.append(f"    {file} {each.test}: {each.message.splitlines()[0][:200]} | {last}")
+            lines.append(
+                f"    {file} {member.test}: {member.message.splitlines()[0][:200]} | {last}"
+            )
     (cache / "failures.txt").write_text("\n".join(lines) + "\n")

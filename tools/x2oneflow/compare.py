@@ -94,7 +94,7 @@ def compare(network: SourceNetwork, python: Path, folder: Path) -> str:
     difference = float(np.abs(output.numpy() - wanted).max()) / spread
     assert math.isfinite(difference), f"the outputs of {network.factory} are not finite"
     assert difference < TOLERANCE, f"outputs differ by {difference:.2g} of their spread"
-    imported = sum(each.numel() for each in module.parameters())
+    imported = sum(parameter.numel() for parameter in module.parameters())
     cells = (
         f"004-{network.row}",
         network.framework,
@@ -121,14 +121,14 @@ def known_lines() -> dict[str, str]:
 
 def write_page(lines: dict[str, str]) -> None:
     """Write the table, in the order of the networks."""
-    table = [lines[each.row] for each in networks() if each.row in lines]
+    table = [lines[network.row] for network in networks() if network.row in lines]
     PAGE.write_text("\n".join([_INTRODUCTION, _HEADER, *table, ""]), encoding="utf8")
 
 
 def main(environments: Path, rows: Sequence[str]) -> int:
     """Compare the networks; return the number of those that failed."""
     lines, failed = known_lines(), 0
-    chosen = [each for each in networks() if not rows or each.row in rows]
+    chosen = [network for network in networks() if not rows or network.row in rows]
     for network in tqdm(chosen, desc="networks", unit="network"):
         python = environments / network.framework / "bin" / "python"
         if not python.exists():

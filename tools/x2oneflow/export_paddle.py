@@ -78,8 +78,8 @@ def main(package: str, factory: str, size: int, folder: Path) -> None:
         network, str(folder / "model"), input_spec=specification, opset_version=OPSET
     )
     # Among its parameters are the statistics of normalisations, which gradients stop at.
-    trained = [each for each in network.parameters() if not each.stop_gradient]
-    count = sum(int(np.prod(each.shape)) for each in trained)
+    trained = [parameter for parameter in network.parameters() if not parameter.stop_gradient]
+    count = sum(int(np.prod(tensor.shape)) for tensor in trained)
     np.savez(folder / "values.npz", input=x.numpy(), output=y.numpy(), parameters=count)
 
 

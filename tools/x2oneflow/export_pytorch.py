@@ -40,7 +40,7 @@ def prepare_torchvision() -> list[torch.library.Library]:
     try:
         importlib.import_module("torchvision")
     except RuntimeError:
-        for name in [each for each in sys.modules if each.partition(".")[0] == "torchvision"]:
+        for name in [module for module in sys.modules if module.partition(".")[0] == "torchvision"]:
             del sys.modules[name]
         # With their schemas declared the package imports; no network here needs them.
         library = torch.library.Library("torchvision", "FRAGMENT")
@@ -68,7 +68,7 @@ def main(package: str, factory: str, size: int, folder: Path) -> None:
         do_constant_folding=False,
         dynamo=False,
     )
-    count = sum(each.numel() for each in network.parameters())
+    count = sum(parameter.numel() for parameter in network.parameters())
     np.savez(folder / "values.npz", input=x.numpy(), output=y.numpy(), parameters=count)
     libraries.clear()
 

@@ -36,7 +36,9 @@ def main(package: str, factory: str, size: int, folder: Path) -> None:
     signature = [tf.TensorSpec(x.shape, x.dtype, name="x")]
     proto, _ = convert.from_keras(model, input_signature=signature, opset=OPSET)
     (folder / "model.onnx").write_bytes(proto.SerializeToString())
-    count = sum(int(np.prod(each.shape)) for each in model.trainable_weights)
+    count = sum(
+        int(np.prod(trainable_weight.shape)) for trainable_weight in model.trainable_weights
+    )
     np.savez(folder / "values.npz", input=x, output=y, parameters=count)
 
 

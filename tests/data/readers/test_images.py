@@ -141,7 +141,7 @@ def test_resize_to_one_size(records):
 def test_resize_that_keeps_the_form(records):
     images = flow.nn.OFRecordImageDecoder("encoded", "RGB")(records)
     resized, scale, sizes = flow.image.resize(images, 10, keep_aspect_ratio=True)
-    assert [each.shape[:2] for each in resized.values()] == [(10, 13), (18, 10), (10, 10)]
+    assert [tensor.shape[:2] for tensor in resized.values()] == [(10, 13), (18, 10), (10, 10)]
     assert sizes.tolist() == [[13, 10], [10, 18], [10, 10]]
     np.testing.assert_allclose(scale[0].numpy(), [13 / 8, 10 / 6], rtol=1e-6)
     same, _, again = flow.image.target_resize(images, 10)
@@ -155,7 +155,7 @@ def test_arguments_of_resize_in_earlier_versions(records):
     new, _, _ = flow.image.Resize(images, (4, 3), interpolation_type="bilinear")
     np.testing.assert_array_equal(old.numpy(), new.numpy())
     shorter = flow.image.Resize(images, resize_shorter=4)
-    assert [min(each.shape[:2]) for each in shorter.values()] == [4, 4, 4]
+    assert [min(tensor.shape[:2]) for tensor in shorter.values()] == [4, 4, 4]
 
 
 @pytest.mark.parametrize(
@@ -310,7 +310,7 @@ def test_coins_of_the_host_flip_images_in_a_graph(tmp_path):
 
     graph, seen = Flipping(), []
     for _ in range(4):
-        coin, images = (each.numpy() for each in graph())
+        coin, images = (tensor.numpy() for tensor in graph())
         seen += coin.tolist()
         for number, (mirrored, image) in enumerate(zip(coin, images, strict=True)):
             expected = picture(4, 5, number)
@@ -340,8 +340,8 @@ def test_tensor_buffers():
     parts = flow.tensor_buffer_to_list_of_tensors(
         generated, [(2,), (1, 2), (2,)], [flow.int32, flow.float32, flow.int64]
     )
-    assert [each.tolist() for each in parts] == [[1, 1], [[2.0, 2.0]], [1, 1]]
-    assert [each.dtype for each in parts] == [flow.int32, flow.float32, flow.int64]
+    assert [part.tolist() for part in parts] == [[1, 1], [[2.0, 2.0]], [1, 1]]
+    assert [part.dtype for part in parts] == [flow.int32, flow.float32, flow.int64]
 
 
 @pytest.mark.parametrize(

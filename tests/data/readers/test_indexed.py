@@ -206,7 +206,7 @@ def test_coco_reader(coco):
     assert number.tolist() == [10, 11, 14]
     assert size.tolist() == [[4, 6], [6, 4], [3, 3]]
     decoded = flow.nn.image.decode(color_space="RGB")(image).values()
-    assert [each.shape for each in decoded] == [(4, 6, 3), (6, 4, 3), (3, 3, 3)]
+    assert [tensor.shape for tensor in decoded] == [(4, 6, 3), (6, 4, 3), (3, 3, 3)]
     assert decoded[1][0, 0].tolist() == [11] * 3
     assert box.values()[0].tolist() == [[1, 2, 3, 5], [0, 0, 1, 1]]
     assert label.values()[0].tolist() == [2, 1]

@@ -69,8 +69,8 @@ def test_masks_of_several_polygons():
     for number, mask in enumerate(masks):
         inner = np.zeros(mask.shape, bool)
         pixels = np.argwhere(~inner)[:, ::-1]
-        for each, _, corners in parts:
-            if each == number:
+        for part, _, corners in parts:
+            if part == number:
                 inner |= Outline(corners).contains_points(pixels).reshape(mask.shape)
         # Matplotlib leaves out pixels that the edges only touch.
         assert (mask >= inner).all()

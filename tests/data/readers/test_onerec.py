@@ -312,7 +312,7 @@ def test_each_call_of_a_graph_reads_a_batch(files):
             return first * 10, flow.decode_onerec(records, "n", flow.int64, (1,))
 
     graph = Reading()
-    found = [[each.flatten().tolist() for each in graph()] for _ in range(2)]
+    found = [[tensor.flatten().tolist() for tensor in graph()] for _ in range(2)]
     assert found == [[[0, 10], [0]], [[20, 30], [1]]]
 
 

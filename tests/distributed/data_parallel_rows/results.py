@@ -20,7 +20,7 @@ def results_in_a_mapping(t, rank):
 @row
 def two_results(t, rank):
     module = with_forward(t, lambda self, x: (x * self.w, x + self.u), "w", "u")
-    return Training(module, lambda model, step, x: sum(each.sum() for each in model(x)))
+    return Training(module, lambda model, step, x: sum(tensor.sum() for tensor in model(x)))
 
 
 class Hidden:

@@ -95,7 +95,7 @@ def _converted(t, rank, group=None):
 
 def _groups_of_one(t, rank):
     """Return the group of this process alone."""
-    return [t.distributed.new_group([each]) for each in range(2)][rank]
+    return [t.distributed.new_group([index]) for index in range(2)][rank]
 
 
 ROWS["synchronized_norm_converted"] = _converted

@@ -41,7 +41,7 @@ def check_parts(folder):
     x = flow.tensor(NUMBERS, placement=ALL, sbp=S(0))
     flow.save({"x": x, "rank": rank, "local": flow.tensor([rank])}, folder / "parts")
     files = sorted(path.name for path in (folder / "parts").glob("parts-*/*"))
-    assert files == [f"rank{each}-0.safetensors" for each in range(size)]
+    assert files == [f"rank{index}-0.safetensors" for index in range(size)]
     loaded = flow.load(folder / "parts")
     assert loaded["rank"] == 0
     assert loaded["local"].tolist() == [0]
@@ -160,7 +160,7 @@ def check(folder):
     check_training(folder)
 
 
-DEEDS = {each.__name__: each for each in (check, save, load, go_on, end_while_saving)}
+DEEDS = {function.__name__: function for function in (check, save, load, go_on, end_while_saving)}
 
 if __name__ == "__main__":
     DEEDS[sys.argv[1]](Path(sys.argv[2]))

@@ -43,7 +43,7 @@ def check_all_reduce():
 
 def check_every_dtype():
     for dtype in DTYPES:
-        parts = [flow.tensor([each, 0, 1]).to(dtype) for each in RANKS]
+        parts = [flow.tensor([rank, 0, 1]).to(dtype) for rank in RANKS]
         own, whole = parts[rank], flow.cat(parts)
         total, copies = functools.reduce(operator.add, parts), [own] * size
         nothing, lists = flow.zeros_like(own), [flow.zeros_like(own) for _ in RANKS]
@@ -58,9 +58,9 @@ def check_every_dtype():
         gathered = functools.partial(flow.comm.all_gather_into_tensor, input_tensor=own)
         same(flow.zeros_like(whole), gathered, whole)
         flow.comm.all_gather(lists, own)
-        assert [each.tolist() for each in lists] == [each.tolist() for each in parts]
+        assert [tensor.tolist() for tensor in lists] == [part.tolist() for part in parts]
         flow.comm.all_to_all(lists, parts)
-        assert [each.tolist() for each in lists] == [own.tolist()] * size
+        assert [tensor.tolist() for tensor in lists] == [own.tolist()] * size
 
 
 def check_a_leaf_that_requires_grad():
@@ -86,7 +86,7 @@ def check_all_gather():
     flow.comm.all_gather_into_tensor(whole, flow.full((2,), float(rank)))
     equal(whole, np.repeat(np.arange(size), 2))
     own = flow.arange(6).reshape(2, 3) + 10 * rank
-    rows = np.stack([np.arange(6) + 10 * each for each in range(size)])
+    rows = np.stack([np.arange(6) + 10 * index for index in range(size)])
     for shape in ((size, 2, 3), (size, 3, 2), (2 * size, 3), (6 * size,)):
         into = flow.zeros(shape, dtype=flow.int64)
         flow.comm.all_gather_into_tensor(into, own)
@@ -120,7 +120,7 @@ def check_broadcast():
 
 def check_scatter_and_gather():
     own = flow.zeros(2)
-    parts = [flow.full((2,), 5.0 + each) for each in RANKS]
+    parts = [flow.full((2,), 5.0 + rank) for rank in RANKS]
     flow.comm.scatter(own, parts if rank == 1 else None, src=1)
     equal(own, [5 + rank] * 2)
     back = [flow.zeros(2) for _ in RANKS]

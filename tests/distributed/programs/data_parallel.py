@@ -123,7 +123,7 @@ def check_means_are_the_same_bits_everywhere():
     model(flow.randn(3, 5) * (rank + 1)).square().sum().backward()
     grads = [flow.zeros(7, 5) for _ in range(size)]
     flow.comm.all_gather(grads, model.weight.grad)
-    assert all(flow.equal(grads[0], each) for each in grads)
+    assert all(flow.equal(grads[0], gradient) for gradient in grads)
 
 
 def check_only_modules_that_gradients_reach():
@@ -208,7 +208,7 @@ def check_one_exchange_for_each_backward_pass():
     replica.run_on_values = lambda *args: exchanges.append(args) or real(*args)
     try:
         x = flow.ones(3, requires_grad=True)
-        results = sum(each.square().sum() for each in model(x))
+        results = sum(tensor.square().sum() for tensor in model(x))
         flow.autograd.grad(results, x, retain_graph=True)
         assert not exchanges  # the parameters have got nothing
         results.backward()

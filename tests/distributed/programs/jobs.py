@@ -54,7 +54,7 @@ def main(folder):
             losses = [np.concatenate(job(list(each))) for each in DATA]
         else:
             job = train(config, tp.Numpy.Placeholder((size, 6)), tp.Numpy)
-            losses = [job(each.reshape(size, 6)) for each in DATA]
+            losses = [job(tensor.reshape(size, 6)) for tensor in DATA]
         np.testing.assert_allclose(losses, expected(), rtol=1e-5, atol=1e-5)
         flow.clear_default_session()
         flow.config.cpu_device_num(DEVICES)

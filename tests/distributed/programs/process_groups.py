@@ -57,7 +57,7 @@ def check_reductions():
         for op, combine in REDUCTIONS.items():
             if dtype.is_floating_point and op.name.startswith("B"):
                 continue
-            parts = [numbers(each, dtype) for each in RANKS]
+            parts = [numbers(rank, dtype) for rank in RANKS]
             expected = functools.reduce(combine, parts).tolist()
             x = flow.tensor(numbers(rank, dtype).tolist(), dtype=dtype)
             own = x.clone()
@@ -117,7 +117,7 @@ def check_groups():
     dist.broadcast(x, src=1, group=pair)
     parts = [flow.zeros(1), flow.zeros(1)]
     dist.all_gather(parts, flow.ones(1) * rank, group=pair)
-    assert [each.item() for each in parts] == [0, 1]
+    assert [part.item() for part in parts] == [0, 1]
     dist.barrier(pair)
     alone = dist.new_group([rank])
     expect_error(ValueError, "not a rank of the group", dist.broadcast, x, 1 - rank, alone)
@@ -143,7 +143,7 @@ def check_indices_in_a_group():
     dist.scatter(own, parts if rank == last else None, group=group, group_src=1)
     assert own.item() == 3 + rank - first
     dist.gather(own + 2, parts if rank == last else None, group=group, group_dst=1)
-    assert [each.item() for each in parts] == ([5, 6] if rank == last else [3, 4])
+    assert [part.item() for part in parts] == ([5, 6] if rank == last else [3, 4])
     found = [None, None] if rank == last else None
     dist.gather_object(rank, found, group=group, group_dst=1)
     assert found == ([first, last] if rank == last else None)
@@ -177,7 +177,7 @@ def check_messages_cross_each_other():
     received = [flow.zeros(2) for _ in range(3)]
     late = dist.irecv(received[0], src=other, tag=7)
     dist.send(flow.full((2,), 10.0 + rank), other, tag=7)
-    works = [dist.isend(flow.full((2,), 1.0 * each + rank), other) for each in (20, 30)]
+    works = [dist.isend(flow.full((2,), 1.0 * number + rank), other) for number in (20, 30)]
     if rank == 0:
         works.append(dist.isend(flow.ones(0, 3, dtype=flow.bfloat16), other, tag=8))
         works += [dist.irecv(received[1], other), dist.irecv(received[2])]
@@ -188,7 +188,7 @@ def check_messages_cross_each_other():
         dist.recv(received[2], other)
     assert all(work.wait() for work in (*works, late))
     assert all(work.is_completed() for work in works)
-    assert [each.tolist() for each in received] == [[base + other] * 2 for base in (10, 20, 30)]
+    assert [tensor.tolist() for tensor in received] == [[base + other] * 2 for base in (10, 20, 30)]
 
 
 def check_a_ring():
@@ -216,22 +216,22 @@ def check_objects():
     found = [None] * size
     dist.all_gather_object(found, {"rank": rank, "text": "x" * 1000 * rank})
     assert [each["rank"] for each in found] == list(RANKS)
-    assert [len(each["text"]) for each in found] == [1000 * each for each in RANKS]
+    assert [len(each["text"]) for each in found] == [1000 * rank for rank in RANKS]
     gathered = [None] * size if rank == 1 else None
     dist.gather_object(("from", rank), gathered, dst=1)
-    assert gathered == ([("from", each) for each in RANKS] if rank == 1 else None)
+    assert gathered == ([("from", rank) for rank in RANKS] if rank == 1 else None)
     names = ["a", {1: 2}] if rank == 1 else [None, None]
     dist.broadcast_object_list(names, src=1)
     assert names == ["a", {1: 2}]
     own = [None]
-    dist.scatter_object_list(own, [f"for {each}" for each in RANKS] if rank == 0 else None)
+    dist.scatter_object_list(own, [f"for {rank}" for rank in RANKS] if rank == 0 else None)
     assert own == [f"for {rank}"]
 
 
 def check_uneven_parts():
     """Process i sends i + j + 1 rows to process j."""
     sizes = [rank + each + 1 for each in RANKS]
-    rows = flow.cat([flow.full((n, 2), 10.0 * rank + each) for each, n in enumerate(sizes)])
+    rows = flow.cat([flow.full((n, 2), 10.0 * rank + size) for size, n in enumerate(sizes)])
     received = flow.zeros(sum(sizes), 2)
     work = dist.all_to_all_single(received, rows, sizes, sizes, async_op=True)
     assert work.wait()

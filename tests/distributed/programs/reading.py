@@ -55,17 +55,17 @@ def check_a_pipeline_checkpoint():
     printed = str(stages.state_dict())
     assert "ranks=[0]" in printed
     assert "ranks=[1]" in printed
-    state = {name: flow.ones_like(each) for name, each in stages.state_dict().items()}
+    state = {name: flow.ones_like(tensor) for name, tensor in stages.state_dict().items()}
     seen = []
 
     def sbp_of(tree, tensor):
         assert tree is state
-        seen.append([name for name, each in tree.items() if each is tensor])
+        seen.append([name for name, leaf in tree.items() if leaf is tensor])
         return S(0)
 
     moved = global_view.to_global(state, PAIR, sbp_of)
     assert seen == [[name] for name in state]
-    assert all(each.sbp == (S(0),) for each in moved.values())
+    assert all(tensor.sbp == (S(0),) for tensor in moved.values())
     assert moved["1.weight"].tolist() == [[1, 1], [1, 1]]
 
 

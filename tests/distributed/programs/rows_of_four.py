@@ -31,7 +31,7 @@ def s000_19_hybrid_parallelism():
     expected = train(net, x, y)
     twin.to_global(GRID, (B, B))
     twin.weight.data = twin.weight.data.to_global(sbp=(B, S(0)))
-    rows = [each.to_global(GRID, (B, B)).to_global(sbp=(S(0), B)) for each in (x, y)]
+    rows = [tensor.to_global(GRID, (B, B)).to_global(sbp=(S(0), B)) for tensor in (x, y)]
     np.testing.assert_allclose(train(twin, *rows), expected, rtol=1e-4)
 
 

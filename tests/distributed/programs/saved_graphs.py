@@ -19,7 +19,8 @@ np.testing.assert_allclose(found.numpy(), expected, rtol=1e-6)
 
 graph = network(PAIR, layer0=S(0), layer2=S(1))
 graph.net.load_state_dict(
-    {name.removeprefix("net."): each for name, each in loaded.state_dict().items()}, strict=False
+    {name.removeprefix("net."): tensor for name, tensor in loaded.state_dict().items()},
+    strict=False,
 )
 np.testing.assert_allclose(run(graph, x).numpy(), expected, rtol=1e-6)
 graph.save(folder / "several")

@@ -131,22 +131,22 @@ PICTURES = {
 
 
 def text(model: Any) -> torch.Tensor:
-    """What transformers' model gives for the words."""
+    """The output of transformers' model for the words."""
     return model(torch.tensor(WORDS))[0]
 
 
 def answers(model: Any) -> torch.Tensor:
-    """What an encoder with a decoder gives."""
+    """The output of an encoder with a decoder."""
     return model(input_ids=torch.tensor(WORDS), decoder_input_ids=torch.tensor(ANSWERS)).logits
 
 
 def pictures(model: Any) -> torch.Tensor:
-    """What transformers' model gives for the images."""
+    """The output of transformers' model for the images."""
     return model(torch.tensor(IMAGES)).logits
 
 
 def scores(model: Any) -> flow.Tensor:
-    """What LiBai's model gives for the images."""
+    """The output of LiBai's model for the images."""
     return model(shared(flow.tensor(IMAGES)))["prediction_scores"]
 
 
@@ -256,7 +256,7 @@ CASES = {
 
 
 def attribute(path: str) -> Any:
-    """What stands at ``module:name``."""
+    """The object at ``module:name``."""
     module, _, name = path.partition(":")
     return getattr(importlib.import_module(module), name)
 
@@ -266,7 +266,7 @@ def write(name: str, case: Case) -> None:
     folder = FOLDER / name
     folder.mkdir(parents=True, exist_ok=True)
     torch.manual_seed(0)
-    model_class, config_class = (getattr(transformers, each) for each in case.theirs)
+    model_class, config_class = (getattr(transformers, class_name) for class_name in case.theirs)
     model = model_class(config_class(**case.sizes)).eval()
     with torch.no_grad():
         for parameter in model.parameters():

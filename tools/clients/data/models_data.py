@@ -34,8 +34,8 @@ def image_of_noise(height: int, width: int) -> Image.Image:
 
 def write_images(folder: Path, number: int, height: int, width: int, kind: str = "png") -> None:
     """Write images of noise, called by their numbers."""
-    for each in range(number):
-        image_of_noise(height, width).save(made(folder) / f"{each}.{kind}")
+    for index in range(number):
+        image_of_noise(height, width).save(made(folder) / f"{index}.{kind}")
 
 
 def write_image_records() -> None:

@@ -32,7 +32,7 @@ def _made() -> _Network:
 def _empty() -> dict[str, Any]:
     with accelerate.init_empty_weights():
         model = _Network()
-    devices = text([str(each.device) for each in model.parameters()])
+    devices = text([str(parameter.device) for parameter in model.parameters()])
     model.to_empty(device="cpu").double().load_state_dict(_made().state_dict())
     return {"devices": devices, "keys": keys(model), **arrays(model.eval()(numbers(3, 4)))}
 
@@ -55,7 +55,7 @@ def _offload(where: str) -> dict[str, Any]:
     else:
         accelerate.cpu_offload(model, execution_device=torch.device("cpu"))
     return {
-        "devices": text([str(each.device) for each in model.parameters()]),
+        "devices": text([str(parameter.device) for parameter in model.parameters()]),
         **arrays(model(numbers(3, 4))),
     }
 
@@ -88,16 +88,16 @@ def _train(**options: Any) -> dict[str, Any]:
         losses.append(accelerator.gather(loss.detach()))
     accelerator.save_state("state")
     plain = accelerator.unwrap_model(model)
-    trained = {name: each.detach().clone() for name, each in plain.named_parameters()}
+    trained = {name: parameter.detach().clone() for name, parameter in plain.named_parameters()}
     set_values(plain)
     accelerator.load_state("state")
     loaded = dict(plain.named_parameters())
     return {
-        "losses": array(torch.stack([each.reshape(()) for each in losses])),
-        "files": text(sorted(each.name for each in Path("state").iterdir())),
+        "losses": array(torch.stack([tensor.reshape(()) for tensor in losses])),
+        "files": text(sorted(path.name for path in Path("state").iterdir())),
         "rate": array(torch.tensor(schedule.get_last_lr())),
-        **{f"after: {name}": array(each) for name, each in trained.items()},
-        **{f"loaded: {name}": array(each) for name, each in loaded.items()},
+        **{f"after: {name}": array(tensor) for name, tensor in trained.items()},
+        **{f"loaded: {name}": array(tensor) for name, tensor in loaded.items()},
     }
 
 

@@ -127,8 +127,8 @@ def _pipeline() -> dict[str, Any]:
         "vae": diffusers.AutoencoderKL(**{**_VAE, "latent_channels": 4}),
         "text_encoder": transformers.CLIPTextModel(text),
     }
-    for each in parts.values():
-        set_values(each.eval())
+    for part in parts.values():
+        set_values(part.eval())
     made = diffusers.StableDiffusionPipeline(
         **parts,
         tokenizer=None,

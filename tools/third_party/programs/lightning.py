@@ -63,7 +63,7 @@ def _trainer(folder: str, epochs: int, **options: Any) -> lightning.Trainer:
 def _measured(model: _Regression) -> dict[str, Any]:
     return {
         "losses": array(torch.stack(model.losses)),
-        **{f"after: {name}": array(each) for name, each in model.named_parameters()},
+        **{f"after: {name}": array(parameter) for name, parameter in model.named_parameters()},
     }
 
 
@@ -72,7 +72,10 @@ def _fit(**options: Any) -> dict[str, Any]:
     set_values(model.double())
     trainer = _trainer("fit", 2, logger=False, enable_checkpointing=False, **options)
     trainer.fit(model, _loader(), _loader())
-    metrics = {f"metric: {name}": array(each) for name, each in trainer.callback_metrics.items()}
+    metrics = {
+        f"metric: {name}": array(callback_metric)
+        for name, callback_metric in trainer.callback_metrics.items()
+    }
     return {**_measured(model), **metrics}
 
 

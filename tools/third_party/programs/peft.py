@@ -48,7 +48,7 @@ def _tokens() -> dict[str, torch.Tensor]:
 
 def _train(name: str) -> dict[str, Any]:
     model = peft.get_peft_model(_model(), _ADAPTERS[name]())
-    trained = [each for each, p in model.named_parameters() if p.requires_grad]
+    trained = [parameter for parameter, p in model.named_parameters() if p.requires_grad]
     inputs = _tokens()
     return {"trained": text(trained), **step(model, lambda module: module(**inputs))}
 

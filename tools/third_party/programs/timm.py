@@ -77,7 +77,9 @@ def _optimizer(name: str) -> dict[str, Any]:
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-    return {f"after: {name}": each.detach().numpy() for name, each in model.named_parameters()}
+    return {
+        f"after: {name}": parameter.detach().numpy() for name, parameter in model.named_parameters()
+    }
 
 
 CASES = {

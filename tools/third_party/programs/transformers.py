@@ -232,9 +232,9 @@ def _arguments(folder: str, **options: Any) -> transformers.TrainingArguments:
 def _trainer(folder: str) -> transformers.Trainer:
     model = _make("gpt2")
     model.config.resid_pdrop = 0.0
-    for each in model.modules():
-        if isinstance(each, torch.nn.Dropout):
-            each.p = 0.0
+    for module in model.modules():
+        if isinstance(module, torch.nn.Dropout):
+            module.p = 0.0
     set_values(model)
     in_order = _arguments(folder, train_sampling_strategy="sequential")
     return transformers.Trainer(model, in_order, train_dataset=_Samples())
@@ -250,8 +250,8 @@ def _train_and_resume() -> dict[str, Any]:
     second = _trainer("trained")
     second.train(resume_from_checkpoint="trained/checkpoint-3")
     measured = {"losses: first": array(_losses(first)), "losses: second": array(_losses(second))}
-    for name, each in second.model.named_parameters():
-        measured[f"after: {name}"] = array(each)
+    for name, parameter in second.model.named_parameters():
+        measured[f"after: {name}"] = array(parameter)
     return {
         **measured,
         "files": text(sorted(x.name for x in Path("trained/checkpoint-3").iterdir())),

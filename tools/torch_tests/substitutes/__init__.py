@@ -1,4 +1,4 @@
-"""What PyTorch's tests find in place of ``torch.testing._internal``.
+"""Modules that PyTorch's tests find in place of ``torch.testing._internal``.
 
 Written for whichever library the name `torch` means: a process imports this package after that has
 been decided.

@@ -49,7 +49,7 @@ def check_vmap_fallback(test_case: Any, thunk: Callable, operator: Any) -> None:
 
 
 def tf32_is_not_fp32() -> bool:
-    """Whether products are rounded as some GPUs round them."""
+    """Test if products are rounded as some GPUs round them."""
     return False
 
 

@@ -53,7 +53,7 @@ def _parameter(test: Callable, name: str) -> str:
 
 def _dtype_text(dtype: Any) -> str:
     several = dtype if isinstance(dtype, (list, tuple)) else [dtype]
-    return "_".join(str(each).rpartition(".")[2] for each in several)
+    return "_".join(str(part).rpartition(".")[2] for part in several)
 
 
 def _with_precision(run: Callable, test: Callable, dtype: Any) -> Callable:
@@ -127,7 +127,7 @@ def get_all_device_types() -> list[str]:
 
 
 class OpDTypes:
-    """Which data types of an operator a test has; no operators are listed here."""
+    """The data types of an operator that a test has; no operators are listed here."""
 
     supported = none = any_one = 0
 

@@ -24,7 +24,7 @@ _TYPES_OF_NUMBERS = {float: torch.float32, complex: torch.complex64}
 
 @dataclass(frozen=True)
 class Rules:
-    """How strictly values are compared.
+    """The strictness of a comparison.
 
     Attributes:
         atol: the absolute tolerance, or None for that of the data type.
@@ -44,12 +44,12 @@ class Rules:
 
 
 def difference(x: Any, y: Any, rules: Rules) -> str | None:
-    """What is not equal, or None if everything is."""
-    if any(isinstance(each, (torch.Tensor, np.ndarray)) for each in (x, y)):
+    """The first difference, or None if everything is equal."""
+    if any(isinstance(operand, (torch.Tensor, np.ndarray)) for operand in (x, y)):
         return _tensors(x, y, rules)
-    if all(isinstance(each, _NUMBERS) for each in (x, y)):
+    if all(isinstance(operand, _NUMBERS) for operand in (x, y)):
         return _numbers(x, y, rules)
-    if any(isinstance(each, (str, bytes)) for each in (x, y)):
+    if any(isinstance(operand, (str, bytes)) for operand in (x, y)):
         return None if x == y else f"{x!r} is not {y!r}"
     if isinstance(x, Mapping) and isinstance(y, Mapping):
         if set(x) != set(y):
@@ -65,18 +65,18 @@ def difference(x: Any, y: Any, rules: Rules) -> str | None:
 
 
 def _first(found: Any) -> str | None:
-    return next((each for each in found if each is not None), None)
+    return next((message for message in found if message is not None), None)
 
 
 def _tolerances(dtypes: list, rules: Rules) -> tuple[float, float]:
     known = [_TOLERANCES.get(dtype, (0, 0)) for dtype in dtypes]
-    rtol = max(each[0] for each in known) if rules.rtol is None else rules.rtol
-    atol = max(each[1] for each in known) if rules.atol is None else rules.atol
+    rtol = max(pair[0] for pair in known) if rules.rtol is None else rules.rtol
+    atol = max(pair[1] for pair in known) if rules.atol is None else rules.atol
     return max(rtol, rules.least[1]), max(atol, rules.least[0])
 
 
 def _numbers(x: Any, y: Any, rules: Rules) -> str | None:
-    rtol, atol = _tolerances([_TYPES_OF_NUMBERS.get(type(each)) for each in (x, y)], rules)
+    rtol, atol = _tolerances([_TYPES_OF_NUMBERS.get(type(number)) for number in (x, y)], rules)
     if isinstance(x, int) and isinstance(y, int) and not rtol and not atol:
         return None if x == y else f"{x} is not {y}"
     with np.errstate(all="ignore"):
@@ -89,13 +89,13 @@ def _tensors(x: Any, y: Any, rules: Rules) -> str | None:
         x = torch.as_tensor(x)
     if x is None or y is None or isinstance(x, str) or isinstance(y, str):
         return f"{type(x).__name__} is no {type(y).__name__}"
-    both = [each for each in (x, y) if isinstance(each, torch.Tensor)]
+    both = [operand for operand in (x, y) if isinstance(operand, torch.Tensor)]
     exact_dtype = rules.exact_dtype and not any(
         isinstance(e, (*_NUMBERS, Sequence)) for e in (x, y)
     )
     like = both[0] if both else torch.as_tensor(x)
-    numbers = any(isinstance(each, _NUMBERS) for each in (x, y))
-    x, y = (_as_tensor(each, like) for each in (x, y))
+    numbers = any(isinstance(operand, _NUMBERS) for operand in (x, y))
+    x, y = (_as_tensor(operand, like) for operand in (x, y))
     if x.layout != y.layout:
         return f"layout {x.layout} is not {y.layout}"
     if numbers and x.numel() == y.numel() == 1:

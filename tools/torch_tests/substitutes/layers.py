@@ -35,7 +35,7 @@ class NewModuleTest:
         self._second = check_gradgrad
 
     def get_name(self) -> str:
-        """What the test is called."""
+        """The name of the test."""
         return f"test_{self._name}"
 
     def __call__(self, case: TestCase) -> None:
@@ -58,7 +58,7 @@ CriterionTest = NewModuleTest
 
 
 def single_batch_reference_fn(operand: Any, parameters: Any, module: Any) -> Any:
-    """What a module makes of a batch of one."""
+    """The result of a module for a batch of one."""
     return module(operand.unsqueeze(0)).squeeze(0)
 
 

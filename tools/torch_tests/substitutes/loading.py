@@ -79,7 +79,7 @@ class _LoadTime(ast.NodeTransformer):
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
         """Leave bodies, which run in tests."""
-        node.decorator_list = [self.visit(each) for each in node.decorator_list]
+        node.decorator_list = [self.visit(decorator) for decorator in node.decorator_list]
         node.args = self.visit(node.args)
         return node
 
@@ -119,7 +119,7 @@ def load(folder: Path, file: str) -> ModuleType:
     sys.path.insert(0, str((folder / file).parent))
     tree = ast.parse((folder / file).read_text())
     tree = _LoadTime().visit(tree)
-    tree.body = [each for statement in tree.body for each in _tolerant(statement)]
+    tree.body = [tolerant for statement in tree.body for tolerant in _tolerant(statement)]
     module = ModuleType(Path(file).stem)
     module.__file__ = str(folder / file)
     vars(module).update(_found=_found, _attribute=_attribute)
@@ -176,13 +176,13 @@ def _tolerant(statement: ast.stmt) -> list[ast.stmt]:
         target = alias or module.split(".")[0]
         source = f"{target} = _found({module!r}, {name!r}, whole={alias is not None})"
         bound += ast.parse(source).body
-    for each in bound:
-        each.lineno = each.end_lineno = statement.lineno
+    for node in bound:
+        node.lineno = node.end_lineno = statement.lineno
     return bound
 
 
 def _found(module: str, name: str, whole: bool) -> Any:
-    """What an import binds: a name of a module, a module, or its package."""
+    """The object that an import binds: a name of a module, a module, or its package."""
     try:
         found = importlib.import_module(module)
     except (ImportError, AttributeError):

@@ -32,7 +32,7 @@ class subtest:
 
 def parametrize(arg_str: str, arg_values: Any, name_fn: Callable | None = None) -> Callable:
     """Give a test, or all of a class, values of the parameters that a text names."""
-    names = [each.strip() for each in arg_str.split(",") if each.strip()]
+    names = [word.strip() for word in arg_str.split(",") if word.strip()]
     sets = [_set(names, value, index, name_fn) for index, value in enumerate(arg_values)]
 
     def decorate(decorated: Any) -> Any:
@@ -67,11 +67,11 @@ def _tests_of(cls: type) -> list[Callable]:
 def variants(test: Callable, name: str) -> Iterator[tuple[str, Callable]]:
     """The tests that one with parameters stands for, by name."""
     for chosen in itertools.product(*getattr(test, _ATTRIBUTE, [])):
-        values = {k: v for each in chosen for k, v in each.values.items()}
+        values = {k: v for option in chosen for k, v in option.values.items()}
         variant = with_values(test, values) if chosen else test
-        for decorator in (d for each in chosen for d in each.decorators):
+        for decorator in (d for option in chosen for d in option.decorators):
             variant = decorator(variant)
-        yield "_".join([name, *(each.suffix for each in chosen if each.suffix)]), variant
+        yield "_".join([name, *(path.suffix for path in chosen if path.suffix)]), variant
 
 
 def with_values(test: Callable, values: dict[str, Any]) -> Callable:

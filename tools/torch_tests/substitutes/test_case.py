@@ -25,7 +25,7 @@ _HANDLES: list[Any] = []
 def record_global_hooks() -> None:
     """Remember the hooks on all modules that tests register."""
     module = importlib.import_module("torch.nn.modules.module")
-    for name in [each for each in dir(module) if each.startswith("register_module_")]:
+    for name in [hook for hook in dir(module) if hook.startswith("register_module_")]:
         setattr(module, name, _recorded(getattr(module, name)))
 
 
@@ -155,7 +155,9 @@ class TestCase(unittest.TestCase):
         with warnings.catch_warnings(record=True) as found, set_warn_always_context(True):
             warnings.simplefilter("always")
             yield
-        texts = {str(each.message) for each in found if issubclass(each.category, category)}
+        texts = {
+            str(warning.message) for warning in found if issubclass(warning.category, category)
+        }
         if len(texts) != 1:
             raise self.failureException(f"{len(texts)} warnings in place of one")
 
