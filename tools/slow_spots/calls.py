@@ -25,7 +25,7 @@ class TensorArgument(NamedTuple):
 
     @property
     def is_floating(self) -> bool:
-        """Whether its elements are real numbers."""
+        """Test if its elements are real numbers."""
         return "float" in self.dtype
 
 
@@ -58,7 +58,7 @@ class Call(NamedTuple):
 
     def replace(self, change: Callable[[TensorArgument], Any]) -> Call:
         """The call with something else for each tensor."""
-        args, kwargs = (_replace(each, change) for each in (self.args, self.kwargs))
+        args, kwargs = (_replace(part, change) for part in (self.args, self.kwargs))
         return Call(self.function, args, kwargs)
 
     def tensors(self) -> list[TensorArgument]:
@@ -72,11 +72,11 @@ def _encode(value: Any) -> Any:
     if isinstance(value, TensorArgument):
         return {"tensor": list(value.shape), "dtype": value.dtype, "grad": value.requires_grad}
     if isinstance(value, tuple | list):
-        return {type(value).__name__: [_encode(each) for each in value]}
+        return {type(value).__name__: [_encode(element) for element in value]}
     if isinstance(value, dict):
-        return {"dict": {key: _encode(each) for key, each in value.items()}}
+        return {"dict": {key: _encode(element) for key, element in value.items()}}
     if isinstance(value, slice):
-        return {"slice": [_encode(each) for each in (value.start, value.stop, value.step)]}
+        return {"slice": [_encode(end) for end in (value.start, value.stop, value.step)]}
     if value is Ellipsis:
         return {"ellipsis": True}
     if value is None or isinstance(value, bool | int | float | str):
@@ -93,7 +93,7 @@ def _decode(value: Any) -> Any:
         case {"list": members}:
             return list(map(_decode, members))
         case {"dict": members}:
-            return {key: _decode(each) for key, each in members.items()}
+            return {key: _decode(member) for key, member in members.items()}
         case {"slice": members}:
             return slice(*map(_decode, members))
         case {"ellipsis": True}:
@@ -105,7 +105,7 @@ def _replace(value: Any, change: Callable[[TensorArgument], Any]) -> Any:
     if isinstance(value, TensorArgument):
         return change(value)
     if isinstance(value, tuple | list):
-        return type(value)(_replace(each, change) for each in value)
+        return type(value)(_replace(element, change) for element in value)
     if isinstance(value, dict):
-        return {key: _replace(each, change) for key, each in value.items()}
+        return {key: _replace(element, change) for key, element in value.items()}
     return value

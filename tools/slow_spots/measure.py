@@ -64,7 +64,7 @@ def ordered(file: Path) -> list[tuple[str, int]]:
 
 
 def _elements(call: Call) -> int:
-    return sum(math.prod(each.shape) for each in call.tensors())
+    return sum(math.prod(tensor.shape) for tensor in call.tensors())
 
 
 def _in_dtype(call: Call, dtype: str) -> Call:
@@ -99,8 +99,8 @@ def _times(
     From this package's is taken what every program takes, as a model is one program.
     """
     functions = ours, theirs, _EMPTY.forward
-    for each in functions:
-        each()
+    for function in functions:
+        function()
     start, rounds = time.time(), 0
     shortest = [math.inf for _ in functions]
     while rounds < _ROUNDS or time.time() < start + _SECONDS:
@@ -133,7 +133,9 @@ class _Runs:
         self._call = call.replace(functools.partial(self._tensor, rng, limit))
         _, *path = call.function.split(".")
         self._function = functools.reduce(getattr, path, framework)
-        self._seeds = [framework.ones_like(each) for each in self._differentiable() if self.wanted]
+        self._seeds = [
+            framework.ones_like(tensor) for tensor in self._differentiable() if self.wanted
+        ]
 
     def _tensor(self, rng: np.random.Generator, limit: int, argument: TensorArgument) -> Any:
         shape, dtype = argument.shape, getattr(self._framework, argument.dtype)
@@ -148,7 +150,7 @@ class _Runs:
     def _differentiable(self) -> list[Any]:
         outputs = self._function(*self._call.args, **self._call.kwargs)
         outputs = outputs if isinstance(outputs, Sequence) else [outputs]
-        return [each for each in outputs if getattr(each, "requires_grad", False)]
+        return [output for output in outputs if getattr(output, "requires_grad", False)]
 
     def forward(self) -> Any:
         """Compute the results."""
@@ -167,7 +169,7 @@ class _Runs:
     def _wait(self, tensors: Sequence[Any]) -> None:
         if self._framework is flow:
             flow.eager.synchronize()
-            found = [each.detach() for each in tensors if isinstance(each, flow.Tensor)]
+            found = [tensor.detach() for tensor in tensors if isinstance(tensor, flow.Tensor)]
             jax.block_until_ready(to_jax(found))
 
 

@@ -36,11 +36,11 @@ class Recorder(TorchFunctionMode):
 
     @staticmethod
     def _computes(arguments: Any, result: Any) -> bool:
-        """Whether there are tensors on both sides, and the results are no new views."""
-        tensors = [each for each in pytree.tree_leaves(result) if isinstance(each, torch.Tensor)]
-        given = [each for each in pytree.tree_leaves(arguments) if isinstance(each, torch.Tensor)]
-        written = {id(each) for each in given}
-        is_view = any(each._is_view() and id(each) not in written for each in tensors)
+        """Test if there are tensors on both sides, and the results are no new views."""
+        tensors = [leaf for leaf in pytree.tree_leaves(result) if isinstance(leaf, torch.Tensor)]
+        given = [leaf for leaf in pytree.tree_leaves(arguments) if isinstance(leaf, torch.Tensor)]
+        written = {id(tensor) for tensor in given}
+        is_view = any(tensor._is_view() and id(tensor) not in written for tensor in tensors)
         return bool(tensors and given) and not is_view
 
 

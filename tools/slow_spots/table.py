@@ -47,8 +47,8 @@ def _rows(results: Results) -> Iterator[Row]:
             continue
         dtype, _, text = name.partition(" ")
         call = Call.of_text(text)
-        arguments = [_show(each) for each in call.args]
-        arguments += [f"{key}={_show(each)}" for key, each in call.kwargs.items()]
+        arguments = [_show(argument) for argument in call.args]
+        arguments += [f"{key}={_show(value)}" for key, value in call.kwargs.items()]
         for what, (ours, theirs) in json.loads(result.message).items():
             numbers = f"{ours:.2f} | {theirs:.2f} | {ours / theirs:.1f}"
             shown = f"`{call.function}({', '.join(arguments)})` | {dtype} | {what} | {numbers}"
@@ -61,7 +61,9 @@ def table_of(file: Path) -> str:
     rows = sorted(_rows(results), reverse=True)
     slow = [row for row in rows if row.ratio > _LIMIT and row.lost > _MIN_LOSS]
     mean = math.exp(sum(math.log(row.ratio) for row in rows) / max(len(rows), 1))
-    failures = {name: each for name, each in results.by_test.items() if each.outcome == FAILED}
+    failures = {
+        name: result for name, result in results.by_test.items() if result.outcome == FAILED
+    }
     lines = [
         f"{len(rows)} times of {len(results.by_test)} calls, {len(slow)} slow ones; "
         f"the geometric mean of all quotients is {mean:.2f}.",
@@ -73,5 +75,5 @@ def table_of(file: Path) -> str:
         *(f"| {row.text} |" for row in slow),
     ]
     lines += ["", f"Not measured: {len(failures)}", ""] if failures else []
-    lines += [f"- `{name[:150]}`: {each.message[:150]}" for name, each in failures.items()]
+    lines += [f"- `{name[:150]}`: {failure.message[:150]}" for name, failure in failures.items()]
     return "\n".join(lines) + "\n"

@@ -458,7 +458,7 @@ def _new_elements(contents: Any, dtype: DType, device: Device | str | None) -> T
             f"a storage of {dtype} is made of a size or a sequence, got memory of "
             f"{contents.dtype}; give an UntypedStorage as `wrap_storage`"
         )
-    if hasattr(contents, "__index__") and not isinstance(contents, Tensor):
+    if hasattr(contents, "__index__") and not isinstance(contents, Tensor | _Memory):
         return zeros(operator.index(contents), dtype=dtype, device=device)
     if isinstance(contents, Tensor | str | bytes) or not hasattr(contents, "__len__"):
         actual = type(contents).__name__
