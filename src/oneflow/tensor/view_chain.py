@@ -134,7 +134,7 @@ def seen_as(spec: TensorSpec, dtype: DType) -> Chain:
 
 
 def _leading_boxes(chain: Chain) -> list[Box]:
-    """The boxes that the first steps of `chain` select, up to one that is more than that."""
+    """The boxes that the first views of `chain` select, up to one that is more than that."""
     boxes: list[Box] = []
     for primitive, numbers, attributes in chain:
         box = primitive.view_rule.box
