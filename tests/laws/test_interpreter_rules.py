@@ -24,6 +24,7 @@ WITHOUT_RULE = {
     for reason, names in {
         "LAPACK gives complex vectors of real matrices as pairs of real ones": "eig",
         "comes with a decomposition": "empty2",
+        "SciPy has no such derivative": "igamma_grad_a",
         "SciPy's values are others at poles, infinities and large orders": "polygamma zeta",
         "is part of the gradient of maxima of large windows": "select_and_scatter_add",
     }.items()
