@@ -8,6 +8,7 @@ everything that follows, and results of a program that has started are lost.
 from __future__ import annotations
 
 import queue
+import sys
 import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -62,10 +63,12 @@ def run_without_interrupt(run: Callable[[], T]) -> T:
     """Run a function on a thread on which no signal handler runs, within `x64`; wait for it.
 
     Errors that handlers raise meanwhile are raised when it is over. The function must not depend on
-    state of the calling thread; planning is such state, so while planning it runs on this thread.
+    state of the calling thread; planning is such state, so while planning it runs on this thread,
+    as it does while Python ends, when no other thread runs and no handler either.
     """
     global _helper
-    if threading.current_thread() is not threading.main_thread() or is_planning():
+    on_main_thread = threading.current_thread() is threading.main_thread()
+    if not on_main_thread or is_planning() or sys.is_finalizing():
         with x64():
             return run()
     task = _Task(run)
