@@ -97,7 +97,6 @@ def test_libraries_find_pytorchs_version():
 def test_what_cannot_act_says_what_can():
     mocked = in_place_of("torch")
     for call in (
-        lambda: mocked.fx.symbolic_trace(flow.nn.ReLU()),
         lambda: in_place_of("torch.distributed.tensor").distribute_tensor(flow.ones(2)),
         lambda: in_place_of("torch.ao.quantization").prepare(flow.nn.ReLU()),
         lambda: mocked.cuda.CUDAGraph(),
@@ -231,3 +230,37 @@ def test_subclasses_of_distributions_keep_what_they_need_where_they_like(framewo
     two = framework.tensor(2.0)
     assert prior._transform == "of a prior"
     assert prior.log_prob(two).item() == pytest.approx(like.log_prob(two).item())
+
+
+@pytest.mark.parametrize("framework", [torch, flow], ids=["torch", "oneflow"])
+def test_subclasses_of_distributions_expand_themselves(framework):
+    distributions = framework.distributions
+
+    class Scaled(distributions.Normal):
+        def __init__(self, loc, scale, factor):
+            self.factor = factor
+            super().__init__(loc, scale)
+
+        def expand(self, batch_shape, _instance=None):
+            made = self._get_checked_instance(Scaled, _instance)
+            made.factor = self.factor.expand(batch_shape) * 2
+            return super().expand(batch_shape, made)
+
+    class Without(distributions.Independent):
+        def __init__(self, loc):
+            super().__init__(distributions.Normal(loc, 1.0), 1)
+
+    class With(Without):
+        def expand(self, batch_shape, _instance=None):
+            return super().expand(batch_shape, self._get_checked_instance(With, _instance))
+
+    zeros = framework.zeros(2)
+    wide = Scaled(zeros, zeros + 1, zeros + 3).expand((4, 2))
+    assert type(wide) is Scaled
+    assert wide.factor.tolist() == [[6.0, 6.0]] * 4
+    assert tuple(wide.log_prob(zeros).shape) == tuple(wide.batch_shape) == (4, 2)
+    many = With(zeros).expand((3,))
+    assert (type(many), tuple(many.batch_shape), tuple(many.event_shape)) == (With, (3,), (2,))
+    assert tuple(many.log_prob(zeros).shape) == (3,)
+    with pytest.raises(NotImplementedError, match="Without"):
+        Without(zeros)._get_checked_instance(distributions.Independent)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import importlib
+import pickle
 import subprocess
 import sys
 
@@ -178,3 +180,29 @@ def test_classes_beside_tensor_are_told_of_a_subclass():
     assert Labelled.label == "a"
     with pytest.raises(TypeError):
         type("Wrong", (flow.Tensor,), {}, unknown=1)
+
+
+class Named:
+    """A first base, with a dictionary of its own."""
+
+    def names(self):
+        return sorted(vars(self))
+
+
+@pytest.mark.parametrize("bases", [(Named, flow.Tensor), (flow.Tensor,)], ids=["other", "tensor"])
+@pytest.mark.parametrize(
+    "copied",
+    [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))],
+    ids=["copy", "deepcopy", "pickle"],
+)
+def test_copies_have_the_class_and_what_users_set(bases, copied, monkeypatch):
+    kind = type("Described", bases, {"__module__": __name__})
+    monkeypatch.setattr(sys.modules[__name__], "Described", kind, raising=False)
+    x = flow.tensor([1.0, 2.0]).as_subclass(kind)
+    x.note = {"a": [1]}
+    assert vars(x) == {"note": {"a": [1]}}
+    result = copied(x)
+    assert type(result) is kind
+    assert vars(result) == vars(x)
+    assert result.tolist() == [1.0, 2.0]
+    assert (vars(x + 1), type(x + 1)) == ({}, kind)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -84,7 +84,8 @@ def loss_of(output: Any) -> torch.Tensor:
     """Return the loss of an output, or a number that depends on all of it."""
     if isinstance(loss := getattr(output, "loss", None), torch.Tensor):
         return loss
-    tensors = [tensor for _, tensor in values_in(output) if tensor.requires_grad]
+    tensors = [tensor for _, tensor in values_in(output)]
+    tensors = [tensor for tensor in tensors if tensor.requires_grad] or tensors
     parts = [torch.view_as_real(tensor) if tensor.is_complex() else tensor for tensor in tensors]
     return torch.stack(
         [part.double().square().mean() + part.double().mean() for part in parts]
@@ -119,19 +120,23 @@ def step(
     output = call(module)
     loss = loss_of(output)
     measured = {"keys": keys(module), **arrays(output), "loss": array(loss)}
-    updates = (optimizer or _gradient_descent)(module.parameters())
-    updates.zero_grad()
-    loss.backward()
+    trained = [parameter for parameter in module.parameters() if parameter.requires_grad]
+    updates = (optimizer or _gradient_descent)(trained) if trained else None
+    if updates is not None:
+        updates.zero_grad()
+    if loss.requires_grad:
+        loss.backward()
     for name, parameter in module.named_parameters():
         if parameter.grad is not None:
             dense = parameter.grad.to_dense() if parameter.grad.is_sparse else parameter.grad
             measured[f"gradient: {name}"] = array(dense)
-    updates.step()
+    if updates is not None:
+        updates.step()
     for name, tensor in module.state_dict().items():
         if torch.is_tensor(tensor):
             measured[f"after: {name}"] = array(tensor)
     return measured
 
 
-def _gradient_descent(parameters: Iterator[torch.nn.Parameter]) -> torch.optim.Optimizer:
+def _gradient_descent(parameters: Iterable[torch.nn.Parameter]) -> torch.optim.Optimizer:
     return torch.optim.SGD(parameters, lr=0.1, momentum=0.9)

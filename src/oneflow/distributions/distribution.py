@@ -151,20 +151,47 @@ class Distribution:
         """All values, along the first dimension; repeated over the batch if `expand`."""
         raise NotImplementedError
 
-    def expand(self, batch_shape: Sequence[int]) -> Self:
+    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Self:
         """The same distributions with a larger batch shape.
 
         Parameters, and distributions that this one is made of, are expanded; nothing is copied.
+
+        Args:
+            batch_shape: the larger shape.
+            _instance: an object that a subclass has made; what it has is kept, the rest is set.
         """
-        result = copy.copy(self)
+        result = copy.copy(self) if _instance is None else _instance
         first = len(self._batch_shape)
+        kept = () if _instance is None else frozenset(vars(_instance))
         for name, value in vars(self).items():
-            if isinstance(value, Tensor) and value.shape[:first] == self._batch_shape:
-                setattr(result, name, value.expand((*batch_shape, *value.shape[first:])))
-            elif isinstance(value, Distribution):
-                setattr(result, name, value.expand((*batch_shape, *value.batch_shape[first:])))
+            if name not in kept:
+                setattr(result, name, self._expanded(value, batch_shape, first))
         result._batch_shape = Size(batch_shape)
         return result
+
+    def _expanded(self, value: Any, batch_shape: Sequence[int], first: int) -> Any:
+        """A parameter, or a distribution that this one is made of, with a larger batch shape."""
+        if isinstance(value, Tensor) and value.shape[:first] == self._batch_shape:
+            return value.expand((*batch_shape, *value.shape[first:]))
+        if isinstance(value, Distribution):
+            return value.expand((*batch_shape, *value.batch_shape[first:]))
+        return value
+
+    def _get_checked_instance(self, cls: type[Distribution], _instance: Any = None) -> Any:
+        """The object that `expand` of a class fills: a new one, unless a subclass has made it.
+
+        Raises:
+            NotImplementedError: a subclass has a constructor of its own, and no `expand`.
+        """
+        if _instance is not None:
+            return _instance
+        kind = type(self)
+        if kind.__init__ is not cls.__init__:
+            raise NotImplementedError(
+                f"`{kind.__name__}` has a constructor of its own, so it must define `expand`, too: "
+                f"that of `{cls.__name__}` cannot make its objects"
+            )
+        return kind.__new__(kind)
 
     def _set_parameters(self, validate_args: bool | None, **parameters: Any) -> None:
         """Set elementwise parameters, broadcast to the batch shape, and what follows from them."""

@@ -45,9 +45,9 @@ class ExpRelaxedCategorical(ClassProbabilities):
         self._set_classes(probs, logits, None, validate_args)
         self.temperature = as_tensors(temperature, self.logits)[0]
 
-    def expand(self, batch_shape: Sequence[int]) -> Self:
+    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Self:
         """The same distributions with a larger batch shape; the temperature stays one number."""
-        result = super().expand(batch_shape)
+        result = super().expand(batch_shape, _instance)
         result.temperature = self.temperature
         return result
 

@@ -85,9 +85,9 @@ class TransformedDistribution(Distribution):
     # The values of the last transform; `Any`, because subclasses know them without an instance.
     support: Any = constraints.dependent_property(_support)
 
-    def expand(self, batch_shape: Sequence[int]) -> Self:
+    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Self:
         """The same distributions with a larger batch shape."""
-        result = super().expand(batch_shape)
+        result = super().expand(batch_shape, _instance)
         shape = self._composed.inverse_shape((*batch_shape, *self._event_shape))
         result.base_dist = self.base_dist.expand(
             shape[: len(shape) - len(self.base_dist.event_shape)]

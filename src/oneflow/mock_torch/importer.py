@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from oneflow.base.environment import MOCK_TORCH_LAZY, MOCK_TORCH_VERBOSE
 from oneflow.base.process_settings import inherit
 from oneflow.base.program_name import ONEFLOW, PYTORCH, program_name, set_program_name
+from oneflow.mock_torch.modules import MODULE_IN_PLACE
 from oneflow.mock_torch.paths import HOMES
 from oneflow.mock_torch.placeholder import Placeholder, asks_by_name, placeholder_for
 from oneflow.mock_torch.pytorch import version
@@ -184,6 +185,11 @@ class OneflowImporter(MetaPathFinder, Loader):
                 return spec
         return None
 
+    def modules(self) -> list[ModuleWrapper]:
+        """Return the modules that have been imported, in use now or not."""
+        modules = [*sys.modules.values(), *self._others.values()]
+        return [member for member in modules if isinstance(member, ModuleWrapper)]
+
     def setting(self) -> Setting:
         """Return what another process takes over."""
         return Setting(self.enabled, frozenset(self._users), self.lazy, self.verbose)
@@ -316,9 +322,18 @@ def _names_in(module: ModuleType | None) -> dict[str, Any]:
 
 def _ask_subclasses() -> None:
     """Let functions ask in all modules that have been imported."""
-    for module in list(sys.modules.values()):
-        if isinstance(module, ModuleWrapper):
-            module.ask_subclasses()
+    for module in _IMPORTER.modules():
+        module.ask_subclasses()
+
+
+@MODULE_IN_PLACE.fill
+def module_in_place(name: str) -> ModuleType:
+    """Return the module that is found under one of PyTorch's names while this is enabled."""
+    before = _IMPORTER.switch(True)
+    try:
+        return importlib.import_module(name)
+    finally:
+        _IMPORTER.switch(before)
 
 
 ON_FIRST_SUBCLASS.append(_ask_subclasses)

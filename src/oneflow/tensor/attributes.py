@@ -65,4 +65,5 @@ class UserAttributes:
         attributes.update(value)
 
     def __set_name__(self, owner: Any, name: str) -> None:
-        self._state = frozenset(owner.__annotations__)
+        if not hasattr(self, "_state"):
+            self._state = frozenset(owner.__annotations__)

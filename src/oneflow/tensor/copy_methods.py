@@ -43,6 +43,13 @@ def deep_copy(self: Tensor, memo: dict[Any, Any]) -> Tensor:
         if self.grad is not None:
             result._grad = deep_copy(self.grad, memo)
     vars(result).update(copy.deepcopy(vars(self), memo))
+    return _of_class_of(result, self)
+
+
+def _of_class_of(result: Tensor, original: Tensor) -> Tensor:
+    """A copy, with the class of the tensor that it is a copy of."""
+    if type(original) is not Tensor:
+        object.__setattr__(result, "__class__", type(original))
     return result
 
 
@@ -50,7 +57,14 @@ def shallow_copy(self: Tensor) -> Tensor:
     """Another leaf on the same memory."""
     result = alias_storage(wrap(unwrap(self).alias()), self, uncounted=False)
     vars(result).update(vars(self))
-    return result.requires_grad_(self.requires_grad)
+    return _of_class_of(result.requires_grad_(self.requires_grad), self)
+
+
+def rebuild_as(kind: type[Tensor], rebuild_values: Any, *arguments: Any) -> Tensor:
+    """Rebuild a tensor of a subclass while unpickling."""
+    result = rebuild_values(*arguments)
+    object.__setattr__(result, "__class__", kind)
+    return result
 
 
 def rebuild(
@@ -81,6 +95,14 @@ def reduce(self: Tensor, protocol: SupportsIndex) -> tuple[Any, ...]:
     The pickle of a global tensor has all values, so that it is complete in itself. Ranks take part
     as in reading it, and hold their parts again when all of them unpickle it.
     """
+    made = _reduce_values(self)
+    if type(self) is Tensor:
+        return made
+    rebuild_values, arguments, *state = made
+    return rebuild_as, (type(self), rebuild_values, *arguments), *state
+
+
+def _reduce_values(self: Tensor) -> tuple[Any, ...]:
     spec = unwrap(self).spec
     device, attributes = device_or_sharding(spec), dict(vars(self))
     state = (attributes,) if attributes else ()

@@ -1,5 +1,7 @@
 """Subclasses of tensors, whose methods ask ``__torch_function__`` how they are computed.
 
+Functions ask other objects that have the method, too, once there is a class that is asked.
+
 A subclass of its own gets methods in the place of `Tensor`'s, which ask its class; tensors
 themselves, and parameters, do not ask and pay nothing.
 """
@@ -73,17 +75,24 @@ def _types_of(values: Iterable[Any]) -> tuple[type, ...]:
         item
         for value in values
         for item in (value if isinstance(value, list | tuple) else (value,))
-        if isinstance(item, Tensor)
     ]
-    return tuple(dict.fromkeys(type(tensor) for tensor in flat if asks(type(tensor))))
+    return tuple(dict.fromkeys(type(item) for item in flat if asks(type(item))))
 
 
 def asks(kind: type) -> bool:
-    """Return whether methods of a class of tensors ask it."""
-    if kind is Tensor or not issubclass(kind, Tensor):
+    """Return whether functions, and methods if it is one of tensors, ask a class."""
+    if kind is Tensor:
         return False
-    function: Any = kind.__torch_function__
-    return not hasattr(getattr(function, "__func__", function), "asks_nothing")
+    function: Any = getattr(kind, "__torch_function__", None)
+    return function is not None and not hasattr(
+        getattr(function, "__func__", function), "asks_nothing"
+    )
+
+
+def begin_asking() -> None:
+    """Let functions ask: there is a class that is asked."""
+    while ON_FIRST_SUBCLASS:
+        ON_FIRST_SUBCLASS.pop()()
 
 
 @functools.cache
@@ -182,13 +191,26 @@ def make_subclass(cls: type[T], data: Tensor, require_grad: bool = False) -> T:
     return result.requires_grad_(require_grad)
 
 
+class _WithAttributes:
+    """A first base of subclasses whose other bases have dictionaries of their own."""
+
+    __dict__ = vars(Tensor)["__dict__"]
+
+
+def _keep_state_apart(cls: Any) -> None:
+    """Let `__dict__` of a subclass hold what users set, even if `Tensor` is not its first base."""
+    homes = (vars(kind) for kind in cls.__mro__ if "__dict__" in vars(kind))
+    if next(homes)["__dict__"] is not vars(Tensor)["__dict__"]:
+        cls.__bases__ = (_WithAttributes, *cls.__bases__)
+
+
 def prepare(cls: Any, **options: Any) -> None:
     """Give a new subclass methods that ask it, unless it says that it is not asked."""
     super(Tensor, cls).__init_subclass__(**options)
+    _keep_state_apart(cls)
     if not asks(cls):
         return
-    while ON_FIRST_SUBCLASS:
-        ON_FIRST_SUBCLASS.pop()()
+    begin_asking()
     for name, member in list(vars(Tensor).items()):
         is_private = name.startswith("_") and not name.startswith("__")
         if is_private or name in _NOT_ASKED or getattr(cls, name, None) is not member:

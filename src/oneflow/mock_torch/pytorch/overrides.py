@@ -19,10 +19,6 @@ class TorchFunctionMode(Missing):
     )
 
 
-def _has_torch_function(kind: type) -> bool:
-    return asks(kind) if issubclass(kind, Tensor) else hasattr(kind, "__torch_function__")
-
-
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
     """Return whether an argument is asked how to compute a function.
 
@@ -33,7 +29,7 @@ def has_torch_function(relevant_args: Iterable[Any]) -> bool:
         >>> torch.overrides.has_torch_function([torch.ones(2), 3])
         False
     """
-    return any(_has_torch_function(type(argument)) for argument in relevant_args)
+    return any(asks(type(argument)) for argument in relevant_args)
 
 
 def has_torch_function_unary(input: Any) -> bool:
@@ -59,9 +55,7 @@ def handle_torch_function(
     Raises:
         TypeError: none of them knows.
     """
-    kinds = dict.fromkeys(
-        type(argument) for argument in relevant_args if _has_torch_function(type(argument))
-    )
+    kinds = dict.fromkeys(type(argument) for argument in relevant_args if asks(type(argument)))
     return ask_classes(public_api, tuple(kinds), args, kwargs)
 
 

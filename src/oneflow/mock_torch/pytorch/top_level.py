@@ -26,6 +26,7 @@ from oneflow.base.pytorch_warnings import warn_in_place_of_pytorch
 from oneflow.cuda import Stream as Stream
 from oneflow.mock_torch.missing import MissingTracing
 from oneflow.mock_torch.pytorch.version import __version__ as __version__
+from oneflow.tensor.subclasses import ask_classes, asks
 
 # Libraries compare with these types when they look at a dtype; no tensor has them.
 float8_e4m3fn = DType("float8_e4m3fn", ml_dtypes.float8_e4m3fn, Category.FLOAT)
@@ -43,10 +44,13 @@ sparse_bsr, sparse_bsc, jagged = Layout.sparse_bsr, Layout.sparse_bsc, Layout.ja
 complex32 = DType("complex32", [("real", "f2"), ("imag", "f2")], Category.COMPLEX)
 
 
-def _assert(condition: Any, message: str) -> None:
-    """Raise an AssertionError unless a condition holds."""
+def _assert(condition: Any, message: str) -> Any:
+    """Raise an AssertionError unless a condition holds; a symbolic one is recorded."""
+    if asks(type(condition)):
+        return ask_classes(_assert, (type(condition),), (condition, message), {})
     if not condition:
         raise AssertionError(message)
+    return None
 
 
 def _assert_async(condition: Any, message: str = "") -> None:

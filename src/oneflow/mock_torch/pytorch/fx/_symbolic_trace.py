@@ -1,0 +1,299 @@
+"""Symbolic tracing: ``torch.fx._symbolic_trace``."""
+
+from __future__ import annotations
+
+import builtins
+import inspect
+import math
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from types import FunctionType, ModuleType
+from typing import Any
+
+from oneflow import nn
+from oneflow.mock_torch.pytorch.fx.graph import Graph
+from oneflow.mock_torch.pytorch.fx.graph_module import GraphModule
+from oneflow.mock_torch.pytorch.fx.node import Argument, map_aggregate
+from oneflow.mock_torch.pytorch.fx.proxy import Proxy, TracerBase
+from oneflow.tensor.subclasses import begin_asking
+from oneflow.tensor.tensor import Tensor
+
+_LIBRARY = "oneflow.nn."
+_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+#: Functions that are recorded as they are: dictionaries of names, and names in them.
+_wrapped: list[tuple[dict[str, Any], str]] = []
+
+
+def wrap(fn_or_name: Any) -> Any:
+    """Record the calls of a function of the calling module, in place of what it does.
+
+    Args:
+        fn_or_name: the function, or its name.
+    """
+    name = fn_or_name if isinstance(fn_or_name, str) else getattr(fn_or_name, "__name__", None)
+    if not isinstance(name, str):
+        raise RuntimeError(f"`fn_or_name` must be a function or its name, got {fn_or_name!r}")
+    frame = sys._getframe(1)
+    if frame.f_code.co_name != "<module>":
+        raise NotImplementedError("wrap must be called at the top level of a module")
+    _wrapped.append((frame.f_globals, name))
+    return fn_or_name
+
+
+def _proxies_in(*values: Any) -> list[Proxy]:
+    found: list[Proxy] = []
+    map_aggregate(list(values), lambda x: found.append(x) if isinstance(x, Proxy) else x)
+    return found
+
+
+def _recording(function: Callable[..., Any]) -> Callable[..., Any]:
+    def record(*args: Any, **kwargs: Any) -> Any:
+        proxies = _proxies_in(args, kwargs)
+        if not proxies:
+            return function(*args, **kwargs)
+        return proxies[0].tracer.create_proxy("call_function", function, args, kwargs)
+
+    return record
+
+
+@contextmanager
+def _replaced(
+    names: dict[str, Any], modules: tuple[ModuleType, ...], functions: set[Any]
+) -> Iterator[None]:
+    """Record the functions that a program has asked for, and those of some modules."""
+    places = [(home, name) for home, name in _wrapped]
+    members = {id(x) for module in modules for x in vars(module).values() if callable(x)}
+    members |= {id(member) for member in functions}
+    places += [(names, name) for name, value in names.items() if id(value) in members]
+    places += [
+        (vars(module), name)
+        for module in modules
+        for name, x in vars(module).items()
+        if callable(x)
+    ]
+    before = [(home, name, home.get(name, home)) for home, name in places if name[:2] != "__"]
+    for home, name, value in before:
+        home[name] = _recording(getattr(builtins, name) if value is home else value)
+    try:
+        yield
+    finally:
+        for home, name, value in reversed(before):
+            if value is home:
+                del home[name]
+            else:
+                home[name] = value
+
+
+class Tracer(TracerBase):
+    """Recorder of functions and modules as symbolic graphs.
+
+    Args:
+        autowrap_modules: modules whose functions are recorded as they are.
+        autowrap_functions: functions that are recorded as they are.
+        param_shapes_constant: sizes of parameters are numbers, which are not recorded.
+
+    Example:
+        >>> from oneflow import mock_torch
+        >>> with mock_torch.enable():
+        ...     import torch
+        >>> graph = torch.fx.Tracer().trace(lambda x: torch.relu(x) + 1)
+        >>> [node.op for node in graph.nodes]
+        ['placeholder', 'call_function', 'call_function', 'output']
+    """
+
+    def __init__(
+        self,
+        autowrap_modules: tuple[ModuleType, ...] = (math,),
+        autowrap_functions: tuple[Callable[..., Any], ...] = (),
+        param_shapes_constant: bool = False,
+    ) -> None:
+        self._modules, self._functions = autowrap_modules, set(autowrap_functions)
+        self.param_shapes_constant = param_shapes_constant
+        self.root: nn.Module = nn.Module()
+        self.submodule_paths: dict[nn.Module, str] = {}
+        self.module_stack: dict[str, Any] = {}
+
+    def is_leaf_module(self, m: nn.Module, module_qualified_name: str) -> bool:
+        """Return whether a module's call is one node: a layer's is, but not `Sequential`'s."""
+        return type(m).__module__.startswith(_LIBRARY) and not isinstance(m, nn.Sequential)
+
+    def path_of_module(self, mod: nn.Module) -> str:
+        """Return the path of a module in the one that is traced.
+
+        Raises:
+            NameError: it is not in it.
+        """
+        for name, member in self.root.named_modules():
+            if member is mod:
+                return name
+        raise NameError("module is not installed as a submodule")
+
+    def call_module(self, m: nn.Module, forward: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        """Record the call of a module as a node, or what it does."""
+        path = self.path_of_module(m)
+        if self.is_leaf_module(m, path):
+            return self.create_proxy("call_module", path, args, kwargs)
+        return forward(*args, **kwargs)
+
+    def getattr(self, attr: str, attr_val: Any, parameter_proxy_cache: dict[str, Any]) -> Any:
+        """Return what a module's attribute is while it is traced: parameters are symbolic.
+
+        Args:
+            attr: the name.
+            attr_val: the attribute.
+            parameter_proxy_cache: the symbolic values that there are, by their paths.
+        """
+        is_symbolic = isinstance(attr_val, nn.Parameter) or (
+            self.proxy_buffer_attributes and isinstance(attr_val, Tensor)
+        )
+        if not is_symbolic:
+            return attr_val
+        path = self._path_of_tensor(attr_val)
+        if path not in parameter_proxy_cache:
+            parameter_proxy_cache[path] = self.create_proxy("get_attr", path, (), {})
+        return parameter_proxy_cache[path]
+
+    def _create_single(self, value: Any) -> Argument:
+        if isinstance(value, Tensor):
+            return self.create_node("get_attr", self._path_of_tensor(value), (), {})
+        if isinstance(value, nn.Module):
+            return self.create_node("get_attr", self.path_of_module(value), (), {})
+        return super()._create_single(value)
+
+    def _path_of_tensor(self, tensor: Tensor) -> str:
+        members = (self.root.named_parameters(), self.root.named_buffers())
+        for name, member in (pair for pairs in members for pair in pairs):
+            if member is tensor:
+                return name
+        for path, module in self.root.named_modules():
+            for name, member in vars(module).items():
+                if member is tensor:
+                    return f"{path}.{name}" if path else name
+        number = 0
+        while hasattr(self.root, f"_tensor_constant{number}"):
+            number += 1
+        setattr(self.root, f"_tensor_constant{number}", tensor)
+        return f"_tensor_constant{number}"
+
+    def create_args_for_root(
+        self,
+        root_fn: Callable[..., Any],
+        is_module: bool,
+        concrete_args: Mapping[str, Any] | None = None,
+    ) -> tuple[Callable[..., Any], list[Any]]:
+        """Return the function to call, and its arguments, symbolic ones in the place of values."""
+        parameters = list(inspect.signature(root_fn).parameters.values())
+        values: dict[str, Any] = {parameters[0].name: self.root} if is_module else {}
+        for member in parameters[len(values) :]:
+            if concrete_args is not None and member.name in concrete_args:
+                values[member.name] = concrete_args[member.name]
+                self.graph.placeholder(f"{member.name}_1")
+            else:
+                values[member.name] = self._symbolic_argument(member)
+        if all(member.kind in _POSITIONAL for member in parameters):
+            return root_fn, list(values.values())
+        plain = _with_plain_parameters(root_fn)
+        return plain, [values[name] for name in inspect.signature(plain).parameters]
+
+    def _symbolic_argument(self, parameter: inspect.Parameter) -> Proxy:
+        stars = {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}
+        default = () if parameter.default is parameter.empty else (parameter.default,)
+        name = stars.get(parameter.kind, "") + parameter.name
+        return self.create_proxy("placeholder", name, default, {})
+
+    def trace(
+        self,
+        root: nn.Module | Callable[..., Any],
+        concrete_args: Mapping[str, Any] | None = None,
+    ) -> Graph:
+        """Return what a module or function computes as a graph.
+
+        Args:
+            root: the module or function.
+            concrete_args: values of arguments, which are then not symbolic.
+        """
+        begin_asking()
+        is_module = isinstance(root, nn.Module)
+        function: Any = type(root).forward if is_module else root
+        self.root = root if isinstance(root, nn.Module) else nn.Module()
+        self.graph = Graph(tracer_cls=type(self))
+        names = getattr(inspect.unwrap(function), "__globals__", {})
+        function, args = self.create_args_for_root(function, is_module, concrete_args)
+        with self._intercepted(), _replaced(names, self._modules, self._functions):
+            result = function(*args)
+            self.create_node("output", "output", (self.create_arg(result),), {})
+        return self.graph
+
+    @contextmanager
+    def _intercepted(self) -> Iterator[None]:
+        """Ask this tracer how modules are called."""
+        before: Any = {name: vars(nn.Module)[name] for name in ("__call__", "__getattr__")}
+        proxies: dict[str, Any] = {}
+
+        def call(module: nn.Module, *args: Any, **kwargs: Any) -> Any:
+            def forward(*args: Any, **kwargs: Any) -> Any:
+                return before["__call__"](module, *args, **kwargs)
+
+            return self.call_module(module, forward, args, kwargs)
+
+        def get(module: nn.Module, name: str) -> Any:
+            return self.getattr(name, before["__getattr__"](module, name), proxies)
+
+        replaced = {"__call__": call, "__getattr__": get}
+        for name, function in replaced.items():
+            setattr(nn.Module, name, function)
+        try:
+            yield
+        finally:
+            for name, function in before.items():
+                setattr(nn.Module, name, function)
+
+
+def _with_plain_parameters(function: Any) -> Callable[..., Any]:
+    """A function whose ``*args`` and ``**kwargs`` are plain parameters, and all are positional.
+
+    A symbolic value takes the place of each, which could not be unpacked.
+    """
+    code = function.__code__
+    stars = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
+    count = bin(code.co_flags & stars).count("1")
+    plain = code.replace(
+        co_argcount=code.co_argcount + code.co_kwonlyargcount + count,
+        co_posonlyargcount=0,
+        co_kwonlyargcount=0,
+        co_flags=code.co_flags & ~stars,
+    )
+    return FunctionType(plain, function.__globals__, function.__name__, None, function.__closure__)
+
+
+def symbolic_trace(
+    root: nn.Module | Callable[..., Any], concrete_args: Mapping[str, Any] | None = None
+) -> GraphModule:
+    """Return a module that computes what a module or function does, with the graph of it.
+
+    Args:
+        root: the module or function.
+        concrete_args: values of arguments, which are then not symbolic.
+
+    Raises:
+        TraceError: it depends on values, as in a condition.
+
+    Example:
+        >>> from oneflow import mock_torch
+        >>> with mock_torch.enable():
+        ...     import torch
+        >>> traced = torch.fx.symbolic_trace(lambda x: torch.relu(x) + 1)
+        >>> print(traced.code.strip())
+        def forward(self, x):
+            relu = torch.relu(x);  x = None
+            add = relu + 1;  relu = None
+            return add
+    """
+    tracer = Tracer()
+    graph = tracer.trace(root, concrete_args)
+    name = type(root).__name__ if isinstance(root, nn.Module) else getattr(root, "__name__", "")
+    return GraphModule(tracer.root, graph, name or "GraphModule")
+
+
+__all__ = ["Tracer", "symbolic_trace", "wrap"]

@@ -1,0 +1,1 @@
+"""Passes over symbolic graphs: ``torch.fx.passes``."""

@@ -1,0 +1,61 @@
+"""Shapes of the values of symbolic graphs: ``torch.fx.passes.shape_prop``."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from oneflow.mock_torch.pytorch.fx.interpreter import Interpreter
+from oneflow.mock_torch.pytorch.fx.node import Node, map_aggregate
+from oneflow.tensor.tensor import Tensor
+
+
+class TensorMetadata(NamedTuple):
+    """Properties of a tensor that are known without its values."""
+
+    shape: Any
+    dtype: Any
+    requires_grad: bool
+    stride: Any
+    memory_format: Any
+    is_quantized: bool
+    qparams: dict[str, Any]
+
+
+def _described(value: Any) -> Any:
+    if not isinstance(value, Tensor):
+        return value
+    return TensorMetadata(
+        value.shape, value.dtype, value.requires_grad, value.stride(), None, False, {}
+    )
+
+
+class ShapeProp(Interpreter):
+    """Runs a symbolic graph, and writes the shapes and types of its values into `Node.meta`.
+
+    Example:
+        >>> from oneflow import mock_torch
+        >>> with mock_torch.enable():
+        ...     import torch
+        ...     from torch.fx.passes.shape_prop import ShapeProp
+        >>> traced = torch.fx.symbolic_trace(lambda x: x.sum(1))
+        >>> _ = ShapeProp(traced).propagate(torch.ones(2, 3))
+        >>> [tuple(each.meta["tensor_meta"].shape) for each in traced.graph.nodes]
+        [(2, 3), (2,), (2,)]
+    """
+
+    def run_node(self, n: Node) -> Any:
+        """Run a node, and write down what its value is."""
+        result = super().run_node(n)
+        holds_tensors: list[bool] = []
+        map_aggregate(result, lambda member: holds_tensors.append(isinstance(member, Tensor)))
+        if any(holds_tensors):
+            n.meta["tensor_meta"] = map_aggregate(result, _described)
+        n.meta["type"] = type(result)
+        return result
+
+    def propagate(self, *args: Any) -> Any:
+        """Run the graph on arguments."""
+        return self.run(*args)
+
+
+__all__ = ["ShapeProp", "TensorMetadata"]
