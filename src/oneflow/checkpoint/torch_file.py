@@ -26,6 +26,7 @@ from oneflow.checkpoint.numpy_pickle import Budget, Pending, finished, numpy_tab
 from oneflow.checkpoint.pickle_reader import PickleReader
 from oneflow.checkpoint.pickled_objects import Unpickler, is_unpickled
 from oneflow.functional.creation.factory_functions import empty
+from oneflow.functional.creation.storages import STORAGE_CLASSES
 from oneflow.module.parameter import Parameter
 from oneflow.tensor.copied_memory import become_part, views_to
 from oneflow.tensor.tensor import Tensor
@@ -35,20 +36,6 @@ from oneflow.tensor.views import unwrap
 HEAD_BYTES = 9
 _ZIP_HEAD, _PICKLE_HEAD = b"PK\x03\x04", b"\x80"
 _LEGACY_MAGIC = 0x1950A86A20F9469CFC6C
-_STORAGE_TYPES = {
-    "DoubleStorage": dt.float64,
-    "FloatStorage": dt.float32,
-    "HalfStorage": dt.float16,
-    "BFloat16Storage": dt.bfloat16,
-    "LongStorage": dt.int64,
-    "IntStorage": dt.int32,
-    "ShortStorage": dt.int16,
-    "CharStorage": dt.int8,
-    "ByteStorage": dt.uint8,
-    "BoolStorage": dt.bool_,
-    "ComplexFloatStorage": dt.complex64,
-    "ComplexDoubleStorage": dt.complex128,
-}
 
 
 def is_torch_file(head: bytes) -> bool:
@@ -302,7 +289,7 @@ class _Builder:
             ("torch", "device"): _named_device,
             **numpy_table(self._budget),
         }
-        kinds = {name: _StorageType(dtype) for name, dtype in _STORAGE_TYPES.items()}
+        kinds = {kind.__name__: _StorageType(dtype) for dtype, kind in STORAGE_CLASSES.items()}
         table.update({("torch", name): kind for name, kind in kinds.items()})
         table.update({("torch.cuda", name): kind for name, kind in kinds.items()})
         table.update({("torch", dtype.name): dtype for dtype in dt.ALL_DTYPES})

@@ -6,6 +6,8 @@ Each row gives a module of PyTorch, the one in which its names are found, and th
 
 from __future__ import annotations
 
+from oneflow.functional.creation.storages import STORAGE_CLASSES
+
 _ROWS = (
     ("torch", "oneflow.amp", "GradScaler"),
     ("torch", "oneflow.cuda", "Event"),
@@ -25,9 +27,7 @@ _ROWS = (
     (
         "torch",
         "oneflow.mock_torch.pytorch.storage",
-        "BFloat16Storage BoolStorage ByteStorage CharStorage ComplexDoubleStorage "
-        "ComplexFloatStorage DoubleStorage FloatStorage HalfStorage IntStorage LongStorage "
-        "ShortStorage _storage_classes",
+        " ".join(["_storage_classes", *(kind.__name__ for kind in STORAGE_CLASSES.values())]),
     ),
     ("torch", "oneflow.mock_torch.pytorch._higher_order_ops.control_flow", "cond"),
     ("torch", "oneflow", "dsmm=mm spmm=mm"),
