@@ -104,9 +104,9 @@ class Device:
     @classmethod
     def _add(cls, type: str, number: int) -> Device:
         """The one object of a type and number, which is made if there is none."""
-        made = super().__new__(cls)
-        made.type, made.number = type, number
-        return cls._known.setdefault((type, number), made)
+        device = super().__new__(cls)
+        device.type, device.number = type, number
+        return cls._known.setdefault((type, number), device)
 
     @property
     def is_meta(self) -> bool:

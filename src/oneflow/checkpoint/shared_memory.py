@@ -173,9 +173,9 @@ def join_overlaps(
 
 
 def _join(joint: _Joint, tensors: dict[str, Any], add: Callable[[Tensor, str], str]) -> None:
-    whole = joint.whole() or add(joint.memory(), f"{joint.first.name}#memory")
+    joint_name = joint.whole() or add(joint.memory(), f"{joint.first.name}#memory")
     for name, layout in joint.layouts.items():
-        if name == whole:
+        if name == joint_name:
             continue
         del tensors[name]
         layout = layout._replace(offset=layout.offset - joint.start)
@@ -183,7 +183,7 @@ def _join(joint: _Joint, tensors: dict[str, Any], add: Callable[[Tensor, str], s
             # A kind of its own: no reader that does not know it takes the whole for the part.
             place = {key: value for key, value in member.description.items() if key != "tensor"}
             member.description.clear()
-            member.description.update(part=whole, layout=layout, **place)
+            member.description.update(part=joint_name, layout=layout, **place)
 
 
 def _joints(members: dict[str, list[Member]]) -> Iterator[_Joint]:

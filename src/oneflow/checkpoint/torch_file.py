@@ -347,9 +347,9 @@ class _Builder:
         """A tensor that shares its memory with the others that are cut from its storage."""
         memory = self._memories.get(id(storage))
         if memory is None:
-            whole = np.frombuffer(storage.content, storage.dtype.numpy)
-            self._budget.take(whole.nbytes)
-            memory = import_array(whole, None, self._restore_location(storage.device))
+            elements = np.frombuffer(storage.content, storage.dtype.numpy)
+            self._budget.take(elements.nbytes)
+            memory = import_array(elements, None, self._restore_location(storage.device))
             self._memories[id(storage)] = memory
         part = (cut.size, cut.stride, cut.offset, cut.is_conjugate, cut.dtype)
         return become_part(Tensor.__new__(Tensor), memory, views_to(part, unwrap(memory)))

@@ -37,11 +37,11 @@ def split_at_inputs(program: Program, inputs: Collection[int], outputs: int) -> 
         is_unknown = not dependent.isdisjoint(instruction.operands)
         (unknown if is_unknown else known).append(instruction)
         dependent.update(instruction.results if is_unknown else ())
-    made = {number for instruction in known for number in instruction.results}
+    computed = {number for instruction in known for number in instruction.results}
     read = {number for instruction in unknown for number in instruction.operands} | set(
         program.outputs[outputs:]
     )
-    residuals = sorted(made & read)
+    residuals = sorted(computed & read)
     numbers = range(len(program.inputs))
     return SplitProgram(
         _renumbered(program, known, numbers, (*program.outputs[:outputs], *residuals)),

@@ -140,11 +140,11 @@ def _operators(contents: PlanContents, lists_all: bool) -> list[str]:
 def _top_rows(rows: Sequence[OperatorRow]) -> list[OperatorRow]:
     """The rows with at least a hundredth of the operations or bytes sent, in order."""
     flops = sum(row.flops * row.count for row in rows)
-    sent = sum(row.sent * row.count for row in rows)
+    bytes_sent = sum(row.sent * row.count for row in rows)
 
     def is_significant(row: OperatorRow) -> bool:
         row_flops, row_bytes = row.flops * row.count, row.sent * row.count
-        return row_flops * 100 >= max(flops, 1) or row_bytes * 100 >= max(sent, 1)
+        return row_flops * 100 >= max(flops, 1) or row_bytes * 100 >= max(bytes_sent, 1)
 
     return list(filter(is_significant, rows))
 

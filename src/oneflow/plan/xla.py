@@ -73,15 +73,15 @@ def collectives_in(hlo: str) -> Iterator[CollectiveTotal]:
         group = _group_size(rest)
         result_bytes = bytes_of(result)
         if kind == "all-reduce":
-            contributed, sent = result_bytes, 2 * result_bytes * (group - 1) / group
+            contributed, transferred = result_bytes, 2 * result_bytes * (group - 1) / group
         elif kind == "all-gather":
-            contributed, sent = result_bytes / group, result_bytes * (group - 1) / group
+            contributed, transferred = result_bytes / group, result_bytes * (group - 1) / group
         elif kind == "reduce-scatter":
-            contributed, sent = result_bytes * group, result_bytes * (group - 1)
+            contributed, transferred = result_bytes * group, result_bytes * (group - 1)
         else:
-            contributed, sent = result_bytes, result_bytes * (group - 1) / group
+            contributed, transferred = result_bytes, result_bytes * (group - 1) / group
         if group > 1:
-            yield CollectiveTotal(kind, group, 1, contributed, sent)
+            yield CollectiveTotal(kind, group, 1, contributed, transferred)
 
 
 def _group_size(text: str) -> int:

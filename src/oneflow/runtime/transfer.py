@@ -86,7 +86,7 @@ def transfer_array(array: Any, source: TensorSpec, target: TensorSpec) -> Any:
     send = _send_shards if is_by_shard else _send_from_first_rank
     description = f"transfer of {source!r} from {source.device} to {target.device}"
     group = (source.device.flat, target.device.flat, is_by_shard)
-    sent = launch_collective(
+    received = launch_collective(
         tuple(sorted(old | new)),
         target.device.type,
         description,
@@ -96,7 +96,7 @@ def transfer_array(array: Any, source: TensorSpec, target: TensorSpec) -> Any:
     if not target.device.includes_this_process:
         return MetaArray()
     shape = shard_shape(target.shape, target.device.hierarchy, target.sbp)
-    return make_global_array(target, lambda coordinate: sent.addressable_data(0).reshape(shape))
+    return make_global_array(target, lambda coordinate: received.addressable_data(0).reshape(shape))
 
 
 def _ranks(spec: TensorSpec) -> set[int]:

@@ -349,10 +349,10 @@ def sparse_mask(self: Tensor, mask: SparseTensor) -> SparseTensor:
             "`mask` must be a sparse tensor of the same shape, got"
             f" {mask.layout}, {tuple(mask.shape)} for {tuple(self.shape)}"
         )
-    whole = to_dense(self)
+    dense = to_dense(self)
     dims = mask.sparse_dim()
     flat = flat_index(coordinates(mask), mask.shape)
-    return mask.with_values(whole.reshape(-1, *whole.shape[dims:]).index_select(0, flat))
+    return mask.with_values(dense.reshape(-1, *dense.shape[dims:]).index_select(0, flat))
 
 
 def spdiags(

@@ -116,11 +116,11 @@ def _with_weights(
 
 def _outputs(emission: Emission, names: ModelNames, nodes: list[ir.Node]) -> list[ir.Value]:
     """The outputs, each a value of its own: a copy where one is an input, or two are one."""
-    made = {value for node in nodes for value in node.outputs}
+    computed = {value for node in nodes for value in node.outputs}
     outputs: list[ir.Value] = []
     for place, (ref, name) in enumerate(zip(emission.outputs, names.outputs, strict=True)):
         value = ref.value
-        if value not in made or value in outputs:
+        if value not in computed or value in outputs:
             copy = ir.Value(name=f"output_{place}", type=value.type)
             nodes.append(ir.node("Identity", [value], outputs=[copy], name=f"Identity_{place}"))
             value = copy

@@ -23,18 +23,18 @@ def bit_cast(b: GraphBuilder, x: Ref, dtype: np.dtype) -> Ref:
     have, want = x.dtype.itemsize, dtype.itemsize
     if have == want:
         return _as_type(b, x, dtype)
-    whole = b.cast(_as_type(b, x, _unsigned(have)), _UINT64)
+    bits = b.cast(_as_type(b, x, _unsigned(have)), _UINT64)
     shifts = np.arange(0, 8 * max(have, want), 8 * min(have, want))
     if have > want:
         parts = b.op(
             "BitShift",
-            o.unsqueeze(b, whole, [x.rank]),
+            o.unsqueeze(b, bits, [x.rank]),
             b.constant(shifts, _UINT64),
             shape=(*x.shape, len(shifts)),
             direction="RIGHT",
         )
         return _as_type(b, b.cast(parts, _unsigned(want)), dtype)
-    moved = b.op("BitShift", whole, b.constant(shifts, _UINT64), shape=x.shape, direction="LEFT")
+    moved = b.op("BitShift", bits, b.constant(shifts, _UINT64), shape=x.shape, direction="LEFT")
     # Their bits are apart, so that no sum carries over. A reduction would not be exact: there ONNX
     # Runtime loses the last bits of large integers.
     columns = [

@@ -122,7 +122,7 @@ class GraphBuilder:
         for place, kind in enumerate(wide):
             if kind is not None:
                 require_result(name, self.opset, place, kind[1])
-        made = [self._output(kind) for kind in wide]
+        results = [self._output(kind) for kind in wide]
         for key, value in attributes.items():
             if has_size(value):
                 raise DynamicSizeError(
@@ -132,15 +132,15 @@ class GraphBuilder:
             name,
             [None if operand is None else operand.value for operand in inputs],
             {key: value for key, value in attributes.items() if value is not None},
-            outputs=[ref.value for ref in made],
+            outputs=[ref.value for ref in results],
             name=self._name(name),
         )
         self.nodes.append(node)
-        if len(made) == 1:
-            self.sources[made[0]] = name, inputs, attributes
+        if len(results) == 1:
+            self.sources[results[0]] = name, inputs, attributes
         return [
             self.cast(ref, output[1]) if output is not None and ref.dtype != output[1] else ref
-            for ref, output in zip(made, outputs, strict=True)
+            for ref, output in zip(results, outputs, strict=True)
         ]
 
     def missing(
@@ -150,12 +150,12 @@ class GraphBuilder:
 
         A node stands for it, so that what is missing before it is found too.
         """
-        made = self._output(kind)
-        self.unavailable[made.value] = reason
+        output = self._output(kind)
+        self.unavailable[output.value] = reason
         inputs = [operand.value for operand in operands]
-        node = ir.node(self.primitive, inputs, domain=UNSUPPORTED_DOMAIN, outputs=[made.value])
+        node = ir.node(self.primitive, inputs, domain=UNSUPPORTED_DOMAIN, outputs=[output.value])
         self.nodes.append(node)
-        return made
+        return output
 
     def subgraph(
         self,

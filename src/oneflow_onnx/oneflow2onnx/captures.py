@@ -86,9 +86,9 @@ def captures(
         return step, bool(assumed.found)
 
     multiples = [sizes, *({**sizes, n: sizes[n] * factor} for n in sizes for factor in _FACTORS)]
-    made = [at(sizes, 0) for sizes in multiples]
-    steps = [step for step, _ in made]
-    if any(has_failed for _, has_failed in made):
+    attempts = [at(sizes, 0) for sizes in multiples]
+    steps = [step for step, _ in attempts]
+    if any(has_failed for _, has_failed in attempts):
         steps += [at(sizes, capture)[0] for capture in range(1, _COUNTINGS)]
     between = []
     # These sizes were not asked for: a model may refuse them with any exception.

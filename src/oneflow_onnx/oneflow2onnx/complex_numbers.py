@@ -100,9 +100,9 @@ def lower_complex(
     call = replace(call, operands=operands)
     importlib.import_module(_DECOMPOSITIONS)
     lower = COMPLEX_LOWERINGS.get(call.primitive)
-    whole = None if lower is None else lower(b, call, flags)
-    if whole is not None:
-        return [whole] if isinstance(whole, Ref) else list(whole)
+    lowered = None if lower is None else lower(b, call, flags)
+    if lowered is not None:
+        return [lowered] if isinstance(lowered, Ref) else list(lowered)
     if not all(spec.dtype.is_complex for spec in operations[0].out_specs):
         raise Unsupported("complex numbers, with which ONNX does not compute")
     shapes = [kind.shape[:-1] for kind in call.results]

@@ -192,7 +192,7 @@ def _written(
         types = [result.dtype for result in call.results]
         return [b.constant(np.zeros(*zeros)) for zeros in zip(plain, types, strict=True)]
     refs, reason = _tried(emission, traced, call, lowerings)
-    made = []
+    results = []
     for place, (ref, kind) in enumerate(zip(refs, call.results, strict=True)):
         if ref is None:
             why = reason or f"its result {place} is not among those of ONNX's operator"
@@ -203,8 +203,8 @@ def _written(
         elif ref.shape != kind.shape or ref.dtype != kind.dtype:
             ref = b.cast(ref, kind.dtype)
             ref = b.known(Ref(ref.value, ref.dtype, kind.shape, ref.constant))
-        made.append(ref)
-    return made
+        results.append(ref)
+    return results
 
 
 def _tried(

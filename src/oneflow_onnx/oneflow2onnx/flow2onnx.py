@@ -220,12 +220,12 @@ def _convert(g: WrappedGraph, node: Node, entry: HandlerEntry) -> None:
     node.attrs = {} if target is not None else dict(attributes)
     node.inputs = ordered(primitive, node.inputs)
     try:
-        made = function(g, node, **kwargs)
+        replacement = function(g, node, **kwargs)
     except Exception:
         node.op_type, node.domain, node.attrs = primitive, UNSUPPORTED_DOMAIN, attributes
         raise
-    if made is not None and made is not node:
-        g.ReplaceNode(node, made)
+    if replacement is not None and replacement is not node:
+        g.ReplaceNode(node, replacement)
 
 
 def _as_attribute(value: Any) -> Any:

@@ -125,9 +125,9 @@ def _lowering_of(name: str) -> Lowering:
         if target is not None:
             node.attrs = {}
         ctx = HandlerContext(b, call)
-        made = function(ctx, node, **kwargs)
-        if made is not None:
-            return made.output
+        result = function(ctx, node, **kwargs)
+        if result is not None:
+            return result.output
         return ctx.MakeNode(node.op_type, node.inputs, attr=node.attrs).output
 
     return lower

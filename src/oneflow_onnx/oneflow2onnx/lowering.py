@@ -40,8 +40,8 @@ class Call:
 
     def made_by(self, ref: Ref, primitive: str) -> Call | None:
         """The call that made a value, if it is one of that primitive."""
-        made = self.makers.get(ref)
-        return made[0] if made is not None and made[0].primitive == primitive else None
+        entry = self.makers.get(ref)
+        return entry[0] if entry is not None and entry[0].primitive == primitive else None
 
 
 # Writes a call; returns its result, or one value per result: None for those it cannot give.

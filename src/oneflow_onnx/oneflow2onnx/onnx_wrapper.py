@@ -146,8 +146,8 @@ class Graph:
         opset: int | None = None,
         extra_opset: Sequence[onnx.OperatorSetIdProto] | None = None,
     ) -> None:
-        made = [name for node in nodes for name in node.output if name]
-        if len(set(made)) < len(made):
+        computed = [name for node in nodes for name in node.output if name]
+        if len(set(computed)) < len(computed):
             raise ValueError("two nodes make values of the same name")
         read = dict.fromkeys(name for node in nodes for name in node.input if name)
         shapes, types = output_shapes or {}, dtypes or {}
@@ -160,14 +160,14 @@ class Graph:
         proto = helper.make_graph(
             list(nodes),
             "graph",
-            [declared(name) for name in read if name not in {*made, *weights}],
-            [declared(name) for name in made if name not in read],
+            [declared(name) for name in read if name not in {*computed, *weights}],
+            [declared(name) for name in computed if name not in read],
             [
                 helper.make_tensor(name, onnx_type(array.dtype), array.shape, array.tobytes(), True)
                 for name, array in weights.items()
                 if name in read
             ],
-            value_info=[declared(name) for name in made if name in read and name in shapes],
+            value_info=[declared(name) for name in computed if name in read and name in shapes],
         )
         domains = {opset.domain: opset.version for opset in extra_opset or ()}
         version = opset or onnx.defs.onnx_opset_version()
@@ -244,14 +244,14 @@ class Graph:
         """Add an initializer and return it."""
         array = np.asarray(value)
         name = self._free_name("constant")
-        made = ir.Value(
+        constant = ir.Value(
             name=name,
             const_value=ir.Tensor(array, name=name),
             shape=ir.Shape(array.shape),
             type=ir.TensorType(onnx_type(array.dtype)),
         )
-        self.model.graph.register_initializer(made)
-        return made
+        self.model.graph.register_initializer(constant)
+        return constant
 
     def MakeNode(
         self,
@@ -284,9 +284,9 @@ class Graph:
             type=None if dtype is None else ir.TensorType(onnx_type(np.dtype(dtype))),
         )
         read = [None if input_name is None else self._value(input_name) for input_name in inputs]
-        made = ir.Node(domain, op_type, read, outputs=[result], name=name)
-        self._insert(made)
-        node = self._wrapped(made)
+        new_node = ir.Node(domain, op_type, read, outputs=[result], name=name)
+        self._insert(new_node)
+        node = self._wrapped(new_node)
         node.attrs = dict(attr or {})
         node.UpdateProto()
         return node
@@ -295,20 +295,20 @@ class Graph:
         self, node: Node, op_type: str, input_name: str, **attributes: Any
     ) -> Node:
         """Put a node of one operand between a value and one node that reads it."""
-        made = self.MakeNode(op_type, [input_name], attributes)
-        self.ReplaceInput(node, input_name, made.output)
+        new_node = self.MakeNode(op_type, [input_name], attributes)
+        self.ReplaceInput(node, input_name, new_node.output)
         self.TopologicalSort()
-        return made
+        return new_node
 
     def InsertNewNodeOnOutput(self, op_type: str, output_name: str, **attributes: Any) -> Node:
         """Put a node of one operand between a value and all that reads it, outputs included."""
         value = self._value(output_name)
-        made = self.MakeNode(op_type, [value], attributes)
-        made.output.type, made.output.shape = value.type, value.shape
-        self.ReplaceAllInputs(value, made.output)
-        made.ir_node.replace_input_with(0, value)
+        new_node = self.MakeNode(op_type, [value], attributes)
+        new_node.output.type, new_node.output.shape = value.type, value.shape
+        self.ReplaceAllInputs(value, new_node.output)
+        new_node.ir_node.replace_input_with(0, value)
         self.TopologicalSort()
-        return made
+        return new_node
 
     def ReplaceInput(self, node: Node, old: str | ir.Value, new: str | ir.Value) -> None:
         """Let a node read another value in place of one that it reads."""
@@ -411,9 +411,9 @@ class Graph:
 
     def _values(self) -> dict[str, ir.Value]:
         graph = self.model.graph
-        made = [output for node in graph for output in node.outputs]
+        outputs = [output for node in graph for output in node.outputs]
         return {
-            _name(value): value for value in [*graph.inputs, *graph.initializers.values(), *made]
+            _name(value): value for value in [*graph.inputs, *graph.initializers.values(), *outputs]
         }
 
     def _free_name(self, stem: str) -> str:

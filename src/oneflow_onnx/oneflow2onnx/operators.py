@@ -328,8 +328,8 @@ def pad(b: GraphBuilder, x: Ref, value: Ref, low: Sequence[Dim], high: Sequence[
     if shape == x.shape and not any(low):
         return x
     if b.opset >= 11:
-        amounts = b.sizes([*low, *high])
-        return b.op("Pad", x, amounts, b.cast(value, x.dtype), shape=shape)
+        widths = b.sizes([*low, *high])
+        return b.op("Pad", x, widths, b.cast(value, x.dtype), shape=shape)
     if value.constant is None:
         raise NeedsOpset(11, "`Pad` with a number that is computed")
     pads = list(require_static([*low, *high], "padding"))
@@ -377,6 +377,6 @@ def rounded_once(b: GraphBuilder, name: str, *operands: Ref, dtype: np.dtype) ->
 def matmul(b: GraphBuilder, x: Ref, y: Ref) -> Ref:
     """The product of matrices, leading dimensions broadcast."""
     left, right = x.shape, y.shape
-    lead = broadcast_shapes([left[:-2], right[:-2]])
-    shape = (*lead, *left[-2:-1], *(right[-1:] if len(right) > 1 else ()))
+    batch = broadcast_shapes([left[:-2], right[:-2]])
+    shape = (*batch, *left[-2:-1], *(right[-1:] if len(right) > 1 else ()))
     return b.op("MatMul", x, y, shape=shape)

@@ -144,10 +144,10 @@ def _results(step: CapturedStep) -> tuple[int, ...]:
     updated = [id(step.inputs[number].source) for number in step.updates]
     by_source.update(zip(updated, outputs, strict=False))
     arguments.update(zip(places.written, outputs[len(updated) :], strict=False))
-    numbers, made = [], iter(outputs[len(outputs) - len(computed) :])
+    numbers, new_numbers = [], iter(outputs[len(outputs) - len(computed) :])
     for result in step.outputs.results:
         if isinstance(result, TensorSpec):
-            numbers.append(next(made))
+            numbers.append(next(new_numbers))
         else:
             numbers.append(
                 by_source[id(result)] if isinstance(result, Tensor) else arguments[result]

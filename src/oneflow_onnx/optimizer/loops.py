@@ -53,12 +53,12 @@ def _move_transpose(node: ir.Node, body: ir.Graph, place: int) -> None:
     body.remove(transpose, safe=True)
     rows = node.outputs[place]
     name, uses, is_output = rows.name, list(rows.uses()), rows.is_graph_output()
-    made = ir.node("Transpose", [rows], {"perm": [0, *(dim + 1 for dim in perm)]})
-    made.outputs[0].type, made.outputs[0].shape = rows.type, rows.shape
+    new_transpose = ir.node("Transpose", [rows], {"perm": [0, *(dim + 1 for dim in perm)]})
+    new_transpose.outputs[0].type, new_transpose.outputs[0].shape = rows.type, rows.shape
     rows.shape = None
-    node.graph.insert_after(node, made)
+    node.graph.insert_after(node, new_transpose)
     for reader, position in uses:
-        reader.replace_input_with(position, made.outputs[0])
+        reader.replace_input_with(position, new_transpose.outputs[0])
     if is_output:
-        rows.name, made.outputs[0].name = None, name
-        node.graph.outputs[node.graph.outputs.index(rows)] = made.outputs[0]
+        rows.name, new_transpose.outputs[0].name = None, name
+        node.graph.outputs[node.graph.outputs.index(rows)] = new_transpose.outputs[0]

@@ -64,9 +64,9 @@ def insert_before(
 ) -> ir.Value:
     """Put a node of an operator before another one; return what it makes."""
     assert isinstance(node.graph, ir.Graph)
-    made = ir.node(operator, inputs, attributes)
-    node.graph.insert_before(node, made)
-    return made.outputs[0]
+    new_node = ir.node(operator, inputs, attributes)
+    node.graph.insert_before(node, new_node)
+    return new_node.outputs[0]
 
 
 def replace(node: ir.Node, value: ir.Value) -> None:

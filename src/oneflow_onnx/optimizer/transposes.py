@@ -90,8 +90,8 @@ def _move_behind(node: ir.Node, perm: tuple[int, ...]) -> None:
         if transpose is not None:
             node.replace_input_with(place, transpose.inputs[0])
         elif array is not None and array.size > 1:
-            whole = array.reshape((1,) * (len(perm) - array.ndim) + array.shape)
-            node.replace_input_with(place, new_constant(node, whole.transpose(inverse)))
+            expanded = array.reshape((1,) * (len(perm) - array.ndim) + array.shape)
+            node.replace_input_with(place, new_constant(node, expanded.transpose(inverse)))
     attributes = dict(node.attributes)
     if node.op_type == "Concat":
         attributes["axis"] = ir.AttrInt64("axis", perm[attributes["axis"].as_int()])

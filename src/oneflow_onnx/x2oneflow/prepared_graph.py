@@ -98,20 +98,20 @@ class PreparedGraph:
     def free_names(self) -> set[str]:
         """The names of values that come from around this graph."""
         read = set().union(*(call.reads() for call in self.calls)) | set(self.outputs)
-        made = {name for call in self.calls for name in call.node.output}
-        return read - made - set(self.inputs) - self.constants.keys() - {""}
+        computed = {name for call in self.calls for name in call.node.output}
+        return read - computed - set(self.inputs) - self.constants.keys() - {""}
 
     def copies_from_around(self, output: int, inputs: Collection[int] = ()) -> bool:
         """True if an output is a value from around this graph, a constant, or one of `inputs`.
 
         The nodes in between may copy or cast it.
         """
-        made = {name: call.node for call in self.calls for name in call.node.output}
+        nodes = {name: call.node for call in self.calls for name in call.node.output}
         name = self.outputs[output]
-        while name in made and made[name].op_type in ("Identity", "Cast"):
-            name = made[name].input[0]
+        while name in nodes and nodes[name].op_type in ("Identity", "Cast"):
+            name = nodes[name].input[0]
         others = {source for place, source in enumerate(self.inputs) if place not in inputs}
-        return name not in made and name not in others
+        return name not in nodes and name not in others
 
     @cached_property
     def dead_after(self) -> list[list[str]]:
@@ -362,7 +362,9 @@ def _names_read(node: onnx.NodeProto) -> set[str]:
     for attribute in node.attribute:
         if attribute.HasField("g"):
             inner = attribute.g
-            made = {name for n in inner.node for name in n.output} | {i.name for i in inner.input}
-            names |= set().union(*(_names_read(n) for n in inner.node)) - made
-            names |= {output.name for output in inner.output} - made
+            computed = {name for n in inner.node for name in n.output} | {
+                i.name for i in inner.input
+            }
+            names |= set().union(*(_names_read(n) for n in inner.node)) - computed
+            names |= {output.name for output in inner.output} - computed
     return names

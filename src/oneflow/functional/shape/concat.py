@@ -165,7 +165,7 @@ def _values_of_parts(value: Value, sizes: tuple[int, ...], dim: int) -> Sequence
     groups = [sizes[start : start + group] for start in range(0, len(sizes), group)]
     wholes = p.split(value, sizes=tuple(map(sum, groups)), dim=dim)
     pairs = zip(wholes, groups, strict=True)
-    return [part for whole, own in pairs for part in p.split(whole, sizes=own, dim=dim)]
+    return [part for joined, own in pairs for part in p.split(joined, sizes=own, dim=dim)]
 
 
 def _values_of_slices(value: Value, dim: int) -> Sequence[Value]:

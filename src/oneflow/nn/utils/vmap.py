@@ -274,8 +274,8 @@ def _stacked(tensors: Sequence[Tensor], dim: int | None, batch: _Batch) -> Tenso
         dim = wrap_dim(dim, tensors[0].ndim + 1)
         if tensors[0]._family is None:
             return stack(tensors, dim)
-        whole = batch.whole(tensors, dim)
-        return _view_of_all(tensors, dim) if whole is None else whole
+        stacked = batch.whole(tensors, dim)
+        return _view_of_all(tensors, dim) if stacked is None else stacked
     first = tensors[0]
     if any(tensor is not first and not _equal(tensor.numpy(), first.numpy()) for tensor in tensors):
         raise ValueError(

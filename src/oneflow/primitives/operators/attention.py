@@ -45,16 +45,16 @@ def _by_group(x: Any, groups: int) -> Any:
     """Heads of queries, or of a mask, by the head of keys that serves them."""
     if x is None or x.ndim < 3:
         return x
-    *lead, heads, rows, columns = x.shape
-    return x.reshape(*lead, *((1, 1) if heads == 1 else (groups, -1)), rows, columns)
+    *batch, heads, rows, columns = x.shape
+    return x.reshape(*batch, *((1, 1) if heads == 1 else (groups, -1)), rows, columns)
 
 
 def _shard_by_group(shard: ShardIndex | None, repeats: int) -> ShardIndex | None:
     if shard is None:
         return None
-    *lead, heads, rows, columns = shard.global_shape
+    *batch, heads, rows, columns = shard.global_shape
     *starts, head, row, column = shard.offsets
-    shape = (*lead, heads // repeats, repeats, rows, columns)
+    shape = (*batch, heads // repeats, repeats, rows, columns)
     return ShardIndex(shape, (*starts, head // repeats, 0, row, column))
 
 

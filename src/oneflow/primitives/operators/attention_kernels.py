@@ -64,19 +64,19 @@ def attention_sizes(q: Any, k: Any, v: Any, mask: Any, causal: bool) -> Attentio
     """The sizes of a call that kernels may know; None: they do not."""
     if k.shape != v.shape or q.ndim != k.ndim or q.ndim < 3 or q.shape[-1] != k.shape[-1]:
         return None
-    lead, queries = k.shape[:-3], q.shape[-2]
+    batch, queries = k.shape[:-3], q.shape[-2]
     groups, repeats = k.shape[-3], 1
     if q.shape[:-2] != k.shape[:-2]:
-        if q.ndim < 4 or groups != 1 or q.shape[:-3] != lead:
+        if q.ndim < 4 or groups != 1 or q.shape[:-3] != batch:
             return None
-        lead, groups, repeats = lead[:-1], lead[-1], q.shape[-3]
+        batch, groups, repeats = batch[:-1], batch[-1], q.shape[-3]
     if not q.size or not k.size or (causal and queries != k.shape[-2]):
         return None
     if mask is not None and mask.dtype not in (bool, q.dtype):
         return None
     keys, features = k.shape[-2:]
     return AttentionSizes(
-        *(math.prod(lead), groups, repeats, queries, keys, features),
+        *(math.prod(batch), groups, repeats, queries, keys, features),
         dtype=q.dtype,
         causal=causal,
         mask=mask is not None,
@@ -314,9 +314,9 @@ def _seen(mask):
 def _mask_of_heads(mask, sizes: AttentionSizes, q):
     """A mask by sequences, heads, queries and keys; one sequence or head stands for all."""
     heads = 2 if sizes.repeats > 1 else 1
-    lead, last = mask.shape[: q.ndim - 2 - heads], mask.shape[q.ndim - 2 - heads : -2]
-    whole_lead, whole_last = q.shape[: q.ndim - 2 - heads], q.shape[q.ndim - 2 - heads : -2]
-    lead = lead if all(size == 1 for size in lead) else whole_lead
-    last = last if all(size == 1 for size in last) else whole_last
-    mask = jnp.broadcast_to(mask, (*lead, *last, sizes.queries, sizes.keys))
-    return mask.reshape(math.prod(lead), math.prod(last), sizes.queries, sizes.keys)
+    batch, last = mask.shape[: q.ndim - 2 - heads], mask.shape[q.ndim - 2 - heads : -2]
+    full_batch, full_last = q.shape[: q.ndim - 2 - heads], q.shape[q.ndim - 2 - heads : -2]
+    batch = batch if all(size == 1 for size in batch) else full_batch
+    last = last if all(size == 1 for size in last) else full_last
+    mask = jnp.broadcast_to(mask, (*batch, *last, sizes.queries, sizes.keys))
+    return mask.reshape(math.prod(batch), math.prod(last), sizes.queries, sizes.keys)

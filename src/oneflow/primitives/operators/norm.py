@@ -242,9 +242,9 @@ def _normalize_gradient_on_cpu(dy, x, mean, variance, weight, eps, *, dims: tupl
 def _are_rows(shape: tuple[int, ...], full: tuple[int, ...], dims: tuple[int, ...]) -> bool:
     """Return whether a weight of `shape` varies along `dims`, the last ones, and only there."""
     first = len(full) - len(dims)
-    whole = (1,) * first + tuple(full[first:])
+    expected = (1,) * first + tuple(full[first:])
     are_last = tuple(dims) == tuple(range(first, len(full)))
-    return bool(dims) and are_last and shape == whole and 0 not in full
+    return bool(dims) and are_last and shape == expected and 0 not in full
 
 
 def _normalize_rule(g, x, mean, variance, weight, eps, dims, wanted):

@@ -325,7 +325,7 @@ def _padded_axes(operation) -> Axes:
     padding = zip(
         *(operation.attributes[name] for name in ("low", "high", "interior")), strict=True
     )
-    names = tuple(None if any(amounts) else f"d{dim}" for dim, amounts in enumerate(padding))
+    names = tuple(None if any(widths) else f"d{dim}" for dim, widths in enumerate(padding))
     return Axes((names, ()), (names,))
 
 

@@ -89,7 +89,7 @@ class Windows(NamedTuple):
         padding = [(0, 0, 0)] * x.ndim
         for dim, (low, high) in zip(self.dims, self.padding, strict=True):
             padding[dim] = (low, high, 0)
-        return lax.pad(x, fill, padding) if any(any(amounts) for amounts in padding) else x
+        return lax.pad(x, fill, padding) if any(any(widths) for widths in padding) else x
 
     def scatter(self, part: Callable[[KernelOffset], Any], size: tuple[int, ...]) -> Any:
         """The transpose of `gather`: sums ``part(offset)`` where each came from.

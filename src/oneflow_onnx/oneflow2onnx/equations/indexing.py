@@ -37,19 +37,19 @@ def _gather(b: GraphBuilder, equation: Equation) -> Ref:
     if _is_aligned(equation, x, starts):
         return _gather_aligned(b, equation, x, starts)
     dims, collapsed = tuple(numbers.start_index_map), tuple(numbers.collapsed_slice_dims)
-    whole = all(sizes[d] == x.shape[d] for d in range(x.rank) if d not in dims)
-    if not whole or any(sizes[d] != 1 for d in dims) or set(collapsed) != set(dims):
+    is_full = all(sizes[d] == x.shape[d] for d in range(x.rank) if d not in dims)
+    if not is_full or any(sizes[d] != 1 for d in dims) or set(collapsed) != set(dims):
         return _gather_blocks(b, equation, x, starts)
-    lead = starts.shape[:-1]
+    batch = starts.shape[:-1]
     rest = [d for d in range(x.rank) if d not in dims]
-    shape = (*lead, *(x.shape[d] for d in rest))
+    shape = (*batch, *(x.shape[d] for d in rest))
     if len(dims) == 1:
         moved = o.transpose(b, x, [*dims, *rest])
-        taken = o.gather(b, moved, o.reshape(b, starts, lead), 0)
+        taken = o.gather(b, moved, o.reshape(b, starts, batch), 0)
     else:
         moved = o.transpose(b, x, [*dims, *rest])
         taken = b.op("GatherND", moved, starts, shape=shape)
-    return o.transpose(b, taken, _order(numbers.offset_dims, len(lead), len(rest)))
+    return o.transpose(b, taken, _order(numbers.offset_dims, len(batch), len(rest)))
 
 
 def _order(offset_dims: Sequence[int], lead: int, rest: int) -> list[int]:
@@ -85,19 +85,19 @@ def _gather_aligned(b: GraphBuilder, equation: Equation, x: Ref, starts: Ref) ->
 def _gather_blocks(b: GraphBuilder, equation: Equation, x: Ref, starts: Ref) -> Ref:
     """Blocks of any sizes: elements of the flattened tensor, at positions that are computed."""
     numbers, sizes = equation["dimension_numbers"], equation["slice_sizes"]
-    lead, batching = starts.shape[:-1], list(numbers.operand_batching_dims)
+    batch, batching = starts.shape[:-1], list(numbers.operand_batching_dims)
     gone = {*numbers.collapsed_slice_dims, *batching}
     windows = [d for d in range(x.rank) if d not in gone]
-    shape = (*lead, *(sizes[d] for d in windows))
+    shape = (*batch, *(sizes[d] for d in windows))
     position = b.constant(np.int64(0))
     for dim in range(x.rank):
         parts = []
         if dim in numbers.start_index_map:
             component = b.constant(np.int64(numbers.start_index_map.index(dim)))
             start = o.gather(b, starts, component, starts.rank - 1)
-            parts.append(o.reshape(b, start, (*lead, *[1] * len(windows))))
+            parts.append(o.reshape(b, start, (*batch, *[1] * len(windows))))
         if dim in windows:
-            parts.append(_along(b, shape, len(lead) + windows.index(dim)))
+            parts.append(_along(b, shape, len(batch) + windows.index(dim)))
         if dim in batching:
             parts.append(_along(b, shape, numbers.start_indices_batching_dims[batching.index(dim)]))
         stride = b.number(product(x.shape[dim + 1 :]))
@@ -105,7 +105,7 @@ def _gather_blocks(b: GraphBuilder, equation: Equation, x: Ref, starts: Ref) -> 
             position = b.op("Add", position, b.op("Mul", part, stride))
     flat = o.reshape(b, x, (product(x.shape),))
     taken = o.gather(b, flat, o.expand(b, position, shape), 0)
-    return o.transpose(b, taken, _order(numbers.offset_dims, len(lead), len(windows)))
+    return o.transpose(b, taken, _order(numbers.offset_dims, len(batch), len(windows)))
 
 
 def _along(b: GraphBuilder, shape: Shape, dim: int) -> Ref:
@@ -137,8 +137,8 @@ def _scatter(b: GraphBuilder, equation: Equation) -> Ref:
         raise NeedsOpset(_SINCE[reduction], f"`ScatterND` with `{reduction}`")
     rest = [d for d in range(x.rank) if d not in dims]
     windows = list(numbers.update_window_dims)
-    lead = [d for d in range(updates.rank) if d not in windows]
-    values = o.transpose(b, updates, [*lead, *windows])
+    batch = [d for d in range(updates.rank) if d not in windows]
+    values = o.transpose(b, updates, [*batch, *windows])
     order = [*dims, *rest]
     moved = o.transpose(b, x, order)
     starts = b.cast(starts, INT64)

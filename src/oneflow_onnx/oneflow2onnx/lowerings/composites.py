@@ -14,9 +14,9 @@ _INT8 = np.dtype(np.int8)
 
 @lowering("mul")
 def _mul(b: GraphBuilder, call: Call) -> Ref:
-    whole = _rms_norm(b, call) if b.opset >= 23 else None
-    whole = whole or _fake_quantization(b, call)
-    return whole or o.rounded_once(b, "Mul", *call.operands, dtype=call.result.dtype)
+    composite = _rms_norm(b, call) if b.opset >= 23 else None
+    composite = composite or _fake_quantization(b, call)
+    return composite or o.rounded_once(b, "Mul", *call.operands, dtype=call.result.dtype)
 
 
 def _rms_norm(b: GraphBuilder, call: Call) -> Ref | None:

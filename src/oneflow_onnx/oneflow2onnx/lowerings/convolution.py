@@ -20,22 +20,22 @@ def bias_added(b: GraphBuilder, call: Call) -> Ref | None:
     """The convolution with a bias that an addition is; None if it is another one."""
     for x, other in (call.operands, reversed(call.operands)):
         for kind in ("conv", "conv_input_adjoint"):
-            made = call.made_by(x, kind)
-            bias = None if made is None else channel_vector(call, other, x.rank)
-            if made is None or bias is None or len(made.operands) > 2:
+            convolution = call.made_by(x, kind)
+            bias = None if convolution is None else channel_vector(call, other, x.rank)
+            if convolution is None or bias is None or len(convolution.operands) > 2:
                 continue
             if bias.shape == (x.shape[1],):
-                return _written(b, made, bias)
+                return _written(b, convolution, bias)
     return None
 
 
 def channel_vector(call: Call, x: Ref, rank: int) -> Ref | None:
     """The vector of one number per channel that `x` broadcasts; None if it is something else."""
-    made = call.made_by(x, "reshape")
-    if made is None or x.rank != rank or made.operands[0].rank != 1:
+    reshaped = call.made_by(x, "reshape")
+    if reshaped is None or x.rank != rank or reshaped.operands[0].rank != 1:
         return None
     others = [dim for place, dim in enumerate(x.shape) if place != 1]
-    return made.operands[0] if all(dim == 1 for dim in others) else None
+    return reshaped.operands[0] if all(dim == 1 for dim in others) else None
 
 
 def _written(b: GraphBuilder, call: Call, bias: Ref | None = None) -> Ref:

@@ -55,10 +55,10 @@ def _index(b: GraphBuilder, call: Call) -> Ref:
     places = _positions(b, call, x, indices)
     rest = [d for d in range(x.rank) if d not in dims]
     moved = o.transpose(b, x, [*dims, *rest])
-    lead = places.shape[:-1]
-    shape = (*lead, *(x.shape[d] for d in rest))
+    batch = places.shape[:-1]
+    shape = (*batch, *(x.shape[d] for d in rest))
     taken = b.op("GatherND", moved, places, shape=shape)
-    return o.transpose(b, taken, _result_order(dims, len(lead), len(rest)))
+    return o.transpose(b, taken, _result_order(dims, len(batch), len(rest)))
 
 
 def _result_order(dims: tuple[int, ...], lead: int, rest: int) -> list[int]:
@@ -77,9 +77,9 @@ def _index_put(b: GraphBuilder, call: Call) -> Ref:
     rest = [d for d in range(x.rank) if d not in dims]
     order = [*dims, *rest]
     moved = o.transpose(b, x, order)
-    lead = places.shape[:-1]
-    front = _result_order(dims, len(lead), len(rest))
-    shape = (*lead, *(x.shape[d] for d in rest))
+    batch = places.shape[:-1]
+    front = _result_order(dims, len(batch), len(rest))
+    shape = (*batch, *(x.shape[d] for d in rest))
     values = o.expand(b, b.cast(values, x.dtype), [shape[place] for place in front])
     values = o.transpose(b, values, np.argsort(front).tolist())
     reduction = "add" if call["accumulate"] else None

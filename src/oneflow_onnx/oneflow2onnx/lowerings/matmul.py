@@ -18,9 +18,9 @@ BOOL = np.dtype(bool)
 @lowering("matmul")
 def _matmul(b: GraphBuilder, call: Call) -> Ref:
     x, y = call.operands
-    turned = call.made_by(y, "transpose")
-    if turned is not None and x.rank == y.rank == 2 and x.is_float and b.opset >= 11:
-        (weight,) = turned.operands
+    transposed = call.made_by(y, "transpose")
+    if transposed is not None and x.rank == y.rank == 2 and x.is_float and b.opset >= 11:
+        (weight,) = transposed.operands
         return b.op("Gemm", x, weight, shape=call.result.shape, transB=1)
     return o.matmul(b, x, y)
 
@@ -103,13 +103,13 @@ def _attention(b: GraphBuilder, call: Call) -> tuple[Ref, None]:
 
 def _repeated_heads(b: GraphBuilder, x: Ref, queries: Ref) -> Ref:
     """Keys or values with a head for each of the queries."""
-    *lead, groups, rows, columns = x.shape
+    *batch, groups, rows, columns = x.shape
     heads = queries.shape[-3]
     if isinstance(groups, Size) or isinstance(heads, Size):
         raise Unsupported("grouped attention with a number of heads that is not fixed")
     column = o.unsqueeze(b, x, [x.rank - 2])
-    whole = o.expand(b, column, (*lead, groups, heads // groups, rows, columns))
-    return o.reshape(b, whole, (*lead, heads, rows, columns))
+    repeated = o.expand(b, column, (*batch, groups, heads // groups, rows, columns))
+    return o.reshape(b, repeated, (*batch, heads, rows, columns))
 
 
 def _lowest(dtype: np.dtype) -> np.ndarray:

@@ -126,9 +126,9 @@ def _group_norm(b: GraphBuilder, call: Call) -> Ref:
     vectors = [_per_channel(b, call, vector, x) for vector in (weight, bias)]
     if None not in vectors:
         return b.op("InstanceNormalization", x, *vectors, shape=x.shape, epsilon=epsilon)
-    whole = _group_normalization(b, call, epsilon)
-    if whole is not None:
-        return whole
+    normalized = _group_normalization(b, call, epsilon)
+    if normalized is not None:
+        return normalized
     one, zero = (b.constant(np.full(groups, number, x.dtype)) for number in (1, 0))
     result = b.op("InstanceNormalization", x, one, zero, shape=x.shape, epsilon=epsilon)
     result = result if _is(weight, 1) else b.op("Mul", result, b.cast(weight, x.dtype))
@@ -142,17 +142,17 @@ def _group_normalization(b: GraphBuilder, call: Call, epsilon: float) -> Ref | N
     sources = [call.made_by(vector, "reshape") for vector in (weight, bias)]
     if b.opset < 21 or parted is None or None in sources:
         return None
-    whole = parted.operands[0]
+    unparted = parted.operands[0]
     vectors = [source.operands[0] for source in sources if source is not None]
     channels = combine(x.shape[1], x.shape[2], lambda one, other: one * other)
-    fits = whole.rank == x.rank - 1 and whole.shape == (x.shape[0], channels, *x.shape[3:])
+    fits = unparted.rank == x.rank - 1 and unparted.shape == (x.shape[0], channels, *x.shape[3:])
     if not fits or any(vector.shape != (channels,) for vector in vectors):
         return None
     result = b.op(
         "GroupNormalization",
-        whole,
+        unparted,
         *vectors,
-        shape=whole.shape,
+        shape=unparted.shape,
         epsilon=epsilon,
         num_groups=x.shape[1],
     )

@@ -23,10 +23,10 @@ class _Planes:
         others = [d for d in range(x.rank) if d not in dims]
         self._order = [*others, *dims]
         moved = o.transpose(b, x, self._order)
-        lead = moved.shape[: len(others)]
+        batch = moved.shape[: len(others)]
         # ONNX pools tensors with a batch and channels.
-        self._kept = lead if len(lead) == 2 else (1, product(lead))
-        self._lead = lead
+        self._kept = batch if len(batch) == 2 else (1, product(batch))
+        self._lead = batch
         self.x = o.reshape(b, moved, (*self._kept, *moved.shape[len(others) :]))
 
     def shape(self, result: Shape) -> Shape:

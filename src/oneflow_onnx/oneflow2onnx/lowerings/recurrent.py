@@ -31,9 +31,9 @@ def _lstm(b: GraphBuilder, call: Call) -> tuple[Ref, Ref, None]:
     states = [o.unsqueeze(b, state, [0]) for state in (h0, c0)]
     shape, last = _shapes(call, 0)
     outputs = [(shape, h0.dtype), (last, h0.dtype), (last, c0.dtype)]
-    made = b.multiple("LSTM", [*inputs, None, *states], outputs, **_options(call, weight, 4))
+    results = b.multiple("LSTM", [*inputs, None, *states], outputs, **_options(call, weight, 4))
     hs, h_last, c_last = (
-        o.squeeze(b, result, [1 if i == 0 else 0]) for i, result in enumerate(made)
+        o.squeeze(b, result, [1 if i == 0 else 0]) for i, result in enumerate(results)
     )
     b.final_states[hs] = h_last
     # Only the last of the cell's states can be had.
@@ -75,9 +75,9 @@ def _stateful(
     """All states of a layer with one state."""
     shape, last = _shapes(call, 0)
     outputs = [(shape, h0.dtype), (last, h0.dtype)]
-    made = b.multiple(name, [*inputs, None, o.unsqueeze(b, h0, [0])], outputs, **options)
-    hs = o.squeeze(b, made[0], [1])
-    b.final_states[hs] = o.squeeze(b, made[1], [0])
+    results = b.multiple(name, [*inputs, None, o.unsqueeze(b, h0, [0])], outputs, **options)
+    hs = o.squeeze(b, results[0], [1])
+    b.final_states[hs] = o.squeeze(b, results[1], [0])
     return hs
 
 
@@ -102,10 +102,10 @@ def _layer_inputs(
     order: Sequence[int],
 ) -> list[Ref | None]:
     """The sequence, and weights and biases with their gates in ONNX's order."""
-    made = call.made_by(projected, "linear") or call.made_by(projected, "linear_no_bias")
+    product = call.made_by(projected, "linear") or call.made_by(projected, "linear_no_bias")
     bias = None
-    if made is not None and made.operands[0].rank == 3:
-        x, input_weight, *biases_made = made.operands
+    if product is not None and product.operands[0].rank == 3:
+        x, input_weight, *biases_made = product.operands
         bias = biases_made[0] if biases_made else None
     else:
         (rows,) = require_static(weight.shape[:1], "the weight of a recurrent layer")

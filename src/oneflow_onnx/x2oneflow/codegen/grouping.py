@@ -24,8 +24,8 @@ def grouped(items: Sequence[Item], inputs: Sequence[str], outputs: Sequence[str]
 
 
 def _part(kind: str, items: Sequence[Item], outputs: Sequence[str]) -> Part:
-    made = {name for item in items for name in item.outputs}
-    inputs = [name for item in items for name in item.inputs if name not in made]
+    computed = {name for item in items for name in item.outputs}
+    inputs = [name for item in items for name in item.inputs if name not in computed]
     return Part(kind, grouped(items, list(dict.fromkeys(inputs)), outputs))
 
 
@@ -105,8 +105,8 @@ def _shape(items: list[Item], outputs: set[str], start: int, period: int) -> tup
     segment = items[start : start + period]
     read_later = _reads(items[start + period :]) | outputs
     results = _outputs(segment, read_later)
-    made = {name for item in segment for name in item.outputs}
-    inputs = list(dict.fromkeys(n for item in segment for n in item.inputs if n not in made))
+    computed = {name for item in segment for name in item.outputs}
+    inputs = list(dict.fromkeys(n for item in segment for n in item.inputs if n not in computed))
     return Body(segment, inputs, results).key, len(inputs) + len(results)
 
 
@@ -136,7 +136,7 @@ def _best_cut(items: list[Item], outputs: set[str], start: int) -> int:
     ends = range(start + _SHORTEST_PART, start + _LONGEST_BODY + 1)
 
     def passing(end: int) -> tuple[int, int]:
-        made = {name for item in items[start:end] for name in item.outputs}
-        return len(made & (_reads(items[end:]) | outputs)), -end
+        computed = {name for item in items[start:end] for name in item.outputs}
+        return len(computed & (_reads(items[end:]) | outputs)), -end
 
     return min(ends, key=passing)

@@ -84,8 +84,8 @@ class Source:
         value = self.state[name] if array is None else array
         slots = (Slot("shape", tuple(value.shape)),)
         if self.kinds[name] is Kind.PARAMETER:
-            made = "nn.Parameter(flow.empty({}" + _dtype_argument(value) + "))"
-            return Layer("weight", made, slots, {"": value})
+            construction = "nn.Parameter(flow.empty({}" + _dtype_argument(value) + "))"
+            return Layer("weight", construction, slots, {"": value})
         return Layer("buffer", "flow.empty({}" + _dtype_argument(value) + ")", slots, {"": value})
 
     def scalar(self, name: str) -> str | None:
@@ -111,9 +111,9 @@ def _turn_weight(
     """Store the weight that a Transpose alone reads in its result's layout."""
     name = call.node.input[0] if call.node.op_type == "Transpose" else ""
     if name in state and uses[name] == 1 and call.node.output[0] not in call.node.input:
-        turned = call.node.output[0]
-        state[turned] = state.pop(name).transpose(call.attributes.get("perm"))
-        kinds[turned] = kinds[name]
+        transposed = call.node.output[0]
+        state[transposed] = state.pop(name).transpose(call.attributes.get("perm"))
+        kinds[transposed] = kinds[name]
 
 
 def _dtype_argument(array: np.ndarray) -> str:

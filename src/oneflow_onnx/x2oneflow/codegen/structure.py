@@ -79,7 +79,7 @@ class Body:
         self.arguments = [self._variables[name] for name in inputs]
         numbers = _numbers(items)
         for index, item in enumerate(items):
-            names = [self._member(made, numbers) for made in _made(item)]
+            names = [self._member(member, numbers) for member in _made(item)]
             live = {name for name, use in last.items() if use > index}
             self._write(item, names, live)
         self._return([self._variables[name] for name in outputs])
@@ -151,8 +151,8 @@ def _numbers(items: Sequence[Item]) -> dict[str, list[int]]:
     """Return for every kind of member a counter and how many there are."""
     numbers: dict[str, list[int]] = {}
     for item in items:
-        for made in _made(item):
-            numbers.setdefault(made.kind, [0, 0])[1] += 1
+        for member in _made(item):
+            numbers.setdefault(member.kind, [0, 0])[1] += 1
     return numbers
 
 

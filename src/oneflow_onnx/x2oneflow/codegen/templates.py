@@ -213,8 +213,8 @@ def _write_conv(call: NodeCall, source: Source) -> Line | None:
         zip(("weight", "bias"), (source.state[n] for n in names), strict=False)
     )
     bias = "" if len(names) == 2 else ", bias=False"
-    made = f"nn.Conv{rank}d({{}}, {{}}, {{}}{{}}{{}}{{}}{{}}{bias})"
-    return _line(call, [x], "{layer0}({0})", Layer("conv", made, tuple(slots), state))
+    construction = f"nn.Conv{rank}d({{}}, {{}}, {{}}{{}}{{}}{{}}{{}}{bias})"
+    return _line(call, [x], "{layer0}({0})", Layer("conv", construction, tuple(slots), state))
 
 
 @_template("BatchNormalization")
@@ -235,8 +235,8 @@ def _write_batch_norm(call: NodeCall, source: Source) -> Line | None:
     eps = _keyword("eps", a.get("epsilon", 1e-5), 1e-5)
     # ONNX's momentum is the weight of the old statistics.
     momentum = _keyword("momentum", round(1 - a.get("momentum", 0.9), 6), 0.1)
-    made = f"nn.BatchNorm{max(rank, 1)}d({{}}{eps}{momentum})"
-    return _line(call, [x], "{layer0}({0})", Layer("norm", made, slots, state))
+    construction = f"nn.BatchNorm{max(rank, 1)}d({{}}{eps}{momentum})"
+    return _line(call, [x], "{layer0}({0})", Layer("norm", construction, slots, state))
 
 
 def _keyword(name: str, value: float, default: float) -> str:
@@ -259,9 +259,9 @@ def _write_layer_norm(call: NodeCall, source: Source) -> Line | None:
     if weight.ndim != 1 or bias.shape != weight.shape:
         return None
     eps = _keyword("eps", call.attributes.get("epsilon", 1e-5), 1e-5)
-    made = f"nn.LayerNorm({{}}{eps})"
+    construction = f"nn.LayerNorm({{}}{eps})"
     slots = (Slot("features", len(weight)),)
-    layer = Layer("norm", made, slots, {"weight": weight, "bias": bias})
+    layer = Layer("norm", construction, slots, {"weight": weight, "bias": bias})
     return _line(call, [x], "{layer0}({0})", layer)
 
 

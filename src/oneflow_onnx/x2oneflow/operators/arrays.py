@@ -135,9 +135,9 @@ def split_into(
         count = num_outputs or n_outputs
         if count != n_outputs:
             raise ValueError(f"`num_outputs` is {count}, and the node has {n_outputs} outputs")
-        whole = x.shape[axis]
-        part = -(-whole // count)
-        sizes = [min(part, max(whole - part * index, 0)) for index in range(count)]
+        extent = x.shape[axis]
+        part = -(-extent // count)
+        sizes = [min(part, max(extent - part * index, 0)) for index in range(count)]
     return tuple(flow.split(x, sizes, axis))
 
 
@@ -215,9 +215,9 @@ def pad_to(
     value: float = 0.0,
 ) -> Tensor:
     """Pad a tensor; attributes say by how much before operator set 11."""
-    amounts = pads if pads is not None else paddings
-    assert amounts is not None
-    return pad(x, np.asarray(amounts), np.asarray(value, np.float32), mode=mode)
+    widths = pads if pads is not None else paddings
+    assert widths is not None
+    return pad(x, np.asarray(widths), np.asarray(value, np.float32), mode=mode)
 
 
 @operator("Pad", since=11, evaluation=Evaluation.TENSORS, host=(1, 2, 3), constant=(2,))
@@ -230,11 +230,11 @@ def pad(
     mode: str = "constant",
 ) -> Tensor:
     """Pad dimensions at both ends, with a value or with elements; negative amounts crop."""
-    amounts = integers(pads)
+    widths = integers(pads)
     named = range(x.ndim) if axes is None else [axis % x.ndim for axis in integers(axes)]
     begins, ends = [0] * x.ndim, [0] * x.ndim
     for position, axis in enumerate(named):
-        begins[axis], ends[axis] = amounts[position], amounts[position + len(named)]
+        begins[axis], ends[axis] = widths[position], widths[position + len(named)]
     check_size([b + n + e for b, n, e in zip(begins, x.shape, ends, strict=True)])
     if mode == "constant":
         flat = [amount for pair in zip(begins[::-1], ends[::-1], strict=True) for amount in pair]

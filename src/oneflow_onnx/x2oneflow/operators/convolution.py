@@ -38,9 +38,9 @@ def resolve_padding(
     """Return what windows of the given extents add before and behind each dimension."""
     rank = len(sizes)
     if auto_pad in ("NOTSET", "VALID"):
-        amounts = [0] * (2 * rank) if pads is None or auto_pad == "VALID" else list(pads)
-        _check_padding(sizes, amounts[:rank], amounts[rank:])
-        return amounts[:rank], amounts[rank:]
+        widths = [0] * (2 * rank) if pads is None or auto_pad == "VALID" else list(pads)
+        _check_padding(sizes, widths[:rank], widths[rank:])
+        return widths[:rank], widths[rank:]
     begins, ends = [], []
     for size, extent, stride in zip(sizes, extents, strides, strict=True):
         total = max((-(-size // stride) - 1) * stride + extent - size, 0)
@@ -53,8 +53,8 @@ def resolve_padding(
 
 def _check_padding(sizes: Sequence[int], begins: Sequence[int], ends: Sequence[int]) -> None:
     """Refuse windows over more padding than a value may have elements."""
-    whole = [max(n + b + e, n) for n, b, e in zip(sizes, begins, ends, strict=True)]
-    check_size([math.prod(whole) - math.prod(sizes)])
+    padded = [max(n + b + e, n) for n, b, e in zip(sizes, begins, ends, strict=True)]
+    check_size([math.prod(padded) - math.prod(sizes)])
 
 
 def pad_sides(x: Tensor, begins: Sequence[int], ends: Sequence[int], value: float) -> Tensor:
@@ -187,8 +187,8 @@ def col2im(
     sizes, block = [int(n) for n in image_shape], [int(n) for n in block_shape]
     rank = len(sizes)
     dilation, stride = list(dilations or [1] * rank), list(strides or [1] * rank)
-    amounts = list(pads or [0] * (2 * rank))
-    padded = [n + b + e for n, b, e in zip(sizes, amounts[:rank], amounts[rank:], strict=True)]
+    widths = list(pads or [0] * (2 * rank))
+    padded = [n + b + e for n, b, e in zip(sizes, widths[:rank], widths[rank:], strict=True)]
     spans = [d * (k - 1) + 1 for d, k in zip(dilation, block, strict=True)]
     if any(span > size for span, size in zip(spans, padded, strict=True)):
         raise RuntimeError(f"blocks of {spans} elements do not fit into padded images of {padded}")
@@ -204,7 +204,7 @@ def col2im(
         total *= size
     zero = flow.zeros(batch * channels, total, dtype=x.dtype, device=x.device)
     image = flow.scatter_add(zero, 1, index, values).reshape(batch, channels, *padded)
-    return pad_sides(image, [-b for b in amounts[:rank]], [-e for e in amounts[rank:]], 0)
+    return pad_sides(image, [-b for b in widths[:rank]], [-e for e in widths[rank:]], 0)
 
 
 def _block_places(

@@ -241,11 +241,11 @@ def max_unpool(
 ) -> Tensor:
     """Put the elements back to the places that they had before a maximum pooling; 0 elsewhere."""
     rank = x.ndim - 2
-    steps, amounts = list(strides or [1] * rank), list(pads or [0] * (2 * rank))
+    steps, widths = list(strides or [1] * rank), list(pads or [0] * (2 * rank))
     sizes = [
         (n - 1) * s + k - b - e
         for n, s, k, b, e in zip(
-            x.shape[2:], steps, kernel_shape, amounts[:rank], amounts[rank:], strict=True
+            x.shape[2:], steps, kernel_shape, widths[:rank], widths[rank:], strict=True
         )
     ]
     shape = [*x.shape[:2], *sizes]

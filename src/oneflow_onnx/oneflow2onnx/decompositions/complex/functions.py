@@ -177,25 +177,25 @@ def _pow(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Ref:
 def _waves(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Ref:
     """From the functions of the parts; ``sinh(z) = -i sin(iz)``, and ``cosh(z) = cos(iz)``."""
     z = ComplexFormula.of(b, call.operands[0], flags[0])
-    turned = call.primitive.endswith("h")
-    x, y = (-z.im, z.re) if turned else (z.re, z.im)
+    is_hyperbolic = call.primitive.endswith("h")
+    x, y = (-z.im, z.re) if is_hyperbolic else (z.re, z.im)
     half, half_inverse = y.exp() * 0.5, (-y).exp() * 0.5
     cosh, sinh = half + half_inverse, half - half_inverse
     if call.primitive.startswith("cos"):
         return ComplexFormula(x.apply("Cos") * cosh, -(x.apply("Sin") * sinh)).pairs
     re, im = x.apply("Sin") * cosh, x.apply("Cos") * sinh
-    return (ComplexFormula(im, -re) if turned else ComplexFormula(re, im)).pairs
+    return (ComplexFormula(im, -re) if is_hyperbolic else ComplexFormula(re, im)).pairs
 
 
 @complex_lowering("tan", "tanh")
 def _tangents(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Ref:
     """Write tangents by the formula for the tangent of a sum; ``tanh(z) = -i tan(iz)``."""
     z = ComplexFormula.of(b, call.operands[0], flags[0])
-    turned = call.primitive == "tanh"
-    x, y = (-z.im, z.re) if turned else (z.re, z.im)
+    is_hyperbolic = call.primitive == "tanh"
+    x, y = (-z.im, z.re) if is_hyperbolic else (z.re, z.im)
     real, imaginary = x.apply("Sin") / x.apply("Cos"), y.apply("Tanh")
     tangent = ComplexFormula(real, imaginary) / ComplexFormula(real * 0 + 1, -(real * imaginary))
-    return (ComplexFormula(tangent.im, -tangent.re) if turned else tangent).pairs
+    return (ComplexFormula(tangent.im, -tangent.re) if is_hyperbolic else tangent).pairs
 
 
 @complex_lowering("asin", "asinh", "acos", "acosh", "atan", "atanh")
@@ -205,10 +205,10 @@ def _inverse_functions(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Re
     name = call.primitive
     if name == "acosh":
         return (z + z.plus(1).sqrt() * z.plus(-1).sqrt()).log().pairs
-    turned = not name.endswith("h")
-    w = ComplexFormula(-z.im, z.re) if turned else z
+    is_circular = not name.endswith("h")
+    w = ComplexFormula(-z.im, z.re) if is_circular else z
     angle = _atanh(w) if name.startswith("atan") else _asinh(w)
-    if turned:
+    if is_circular:
         angle = ComplexFormula(angle.im, -angle.re)
     return ((-angle).plus(math.pi / 2) if name == "acos" else angle).pairs
 

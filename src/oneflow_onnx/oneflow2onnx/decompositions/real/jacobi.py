@@ -121,8 +121,8 @@ def _with_vectors(x: Formula) -> tuple[Formula, Formula]:
     """The columns of ``x @ v``, which are orthogonal, and the orthogonal matrix `v`."""
     rows = x.shape[-2]
     both = _joined([x, identity(x.transposed, x.shape[-1])], -2)
-    turned = _orthogonalized(both, rows)
-    return turned.part(0, rows, -2), turned.part(rows, both.shape[-2], -2)
+    orthogonalized = _orthogonalized(both, rows)
+    return orthogonalized.part(0, rows, -2), orthogonalized.part(rows, both.shape[-2], -2)
 
 
 def _in_order(keys: Formula, *matrices: Formula) -> list[Formula]:

@@ -235,10 +235,10 @@ def all_to_all_single(
         group: the processes, by default all.
     """
     count = distributed.get_world_size(group)
-    sent = input.split(list(input_split_sizes or [len(input) // count] * count))
+    parts = input.split(list(input_split_sizes or [len(input) // count] * count))
     received = output_split_sizes or [len(output) // count] * count
     shapes = [(rows, *output.shape[1:]) for rows in received]
-    return flow.cat(_AllToAll.apply(group, shapes, *sent))
+    return flow.cat(_AllToAll.apply(group, shapes, *parts))
 
 
 __all__ = [
