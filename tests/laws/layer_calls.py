@@ -111,7 +111,7 @@ def _random() -> Iterator[Callable[[], Any]]:
     yield lambda: flow.bernoulli(flow.empty(*dims), floats(6))
     yield lambda: flow.distributions.VonMises(0.5, floats(*dims), False).sample()
     yield lambda: flow.poisson(floats(*dims) * 20)
-    yield lambda: flow.binomial(floats(*dims) * 90, floats(*dims))
+    yield lambda: flow.binomial(floats(*dims).detach() * 90, floats(*dims).detach())
     yield lambda: gamma_numbers(floats(*dims))
     yield lambda: flow.multinomial(floats(*dims), 3)
     yield lambda: flow.multinomial(floats(*dims), 3, replacement=True)

@@ -9,6 +9,7 @@ import numpy as np
 from oneflow.base.dtype import DType, bool_, float32, int32, int64, uint64
 from oneflow.base.shape import wrap_dim
 from oneflow.functional import return_types
+from oneflow.functional.derivatives import refuse_derivative
 from oneflow.functional.registry import function
 from oneflow.primitives.operators import sort as p, statistics
 from oneflow.primitives.operators.elementwise import where as choose
@@ -246,8 +247,9 @@ def bucketize(
     return searchsorted(boundaries, input, out_int32=out_int32, right=right)
 
 
-def _results(parts: list[np.ndarray], input: Tensor) -> Any:
-    outputs = [import_array(part, None, input.device) for part in parts]
+def _results(parts: list[np.ndarray], input: Tensor, function: str) -> Any:
+    values, *others = (import_array(part, None, input.device) for part in parts)
+    outputs = [refuse_derivative(function, values, input), *others]
     return tuple(outputs) if len(outputs) > 1 else outputs[0]
 
 
@@ -308,7 +310,7 @@ def unique(
         parts.append(inverse.reshape(shape).astype(dtype.numpy))
     if return_counts:
         parts.append(counts.astype(dtype.numpy))
-    return _results(parts, input)
+    return _results(parts, input, "unique")
 
 
 @overload
@@ -351,7 +353,7 @@ def unique_consecutive(
         parts.append(inverse.reshape(array.shape) if dim is None else inverse)
     if return_counts:
         parts.append(np.diff(np.append(np.flatnonzero(first), len(rows))))
-    return _results(parts, input)
+    return _results(parts, input, "unique_consecutive")
 
 
 @function()
@@ -384,7 +386,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int | None
     counts = np.bincount(array.astype(np.int64), numbers, minlength or 0)
     if weights is not None and weights.dtype is float32:
         counts = counts.astype(np.float32)
-    return import_array(counts, None, input.device)
+    return refuse_derivative("bincount", import_array(counts, None, input.device), weights)
 
 
 @function()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from oneflow.functional.derivatives import refuse_derivative
 from oneflow.functional.registry import function
 from oneflow.functional.shape.stack import broadcast_tensors
 from oneflow.primitives.operators import sampling
@@ -63,8 +64,9 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
             "binomial(): `count` and `prob` must have one dtype, got "
             f"{count.dtype!r} and {prob.dtype!r}"
         )
-    count, prob = broadcast_tensors(count.detach(), prob.detach())
-    return call(sampling.random_binomial, count, prob, *draw(generator))
+    counts, probs = broadcast_tensors(count.detach(), prob.detach())
+    result = call(sampling.random_binomial, counts, probs, *draw(generator))
+    return refuse_derivative("binomial", result, count, prob)
 
 
 def _check_floating(argument: Any, name: str) -> None:

@@ -13,6 +13,7 @@ import math
 import jax.numpy as jnp
 
 from oneflow.primitives.operators import loops
+from oneflow.primitives.operators.without_derivative import refused
 from oneflow.primitives.registry import primitive
 
 # Bounds the growth of elements, equally by steps of one and of two columns.
@@ -180,9 +181,8 @@ def _ldl_solve(b, packed, pivots, *, hermitian: bool):
     return jnp.vectorize(solve, signature="(n,n),(n),(n,k)->(n,k)")(packed, pivots, b)
 
 
-ldl_factor = primitive(
-    "ldl_factor", _ldl_factor, axes="... _ _ -> ... _ _, ... _, ...", differentiable=False
-)
+ldl_factor = primitive("ldl_factor", _ldl_factor, axes="... _ _ -> ... _ _, ... _, ...")
+ldl_factor.gradient(refused("linalg.ldl_factor"))
 ldl_solve = primitive(
     "ldl_solve", _ldl_solve, axes="... _ k, ... _ _, ... _ -> ... _ k", linear=("b",)
 )

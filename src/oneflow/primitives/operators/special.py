@@ -15,6 +15,7 @@ from oneflow.primitives.operators import (
     scipy_functions as jsp,
 )
 from oneflow.primitives.operators.elementwise import (
+    add,
     div,
     elementwise,
     exact,
@@ -27,10 +28,10 @@ from oneflow.primitives.operators.elementwise import (
     piecewise_constant,
     sub,
     unary,
-    without_gradient,
     zeros_like,
 )
 from oneflow.primitives.operators.rounding import quotient
+from oneflow.primitives.operators.without_derivative import refused
 from oneflow.primitives.registry import primitive
 from oneflow.primitives.traits import Precision
 
@@ -306,7 +307,8 @@ def _zeta(x, y):
     return jnp.where(x < 1, jnp.nan, jnp.where(infinite, jnp.inf, value))
 
 
-zeta = elementwise("zeta", _zeta, "x y", differentiable=False)
+zeta = elementwise("zeta", _zeta, "x y")
+zeta.gradient(x=refused("zeta"), y=lambda g, x, y: mul(g, mul(neg(x), zeta(add(x, 1.0), y))))
 gammainc = elementwise("gammainc", incomplete_gamma.lower, "x y", real_only=True)
 gammaincc = elementwise("gammaincc", incomplete_gamma.upper, "x y", real_only=True)
 _gammainc_x = elementwise(
@@ -386,12 +388,13 @@ copysign.gradient(
 nextafter = exact("nextafter", jnp.nextafter, "x y")
 # Next to `x` it moves with `x`.
 nextafter.gradient(x=lambda g, x, y: keep_if(g, ne(x, y)), y=lambda g: zeros_like(g))
-heaviside = without_gradient(
+heaviside = exact(
     "heaviside",
     lambda x, y: jnp.where(x == 0, y, (x > 0).astype(x.dtype)),
     "x y",
     real_only=True,
 )
+heaviside.gradient(refused("heaviside"))
 # Mantissa in [0.5, 1) and exponent.
 frexp = primitive("frexp", lambda x: jnp.frexp(x), elementwise=True)
 _scale_down = elementwise(
