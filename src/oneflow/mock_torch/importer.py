@@ -21,6 +21,7 @@ from oneflow.base.program_name import ONEFLOW, PYTORCH, program_name, set_progra
 from oneflow.mock_torch.modules import MODULE_IN_PLACE
 from oneflow.mock_torch.paths import HOMES
 from oneflow.mock_torch.placeholder import Placeholder, asks_by_name, placeholder_for
+from oneflow.mock_torch.positional_order import order_functions
 from oneflow.mock_torch.pytorch import version
 from oneflow.tensor.subclasses import ON_FIRST_SUBCLASS, asking
 
@@ -58,6 +59,7 @@ class ModuleWrapper(ModuleType):
         # Also in the module's dictionary: libraries register all classes that they find there.
         for source in (module, extension):
             vars(self).update(_names_in(source))
+        order_functions(name, vars(self))
         self.__all__ = [key for key in dir(self) if not key.startswith("_")]
         if not ON_FIRST_SUBCLASS:
             self.ask_subclasses()

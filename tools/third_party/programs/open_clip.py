@@ -52,7 +52,7 @@ def _model(name: str) -> dict[str, Any]:
 
 def _caption() -> dict[str, Any]:
     model = CoCa(
-        8,
+        16,
         MultimodalCfg(**{**_TEXT, "context_length": 7}),
         CLIPTextCfg(**_TEXT, embed_cls=True, output_tokens=True),
         CLIPVisionCfg(
