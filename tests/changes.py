@@ -138,7 +138,7 @@ class Changes:
 
     def _has_changed_sources(self, room: str) -> bool:
         """Return whether code has changed that the tests of a room check all together."""
-        sources = [f"src/oneflow/{each}/" for each in SOURCES.get(room, (room,))]
+        sources = [f"src/oneflow/{source}/" for source in SOURCES.get(room, (room,))]
         sources.append(OTHER_SOURCES.get(room, f"tests/{room}/"))
         return any(
             path.startswith(tuple(sources))
@@ -152,7 +152,7 @@ class Changes:
 def _names(value: Any) -> set[str]:
     """Return the texts that a parameter is or has."""
     values = value if type(value) in (tuple, list) else (value,)
-    return {each for each in values if isinstance(each, str)}
+    return {text for text in values if isinstance(text, str)}
 
 
 def _is_lowering(path: str) -> bool:

@@ -184,7 +184,7 @@ class Arguments:
             return getattr(self._library.module, value.name)
         if type(value) in (list, tuple):
             return type(value)(
-                self._make(each, f"{place}.{index}") for index, each in enumerate(value)
+                self._make(part, f"{place}.{index}") for index, part in enumerate(value)
             )
         return value
 
@@ -196,7 +196,7 @@ def _gradients(grad: Callable) -> Callable:
         pairs = [(y, c) for y, c in zip(outputs, given, strict=True) if y.requires_grad]
         if not pairs:
             return [None] * len(inputs)
-        chosen, cotangents = (list(each) for each in zip(*pairs, strict=True))
+        chosen, cotangents = (list(column) for column in zip(*pairs, strict=True))
         options = {"create_graph": create_graph, "retain_graph": True, "allow_unused": True}
         return list(grad(chosen, list(inputs), cotangents, **options))
 
@@ -212,7 +212,7 @@ def flat_tensors(result: Any) -> list:
     if isinstance(result, Tensor | torch.Tensor):
         return [result]
     if isinstance(result, list | tuple):
-        return [tensor for each in result for tensor in flat_tensors(each)]
+        return [tensor for part in result for tensor in flat_tensors(part)]
     return []
 
 
@@ -333,7 +333,7 @@ def array_difference(
         close = mine == theirs
     if np.all(close):
         return None
-    where = tuple(int(each) for each in np.argwhere(~close)[0]) if mine.ndim else ()
+    where = tuple(int(index) for index in np.argwhere(~close)[0]) if mine.ndim else ()
     return (
         f"{np.sum(~close)} of {mine.size} values differ, first at {where}: "
         f"{mine[where]}, expected {theirs[where]}"

@@ -62,7 +62,7 @@ def test_a_stopped_run_goes_on(tmp_path, monkeypatch, page):
     assert tool.main() == 0
     assert "10 : 5" not in page.read_text()
     assert tool.main() == 0
-    assert compiled == [("dropout", "h100:8", each) for each in ("ours", "jax", "jax")]
+    assert compiled == [("dropout", "h100:8", library) for library in ("ours", "jax", "jax")]
     assert "| dropout | h100:8 | 2,000 : 2,000 (1.00) | 10 : 5 (2.00) |" in page.read_text()
     assert page.read_text().startswith("Before.\n")
     assert page.read_text().endswith("\nAfter.\n")

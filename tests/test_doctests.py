@@ -63,5 +63,5 @@ def test_example(name, tmp_path_factory, monkeypatch):
 
 
 def test_every_public_function_has_a_docstring():
-    missing = [name for name, each in FUNCTIONS.items() if not inspect.getdoc(each)]
+    missing = [name for name, function in FUNCTIONS.items() if not inspect.getdoc(function)]
     assert missing == []

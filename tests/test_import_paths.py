@@ -113,7 +113,7 @@ def test_lists_of_tensors():
     given = framework.TensorTuple([flow.ones(1)])
     given.merge([flow.zeros(1)])
     assert flow.stack(given).tolist() == [[1.0], [0.0]]
-    assert [len(convert(each)) for each in (None, flow.ones(2), given)] == [0, 1, 2]
+    assert [len(convert(argument)) for argument in (None, flow.ones(2), given)] == [0, 1, 2]
     with pytest.raises(TypeError, match="int"):
         framework.TensorTuple([1])
 

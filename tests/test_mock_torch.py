@@ -156,7 +156,9 @@ def test_defaults_of_optimizers_are_pytorchs(name):
 def test_other_arguments_are_pytorchs():
     for name in ("PolynomialLR", "SequentialLR"):
         ours, theirs = DEFAULTS[f"torch.optim.lr_scheduler.{name}"]
-        arguments = [list(inspect.signature(each).parameters.values()) for each in (ours, theirs)]
+        arguments = [
+            list(inspect.signature(function).parameters.values()) for function in (ours, theirs)
+        ]
         assert [(argument.name, argument.default) for argument in arguments[0]] == [
             (argument.name, argument.default) for argument in arguments[1]
         ]

@@ -164,7 +164,7 @@ def result_of(framework, call):
 
     def made(value):
         if isinstance(value, list):
-            return [made(each) for each in value]
+            return [made(part) for part in value]
         if isinstance(value, torch.dtype):
             return getattr(framework, str(value).removeprefix("torch."))
         if isinstance(value, str) and value in ARRAYS:  # other texts are words, such as "amax"

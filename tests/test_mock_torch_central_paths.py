@@ -32,7 +32,7 @@ def test_dictionaries_of_tensors_hold_what_users_set(kind):
         members = dict(x.__dict__), x.other
         del vars(x)["other"]
         copies = copy.copy(x), copy.deepcopy(x), pickle.loads(pickle.dumps(x))
-        found = [dict(vars(each)) for each in copies], hasattr(x, "other")
+        found = [dict(vars(member)) for member in copies], hasattr(x, "other")
         same = copies[0].mark is x.mark
         x.__dict__ = {"new": 3}
         return before, members, found, same, dict(vars(x)), {"_value", "_grad"} & vars(x).keys()
@@ -106,7 +106,7 @@ def test_sequential_times(times):
         outcome = []
         for repeat in (lambda: layers * times, lambda: times * layers, lambda: inplace(layers)):
             try:
-                outcome.append([type(each).__name__ for each in repeat()])
+                outcome.append([type(result).__name__ for result in repeat()])
             except (TypeError, ValueError) as error:
                 outcome.append(type(error))
         return outcome
@@ -239,7 +239,7 @@ class Hidden(Settings):
 
 def test_what_cannot_be_pickled_says_where_it_is():
     with pytest.raises(TypeError, match=r"cannot save settings\.x"):
-        in_place_of("torch").save({"settings": {"x": (each for each in "a")}}, io.BytesIO())
+        in_place_of("torch").save({"settings": {"x": (letter for letter in "a")}}, io.BytesIO())
     with pytest.raises(TypeError, match="cannot save the object"):
         flow.save(Settings(), io.BytesIO())
 
@@ -388,7 +388,9 @@ def normalization_of_another_rank(library):
 
     x = library.arange(24.0).reshape(2, 3, 4) ** 2
     results = [BatchNorm(3)(x), InstanceNorm(2)(x), InstanceNorm(2)(x[None])]
-    numbers = [each._get_no_batch_dim() for each in (library.nn.InstanceNorm1d(1), InstanceNorm(1))]
+    numbers = [
+        layer._get_no_batch_dim() for layer in (library.nn.InstanceNorm1d(1), InstanceNorm(1))
+    ]
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
         library.nn.InstanceNorm1d(5)(x)

@@ -39,7 +39,7 @@ def numbers(value):
     if isinstance(value, dict):
         value = list(value.values())
     if isinstance(value, list):
-        return np.concatenate([numbers(each) for each in value])
+        return np.concatenate([numbers(part) for part in value])
     return np.asarray(value.tolist() if hasattr(value, "tolist") else value, float).reshape(-1)
 
 
@@ -151,7 +151,7 @@ def test_names_of_submodules_stay(make):
         fresh = make(library)
         again = library.optim.SGD(fresh.parameters(), lr=0.0, momentum=0.5)
         states.set_state_dict(fresh, again, model_state_dict=names, optim_state_dict=slots)
-        buffers = [each["momentum_buffer"] for each in again.state.values()]
+        buffers = [state["momentum_buffer"] for state in again.state.values()]
         loaded = numbers([dict(fresh.state_dict()), *buffers])
         outcomes.append((list(names), sorted(slots["state"]), loaded.tolist()))
     assert outcomes[1] == outcomes[0]

@@ -80,8 +80,8 @@ def test_a_program_in_a_file_needs_no_module(tmp_path):
         library.export.save(program, file)
         library.export.save(program, tmp_path / f"{library.__name__}.pt2")
         file.seek(0)
-        for each in (file, tmp_path / f"{library.__name__}.pt2"):
-            again = library.export.load(each)
+        for target in (file, tmp_path / f"{library.__name__}.pt2"):
+            again = library.export.load(target)
             with library.no_grad():
                 result = again.module()(example(library))
             outcomes.append(result["y"].numpy())

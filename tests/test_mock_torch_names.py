@@ -89,7 +89,7 @@ def test_settings_of_the_top_level():
     ],
 )
 def test_functions_of_numbers(name, arguments):
-    mine, its = (getattr(each, name)(*arguments) for each in (in_place_of("torch"), torch))
+    mine, its = (getattr(module, name)(*arguments) for module in (in_place_of("torch"), torch))
     assert (type(mine), mine) == (type(its), its)
 
 
@@ -108,6 +108,6 @@ def test_arguments_of_conversions_are_read(arguments):
     outcomes = []
     for library in (torch, in_place_of("torch")):
         args, kwargs = arguments(library)
-        outcomes.append([str(each) for each in library._C._nn._parse_to(*args, **kwargs)])
+        outcomes.append([str(part) for part in library._C._nn._parse_to(*args, **kwargs)])
     ours = [outcome.replace("oneflow.", "torch.").replace(":0", "") for outcome in outcomes[1]]
     assert ours == outcomes[0]

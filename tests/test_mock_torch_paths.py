@@ -47,7 +47,7 @@ def test_modules_of_the_table_exist_in_pytorch(path):
 def test_a_name_means_one_thing_at_all_of_its_paths():
     """Of what PyTorch has twice, ours is one object, too, as ``optim.adamw.AdamW``."""
     different = []
-    paths = [each for name in PUBLIC for each in modules_below(name)]
+    paths = [path for name in PUBLIC for path in modules_below(name)]
     for home in PUBLIC:
         their_home = importlib.import_module(home)
         for path in paths:
@@ -57,7 +57,7 @@ def test_a_name_means_one_thing_at_all_of_its_paths():
                 if not same or ours is None or name.startswith("_"):
                     continue
                 mine, mine_at_home = (
-                    getattr(each, name, None) for each in (ours, in_place_of(home))
+                    getattr(module, name, None) for module in (ours, in_place_of(home))
                 )
                 is_named = inspect.isroutine(mine) or inspect.isclass(mine)
                 if is_named and mine_at_home not in (None, mine):
@@ -106,7 +106,7 @@ def future_results(futures):
     states = [first.done(), together.done()]
     second.set_result("b")
     first.set_result(-1)
-    states += [first.done(), together.done(), [each.value() for each in together.wait()]]
+    states += [first.done(), together.done(), [future.value() for future in together.wait()]]
     later.set_exception(ValueError("late"))
     errors = []
     for future in (following, later, futures.Future()):

@@ -36,8 +36,8 @@ def published() -> str:
     """Return the text that the package index shows, which has no files beside it."""
     text = TEXT
     hook = PROJECT["tool"]["hatch"]["metadata"]["hooks"]["fancy-pypi-readme"]
-    for each in hook["substitutions"]:
-        text = re.sub(each["pattern"], each["replacement"], text)
+    for substitution in hook["substitutions"]:
+        text = re.sub(substitution["pattern"], substitution["replacement"], text)
     return text
 
 

@@ -74,7 +74,7 @@ def test_a_resumed_run_equals_an_uninterrupted_one(tmp_path, uninterrupted, stop
     whole, losses = uninterrupted(workers)
     resumed, after = train(tmp_path / "resumed", [STEPS], workers, whole / f"checkpoint{stop}")
     assert after == losses[stop:]
-    assert_same_bits(*(flow.load(each / f"checkpoint{STEPS}") for each in (resumed, whole)))
+    assert_same_bits(*(flow.load(folder / f"checkpoint{STEPS}") for folder in (resumed, whole)))
 
 
 def test_deterministic_algorithms_can_be_switched():

@@ -12,8 +12,8 @@ def test_every_case_has_its_turn(count):
     turns = -(-len(CASES) // count)
     for first in (0, 740_000):
         chosen = [Sample(first + turn).rotation(CASES, count) for turn in range(turns)]
-        assert {len(each) for each in chosen} == {min(count, len(CASES))}
-        assert {case for each in chosen for case in each} == set(CASES)
+        assert {len(sample) for sample in chosen} == {min(count, len(CASES))}
+        assert {case for sample in chosen for case in sample} == set(CASES)
 
 
 def test_without_a_seed_all_cases_are_taken():

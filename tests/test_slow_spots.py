@@ -33,9 +33,9 @@ def test_a_call_is_made_again_from_its_text():
 def test_the_table_lists_what_takes_long(tmp_path: Path):
     results = Results(tmp_path / "times.jsonl")
     times = {"quick": [1.0, 1.0], "slow": [9.0, 2.0], "slower": [4.0, 1.0], "short": [0.09, 0.02]}
-    for name, each in times.items():
+    for name, seconds in times.items():
         text = Call(f"torch.{name}", CALL.args, {}).to_text()
-        results.add(Result(f"float32 {text}", PASSED, json.dumps({"forward": each})))
+        results.add(Result(f"float32 {text}", PASSED, json.dumps({"forward": seconds})))
     results.add(Result(f"float32 {CALL.to_text()}", FAILED, "TypeError: no"))
     lines = [line for line in table_of(results.file).splitlines() if line.startswith(("| `", "- "))]
     assert [line.split("(")[0] for line in lines[:2]] == ["| `torch.slow", "| `torch.slower"]
@@ -51,7 +51,7 @@ def test_calls_that_compute_are_recorded_and_timed():
         torch.nn.functional.relu((x * 2).view(4, 3), inplace=True)
         (x * 2).add_(1).size()
     calls = [Call.of_text(text) for text in sorted(recorder.counts)]
-    assert [each.function for each in calls] == [
+    assert [made_call.function for made_call in calls] == [
         "torch.Tensor.add",
         "torch.Tensor.mul",
         "torch.nn.functional.relu",

@@ -32,7 +32,7 @@ def test_tensors_are_written_as_arrays(tmp_path):
         writer.add_histogram("weight", weight, 3)
         writer.add_image("image", flow.rand(3, 4, 5), 3)
         writer.add_pr_curve("curve", flow.tensor([1, 0]), flow.tensor([0.9, 0.1]))
-    found = {each.tag: each for event in events(tmp_path) for each in event.summary.value}
+    found = {value.tag: value for event in events(tmp_path) for value in event.summary.value}
     assert found["loss"].simple_value == 0.5
     assert found["weight"].histo.num == 4
     assert found["weight"].histo.max == pytest.approx(weight.max().item())

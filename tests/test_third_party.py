@@ -50,7 +50,7 @@ def test_every_library_has_a_program():
     for library in read_libraries():
         assert (FOLDER / "programs" / f"{library.name}.py").exists()
         assert all("==" in package for package in library.packages)
-    assert {each.library for each in read_exempt()} <= set(names)
+    assert {row.library for row in read_exempt()} <= set(names)
 
 
 def test_the_page_counts_what_passes_on_pytorch(tmp_path, monkeypatch):

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from plain_english import is_covered, unclear_lines
+from plain_english import unclear_lines
 
 MAX_FILE_LINES = 500
 MAX_FUNCTION_LINES = 50
@@ -110,8 +110,7 @@ def main() -> int:
                 f"at most {MAX_FILE_LINES} are allowed"
             )
         offenders.extend(long_functions(file.path, source))
-        if is_covered(file.path):
-            offenders.extend(unclear_lines(file.path, source))
+        offenders.extend(unclear_lines(file.path, source))
 
     if arguments.summary:
         print_summary(measured)

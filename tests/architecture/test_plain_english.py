@@ -34,11 +34,6 @@ def test_unclear_lines_are_found(source: str) -> None:
     assert lines_of(source) == [UNCLEAR[source]]
 
 
-def test_all_but_tests_is_covered() -> None:
-    is_covered = runpy.run_path(str(FILE))["is_covered"]
-    assert all(is_covered(Path(f"{folder}/file.py")) for folder in ("src", "tools", "examples"))
-
-
 @pytest.mark.parametrize("source", CLEAR)
 def test_clear_lines_pass(source: str) -> None:
     assert not lines_of(source)

@@ -18,7 +18,7 @@ def plain(result: Any) -> Any:
         array = result.detach().numpy()
         return [str(array.dtype), list(array.shape), array.astype("complex128").ravel().tolist()]
     if isinstance(result, tuple | list):
-        return [plain(each) for each in result]
+        return [plain(element) for element in result]
     return result
 
 

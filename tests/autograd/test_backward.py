@@ -421,7 +421,7 @@ def test_graph_is_freed_without_the_garbage_collector():
         z.backward()
         assert x.grad is not None
         del x, y, z
-        assert [each() for each in (*nodes, *values)] == [None] * 5
+        assert [reference() for reference in (*nodes, *values)] == [None] * 5
     finally:
         gc.enable()
 

@@ -49,7 +49,7 @@ def _call(given, **options):
         dicts = [tensors] if isinstance(tensors, dict) else tensors
         return (
             y,
-            [(name, t, t.grad) for each in dicts for name, t in sorted(each.items())],
+            [(name, t, t.grad) for named in dicts for name, t in sorted(named.items())],
             [(name, t, t.grad) for name, t in model.named_parameters()],
             list(model.named_buffers()),
             hasattr(model, "extra"),
@@ -122,7 +122,7 @@ def test_a_failed_call_leaves_the_module_as_it_was():
         with pytest.raises(TypeError):
             lib.func.functional_call(model, {"first.weight": _weight(lib)}, ("nonsense",))
         after = dict(model.named_parameters(remove_duplicate=False))
-        assert all(after[name] is each for name, each in before.items())
+        assert all(after[name] is value for name, value in before.items())
 
 
 def test_statistics_of_batches_are_written_back():

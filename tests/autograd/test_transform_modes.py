@@ -257,7 +257,7 @@ ACTS = {
 
 def _flat(results):
     if isinstance(results, tuple | list):
-        return [each for item in results for each in _flat(item)]
+        return [tensor for item in results for tensor in _flat(item)]
     return [results]
 
 
@@ -280,7 +280,7 @@ def outcome(lib, names, requires_grad):
     )
     try:
         if tracked:
-            sum((n + 2) * (each * each).sum() for n, each in tracked).backward()
+            sum((n + 2) * (tensor * tensor).sum() for n, tensor in tracked).backward()
     except RuntimeError:
         return values, "refused"
     none = lib.zeros(2)
@@ -373,7 +373,7 @@ def test_transforms_in_modes(name, mode):
 
 @pytest.mark.one_in(8)
 @pytest.mark.parametrize(
-    "act", [each for each in ACTS if each not in ("nothing", "copy", "square")]
+    "act", [behavior for behavior in ACTS if behavior not in ("nothing", "copy", "square")]
 )
 @pytest.mark.parametrize("name", TRANSFORMS)
 def test_transforms_of_functions_that_act(name, act):

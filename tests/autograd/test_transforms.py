@@ -74,7 +74,7 @@ def test_results_are_pytorchs(name):
         mine, theirs = tuple(mine.values()), tuple(theirs.values())
     problem = difference(mine, theirs)
     assert problem is None, problem
-    assert not any(each.requires_grad for each in flat_tensors(mine))
+    assert not any(flat_tensor.requires_grad for flat_tensor in flat_tensors(mine))
 
 
 def test_gradients_go_on_outside():

@@ -236,9 +236,9 @@ def test_all_that_the_safe_loader_takes_is_known():
     }
     table = _Builder(lambda device: device, Budget(0)).table()
     unknown = {".".join(name) for name in names - table.keys()}
-    assert {each for each in unknown if not any(re.fullmatch(r, each) for r in REFUSED)} == set()
+    assert {name for name in unknown if not any(re.fullmatch(r, name) for r in REFUSED)} == set()
     for reason in REFUSED:
-        assert any(re.fullmatch(reason, each) for each in unknown)
+        assert any(re.fullmatch(reason, name) for name in unknown)
 
 
 # --- nothing is executed

@@ -264,7 +264,7 @@ def test_graphs(tmp_path, stage):
 
 
 def sbp_of_momenta(training):
-    return {each["momentum_buffer"].sbp for each in training.optimizer.state.values()}
+    return {state["momentum_buffer"].sbp for state in training.optimizer.state.values()}
 
 
 def test_copies_and_pickles():

@@ -95,7 +95,7 @@ def of_pytorch(name, inside):
 def of_a_model(name, inside):
     """Initializers of an ONNX file become parameters, which are saved beside it."""
     node = helper.make_node("Add", ["x", name], ["y"])
-    infos = [helper.make_tensor_value_info(each, TensorProto.FLOAT, [2]) for each in "xy"]
+    infos = [helper.make_tensor_value_info(letter, TensorProto.FLOAT, [2]) for letter in "xy"]
     weight = numpy_helper.from_array(VALUES, name)
     graph = helper.make_graph([node], "g", infos[:1], infos[1:], [weight])
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)])

@@ -53,7 +53,9 @@ def global_graph_saver(value):
 def loaded_value(path):
     loaded = flow.load(path)
     weights = loaded if isinstance(loaded, dict) else loaded.state_dict()
-    (numbers,) = {each for key in weights if key != "n" for each in weights[key].numpy().ravel()}
+    (numbers,) = {
+        number for key in weights if key != "n" for number in weights[key].numpy().ravel()
+    }
     return float(numbers)
 
 
@@ -108,10 +110,10 @@ def test_killed_at_any_moment(tmp_path, watch, saver):
     assert found == sorted(found)
     assert set(found) == {1.0, 2.0}
     again = saver(3.0)
-    for each in random.Random(0).sample(copies, 4):
-        again(each)
-        assert loaded_value(each) == 3.0
-        assert shape_of(each.parent) == clean
+    for saved_copy in random.Random(0).sample(copies, 4):
+        again(saved_copy)
+        assert loaded_value(saved_copy) == 3.0
+        assert shape_of(saved_copy.parent) == clean
 
 
 def shape_of(folder):

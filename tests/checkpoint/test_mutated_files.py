@@ -100,8 +100,8 @@ def check(value, seen=None):
     elif isinstance(value, dict | list | tuple | set | frozenset):
         if id(value) not in seen:
             seen.add(id(value))
-            for each in [*value, *(value.values() if isinstance(value, dict) else ())]:
-                check(each, seen)
+            for part in [*value, *(value.values() if isinstance(value, dict) else ())]:
+                check(part, seen)
     else:
         kinds = (int, float, complex, str, bytes, bytearray, np.generic, np.dtype)
         assert value is None or isinstance(value, (*kinds, flow.dtype, flow.device))
@@ -114,7 +114,7 @@ def mutated(content, chance):
         before, piece, after = content[:at], content[at : at + size], content[at + size :]
         content = chance.choice(
             [
-                before + bytes(each ^ 1 << chance.randrange(8) for each in piece) + after,
+                before + bytes(byte ^ 1 << chance.randrange(8) for byte in piece) + after,
                 before + bytes(chance.randrange(256) for _ in piece) + after,
                 before + chance.choice(PIECES) + after,
                 before + chance.choice(PIECES) + piece + after,
@@ -137,7 +137,7 @@ def test_mutants(tmp_path, write):
     (path,) = tmp_path.iterdir()
     check(load(path))
     right = repr(load(path)) if write is torch_file else None
-    files = [path] if path.is_file() else [each for each in path.rglob("*") if each.is_file()]
+    files = [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file()]
     chance = random.Random(write.__name__)
     for _ in range(MUTANTS):
         chosen = chance.choice(files)

@@ -143,8 +143,8 @@ def test_other_mappings_and_sequences_become_pythons_own(tmp_path):
     wanted = {"mapping": {"a": [1, 2]}, "tuple": (1, [2]), "options": {"a": 1}, "keys": {"x"}}
     loaded = round_trip(saved, tmp_path)
     assert loaded == wanted
-    assert {name: type(each) for name, each in loaded.items()} == {
-        name: type(each) for name, each in wanted.items()
+    assert {name: type(value) for name, value in loaded.items()} == {
+        name: type(value) for name, value in wanted.items()
     }
     looped = Items()
     looped.append(looped)

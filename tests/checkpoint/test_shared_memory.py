@@ -67,7 +67,7 @@ def written(tensors):
             continue
         for index in (0, -1):
             tensor.detach()[(index,) * tensor.ndim] = 20 + number
-            tables.append([each.tolist() for each in tensors])
+            tables.append([member.tolist() for member in tensors])
     return tables
 
 

@@ -21,7 +21,7 @@ def trained_program():
             layer(rows).square().mean().backward()
             optimizer.step()
     # Not the last entry, which is of a step that other tests have not run before.
-    return next(each.executable for each in reversed(PROGRAMS.values()) if is_step(each))
+    return next(program.executable for program in reversed(PROGRAMS.values()) if is_step(program))
 
 
 def is_step(cached):

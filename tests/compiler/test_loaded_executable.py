@@ -23,7 +23,7 @@ HALVES = np.array([0.1, 1e300])
 
 def executable(donated: tuple[int, ...] = ()) -> LoadedExecutable:
     with x64():
-        given = [jax.device_put(each, xla_device(CPU)) for each in (NUMBERS, HALVES)]
+        given = [jax.device_put(array, xla_device(CPU)) for array in (NUMBERS, HALVES)]
         function = jax.jit(
             lambda n, x: [n + 1, x * 0.5],
             donate_argnums=donated,
@@ -68,7 +68,9 @@ def test_signal_handlers_never_run_within_a_call_that_donates(order: tuple[str, 
     program = executable(donated=(1,))
     for kind in (*order, *order):
         with x64():
-            numbers, halves = (jax.device_put(each, xla_device(CPU)) for each in (NUMBERS, HALVES))
+            numbers, halves = (
+                jax.device_put(array, xla_device(CPU)) for array in (NUMBERS, HALVES)
+            )
         if kind == "both, 64 bits":
             with jax.enable_x64(True):
                 assert python_of_jax(program, (numbers, halves)) == []

@@ -41,7 +41,7 @@ def described(value):
     if isinstance(value, flow.Tensor | torch.Tensor):
         return str(value.dtype).rpartition(".")[2], value.tolist()
     if isinstance(value, dict):
-        return {name: described(each) for name, each in value.items()}
+        return {name: described(part) for name, part in value.items()}
     if isinstance(value, Pair):
         return Pair(*map(described, value))
     return type(value)(map(described, value)) if isinstance(value, list | tuple) else value

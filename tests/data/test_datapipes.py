@@ -39,7 +39,7 @@ def test_registered_pipes_are_methods(pipes):
             self.source, self.more = source, more
 
         def __iter__(self):
-            return (2 * each + self.more for each in self.source)
+            return (2 * number + self.more for number in self.source)
 
     pipes.register_function("first", lambda pipe: next(iter(pipe)))
     assert list(Numbers().doubled(more=1).doubled()) == [2, 6, 10]

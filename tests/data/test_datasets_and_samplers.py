@@ -58,7 +58,7 @@ def test_subset():
 def test_random_split(lengths, sizes):
     parts = data.random_split(range(10), lengths, generator())
     assert [len(part) for part in parts] == sizes
-    assert sorted(each for part in parts for each in part) == list(range(10))
+    assert sorted(index for part in parts for index in part) == list(range(10))
     again = data.random_split(range(10), lengths, generator())
     assert [part.indices for part in parts] == [part.indices for part in again]
 
@@ -134,7 +134,7 @@ def test_distributed_sampler_parts_cover_everything(drop_last):
             part.set_epoch(epoch)
         epochs.append([list(part) for part in parts])
     for epoch in epochs:
-        taken = [each for part in epoch for each in part]
+        taken = [index for part in epoch for index in part]
         assert len({len(part) for part in epoch}) == 1
         assert len(taken) == len(set(taken)) == 9 if drop_last else set(taken) == set(range(10))
     assert epochs[0] != epochs[1]

@@ -99,7 +99,7 @@ def test_locks_arrive_free():
     lock, reentrant = threading.Lock(), threading.RLock()
     with lock, reentrant:
         arrived = sending.unpack(sending.pack([lock, reentrant], set()).message.parts)
-    assert all(each.acquire(blocking=False) for each in arrived)
+    assert all(semaphore.acquire(blocking=False) for semaphore in arrived)
 
 
 def test_copies_are_refused_once_a_tensor_exists():

@@ -115,5 +115,5 @@ def launch_in_sequence(
     outcome = launch("sequence.py", str(folder), json.dumps(programs), processes=processes)
     paths = [folder / f"rank_{rank}" for rank in range(processes)]
     lines = [path.read_text("utf-8").splitlines() if path.exists() else [] for path in paths]
-    records = [[json.loads(line) for line in each] for each in lines]
+    records = [[json.loads(line) for line in output] for output in lines]
     return ProgramsOutcome(outcome.code, outcome.output, outcome.error, records)

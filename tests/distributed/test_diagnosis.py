@@ -204,14 +204,14 @@ def started(**counts: int) -> RankReport:
     ],
 )
 def test_ranks_that_wait_for_each_other(reports, cycle):
-    assert [(each.waiting_rank, each.missing_rank) for each in find_cycle(reports)] == cycle
+    assert [(wait.waiting_rank, wait.missing_rank) for wait in find_cycle(reports)] == cycle
 
 
 def in_a_cycle(now: float, *in_runtime: bool, seconds: float = 0.0) -> dict[int, RankReport]:
     """Return the reports of two ranks that wait for each other, with samples."""
     reports = {0: started(_01=1, _012=1), 1: started(_01=2)}
-    for rank, each in enumerate(in_runtime):
-        reports[rank].sample = sample(now, seconds, each)
+    for rank, runtime_seconds in enumerate(in_runtime):
+        reports[rank].sample = sample(now, seconds, runtime_seconds)
     return reports
 
 
@@ -264,7 +264,7 @@ def test_activity_counts_descendants():
 
 
 def test_channels():
-    one, other = (Channel(each) for each in connected_pair())
+    one, other = (Channel(connection) for connection in connected_pair())
     one.send(x=1, y=["a"])
     one.send(z=None)
     assert other.recv(1.0) == [{"x": 1, "y": ["a"]}, {"z": None}]

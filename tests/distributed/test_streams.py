@@ -35,7 +35,7 @@ def test_lines_that_come_in_pieces_stay_whole(pipe, monkeypatch):
     monkeypatch.setattr(streams, "_SECONDS_FOR_A_LINE", 60.0)
     shown, target = pipe()
     (first, to_first), (second, to_second) = pipe(), pipe()
-    tees = [streams.Tee(each, target.fileno(), None) for each in (first, second)]
+    tees = [streams.Tee(stream, target.fileno(), None) for stream in (first, second)]
     to_first.write(b"rank ")
     to_second.write(b"rank 1 ")
     to_second.write(b"done\nmore")

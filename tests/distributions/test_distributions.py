@@ -79,7 +79,7 @@ def test_samples(both):
     limit = 2.2 * (2 / count) ** 0.5
     for mine, other in zip(drawn.numpy().reshape(count, -1).T, reference.T, strict=True):
         places = np.quantile(other, np.linspace(0.05, 0.95, 19))
-        shares = [(each[:, None] <= places).mean(0) for each in (mine, other)]
+        shares = [(samples[:, None] <= places).mean(0) for samples in (mine, other)]
         assert np.abs(shares[0] - shares[1]).max() < limit
     whole = (*ours.batch_shape, *ours.event_shape)
     assert tuple(ours.sample().shape) == whole
@@ -253,8 +253,8 @@ def test_composed_distributions(name):
         assert_close(ours.cdf(value), theirs.cdf(other))
     elif name == "one":
         found = [
-            lib.distributions.kl_divergence(each, each)
-            for lib, each in ((flow, ours), (torch, theirs))
+            lib.distributions.kl_divergence(distribution, distribution)
+            for lib, distribution in ((flow, ours), (torch, theirs))
         ]
         assert_close(*found)
         assert_close(ours.entropy(), theirs.entropy())

@@ -194,8 +194,8 @@ def test_constraints_of_parts():
         assert stacked.check(numbers(lib, [-1.0], [-1.0])).tolist() == [[False], [True]]
         assert (both.event_dim, stacked.is_discrete, stacked.event_dim) == (0, False, 0)
         rectangle = lib.ones(2, 3)
-        for each in (found.square, found.symmetric, found.positive_definite):
-            assert not each.check(rectangle).any()
+        for transform in (found.square, found.symmetric, found.positive_definite):
+            assert not transform.check(rectangle).any()
         assert repr(found.independent(found.real, 2)) == "IndependentConstraint(Real(), 2)"
         assert found.is_dependent(found.dependent)
         with pytest.raises(ValueError, match="dependent"):

@@ -25,19 +25,19 @@ _COMMA = re.compile(r",\s*(?![^(\[]*[)\]])")  # outside of parentheses
 class Size(int):
     """A setting of one number, or of one for each dimension; as a number it is the first."""
 
-    each: Sequence[int]
+    sizes: Sequence[int]
 
     def __new__(cls, value: Any) -> Size:
-        each = value if isinstance(value, tuple | list) else (value,) * 3
-        size = super().__new__(cls, each[0] or 0)
-        size.each = each
+        sizes = value if isinstance(value, tuple | list) else (value,) * 3
+        size = super().__new__(cls, sizes[0] or 0)
+        size.sizes = sizes
         return size
 
     def __getitem__(self, index: int) -> int:
-        return self.each[index]
+        return self.sizes[index]
 
     def __iter__(self) -> Iterator[int]:
-        return iter(self.each)
+        return iter(self.sizes)
 
 
 class Symbols(dict[str, Any]):
@@ -101,7 +101,7 @@ def forms(text: str) -> list[str]:
 def formulas(entries: dict[str, str]) -> dict[str, str]:
     """The formulas in the texts of a section."""
     found = (_FORMULA.fullmatch(code) for said in entries.values() for code in _CODE.findall(said))
-    return {each[1]: " ".join(each[2].split()) for each in found if each is not None}
+    return {match[1]: " ".join(match[2].split()) for match in found if match is not None}
 
 
 def same_as(text: str) -> str | None:

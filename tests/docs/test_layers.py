@@ -74,8 +74,8 @@ def tensors_of(value: Any) -> Iterator[flow.Tensor]:
     if isinstance(value, flow.Tensor):
         yield value
     elif isinstance(value, tuple):
-        for each in value:
-            yield from tensors_of(each)
+        for element in value:
+            yield from tensors_of(element)
 
 
 def named_tensors(call: Call, entries: dict[str, str]) -> dict[str, flow.Tensor]:
@@ -141,7 +141,7 @@ def wrong_facts(layer: type[nn.Module], example: Example) -> Iterator[str]:
 
 
 def test_documentation_of_layers_agrees_with_their_examples(sample, run):
-    layers = [each for each in LAYERS.values() if each.__module__ != READERS]
+    layers = [layer for layer in LAYERS.values() if layer.__module__ != READERS]
     wrong = {}
     for layer in sample.choose(layers, 50, "layers"):
         if found := list(wrong_facts(layer, run(layer))):

@@ -40,13 +40,13 @@ PAGES = (
 )
 # Pages to learn from. Those of `COMMANDS` have programs to be started by a command.
 LEARNING = sorted(
-    str(each.relative_to(DOCUMENTS).with_suffix(""))
-    for each in (DOCUMENTS / "getting_started.md", *DOCUMENTS.glob("[ht]*o*/*.md"))
+    str(page.relative_to(DOCUMENTS).with_suffix(""))
+    for page in (DOCUMENTS / "getting_started.md", *DOCUMENTS.glob("[ht]*o*/*.md"))
 )
 # Pages whose programs other tests run.
 ELSEWHERE = {"add_an_operator", "job_functions", "onnx_export", "onnx_import"}
 COMMANDS = ("how_to/debug_a_hang", "tutorials/two_processes")
-PAGES_TO_LEARN_FROM = [each for each in LEARNING if each not in COMMANDS]
+PAGES_TO_LEARN_FROM = [page for page in LEARNING if page not in COMMANDS]
 _BLOCK = re.compile(r"```(python|sh)\n(.*?)```(?:\n+```text\n(.*?)```)?", re.DOTALL)
 
 

@@ -252,7 +252,7 @@ def _flowers(root: Path) -> None:
 @writes("Food101")
 def _food(root: Path) -> None:
     names = {"waffles": ["waffles/7", "waffles/2"], "apple_pie": ["apple_pie/3"]}
-    for name in (name for each in names.values() for name in each):
+    for name in (name for group in names.values() for name in group):
         write_image(root / "food-101" / "images" / f"{name}.jpg")
     write_text(root / "food-101" / "meta" / "train.json", json.dumps(names))
 

@@ -108,7 +108,7 @@ def test_operations_are_drawn_evenly(monkeypatch: pytest.MonkeyPatch) -> None:
     names = Counter(name for name, _ in drawn.elements())
     assert len(names) == 14
     assert all(210 < name < 390 for name in names.values()), names  # 300 each, 17 more or less
-    negative = sum(each for (_, sign), each in drawn.items() if sign)
+    negative = sum(count for (_, sign), count in drawn.items() if sign)
     assert 1200 < negative < 1500  # 9 of the 14 have a sign
 
 

@@ -171,7 +171,7 @@ def test_same_padding(size: Any, kernel: Any, stride: Any, dilation: Any) -> Non
     ours = (flow.tensor(x.numpy()), flow.tensor(weight.numpy()))
     actual = conv2d_same(*ours, None, stride, (0, 0), dilation, 2)
     assert tuple(actual.shape[2:]) == tuple(
-        -(-each // step) for each, step in zip(size, stride, strict=True)
+        -(-extent // step) for extent, step in zip(size, stride, strict=True)
     )
     np.testing.assert_allclose(actual.numpy(), wanted.numpy(), rtol=1e-4, atol=1e-5)
     padded = timm.layers.pad_same(x, kernel, stride, dilation, value=2.0)
@@ -208,7 +208,9 @@ def test_dynamic_convolution_mixes_kernels(groups: int) -> None:
         nn.functional.conv2d(x, weight, bias, 2, 1, groups=groups)
         for weight, bias in zip(layer.weight, layer.bias, strict=True)
     ]
-    expected = sum(mixture[:, index, None, None, None] * each for index, each in enumerate(single))
+    expected = sum(
+        mixture[:, index, None, None, None] * weight for index, weight in enumerate(single)
+    )
     assert flow.allclose(layer(x), expected, atol=1e-5)
     layer.update_temperature()
     layer.update_temperature()

@@ -170,7 +170,7 @@ def _conv(state: State, name: str, x: torch.Tensor, **options: Any) -> torch.Ten
 
 def _norm(state: State, name: str, x: torch.Tensor) -> torch.Tensor:
     names = ("running_mean", "running_var", "weight", "bias")
-    return functional.batch_norm(x, *(state[f"{name}.{each}"] for each in names))
+    return functional.batch_norm(x, *(state[f"{name}.{suffix}"] for suffix in names))
 
 
 def van(state: State, x: torch.Tensor) -> torch.Tensor:

@@ -26,8 +26,8 @@ _NAMES = {"n01": ("tench", "Tinca tinca"), "n02": ("goldfish",)}
 def _pack(path: Path, source: Path) -> None:
     mode = "w:gz" if path.suffix == ".gz" else "w"
     with tarfile.open(path, mode) as archive:
-        for each in sorted(source.iterdir()):
-            archive.add(each, each.name)
+        for member in sorted(source.iterdir()):
+            archive.add(member, member.name)
 
 
 def _write_devkit(root: Path) -> None:

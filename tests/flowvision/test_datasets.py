@@ -86,9 +86,9 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Image.Image):
         return np.asarray(value.convert("RGB")).tolist()
     if isinstance(value, dict):
-        return {name: _plain(each) for name, each in value.items()}
+        return {name: _plain(part) for name, part in value.items()}
     if isinstance(value, tuple | list):
-        return [_plain(each) for each in value]
+        return [_plain(part) for part in value]
     return value.tolist() if hasattr(value, "tolist") else value
 
 
@@ -239,7 +239,7 @@ def test_archives_are_downloaded_checked_and_unpacked(tmp_path: Path) -> None:
     write_image(tmp_path / "spots" / "1.png")
     archive = Path(shutil.make_archive(str(tmp_path / "spots"), "zip", tmp_path, "spots"))
     md5 = utils.calculate_md5(archive)
-    good, other = (Resource(archive.as_uri(), each) for each in (md5, "0" * 32))
+    good, other = (Resource(archive.as_uri(), checksum) for checksum in (md5, "0" * 32))
     with pytest.raises(RuntimeError, match=r"spots is missing; get it with .*or from file:"):
         _Spots(tmp_path / "data", good, download=False)
     with pytest.raises(RuntimeError, match=r"MD5 .* not 0000.* removed"):
@@ -253,10 +253,10 @@ def test_archives_are_downloaded_checked_and_unpacked(tmp_path: Path) -> None:
 
 def test_every_resource_has_an_address_and_most_a_checksum() -> None:
     resources = [
-        each
+        resource
         for name in dir(datasets)
-        for each in getattr(getattr(datasets, name), "resources", ())
-        if isinstance(each, Resource)
+        for resource in getattr(getattr(datasets, name), "resources", ())
+        if isinstance(resource, Resource)
     ]
     assert len(resources) > 25
     without = [resource.url for resource in resources if resource.md5 is None]

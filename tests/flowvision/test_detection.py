@@ -106,7 +106,7 @@ def _load(ours: flow.nn.Module, theirs: torch.nn.Module) -> None:
 def _images() -> list[np.ndarray]:
     random = np.random.default_rng(5)
     coarse = [random.uniform(size=(3, 8, 10)), random.uniform(size=(3, 9, 8))]
-    return [np.kron(each, np.ones((1, 10, 10))).astype(np.float32) for each in coarse]
+    return [np.kron(mask, np.ones((1, 10, 10))).astype(np.float32) for mask in coarse]
 
 
 def _targets() -> list[dict[str, np.ndarray]]:
@@ -117,8 +117,8 @@ def _targets() -> list[dict[str, np.ndarray]]:
     masks = []
     for image, corners in zip(_images(), boxes, strict=True):
         mask = np.zeros((len(corners), *image.shape[1:]), np.uint8)
-        for each, (x1, y1, x2, y2) in zip(mask, corners.astype(int), strict=True):
-            each[y1 : y2 - 5, x1 + 3 : x2] = 1
+        for plane, (x1, y1, x2, y2) in zip(mask, corners.astype(int), strict=True):
+            plane[y1 : y2 - 5, x1 + 3 : x2] = 1
         masks.append(mask)
     labels = [np.array([1, 3, 2]), np.array([2])]
     rows = zip(boxes, labels, masks, strict=True)
@@ -163,7 +163,7 @@ def _check_detections(ours: flow.nn.Module, theirs: torch.nn.Module) -> None:
     with torch.no_grad(), flow.no_grad():
         expected = theirs([torch.tensor(image) for image in _images()])
         actual = ours([flow.tensor(image) for image in _images()])
-    assert sum(len(each["boxes"]) for each in expected) > 3
+    assert sum(len(detections["boxes"]) for detections in expected) > 3
     for found, wanted in zip(map(_by_label, actual), map(_by_label, expected), strict=True):
         assert set(found) == set(wanted)
         np.testing.assert_array_equal(found["labels"], wanted["labels"])

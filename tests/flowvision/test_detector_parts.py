@@ -47,8 +47,8 @@ def _anchors() -> np.ndarray:
 def _as(lib: Any, value: Any) -> Any:
     """The same lists and dicts with tensors of a library instead of arrays."""
     if isinstance(value, dict):
-        return {name: _as(lib, each) for name, each in value.items()}
-    return [_as(lib, each) for each in value] if isinstance(value, list) else lib.tensor(value)
+        return {name: _as(lib, part) for name, part in value.items()}
+    return [_as(lib, part) for part in value] if isinstance(value, list) else lib.tensor(value)
 
 
 @pytest.mark.parametrize("kind", ["retinanet", "fcos"])
@@ -87,7 +87,7 @@ def test_detections_of_predictions(kind: str) -> None:
     ours, theirs = tiny_detector(kind), _theirs(kind)
     found = ours.postprocess_detections(_as(flow, outputs), _as(flow, anchors), _SHAPES)
     wanted = theirs.postprocess_detections(_as(torch, outputs), _as(torch, anchors), _SHAPES)
-    assert sum(len(each["boxes"]) for each in wanted) > 4
+    assert sum(len(detections["boxes"]) for detections in wanted) > 4
     for one, other in zip(found, wanted, strict=True):
         for name, value in other.items():
             np.testing.assert_allclose(one[name].numpy(), value.numpy(), rtol=1e-4, atol=1e-4)

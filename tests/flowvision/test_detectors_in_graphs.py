@@ -159,7 +159,7 @@ def test_boxes_of_several_levels() -> None:
 
     class Pooling(flow.nn.Graph):
         def build(self, boxes: flow.Tensor, *maps: flow.Tensor) -> flow.Tensor:
-            named = {str(level): each for level, each in enumerate(maps)}
+            named = {str(level): feature_map for level, feature_map in enumerate(maps)}
             return pool(named, [boxes], [(256, 256)])
 
     found = Pooling()(boxes, *maps.values())

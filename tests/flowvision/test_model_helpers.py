@@ -108,7 +108,7 @@ def test_blocks_of_inception_are_chosen() -> None:
     class Last(inception.InceptionE):
         pass
 
-    own = [getattr(inception, f"Inception{each}") for each in "ABCD"]
+    own = [getattr(inception, f"Inception{letter}") for letter in "ABCD"]
     blocks = [inception.BasicConv2d, *own, Last, inception.Inception3Aux]
     model = models.Inception3(5, inception_blocks=blocks, init_weights=False)
     assert isinstance(model.Mixed_7c, Last)

@@ -48,7 +48,7 @@ def test_a_detector_is_made_of_parts() -> None:
     model.roi_heads.box_predictor = FastRCNNPredictor(features, 3)
     (found,) = model.eval()([torch.rand(3, 32, 36)])
     assert set(found) == {"boxes", "labels", "scores"}
-    assert found["labels"].tolist() == [each for each in found["labels"].tolist() if each < 3]
+    assert found["labels"].tolist() == [label for label in found["labels"].tolist() if label < 3]
     losses = model.train()(
         [torch.rand(3, 32, 36)],
         [{"boxes": torch.tensor([[2.0, 2, 20, 18]]), "labels": torch.tensor([1])}],

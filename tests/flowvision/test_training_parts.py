@@ -88,9 +88,9 @@ def test_schedules(name, options, renamed, t_in_epochs):
         got = [g["lr"] * g.get("lr_scale", 1.0) for g in ours_optimizer.param_groups]
         want = [group["lr"] for group in theirs_optimizer.param_groups]
         np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-12)
-        for each in (ours, theirs):
-            each.step(t)
-            each.step_update(t)
+        for schedule in (ours, theirs):
+            schedule.step(t)
+            schedule.step_update(t)
     if hasattr(ours, "get_cycle_length"):
         assert ours.get_cycle_length(2) == abs(theirs.get_cycle_length(2))
 
@@ -196,7 +196,7 @@ def test_grids(shape, options):
     want = torchvision.utils.make_grid(torch.tensor(array), **options)
     np.testing.assert_allclose(got.numpy(), want.numpy(), atol=1e-6)
     if len(shape) == 4:
-        got = utils.make_grid([flow.tensor(each) for each in array], **options)
+        got = utils.make_grid([flow.tensor(image) for image in array], **options)
         np.testing.assert_allclose(got.numpy(), want.numpy(), atol=1e-6)
     ours, theirs = io.BytesIO(), io.BytesIO()
     utils.save_image(flow.tensor(array), ours, format="png", **options)

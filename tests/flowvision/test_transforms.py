@@ -313,7 +313,7 @@ def flattened(drawn):
     if isinstance(drawn, int | float):
         return [float(drawn)]
     if isinstance(drawn, list | tuple):
-        return [number for each in drawn for number in flattened(each)]
+        return [number for draw in drawn for number in flattened(draw)]
     return []
 
 
@@ -351,7 +351,9 @@ def test_random_numbers_have_the_distribution_of_torchvision(name, arguments):
 def assert_same_distribution(ours, theirs):
     """The largest distance of the distribution functions (Kolmogorov and Smirnov)."""
     at = np.sort(np.concatenate([ours, theirs]))
-    below = [np.searchsorted(np.sort(each), at, "right") / len(each) for each in (ours, theirs)]
+    below = [
+        np.searchsorted(np.sort(numbers), at, "right") / len(numbers) for numbers in (ours, theirs)
+    ]
     # Once in 100,000 draws of equal distributions it is larger.
     limit = np.sqrt(-np.log(1e-5 / 2) * (len(ours) + len(theirs)) / (2 * len(ours) * len(theirs)))
     assert np.abs(below[0] - below[1]).max() <= limit
@@ -362,9 +364,9 @@ def test_elastic_displacements_have_the_distribution_of_torchvision():
     ours = transforms.ElasticTransform.get_params(*arguments).numpy()
     theirs = torchvision.transforms.ElasticTransform.get_params(*arguments).numpy()
     assert ours.shape == theirs.shape == (1, 60, 50, 2)
-    deviations = [each.std(axis=(0, 1, 2)) for each in (ours, theirs)]
+    deviations = [images.std(axis=(0, 1, 2)) for images in (ours, theirs)]
     np.testing.assert_allclose(deviations[0], deviations[1], rtol=0.3)
-    steps = [np.abs(np.diff(each, axis=1)).mean(axis=(0, 1, 2)) for each in (ours, theirs)]
+    steps = [np.abs(np.diff(images, axis=1)).mean(axis=(0, 1, 2)) for images in (ours, theirs)]
     np.testing.assert_allclose(steps[0], steps[1], rtol=0.3)
 
 

@@ -180,7 +180,7 @@ def assert_same_gradients(
     wanted = {rename(name): parameter.grad for name, parameter in reference.named_parameters()}
     # Gradients that are zero in exact arithmetic, such as that of a bias before a normalisation,
     # have a spread of rounding errors.
-    typical = np.median([each.std() for each in wanted.values() if each is not None])
+    typical = np.median([feature.std() for feature in wanted.values() if feature is not None])
     for name, gradient in wanted.items():
         if gradient is not None:
             assert ours[name].grad is not None, name

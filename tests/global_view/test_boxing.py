@@ -47,7 +47,7 @@ def test_every_conversion_on_a_grid(source, sample):
     for whole in (numbers(8, 4), numbers(7, 5)):
         x = flow.tensor(whole, placement=GRID, sbp=source)
         owner = f"conversions of {whole.shape} from {source}"
-        results = [x.to_global(sbp=each) for each in sample.choose(targets, 1, owner)]
+        results = [x.to_global(sbp=sbp) for sbp in sample.choose(targets, 1, owner)]
         for result in results:
             np.testing.assert_array_equal(result.numpy(), whole, f"{source} to {result.sbp}")
 

@@ -149,7 +149,9 @@ def takes_a_placement(function):
         return False
 
 
-@pytest.mark.parametrize("name", [each for each in CREATION if each.endswith("_like")])
+@pytest.mark.parametrize(
+    "name", [function_name for function_name in CREATION if function_name.endswith("_like")]
+)
 def test_tensors_like_global_ones(name):
     make = getattr(flow, name)
     given = {"full_like": (1.0,), "randint_like": (5,)}.get(name, ())

@@ -131,7 +131,7 @@ def assert_same(static: dict[str, Any], eager: dict[str, Any]) -> None:
     for name, mine in static.items():
         theirs = eager[name]
         if isinstance(theirs, flow.Tensor) or isinstance(mine, flow.Tensor | float):
-            mine, theirs = (np.asarray(flow.as_tensor(each).numpy()) for each in (mine, theirs))
+            mine, theirs = (np.asarray(flow.as_tensor(result).numpy()) for result in (mine, theirs))
             np.testing.assert_allclose(mine, theirs, rtol=2e-4, atol=2e-5, err_msg=name)
         else:
             assert mine == theirs, name

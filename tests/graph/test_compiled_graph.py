@@ -161,7 +161,7 @@ def test_modules_and_tensors_as_a_graph_shows_them():
         lambda model: list(model.layers[0:1]),
         lambda model: list(reversed([*model.layers])),
         lambda model: list(model.named.values()),
-        lambda model: [each for _, each in model.named.items()],
+        lambda model: [module for _, module in model.named.items()],
         lambda model: [child for block in model.modules() for child in block.children()],
     ],
 )
@@ -178,7 +178,7 @@ def test_modules_that_a_block_gives_are_blocks(listed):
         block.to(nn.graph.GraphModule).set_stage(3)
         block.config.activation_checkpointing = True
     assert graph.model.layers[0] in graph.model.layers
-    assert all(each.stage_id == 3 for each in listed(graph.model))
+    assert all(module.stage_id == 3 for module in listed(graph.model))
     names = [name for name, _ in graph.model.named_parameters()]
     assert names == [name for name, _ in model.named_parameters()]
 

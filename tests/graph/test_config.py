@@ -348,7 +348,7 @@ def test_blocks_behave_as_their_modules():
     assert flow.equal(block(x), model(x))
     assert len(block) == 2
     assert block[0] is graph.model[0]
-    assert [each.origin for each in block] == list(model)
+    assert [member.origin for member in block] == list(model)
     assert block[0].weight is model[0].weight
     assert list(block.parameters()) == list(model.parameters())
     assert repr(block) == repr(model)

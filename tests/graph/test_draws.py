@@ -74,7 +74,7 @@ def test_a_backward_pass_reads_the_numbers_of_the_draw_that_it_repeats():
     graph = graph_of(build)
     graph(flow.ones(8))
     program = only_step(graph).executable.program
-    draws = [each.operands[1:3] for each in program.instructions if _draws(each)]
+    draws = [draw.operands[1:3] for draw in program.instructions if _draws(draw)]
     first, second = draws[:2]
     assert first != second
     assert draws == [first, second, second, first]
@@ -94,7 +94,7 @@ def test_a_checkpoint_draws_again_with_numbers_of_its_own():
     graph = graph_of(build)
     graph(flow.ones(8))
     program = only_step(graph).executable.program
-    streams = [each.operands[2] for each in program.instructions if _draws(each)]
+    streams = [draw.operands[2] for draw in program.instructions if _draws(draw)]
     assert len(set(streams[:2])) == 2
 
 

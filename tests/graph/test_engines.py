@@ -273,7 +273,7 @@ def test_calls_from_several_threads():
     model = nn.Linear(4, 4)
     plain, engine = pair(lambda x: model(x), model=model)
     inputs = [flow.full((2, 4), float(n)) for n in range(8)]
-    expected = [plain(each).numpy() for each in inputs]
+    expected = [plain(operand).numpy() for operand in inputs]
     engine(inputs[0])
     with ThreadPoolExecutor(4) as pool:
         results = list(pool.map(lambda x: engine(x).numpy(), inputs))

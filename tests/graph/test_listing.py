@@ -171,12 +171,12 @@ def test_a_picture(tmp_path):
     graph(flow.ones(2, 3))
     graph.draw(tmp_path / "g.svg")
     root = ElementTree.parse(tmp_path / "g.svg").getroot()
-    texts = [each.text for each in root.iter("{http://www.w3.org/2000/svg}text")]
+    texts = [element.text for element in root.iter("{http://www.w3.org/2000/svg}text")]
     for title in ("arguments", "module.0", "module.1", "module.2", "results", "float32[2,3]"):
         assert title in texts
     with pytest.raises(ValueError, match="drawn as SVG"):
         graph.draw(tmp_path / "g.png")
-    boxes = [each.attrib for each in root.iter("{http://www.w3.org/2000/svg}rect")]
+    boxes = [element.attrib for element in root.iter("{http://www.w3.org/2000/svg}rect")]
     assert len({(box["x"], box["y"]) for box in boxes}) == len(boxes)
     assert all(int(box["x"]) + int(box["width"]) <= int(root.attrib["width"]) for box in boxes)
 

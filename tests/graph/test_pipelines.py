@@ -179,7 +179,7 @@ def test_activations_kept_do_not_grow_with_the_number_of_micro_batches(sample):
         _, _, graph = pipelined(*LAYOUTS["three devices"], batches)
         kept = pipeline_of(graph).live_bytes()
         rows = 16 // batches
-        return [max(size for _, size in each) / rows for each in kept.values()]
+        return [max(size for _, size in spans) / rows for spans in kept.values()]
 
     few, many = most(4), most(16)
     # Slices of the arguments and accumulated gradients do not depend on the order of tasks.
@@ -245,7 +245,9 @@ def test_stages_that_share_a_parameter():
     tokens, target = tokens.to_global(first, B), target.to_global(last, B)
     found = [graph(tokens, target).numpy() for _ in range(4)]
     np.testing.assert_allclose(found, expected, rtol=2e-5)
-    transferred = [each.source for each in pipeline_of(graph).partition.transfer_by_result.values()]
+    transferred = [
+        transfer.source for transfer in pipeline_of(graph).partition.transfer_by_result.values()
+    ]
     assert len(transferred) == len(set(transferred)), (
         "the table is carried once, not once per micro batch"
     )

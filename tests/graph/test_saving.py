@@ -111,7 +111,7 @@ CHECKED = {
 @pytest.mark.parametrize("case", CHECKED)
 def test_failed_checks_raise_what_they_raise_in_eager_mode(tmp_path, case):
     function, *indices = CHECKED[case]
-    good, bad = ([flow.tensor(each) for each in pair] for pair in indices)
+    good, bad = ([flow.tensor(numbers) for numbers in pair] for pair in indices)
     x = flow.ones(2, 3)
     graph = graph_of(function)
     graph(x, *good)
@@ -184,7 +184,7 @@ def test_folders_are_replaced_as_a_whole_and_damage_is_told(tmp_path):
     (path / "notes").unlink()
     graph.save(path)
     graph.save(path)
-    assert [each.name for each in tmp_path.iterdir()] == ["graph"]
+    assert [file.name for file in tmp_path.iterdir()] == ["graph"]
     assert len(list(path.iterdir())) == 2
     (files_of(path) / "step0.stablehlo").write_bytes(b"nothing")
     with pytest.raises(RuntimeError, match="not the one that was saved"):

@@ -60,7 +60,7 @@ def test_the_schedule_has_the_least_bubble_and_keeps_few_activations(stages, bat
     assert max(ends.values()) == 3 * (batches + stages - 1)
     idle = idle_fraction(tasks, slots)
     assert all(
-        each == pytest.approx((stages - 1) / (stages - 1 + batches)) for each in idle.values()
+        share == pytest.approx((stages - 1) / (stages - 1 + batches)) for share in idle.values()
     )
     for number, stage in enumerate(stages_of(tasks)):
         assert held(tasks, slots, stage) == min(stages - number, batches)

@@ -100,9 +100,9 @@ def test_the_padding_row_gets_no_gradient():
 def test_updates_that_need_the_whole_table_stay_dense():
     module = Lookups()
     twin = copy.deepcopy(module)
-    for each, is_sparse in ((module, True), (twin, False)):
-        optimizer = flow.optim.LAMB(each.parameters(), lr=0.1)
-        TrainGraph(each, loss_of, optimizer, is_sparse=is_sparse)(INDICES, OTHERS)
+    for trained, is_sparse in ((module, True), (twin, False)):
+        optimizer = flow.optim.LAMB(trained.parameters(), lr=0.1)
+        TrainGraph(trained, loss_of, optimizer, is_sparse=is_sparse)(INDICES, OTHERS)
     assert flow.equal(module.table.weight, twin.table.weight)
 
 

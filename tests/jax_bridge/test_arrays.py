@@ -40,8 +40,8 @@ def test_writes_change_the_tensor_alone(count):
     for _ in range(count):
         tensor.add_(1)
         tensor.sum().item()
-    for each in (array, other, kept):
-        assert each[:3].tolist() == [0, 1, 2]
+    for view in (array, other, kept):
+        assert view[:3].tolist() == [0, 1, 2]
     assert tensor[:2].tolist() == [count, count + 1]
 
 

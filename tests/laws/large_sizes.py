@@ -360,7 +360,7 @@ def tensors_of(result):
     if isinstance(result, nn.Module):
         return list(result.parameters())
     parts = result[:4] if isinstance(result, tuple | list) else ()
-    return [each for part in parts for each in tensors_of(part)]
+    return [tensor for part in parts for tensor in tensors_of(part)]
 
 
 def read(call, size):

@@ -180,7 +180,7 @@ def _special() -> Iterator[Callable[[], Any]]:
 def _grads(order: float) -> list[Tensor]:
     narrow = flow.float16 if order == 3 else flow.float32
     third = flow.ones(3, dtype=narrow)
-    return [_with_grad(each) for each in (floats(4, 6), floats(2), third)]
+    return [_with_grad(value) for value in (floats(4, 6), floats(2), third)]
 
 
 def _with_grad(tensor: Tensor) -> Tensor:

@@ -57,8 +57,8 @@ def _block(spec: TensorSpec, shape: Sizes, coordinate: Sizes) -> tuple[Any, ...]
     starts = []
     for dim, size in enumerate(shape):
         number = 0
-        for axis, each in enumerate(spec.sbp):
-            if getattr(each, "dim", None) == dim:
+        for axis, component in enumerate(spec.sbp):
+            if getattr(component, "dim", None) == dim:
                 number = number * placement.hierarchy[axis] + coordinate[axis]
         starts.append(slice(number * size, (number + 1) * size))
     return (*[coordinate[axis] for axis in partial_axes(spec)], *starts)
@@ -104,7 +104,7 @@ def differences(array: jax.Array, whole: np.ndarray, spec: TensorSpec, compare: 
     ):
         slices = shard_slices(spec.shape, hierarchy, sbp, coordinate)
         block = blocks[device].reshape(blocks[device].shape[lead:])
-        part = block[tuple(slice(each.stop - each.start) for each in slices)]
+        part = block[tuple(slice(region.stop - region.start) for region in slices)]
         group = tuple(0 if s is PARTIAL_SUM else p for s, p in zip(sbp, coordinate, strict=True))
         with np.errstate(all="ignore"):
             sums[group] = (sums[group] + part).astype(part.dtype) if group in sums else part

@@ -92,7 +92,7 @@ def _product(lib: ModuleType, x: Any, y: Any) -> Any:
 
 
 def _permuted(random: np.random.Generator, x: Any) -> tuple[tuple[int, ...]]:
-    return (tuple(int(each) for each in random.permutation(x.ndim)),)
+    return (tuple(int(dim) for dim in random.permutation(x.ndim)),)
 
 
 OPERATORS = {
@@ -194,7 +194,7 @@ def _is_comparable(x: torch.Tensor) -> bool:
 
 def torch_inputs(program: Program) -> list[torch.Tensor]:
     """The inputs for PyTorch; floats require a gradient."""
-    return [_leaf(torch.from_numpy(each.copy())) for each in program.inputs]
+    return [_leaf(torch.from_numpy(array.copy())) for array in program.inputs]
 
 
 def _leaf(x: Any) -> Any:
@@ -203,7 +203,7 @@ def _leaf(x: Any) -> Any:
 
 def leaves_of(lib: ModuleType, program: Program) -> list[Any]:
     """The inputs for a library; floats require a gradient."""
-    return [_leaf(lib.tensor(each)) for each in program.inputs]
+    return [_leaf(lib.tensor(array)) for array in program.inputs]
 
 
 def gradients(lib: ModuleType, leaves: list[Any], tensors: list[Any]) -> list[Any] | None:

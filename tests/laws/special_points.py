@@ -52,7 +52,7 @@ def _filled_case(case: Case, fill: str, numbers: tuple[complex, ...]) -> Case:
 
     def filled(value: Any) -> Any:
         if isinstance(value, list | tuple):
-            return type(value)(filled(each) for each in value)
+            return type(value)(filled(part) for part in value)
         is_free = isinstance(value, TensorSample) and value.grad and value.dtype is None
         return _filled_sample(value, fill, numbers, generator) if is_free else value
 
@@ -108,4 +108,4 @@ _KNOWN = _read()
 
 def known_differences(row: Operator) -> list[KnownDifference]:
     """The lines of an operator."""
-    return [each for each in _KNOWN if each.operator == row.name]
+    return [known for known in _KNOWN if known.operator == row.name]

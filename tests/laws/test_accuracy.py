@@ -215,7 +215,7 @@ def test_programs_compute_what_is_written(mode: str, size: int) -> None:
     }
     with np.errstate(all="ignore"):
         expected = _run_all(arrays)
-    tensors = {each: flow.tensor(array) for each, array in arrays.items()}
+    tensors = {key: flow.tensor(array) for key, array in arrays.items()}
     # The numbers of a graph are constants, of which XLA makes more.
     run = _Programs(list(tensors)) if mode == "graph" else lambda *_: _run_all(tensors)
     with eager_mode("compiled" if mode == "graph" else mode):
@@ -380,7 +380,7 @@ def _computed(names: Iterable[str], mode: str, samples: Callable) -> dict[str, n
 @in_each_run
 def test_functions_are_exact_to_a_few_units(mode: str, size: int, dtype: Any) -> None:
     place = FLOATS.index(dtype)
-    tried = {name: each for name, each in FUNCTIONS.items() if each.ulp[place] is not None}
+    tried = {name: row for name, row in FUNCTIONS.items() if row.ulp[place] is not None}
     samples = {name: function.samples(size, dtype) for name, function in tried.items()}
     for name, mine in _computed(tried, mode, samples.__getitem__).items():
         expected = tried[name].reference(samples[name].astype(np.longdouble))

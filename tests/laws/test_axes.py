@@ -53,8 +53,9 @@ def declared():
     """The primitives of the package that say how they may be split."""
     return sorted(
         name
-        for name, each in PRIMITIVES.items()
-        if (each.elementwise or each.axes) and not each.impl.__module__.startswith("tests")
+        for name, primitive in PRIMITIVES.items()
+        if (primitive.elementwise or primitive.axes)
+        and not primitive.impl.__module__.startswith("tests")
     )
 
 
@@ -143,8 +144,8 @@ def shard_index(operation, axes, name, count, number):
         spec, names = operation.in_specs[position], axes.inputs[position]
     shape = spec.shape
     offsets = [
-        number * (size // count) if each == name else 0
-        for size, each in zip(shape, names, strict=True)
+        number * (size // count) if axis_name == name else 0
+        for size, axis_name in zip(shape, names, strict=True)
     ]
     return ShardIndex(shape, tuple(offsets))
 
@@ -153,8 +154,8 @@ def joined_parts(operation, axes, operands, name, count):
     """The results of the parts of `name`, joined or added up as the notation says."""
     attributes = axes.shard_attributes(operation, {name: count})
     parts = [
-        stacked_parts(each, names, name, count, axes.is_reduced(name) and place in axes.biases)
-        for place, (each, names) in enumerate(zip(operands, axes.inputs, strict=True))
+        stacked_parts(operand, names, name, count, axes.is_reduced(name) and place in axes.biases)
+        for place, (operand, names) in enumerate(zip(operands, axes.inputs, strict=True))
     ]
 
     def step(state, given):
@@ -228,9 +229,9 @@ def difference_of(mine, whole):
 def test_primitives_without_axes_are_explained():
     explained = sorted(name for names in WITHOUT_AXES.values() for name in names.split())
     package = {
-        name: each
-        for name, each in PRIMITIVES.items()
-        if not each.impl.__module__.startswith("tests")
+        name: primitive
+        for name, primitive in PRIMITIVES.items()
+        if not primitive.impl.__module__.startswith("tests")
     }
     assert sorted(package.keys() - set(declared())) == explained
 

@@ -32,7 +32,7 @@ def problem_of(call: str) -> str | None:
         return "PyTorch does not raise"
     if mine is None:
         return f"does not raise, PyTorch {theirs!r}"
-    wanted = next(each for each in type(theirs).__mro__ if each.__module__ == "builtins")
+    wanted = next(base for base in type(theirs).__mro__ if base.__module__ == "builtins")
     if not isinstance(mine, wanted):
         return f"raised {mine!r}, PyTorch {theirs!r}"
     said = str(mine).lower()

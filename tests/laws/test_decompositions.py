@@ -21,7 +21,7 @@ from tests.oracle import array_difference, dtype_name, to_numpy
 pytestmark = of_recorded_programs
 
 DECOMPOSED = sorted(
-    name for name, each in PRIMITIVES.items() if each.traits.decomposition is not None
+    name for name, primitive in PRIMITIVES.items() if primitive.traits.decomposition is not None
 )
 MAX_CASES = 6
 
@@ -58,7 +58,7 @@ def computed(operation, arrays, function):
         x.requires_grad_()
     values = [unwrap(x) if isinstance(x, Tensor) else x for x in operands]
     results = function(*values, **operation.attributes)
-    tensors = [wrap(each) for each in (results if isinstance(results, tuple) else (results,))]
+    tensors = [wrap(result) for result in (results if isinstance(results, tuple) else (results,))]
     outputs = [tensor for tensor in tensors if tensor.requires_grad]
     grads = []
     if operation.differentiable and outputs:

@@ -55,11 +55,11 @@ def outcome(module: Module, inputs: list[Tensor], place: Any) -> list[np.ndarray
 def test_global_modules_give_what_local_ones_give(row: Row, way: str):
     module = row.make(flow).double()
     twin = copy.deepcopy(module)
-    inputs = [to_flow(each) for each in row.inputs]
+    inputs = [to_flow(array) for array in row.inputs]
     expected = outcome(module, inputs, to_flow)
     with eager_mode("cold"):
         twin._apply(lambda each: laid(each, way, False))
-        inputs = [laid(each, way, True) for each in inputs]
+        inputs = [laid(tensor, way, True) for tensor in inputs]
         found = outcome(twin, inputs, lambda array: laid(to_flow(array), way, True))
     for mine, theirs in zip(found, expected, strict=True):
         if mine is None or theirs is None:

@@ -71,8 +71,8 @@ def samples_of(value: Any) -> Iterator[TensorSample]:
     if isinstance(value, TensorSample):
         yield value
     elif isinstance(value, list | tuple):
-        for each in value:
-            yield from samples_of(each)
+        for part in value:
+            yield from samples_of(part)
 
 
 def layouts_of(case: Case) -> list[str]:

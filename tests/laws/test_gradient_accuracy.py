@@ -31,7 +31,7 @@ def _gradients(row: Operator, dtype: str) -> list[np.ndarray] | None:
     """The first gradient at all points and, if there is one, the second; None for no such row."""
     case = row.cases[0]
     samples = [
-        each for each in (*case.args, *case.kwargs.values()) if isinstance(each, TensorSample)
+        sample for sample in (*case.args, *case.kwargs.values()) if isinstance(sample, TensorSample)
     ]
     if len(samples) != 1 or not samples[0].grad or samples[0].dtype is not None:
         return None

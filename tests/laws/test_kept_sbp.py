@@ -106,7 +106,7 @@ def test_elementwise(name):
 
 @pytest.mark.parametrize("name", ALONG)
 def test_along_another_dimension(name):
-    for shape in [each for each in SHAPES if len(each) > 1 and 0 not in each]:
+    for shape in [sizes for sizes in SHAPES if len(sizes) > 1 and 0 not in sizes]:
         for split, dim in itertools.permutations(range(len(shape)), 2):
             x = tensor(shape, PAIR, split)
             check(ALONG[name](x, dim), x, f"{name} along {dim}")

@@ -80,7 +80,7 @@ def searched_sets(operation, declared):
     tensors = tensors_of(operation)
     sizes = {1, 2, len(tensors)} - {0}
     sets = [frozenset(s) for size in sizes for s in itertools.combinations(tensors, size)]
-    return [each for each in sets if not any(inner <= each for inner in declared)]
+    return [candidate for candidate in sets if not any(inner <= candidate for inner in declared)]
 
 
 def pattern_of(operation):
@@ -95,7 +95,11 @@ def pattern_of(operation):
 def package():
     """Primitives of the package by name."""
     own = PRIMITIVES.items()
-    return [(name, each) for name, each in own if not each.impl.__module__.startswith("tests")]
+    return [
+        (name, primitive)
+        for name, primitive in own
+        if not primitive.impl.__module__.startswith("tests")
+    ]
 
 
 NAMES = sorted(name for name, _ in package())
@@ -119,7 +123,7 @@ def recorded():
                 continue
             sets = linear_operands(operation)
             others = searched_sets(operation, sets)
-            sets = [each for each in sets if not has_truth_values(operation, each)]
+            sets = [candidate for candidate in sets if not has_truth_values(operation, candidate)]
             if sets or others:
                 patterns.add(pattern)
                 counts[name] = counts.get(name, 0) + 1
@@ -152,12 +156,14 @@ def rows_of(operation, operands, sets, others):
     for attempt in range(1 + ATTEMPTS):
         held = operands
         if attempt:
-            held = [similar(random, each) if n in floats else each for n, each in enumerate(held)]
+            held = [
+                similar(random, array) if n in floats else array for n, array in enumerate(held)
+            ]
         first, second = ([similar(random, operand) for operand in operands] for _ in range(2))
         together = [a + b for a, b in zip(first, second, strict=True)]
         for chosen in others if attempt else (*sets, *others):
             rows += [
-                [own[n] if n in chosen else each for n, each in enumerate(held)]
+                [own[n] if n in chosen else array for n, array in enumerate(held)]
                 for own in (first, second, together)
             ]
     return [np.stack(column) for column in zip(*rows, strict=True)]
@@ -258,6 +264,6 @@ def test_linearity(recorded, names, sample):
 
 
 def test_declared_sets_are_tried(recorded):
-    declared = {name for name, each in package() if each.linear}
+    declared = {name for name, primitive in package() if primitive.linear}
     tried = {case[1].operation.primitive.name for cases in recorded.values() for case in cases}
     assert sorted(declared - tried) == []

@@ -94,7 +94,7 @@ def holds(parts: list[np.ndarray], whole: np.ndarray) -> frozenset[Sbp]:
     """How results of the two devices make up the whole."""
     found = set()
     if all(tensor.shape == whole.shape for tensor in parts):
-        if all(same(each, whole) for each in parts):
+        if all(same(shard, whole) for shard in parts):
             found.add(BROADCAST)
         if whole.dtype.kind in "fc" and same(parts[0] + parts[1], whole):
             found.add(PARTIAL_SUM)
@@ -220,8 +220,8 @@ def missing(trials: list[Trial], monkeypatch: pytest.MonkeyPatch) -> list[str]:
         (
             inputs,
             tuple(
-                frozenset.intersection(*each)
-                for each in zip(*(h[inputs] for h in hits), strict=True)
+                frozenset.intersection(*column)
+                for column in zip(*(h[inputs] for h in hits), strict=True)
             ),
         )
         for inputs in hits[0]
@@ -252,9 +252,9 @@ def kind_of(operation: Operation) -> tuple:
 
 
 def searched(name: str) -> bool:
-    each = PRIMITIVES[name]
-    derived = each.elementwise or each.vjp_of is not None
-    return not (derived or name in NOT_DERIVED or each.impl.__module__.startswith("tests"))
+    primitive = PRIMITIVES[name]
+    derived = primitive.elementwise or primitive.vjp_of is not None
+    return not (derived or name in NOT_DERIVED or primitive.impl.__module__.startswith("tests"))
 
 
 def is_several(operation: Operation) -> bool:
@@ -294,5 +294,5 @@ def test_signatures_that_hold_are_derived(recorded, names, exhaustive, sample, m
                 operands = program.operands(instruction, program.inputs)
                 trials.append(Trial(instruction.operation, list(map(np.asarray, operands))))
             found = missing(trials, monkeypatch)
-            problems += [f"{trials[0].operation}: {each}" for each in found]
+            problems += [f"{trials[0].operation}: {signature}" for signature in found]
     assert not problems, "\n".join(problems)

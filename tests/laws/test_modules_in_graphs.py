@@ -37,7 +37,7 @@ def loss_of(module, *inputs):
 def test_module_trains_in_a_graph_as_in_eager_mode(row: Row):
     module = Scaled(row.make(flow)).double()
     twin = copy.deepcopy(module)
-    batches = [tuple(to_flow(each) for each in row.inputs)] * 2
+    batches = [tuple(to_flow(array) for array in row.inputs)] * 2
     eager = train_eagerly(module, loss_of, flow.optim.SGD(module.parameters(), lr=0.01), batches)
     graph = TrainGraph(twin, loss_of, flow.optim.SGD(twin.parameters(), lr=0.01))
     static = [graph(*inputs).item() for inputs in batches]

@@ -126,7 +126,7 @@ def _problem(
             if must_raise
             else difference(mine, theirs, row.tolerance, row.values)
         )
-    expected = next(each for each in type(their_error).__mro__ if each.__module__ == "builtins")
+    expected = next(base for base in type(their_error).__mro__ if base.__module__ == "builtins")
     if my_error is None:
         return f"gives {mine!r}, torch raises {their_error!r}"
     return None if isinstance(my_error, expected) else f"raised {my_error!r}, torch {their_error!r}"
@@ -314,7 +314,7 @@ def test_special_numbers_are_torchs_as_one_executable(row: Operator) -> None:
 def test_second_run_compiles_nothing(row: Operator) -> None:
     """Nor does another number in place of a number."""
     case, dtype = row.cases[0], row.dtypes[0]
-    with_numbers = next((each for each in row.cases if _varied(each) != each), None)
+    with_numbers = next((varied for varied in row.cases if _varied(varied) != varied), None)
     with eager_mode("cold"):
         for chosen in [case, *([with_numbers] if with_numbers and row.vary_numbers else [])]:
             _outcome(FLOW, row, chosen, dtype)
@@ -346,12 +346,16 @@ def test_variants_agree(row: Operator) -> None:
     name, case = row.name, row.cases[0]
     with eager_mode("cold"):
         for dtype in row.dtypes[:2]:
-            for each in (name, f"{name}_"):
-                if not hasattr(Tensor, each) or not hasattr(TORCH.module.Tensor, each):
+            for method_name in (name, f"{name}_"):
+                if not hasattr(Tensor, method_name) or not hasattr(
+                    TORCH.module.Tensor, method_name
+                ):
                     continue
-                method = Operator(f"Tensor.{each}", (case,), row.dtypes, tolerance=row.tolerance)
+                method = Operator(
+                    f"Tensor.{method_name}", (case,), row.dtypes, tolerance=row.tolerance
+                )
                 problem = _problem(method, case, dtype)
-                assert problem is None, f"{each}{case} in {dtype}: {problem}"
+                assert problem is None, f"{method_name}{case} in {dtype}: {problem}"
         if hasattr(Tensor, f"{name}_") and hasattr(TORCH.module.Tensor, f"{name}_"):
             arguments = FLOW.arguments(case, row.dtypes[0], _seed(row, case))
             try:

@@ -36,7 +36,7 @@ class ProgramGraph(nn.Graph):
 
 
 def problem_in(mine: list, theirs: list) -> str | None:
-    is_mixed = any(dtype_name(each) == "float32" for each in theirs)
+    is_mixed = any(dtype_name(tensor) == "float32" for tensor in theirs)
     for index, pair in enumerate(zip(mine, theirs, strict=True)):
         may_differ_more = is_mixed and dtype_name(pair[1]) == "float64"
         problem = difference(*pair, TOLERANCE * (MIXED if may_differ_more else 1))

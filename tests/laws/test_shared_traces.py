@@ -56,7 +56,7 @@ def operations() -> dict[str, list[Operation]]:
         for instruction in program.instructions:
             operation = instruction.operation
             found.setdefault(operation.primitive.name, {})[operation] = None
-    return {name: list(each) for name, each in found.items()}
+    return {name: list(shapes) for name, shapes in found.items()}
 
 
 def other_sizes(operation: Operation) -> Iterator[Callable[[int], int]]:

@@ -56,7 +56,9 @@ MESHES = PAIR, SQUARE, *_ = [
 AT_ONCE, OPERATIONS_AT_ONCE = 48, 100
 SAMPLED_GROUPS = 1
 
-NAMES = sorted(n for n, each in PRIMITIVES.items() if not each.impl.__module__.startswith("tests"))
+NAMES = sorted(
+    n for n, primitive in PRIMITIVES.items() if not primitive.impl.__module__.startswith("tests")
+)
 GROUPS = [NAMES[start : start + AT_ONCE] for start in range(0, len(NAMES), AT_ONCE)]
 
 
@@ -84,7 +86,7 @@ class Sample:
 def signatures_on(operation):
     """The signatures of an operation on a placement, but for the one without parts."""
     for signature in candidates(operation):
-        every = {each for sbp in (*signature.inputs, *signature.outputs) for each in sbp}
+        every = {component for sbp in (*signature.inputs, *signature.outputs) for component in sbp}
         if every != {BROADCAST}:
             yield signature
 
@@ -113,13 +115,13 @@ def chosen(operation, exhaustive):
         every = list(signatures_on(moved))
         rng.shuffle(every)
         every.sort(key=sums_parts, reverse=True)
-        found[mesh] = [with_signature(moved, each) for each in every[:count]]
+        found[mesh] = [with_signature(moved, signature) for signature in every[:count]]
     return found
 
 
 def sums_parts(signature):
     """Whether a dimension is split over which there is a sum: where most can go wrong."""
-    given = {type(each) for sbp in signature.inputs for each in sbp}
+    given = {type(component) for sbp in signature.inputs for component in sbp}
     return Split in given and any(PARTIAL_SUM in sbp for sbp in signature.outputs)
 
 

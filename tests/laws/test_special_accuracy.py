@@ -78,7 +78,7 @@ _GRID = [array.ravel() for array in np.meshgrid(_SHAPES, _RATIOS)]
 # Where XLA's own give thousands for one half.
 _LARGE = np.array([1e7, 1e7]), np.array([1e7, 0.999e7])
 _PAIRS = tuple(
-    np.concatenate(each) for each in ((_GRID[0], _LARGE[0]), (_GRID[0] * _GRID[1], _LARGE[1]))
+    np.concatenate(arrays) for arrays in ((_GRID[0], _LARGE[0]), (_GRID[0] * _GRID[1], _LARGE[1]))
 )
 
 FUNCTIONS = {

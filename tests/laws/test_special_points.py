@@ -89,11 +89,11 @@ def _problems(row: Operator, cases: Sequence[tuple[str, Case, str]], exhaustive:
             for known_difference in known_differences(row)
             if known_difference.covers(dtype, points)
         ]
-        seen.update(each for each in known if each.order <= found[0])
-        if all(found[0] < each.order for each in known):
+        seen.update(known_point for known_point in known if known_point.order <= found[0])
+        if all(found[0] < known_point.order for known_point in known):
             problems.append(f"{row.name}{case} in {dtype}, {points}, order {found[0]}: {found[1]}")
     stale = set(known_differences(row)) - seen if exhaustive else ()
-    return problems + [f"{each}: {NO_DIFFERENCE}" for each in stale]
+    return problems + [f"{stale_point}: {NO_DIFFERENCE}" for stale_point in stale]
 
 
 @every_differentiable_operator

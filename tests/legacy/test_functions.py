@@ -138,11 +138,11 @@ def test_sums_of_segments():
     )
     np.testing.assert_allclose(pairs.numpy(), two, rtol=1e-5, atol=1e-6)
     rows = rng.integers(0, 6, (4, 5))
-    each = np.stack([np.zeros((6, 3), np.float32)] * 4)
+    sums = np.stack([np.zeros((6, 3), np.float32)] * 4)
     for sample in range(4):
-        np.add.at(each[sample], rows[sample], data[sample])
+        np.add.at(sums[sample], rows[sample], data[sample])
     batch = flow.unsorted_batch_segment_sum(flow.tensor(data), flow.tensor(rows), 6)
-    np.testing.assert_allclose(batch.numpy(), each, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(batch.numpy(), sums, rtol=1e-5, atol=1e-6)
 
 
 def test_quotients_without_nan():

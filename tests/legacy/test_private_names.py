@@ -40,9 +40,9 @@ def test_tests_run_on_the_devices_that_they_are_for(monkeypatch, suite):
     class Case(flow.unittest.TestCase):
         """One test for each suite."""
 
-    for each in SUITES:
-        skip_unless = getattr(flow.unittest, f"skip_unless_{each}")
-        setattr(Case, f"test_{each}", skip_unless()(lambda self: None))
+    for suite_name in SUITES:
+        skip_unless = getattr(flow.unittest, f"skip_unless_{suite_name}")
+        setattr(Case, f"test_{suite_name}", skip_unless()(lambda self: None))
     result = unittest.TestResult()
     unittest.defaultTestLoader.loadTestsFromTestCase(Case).run(result)
     assert (result.testsRun, len(result.skipped), result.failures, result.errors) == (6, 5, [], [])

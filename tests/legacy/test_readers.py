@@ -47,7 +47,7 @@ def test_arguments_of_another_shape_do_not_start_readers_again(numbers):
 
     given = [np.zeros(2, np.float32)], [np.zeros(1, np.float32)]
     with pytest.warns(UserWarning, match="compiled again"):
-        found = [job(each)[0].item() for each in (given[0], given[1], given[0])]
+        found = [job(seed)[0].item() for seed in (given[0], given[1], given[0])]
     assert found == [0, 1, 2]
 
 
@@ -162,7 +162,7 @@ def test_texts_and_annotations(tmp_path):
         return tokens, number, flow.image.resize(flow.image_decode(file), (2, 2))[0]
 
     found = [job() for _ in range(2)]
-    assert [each[0].tolist() for each in found] == [[list(range(11))], [list(range(10, 21))]]
+    assert [batch[0].tolist() for batch in found] == [[list(range(11))], [list(range(10, 21))]]
     assert (found[0][1].tolist(), found[0][2].shape) == ([5], (1, 2, 2, 3))
 
 

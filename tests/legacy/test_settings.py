@@ -122,7 +122,7 @@ def test_job_set():
     def second(x: tp.Numpy.Placeholder((8, 6))) -> tp.Numpy:
         return x
 
-    jobs = [each.job_conf for each in flow.experimental.get_job_set().job]
+    jobs = [job.job_conf for job in flow.experimental.get_job_set().job]
     assert [job.job_name for job in jobs] == ["first", "second"]
     assert [job.HasField("train_conf") for job in jobs] == [True, False]
     assert jobs[0].variables == ("d-weight", "d-bias")
@@ -237,8 +237,8 @@ def test_optimizers_name_their_variables():
     assert flow.optimizer.CombinedOptimizer([sgd, adam]).Variables() == ["a", "b", "c"]
     policy = flow.optimizer.loss_scale.dynamic_loss_scale(increment_period=2)
     plain, scaled = (
-        _weights(flow.optimizer.SGD(_rate(), momentum=0, loss_scale_policy=each))
-        for each in (None, policy)
+        _weights(flow.optimizer.SGD(_rate(), momentum=0, loss_scale_policy=scale_policy))
+        for scale_policy in (None, policy)
     )
     np.testing.assert_array_equal(plain, scaled)
 
@@ -306,8 +306,8 @@ def test_observed_averages_are_variables():
         return observed(x)
 
     layer = flow.nn.MovingAverageMinMaxObserver(9, quantization_scheme="affine", momentum=0.5)
-    for each in (X, 2 * X):
-        expected = [tensor.numpy() for tensor in layer(flow.tensor(each), flow.tensor([1]))]
-        np.testing.assert_allclose(train(each), expected, rtol=1e-5)
+    for batch in (X, 2 * X):
+        expected = [tensor.numpy() for tensor in layer(flow.tensor(batch), flow.tensor([1]))]
+        np.testing.assert_allclose(train(batch), expected, rtol=1e-5)
     np.testing.assert_allclose(predict(9 * X), expected, rtol=1e-5)
     assert set(flow.get_all_variables()) == {"seen-moving_max", "seen-moving_min", "w"}

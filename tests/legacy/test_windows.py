@@ -79,7 +79,7 @@ def test_windows_of_one_and_three_dimensions(count, operator, padding, last):
         expected = expected / theirs(inside, 3, 2)
     expected = expected.numpy()
     if last:
-        x, weight, expected = (np.moveaxis(each, 1, -1) for each in (x, weight, expected))
+        x, weight, expected = (np.moveaxis(array, 1, -1) for array in (x, weight, expected))
     data_format = {1: ("NCW", "NWC"), 3: ("NCDHW", "NDHWC")}[count][last]
     more = (flow.tensor(weight),) if operator == "conv" else (3,)
     result = ours(flow.tensor(x), *more, 2, padding, data_format)

@@ -114,7 +114,7 @@ def test_transformer():
 def test_layers_of_a_stack_are_independent_copies():
     layer = flow.nn.TransformerEncoderLayer(SIZE, HEADS, **LAYER)
     stack = flow.nn.TransformerEncoder(layer, 2)
-    first, second = (each.linear1.weight for each in stack.layers)
+    first, second = (block.linear1.weight for block in stack.layers)
     with flow.no_grad():
         first.add_(1.0)
     assert np.allclose(first.numpy() - 1, second.numpy(), atol=1e-6)
@@ -225,6 +225,6 @@ def test_the_choice_of_an_implementation_changes_nothing():
             assert nn.functional.scaled_dot_product_attention(q, q, q).equal(expected)
     with pytest.raises(TypeError, match="SDPBackend"):
         nn.attention.sdpa_kernel("math").__enter__()
-    assert {each.name: each.value for each in backend} == {
-        name: each.value for name, each in torch.nn.attention.SDPBackend.__members__.items()
+    assert {member.name: member.value for member in backend} == {
+        name: member.value for name, member in torch.nn.attention.SDPBackend.__members__.items()
     }

@@ -32,7 +32,7 @@ def in_layout(parts: list[np.ndarray], layout: str, part: int) -> flow.Tensor:
 
 
 def expected(parts: list[np.ndarray], mask: Any = None, scale: float | None = None) -> np.ndarray:
-    q, k, v = (torch.tensor(each).transpose(1, 2) for each in parts)
+    q, k, v = (torch.tensor(array).transpose(1, 2) for array in parts)
     output = torch.nn.functional.scaled_dot_product_attention(q, k, v, mask, scale=scale)
     return output.transpose(1, 2).flatten(2).numpy()
 
@@ -42,8 +42,8 @@ def close(ours: flow.Tensor, right: np.ndarray) -> None:
 
 
 LAYOUTS = [
-    *[(each, "BMHK", "BHMK") for each in SEPARATE],
-    *[("BMHK", each, each) for each in SEPARATE],
+    *[(layout, "BMHK", "BHMK") for layout in SEPARATE],
+    *[("BMHK", layout, layout) for layout in SEPARATE],
     ("BM(H3K)", None, None),
     ("MB(H3K)", None, None),
     ("BM(H3K)", "BM(H3K)", "BM(H3K)"),
@@ -76,7 +76,7 @@ def test_layouts(query: str, key: str | None, value: str | None, output: str) ->
 @pytest.mark.parametrize("bias", [None, (8,), (1, 8), (8, 8), (HEADS, 8, 8), (BATCH, 1, 1, 8)])
 @pytest.mark.one_in(4)
 def test_masks(queries: int, mask: str, offset: int, bias: tuple[int, ...] | None) -> None:
-    parts = [drawn(BATCH, each, HEADS, SIZE) for each in (queries, 6, 6)]
+    parts = [drawn(BATCH, length, HEADS, SIZE) for length in (queries, 6, 6)]
     added = None if bias is None else drawn(*bias)
     found = _C.fused_multi_head_attention_inference_v2(
         query=flow.tensor(parts[0]),
@@ -108,12 +108,12 @@ def test_masks(queries: int, mask: str, offset: int, bias: tuple[int, ...] | Non
 @pytest.mark.parametrize("in_graph", [False, True])
 def test_packed_sequences(layout: str, mask: str, in_graph: bool) -> None:
     lengths = [3, 1, 4]
-    parts = [[drawn(1, each, HEADS, SIZE) for _ in range(3)] for each in lengths]
+    parts = [[drawn(1, count, HEADS, SIZE) for _ in range(3)] for count in lengths]
     right = [
-        expected(each, torch.ones(n, n, dtype=torch.bool).tril() if mask != "none" else None)
-        for each, n in zip(parts, lengths, strict=True)
+        expected(part, torch.ones(n, n, dtype=torch.bool).tril() if mask != "none" else None)
+        for part, n in zip(parts, lengths, strict=True)
     ]
-    q, k, v = (np.concatenate([each[i][0] for each in parts]) for i in range(3))
+    q, k, v = (np.concatenate([part[i][0] for part in parts]) for i in range(3))
     starts = flow.tensor(np.cumsum([0, *lengths]).astype(np.int32))
 
     def attend(q: Any, k: Any, v: Any, starts: Any) -> flow.Tensor:
@@ -139,14 +139,14 @@ def test_packed_sequences(layout: str, mask: str, in_graph: bool) -> None:
 
     if layout == "(BM)(H3K)":
         q = k = v = np.stack([q, k, v], -2)
-    arrays = [each if layout == "(BM)HK" else each.reshape(len(each), -1) for each in (q, k, v)]
+    arrays = [array if layout == "(BM)HK" else array.reshape(len(array), -1) for array in (q, k, v)]
     run: Any = Attend() if in_graph else attend
     close(run(*map(flow.tensor, arrays), starts), np.concatenate(right, 1)[0])
 
 
 def test_lengths_of_packed_keys() -> None:
     parts = [drawn(BATCH, LENGTH, HEADS, SIZE) for _ in range(3)]
-    packed = [flow.tensor(each.reshape(-1, HEADS, SIZE)) for each in parts]
+    packed = [flow.tensor(array.reshape(-1, HEADS, SIZE)) for array in parts]
     starts = flow.tensor([0, LENGTH, 2 * LENGTH], dtype=flow.int32)
     found = _C.fused_multi_head_attention_inference_v2(
         query=packed[0],
@@ -171,7 +171,7 @@ def test_lengths_of_packed_keys() -> None:
 @pytest.mark.parametrize("layout", [*SEPARATE, "BM(H3K)", "MB(H2K)"])
 @pytest.mark.one_in(3)
 def test_keys_and_values_behind_earlier_ones(earlier: int, past: str, layout: str) -> None:
-    old, new = ([drawn(BATCH, each, HEADS, SIZE) for _ in range(3)] for each in (earlier, 2))
+    old, new = ([drawn(BATCH, length, HEADS, SIZE) for _ in range(3)] for length in (earlier, 2))
     keys, values = _C.fused_attention_concat_past_key_value(
         past_key=in_layout(old, past, 1) if earlier else None,
         past_key_layout=past,
@@ -183,7 +183,7 @@ def test_keys_and_values_behind_earlier_ones(earlier: int, past: str, layout: st
         value_layout=layout,
         key_head_size=SIZE,
     )
-    both = [np.concatenate(each, 1) for each in zip(old, new, strict=True)]
+    both = [np.concatenate(pair, 1) for pair in zip(old, new, strict=True)]
     close(keys, in_layout(both, past, 1).numpy())
     close(values, in_layout(both, past, 2).numpy())
 

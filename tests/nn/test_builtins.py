@@ -27,7 +27,7 @@ def close(ours, expected):
 
 def test_products():
     x, w, b = array(4, 3), array(5, 3), array(5)
-    tensors = [flow.tensor(each) for each in (x, w, b)]
+    tensors = [flow.tensor(operand) for operand in (x, w, b)]
     close(_C.fused_matmul_bias(*tensors), x @ w.T + b)
     close(_C.fused_matmul_bias(*tensors, tensors[2]), x @ w.T + 2 * b)
     close(_C.grouped_matmul([tensors[0]] * 2, [tensors[1]] * 2)[1], x @ w.T)
@@ -54,7 +54,7 @@ def test_gated_linear_units(activation):
     }
     act = gates.get(activation) or getattr(torch.nn.functional, activation)
     expected = (x @ w.T + b) * act(torch.tensor(x @ v.T + c)).numpy()
-    separate = _C.fused_glu(*[flow.tensor(each) for each in (x, w, b, v, c)], activation)
+    separate = _C.fused_glu(*[flow.tensor(operand) for operand in (x, w, b, v, c)], activation)
     close(separate, expected)
     joined = [flow.tensor(np.concatenate(pair)) for pair in ((w, v), (b, c))]
     close(_C.fused_glu(flow.tensor(x), *joined, activation=activation), expected)
@@ -86,7 +86,7 @@ def test_crossed_features():
     vector, matrix = array(1, 3), array(3, 3)
 
     def crossed(weight, mode):
-        given = [flow.tensor(each) for each in (x, weight, first, bias)]
+        given = [flow.tensor(operand) for operand in (x, weight, first, bias)]
         return _C.fused_cross_feature_interaction(*given, mode)
 
     close(crossed(vector, "vector"), first * (x @ vector.T) + bias + x)
@@ -108,7 +108,7 @@ def test_masked_softmax_with_bias():
     x, bias, mask = array(2, 3), array(3), np.array([[True, True, False], [True] * 3])
     logits = np.where(mask, (x + bias) * 2, -5)
     expected = np.exp(logits) / np.exp(logits).sum(-1, keepdims=True)
-    given = [flow.tensor(each) for each in (x, bias, mask)]
+    given = [flow.tensor(operand) for operand in (x, bias, mask)]
     options = {"fill_value": -5.0, "scale": 2.0}
     dropped, softmax = _C.fused_bias_add_scale_mask_softmax_dropout(*given, p=0.0, **options)
     close(softmax, expected)
@@ -123,11 +123,11 @@ def test_normalization(axis):
     if axis == -1:
         x = np.ascontiguousarray(x.transpose(0, 2, 1))
     mean, variance = flow.zeros(3), flow.ones(3)
-    given = [flow.tensor(each) for each in (gamma, beta)]
+    given = [flow.tensor(operand) for operand in (gamma, beta)]
     ours = _C.normalization(flow.tensor(x), mean, variance, *given, axis, 1e-5, 0.8, True)
     first = torch.tensor(x).movedim(axis, 1)
     running = torch.zeros(3), torch.ones(3)
-    weights = [torch.tensor(each) for each in (gamma, beta)]
+    weights = [torch.tensor(operand) for operand in (gamma, beta)]
     theirs = torch.nn.functional.batch_norm(first, *running, *weights, True, 0.2, 1e-5)
     close(ours, theirs.movedim(1, axis).numpy())
     close(mean, running[0].numpy())
@@ -142,7 +142,7 @@ def test_normalization(axis):
 def test_layer_normalization_with_other_axes_of_parameters():
     x, gamma, beta = array(2, 3, 4), array(4), array(4)
     plain = (x - x.mean((1, 2), keepdims=True)) / np.sqrt(x.var((1, 2), keepdims=True) + 1e-5)
-    given = [flow.tensor(each) for each in (x, gamma, beta)]
+    given = [flow.tensor(operand) for operand in (x, gamma, beta)]
     close(_C.layer_norm_affine(*given, 1, 2, 1e-5), plain * gamma + beta)
     close(_C.layer_norm(given[0], 1, 1, 1e-5), plain)
     rows = (x - x.mean(2, keepdims=True)) / np.sqrt(x.var(2, keepdims=True) + 1e-5)
@@ -175,7 +175,7 @@ def test_softmax_of_scores_mask_and_bias(inplace):
 
 def test_heads_of_three_tensors():
     x, y, z = array(3, 2, 8), array(3, 2, 8), array(3, 2, 8)
-    found = _C.fused_codegeex_qkv_reshape(*[flow.tensor(each) for each in (x, y, z)], 4)
+    found = _C.fused_codegeex_qkv_reshape(*[flow.tensor(operand) for operand in (x, y, z)], 4)
     for ours, expected in zip(found, (x, y, z), strict=True):
         close(ours, expected.reshape(3, 2, 4, 2))
 
@@ -233,8 +233,8 @@ def test_cells(name):
     kinds = {"rnn_tanh_cell": 1, "rnn_relu_cell": 1, "gru_cell": 3, "lstm_cell": 4}
     rows = 3 * kinds[name]
     given = [array(2, 4), array(2, 3), array(rows, 4), array(rows, 3), array(rows), array(rows)]
-    theirs = [torch.tensor(each) for each in given]
-    ours = [flow.tensor(each) for each in given]
+    theirs = [torch.tensor(operand) for operand in given]
+    ours = [flow.tensor(operand) for operand in given]
     if name == "lstm_cell":
         theirs[1], ours[1] = [theirs[1], theirs[1]], [ours[1], ours[1]]
     got, want = getattr(_C, name)(*ours), getattr(torch, name)(*theirs)
@@ -270,11 +270,11 @@ def test_complete_iou_of_boxes():
     box = np.sort(RNG.uniform(0, 4, size=(2, 6, 2, 2)), axis=-1).astype(np.float32)
     (x1, x2), (y1, y2) = (box[0, :, axis].T for axis in (0, 1))
     (u1, u2), (v1, v2) = (box[1, :, axis].T for axis in (0, 1))
-    sides = [flow.tensor(each.copy()) for each in (x1, x2, u1, u2, y1, y2, v1, v2)]
+    sides = [flow.tensor(operand.copy()) for operand in (x1, x2, u1, u2, y1, y2, v1, v2)]
     inter = np.clip(np.minimum(x2, u2) - np.maximum(x1, u1), 0, None)
     inter = inter * np.clip(np.minimum(y2, v2) - np.maximum(y1, v1), 0, None)
     close(_C.fused_get_intersection_area(*sides), inter)
-    sizes = [flow.tensor(each) for each in (x2 - x1, y2 - y1, u2 - u1, v2 - v1)]
+    sizes = [flow.tensor(operand) for operand in (x2 - x1, y2 - y1, u2 - u1, v2 - v1)]
     union = (x2 - x1) * (y2 - y1) + (u2 - u1) * (v2 - v1) - inter
     iou = inter / (union + 1e-7)
     close(_C.fused_get_iou(*sizes, flow.tensor(inter), 1e-7), iou)
@@ -288,7 +288,7 @@ def test_complete_iou_of_boxes():
     proportions = 4 / np.pi**2 * angles**2
     got = _C.fused_get_ciou_diagonal_angle(*sizes, 0.0)
     np.testing.assert_allclose(got.numpy(), proportions, rtol=1e-3, atol=1e-6)
-    parts = [flow.tensor(each) for each in (proportions, iou, distance, around)]
+    parts = [flow.tensor(operand) for operand in (proportions, iou, distance, around)]
     result, weight = _C.fused_get_ciou_result(*parts, 1e-7)
     alpha = proportions / (proportions - iou + 1 + 1e-7)
     close(weight, alpha)
@@ -334,7 +334,7 @@ def test_constants_and_writes():
 def test_attention_in_slices_of_one_product(causal):
     x = array(2, 5, 24)
     query, key, value = (x[..., at : at + 8].reshape(2, 5, 2, 4) for at in (0, 8, 16))
-    parts = [torch.tensor(each).transpose(1, 2) for each in (query, key, value)]
+    parts = [torch.tensor(operand).transpose(1, 2) for operand in (query, key, value)]
     expected = torch.nn.functional.scaled_dot_product_attention(*parts, is_causal=causal)
     whole = flow.tensor(x)
     slices = (0, 8, 8, 16, 16, 24)
@@ -440,7 +440,7 @@ CALLS_OF_UPSTREAM = {
 @pytest.mark.parametrize("call", CALLS_OF_UPSTREAM)
 def test_arguments_of_upstream(call):
     given, otherwise = CALLS_OF_UPSTREAM[call]
-    result, expected = (each(flow.tensor(SIX)) for each in (given, otherwise))
+    result, expected = (function(flow.tensor(SIX)) for function in (given, otherwise))
     assert result.dtype is expected.dtype
     np.testing.assert_allclose(result.numpy(), expected.numpy(), rtol=1e-6)
 
@@ -480,7 +480,7 @@ def test_moving_averages_of_several_tensors():
     averages, new = ([array(3), array(2, 2)] for _ in range(2))
     moved = [flow.tensor(average) for average in averages]
     moved[0].requires_grad_()
-    _C.multi_tensor_yolov5_weight_update(moved, [flow.tensor(each) for each in new], 0.9)
+    _C.multi_tensor_yolov5_weight_update(moved, [flow.tensor(operand) for operand in new], 0.9)
     for average, before, after in zip(moved, averages, new, strict=True):
         close(average.detach(), 0.9 * before + 0.1 * after)
     with pytest.raises(ValueError, match="shorter"):

@@ -73,8 +73,8 @@ def test_layers_call_weights_that_are_computed(sample: Sample, layer, way):
     mine, theirs = twin(make)
     weight = random_array(*getattr(mine, name).shape)
     getattr(mine, name).data, getattr(theirs, name).data = flow.tensor(weight), torch.tensor(weight)
-    for library, each in ((flow, mine), (torch, theirs)):
-        WAYS[way](library, each, name)
+    for library, module in ((flow, mine), (torch, theirs)):
+        WAYS[way](library, module, name)
     assert_twins_agree(mine, theirs, [random_array(*shape) for shape in shapes])
 
 

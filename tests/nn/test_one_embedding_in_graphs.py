@@ -73,8 +73,8 @@ def eager_losses(model, make):
     for ids in batches():
         loss = model(ids)
         loss.backward()
-        for each in (*steps, *schedules):
-            each.step()
+        for stepper in (*steps, *schedules):
+            stepper.step()
         for step in steps:
             step.zero_grad()
         losses.append(loss.item())

@@ -124,7 +124,7 @@ def test_the_hook_of_a_parameter_is_found_by_its_name():
     flow.nn.utils.prune.random_unstructured(layer, "bias", 1)
     (hook,) = layer._forward_pre_hooks.values()
     assert hook._tensor_name == "bias"
-    kinds = [type(each).__name__ for each in hook]
+    kinds = [type(method).__name__ for method in hook]
     assert kinds == ["L1Unstructured", "RandomUnstructured"]
     assert hook[1].amount == 1
 

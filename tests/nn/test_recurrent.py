@@ -42,7 +42,7 @@ def sequence(options, seed=0):
 def initial_states(module):
     arrays = [random_array(*shape, seed=9) for shape in module._state_shapes(BATCH)]
     pairs = [both(array) for array in arrays]
-    return tuple(tuple(each) for each in zip(*pairs, strict=True))
+    return tuple(tuple(column) for column in zip(*pairs, strict=True))
 
 
 @pytest.mark.one_in(6)

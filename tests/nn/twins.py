@@ -61,7 +61,7 @@ def assert_twins_agree(
     mine: flow.nn.Module, theirs: torch.nn.Module, inputs: Sequence[np.ndarray], *rest: Any
 ) -> None:
     """Results, gradients of inputs and gradients of parameters are PyTorch's."""
-    pairs = [both(each) for each in inputs]
+    pairs = [both(array) for array in inputs]
     my_result = mine(*[pair[0] for pair in pairs], *rest)
     their_result = theirs(*[pair[1] for pair in pairs], *rest)
     assert_same(my_result, their_result)
@@ -75,7 +75,7 @@ def assert_twins_agree(
 
 def assert_same_parameter_gradients(mine: flow.nn.Module, theirs: torch.nn.Module) -> None:
     """Names and gradients of all parameters are PyTorch's."""
-    my_parameters, their_parameters = (dict(each.named_parameters()) for each in (mine, theirs))
+    my_parameters, their_parameters = (dict(module.named_parameters()) for module in (mine, theirs))
     assert list(my_parameters) == list(their_parameters)
     for name, parameter in their_parameters.items():
         if parameter.grad is not None:

@@ -343,16 +343,16 @@ def model_of(row: Row) -> tuple[onnx.ModelProto, list[Any]]:
             constants &= {node.input[where]}
     if row.constants == "none":
         constants = set()
-    inputs = [each for each in model.graph.input if each.name not in constants]
+    inputs = [value for value in model.graph.input if value.name not in constants]
     del model.graph.input[:]
     model.graph.input.extend(inputs)
     model.graph.initializer.extend(numpy_helper.from_array(values[n], n) for n in sorted(constants))
-    return model, [values.get(each.name) for each in inputs]
+    return model, [values.get(value.name) for value in inputs]
 
 
 def set_attribute(node: onnx.NodeProto, name: str, row: Row) -> None:
     """Put the size of a row into an attribute."""
-    attribute = next((each for each in node.attribute if each.name == name), None)
+    attribute = next((candidate for candidate in node.attribute if candidate.name == name), None)
     if attribute is None:
         node.attribute.append(helper.make_attribute(name, row.size))
     elif attribute.type == AttributeProto.INT:

@@ -55,8 +55,8 @@ def test_branches_chosen_by_a_value(new_primitive, opset):
     proto = assert_exported(
         lambda x: call(chosen, x) + 1, flow.tensor(POSITIVE), others=others, opset=opset
     )
-    (node,) = [each for each in proto.graph.node if each.op_type == "If"]
-    inner = [each.op_type for a in node.attribute for each in a.g.node]
+    (node,) = [member for member in proto.graph.node if member.op_type == "If"]
+    inner = [member.op_type for a in node.attribute for member in a.g.node]
     assert inner.count("If") == 1
     assert operators_of(proto).count("Abs") == 0
 

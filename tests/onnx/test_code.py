@@ -245,7 +245,7 @@ def test_subgraphs_are_modules(name, condition, tmp_path):
     assert_clean(path)
     arguments = flow.randn(3, 2), flow.tensor(condition)
     both = [loaded(path).load()(*arguments), from_onnx(model)(*arguments)]
-    mine, theirs = ([as_host(each) for each in flat(results)] for results in both)
+    mine, theirs = ([as_host(result) for result in flat(results)] for results in both)
     for one, other in zip(mine, theirs, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-6)
 

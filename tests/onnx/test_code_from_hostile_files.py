@@ -61,8 +61,8 @@ def renamed(message, text, functions, bound):
     """Add `text` to each text of a message that does not name something of the standard."""
     for field, value in message.ListFields():
         if field.message_type is not None:
-            for each in value if hasattr(value, "append") else [value]:
-                renamed(each, text, functions, bound)
+            for part in value if hasattr(value, "append") else [value]:
+                renamed(part, text, functions, bound)
         elif field.type == field.TYPE_STRING and not standard(message, field, functions, bound):
             change(message, field.name, value, lambda old: old and old + text)
         elif field.type == field.TYPE_BYTES and field.name != "raw_data":
@@ -83,7 +83,7 @@ def change(message, name, value, function):
     if isinstance(value, str | bytes):
         setattr(message, name, function(value))
     else:
-        value[:] = [function(each) for each in value]
+        value[:] = [function(part) for part in value]
 
 
 def hostile_model(text):
@@ -221,7 +221,7 @@ def operand_cases():
 def test_constants_that_are_text(dimensions, tmp_path):
     constant = np.full(dimensions, RUN, object)
     for name, opset, constants in operand_cases():
-        operands = [constant if each else None for each in constants]
+        operands = [constant if flag else None for flag in constants]
         given = {"kernel_shape": [2]} if name.endswith("Pool") else {}
         try:
             path = write_code(node_model(name, opset, operands, given), tmp_path)

@@ -93,6 +93,6 @@ REDUCTIONS = {
 @pytest.mark.parametrize("name", REDUCTIONS)
 def test_reductions_of_complex_numbers(name):
     def function(x):
-        return [flow.view_as_real(each) for each in REDUCTIONS[name](flow.view_as_complex(x))]
+        return [flow.view_as_real(result) for result in REDUCTIONS[name](flow.view_as_complex(x))]
 
     assert_exported(function, flow.randn(2, 3, 5, 2), tolerance=1e-5)

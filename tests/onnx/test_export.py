@@ -58,8 +58,8 @@ def test_inputs_are_named_after_parameters_of_forward():
 
     x = flow.randn(3)
     proto = assert_exported(scaled, x, flow.randn(3), flow.randn(3))
-    assert [each.name for each in proto.graph.input] == ["value", "factor", "input_2"]
-    assert [each.name for each in proto.graph.output] == ["output_0", "output_1"]
+    assert [value.name for value in proto.graph.input] == ["value", "factor", "input_2"]
+    assert [value.name for value in proto.graph.output] == ["output_0", "output_1"]
 
 
 def test_given_names():
@@ -101,7 +101,7 @@ def test_results_that_are_arguments_or_parameters():
             return x, x, self.weight, self.bias
 
     proto = assert_exported(Echo(2, 2), flow.randn(2))
-    assert len({each.name for each in proto.graph.output}) == 4
+    assert len({value.name for value in proto.graph.output}) == 4
 
 
 def twice(x):
@@ -335,7 +335,7 @@ def test_convert_to_onnx_and_check(tmp_path, monkeypatch):
     util.convert_to_onnx_and_check(graph, onnx_model_path=tmp_path, input_tensor_range=[-1, 1])
     assert [path.name for path in tmp_path.iterdir()] == ["model.onnx"]
     call = util._call
-    monkeypatch.setattr(util, "_call", lambda *given: [each + 1 for each in call(*given)])
+    monkeypatch.setattr(util, "_call", lambda *given: [output + 1 for output in call(*given)])
     with pytest.raises(AssertionError, match="numbers differ"):
         util.convert_to_onnx_and_check(graph, onnx_model_path=tmp_path)
 
@@ -351,7 +351,7 @@ def test_weights_from_a_folder(tmp_path):
     weight = onnx.numpy_helper.to_array(stored["module.weight"])
     np.testing.assert_array_equal(weight, source.module.weight.detach().numpy())
     cleanup()
-    assert [each.name for each in tmp_path.iterdir()] == ["weights"]
+    assert [file.name for file in tmp_path.iterdir()] == ["weights"]
 
 
 def test_dynamic_batch_of_a_graph(tmp_path):

@@ -24,7 +24,7 @@ def test_external_data_and_replacement(tmp_path):
         (result,) = session.run(None, {"input": x.numpy()})
         np.testing.assert_allclose(result, large(x).detach().numpy(), rtol=1e-5, atol=1e-6)
     flow.onnx.export(large, x, path)
-    assert [each.name for each in tmp_path.iterdir()] == ["model.onnx"]
+    assert [file.name for file in tmp_path.iterdir()] == ["model.onnx"]
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_weights_that_are_too_large_for_one_file_go_beside_it(tmp_path, monkeypa
     monkeypatch.setattr("oneflow_onnx.oneflow2onnx.files._LARGEST", 20_000)
     path = tmp_path / "model.onnx"
     flow.onnx.export(nn.Linear(64, 64), flow.randn(2, 64), path)
-    assert [each.name for each in tmp_path.iterdir()] == ["model.onnx"]
+    assert [file.name for file in tmp_path.iterdir()] == ["model.onnx"]
     flow.onnx.export(nn.Linear(96, 64), flow.randn(2, 96), path)
     assert len(list(tmp_path.iterdir())) == 2
     with pytest.raises(ValueError, match=r"24,\d+ bytes, too many.*external_data=True"):
@@ -80,7 +80,7 @@ def test_a_failed_export_leaves_the_file_as_it_was(tmp_path, monkeypatch):
         with pytest.raises(OSError, match="No space"):
             flow.onnx.export(nn.Linear(64, 64), flow.randn(2, 64), path, **options)
     assert path.read_bytes() == before
-    assert [each.name for each in tmp_path.iterdir()] == ["model.onnx"]
+    assert [file.name for file in tmp_path.iterdir()] == ["model.onnx"]
 
 
 def test_a_folder_that_does_not_exist(tmp_path):

@@ -285,7 +285,7 @@ def test_a_graph_of_an_import_computes_what_one_of_the_network_does():
     ).eval()
     x = flow.randn(2, 3, 12, 12)
     imported = from_onnx(flow.onnx.export(network, x, opset_version=13))
-    operators, inputs = zip(*(_recorded(each, x) for each in (network, imported)), strict=True)
+    operators, inputs = zip(*(_recorded(model, x) for model in (network, imported)), strict=True)
     assert inputs[1] == inputs[0] == {"argument": 1, "parameter": 4}
     assert operators[1].pop("full_float") == operators[1].pop("maximum") * 2
     assert operators[1].pop("minimum") == operators[0].pop("hardtanh")
@@ -299,7 +299,7 @@ def _recorded(module, x):
     operators = Counter(
         instruction.operation.primitive.name for instruction in step.program.instructions
     )
-    return operators, Counter(each.kind for each in step.inputs)
+    return operators, Counter(step_input.kind for step_input in step.inputs)
 
 
 TRIANGLE = np.tril(np.ones((3, 3), np.float32))

@@ -34,9 +34,9 @@ def places_of(domain: str, name: str) -> set[str | int]:
     }
     operands = {
         place
-        for place, each in enumerate(schema.inputs)
-        if "tensor(bool)" not in each.types
-        and (place in operator.host or (each.types and set(each.types) <= INTEGERS))
+        for place, operand in enumerate(schema.inputs)
+        if "tensor(bool)" not in operand.types
+        and (place in operator.host or (operand.types and set(operand.types) <= INTEGERS))
     }
     return numbers | operands
 

@@ -213,7 +213,7 @@ def eigen_pairs(x):
 
     given = flow.view_as_real(x) if x.is_complex() else x
     values, vectors, _ = in_onnx_runtime(function, given)
-    return (each[..., 0] + 1j * each[..., 1] for each in (values, vectors))
+    return (pairs[..., 0] + 1j * pairs[..., 1] for pairs in (values, vectors))
 
 
 def check_eigenvalues(x):
@@ -308,7 +308,7 @@ def test_rows_or_columns_are_symbolic(function, sizes):
 
 @pytest.mark.parametrize("function", RECTANGULAR)
 def test_rows_and_columns_are_symbolic(function):
-    arguments = [(flow.randn(*each),) for each in [(5, 7), (7, 5), (6, 6), (1, 3), (9, 2)]]
+    arguments = [(flow.randn(*shape),) for shape in [(5, 7), (7, 5), (6, 6), (1, 3), (9, 2)]]
     dynamic = {0: {0: "rows", 1: "columns"}}
     assert_exported(function, *arguments[0], others=arguments[1:], dynamic=dynamic, tolerance=1e-3)
 

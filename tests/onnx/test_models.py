@@ -204,8 +204,12 @@ def smallest_of_each_family() -> list[str]:
     """The model with the fewest parameters of every family of classification models."""
     facts = model_facts()
     chosen: dict[str, tuple[int, str]] = {}
-    for each in registered_models():
-        model = flowvision.models.registry.find_model(each) if isinstance(each, str) else each
+    for registered in registered_models():
+        model = (
+            flowvision.models.registry.find_model(registered)
+            if isinstance(registered, str)
+            else registered
+        )
         if model.task != "image classification" or model.name not in facts:
             continue
         entry = (int(facts[model.name]["parameters"]), model.name)

@@ -58,11 +58,11 @@ def plain(value):
     if isinstance(value, TensorProto):
         return numpy_helper.to_array(value)
     if isinstance(value, SequenceProto):
-        return [plain(each) for each in numpy_helper.to_list(value)]
+        return [plain(part) for part in numpy_helper.to_list(value)]
     if isinstance(value, OptionalProto):
         return plain(numpy_helper.to_optional(value)) if value.elem_type else None
     if isinstance(value, list):
-        return [plain(each) for each in value]
+        return [plain(part) for part in value]
     return value if value is None else np.asarray(value)
 
 
@@ -107,7 +107,7 @@ def test_networks(name):
     """Compiled: in eager mode, what BLAS rounds differently from class to class decides one."""
     model = onnx.load(LIGHT / f"{name}.onnx")
     weights = {initializer.name for initializer in model.graph.initializer}
-    (given,) = [each for each in model.graph.input if each.name not in weights]
+    (given,) = [value for value in model.graph.input if value.name not in weights]
     shape = [dim.dim_value for dim in given.type.tensor_type.shape.dim]
     x = np.linspace(0, 1, np.prod(shape), endpoint=False, dtype=np.float32).reshape(shape)
     (output,) = backend.run_model(model, [x])

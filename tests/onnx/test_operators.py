@@ -36,9 +36,9 @@ FINITE_ONLY = frozenset((*_EXTREMES, "atan2"))
 
 def cases(row: Operator, exhaustive: bool) -> Iterator[Case]:
     """The cases that run of a row."""
-    for each in row.cases if exhaustive else row.cases[:CASES]:
-        if row.name not in FINITE_ONLY or not ("nan" in str(each) or "inf" in str(each)):
-            yield each
+    for case in row.cases if exhaustive else row.cases[:CASES]:
+        if row.name not in FINITE_ONLY or not ("nan" in str(case) or "inf" in str(case)):
+            yield case
 
 
 def expected(row: Operator, case: Case) -> list[flow.Tensor] | None:
@@ -56,7 +56,7 @@ def with_tensors(value: Any, tensors: Iterator[flow.Tensor]) -> Any:
     if isinstance(value, flow.Tensor):
         return next(tensors)
     if type(value) in (list, tuple):
-        return type(value)(with_tensors(each, tensors) for each in value)
+        return type(value)(with_tensors(part, tensors) for part in value)
     return value
 
 

@@ -35,8 +35,8 @@ def main() -> int:
         )
         failing += sum(outcome.problem is not None for outcome in result.outcomes)
         wrong += len(found)
-        for each in found:
-            print(each, flush=True)
+        for line in found:
+            print(line, flush=True)
     total = sum(len(result.outcomes) for result in results)
     names = {result.entry for result in results}
     print(
@@ -45,7 +45,7 @@ def main() -> int:
     )
     if options.record:
         tried = {(result.entry, result.dtype) for result in results}
-        kept = [each for each in before if (each.entry, each.dtype) not in tried]
+        kept = [row for row in before if (row.entry, row.dtype) not in tried]
         write_list([*kept, *recorded(results, before)])
         print(f"wrote {LIST}")
         return 0

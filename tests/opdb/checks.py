@@ -155,9 +155,9 @@ def _copied(value: Any) -> Any:
     if isinstance(value, torch.Tensor):
         return copy.deepcopy(value.detach()).requires_grad_(value.requires_grad)
     if type(value) in (list, tuple):
-        return type(value)(_copied(each) for each in value)
+        return type(value)(_copied(part) for part in value)
     if isinstance(value, dict):
-        return {name: _copied(each) for name, each in value.items()}
+        return {name: _copied(part) for name, part in value.items()}
     return value
 
 
@@ -262,7 +262,7 @@ def _out_problem(entry: Entry, sample: SampleInput, expected: Any, values: bool)
     if not entry.info.supports_out or len(results) == 0:
         return _NOTHING_TO_CHECK
     with flow.no_grad(), torch.no_grad():
-        out = [translated(torch.zeros_like(each)) for each in results]
+        out = [translated(torch.zeros_like(tensor)) for tensor in results]
         given = out[0] if isinstance(expected, torch.Tensor) else tuple(out)
         try:
             call = _Call(FLOW, sample)
@@ -361,4 +361,4 @@ def _raised(error: Exception) -> str:
 
 def _builtin(error: Exception) -> type[Exception]:
     """The exception's nearest class that is Python's own."""
-    return next(each for each in type(error).__mro__ if each.__module__ == "builtins")
+    return next(base for base in type(error).__mro__ if base.__module__ == "builtins")

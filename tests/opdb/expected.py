@@ -62,11 +62,11 @@ def surprises(
     """What failed and is not in the list, and what is in the list and did not fail."""
     found = []
     for outcome in outcomes:
-        line = next((each for each in expected if each.covers(outcome)), None)
+        line = next((row for row in expected if row.covers(outcome)), None)
         place = f"{entry}, {dtype}, {outcome.check} of sample {outcome.index}"
         if outcome.problem is None and line is not None:
             found.append(f"{place}: agrees now; take it from {LIST.name}")
         elif outcome.problem is not None and line is None:
             found.append(f"{place}: {outcome.problem}")
-    gone = [each for each in expected if not any(map(each.covers, outcomes))]
-    return found + [f"{LIST.name} names no sample: {each}" for each in gone]
+    gone = [row for row in expected if not any(map(row.covers, outcomes))]
+    return found + [f"{LIST.name} names no sample: {row}" for row in gone]

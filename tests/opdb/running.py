@@ -27,7 +27,7 @@ class Result(NamedTuple):
 
 def _results(dtypes: tuple[str, ...], position: int) -> list[Result]:
     entry = _entries()[position]
-    chosen = [each for each in (*entry.dtypes, ERRORS) if each in dtypes]
+    chosen = [dtype for dtype in (*entry.dtypes, ERRORS) if dtype in dtypes]
     results = [Result(entry.name, dtype, outcomes_of(entry, dtype)) for dtype in chosen]
     ResidentMemory.bound()
     return results
@@ -58,7 +58,7 @@ def run(names: list[str], dtypes: tuple[str, ...], processes: int) -> Iterator[R
 
 def recorded(results: Iterable[Result], before: list[Expected]) -> list[Expected]:
     """The list that the results ask for, with the reasons of the one before."""
-    reasons = {(each.entry, each.check): each.reason for each in before}
+    reasons = {(row.entry, row.check): row.reason for row in before}
     lines = []
     for entry, dtype, outcomes in results:
         tried, failed = Counter(outcome.check for outcome in outcomes), defaultdict(list)

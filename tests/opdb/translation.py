@@ -56,7 +56,7 @@ def _function_named(name: str, is_lambda: bool) -> Callable | None:
     if callable(found):
         return found
     names = (name, f"{name}_") if is_lambda else (name,)
-    methods = (getattr(Tensor, each, None) for each in names)
+    methods = (getattr(Tensor, method, None) for method in names)
     return next((method for method in methods if method is not None), None)
 
 
@@ -67,12 +67,14 @@ def translated(value: Any) -> Any:
         Untranslatable: there is nothing like it.
     """
     if type(value) in (list, tuple, torch.Size):
-        return (list if type(value) is list else tuple)(translated(each) for each in value)
+        return (list if type(value) is list else tuple)(translated(part) for part in value)
     if isinstance(value, dict):
-        return {name: translated(each) for name, each in value.items()}
+        return {name: translated(part) for name, part in value.items()}
     if isinstance(value, slice):
         return slice(translated(value.start), translated(value.stop), translated(value.step))
-    convert = next((each for kind, each in _CONVERSIONS.items() if isinstance(value, kind)), None)
+    convert = next(
+        (conversion for kind, conversion in _CONVERSIONS.items() if isinstance(value, kind)), None
+    )
     return value if convert is None else convert(value)
 
 

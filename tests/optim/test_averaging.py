@@ -59,7 +59,7 @@ def test_averaged_models(average, use_buffers):
                     getattr(model[0], name).copy_(lib.tensor(value))
             model(lib.tensor(random_array(4, 2, seed=step + 9)))
             average.update_parameters(model)
-    mine, theirs = (each.state_dict() for each in averaged)
+    mine, theirs = (model.state_dict() for model in averaged)
     assert list(mine) == list(theirs)
     for name, tensor in theirs.items():
         assert_same(mine[name], tensor, name)

@@ -170,8 +170,8 @@ def as_ours(value):
     if isinstance(value, torch.Tensor):
         return flow.tensor(value.numpy())
     if isinstance(value, dict):
-        return {name: as_ours(each) for name, each in value.items()}
-    return [as_ours(each) for each in value] if isinstance(value, list) else value
+        return {name: as_ours(part) for name, part in value.items()}
+    return [as_ours(part) for part in value] if isinstance(value, list) else value
 
 
 @all_rows
@@ -194,7 +194,7 @@ def test_one_instruction_for_all_parameters(row):
     flow.eager.synchronize()
     with flow.no_grad():
         optimizer._update_group(optimizer.param_groups[0])
-    recorded = [each for each in current.recorder.key if isinstance(each, Operation)]
+    recorded = [entry for entry in current.recorder.key if isinstance(entry, Operation)]
     assert [operation.primitive for operation in recorded] == [pack_numbers, optimizer._update]
 
 

@@ -33,7 +33,7 @@ def test_goes_on_from_a_state_dict_of_oneflow(kind, names):
         step(weight, first)
     saved = first.state_dict()
     (group,) = saved["param_groups"]
-    options = {name: each for name, each in group.items() if name != "params"}
+    options = {name: value for name, value in group.items() if name != "params"}
     theirs = {
         "state": {"step": 3, 0: {old: saved["state"][0][new] for old, new in names.items()}},
         "param_groups": [

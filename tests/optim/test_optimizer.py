@@ -16,7 +16,7 @@ def tensor(*values):
 
 def descend(optimizer, *tensors):
     """One step down the sum of squares."""
-    sum((each * each).sum() for each in tensors).backward()
+    sum((operand * operand).sum() for operand in tensors).backward()
     optimizer.step()
 
 

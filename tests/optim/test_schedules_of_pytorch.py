@@ -149,12 +149,12 @@ def test_states_and_attributes_are_those_of_pytorch(name: str) -> None:
     ours, theirs = [run.schedules[0] for run in runs]
     with enabled():
         state, saved = ours.state_dict(), theirs.state_dict()
-    public = {each for each in saved if not each.startswith("_")} - INTERNAL
-    for each in public:
-        assert getattr(ours, each) == _numbers(getattr(theirs, each)), each
-    for each in ("last_epoch", "base_lrs", "_last_lr", "T_cur", "T_i", "num_bad_epochs"):
-        if each in saved:
-            assert state[each] == _numbers(saved[each]), each
+    public = {key for key in saved if not key.startswith("_")} - INTERNAL
+    for key in public:
+        assert getattr(ours, key) == _numbers(getattr(theirs, key)), key
+    for attribute in ("last_epoch", "base_lrs", "_last_lr", "T_cur", "T_i", "num_bad_epochs"):
+        if attribute in saved:
+            assert state[attribute] == _numbers(saved[attribute]), attribute
 
 
 def _restarts(library: Any, *arguments: Any) -> Any:
@@ -176,8 +176,8 @@ def test_restarts_at_parts_of_an_epoch(arguments: tuple, steps: list[float | Non
             resumed.load_state_dict(ours.state_dict())
         converted = _restarts(mock, *arguments)
         converted.load_state_dict(theirs.state_dict())
-        for each in (ours, resumed, converted):
-            found = (each.T_cur, each.T_i, each.last_epoch, *each.get_last_lr())
+        for scheduler in (ours, resumed, converted):
+            found = (scheduler.T_cur, scheduler.T_i, scheduler.last_epoch, *scheduler.get_last_lr())
             expected = (theirs.T_cur, theirs.T_i, theirs.last_epoch, *theirs.get_last_lr())
             assert found == pytest.approx(expected)
 

@@ -16,10 +16,10 @@ def hot_step(width: int):
         model(rows).square().mean().backward()
         optimizer.step()
     steps = [
-        each
-        for each in PROGRAMS.values()
-        if "sgd_update" in names(each.program)
-        and any(spec.shape == (width, width) for spec in each.program.inputs)
+        step
+        for step in PROGRAMS.values()
+        if "sgd_update" in names(step.program)
+        and any(spec.shape == (width, width) for spec in step.program.inputs)
     ]
     return max(steps, key=lambda each: each.seen)
 

@@ -63,7 +63,7 @@ class CudnnStandIn(CudnnKernel):
             out_error, lse_error = map(jnp.subtract, (out, lse), result_of(*given))
             rows = jnp.any(g != 0, axis=-1)
             error = (out_error * rows[..., None]).sum() + (lse_error * rows.mT).sum()
-            return (*[each + error for each in found[:3]], *map(jnp.zeros_like, given[3:]))
+            return (*[result + error for result in found[:3]], *map(jnp.zeros_like, given[3:]))
 
         kernel.defvjp(forward, backward)
         return kernel

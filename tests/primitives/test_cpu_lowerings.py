@@ -119,7 +119,7 @@ def test_the_gradient_of_a_quantile_is_that_of_the_lowering():
         jax.make_jaxpr(lambda *xs, f=f: f(*xs, **attributes))(x, q, g)
         for f in (derived.impl, derived.implementation("cpu"))
     ]
-    assert ["sort[" in str(each) for each in traced] == [True, False]
+    assert ["sort[" in str(jaxpr) for jaxpr in traced] == [True, False]
     expected, found = (
         f(x, q, g, **attributes)[0] for f in (derived.impl, derived.lowerings["cpu"])
     )
@@ -129,9 +129,9 @@ def test_the_gradient_of_a_quantile_is_that_of_the_lowering():
 def test_a_resampled_image_lies_in_memory_as_the_operand_does():
     """Both are stored by calls that nothing is fused with, here and in the adjoint."""
     resampling = Resampling("linear", 4, 8)
-    for each, size in ((resampling, 4), (resampling.transposed(), 8)):
+    for candidate, size in ((resampling, 4), (resampling.transposed(), 8)):
         operand = np.ones((2, 3, size), "float32")
-        function = functools.partial(resample.lowerings["cpu"], dim=2, resampling=each)
+        function = functools.partial(resample.lowerings["cpu"], dim=2, resampling=candidate)
         equations = jax.make_jaxpr(function)(operand).eqns
         calls = [equation for equation in equations if equation.params.get("name") == "_call"]
         shapes = [equation.outvars[0].aval.shape for equation in calls]

@@ -26,7 +26,7 @@ def test_sizes_compute_and_compare_as_their_numbers_do() -> None:
         assert (x % 2, y // 4, bool(x - 6)) == (0, 1, False)
     values = environment.evaluate([6, 4])
     assert values is not None
-    assert [values[each.number] for each in computed] == [10, -5, 8, 2, 6, 4, -6, 3]
+    assert [values[size.number] for size in computed] == [10, -5, 8, 2, 6, 4, -6, 3]
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_a_trace_serves_the_sizes_for_which_comparisons_come_out_alike(
     environment = ShapeEnvironment([6, 4])
     with environment.tracing():
         depends_on(*environment.symbols())
-    assert all(environment.evaluate(each) is not None for each in same)
+    assert all(environment.evaluate(size) is not None for size in same)
     assert all(environment.evaluate(other) is None for other in others)
 
 

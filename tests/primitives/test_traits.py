@@ -60,5 +60,7 @@ def test_composition_covers_the_cases_of_its_condition():
 
 
 def test_convolutions_say_so():
-    names = {name for name, each in PRIMITIVES.items() if each.traits.kind is Kind.CONVOLUTION}
+    names = {
+        name for name, primitive in PRIMITIVES.items() if primitive.traits.kind is Kind.CONVOLUTION
+    }
     assert names == {"conv", "conv_input_adjoint", "conv_weight_adjoint"}

@@ -133,8 +133,8 @@ def test_state_goes_on_where_it_was():
     flow.manual_seed(99)
     flow.set_rng_state(state)
     found = flow.randn(4).numpy(), flow.randperm(5).numpy()
-    for each, wanted in zip(found, expected, strict=True):
-        np.testing.assert_array_equal(each, wanted)
+    for numbers, wanted in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(numbers, wanted)
     assert state.dtype is flow.uint8
 
 

@@ -100,7 +100,7 @@ def test_half_precision(kind):
 
 
 def test_one_table():
-    assert all(chip_of_type(each).type == each for each in device.DEVICE_TYPES)
+    assert all(chip_of_type(device_type).type == device_type for device_type in device.DEVICE_TYPES)
     assert flow.placement("gpu", [0]).type == "cuda"
     with pytest.raises(RuntimeError, match="'cpu', 'cuda', 'tpu'"):
         flow.autocast("abacus")

@@ -53,9 +53,9 @@ class Training:
 
     def tensors(self) -> dict[str, flow.Tensor]:
         moments = {
-            name: each
-            for name, each in self.optimizer.state[self.table.weight].items()
-            if isinstance(each, flow.Tensor)
+            name: moment
+            for name, moment in self.optimizer.state[self.table.weight].items()
+            if isinstance(moment, flow.Tensor)
         }
         weights = {"table": self.table.weight, "average": self.average.weight}
         return {**weights, **moments, "total": self.total}
@@ -112,8 +112,8 @@ def test_no_later_step_writes_or_counts(kind: str, behind: int) -> None:
     for name, value in contents(training.tensors()).items():
         np.testing.assert_array_equal(value, before[name], err_msg=name)
     assert training.count() == count
-    for each in (training, reference):
-        each.step()
+    for trainer in (training, reference):
+        trainer.step()
     expected = contents(reference.tensors())
     for name, value in contents(training.tensors()).items():
         np.testing.assert_allclose(value, expected[name], rtol=1e-5, err_msg=name)

@@ -59,7 +59,7 @@ def test_operators_have_names_counts_and_shapes() -> None:
         for average in made.key_averages(group_by_input_shape=True)
         if average.key == "matmul"
     ]
-    assert [(each.count, each.input_shapes) for each in apart] == [
+    assert [(row.count, row.input_shapes) for row in apart] == [
         (3, [[2, 5], [5, 3]]),
         (1, [[4, 5], [5, 3]]),
     ]
@@ -116,7 +116,7 @@ def test_ranges_hold_what_is_recorded_inside() -> None:
         total = kept.sum()
         range_pop()
     assert total.item() == 12
-    by_name = {each.name: each.event for each in made.events()}
+    by_name = {record.name: record.event for record in made.events()}
     inside, multiplied, added = by_name["inside(x)"], by_name["mul"], by_name["add"]
     assert inside.start <= by_name["square"].start <= multiplied.start
     assert multiplied.end <= by_name["square"].end <= inside.end
@@ -237,7 +237,7 @@ def test_callers_of_operators_are_kept(tmp_path: Path) -> None:
     x = flow.ones(3, requires_grad=True)
     with profile(with_stack=True) as made:
         called(x).sum().backward()
-    stacks = {each.name: each.stack for each in made.events()}
+    stacks = {record.name: record.stack for record in made.events()}
     assert [frame.rpartition(": ")[2] for frame in stacks["relu"][:1]] == ["called"]
     assert stacks["sum"][0].startswith(__file__)
     assert stacks["sum"][0].endswith("test_callers_of_operators_are_kept")
@@ -280,7 +280,7 @@ def test_memory_is_noted_after_every_operator(tmp_path: Path) -> None:
     made.export_chrome_trace(tmp_path / "trace.json")
     entries = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
     counted = [entry["args"] for entry in entries if entry["ph"] == "C"]
-    assert max(value for each in counted for value in each.values()) == peak
+    assert max(value for counts in counted for value in counts.values()) == peak
     with pytest.raises(ValueError, match="profile_memory"):
         profile().peak_memory()
 
@@ -324,9 +324,9 @@ def test_traces_fit_perfettos_json_format(tmp_path: Path) -> None:
             assert isinstance(entry["cat"], str)
             spans.setdefault(entry["tid"], []).append((entry["ts"], entry["ts"] + entry["dur"]))
     assert any(len(span) >= 4 for span in spans.values())
-    for each in spans.values():
+    for intervals in spans.values():
         ends: list[float] = []
-        for start, end in sorted(each, key=lambda span: (span[0], -span[1])):
+        for start, end in sorted(intervals, key=lambda span: (span[0], -span[1])):
             while ends and ends[-1] <= start:
                 ends.pop()
             assert not ends or end <= ends[-1]

@@ -27,7 +27,7 @@ flow.linalg.inv(flow.eye(3)).numpy()
 names = [open(f"/proc/self/task/{{each}}/comm").read() for each in os.listdir("/proc/self/task")]
 print(sum(name.startswith("tf_XLAEigen") for name in names))
 """
-    kept = {name: each for name, each in os.environ.items() if name != "NPROC"}
+    kept = {name: value for name, value in os.environ.items() if name != "NPROC"}
     done = subprocess.run(
         [sys.executable, "-c", code],
         env={**kept, **variables, "ONEFLOW_CPU_DEVICES": "0"},

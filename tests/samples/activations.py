@@ -13,8 +13,10 @@ F = "nn.functional."
 
 def smooth(name: str, *settings: dict, **facts) -> Operator:
     """A row for a function of one tensor and settings."""
-    cases = [case(ANY[0], **each) for each in settings or ({},)]
-    cases += [case(each) for each in ANY[1:]] + [case(KINKS, **setting) for setting in settings[1:]]
+    cases = [case(ANY[0], **setting) for setting in settings or ({},)]
+    cases += [case(sample) for sample in ANY[1:]] + [
+        case(KINKS, **setting) for setting in settings[1:]
+    ]
     return Operator(name, cases=cases, dtypes=FLOATS, **facts)
 
 

@@ -18,7 +18,7 @@ BINARY = [
     case(tensor(2, 3, dtype="int64", low=1), 2),
     case(tensor(2, 3, dtype="bool"), tensor(3, dtype="int8")),
 ]
-TENSORS = [each for each in BINARY if not isinstance(each.args[1], int | float)]
+TENSORS = [sample for sample in BINARY if not isinstance(sample.args[1], int | float)]
 ERRORS = [case(tensor(2, 3), tensor(2)), case(tensor(2), "text"), case(tensor(2), None)]
 SPECIAL = tensor(4, 1, values=[float("nan"), float("inf"), -1.5, -0.0], grad=False)
 SPECIAL_ROW = tensor(5, values=[float("nan"), float("-inf"), 0.0, 2.0, -1.5], grad=False)
@@ -75,11 +75,11 @@ OPERATORS = [
         "div",
         cases=[
             *DIVISION,
-            *[case(*each.args, rounding_mode="floor") for each in DIVISION],
-            *[case(*each.args, rounding_mode="trunc") for each in DIVISION],
+            *[case(*sample.args, rounding_mode="floor") for sample in DIVISION],
+            *[case(*sample.args, rounding_mode="trunc") for sample in DIVISION],
         ],
         dtypes=ALL,
-        errors=[*ERRORS, *[case(*each.args, rounding_mode="trunc") for each in BY_ZERO]],
+        errors=[*ERRORS, *[case(*sample.args, rounding_mode="trunc") for sample in BY_ZERO]],
     ),
     Operator(
         "div_rounding_gradient",

@@ -70,7 +70,8 @@ def _deform_conv2d(x, offset, weight, bias=None, stride=1, padding=0, dilation=1
     outputs, per_group, rows, columns = weight.shape
     taps, places = rows * columns, offset.shape[2:]
     (down, right), (top, left), (tall, wide) = (
-        (each, each) if isinstance(each, int) else each for each in (stride, padding, dilation)
+        (option, option) if isinstance(option, int) else option
+        for option in (stride, padding, dilation)
     )
     groups = offset.shape[1] // (2 * taps)
     moves = offset.reshape(batch, groups, taps, 2, *places)

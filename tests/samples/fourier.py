@@ -162,7 +162,7 @@ def _of_lengths(name, *more):
 def _signal_window(name, *more, **kwargs):
     asymmetric = [case(length, sym=False, **kwargs) for length in (1, 5)]
     row = _of_lengths(f"signal.windows.{name}")
-    cases = [case(*each.args, **each.kwargs, **kwargs) for each in row.cases]
+    cases = [case(*sample.args, **sample.kwargs, **kwargs) for sample in row.cases]
     double = case(4, dtype=dtype("float64"), **kwargs)
     return Operator(
         row.name,

@@ -26,7 +26,7 @@ def _of_positive(name, *args, **kwargs):
 
 def _sizes(result):
     """What is the same for every choice of the vectors' signs."""
-    return tuple(abs(each) for each in result)
+    return tuple(abs(part) for part in result)
 
 
 EQUATIONS = [

@@ -22,7 +22,7 @@ def paired(name: str, first=X, second=Y, *more, **facts) -> Operator:
     """A row for a loss of two tensors with each reduction."""
     cases = [
         case(first, second),
-        *[case(first, second, reduction=each) for each in ("sum", "none")],
+        *[case(first, second, reduction=reduction) for reduction in ("sum", "none")],
         *more,
     ]
     errors = [case(first, second, reduction="average"), *facts.pop("errors", ())]

@@ -168,7 +168,7 @@ class Operator:
             return ()
         if self.grad_dtypes is not None:
             return self.grad_dtypes
-        chosen = ("float64",) if any("float" in each for each in self.dtypes) else ()
+        chosen = ("float64",) if any("float" in accepted for accepted in self.dtypes) else ()
         return (*chosen, "complex128") if any("complex" in d for d in self.dtypes) else chosen
 
 
@@ -213,7 +213,7 @@ def _samples(values: Iterable[Any]) -> Iterator[TensorSample]:
 
 def _grown(value: Any, sizes: Mapping[int, int]) -> Any:
     if isinstance(value, list | tuple):
-        return type(value)(_grown(each, sizes) for each in value)
+        return type(value)(_grown(part, sizes) for part in value)
     if not isinstance(value, TensorSample):
         return value
     shape = tuple(sizes.get(size, size) for size in value.shape)

@@ -71,8 +71,8 @@ def test_s001_08_size():
 )
 def test_s001_16_dtypes_are_promoted(left, right, expected):
     left, right = (
-        T(each[0], dtype=getattr(flow, each[1])) if isinstance(each, tuple) else each
-        for each in (left, right)
+        T(operand[0], dtype=getattr(flow, operand[1])) if isinstance(operand, tuple) else operand
+        for operand in (left, right)
     )
     result = left + right
     assert result.dtype is getattr(flow, expected)

@@ -86,8 +86,7 @@ def test_s001_02_calls_cost_less_than_in_eager_mode():
     flow.eager.synchronize()
     # The least of several: a garbage collection in between runs Python code of its own.
     of_graph, of_eager = (
-        min((python_calls(each) for _ in range(3)), key=Counter.total)
-        for each in (as_graph, eagerly)
+        min((python_calls(run) for _ in range(3)), key=Counter.total) for run in (as_graph, eagerly)
     )
     assert of_graph.total() < of_eager.total() / 2, of_graph
 
@@ -237,8 +236,8 @@ class Layers(nn.Module):
         if self.kind == "s001_28":
             return self.held(x)
         dictionary = self.kind in ("s001_30", "s001_32")
-        for each in self.held.values() if dictionary else self.held:
-            x = each(x) if isinstance(each, nn.Module) else x @ each
+        for tensor in self.held.values() if dictionary else self.held:
+            x = tensor(x) if isinstance(tensor, nn.Module) else x @ tensor
         return x
 
 

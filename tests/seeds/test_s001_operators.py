@@ -79,7 +79,7 @@ def promote(lib: ModuleType) -> Any:
     kinds = ("uint8", "int8", "int32", "int64", "float16", "float32", "float64")
     ones = [lib.ones(2, dtype=getattr(lib, kind)) for kind in kinds]
     sums = [a + b for a in ones for b in ones]
-    return [*sums, *[each + 1.5 for each in ones]]
+    return [*sums, *[one + 1.5 for one in ones]]
 
 
 def pool(lib: ModuleType, dims: int) -> Any:

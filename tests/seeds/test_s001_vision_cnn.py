@@ -137,5 +137,5 @@ def test_s001_105() -> None:
     y = torch.conv2d(torch.tensor(x.numpy()), weight, padding=1)
     y = torch.nn.functional.batch_norm(y, None, None, training=True).relu()
     np.testing.assert_allclose(block(x).detach().numpy(), y, rtol=1e-3, atol=1e-4)
-    assert [type(each).__name__ for each in layers.ConvBn(3, 8, 3)] == ["Conv2d", "BatchNorm2d"]
+    assert [type(layer).__name__ for layer in layers.ConvBn(3, 8, 3)] == ["Conv2d", "BatchNorm2d"]
     assert layers.ConvAct(3, 8, 3)[0].bias is not None

@@ -101,7 +101,7 @@ def test_s001_90_equals_torchvision(torchvision, name):
         compute(lib.transforms, lib.transforms.PILToTensor()(PHOTO))
         for lib in (flowvision, torchvision)
     )
-    got, want = (each if isinstance(each, tuple) else (each,) for each in (got, want))
+    got, want = (target if isinstance(target, tuple) else (target,) for target in (got, want))
     for one, other in zip(got, want, strict=True):
         assert isinstance(one, Image.Image) == isinstance(other, Image.Image)
         np.testing.assert_allclose(np.asarray(one), np.asarray(other), rtol=1e-6, atol=1e-6)
@@ -187,7 +187,7 @@ def test_s001_91_direct_replacement(tmp_path):
     np.testing.assert_allclose(seen, image[:, :, ::-1] if flipped else image, atol=1e-6)
     assert [label for _, label in found["cifar"]][:2] == [3, 1]
     assert found["photos"][0][1] == 0
-    assert all(0 <= each < 10 for each in found["found"])
+    assert all(0 <= index < 10 for index in found["found"])
     assert flowvision.get_image_backend() == "PIL"
 
 

@@ -388,8 +388,8 @@ def test_s002_30_mirrored_view(losses_of_one_device):
 
     half = BATCH_SIZE // 2
     losses = [job([images[:half], images[half:]], [labels[:half], labels[half:]]) for _ in range(5)]
-    assert {len(each) for each in losses} == {2}
-    means = [np.mean(each) for each in losses]
+    assert {len(column) for column in losses} == {2}
+    means = [np.mean(column) for column in losses]
     np.testing.assert_allclose(means, losses_of_one_device, rtol=1e-4, atol=1e-5)
     with pytest.raises(ValueError, match="a list of 2 arrays"):
         job([images[:half]], [labels[:half]])

@@ -54,7 +54,7 @@ def test_recorded_comparison(framework, row):
 @pytest.mark.parametrize(("framework", "row"), NETWORKS)
 def test_comparison(framework, row, exhaustive, tmp_path):
     compare = importlib.import_module("tools.x2oneflow.compare")
-    (network,) = [each for each in compare.networks() if each.row == row[5:]]
+    (network,) = [candidate for candidate in compare.networks() if candidate.row == row[5:]]
     python = ENVIRONMENTS / framework / "bin" / "python"
     if not exhaustive or not python.exists():
         pytest.skip("runs with --exhaustive and the environments of `make x2oneflow`")

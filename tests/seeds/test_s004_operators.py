@@ -249,6 +249,6 @@ def test_s004_44_sixty_operators():
             for start, (function, _, arrays, _) in zip(starts, OPERATORS.values(), strict=False)
         ]
 
-    arrays = [each for _, _, group, _ in OPERATORS.values() for each in group]
+    arrays = [member for _, _, group, _ in OPERATORS.values() for member in group]
     proto = assert_exported(Wrapped(all_of_them), *map(flow.tensor, arrays), opset=13)
     assert len(set(operators_of(proto))) >= 60

@@ -66,7 +66,7 @@ def test_s000_21_two_stages_and_four_micro_batches(pipeline):
     losses, _ = pipeline
     of_parts = [
         flow.nn.functional.cross_entropy(Net()(x), y).item()
-        for x, y in zip(*(each.chunk(4) for each in data()), strict=True)
+        for x, y in zip(*(tensor.chunk(4) for tensor in data()), strict=True)
     ]
     np.testing.assert_allclose(losses[0], of_parts, rtol=1e-4)
     plain = Training(Net(), 4)

@@ -48,7 +48,7 @@ class RememberingGraph(GeneratorGraph):
         assert chunk in (0, *self._chunks)
         self.used.add((state.places, chunk, state.capacity))
         counts = given.get(COUNT, [1] * state.places)
-        tokens = given[TOKEN] if chunk else [[each] for each in given[TOKEN]]
+        tokens = given[TOKEN] if chunk else [[token] for token in given[TOKEN]]
         logits = np.zeros((state.places, VOCABULARY))
         for place, (row, begin, count) in enumerate(
             zip(tokens, given[POSITION], counts, strict=True)

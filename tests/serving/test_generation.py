@@ -148,11 +148,11 @@ def test_a_sequence_goes_on_where_it_was_when_the_state_changes(decoder):
     ):
         state = graph.rearrange(state, kept, places, capacity)
         running = [running[place] for place in kept]
-        fed = [sequences[each][position] for each in running] + [0] * (places - len(running))
+        fed = [sequences[index][position] for index in running] + [0] * (places - len(running))
         logits = graph.advance(state, fed, [position] * places)
         assert logits.shape == (places, VOCABULARY)
         if position > 0:
-            expected = [sequences[each][position + 1] for each in running]
+            expected = [sequences[index][position + 1] for index in running]
             assert logits.argmax(1)[: len(running)].tolist() == expected
 
 
@@ -179,7 +179,7 @@ def test_a_state_is_replaced_in_its_place(decoder):
     graph.advance(state, [1, 2, 3, 4], [0] * 4)
     before = dict(state.tensors)
     graph.advance(state, [1, 2, 3, 4], [1] * 4)
-    assert all(unwrap(each).read().is_deleted() for each in before.values())
+    assert all(unwrap(tensor).read().is_deleted() for tensor in before.values())
 
 
 def test_events_of_a_stream(decoder, server):

@@ -252,8 +252,8 @@ def test_bad_lengths_of_json(server, length, message):
 def test_truncated_and_additional_bytes(server):
     body, length = binary_body({"x": X})
     header = {"Inference-Header-Content-Length": length}
-    for each, message in ((body[:-1], "bytes are left"), (body + b"1", "belong to no input")):
-        status, _, content = server.request("POST", "/v2/models/affine/infer", each, header)
+    for sent, message in ((body[:-1], "bytes are left"), (body + b"1", "belong to no input")):
+        status, _, content = server.request("POST", "/v2/models/affine/infer", sent, header)
         assert status == 400
         assert message in json.loads(content)["error"]
     status, _, content = server.request(

@@ -98,8 +98,8 @@ def official(name):
     outer, *inner = name.split(".")
     file = model_config_pb2 if hasattr(model_config_pb2, outer) else service_pb2
     descriptor = getattr(file, outer).DESCRIPTOR
-    for each in inner:
-        descriptor = descriptor.nested_types_by_name[each]
+    for type_name in inner:
+        descriptor = descriptor.nested_types_by_name[type_name]
     return descriptor
 
 
@@ -192,7 +192,7 @@ def test_health_metadata_configuration_and_statistics(client):
     stats = client.get_inference_statistics("affine", **as_json)["model_stats"][0]
     assert int(stats["inference_stats"]["success"]["count"]) >= 1
     index = client.get_model_repository_index(**as_json)
-    names = {each["name"] for each in (index["models"] if as_json else index)}
+    names = {entry["name"] for entry in (index["models"] if as_json else index)}
     assert {"affine", "sum", "fp32"} <= names
 
 

@@ -215,8 +215,8 @@ def test_a_model_whose_process_was_killed_answers_with_errors_until_it_is_loaded
     tensors = [tensor_of(client_grpc, "image", np.ones((1, 3), np.uint8))]
     with client_grpc.InferenceServerClient(server.grpc) as client:
         assert client.infer("preprocess", tensors).as_numpy("output").shape == (1, 3)
-        for each in workers_of(server, "preprocess"):
-            os.kill(each, signal.SIGKILL)
+        for worker in workers_of(server, "preprocess"):
+            os.kill(worker, signal.SIGKILL)
         with pytest.raises(InferenceServerException, match="not healthy"):
             client.infer("preprocess", tensors)
         client.unload_model("preprocess")

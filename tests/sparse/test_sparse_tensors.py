@@ -345,14 +345,14 @@ def test_copies_and_files(form):
     file = io.BytesIO()
     flow.save({"a": x}, file)
     file.seek(0)
-    for each in (
+    for duplicate in (
         copy.copy(x),
         copy.deepcopy(x),
         pickle.loads(pickle.dumps(x)),
         flow.load(file)["a"],
     ):
-        assert each.layout is x.layout
-        assert each.to_dense().tolist() == [[0.0, 2.0], [3.0, 0.0]]
+        assert duplicate.layout is x.layout
+        assert duplicate.to_dense().tolist() == [[0.0, 2.0], [3.0, 0.0]]
 
 
 def test_modules_keep_them_as_buffers():

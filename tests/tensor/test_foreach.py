@@ -49,7 +49,9 @@ def assert_same_list(mine, theirs):
         np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-12)
 
 
-@pytest.mark.parametrize("name", [each for each in names() if each != "_foreach_mm"])
+@pytest.mark.parametrize(
+    "name", [function_name for function_name in names() if function_name != "_foreach_mm"]
+)
 def test_each_form_is_as_in_pytorch(name):
     for number in range(len(arguments(name, flow))):
         lists, results = [], []

@@ -164,7 +164,9 @@ def found_at(path):
 
 
 def test_registered_functions_are_found_under_their_paths():
-    assert [path for path, each in list(FUNCTIONS.items()) if found_at(path) is not each] == []
+    assert [
+        path for path, registered in list(FUNCTIONS.items()) if found_at(path) is not registered
+    ] == []
 
 
 @pytest.mark.parametrize("path", ["relu", "special.expit", "sin_"])

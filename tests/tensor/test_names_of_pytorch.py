@@ -203,7 +203,9 @@ def test_calls_give_what_pytorch_gives(name):
         np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-6)
 
 
-@pytest.mark.parametrize("name", [each for each in CALLS if each.endswith("_copy")])
+@pytest.mark.parametrize(
+    "name", [function_name for function_name in CALLS if function_name.endswith("_copy")]
+)
 def test_copies_have_memory_of_their_own(name):
     x = flow.tensor(X)
     copied = CALLS[name](flow, x)

@@ -52,8 +52,8 @@ def require_pytorchs_results(outcomes, mode):
     with eager_mode(mode):
         found = outcomes(flow)
         flow.eager.synchronize()
-    assert {name: dtype_name(each) for name, each in found.items()} == {
-        name: dtype_name(each) for name, each in wanted.items()
+    assert {name: dtype_name(result) for name, result in found.items()} == {
+        name: dtype_name(result) for name, result in wanted.items()
     }
     for name, tensor in found.items():
         np.testing.assert_array_equal(tensor.float().numpy(), wanted[name].float().numpy(), name)

@@ -136,7 +136,7 @@ class Twins(RuleBasedStateMachine):
         return x, y
 
     def _keep(self, pair: tuple[Any, Any] | None, expanded: bool = False) -> None:
-        if pair is None or any(pair[0] is each.mine for each in self.live):
+        if pair is None or any(pair[0] is twin.mine for twin in self.live):
             return
         if len(self.live) >= MAX_LIVE:
             del self.live[1]
@@ -219,7 +219,7 @@ class Twins(RuleBasedStateMachine):
         if (
             pair.expanded
             or not pair.mine.ndim
-            or any(each.mine.requires_grad for each in self.live)
+            or any(twin.mine.requires_grad for twin in self.live)
         ):
             return
         parts = self._both(lambda: pair.mine.split(1), lambda: pair.theirs.split(1))
@@ -227,10 +227,10 @@ class Twins(RuleBasedStateMachine):
             mine, theirs = (part[-1].mul_(-1.5) for part in parts)
             np.testing.assert_allclose(mine.numpy(), theirs.numpy(), 1e-9)
 
-    @precondition(lambda self: any(each.mine.requires_grad for each in self.live))
+    @precondition(lambda self: any(twin.mine.requires_grad for twin in self.live))
     @rule(data=st.data())
     def backward(self, data: st.DataObject) -> None:
-        able = [each for each in self.live if each.mine.requires_grad]
+        able = [twin for twin in self.live if twin.mine.requires_grad]
         pair = able[data.draw(st.integers(0, len(able) - 1))]
         done = self._both(
             lambda: (pair.mine * 0.5).sum().backward(retain_graph=True) or 1,
@@ -238,14 +238,14 @@ class Twins(RuleBasedStateMachine):
         )
         if done is None:
             # Which gradients were added before the error depends on the order of the walk.
-            for each in self.live:
-                each.mine.grad = each.theirs.grad = None
+            for live in self.live:
+                live.mine.grad = live.theirs.grad = None
 
     @rule()
     def forget_gradients(self) -> None:
-        for each in self.live:
-            if each.mine.is_leaf:
-                each.mine.grad = each.theirs.grad = None
+        for twin in self.live:
+            if twin.mine.is_leaf:
+                twin.mine.grad = twin.theirs.grad = None
 
     @invariant()
     def they_are_equal(self) -> None:

@@ -82,7 +82,9 @@ def test_pyright_finds_every_mistake_too() -> None:
         check=False,
     )
     found = json.loads(run.stdout)["generalDiagnostics"]
-    assert {each["range"]["start"]["line"] + 1 for each in found} == mistakes(" mistake")
+    assert {diagnostic["range"]["start"]["line"] + 1 for diagnostic in found} == mistakes(
+        " mistake"
+    )
 
 
 def test_the_program_runs(tmp_path: Path) -> None:

@@ -235,7 +235,7 @@ def test_images_without_objects(coco):
 
 def test_batches_of_one_form(coco):
     found = _numbers(coco, 6)
-    assert all({11} == set(each) or 11 not in each for each in found)
+    assert all({11} == set(batch) or 11 not in batch for batch in found)
     assert [11, 11] in found
 
 

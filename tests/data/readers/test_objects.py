@@ -60,7 +60,8 @@ def test_masks_of_several_polygons():
     ]
     points = np.concatenate([corners for _, _, corners in parts]).astype(np.float32)
     index = np.array(
-        [(at, part, each) for each, part, corners in parts for at in range(len(corners))], np.int32
+        [(at, part, corner) for corner, part, corners in parts for at in range(len(corners))],
+        np.int32,
     )
     (masks,) = flow.object_segmentation_polygon_to_mask(
         buffer_of(points), buffer_of(index), flow.tensor(SIZES[:1])

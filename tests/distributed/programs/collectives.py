@@ -80,8 +80,8 @@ def check_reduce():
 def check_all_gather():
     parts = [flow.zeros(2, 1) for _ in RANKS]
     flow.comm.all_gather(parts, flow.full((2, 1), float(rank)))
-    for each, part in enumerate(parts):
-        equal(part, [[each], [each]])
+    for rank_of_part, part in enumerate(parts):
+        equal(part, [[rank_of_part], [rank_of_part]])
     whole = flow.zeros(2 * size)
     flow.comm.all_gather_into_tensor(whole, flow.full((2,), float(rank)))
     equal(whole, np.repeat(np.arange(size), 2))
@@ -98,7 +98,7 @@ def check_all_gather():
 
 def check_reduce_scatter():
     own = flow.zeros(3)
-    flow.comm.reduce_scatter(own, [flow.arange(3).float() + each * rank for each in RANKS])
+    flow.comm.reduce_scatter(own, [flow.arange(3).float() + other * rank for other in RANKS])
     equal(own, np.arange(3) * size + rank * sum(RANKS))
     flow.comm.reduce_scatter_tensor(own, flow.arange(3 * size).float())
     equal(own, size * (np.arange(3) + 3 * rank))
@@ -106,9 +106,9 @@ def check_reduce_scatter():
 
 def check_all_to_all():
     received = [flow.zeros(2) for _ in RANKS]
-    flow.comm.all_to_all(received, [flow.full((2,), 10.0 * rank + each) for each in RANKS])
-    for each, tensor in enumerate(received):
-        equal(tensor, [10 * each + rank] * 2)
+    flow.comm.all_to_all(received, [flow.full((2,), 10.0 * rank + other) for other in RANKS])
+    for sender, tensor in enumerate(received):
+        equal(tensor, [10 * sender + rank] * 2)
 
 
 def check_broadcast():
@@ -125,7 +125,7 @@ def check_scatter_and_gather():
     equal(own, [5 + rank] * 2)
     back = [flow.zeros(2) for _ in RANKS]
     flow.comm.gather(own, back if rank == 1 else None, dst=1)
-    equal(flow.stack(back), [[5 + each] * 2 if rank == 1 else [0, 0] for each in RANKS])
+    equal(flow.stack(back), [[5 + other] * 2 if rank == 1 else [0, 0] for other in RANKS])
 
 
 def check_send_and_receive():

@@ -19,9 +19,9 @@ RANK, SIZE = flow.env.get_rank(), flow.env.get_world_size()
 B, P, S = flow.sbp.broadcast, flow.sbp.partial_sum, flow.sbp.split
 SHAPES = [(), (0,), (1,), (5,), (8,), (0, 3), (4, 6), (7, 5), (3, 2, 5)]
 RANKS = list(range(SIZE))
-PLACEMENTS = [flow.placement("cpu", each) for each in (RANKS, RANKS[::-1], [0], RANKS[1:])]
+PLACEMENTS = [flow.placement("cpu", ranks) for ranks in (RANKS, RANKS[::-1], [0], RANKS[1:])]
 if SIZE == 4:
-    PLACEMENTS += [flow.placement("cpu", each) for each in ([[0, 1], [2, 3]], [[0, 2]], [3, 1])]
+    PLACEMENTS += [flow.placement("cpu", ranks) for ranks in ([[0, 1], [2, 3]], [[0, 2]], [3, 1])]
 
 
 def numbers(rng, shape, dtype):

@@ -64,7 +64,9 @@ def record(module, loss):
     for name, parameter in module.named_parameters():
         found[name], found[f"gradient of {name}"] = parameter, parameter.grad
     found.update(module.named_buffers())
-    return {name: None if each is None else to_numpy(each) for name, each in found.items()}
+    return {
+        name: None if gradient is None else to_numpy(gradient) for name, gradient in found.items()
+    }
 
 
 def to_numpy(tensor):
@@ -136,7 +138,7 @@ if __name__ == "__main__":
     JointStatistics.install(torch)
     try:
         chosen = [name for name in ROWS if any(map(name.startswith, sys.argv[1:] or [""]))]
-        differences = [each for name in chosen for each in check(name)]
+        differences = [found_difference for name in chosen for found_difference in check(name)]
     finally:
         torch.distributed.destroy_process_group()
     assert not differences, "\n".join(differences)

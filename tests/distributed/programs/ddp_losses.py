@@ -12,7 +12,7 @@ from oneflow.nn.parallel import DistributedDataParallel as ddp
 rank, size = flow.env.get_rank(), flow.env.get_world_size()
 for kind, expected in json.loads(sys.argv[1]).items():
     model, optimizer, inputs = seeded(kind)
-    own_rows = [each.chunk(size)[rank] for each in inputs]
+    own_rows = [operand.chunk(size)[rank] for operand in inputs]
     losses = flow.tensor(eager_losses(ddp(model), optimizer(model), own_rows))
     flow.comm.all_reduce(losses)
     np.testing.assert_allclose((losses / size).numpy(), expected, rtol=TOLERANCE)

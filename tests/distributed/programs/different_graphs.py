@@ -35,8 +35,8 @@ def check_error(graph, argument, words: list[str]) -> None:
     with pytest.raises(RuntimeError, match="have captured different programs") as caught:
         graph(argument)
     _, *shown = str(caught.value).split("\n  rank ")
-    assert [each[0] for each in shown] == ["0", "1"]
-    assert all(word in each for word, each in zip(words, shown, strict=True)), shown
+    assert [line[0] for line in shown] == ["0", "1"]
+    assert all(word in line for word, line in zip(words, shown, strict=True)), shown
 
 
 check_error(Scaled(twice=RANK == 1), inputs(), ["linear(", "= 3.0"])

@@ -32,7 +32,9 @@ class Pipeline(nn.Graph):
 
     def __init__(self):
         super().__init__()
-        self.identities = [flow.eye(WIDTH, placement=each, sbp=B) for each in (FIRST, LAST)]
+        self.identities = [
+            flow.eye(WIDTH, placement=placement, sbp=B) for placement in (FIRST, LAST)
+        ]
         self.config.set_gradient_accumulation_steps(2)
 
     def build(self, x):

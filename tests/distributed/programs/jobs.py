@@ -31,11 +31,11 @@ def expected():
     weight, bias = np.full((3, 6), 0.1), np.zeros(3)
     directions = [0.0, 0.0]
     losses = []
-    for each in DATA.reshape(5, -1, 6):
-        error = each @ weight.T + bias - 1
+    for rows in DATA.reshape(5, -1, 6):
+        error = rows @ weight.T + bias - 1
         losses.append(error**2)
         slope = 2 * error / error.size
-        for index, gradient in enumerate((slope.T @ each, slope.sum(0))):
+        for index, gradient in enumerate((slope.T @ rows, slope.sum(0))):
             directions[index] = 0.9 * directions[index] + gradient
         weight, bias = weight - 0.05 * directions[0], bias - 0.05 * directions[1]
     return losses
@@ -51,7 +51,7 @@ def main(folder):
         if mirrored:
             config.default_logical_view(flow.scope.mirrored_view())
             job = train(config, tp.ListNumpy.Placeholder((4, 6)), tp.ListNumpy)
-            losses = [np.concatenate(job(list(each))) for each in DATA]
+            losses = [np.concatenate(job(list(rows))) for rows in DATA]
         else:
             job = train(config, tp.Numpy.Placeholder((size, 6)), tp.Numpy)
             losses = [job(tensor.reshape(size, 6)) for tensor in DATA]

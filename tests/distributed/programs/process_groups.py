@@ -215,8 +215,8 @@ def check_bad_messages():
 def check_objects():
     found = [None] * size
     dist.all_gather_object(found, {"rank": rank, "text": "x" * 1000 * rank})
-    assert [each["rank"] for each in found] == list(RANKS)
-    assert [len(each["text"]) for each in found] == [1000 * rank for rank in RANKS]
+    assert [record["rank"] for record in found] == list(RANKS)
+    assert [len(record["text"]) for record in found] == [1000 * rank for rank in RANKS]
     gathered = [None] * size if rank == 1 else None
     dist.gather_object(("from", rank), gathered, dst=1)
     assert gathered == ([("from", rank) for rank in RANKS] if rank == 1 else None)
@@ -230,12 +230,12 @@ def check_objects():
 
 def check_uneven_parts():
     """Process i sends i + j + 1 rows to process j."""
-    sizes = [rank + each + 1 for each in RANKS]
+    sizes = [rank + sender + 1 for sender in RANKS]
     rows = flow.cat([flow.full((n, 2), 10.0 * rank + size) for size, n in enumerate(sizes)])
     received = flow.zeros(sum(sizes), 2)
     work = dist.all_to_all_single(received, rows, sizes, sizes, async_op=True)
     assert work.wait()
-    expected = np.repeat([10.0 * each + rank for each in RANKS], sizes)
+    expected = np.repeat([10.0 * sender + rank for sender in RANKS], sizes)
     np.testing.assert_array_equal(received[:, 0].numpy(), expected)
     expect_error(ValueError, "add up", dist.all_to_all_single, received, rows, [1] * size, sizes)
 
