@@ -78,6 +78,14 @@ def indexes_by_integers_as_masks(library):
     assert x[mask].shape == x[mask.bool()].shape == (1,)
 
 
+def resizes_what_it_writes_to(library):
+    x = library.ones(3)
+    for size in (0, 3, 2, (3, 1)):
+        library.exp(x, out=library.empty(size))
+    library.zeros(3, out=library.empty(2))
+    library.sort(x, out=(library.empty(2), library.empty(0, dtype=library.int64)))
+
+
 def marks_what_is_no_input(library):
     class Marks(library.autograd.Function):
         @staticmethod
@@ -92,6 +100,7 @@ def marks_what_is_no_input(library):
 PROGRAMS = [
     reads_the_gradient_of_a_result,
     indexes_by_integers_as_masks,
+    resizes_what_it_writes_to,
     marks_what_is_no_input,
     steps_the_schedule_first,
     steps_the_optimizer_first,

@@ -128,3 +128,23 @@ def test_averages_over_nothing_have_no_gradient(function: str, size: Any, mode: 
         assert output.numel() == 0
         assert x.grad is not None
         assert not x.grad.any()
+
+
+REFUSED: dict[str, Callable[[Any], Any]] = {
+    "ctc_loss of no samples": lambda lib: lib.nn.functional.ctc_loss(
+        lib.zeros(3, 0, 4), *(lib.zeros(n, dtype=lib.int64) for n in ((0, 2), 0, 0))
+    ),
+    "packing no steps": lambda lib: lib.nn.utils.rnn.pack_padded_sequence(lib.zeros(0, 0), []),
+    "packing no samples": lambda lib: lib.nn.utils.rnn.pack_padded_sequence(
+        lib.zeros(3, 0, 2), lib.zeros(0, dtype=lib.int64), enforce_sorted=False
+    ),
+    "padding what is no sequence": lambda lib: lib.nn.utils.rnn.pad_sequence(5),
+    "padding no sequences": lambda lib: lib.nn.utils.rnn.pad_sequence([]),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_has_no_result_is_refused(name: str) -> None:
+    for library in (torch, flow):
+        with pytest.raises(RuntimeError, match=r"empty|iterable"):
+            REFUSED[name](library)

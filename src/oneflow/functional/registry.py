@@ -18,6 +18,7 @@ from oneflow.base.dtype import DType
 from oneflow.base.hook import Hook
 from oneflow.base.keyword_aliases import rename_keywords, rename_reduction
 from oneflow.base.parameters import Parameters, parameters_of
+from oneflow.base.pytorch_warnings import warn_in_place_of_pytorch
 from oneflow.base.sparse_operand import SparseOperandError
 from oneflow.base.suggestions import did_you_mean
 from oneflow.base.traceback import hide_internal_frames
@@ -189,10 +190,9 @@ def _accept_keyword_aliases(
     dtype_place = _place_of_dtype(parameters, defaults)
     takes_reduction = "reduction" in parameter_names and "size_average" not in parameter_names
     is_creation = {"device", "requires_grad"}.issubset(parameter_names)
-    options = [
-        option for option in _CREATION_OPTIONS if is_creation and option not in parameter_names
-    ]
+    options = [name for name in _CREATION_OPTIONS if is_creation and name not in parameter_names]
     ignored = options if "name" in parameter_names else [*options, "name"]
+    put = functools.partial(put_out, fills=fills_out, is_creation=is_creation)
 
     @functools.wraps(body)
     def public(*args: Any, **kwargs: Any) -> Any:
@@ -215,7 +215,7 @@ def _accept_keyword_aliases(
                 before = parameters.positional
                 args = (*_by_position(public.__name__, before, defaults, args, kwargs), values)
             result = body(*args, **kwargs)
-            return result if out is None else put_out(out, result, public.__name__, fills_out)
+            return result if out is None else put(out, result, public.__name__)
         except SparseOperandError:
             all_kwargs = kwargs if out is None else {**kwargs, "out": out}
             return SPARSE_CALL.value(public.__name__, args, all_kwargs)
@@ -299,15 +299,29 @@ def _public_signature(body: Callable, names: Sequence[str]) -> inspect.Signature
     return signature.replace(parameters=[*parameters[:last], *added, *parameters[last:]])
 
 
-def put_out(out: Any, result: Any, name: str, fills: bool = False) -> Any:
+def _warn_of_resize(out: Tensor, result: Tensor) -> None:
+    """Warn a program of PyTorch whose ``out=`` has elements, and not the result's shape."""
+    if out.numel():
+        warn_in_place_of_pytorch(
+            "An output with one or more elements was resized since it had shape "
+            f"{list(out.shape)}, which does not match the required output shape "
+            f"{list(result.shape)}. This behavior is deprecated: give an `out` of that shape, or "
+            "resize it to zero elements with resize_(0)."
+        )
+
+
+def put_out(
+    out: Any, result: Any, name: str, fills: bool = False, is_creation: bool = False
+) -> Any:
     """Write results into the tensors given as `out=`.
 
-    One of another shape gets that of the result, in the memory that it has; but a result that
-    `fills` any shape of as many elements leaves it as it is.
+    One of another shape gets that of the result, in the memory that it has, which PyTorch warns of
+    unless the function `is_creation`; but a result that `fills` any shape of as many elements
+    leaves it as it is.
     """
     if isinstance(out, tuple | list):
         for target, value in zip(out, result, strict=True):
-            put_out(target, value, name)
+            put_out(target, value, name, is_creation=is_creation)
         return out
     if not isinstance(out, Tensor):
         raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")
@@ -316,6 +330,8 @@ def put_out(out: Any, result: Any, name: str, fills: bool = False) -> Any:
     value = cast_value(result, out.dtype, name)
     if fills and out.numel() == result.numel():
         return write(out, reshape(value, shape=tuple(out.shape)))
+    if not is_creation:
+        _warn_of_resize(out, result)
     if out._family is not None:
         return resize_to_result(out, value)
     out.data = wrap(value)

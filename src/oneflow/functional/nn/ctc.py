@@ -68,7 +68,7 @@ def ctc_loss(
         zero_infinity: infinite losses, of samples too short for their labels, count as 0.
 
     Raises:
-        RuntimeError: lengths or `blank` do not fit.
+        RuntimeError: `log_probs` is empty, or lengths or `blank` do not fit.
 
     Example:
         >>> import oneflow as flow
@@ -82,6 +82,10 @@ def ctc_loss(
     batched = log_probs.ndim == 3
     scores = log_probs if batched else log_probs.unsqueeze(1)
     steps, batch, _ = scores.shape
+    if not scores.numel():
+        raise RuntimeError(
+            f"ctc_loss(): `log_probs` must not be empty, got one of shape {list(log_probs.shape)}"
+        )
     if not batched and targets.ndim == 1:
         targets = targets.unsqueeze(0)
     most = targets.shape[1] if targets.ndim == 2 else targets.shape[0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -52,7 +52,8 @@ def pack_padded_sequence(
         enforce_sorted: require the longest first; else they are sorted here.
 
     Raises:
-        RuntimeError: `lengths` is not sorted, not positive, or of the wrong size.
+        RuntimeError: `input` is empty, or `lengths` is not sorted, not positive, or of the wrong
+            size.
 
     Example:
         >>> import oneflow as flow
@@ -61,6 +62,8 @@ def pack_padded_sequence(
         >>> packed.data.tolist(), packed.batch_sizes.tolist()
         ([4, 1, 3, 5, 2, 6], [3, 2, 1])
     """
+    if not input.numel():
+        raise RuntimeError(f"Cannot pack empty tensors, got one of shape {list(input.shape)}")
     host = _host_lengths(lengths)
     padded = input.transpose(0, 1) if batch_first else input
     if len(host) != padded.shape[1]:
@@ -155,6 +158,9 @@ def pad_sequence(
         padding_value: what goes into the gaps.
         padding_side: ``"right"`` or ``"left"``.
 
+    Raises:
+        RuntimeError: `sequences` is empty or no sequence, or there is no such `padding_side`.
+
     Example:
         >>> import oneflow as flow
         >>> parts = [flow.tensor([1, 2]), flow.tensor([3])]
@@ -163,6 +169,11 @@ def pad_sequence(
     """
     if padding_side not in ("left", "right"):
         raise RuntimeError(f"padding_side should be either 'right' or 'left', got {padding_side}")
+    if not isinstance(sequences, Iterable):
+        raise RuntimeError(
+            "Expected iterable for input sequences, but got arg of type: "
+            f"{type(sequences).__name__}"
+        )
     parts = list(sequences)
     if not parts:
         raise RuntimeError("received an empty list of sequences")
