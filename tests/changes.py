@@ -1,4 +1,4 @@
-"""What has changed since tests last ran whole, and so which of their cases run beyond the sample.
+"""The changes since tests last ran whole, and so which of their cases run beyond the sample.
 
 `make exhaustive` writes into `whole_runs.tsv` on which commit the tests of a room ran whole. What
 has changed since then selects cases: of the tables those of operators that depend on a changed
@@ -88,7 +88,7 @@ def changed_lines(commit: str) -> Lines:
             lines = changed.setdefault(line[6:], set()) if line[4:6] in ("a/", "b/") else lines
         elif hunk := re.match(r"@@ -\S+ \+(\d+)(?:,(\d+))? @@", line):
             first, count = int(hunk[1]), int(hunk[2] or 1)
-            # Where lines are gone, those beside them have changed.
+            # Lines beside those that are gone have changed.
             lines.update(range(first, first + count) if count else (first, first + 1))
     others = git("ls-files", "-z", "--others", "--exclude-standard", "src", "tests") or ""
     for path in filter(None, others.split("\0")):

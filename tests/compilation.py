@@ -1,4 +1,4 @@
-"""How XLA compiles the programs of tests: as for users, or sooner.
+"""The options with which XLA compiles programs of tests: as for users, or sooner.
 
 Most programs of tests run once, and optimizing them takes longer than all else that the tests do.
 So it is left out, but for tests whose subject is what XLA makes of programs, for those of what has
@@ -54,7 +54,7 @@ def is_optimized(file: Path, sample: Sample) -> bool:
 
 
 class Compilation:
-    """How XLA compiles from now on, here and in processes that tests start.
+    """The way in which XLA compiles from now on, here and in processes that tests start.
 
     Attributes:
         is_optimized: with all optimizations, as for users.

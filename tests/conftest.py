@@ -190,10 +190,10 @@ class ResidentMemory:
         if cls.bytes() > cls.limit:
             release_compiled()
             gc.collect()
-            # What is left now stays for long; automatic collections need not go through it.
+            # Objects left now stay for long; automatic collections need not go through them.
             gc.freeze()
             trim_heap()
-            # What is left is needed, at least now: a fixture may hold a large model.
+            # Memory that is left is needed, at least now: a fixture may hold a large model.
             cls.limit = max(cls.MIN_LIMIT, cls.bytes() * 5 // 4)
 
 

@@ -1,4 +1,4 @@
-"""Which names of modules depend on which, statement by statement, as the source tells."""
+"""The names of modules that depend on others, statement by statement, as the source tells."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def _defined(statement: ast.stmt) -> set[str]:
 
 
 def _imported(name: str) -> str:
-    """What stands for the import of a name, beside the name in the module that it comes from."""
+    """The symbols of an imported name, beside the name in the module that it comes from."""
     return f"import {name}"
 
 

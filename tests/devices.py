@@ -3,9 +3,9 @@
 import oneflow as flow
 
 ACCELERATOR = flow.accelerator.current_accelerator()
-# What holds for an accelerator holds for every device but the first.
+# Tests of an accelerator hold for every device but the first.
 OTHER_DEVICE = ACCELERATOR or flow.device("cpu", 1)
 
 if ACCELERATOR is not None:
-    # What is compared with other devices is computed in float32 there, too.
+    # Results that are compared with other devices are computed in float32 there, too.
     flow.set_float32_matmul_precision("highest")

@@ -88,13 +88,13 @@ def faults(module: str, *arguments: str) -> tuple[int, dict[str, str]]:
         number, *more = lines[-1]
         if not more:
             return number, found
-        # Those before it may have taken the memory.
+        # The allocations before it may have taken the memory.
         first = number + (number == tried)
         tried = number
 
 
 def _fault_of(error: tuple[str, str] | None = None, seconds: float | None = None) -> str | None:
-    """What is wrong with an outcome, or None; without one, the call did not return."""
+    """The fault of an outcome, or None; without one, the call did not return."""
     if seconds is None:
         return "the process ended, or had to be ended"
     if seconds > SECONDS:

@@ -7,7 +7,7 @@ import pkgutil
 from collections.abc import Iterable, Iterator
 from types import ModuleType
 
-# Of the extra `serving`, which not every environment has.
+# Packages of the extra `serving`, which not every environment has.
 _OPTIONAL = ("aiohttp", "grpc", "prometheus_client")
 
 

@@ -280,7 +280,7 @@ def to_numpy(tensor: Any) -> np.ndarray:
 
 
 def difference(mine: Any, theirs: Any, tolerance: float = 1.0, values: bool = True) -> str | None:
-    """How OneFlow's result differs from PyTorch's, or None."""
+    """The difference between OneFlow's result and PyTorch's, or None."""
     if isinstance(theirs, torch.Tensor):
         return _tensor_difference(mine, theirs, tolerance, values)
     if isinstance(theirs, list | tuple):
@@ -322,7 +322,7 @@ def _sequence_difference(mine: Any, theirs: Any, tolerance: float, values: bool)
 def array_difference(
     mine: np.ndarray, theirs: np.ndarray, dtype: str, tolerance: float = 1.0
 ) -> str | None:
-    """How two arrays of one shape differ, or None."""
+    """The difference between two arrays of one shape, or None."""
     relative, absolute = _TOLERANCE.get(dtype, (0.0, 0.0))
     if dtype in _TOLERANCE:
         with np.errstate(invalid="ignore"):
@@ -341,7 +341,7 @@ def array_difference(
 
 
 def gradient_difference(mine: list, theirs: list, tolerance: float) -> str | None:
-    """How gradients differ, or None; where PyTorch has no gradient, zeros will do."""
+    """The difference between gradients, or None; where PyTorch has no gradient, zeros will do."""
     for index, (a, b) in enumerate(zip(mine, theirs, strict=True)):
         if b is None:
             if a is None:

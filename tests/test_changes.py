@@ -1,4 +1,4 @@
-"""What has changed selects the cases that check it."""
+"""The changes of the source select the cases that check them."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_laws_of_several_primitives_are_chosen_by_their_names() -> None:
     changes = changes_at(f"{OPERATORS}/matmul.py", "linear_no_bias = primitive(")
     assert changes.concern("laws/test_axes.py", [("linear", "linear_no_bias")])
     assert not changes.concern("laws/test_axes.py", [("tanh", "tan")])
-    # What the builder of functions of one number defines beside them.
+    # The builder of functions of one number defines these beside them.
     changes = changes_at(f"{OPERATORS}/trigonometry.py", "atan = unary(")
     assert changes.concern("laws/test_linearity.py", [("atan_gradient",)])
 

@@ -1,4 +1,4 @@
-"""What libraries do with tensors, layers and files in PyTorch's place, compared with PyTorch."""
+"""Uses of tensors, layers and files by libraries in PyTorch's place, compared with PyTorch."""
 
 from __future__ import annotations
 

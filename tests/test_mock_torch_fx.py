@@ -58,7 +58,7 @@ def block(framework):
 
 
 def nodes(graph, names):
-    """What a graph holds, with functions by their names."""
+    """The nodes of a graph, with functions by their names."""
 
     def text(target):
         return target if isinstance(target, str) else names.get(target, target.__name__)

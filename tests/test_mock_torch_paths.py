@@ -45,7 +45,7 @@ def test_modules_of_the_table_exist_in_pytorch(path):
 
 @pytest.mark.filterwarnings("ignore:.*is deprecated")
 def test_a_name_means_one_thing_at_all_of_its_paths():
-    """Of what PyTorch has twice, ours is one object, too, as ``optim.adamw.AdamW``."""
+    """Objects that PyTorch has twice are one object here, too, as ``optim.adamw.AdamW``."""
     different = []
     paths = [path for name in PUBLIC for path in modules_below(name)]
     for home in PUBLIC:

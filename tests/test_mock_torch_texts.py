@@ -1,4 +1,4 @@
-"""What programs print and compare as text names PyTorch in its place, and OneFlow elsewhere."""
+"""Texts that programs print and compare name PyTorch in its place, and OneFlow elsewhere."""
 
 from __future__ import annotations
 

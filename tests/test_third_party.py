@@ -1,4 +1,4 @@
-"""How what libraries compute here and on PyTorch is compared, and which libraries are run."""
+"""The comparison of libraries on this package and on PyTorch, and the libraries that are run."""
 
 from __future__ import annotations
 

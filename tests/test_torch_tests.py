@@ -1,4 +1,4 @@
-"""How PyTorch's own tests are run here: what stands in place of its private modules."""
+"""The run of PyTorch's own tests: the modules in place of its private ones."""
 
 from __future__ import annotations
 

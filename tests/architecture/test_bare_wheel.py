@@ -1,4 +1,4 @@
-"""What is imported without extras; the rest says which extra it needs."""
+"""The package is imported without extras; the rest says which extra it needs."""
 
 from __future__ import annotations
 

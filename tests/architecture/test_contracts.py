@@ -165,7 +165,7 @@ for tool in tools:
 
 @pytest.mark.xdist_group("grouped")
 def test_groups_of_tests_are_formed(request):
-    """What is made once for a group would be made by every worker otherwise."""
+    """Objects made once for a group would be made by every worker otherwise."""
     if "PYTEST_XDIST_WORKER" not in os.environ or not request.config.getvalue("loadgroup"):
         pytest.skip("one process runs all tests")
     assert request.node.nodeid.endswith("@grouped")

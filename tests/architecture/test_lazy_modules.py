@@ -9,7 +9,7 @@ import pytest
 
 import oneflow as flow
 
-# What a program that trains a model on arrays of its own does without.
+# Modules that a program does without which trains a model on arrays of its own.
 NOT_NEEDED = (
     "jax._src.pallas",
     "oneflow.data",

@@ -6,7 +6,7 @@ import sys
 PREPARE = """
 import io, os, signal, socket, sys
 
-# What Windows or macOS lack.
+# Modules that Windows or macOS lack.
 for module in ("fcntl", "grp", "pwd", "resource", "termios"):
     sys.modules[module] = None
 lacking = "O_DIRECTORY copy_file_range fork getuid killpg memfd_create posix_fadvise"

@@ -389,7 +389,7 @@ bool(xp.asarray(True))
 complex(s)
 """.strip().splitlines()
 
-# What must raise, with the exception's class.
+# Calls that must raise, with the exception's class.
 REFUSED = """
 ValueError xp.squeeze(f, 0)
 ValueError xp.linalg.matrix_transpose(v)

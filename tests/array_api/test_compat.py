@@ -12,7 +12,7 @@ from oneflow import mock_torch
 from tests.array_api.calls import ARRAYS, CALLS
 from tests.array_api.test_namespace import _both, _default_dtype as _default_dtype
 
-# What differs from the standard as with PyTorch itself: in the wrapper, or in PyTorch's rules.
+# Differences from the standard as with PyTorch itself: in the wrapper, or in PyTorch's rules.
 _CASTS, _INDICES, _SUMS = (
     "PyTorch casts within a kind",
     "PyTorch's indices are int64, or int32",

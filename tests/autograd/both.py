@@ -23,7 +23,7 @@ def plain(result: Any) -> Any:
 
 
 def same(ours: Any, theirs: Any) -> bool:
-    """Whether two plain results are equal, numbers up to rounding."""
+    """Test if two plain results are equal, numbers up to rounding."""
     if isinstance(ours, list) and isinstance(theirs, list):
         return len(ours) == len(theirs) and all(map(same, ours, theirs))
     if isinstance(theirs, float | complex):
@@ -32,7 +32,7 @@ def same(ours: Any, theirs: Any) -> bool:
 
 
 def outcome(case: Callable[[ModuleType], Any], library: ModuleType) -> Any:
-    """What a case returns, or the type of what it raises."""
+    """The result of a case, or the type of the exception that it raises."""
     try:
         return plain(case(library))
     except Exception as error:

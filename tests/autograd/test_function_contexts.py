@@ -1,4 +1,4 @@
-"""What contexts and nodes of custom `autograd.Function`s say and refuse, against PyTorch."""
+"""Contexts and nodes of custom `autograd.Function`s say and refuse what PyTorch's do."""
 
 from tests.autograd.both import agree
 

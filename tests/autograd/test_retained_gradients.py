@@ -42,7 +42,7 @@ WRITES: dict[str, Callable[[Any, Any, Any], Any]] = {
     "no_grad": _without_recording,
     "another shape": lambda lib, x, w: x.unsqueeze_(0),
 }
-# What retains its gradient, and what is written to, made from a tensor of four elements.
+# Tensors that retain gradients, and those written to, made from a tensor of four elements.
 PLACES: dict[str, Callable[[Any], tuple[Any, Any]]] = {
     "itself": lambda base: (base, base),
     "a view": lambda base: (view := base[:], view),

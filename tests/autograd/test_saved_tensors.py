@@ -125,7 +125,7 @@ def test_checkpoint_keeps_no_intermediate_value():
 
 
 def temporary_bytes(run):
-    """What XLA needs beside inputs and outputs for a pass over four segments of four products."""
+    """The memory beside inputs and outputs of a pass over four segments of four products."""
     weights = [flow.ones(32, 32, requires_grad=True) for _ in range(4)]
     x = flow.ones(1024, 32, requires_grad=True)
 

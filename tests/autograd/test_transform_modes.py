@@ -1,4 +1,4 @@
-"""What transformed functions give in every mode, against PyTorch: values, history, gradients.
+"""Transformed functions in every mode, against PyTorch: values, history, gradients.
 
 A cell is a transform, a mode in which it is called or a thing that the function does, and which of
 the tensors require grad: the primal, a tensor that the function closes over, the (co)tangent. Its
@@ -249,7 +249,7 @@ ACTS = {
     "write to the argument": lambda cell, x: x.mul_(2),
     "write to the closed": lambda cell, x: x * cell.w.mul_(2),
     "checkpoint": _checkpointed_inside,
-    # What others come to.
+    # The results of others.
     "copy": lambda cell, x: x * 1,
     "square": lambda cell, x: x * x,
 }
@@ -262,7 +262,7 @@ def _flat(results):
 
 
 def outcome(lib, names, requires_grad):
-    """What comes out of a cell: values and gradients, or that the call or the pass is refused.
+    """The outcome of a cell: values and gradients, or that the call or the pass is refused.
 
     A leaf that gets no gradient counts as one with a gradient of zeros, and so does a result
     without history: what depends on something in form alone requires grad in one library or the

@@ -33,7 +33,7 @@ def mul(a, b):
 
 
 def both(call):
-    """What a call does on each library: the type of an exception, or nothing."""
+    """The outcome of a call on each library: the type of an exception, or nothing."""
     found = []
     for library in (torch, flow):
         try:

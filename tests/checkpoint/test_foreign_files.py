@@ -218,7 +218,7 @@ def test_meta_tensors(tmp_path):
     )
 
 
-# What PyTorch's safe loader takes and this one does not.
+# Objects that PyTorch's safe loader takes and this one does not.
 REFUSED = {
     r"torch\.(cuda\.)?(sparse\.)?\w+Tensor|torch\.Tensor": "tensors of files before version 0.4",
     r"torch\.(per_\w+|q\w+|Q\w+Storage|_utils\._rebuild_qtensor)": "quantized tensors",

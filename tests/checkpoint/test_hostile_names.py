@@ -40,7 +40,7 @@ NAMES = {
     "half a letter": "\ud800",
 }
 VALUES = np.asarray([1.5, -2.0], np.float32)
-# What is refused is refused with one of these.
+# The exceptions of refusals.
 REFUSALS = (ValueError, KeyError, RuntimeError, TypeError, OSError)
 
 
@@ -113,7 +113,7 @@ WITH_DOTS = {
     "the folder above",
     "other system",
 }
-# By place, the names that it refuses; all others come back.
+# The names that each place refuses; all others come back.
 PLACES = {
     of_a_file: set(),
     of_a_folder: set(),
@@ -161,7 +161,7 @@ def zip_of(path, members):
 
 
 def members_of(name, victim):
-    """What an archive may try: a file of that name, and one behind a link."""
+    """The attempts of an archive: a file of that name, and one behind a link."""
     regular, link, hard = tarfile.REGTYPE, tarfile.SYMTYPE, tarfile.LNKTYPE
     yield [(name, regular, "")]
     yield [("link", link, name), ("link", regular, "")]

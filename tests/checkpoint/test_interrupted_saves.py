@@ -117,7 +117,7 @@ def test_killed_at_any_moment(tmp_path, watch, saver):
 
 
 def shape_of(folder):
-    """How many files and folders there are at each depth."""
+    """The number of files and folders at each depth."""
     return sorted(len(path.relative_to(folder).parts) for path in folder.rglob("*"))
 
 

@@ -75,7 +75,7 @@ def idx_file(folder):
 
 
 def load(path):
-    """What is in a file or folder, read to the last number."""
+    """The content of a file or folder, read to the last number."""
     if path.name == "batch":
         return read_numpy_pickle(path)
     if path.name == "x.gz":

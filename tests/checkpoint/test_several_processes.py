@@ -42,7 +42,7 @@ def folder(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def two_processes(folder) -> ProgramsOutcome:
-    """What two processes do, one thing after the other."""
+    """Two processes act one after the other."""
     deeds = {"check": "check", "of_three": "go_on", "of_two": "save", "killed": "save"}
     programs = [["checkpoints.py", deed, str(folder / name)] for name, deed in deeds.items()]
     return launch_in_sequence(folder, programs)

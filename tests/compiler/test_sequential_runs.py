@@ -28,7 +28,7 @@ class Result:
 
 @pytest.fixture
 def trims(monkeypatch):
-    """How often the heap was trimmed; no program has run before."""
+    """The number of times that the heap was trimmed; no program has run before."""
     counted = []
     monkeypatch.setattr(sequential_runs, "trim_heap", lambda: counted.append(1))
     monkeypatch.setattr(SequentialRuns, "_latest", None)

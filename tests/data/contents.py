@@ -71,7 +71,7 @@ class Mine(Dataset):
     def __getitem__(self, index):
         return index * 10
 """
-# How a script makes `dataset` and `collate`, whose batches are [0, 10] and [20, 30].
+# Code of scripts that make `dataset` and `collate`, whose batches are [0, 10] and [20, 30].
 CONTENTS = {
     "class of a module": "dataset = contents.OfModule()",
     "class of a notebook": f"{IN_NOTEBOOK}\ndataset = Mine()",

@@ -47,7 +47,7 @@ class Random(Dataset):
 
 
 class About(Dataset):
-    """What a worker knows about itself."""
+    """The facts that a worker knows about itself."""
 
     def __len__(self):
         return 4

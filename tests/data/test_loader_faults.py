@@ -1,4 +1,4 @@
-"""What goes wrong in samples, workers and loops: nothing is lost, nothing waits forever."""
+"""Faults in samples, workers and loops: nothing is lost, nothing waits forever."""
 
 import gc
 import itertools
@@ -198,7 +198,7 @@ def test_persistent_workers_after_an_error_and_an_interrupt():
     loader._pool.answer = interrupt
     with pytest.raises(KeyboardInterrupt):
         next(batches)
-    # What they were sending may be half read.
+    # Values that they were sending may be half read.
     assert not any(process.is_alive() for process in processes)
     assert next(iter(loader)).item() == 0
 
@@ -226,7 +226,7 @@ def test_workers_that_cannot_start(dataset, options, error, message):
         list(DataLoader(dataset, num_workers=1, **options))
 
 
-# How a script ends within an epoch, and its exit code.
+# The ways in which a script ends within an epoch, with its exit code.
 ENDINGS = (("signal.raise_signal(signal.SIGINT)", -signal.SIGINT), ("sys.exit(3)", 3))
 
 
@@ -238,7 +238,7 @@ def test_ctrl_c_and_leaving_early_end_cleanly(tmp_path, ending, code, sample):
         import signal, sys
         from oneflow.utils.data import DataLoader
         from tests.data.samples import Squares
-        # Where tests run in the background, the signal is ignored from the start.
+        # The signal is ignored from the start where tests run in the background.
         signal.signal(signal.SIGINT, signal.default_int_handler)
         loader = DataLoader(Squares(100), num_workers=2, persistent_workers=True)
         for batch in loader:

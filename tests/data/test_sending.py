@@ -1,4 +1,4 @@
-"""What data sets and functions of a loader may be made of, whatever starts the workers."""
+"""The data sets and functions that a loader may be made of, whatever starts the workers."""
 
 import itertools
 import os

@@ -88,7 +88,7 @@ def assert_succeeds(program: str, *arguments: str, processes: int = 2, **changes
 
 @dataclass(frozen=True)
 class ProgramsOutcome(Outcome):
-    """What programs that ran one after the other in one job have left.
+    """The output of programs that ran one after the other in one job.
 
     Attributes:
         records: per rank the programs that have ended, with their arguments and what they printed.

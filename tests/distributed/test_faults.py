@@ -26,7 +26,7 @@ pytestmark = [
     pytest.mark.usefixtures("late_job", "deadlocked_job"),
 ]
 
-# What it does; the exit code of the launcher; what the message says of rank 1.
+# The fault; the exit code of the launcher; the part of the message about rank 1.
 FAULTS = [
     ("killed", 137, ["rank 1 was killed by SIGKILL"]),
     (

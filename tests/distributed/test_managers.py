@@ -60,7 +60,7 @@ def with_secret(rank: int, port: int) -> dict[str, object]:
     return {**variables(rank, port), "MASTER_ADDR": "0.0.0.0", "ONEFLOW_JOB_SECRET": "none's"}
 
 
-# What tells processes who they are; the machines, and the numbers of processes on theirs.
+# Job managers; the machines, and the numbers of processes on theirs.
 MANAGERS = {"slurm": (slurm, 2, (0, 0)), "open_mpi": (open_mpi, 1, (0, 1))}
 MANAGERS["variables"] = (variables, 2, (0, 0))
 MANAGERS["one_machine"] = (one_machine, 1, (0, 1))

@@ -17,7 +17,7 @@ B, S = flow.sbp.broadcast, flow.sbp.split
 LINE = flow.placement("cpu", [0, 1, 2, 3])
 GRID = flow.placement("cpu", [[0, 1], [2, 3]])
 
-# How parameters and inputs lie, on which devices, and what of the training state is split as well.
+# The layout of parameters and inputs, their devices, and the training state that is split as well.
 ONE_PLACEMENT = {
     "data parallel": (LINE, "data", 0),
     "tensor parallel": (LINE, "tensor", 0),

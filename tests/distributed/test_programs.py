@@ -106,7 +106,7 @@ def arguments(program: str, processes: int, sample: Sample, folder: Path) -> lis
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
-    """Where programs read and write, with records for the readers of jobs."""
+    """The folder of programs, with records for the readers of jobs."""
     path = tmp_path_factory.mktemp("programs")
     for part in range(2):
         with flow.data.OFRecordWriter(path / f"part-{part}") as file:

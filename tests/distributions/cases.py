@@ -96,7 +96,7 @@ VALUES = {
 }
 
 
-# Of which PyTorch computes in float32 only.
+# PyTorch computes these in float32 only.
 _SINGLE = ("GeneralizedPareto", "GeneralizedPareto exponential")
 
 

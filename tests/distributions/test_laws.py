@@ -94,7 +94,7 @@ def test_gradients_of_draws(key):
         assert_close(mine, other, rtol=1e-5, atol=1e-6)
 
 
-# What of a draw and its distribution is left of the noise, and so does not change with parameters.
+# Parts of a draw that come from the noise, and so do not change with parameters.
 NOISE = {
     "MultivariateNormal factor": lambda p, x: flow.linalg.solve_triangular(
         p.scale_tril, (x - p.loc).unsqueeze(-1), upper=False
@@ -129,7 +129,7 @@ def test_gradients_of_straight_through_draws():
 
 
 def constraint(found):
-    """What a constraint is, and the kinds of its bounds."""
+    """The name of a constraint, and the kinds of its bounds."""
     kind = type(found).__name__.lstrip("_").removesuffix("Counts")
     return kind, found.is_discrete, found.event_dim
 

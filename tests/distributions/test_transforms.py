@@ -138,7 +138,7 @@ def test_equality(name):
         make(lib.distributions.transforms, lib) == make(lib.distributions.transforms, lib)
         for lib in (flow, torch)
     ]
-    # Which PyTorch compares by identity.
+    # PyTorch compares these by identity.
     assert found[0] == (found[1] or name == "corr cholesky")
 
 
@@ -210,7 +210,7 @@ def test_constraints_of_parts():
 @pytest.mark.parametrize("name", CONSTRAINTS)
 @pytest.mark.parametrize("registry", ["biject_to", "transform_to"])
 def test_registry(registry, name):
-    """What PyTorch finds a transform for has one, which gives the same values."""
+    """Constraints that have a transform in PyTorch have one, which gives the same values."""
     try:
         theirs = getattr(torch.distributions, registry)(constraint(torch, name))
     except NotImplementedError:

@@ -1,4 +1,4 @@
-"""What the documentation of a layer says of shapes and first values, as facts to be checked.
+"""The shapes and first values in the documentation of a layer, as facts to be checked.
 
 In the sections ``Attributes:`` and ``Shape:`` an entry is ``names: text``. In the text, a shape is
 ``(N, in_features)``, where a `*` stands for any dimensions and other names are symbols or

@@ -41,7 +41,7 @@ def documented() -> Iterator[tuple[str, str, Any]]:
 
 
 def complaints(kind: str, text: str) -> str:
-    """What docutils says of a docstring in Google's style."""
+    """The complaints of docutils about a docstring in Google's style."""
     config = Config(
         napoleon_google_docstring=True,
         napoleon_use_ivar=True,

@@ -1,4 +1,4 @@
-"""What the documentation of layers says of shapes, parameters and first values holds."""
+"""The documentation of layers tells true shapes, parameters and first values."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def test_every_facade_has_a_list():
 
 
 def test_every_entry_has_an_example():
-    """Those of docstrings run in `tests/test_doctests.py`."""
+    """Examples of docstrings run in `tests/test_doctests.py`."""
     callables = [entry for entry in ENTRIES if not entry.is_constant]
     assert [entry.path for entry in callables if not example_of(entry.value)] == []
 

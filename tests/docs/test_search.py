@@ -1,4 +1,4 @@
-"""What a reader looks for comes first in the search of the documentation, which runs in node."""
+"""Readers find first what they look for: the documentation's search, which runs in node."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.docs.test_reference import ENTRIES, page
 
 pytest.importorskip("sphinx", reason="pip install --group docs")
 NODE = shutil.which("node")
-# By what is typed, the first results.
+# The first results of each text that is typed.
 EXPECTED = {
     "Linear": ["oneflow.nn.Linear"],
     "linear": ["oneflow.nn.Linear"],

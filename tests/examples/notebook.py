@@ -22,7 +22,7 @@ def code_cells(path: Path) -> list[dict[str, Any]]:
 
 
 def shown(cell: dict[str, Any]) -> str:
-    """What a notebook shows below a cell."""
+    """The output that a notebook shows below a cell."""
     return "".join(line for output in cell["outputs"] for line in output["text"])
 
 

@@ -88,7 +88,7 @@ def folder(tmp_path, monkeypatch) -> Iterator[Path]:
 
 def run_page(page: str, names: dict[str, Any]) -> None:
     """Run the blocks of a page in Python, with `names`, to which they add theirs."""
-    # What a page registers, a primitive for instance, is not the package's.
+    # Objects that a page registers, a primitive for instance, are not the package's.
     names.setdefault("__name__", "tests.examples.page")
     for block in blocks(page):
         if block.language == "python":
@@ -101,7 +101,7 @@ def run_page(page: str, names: dict[str, Any]) -> None:
 @pytest.mark.parametrize("page", PAGES)
 def test_page(page, folder, sample):
     sample.take_turns(PAGES, page, 7)
-    # What fragments take for granted.
+    # Names that fragments take for granted.
     model = flow.nn.Linear(4, 2)
     optimizer = flow.optim.Adam(model.parameters())
     names = {

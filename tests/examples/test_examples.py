@@ -17,7 +17,7 @@ from oneflow.primitives.registry import PRIMITIVES, primitive
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
-# What takes seconds to run; one of them in a sample.
+# Examples that take seconds to run; one of them in a sample.
 SLOW = ("legacy/lenet.py", "plans.py")
 
 
@@ -80,7 +80,7 @@ def test_code_in_the_page_about_job_functions_runs(capsys, tmp_path, monkeypatch
     flow.clear_default_session()
 
 
-# What other examples import.
+# Modules that other examples import.
 PARTS = {"command_line", "curves", "digits", "twins"}
 PROGRAMS = sorted(
     str(path.relative_to(EXAMPLES))

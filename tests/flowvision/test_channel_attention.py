@@ -19,7 +19,7 @@ from tests.flowvision import zoo  # makes timm importable
 
 IMAGE = np.random.default_rng(0).standard_normal((3, 32, 7, 5))
 
-# By name: ours, timm's class and arguments, and renamings of its parameters.
+# Twins by name: ours, timm's class and arguments, and renamings of its parameters.
 TWINS: dict[str, tuple[Callable[[], nn.Module], str, dict[str, Any], dict[str, str]]] = {
     "non-local": (lambda: layers.NonLocalAttn(32), "NonLocalAttn", {"in_channels": 32}, {}),
     "non-local, no scale": (

@@ -107,7 +107,7 @@ POOLFORMER = {
 }
 CONVNEXT_SIZES: dict[str, Any] = {"depths": (1, 1, 2, 1), "dims": (8, 12, 16, 24)}
 
-# By name: what builds ours, what builds the twin, and the renaming from the twin's parameters to
+# Twins by name: what builds ours, what builds the twin, and the renaming from its parameters to
 # ours; where there is none, both have their parameters in the same order.
 TWINS: dict[str, tuple[Callable[[], nn.Module], Callable[[], torch.nn.Module], Any]] = {
     "dla": (lambda: _dla(DlaBottleneck, SMALL), lambda: _timm_dla(1, 64, SMALL), {}),

@@ -32,7 +32,7 @@ def _posterize_to_nothing(monkeypatch):
 
 
 def seeded(function, seed):
-    """What a function returns that begins with the same random numbers as another one."""
+    """The result of a function that begins with the same random numbers as another one."""
     random.seed(seed)
     np.random.seed(seed)
     return function()

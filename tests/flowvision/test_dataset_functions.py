@@ -158,7 +158,7 @@ def test_accimage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         folder.accimage_loader(str(tmp_path / "1.png"))
 
     class Accimage:
-        """What the package does: it reads JPEG only."""
+        """The interface of the package, which reads JPEG only."""
 
         @staticmethod
         def Image(path: str) -> str:

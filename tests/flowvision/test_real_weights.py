@@ -16,7 +16,7 @@ import oneflow as flow
 from flowvision import models, transforms
 from tests.flowvision.zoo import assert_same_up_to_spread, twin
 
-# By file: the package that carries it, the class of ImageNet, and its probability in PyTorch.
+# Photographs by file: the package with it, the class of ImageNet, its probability in PyTorch.
 PHOTOGRAPHS = {
     "chelsea.png": ("scikit-image", 285, 0.72),  # Egyptian cat
     "coffee.png": ("scikit-image", 967, 0.99),  # espresso

@@ -49,7 +49,7 @@ def levit(*depths: int) -> Renaming:
     return renaming | layers | {r"^(head\w*)\.linear": r"\1.l", r"\.linear": ".c"}
 
 
-# By our name: timm's, its renaming, and the arguments for small images, which are the same.
+# Twins by our name: timm's, its renaming, and the arguments for small images, which are the same.
 TWINS: dict[str, tuple[str, Renaming, dict[str, Any]]] = {
     "swin_tiny_patch4_window7_224": (
         "swin_tiny_patch4_window7_224",

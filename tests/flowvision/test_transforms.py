@@ -317,7 +317,7 @@ def flattened(drawn):
     return []
 
 
-# What `get_params` is given: an image where it wants one.
+# Arguments of `get_params`: an image where it wants one.
 DRAWN = [
     ("RandomCrop", (8, 9)),
     ("RandomResizedCrop", ((0.08, 1.0), (0.75, 4 / 3))),

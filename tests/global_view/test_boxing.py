@@ -25,7 +25,7 @@ def numbers(*shape):
 
 
 def parts(x, placement):
-    """What each rank holds, in the order of ranks."""
+    """The parts of each rank, in the order of ranks."""
     array = unwrap(x).read()
     return [
         np.asarray(local_shard(array, unwrap(x).spec, place)) for place in range(placement.size)

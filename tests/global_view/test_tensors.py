@@ -71,7 +71,7 @@ def test_bad_arguments_of_new_tensors():
 
 LIKE = flow.arange(24, dtype=flow.float32).reshape(4, 6)
 ROWS = [[1, 2, 3], [4, 5, 6]]
-# By name, a call of everything that makes tensors and takes a placement.
+# Calls, by name, of all functions that make tensors and take a placement.
 CREATION = {
     "zeros": lambda **where: flow.zeros(4, 6, **where),
     "ones": lambda **where: flow.ones(4, 6, **where),

@@ -1,4 +1,4 @@
-"""How the eager twins of graphs run."""
+"""The mode in which eager twins of graphs run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a program changes between two calls of a graph changes the graph's next step, as eagerly.
+"""Changes by a program between two calls of a graph change the graph's next step, as eagerly.
 
 Each row of `CHANGES` trains two equal models, one eagerly and one by a graph, makes the change
 after the third step, and compares everything that three more steps leave behind.
@@ -71,7 +71,7 @@ class Run:
         return self.optimizer.param_groups[0]
 
     def tensors(self) -> list[tuple[dict[str, Any], str]]:
-        """Where the optimizer keeps tensors other than counts."""
+        """The tensors, other than counts, that the optimizer keeps."""
         return [
             (state, name)
             for state in self.optimizer.state.values()
@@ -101,7 +101,7 @@ class Run:
         return loss.item()
 
     def results(self, change: Callable[[Run], Any]) -> dict[str, Any]:
-        """What `STEPS` steps leave, with `change` after the third."""
+        """The results of `STEPS` steps, with `change` after the third."""
         flow.manual_seed(1)
         batches = [(flow.randn(6, 3), flow.randn(6, 2)) for _ in range(STEPS)]
         results: dict[str, Any] = {}

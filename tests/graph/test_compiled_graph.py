@@ -1,4 +1,4 @@
-"""What OneFlow 0.9 and 1.0 call on graphs: compiling ahead, sharing, runtime states, views."""
+"""The methods of graphs in OneFlow 0.9 and 1.0: compiling ahead, sharing, runtime states, views."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def pair(function, **modules):
 
 
 def left_to_xla(graph) -> dict[str, str]:
-    """What XLA runs of the last call, with the reasons; `graph` is one that OpenVINO runs."""
+    """The operators of the last call that XLA runs, with the reasons; OpenVINO runs `graph`."""
     executable = graph.last_step.executable
     assert isinstance(executable, EngineExecutable)
     instructions = executable.program.instructions

@@ -1,4 +1,4 @@
-"""What packages provide by name: in a source checkout, and once they are installed."""
+"""The names that packages provide: in a source checkout, and once they are installed."""
 
 from __future__ import annotations
 

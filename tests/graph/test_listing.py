@@ -93,7 +93,7 @@ def make_inference_graph():
 
 
 def output_of(graph, capsys, *levels, **options):
-    """What the first call prints."""
+    """The output of the first call."""
     if levels:
         graph.debug(*levels, **options)
     capsys.readouterr()

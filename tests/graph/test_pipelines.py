@@ -116,7 +116,7 @@ LAYOUTS = {
 }
 
 
-# What takes seconds to compile; two of them in a sample.
+# Rows that take seconds to compile; two of them in a sample.
 SLOW = ("scaler", "activations", "together", "checkpointing")
 
 
@@ -359,7 +359,7 @@ def test_pipelines_are_not_saved_for_deployment(tmp_path):
 
 
 def halves_of(net, before, after):
-    """Which tensors hold what they held before a call, and which what they hold after it."""
+    """The tensors that hold what they held before a call, and those that hold the new values."""
     now = {name: tensor.numpy() for name, tensor in net.state_dict().items()}
     kept = {name for name in now if np.allclose(now[name], before[name], rtol=1e-3, atol=1e-3)}
     stepped = {name for name in now if np.allclose(now[name], after[name], rtol=1e-3, atol=1e-3)}

@@ -196,7 +196,7 @@ def test_folders_are_replaced_as_a_whole_and_damage_is_told(tmp_path):
         nn.Graph.load(tmp_path)
 
 
-# What a changed description leads to. Each is a path into the description and what is put there.
+# The results of a changed description. Each is a path into it and the value that is put there.
 DAMAGE = [
     (["version"], 99, "format 99"),
     (["files"], "../elsewhere", "not a name of a folder that saving makes"),

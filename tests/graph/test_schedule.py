@@ -37,7 +37,7 @@ def chain(stages, batches, trains=True):
 
 
 def held(tasks, slots, stage):
-    """Of how many micro batches a stage keeps activations at most."""
+    """The most micro batches of which a stage keeps activations."""
     most, now = 0, set()
     for slot in slots:
         task = tasks[slot.task]

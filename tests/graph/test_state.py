@@ -1,4 +1,4 @@
-"""What a graph reads and writes besides arguments and results."""
+"""The state that a graph reads and writes besides arguments and results."""
 
 from __future__ import annotations
 

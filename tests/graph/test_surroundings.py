@@ -1,4 +1,4 @@
-"""What a graph is called in: modes that change after the first call count as in eager code."""
+"""The surroundings of a call: modes that change after the first call count as in eager code."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_graphs_heed_what_changes_around_them() -> None:
             assert mine.is_inference() == eager.is_inference(), name
             mine, eager = mine.detach().float().numpy(), eager.detach().float().numpy()
             np.testing.assert_allclose(mine, eager, rtol=2e-2, atol=2e-2, err_msg=name)
-    # What was recorded before is used again, but for hooks, whose objects are new.
+    # Steps that were recorded before are used again, but for hooks, whose objects are new.
     known = len(graph._steps)
     for name in ("as it was", "autocast", "eval", "no_grad"):
         with CHANGES[name](model):

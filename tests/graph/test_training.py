@@ -47,7 +47,7 @@ OPTIMIZERS = {
 }
 
 
-# What takes seconds to train; two of them in a sample.
+# Rows that take seconds to train; two of them in a sample.
 LARGE = ("convolutions", "the demo", "a ResNet-18", "an LSTM", "a GPT", "wide and deep")
 
 

@@ -175,7 +175,7 @@ def test_transformations_of_jax():
 
 
 def test_several_devices():
-    """By the compiler's own partitioning, and by `shard_map` with gradients inside and outside."""
+    """Divided by the compiler, and by `shard_map` with gradients inside and outside."""
     mesh = Mesh(np.array(jax.devices()[:4]), ("rows",))
     layer = nn.Linear(4, 2)
     alone, _ = state_of(layer)

@@ -157,7 +157,7 @@ def test_an_optimizer_made_of_a_transformation():
     first = flow.jax.Optimizer(layer.parameters(), Momentum(0.1))
     wanted = trained(twin, flow.optim.SGD(twin.parameters(), lr=0.1, momentum=0.9), 6)
     assert trained(layer, first, 3) == pytest.approx(wanted[:3], rel=1e-4)
-    # What it keeps is saved and loaded as that of any optimizer.
+    # Its state is saved and loaded as that of any optimizer.
     second = flow.jax.Optimizer(layer.parameters(), Momentum(0.1))
     second.load_state_dict(first.state_dict())
     assert trained(layer, second, 3) == pytest.approx(wanted[3:], rel=1e-4)

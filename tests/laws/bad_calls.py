@@ -12,7 +12,7 @@ from typing import Any
 
 
 def names_for(lib: ModuleType) -> dict[str, Any]:
-    """What the calls refer to, in a library."""
+    """The names that the calls use, in a library."""
     return {
         "t": lib,
         "f": lib.nn.functional,

@@ -337,7 +337,7 @@ flow.optim.lr_scheduler.StepLR(flow.optim.SGD([one.clone()], 0.1), n).step(n)
 
 
 def names():
-    """What the calls may use."""
+    """The names that the calls may use."""
     return {
         "flow": flow,
         "flowvision": flowvision,

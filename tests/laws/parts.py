@@ -51,7 +51,7 @@ def _padding(dtype: np.dtype) -> Any:
 
 
 def _block(spec: TensorSpec, shape: Sizes, coordinate: Sizes) -> tuple[Any, ...]:
-    """Where in the array the part of one device is."""
+    """The place in the array of the part of one device."""
     placement: Any = spec.device
     assert spec.sbp is not None
     starts = []
@@ -85,7 +85,7 @@ def share_of(part: np.ndarray, number: int, count: int) -> np.ndarray:
 
 
 def differences(array: jax.Array, whole: np.ndarray, spec: TensorSpec, compare: Any) -> list[str]:
-    """How what the devices hold differs from the parts of `whole`.
+    """The differences between the contents of devices and the parts of `whole`.
 
     Args:
         array: behind a global tensor.
@@ -135,7 +135,7 @@ def with_signature(operation: Operation, signature: Signature) -> Operation:
 
 
 def as_tuple(operation: Operation, results: Any) -> tuple:
-    """What an operation returns, as a tuple."""
+    """The results of an operation, as a tuple."""
     return (results,) if operation.single else tuple(results)
 
 

@@ -47,7 +47,7 @@ class Program(NamedTuple):
 
 
 class Operator(NamedTuple):
-    """What a step may be: how many operands, the arguments it draws, and what it does."""
+    """A kind of step: the number of operands, the arguments it draws, and its function."""
 
     operands: int
     draw: Callable[[np.random.Generator, Any], tuple]

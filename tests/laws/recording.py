@@ -34,7 +34,7 @@ QUICKLY = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_pass
 
 
 class RecordedProgram:
-    """What was recorded up to a flush.
+    """The program that was recorded up to a flush.
 
     Attributes:
         instructions: in order.
@@ -91,7 +91,7 @@ def recording() -> Iterator[list[RecordedProgram]]:
 
 
 def record(call: Callable[[], Any]) -> list[RecordedProgram]:
-    """What a call records."""
+    """The programs that a call records."""
     with recording() as programs:
         call()
     return programs
@@ -119,7 +119,7 @@ def _record_samples() -> Iterator[RecordedProgram]:
 
 
 def _record_sample(row: Operator, case: Case, dtype: str) -> list[RecordedProgram]:
-    """What a sample records; one that is refused records what came before."""
+    """The programs that a sample records; one that is refused records what came before."""
     with recording() as programs:
         has_gradients = dtype in row.gradient_dtypes
         arguments = FLOW.arguments(case, dtype, "", with_grad=has_gradients)

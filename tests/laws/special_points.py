@@ -21,7 +21,7 @@ from tests.samples.table import Case, Operator, TensorSample
 
 LIST = Path(__file__).with_name("special_points.tsv")
 IDENTITY = "identity"
-# What tensors are filled with: zeros of either sign, ties, kinks and borders, whole numbers.
+# The elements of tensors: zeros of either sign, ties, kinks and borders, whole numbers.
 FILLS: dict[str, tuple[complex, ...]] = {
     "zeros": (0.0,),
     "negative zeros": (-0.0,),

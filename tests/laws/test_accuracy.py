@@ -54,7 +54,7 @@ def _agree(mine: np.ndarray, expected: np.ndarray, name: str = "") -> None:
 # --- division
 
 Divide = Callable[[Any, Any, Any], Any]
-# Of x, a tensor; y, one that is broadcast; n, a number.
+# Divisions of x, a tensor; y, one that is broadcast; n, a number.
 DIVISIONS: dict[str, Divide] = {
     "by a row": lambda x, y, n: x / y,
     "by a column": lambda x, y, n: x / x[:, :1],
@@ -71,7 +71,7 @@ DIVISIONS: dict[str, Divide] = {
 
 @dataclass(frozen=True)
 class Operands:
-    """What divisions take, of the three shapes."""
+    """The operands of divisions, of the three shapes."""
 
     x: np.ndarray
     y: np.ndarray
@@ -81,7 +81,7 @@ class Operands:
 def _operands(size: int, dtype: Any) -> Operands:
     columns = 3 if size < 100 else 131
     x = _uniform(1, 100, (size // columns) * columns, dtype).reshape(-1, columns)
-    # Where the quotient is whole, one rounding too many shows in what `floor` makes of it.
+    # A rounding too many shows in what `floor` makes of whole quotients.
     y = _uniform(1, 100, columns, dtype)
     x[0] = y
     return Operands(x, y, 52.25)
@@ -290,7 +290,7 @@ def test_whole_numbers_divide_and_convert_as_in_pytorch(mode: str, size: int) ->
             np.testing.assert_array_equal(mine.numpy(), theirs.numpy())
 
 
-# What no integer is, and what some are too small for; in halves of 16 bits also infinite.
+# Numbers that no integer is, and some are too small for; in 16 bits also infinite.
 UNFIT = (np.nan, np.inf, -np.inf, 3e9, -3e9, 1e20, -1e20, 70000.0, 300.7, -300.7, -0.5, 200.0)
 
 
@@ -370,7 +370,7 @@ FUNCTIONS = {
 
 
 def _computed(names: Iterable[str], mode: str, samples: Callable) -> dict[str, np.ndarray]:
-    """What functions make of ``samples(name)``, all in one program."""
+    """The results of functions of ``samples(name)``, all in one program."""
     with eager_mode(mode):
         made = {name: getattr(flow, name)(flow.tensor(samples(name))) for name in names}
         return {name: tensor.numpy() for name, tensor in made.items()}

@@ -77,7 +77,7 @@ def parts_of(operation, axes):
 
 
 def most_patterns(primitive, source):
-    """How many ways of splitting are tried.
+    """The number of ways of splitting that are tried.
 
     Elementwise primitives are all alike, but where positions count. The names of gradients made by
     `jax.vjp` follow from those of the primitive; it is enough to see that they do for one gradient
@@ -220,7 +220,7 @@ def test_split_equals_whole(recorded, names, sample):
 
 
 def difference_of(mine, whole):
-    """How the joined parts differ from the whole, or None."""
+    """The difference between the joined parts and the whole, or None."""
     if (mine.shape, mine.dtype) != (whole.shape, whole.dtype):
         return f"{mine.dtype}{mine.shape}, expected {whole.dtype}{whole.shape}"
     return array_difference(mine, whole, whole.dtype.name, 10)

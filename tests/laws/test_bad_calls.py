@@ -15,7 +15,7 @@ from tests.oracle import flat_tensors
 
 
 def exception_of(lib: ModuleType, call: str) -> Exception | None:
-    """What a call raises, when its values are read if not before."""
+    """The exception of a call, raised when its values are read if not before."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:

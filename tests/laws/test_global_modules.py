@@ -21,7 +21,7 @@ from tests.oracle import array_difference, eager_mode, flat_tensors, to_flow
 B, S = flow.sbp.broadcast, flow.sbp.split
 PAIR = flow.placement("cpu", [0, 1])
 GRID = flow.placement("cpu", [[0, 1], [2, 3]])
-# How inputs and parameters lie: along the batch, along rows, or differently on a grid.
+# The layouts of inputs and parameters: along the batch, along rows, or differently on a grid.
 WAYS = ("data", "tensor", "grid")
 
 

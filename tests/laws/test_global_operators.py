@@ -1,4 +1,4 @@
-"""What users call with global tensors gives what it gives with local ones, however they lie.
+"""Functions give with global tensors what they give with local ones, however they lie.
 
 Results, gradients and in-place forms of the operator table; `--exhaustive` tries every case of
 every operator, else the first case of a few operators. All tensors of a call lie alike on
@@ -76,7 +76,7 @@ def samples_of(value: Any) -> Iterator[TensorSample]:
 
 
 def layouts_of(case: Case) -> list[str]:
-    """How the tensors of a case may lie."""
+    """The layouts that the tensors of a case may have."""
     samples = list(samples_of([*case.args, *case.kwargs.values()]))
     # Sums of parts know neither infinities nor negative zeros.
     odd = any(
@@ -102,7 +102,7 @@ def gradients_of(library: Library, row: Operator, arguments: Arguments) -> list[
 def outcome(
     deed: Any, library: Library, row: Operator, case: Case, dtype: str
 ) -> Outcome | Exception:
-    """What a call gives, read, or the exception it raised."""
+    """The result of a call, read, or the exception it raised."""
     flow.manual_seed(0)
     # Outside: a sample that cannot be made would pass for a call that is refused.
     arguments = library.arguments(case, dtype, f"{row.name}{case!r}", deed is gradients_of)
@@ -114,7 +114,7 @@ def outcome(
 
 
 def difference(found: Outcome | Exception, expected: Outcome | Exception, row: Operator) -> str:
-    """How the outcome of a call with global tensors differs from that with local ones, or ""."""
+    """The difference of a call with global tensors from that with local ones, or ""."""
     if isinstance(found, Exception) or isinstance(expected, Exception):
         alike = isinstance(expected, Exception) and isinstance(found, type(expected))
         refused = row.name in REFUSED and REFUSED[row.name] in str(found)
@@ -140,7 +140,7 @@ def difference(found: Outcome | Exception, expected: Outcome | Exception, row: O
 
 
 def deeds_of(row: Operator, is_first: bool) -> Iterator[tuple[str, Any, Operator, str]]:
-    """What is done with a case: a name, a function, the row it takes and the dtype."""
+    """The actions on a case: a name, a function, the row it takes and the dtype."""
     yield "result", result_of, row, row.dtypes[0]
     for dtype in row.gradient_dtypes[:1]:
         yield "gradients", gradients_of, row, dtype

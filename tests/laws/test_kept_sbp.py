@@ -1,4 +1,4 @@
-"""What keeps the shape keeps the SBP, where an operator does not work along the split dimension.
+"""Operators that keep the shape keep the SBP, if they do not work along the split dimension.
 
 Dimensions of size 1 and 0 are split like all others: their elements lie on one device, or nowhere.
 """
@@ -21,7 +21,7 @@ def whole(x):
     return [B] * x.placement.ndim
 
 
-# Of a tensor of any shape, elementwise.
+# Elementwise functions of a tensor of any shape.
 ELEMENTWISE = {
     "clone": lambda x: x.clone(),
     "detach": lambda x: x.detach().clone(),

@@ -21,7 +21,7 @@ CALLS = calls("keyword_calls.txt")
 
 
 def names_for(lib: ModuleType) -> dict[str, Any]:
-    """What the calls refer to, in a library."""
+    """The names that the calls use, in a library."""
     return {
         "t": lib,
         "f": lib.nn.functional,

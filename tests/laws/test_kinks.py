@@ -18,7 +18,7 @@ from oneflow.primitives.sharding.axes import forward_operation
 from tests.laws.recording import of_recorded_programs, recorded_programs
 
 pytestmark = of_recorded_programs
-# Where JAX's slope is right, with the reason.
+# JAX's slope is right here, with the reason.
 SMOOTH = "smooth functions of the absolute value, whose derivatives are right with slope 1 at 0"
 ALLOWED = {
     "bessel_j0_gradient": SMOOTH,

@@ -21,7 +21,7 @@ def test_every_size_is_answered_at_once():
 
 @pytest.mark.parametrize("size", SIZES[:2])
 def test_tensors_without_values_have_any_size(size):
-    """What is not computed on this machine need not fit into its memory."""
+    """Tensors that are not computed on this machine need not fit into its memory."""
     assert flow.zeros(size, device="meta").sum().shape == ()
     assert flow.nn.Linear(size, 1, device="meta").weight.shape == (1, size)
     assert flow.ones(1).expand(size).shape == (size,)
@@ -64,7 +64,7 @@ def test_resized_tensors_without_values_have_any_size(number):
 
 
 def test_matrices_with_a_long_side_have_singular_values():
-    """What singular values need grows with the matrix, not with the square of its longer side."""
+    """Memory for singular values grows with the matrix, not with its longer side's square."""
     wide = flow.ones(3, 2**20)
     expected = (3 * 2**20) ** 0.5
     for matrix in (wide, wide.mT):
@@ -101,7 +101,7 @@ def test_the_whole_result_is_checked_before_its_first_dimension(call):
 )
 @pytest.mark.parametrize("pool", ["max", "avg", "avg without padding"])
 def test_wide_windows_have_the_values_of_narrow_ones(kernel, stride, padding, pool):
-    """What lies in the padding is left out of windows far larger than their plane."""
+    """Padding is left out of windows far larger than their plane."""
     options = [] if pool == "max" else [False, pool == "avg"]
     results = []
     for library in (flow, torch):

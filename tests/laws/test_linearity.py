@@ -21,7 +21,7 @@ from tests.laws.recording import QUICKLY, of_recorded_programs, recorded_program
 
 pytestmark = of_recorded_programs
 
-# What is linear in almost all numbers, or not worth saying: operand names, "|" between sets.
+# Operands linear in almost all numbers, or not worth saying: names, "|" between sets.
 NOT_DECLARED = {
     "the old value takes its place where a check has failed": {"update_unless_failed": "new"},
     "not for all numbers": {
@@ -60,7 +60,7 @@ def is_inexact(spec):
 
 
 def has_truth_values(operation, chosen):
-    """Whether an operand cannot be a partial sum for its type."""
+    """Test if an operand cannot be a partial sum for its type."""
     return any(operation.in_specs[n].dtype.name == "bool" for n in chosen)
 
 
@@ -84,7 +84,7 @@ def searched_sets(operation, declared):
 
 
 def pattern_of(operation):
-    """What makes operations of one primitive different here."""
+    """The key by which operations of one primitive differ here."""
     attributes = operation.attributes
     if operation.primitive.vjp_of is not None:
         attributes = {**attributes, "attributes": None}
@@ -188,7 +188,7 @@ def evaluated(cases, rows):
 
 
 def is_additive(operation, results, place):
-    """Whether f(a) + f(b) = f(a + b) in all results; None where that says nothing."""
+    """Test if f(a) + f(b) = f(a + b) in all results; None where that says nothing."""
     telling, error = False, rounding(operation)
     for result in results:
         first, second, together = np.asarray(result)[place * ROWS :][:ROWS]

@@ -35,7 +35,7 @@ from tests.oracle import array_difference
 pytestmark = of_recorded_programs
 
 PAIR = flow.placement("cpu", [0, 1])
-# What notations leave out on purpose, by primitive; these are not searched.
+# Signatures that notations leave out on purpose, by primitive; these are not searched.
 NOT_DERIVED = {
     name: reason
     for reason, names in {
@@ -71,12 +71,12 @@ SAMPLED_GROUPS = 2
 CALLS, COMBINATIONS = 2, 300
 
 Layouts = tuple[Sbp, ...]
-# How the operands lie, and for each result how it does: in parts it may be several at once.
+# The layouts of the operands and of each result: in parts it may be several at once.
 Hit = tuple[Layouts, tuple[frozenset[Sbp], ...]]
 
 
 def part(whole: np.ndarray, sbp: Sbp, number: int) -> np.ndarray:
-    """What the device of that number holds."""
+    """The part on the device of that number."""
     if sbp is PARTIAL_SUM:
         return share_of(whole, number, 2)
     return whole[shard_slices(whole.shape, (2,), (sbp,), (number,))]
@@ -91,7 +91,7 @@ def layouts_of(array: np.ndarray, is_scalar: bool) -> list[Sbp]:
 
 
 def holds(parts: list[np.ndarray], whole: np.ndarray) -> frozenset[Sbp]:
-    """How results of the two devices make up the whole."""
+    """The SBP by which results of the two devices make up the whole."""
     found = set()
     if all(tensor.shape == whole.shape for tensor in parts):
         if all(same(shard, whole) for shard in parts):
@@ -128,7 +128,7 @@ class Trial:
         self.whole = self.results(operands)
 
     def results(self, operands: list[np.ndarray]) -> Any:
-        """What the operation gives, or None where it refuses."""
+        """The results of the operation, or None where it refuses."""
         shapes = tuple(operand.shape for operand in operands)
         if shapes not in self.compiled:
             self.compiled[shapes] = self._compile(operands)
@@ -196,7 +196,7 @@ def derived(operation: Operation, monkeypatch: pytest.MonkeyPatch) -> list[tuple
 
 
 def is_covered(hit: Hit, known: list[tuple[Layouts, Layouts]]) -> bool:
-    """Whether a known signature does as well: what is whole can be cut and summed for nothing."""
+    """Test if a known signature does as well: a whole tensor can be cut and summed for nothing."""
     inputs, outputs = hit
     return any(
         all(mine in (BROADCAST, theirs) for mine, theirs in zip(inputs, given, strict=True))
@@ -258,7 +258,7 @@ def searched(name: str) -> bool:
 
 
 def is_several(operation: Operation) -> bool:
-    """Whether its operands fall into groups that have nothing to do with each other."""
+    """Test if its operands fall into groups that have nothing to do with each other."""
     return len(signatures.SignatureSpace(operation).groups) > 1
 
 

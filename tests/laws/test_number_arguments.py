@@ -1,4 +1,4 @@
-"""Where a number or a size is taken, NumPy's scalars and tensors without dimensions are taken too.
+"""NumPy's scalars and tensors without dimensions are taken for numbers and sizes, too.
 
 Each row is a call with one number; the result must be that of the same Python number. A row says
 which kinds of numbers PyTorch takes there; those it refuses are not asked for.

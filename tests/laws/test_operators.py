@@ -33,7 +33,7 @@ from tests.samples.table import Case, Operator, TensorSample, grown, operators
 from tests.sampling import Sample
 
 ROWS = list(operators())
-# Of the first cases one.
+# Gradients are checked for the first cases, of which a sample has one.
 GRADIENT_CASES, SAMPLED_GRADIENT_CASES = 5, 1
 # Families of elementwise operators and reductions: loops for which XLA writes code of its own.
 _VECTORISED = (
@@ -76,7 +76,7 @@ ON_OTHER_DEVICE = Library(
 
 # Reasons why a law cannot be checked for a row of the operator table.
 NO_VALUES = "its values cannot be compared"
-# Of a line in the list of known differences.
+# The mark of a line in the list of known differences.
 NO_DIFFERENCE = "agrees with PyTorch: take the line out of known_differences.tsv"
 FIRST_CASE_RAISES = "its first case raises an error"
 
@@ -263,7 +263,7 @@ def _forward_and_backward(row: Operator, case: Case, dtype: str) -> list[Tensor]
 @pytest.mark.one_in(12)
 @operators_that(lambda family, row: family in _VECTORISED)
 def test_large_tensors_are_torchs_as_one_executable(row: Operator) -> None:
-    """What users get once a program is hot, at sizes at which all of its code is vectorised."""
+    """Users get this once a program is hot, at sizes at which all of its code is vectorised."""
     case, dtype = grown(row), row.dtypes[0]
     if case is None:
         pytest.skip("its samples cannot grow")
@@ -282,7 +282,7 @@ def test_large_tensors_are_torchs_as_one_executable(row: Operator) -> None:
     assert problem is None, f"{row.name}{case} in {dtype}: {problem}"
 
 
-# What PyTorch's own vectorised code gets wrong: gelu of infinity, polygamma at its pole.
+# Errors of PyTorch's own vectorised code: gelu of infinity, polygamma at its pole.
 _NOT_AT_SPECIAL_NUMBERS = ("nn.functional.gelu", "polygamma", "Tensor.polygamma")
 _SPECIAL_NUMBERS = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, 0.5, -2.5]
 

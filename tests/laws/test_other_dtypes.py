@@ -23,7 +23,7 @@ CASES = 2
 DTYPES = ("complex128", "int64")
 quiet_torch = _quiet_torch
 
-# Where both compute and differ, with the reason.
+# Both compute these and differ, with the reason.
 DIFFERENT = {
     ("cholesky", "complex128"): "PyTorch's gradient of the real diagonal is complex",
     ("cholesky_inverse", "complex128"): "PyTorch takes the imaginary part of the diagonal along",

@@ -20,7 +20,7 @@ PROGRAMS = 1000
 AT_ONCE = 5
 # Sums of products in single precision, by different orders.
 TOLERANCE = 50.0
-# How much more those in double precision may differ which come of numbers in single precision.
+# The factor of the tolerance for double precision numbers that come of single precision.
 MIXED = 200.0
 
 

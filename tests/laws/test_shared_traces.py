@@ -50,7 +50,7 @@ NOT_SHARED = {
 
 @functools.cache
 def operations() -> dict[str, list[Operation]]:
-    """What is recorded, by primitive."""
+    """The recorded operations, by primitive."""
     found: dict[str, dict[Operation, None]] = {}
     for program in recorded_programs():
         for instruction in program.instructions:

@@ -92,7 +92,7 @@ def signatures_on(operation):
 
 
 def pattern_of(operation):
-    """What makes operations of one primitive different here."""
+    """The key by which operations of one primitive differ here."""
     axes = axes_of(operation)
     attributes = (
         str(operation.attributes) if operation.primitive.traits.positional is not None else ""
@@ -120,7 +120,7 @@ def chosen(operation, exhaustive):
 
 
 def sums_parts(signature):
-    """Whether a dimension is split over which there is a sum: where most can go wrong."""
+    """Test if a dimension is split over which there is a sum: most can go wrong there."""
     given = {type(component) for sbp in signature.inputs for component in sbp}
     return Split in given and any(PARTIAL_SUM in sbp for sbp in signature.outputs)
 
@@ -186,7 +186,7 @@ def test_parts_equal_the_whole(recorded, placement, names, sample):
 
 
 def problems_of(operations: Any, operands: Any, expected: Any) -> list[str]:
-    """How results of operations on parts differ from what is expected; also what they raise."""
+    """The differences of operations on parts from the expected results; also the exceptions."""
     try:
         found = evaluated(operations, operands)
     except Exception as error:
@@ -207,7 +207,7 @@ def problems_of(operations: Any, operands: Any, expected: Any) -> list[str]:
 
 
 def difference_of(mine, whole):
-    """How a part differs from that of the whole, or None."""
+    """The difference of a part from that of the whole, or None."""
     if (mine.shape, mine.dtype) != (whole.shape, whole.dtype):
         return f"{mine.dtype}{mine.shape}, expected {whole.dtype}{whole.shape}"
     return array_difference(mine, whole, whole.dtype.name, 10)

@@ -75,7 +75,7 @@ _GAMMA = np.concatenate([_spread(1e-8, 1e30, 30), _ROOTS, -_spread(0.001, 150.3)
 _SHAPES = np.array([1e-10, 1e-3, 0.1, 0.5, 0.94, 1, 3, 17, 25, 200, 1e4])
 _RATIOS = np.array([1e-6, 0.1, 0.6, 0.95, 0.999, 1, 1.001, 1.1, 1.6, 3])
 _GRID = [array.ravel() for array in np.meshgrid(_SHAPES, _RATIOS)]
-# Where XLA's own give thousands for one half.
+# XLA's own give thousands for one half.
 _LARGE = np.array([1e7, 1e7]), np.array([1e7, 0.999e7])
 _PAIRS = tuple(
     np.concatenate(arrays) for arrays in ((_GRID[0], _LARGE[0]), (_GRID[0] * _GRID[1], _LARGE[1]))
@@ -114,7 +114,7 @@ def _references(function: Function, points: list[np.ndarray]) -> list[Any]:
 
 
 def _units_off(got: float, wanted: Any, info: Any) -> float:
-    """How far off a number is in units in the last place, 0 for what a dtype cannot hold."""
+    """The error of a number in units in the last place, 0 for what a dtype cannot hold."""
     if not 1e3 * info.tiny < abs(wanted) < info.max:
         return 0.0
     size = max(abs(wanted), _LEAST * (abs(wanted) > 1e-6))

@@ -78,7 +78,7 @@ def _expected(mine: Any, theirs: torch.Tensor | None, level: int) -> torch.Tenso
 
 
 def _problems(row: Operator, cases: Sequence[tuple[str, Case, str]], exhaustive: bool) -> list[str]:
-    """What differs and is not known to, and known differences that no case has."""
+    """The differences that are not known, and known differences that no case has."""
     problems, seen = [], set()
     for dtype, case, points in cases:
         found = first_difference(row, case, dtype)
@@ -117,7 +117,7 @@ def test_gradients_at_special_points_as_executables(row: Operator, sample: Sampl
 
 
 def _output_count(row: Operator) -> int:
-    """How many outputs of the first case require grad, if PyTorch takes it."""
+    """The number of outputs of the first case that require grad, if PyTorch takes it."""
     case, dtype = row.cases[0], row.gradient_dtypes[0]
     arguments = TORCH.arguments(case, dtype, "", with_grad=True)
     try:

@@ -28,7 +28,7 @@ FAMILIES = ("activations", "unary", "arithmetic")
 VALUES = (math.nan, math.inf, -math.inf, 0.0, 1.0, -1.0, 0.5)
 quiet_torch = _quiet_torch
 
-# Where both compute and differ, with the reason.
+# Both compute these and differ, with the reason.
 DIFFERENT = {
     "acosh": "below 1 the derivative is that of the formula in PyTorch",
     "digamma_below_0": "poles",

@@ -1,4 +1,4 @@
-"""What the tests of job functions share."""
+"""Fixtures that the tests of job functions share."""
 
 from __future__ import annotations
 

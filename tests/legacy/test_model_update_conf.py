@@ -39,7 +39,7 @@ def constant(warmup=None):
     return flow.optimizer.PiecewiseConstantScheduler([], [0.1], warmup)
 
 
-# What describes an optimizer, and the optimizer; three of them in a sample.
+# Descriptions of optimizers, with the optimizer; three of them in a sample.
 CASES = [
     ({"naive_conf": {}}, lambda: flow.optimizer.SGD(constant(), momentum=0)),
     ({"momentum_conf": {"beta": 0.5}}, lambda: flow.optimizer.SGD(constant(), momentum=0.5)),

@@ -1,4 +1,4 @@
-"""What programs read of upstream's private modules."""
+"""The names of upstream's private modules that programs read."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ def test_result_without_annotation():
     seen = []
     job(X).async_get(seen.append).wait()
     assert seen[0].shape == (2, 3)
-    # What programs ask of an array: `size` is a number.
+    # The attributes of an array that programs read: `size` is a number.
     for result in (job(X).get(), seen[0]):
         assert (result.size, result.sum(), (result * 2).mean()) == (
             6,

@@ -1,4 +1,4 @@
-"""How the tests of modules run."""
+"""The modes in which tests of modules run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How modules behave: registration, state dicts, hooks, conversion, printing."""
+"""The behaviour of modules: registration, state dicts, hooks, conversion, printing."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def both_networks():
 
 
 def on_both(ask):
-    """What `ask` says of both networks; the two answers must be equal."""
+    """The answer to `ask` of both networks; the two must be equal."""
     answers = [ask(module) for module in both_networks()]
     assert answers[0] == answers[1]
     return answers[0]

@@ -171,7 +171,7 @@ def _split_weight(layer: Any) -> None:
     layer.weight.data = layer.weight.data.to_global(sbp=flow.sbp.split(1))
 
 
-# What several processes, or devices, share; PyTorch's trains on one. Momentum that is there already
+# Several processes, or devices, share it; PyTorch's trains on one. Momentum that is there already
 # stays local, as it stays on the device when a module moves.
 DISTRIBUTED = {
     "global": Wrapper(_only_here(lambda layer: layer.to_global(BOTH, BROADCAST)), momentum=0.0),
@@ -205,7 +205,7 @@ class Programme:
         return self.lib.optim.SGD(list(self.layer.parameters()), 0.1, momentum=momentum)
 
     def input(self) -> Any:
-        """What the layer is trained on, as its parameters are."""
+        """The input that the layer is trained on, as its parameters are."""
         x = self.x.to(self.layer.bias.dtype)
         is_global = self.lib is flow and self.layer.bias.is_global
         return x.to_global(BOTH, BROADCAST) if is_global else x

@@ -28,9 +28,9 @@ from tests.onnx.test_node_cases import node_cases, plain
 
 INTEGERS = {np.dtype(name) for name in ("int32", "int64", "uint32", "uint64")}
 NUMBERS = (AttributeProto.INT, AttributeProto.INTS, AttributeProto.FLOATS)
-# What a place of several numbers gets: the size everywhere, first, or last.
+# The numbers of a place that get the size: all of them, the first, or the last.
 WHICH = {"all": slice(None), "first": slice(1), "last": slice(-1, None)}
-# Which operands are constants of the model, and so host values.
+# The operands that are constants of the model, and so host values.
 CONSTANTS = ("none", "this", "all")
 
 IMAGE = np.arange(16.0, dtype=np.float32).reshape(1, 1, 4, 4)
@@ -240,7 +240,7 @@ class Case(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where an operator may be given a size: an attribute, or the position of an operand."""
+    """The place of a size in an operator: an attribute, or the position of an operand."""
 
     domain: str
     operator: str
@@ -380,7 +380,7 @@ def run_row(row: Row) -> None:
         ]
         outputs = from_onnx(model)(*given)
     except NodeError as error:
-        # What the node says, without its name.
+        # The node's message, without its name.
         raise RuntimeError(str(error).partition("): ")[2]) from None
     for tensor in outputs if isinstance(outputs, tuple | list) else [outputs]:
         if isinstance(tensor, flow.Tensor) and tensor.numel():

@@ -70,7 +70,7 @@ def renamed(message, text, functions, bound):
 
 
 def standard(message, field, functions, bound):
-    """Whether a text names an operator, an attribute, or a set of them, of the standard."""
+    """Test if a text names an operator, an attribute, or a set of them, of the standard."""
     if field.name == "op_type":
         return message.op_type not in functions
     if field.name == "domain":

@@ -1,4 +1,4 @@
-"""What an export offers: names, symbolic sizes, opsets, files, and its errors."""
+"""The features of an export: names, symbolic sizes, opsets, files, and its errors."""
 
 from __future__ import annotations
 

@@ -114,7 +114,7 @@ def test_state_is_saved_and_loaded(imported, tmp_path):
 
 
 def test_shapes_computed_from_shapes_stay_concrete_in_a_graph():
-    """What PyTorch exports for ``x.reshape(x.shape[0], -1)`` with a symbolic batch."""
+    """PyTorch's export of ``x.reshape(x.shape[0], -1)`` with a symbolic batch."""
     model = parsed("""g (float[n, 2, 3] x) => (float[n, k] y) {
         shape = Shape(x)
         zero = Constant <value = int64[1] {0}> ()
@@ -293,7 +293,7 @@ def test_a_graph_of_an_import_computes_what_one_of_the_network_does():
 
 
 def _recorded(module, x):
-    """How often a graph of a module has each operator, and each kind of input."""
+    """The numbers of each operator in a graph of a module, and of each kind of input."""
 
     step = capture_call(Evaluation(module), (x,), {})
     operators = Counter(

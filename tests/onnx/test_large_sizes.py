@@ -24,7 +24,7 @@ def test_large_sizes_are_answered_at_once(sample: Sample):
 
 
 def places_of(domain: str, name: str) -> set[str | int]:
-    """Where an operator may be given integers, or what is read on the host."""
+    """The places of an operator that take integers, or that the host reads."""
     if not defs.has(name, domain):  # of others than ONNX
         return set()
     schema = defs.get_schema(name, domain)

@@ -35,7 +35,7 @@ def solved(a, b):
 
 
 def in_onnx_runtime(function, x):
-    """What ONNX Runtime gives for a function of one tensor."""
+    """The result of ONNX Runtime for a function of one tensor."""
     return run(session_of(exported(function, [x])), [x])
 
 

@@ -16,7 +16,7 @@ from tests.samples.table import Case, Operator, operators
 from tests.sampling import Sample
 
 ROWS = [(family, row) for family, row in operators() if row.values]
-# Of each row as many cases run; the rest with --exhaustive.
+# The number of cases that run of each row; the rest with --exhaustive.
 CASES = 3
 OPSETS = (None, 13, 17, 21)
 TOLERANCE = 2e-4
@@ -42,7 +42,7 @@ def cases(row: Operator, exhaustive: bool) -> Iterator[Case]:
 
 
 def expected(row: Operator, case: Case) -> list[flow.Tensor] | None:
-    """What OneFlow gives; None where it raises or gives no tensors."""
+    """The result of OneFlow; None where it raises or gives no tensors."""
     arguments = FLOW.arguments(case, row.dtypes[0], row.name)
     try:
         result = FLOW.function(row)(*arguments.args, **arguments.kwargs)
@@ -119,7 +119,7 @@ def test_operator(row: Operator, exhaustive: bool) -> None:
 
 @pytest.mark.parametrize("opset", OPSETS[1:])
 def test_operators_in_later_opsets(opset: int, sample: Sample) -> None:
-    """Of each family some operators in opsets beyond the default."""
+    """Some operators of each family in opsets beyond the default."""
     problems = []
     for family, row in ROWS:
         if row.name in INCOMPARABLE or not row.cases:

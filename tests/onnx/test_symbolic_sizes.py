@@ -65,7 +65,7 @@ def _written(x):
     return y
 
 
-# What reads or writes parts of a square matrix, whose size is the symbol.
+# Functions that read or write parts of a square matrix, whose size is the symbol.
 SQUARES = {
     "every second": lambda x: (x[:, ::2], x[1::3], x[0::2, 1::2]),
     "windows": lambda x: x.unfold(1, 3, 2),

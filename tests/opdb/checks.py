@@ -1,4 +1,4 @@
-"""What is checked of an entry of PyTorch's operator database: each check takes one sample."""
+"""The checks of an entry of PyTorch's operator database: each check takes one sample."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _MOST_SAMPLES_OF_OTHERS = 4
 _TOLERANCE = 5.0
 # Differences that are all rounding: gradients of these would be 0 if numbers were exact.
 _NOISE = {"cov": 1e-3, "nn.functional.layer_norm": 1e-3}
-# Where sums of numbers of many sizes are rounded: this part of the largest.
+# Tolerances of sums of numbers of many sizes: this part of the largest.
 _PARTS = {
     "linalg.lstsq": 1e-5,
     "linalg.matrix_exp": 1e-5,
@@ -59,12 +59,12 @@ _PARTS = {
 }
 # Vectors have any sign; the database's own functions compare what does not depend on it.
 _ANY_SIGN = {"svd", "linalg.svd", "linalg.eig", "linalg.eigh", "linalg.qr", "qr"}
-# Of half precision, where sums cancel: this part of the largest number.
+# Tolerances of sums that cancel in half precision: this part of the largest number.
 _HALF = {"float16": 2**-8, "bfloat16": 2**-5}
 
 
 class Outcome(NamedTuple):
-    """What a check of one sample found: `problem` is None where both libraries agree."""
+    """The finding of a check of one sample: `problem` is None where both libraries agree."""
 
     check: str
     index: int
@@ -96,7 +96,7 @@ class Entry:
         with_gradient = torch_dtype in self.info.supported_backward_dtypes("cpu")
         torch.manual_seed(0)
         with warnings.catch_warnings():
-            # Of functions out of use by which the database makes its samples.
+            # Functions out of use, by which the database makes its samples, warn.
             warnings.simplefilter("ignore")
             samples = list(self.info.sample_inputs("cpu", torch_dtype, requires_grad=with_gradient))
         limit = _MOST_SAMPLES.get(dtype, _MOST_SAMPLES_OF_OTHERS)

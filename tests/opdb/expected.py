@@ -59,7 +59,7 @@ def outcomes_of(entry: Entry, dtype: str) -> list[Outcome]:
 def surprises(
     entry: str, dtype: str, outcomes: list[Outcome], expected: list[Expected]
 ) -> list[str]:
-    """What failed and is not in the list, and what is in the list and did not fail."""
+    """Failures that are not in the list, and entries of the list that did not fail."""
     found = []
     for outcome in outcomes:
         line = next((row for row in expected if row.covers(outcome)), None)

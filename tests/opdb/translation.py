@@ -102,7 +102,7 @@ def _from_array(value: torch.Tensor, dtype: Any) -> Tensor:
 
 
 def _counterpart(value: Any) -> Any:
-    """What is called like PyTorch's `value`, such as a dtype, in `oneflow`."""
+    """The object in `oneflow` that is called like PyTorch's `value`, such as a dtype."""
     found = getattr(flow, str(value).removeprefix("torch."), None)
     if found is None:
         raise Untranslatable(str(value))

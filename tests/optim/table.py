@@ -120,7 +120,7 @@ COMPOSED_ROWS = [
     ),
     Row("Adafactor", {"lr": 0.1, "maximize": True}, converges=False),
 ]
-# What PyTorch does not have; `test_optimizer.py` compares these with the formula.
+# Optimizers that PyTorch does not have; `test_optimizer.py` compares these with the formula.
 OWN_ROWS = [
     Row("LAMB", {"lr": 0.05}, converges=False),
     Row("LAMB", {"lr": 0.05, "weight_decay": 0.1, "amsgrad": True}, converges=False),

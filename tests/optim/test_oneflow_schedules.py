@@ -69,7 +69,7 @@ class Trained:
         self.schedule.step()
 
     def rates(self, step: Callable[[], Any], count: int = STEPS) -> list[tuple[float, float]]:
-        """How far each of `count` steps moves the parameters."""
+        """The distances by which each of `count` steps moves the parameters."""
         rates = []
         before = self.module.values()
         for _ in range(count):

@@ -1,4 +1,4 @@
-"""What all optimizers share: groups, state, gradients, hooks, clipping, saving, errors."""
+"""The common behaviour of optimizers: groups, state, gradients, hooks, clipping, saving, errors."""
 
 import math
 

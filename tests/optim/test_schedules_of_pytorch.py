@@ -128,7 +128,7 @@ def test_rates_are_those_of_pytorch(name: str, change: Callable[[Run], None]) ->
         assert rates == pytest.approx(expected, rel=1e-9, abs=1e-12)
 
 
-# How PyTorch computes a rate, and functions, which are the same objects in neither.
+# PyTorch's internals for rates, and functions, which are the same objects in neither.
 INTERNAL = {
     *["total_size", "step_ratio", "scale_mode", "use_beta1"],
     *["base_momentums", "max_momentums", "mode_worse", "milestones", "lr_lambdas"],

@@ -1,4 +1,4 @@
-"""What devices send and keep is what the closed forms say, by the cost model."""
+"""Devices send and keep as much as the closed forms say, by the cost model."""
 
 import pytest
 from benchmarks.scaling import WAYS, Figures, least, measured, plan_of

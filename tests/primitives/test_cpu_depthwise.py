@@ -43,7 +43,7 @@ def case(request):
 
 
 def on_cpu(primitive, *arrays, **attributes):
-    """What the lowering of a primitive computes."""
+    """The result of the lowering of a primitive."""
     return jax.jit(lambda *xs: primitive.lowerings["cpu"](*xs, **attributes))(*arrays)
 
 

@@ -1,4 +1,4 @@
-"""What primitives declare is checked when they are registered."""
+"""The declarations of primitives are checked when they are registered."""
 
 import pytest
 

@@ -83,7 +83,7 @@ def losses_on(device, way, optimizer="AdamW", amp=None):
 
 
 def expected_losses(optimizer="AdamW"):
-    """What `losses_on` the first device gives, interpreted."""
+    """The result of `losses_on` the first device, interpreted."""
     with eager_mode("cold"):
         return losses_on(flow.device("cpu"), "eager", optimizer)
 

@@ -27,7 +27,7 @@ def fresh_start() -> Iterator[None]:
 
 
 def pointer(tensor: flow.Tensor) -> int:
-    """Where the numbers of a tensor are."""
+    """The address of the numbers of a tensor."""
     tensor.numpy()
     return unwrap(tensor).array.unsafe_buffer_pointer()
 
@@ -53,7 +53,7 @@ def test_ever_new_shapes_compile_nothing() -> None:
 
 
 def test_heavy_operations_and_those_without_a_rule_are_compiled() -> None:
-    # Of a size that no other test of this process has compiled.
+    # The size is one that no other test of this process has compiled.
     matrix = flow.ones(23, 23) + 4 * flow.eye(23)
     assert flow.linalg.eigvals(matrix).abs().max().item() == pytest.approx(27)
     assert flow.eager.statistics().operation_compiles == 1
@@ -97,7 +97,7 @@ def several_compilers(monkeypatch) -> list[str]:
 
 
 def test_operations_of_a_new_program_are_compiled_side_by_side(several_compilers) -> None:
-    # Of a size that no other test of this process has compiled.
+    # The size is one that no other test of this process has compiled.
     x = flow.arange(59.0, requires_grad=True)
     loss = (x.sin() * x.square().sum() + 0.5).mean()
     loss.backward()

@@ -1,4 +1,4 @@
-"""What NumPy has computed for long enough is compiled while other shapes go on coming."""
+"""Programs that NumPy has run for long enough are compiled while other shapes go on coming."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is started behind a failed check that nobody has looked at yet."""
+"""Programs that start behind a failed check that nobody has looked at yet."""
 
 from collections.abc import Callable
 

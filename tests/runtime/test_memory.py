@@ -34,6 +34,6 @@ def test_an_adopted_array_keeps_its_memory(shape: tuple[int, ...]) -> None:
     if array.nbytes:
         assert array.ctypes.data % 64 == 0
         assert np.shares_memory(np.asarray(tensor._read()), array)
-    # What changes the tensor does not reach the array's other readers.
+    # Changes of the tensor do not reach the array's other readers.
     tensor.add_(1)
     assert (tensor.numpy() == 3.5).all()

@@ -6,7 +6,7 @@ import pytest
 
 from tests.data.scripts import run
 
-# What a process has: everything that an import could leave behind.
+# The state of a process: everything that an import could leave behind.
 STATE = """
     import atexit, gc, os, signal, sys, threading
 
@@ -33,7 +33,7 @@ STATE = """
             events.append((event, str(arguments)))
 """
 IMPORT = """
-    # What the package stands on does is not ours.
+    # The packages below may change it.
     import jax, jax.export, jax.experimental.multihost_utils
     import multiprocessing.util, multiprocessing.connection, xml.etree.ElementTree
 
@@ -118,7 +118,7 @@ def test_programs_are_cached_although_jax_compiled_before(tmp_path):
 
 
 def test_other_code_on_jax_keeps_its_settings(tmp_path):
-    """What JAX computes beside tensors of 64 bits has the dtypes that it has without them."""
+    """JAX's results beside tensors of 64 bits have the dtypes that they have without them."""
     code = """
         import os, jax, jax.numpy as jnp
         del os.environ["ONEFLOW_CPU_DEVICES"]  # JAX starts before the package

@@ -228,7 +228,7 @@ def test_threads_with_different_modes_get_what_each_gets_alone() -> None:
 
 
 def _in_thread(function: Callable[[], object]) -> object:
-    """What `function` returns, or the error it raises, on a thread of its own."""
+    """The result of `function`, or the error it raises, on a thread of its own."""
     found: list[object] = []
 
     def run() -> None:

@@ -19,7 +19,7 @@ def _positive(lib, x):
 
 
 def _product_of_low_rank(name):
-    """What the factors make, which does not depend on the sample of the range."""
+    """The product of the factors, which does not depend on the sample of the range."""
 
     def product(lib, x, *args, **options):
         u, s, v = getattr(lib, name)(x, *args, **options)

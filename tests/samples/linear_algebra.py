@@ -25,7 +25,7 @@ def _of_positive(name, *args, **kwargs):
 
 
 def _sizes(result):
-    """What is the same for every choice of the vectors' signs."""
+    """The absolute values, which are the same for every choice of the vectors' signs."""
     return tuple(abs(part) for part in result)
 
 

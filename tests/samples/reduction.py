@@ -215,8 +215,8 @@ SORTED = [
             case(tensor(6, 2, values=[1, 2, 2, 3, 1, 0, 5, 4, 4, 4, 5, 5]), 0, True),
             case(tensor(), 0),
         ],
-        # Of many equal numbers PyTorch, which sorts them by an unstable sort, gives the place of
-        # any: 103 where they lie from 7 to 201.
+        # PyTorch, which sorts by an unstable sort, gives the place of any of many equal numbers:
+        # 103 where they lie from 7 to 201.
         large=case(tensor(5, 207, distinct=True)),
         dtypes=("float32", "int64"),
         errors=[case(MATRIX, 2), *NOTHING],

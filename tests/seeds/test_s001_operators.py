@@ -46,7 +46,7 @@ def hardsigmoid_in_place(lib: ModuleType) -> Any:
 
 
 def sine_in_place(lib: ModuleType) -> Any:
-    """What was written, not what comes back."""
+    """The values that were written, not those that come back."""
     x, y = lib.tensor(ROW), lib.tensor(ROW)
     assert lib.sin_(x) is x
     assert y.sin_() is y

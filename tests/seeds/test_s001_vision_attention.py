@@ -20,7 +20,7 @@ from oneflow.plan import planning
 from tests.flowvision import zoo
 from tests.flowvision.test_renamed_twins import RES_MLP, SWIN, Renaming, renamed
 
-# Of each family, the names promised, and small options with which the first trains a step.
+# The names promised of each family, and small options with which the first trains a step.
 FAMILIES = {
     "s001_71": (
         "vit_b_16_224 vit_b_16_384 vit_b_32_224 vit_b_32_384 vit_l_16_384 vit_l_32_384",
@@ -86,7 +86,7 @@ def test_first_model_equals_timms(row: str) -> None:
 
 
 def pyramid(state: dict[str, torch.Tensor], heads: tuple, ratios: tuple, x: torch.Tensor) -> Any:
-    """What a Pyramid Vision Transformer with one block in each stage computes, from the paper."""
+    """The output of a Pyramid Vision Transformer with one block in each stage, from the paper."""
     f = torch.nn.functional
 
     def linear(x: torch.Tensor, name: str) -> torch.Tensor:

@@ -64,7 +64,7 @@ def test_s001_90_names():
     assert [name for name in NAMES.split() if not hasattr(transforms, name)] == []
 
 
-# What either library makes of the photo; random ones with ranges that leave no choice.
+# Transforms of the photo by either library; random ones with ranges that leave no choice.
 DETERMINISTIC = {
     "Compose": lambda t, tensor: t.Compose([t.CenterCrop(8), t.Pad(3)])(PHOTO),
     "ToTensor": lambda t, tensor: t.ToTensor()(PHOTO),

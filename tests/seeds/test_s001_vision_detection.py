@@ -149,7 +149,7 @@ def test_s001_82_deeplabv3():
 
 
 def painted(state, x):
-    """What the network of fast neural style makes of a picture, from the paper."""
+    """The picture that the network of fast neural style paints, from the paper."""
     f = torch.nn.functional
 
     def layer(x, conv, norm, stride=1, scale=1):

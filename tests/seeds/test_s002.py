@@ -244,7 +244,7 @@ def test_s002_22_a_job_is_defined_once():
 
 
 def _convolved(x, stride, padding):
-    """What PyTorch makes of the images with the variables of the session."""
+    """The convolution in PyTorch of the images with the variables of the session."""
     variables = [torch.tensor(variable.numpy()) for variable in flow.get_all_variables().values()]
     (weight,) = [variable for variable in variables if variable.ndim == 4]
     biases = [variable for variable in variables if variable.ndim == 1]

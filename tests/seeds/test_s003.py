@@ -40,7 +40,7 @@ def trained(module, optimizer, x, steps=1, **options):
 
 
 def first_output(level, capsys):
-    """What the first call prints with `debug(level)`."""
+    """The output of the first call with `debug(level)`."""
     graph = LinearGraph()
     graph.debug(level)
     graph(flow.randn(4, 3))

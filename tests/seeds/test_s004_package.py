@@ -1,4 +1,4 @@
-"""How `oneflow_onnx` is installed, and what it needs: less than upstream's did."""
+"""The installation of `oneflow_onnx`, and its requirements: less than upstream's."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_s004_03_s004_04_installation():
 
 
 def test_s004_05_s004_06_s004_09_s001_115_requirements():
-    """What is stated is what upstream needed at least, and what runs here."""
+    """The stated requirements are what upstream needed at least, and what runs here."""
     described = project()["project"]
     assert version_in(f"python{described['requires-python']}", "python") >= (3, 5)
     assert sys.version_info[:2] >= version_in(f"python{described['requires-python']}", "python")
@@ -59,7 +59,7 @@ def test_s004_05_s004_06_s004_09_s001_115_requirements():
 
 
 def test_s004_07_s004_08_simplifier_and_optimizer_are_not_needed(monkeypatch):
-    """What they would simplify is not written in the first place."""
+    """Nodes that they would simplify are not written in the first place."""
     for name in ("onnxsim", "onnxoptimizer"):
         monkeypatch.setitem(sys.modules, name, None)
     model = nn.Sequential(nn.Flatten(), nn.Dropout(), nn.Identity(), nn.Linear(6, 2), nn.Flatten())

@@ -67,7 +67,7 @@ def names_of(graph: Graph) -> list[str]:
 
 
 def outputs_of(graph: Graph, x: np.ndarray) -> list[np.ndarray]:
-    """What a graph of one input gives, in ONNX Runtime."""
+    """The outputs of a graph of one input, in ONNX Runtime."""
     session = session_of(graph.MakeModel("g"))
     return session.run(None, {session.get_inputs()[0].name: x})
 

@@ -87,7 +87,7 @@ class Decode(nn.Graph):
 
 
 class Saved(NamedTuple):
-    """What a model is called with before it is saved.
+    """The arguments with which a model is called before it is saved.
 
     Attributes:
         places: the numbers of sequences.

@@ -62,7 +62,7 @@ def expected_tokens(decoder, tokens, count):
     """The likeliest continuation, by the whole sequence each time."""
     tokens = list(tokens)
     for _ in range(count):
-        # What comes later does not matter, so that one program is enough.
+        # Later tokens do not matter, so that one program is enough.
         whole = tokens + [0] * (LENGTH - len(tokens))
         logits = decoder[0](flow.tensor([whole])).numpy()
         tokens.append(int(logits[0, len(tokens) - 1].argmax()))

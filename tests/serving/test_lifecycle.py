@@ -217,7 +217,7 @@ def test_models_do_not_wait_for_each_other(tmp_path, monkeypatch):
         assert value(server) == 3
         status, body = server.infer("slow", {"x": X})
         assert (status, "being loaded" in body["error"]) == (503, True)
-        # What somebody unloads while it is loaded does not come back.
+        # A model that somebody unloads while it is loaded does not come back.
         publish(tmp_path / "new", models / "slow" / "2")
         assert server.request("POST", "/v2/repository/models/slow/unload", "{}")[0] == 200
         gate.set()

@@ -31,7 +31,7 @@ class DensePyTorch:
         return torch.sparse_coo_tensor(*args).to_dense()
 
 
-# What PyTorch gives no gradient of.
+# Operations of which PyTorch gives no gradient.
 WITHOUT_GRADIENT = {
     *("tanh method", "unsqueeze", "select", "row", "index_select", "index_select of columns"),
     *("cat", "sum of columns"),
@@ -47,7 +47,7 @@ def table(f, *shape, start=-1.0):
     return f.linspace(start, 2, count).reshape(shape)
 
 
-# What is computed from a matrix of five values and a dense tensor, by name. `f` is the framework.
+# Results for a matrix of five values and a dense tensor, by name. `f` is the framework.
 DENSE_RESULTS = {
     "to_dense": lambda f, v, d: coo(f, v).to_dense(),
     "to_dense of places twice": lambda f, v, d: coo(f, v, TWICE).to_dense(),
@@ -149,7 +149,7 @@ SPARSE_RESULTS |= {
         (coo(f, v.detach()) * float("nan")).to_sparse_csr(), d[:3], d.t(), beta=0.0
     ),
 }
-# What PyTorch refuses of a matrix, by name: the error's type is its.
+# Calls with a matrix that PyTorch refuses, by name: the error's type is its.
 REFUSED = {
     "softmax": lambda f, x: f.sparse.softmax(x, 5),
     "unsqueeze": lambda f, x: x.unsqueeze(5),

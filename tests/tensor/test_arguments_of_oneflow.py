@@ -1,4 +1,4 @@
-"""What OneFlow 0.9 accepts and PyTorch does not, or gives otherwise: arguments of every day."""
+"""Arguments that OneFlow 0.9 accepts and PyTorch does not, or takes otherwise, of every day."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where new tensors live that are given no device; names of layouts and memory formats."""
+"""The devices of new tensors that are given none; names of layouts and memory formats."""
 
 import threading
 

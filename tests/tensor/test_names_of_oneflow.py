@@ -1,4 +1,4 @@
-"""What OneFlow has beyond PyTorch's tensor functions."""
+"""The tensor functions of OneFlow beyond PyTorch's."""
 
 import importlib
 import inspect

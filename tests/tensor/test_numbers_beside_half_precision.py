@@ -122,7 +122,7 @@ def test_gradients_of_products_with_numbers():
     gradients = []
     for lib in (flow, torch):
         x = lib.ones(3, dtype=lib.bfloat16, requires_grad=True)
-        # Of a number that was rounded before, the product would be 1.4921875.
+        # The product would be 1.4921875 if the number was rounded before.
         (x * 0.998).backward(lib.full((3,), 1.5, dtype=lib.bfloat16))
         assert x.grad.dtype is lib.bfloat16
         gradients.append(x.grad.float().tolist())

@@ -9,7 +9,7 @@ import torch
 
 import oneflow as flow
 
-# What is shown, and how.
+# Views whose elements overlap, by name.
 VIEWS = {
     "unfold": ("lib.arange(4.0)", "a.unfold(0, 2, 1)"),
     "unfold of a part": ("lib.arange(5.0)", "a[1:].unfold(0, 2, 1)"),

@@ -15,7 +15,7 @@ import oneflow as flow
 
 
 def _sent(objects: Any) -> Any:
-    """What another process gets."""
+    """The tensors that another process gets."""
     return pickle.loads(bytes(ForkingPickler.dumps(objects)))
 
 

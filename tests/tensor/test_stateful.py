@@ -237,7 +237,7 @@ class Twins(RuleBasedStateMachine):
             lambda: (pair.theirs * 0.5).sum().backward(retain_graph=True) or 1,
         )
         if done is None:
-            # Which gradients were added before the error depends on the order of the walk.
+            # The gradients added before the error depend on the order of the walk.
             for live in self.live:
                 live.mine.grad = live.theirs.grad = None
 

@@ -111,7 +111,7 @@ def test_unknown_names_are_an_error(monkeypatch):
 
 
 def is_retained_with(name, value):
-    """Whether a process with that environment variable keeps freed memory."""
+    """Test if a process with that environment variable keeps freed memory."""
     code = "from oneflow.tuning import linux; print(linux.retain_freed_memory())"
     environment = {**os.environ, name: value}
     process = subprocess.run(

@@ -122,7 +122,7 @@ ROWS["synchronized_norm_in_a_penalty"] = _penalty
 
 
 class JointStatistics:
-    """What PyTorch has for GPUs only, `sync_batch_norm`, of operators that the CPU has too."""
+    """The layer `sync_batch_norm`, which PyTorch has for GPUs only, of operators of the CPU."""
 
     @staticmethod
     def install(torch):

@@ -18,7 +18,7 @@ ROWS: dict[str, Callable[..., Training]] = {}
 
 @dataclass
 class Training:
-    """What a row trains and how.
+    """The model that a row trains, and the way it does.
 
     Attributes:
         module: the module, before it is made data parallel.

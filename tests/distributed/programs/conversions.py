@@ -50,7 +50,7 @@ def same(found, expected, what):
 
 
 def check(x, whole, what):
-    """That a global tensor is `whole`, and its array and this rank's part what they should be."""
+    """Check that a global tensor is `whole`, and that its array and this rank's part are right."""
     placement, sbp = x.placement, x.sbp
     if RANK in placement.flat:
         inner = unwrap(x).read().dtype

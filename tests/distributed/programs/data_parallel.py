@@ -139,7 +139,7 @@ def check_buffers():
     model(own_part(INPUTS) + rank)
     means = [flow.zeros(3) for _ in range(size)]
     flow.comm.all_gather(means, model.running_mean)
-    # What was broadcast is what process 0 had after its first batch; the second batches differ.
+    # Process 0 has broadcast the state after its first batch; the second batches differ.
     assert not flow.allclose(means[0], means[1])
     with flow.no_grad():
         model.eval()(own_part(INPUTS))

@@ -59,7 +59,7 @@ def connect_torch():
 
 
 def record(module, loss):
-    """What a step has left, by name."""
+    """The results of a step, by name."""
     found = {"loss": loss}
     for name, parameter in module.named_parameters():
         found[name], found[f"gradient of {name}"] = parameter, parameter.grad
@@ -104,7 +104,7 @@ def train(name, t, parallel):
 
 
 def difference(found, expected):
-    """What differs first between two lists of records, or None."""
+    """The first difference between two lists of records, or None."""
     for step, (one, other) in enumerate(zip(found, expected, strict=True)):
         if one.keys() != other.keys():
             return f"record {step} has {sorted(one)}, PyTorch's {sorted(other)}"

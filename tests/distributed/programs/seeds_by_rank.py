@@ -9,7 +9,7 @@ RANK, SIZE = flow.env.get_rank(), flow.env.get_world_size()
 B, S = flow.sbp.broadcast, flow.sbp.split
 WORLD = flow.placement("cpu", list(range(SIZE)))
 LOCAL = {"device": "cpu"}
-# What each rank seeds with: other seeds again, those of other ranks, equal ones.
+# The seeds of each rank: other seeds again, those of other ranks, equal ones.
 SEEDS = [
     [100 + rank for rank in range(SIZE)],
     [99 + rank for rank in range(SIZE)],

@@ -55,7 +55,7 @@ ones = flow.ones(2, 2).to_global(placement=placement, sbp=flow.sbp.partial_sum)
 assert ones.sbp == (flow.sbp.partial_sum(),)
 np.testing.assert_array_equal(ones.numpy(), np.full((2, 2), 2.0))
 
-# What operators do.
+# The results of operators.
 x = flow.randn(4, 5, placement=placement, sbp=flow.sbp.split(0))
 w = flow.randn(5, 8, placement=placement, sbp=flow.sbp.broadcast)
 y = flow.matmul(x, w)

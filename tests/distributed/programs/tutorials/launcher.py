@@ -1,4 +1,4 @@
-"""What the launcher tells each process (any number of them)."""
+"""The facts that the launcher tells each process (any number of them)."""
 
 import os
 
