@@ -76,9 +76,12 @@ def test_interactions_of_features(self_interaction):
     result = _C.fused_dot_feature_interaction(given, flow.tensor(concat), self_interaction, 2)
     close(result, expected)
     total = sum(both[:, i] * both[:, j] for i in range(4) for j in range(i))
-    close(_C.fused_dot_feature_interaction(given, pooling="sum"), total)
-    with pytest.raises(RuntimeError, match="pooling"):
-        _C.fused_dot_feature_interaction(given, pooling="max")
+    summed = _C.fused_dot_feature_interaction(given, pooling="sum")
+    close(summed, total.sum(1, keepdims=True))
+    assert summed.shape == (2, 1)
+    for pooling in ("max", "sum"):
+        with pytest.raises(RuntimeError, match="`pooling`"):
+            _C.fused_dot_feature_interaction(given, flow.tensor(concat), pooling=pooling)
 
 
 def test_crossed_features():

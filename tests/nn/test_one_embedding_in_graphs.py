@@ -110,7 +110,27 @@ def test_steps_of_several_shapes_share_the_tables(tmp_path):
     with pytest.warns(UserWarning, match="compiled again"):
         graph(ids[:4])
     graph(ids)
-    assert model.embedding.step == 3
+    assert model.embedding.store.step == 3
+
+
+def test_training_does_not_compile_inference_again(tmp_path):
+    model = Model(tmp_path)
+    train = Train(model, OPTIMIZERS["SGD"])
+
+    class Evaluate(flow.nn.Graph):
+        def __init__(self):
+            super().__init__()
+            self.model = model
+
+        def build(self, ids):
+            return self.model(ids)
+
+    evaluate, losses = Evaluate(), []
+    for ids in batches():
+        train(ids)
+        losses.append((evaluate(ids).item(), model(ids).item()))
+    assert len(evaluate._steps) == 1
+    np.testing.assert_allclose(*np.transpose(losses), rtol=1e-5)
 
 
 def test_inference_changes_no_row(tmp_path):

@@ -325,15 +325,14 @@ def fused_dot_feature_interaction(
         output_concat: shape ``(batch, n)``; stands in front of the products.
         self_interaction: pairs of a vector with itself, too.
         output_padding: this many zeros follow.
-        pooling: ``"none"``; or ``"sum"``: elementwise products of all pairs, summed over pairs, as
-            in a factorization machine.
+        pooling: ``"none"``; or ``"sum"``: the sum of the products of all pairs, as in a
+            factorization machine, with nothing in front or behind.
 
     Returns:
-        ``(batch, n + pairs + output_padding)``; with ``"sum"`` the products are of shape
-        ``(batch, size)``.
+        ``(batch, n + pairs + output_padding)``; with ``"sum"`` ``(batch, 1)``.
 
     Raises:
-        RuntimeError: another pooling.
+        RuntimeError: another pooling, or ``"sum"`` with `output_concat` or `output_padding`.
 
     Example:
         >>> import oneflow as flow
@@ -343,9 +342,14 @@ def fused_dot_feature_interaction(
     """
     vectors = cat(list(features), 1) if len(features) > 1 else features[0]
     if pooling == "sum":
+        if output_concat is not None or output_padding:
+            raise RuntimeError(
+                "`pooling` 'sum' takes no `output_concat` and no `output_padding`, got "
+                f"{output_concat} and {output_padding}"
+            )
         total = vectors.sum(1)
-        products = (total * total - (vectors * vectors).sum(1)) * 0.5
-    elif pooling == "none":
+        return (total * total - (vectors * vectors).sum(1)).sum(1, keepdim=True) * 0.5
+    if pooling == "none":
         count = vectors.shape[1]
         rows, columns = np.tril_indices(count, 0 if self_interaction else -1)
         indices = import_array(rows * count + columns, None, vectors.device)

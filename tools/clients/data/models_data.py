@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import gzip
 import io
 import json
+import re
 import shutil
 import struct
 import wave
 from pathlib import Path
+from typing import Any
 
 import h5py  # pyright: ignore[reportMissingImports]
 import joblib  # pyright: ignore[reportMissingImports]
@@ -151,7 +154,65 @@ def write_series() -> None:
     np.savez(file, train_x=series, train_y=series, test_x=series)
 
 
+# The recommenders read tables with petastorm, which reads Parquet with Spark's format; this one
+# reads archives of NumPy.
+PETASTORM = """
+from collections import namedtuple
+
+import numpy as np
+
+
+class make_batch_reader:
+    def __init__(self, urls, num_epochs=1, **options):
+        self.files = [url.removeprefix("file://") for url in urls]
+        self.epochs = num_epochs
+
+    def __iter__(self):
+        epoch = 0
+        while self.epochs is None or epoch < self.epochs:
+            for file in self.files:
+                columns = dict(np.load(open(file, "rb")))
+                yield namedtuple("Group", columns)(**columns)
+            epoch += 1
+
+    def stop(self):
+        pass
+
+    def join(self):
+        pass
+"""
+ROWS = 64
+
+
+def write_table(name: str, labels: list[str], dense: list[str], sparse: list[str]) -> None:
+    """Write a table of noise with labels, numbers and categories, ten or twenty of each."""
+    columns: dict[str, Any] = {}
+    for label in labels:
+        columns[label] = random.integers(0, 2, ROWS).astype(np.float32)
+    for number in dense:
+        columns[number] = random.random(ROWS, np.float32)
+    for index, category in enumerate(sparse):
+        columns[category] = random.integers(0, 10, ROWS) + 10 * index
+    for part in ("train", "val", "test"):
+        with (made(ROOT / name / part) / "part-0.parquet").open("wb") as file:
+            np.savez(file, **columns)
+
+
+def write_tables() -> None:
+    """Write what recommenders read: clicks as Criteo has them, and a census."""
+    (made(Path("petastorm")) / "reader.py").write_text(PETASTORM)
+    dense, sparse = ([f"{kind}{i + 1}" for i in range(n)] for kind, n in (("I", 13), ("C", 26)))
+    write_table("criteo", ["label", "Label"], dense, sparse)
+    program = Path("RecommenderSystems/mmoe/mmoe_train_eval.py").read_text()
+    dense, sparse = (
+        ast.literal_eval(re.findall(rf"{kind}_features = (\[.*?\])", program, re.DOTALL)[0])
+        for kind in ("dense", "sparse")
+    )
+    write_table("census", ["label_income", "label_marital"], dense, sparse)
+
+
 if __name__ == "__main__":
+    write_tables()
     write_image_records()
     write_digits(ROOT / "mnist", compress=False)
     write_digits(Path("KnowledgeDistillation/KnowledgeDistillation/MNIST/raw"), compress=True)

@@ -104,7 +104,6 @@ class MultiTableEmbedding(Module):
         # Optimizers and modules know this embedding by a parameter that has no gradient.
         self.shadow = Parameter(factory_functions.zeros(1))
         self.lookup_records: list[LookupRecord] = []
-        self.step = 0
 
     def extra_repr(self) -> str:
         return f"{self.name}, embedding_dim={self.store.embedding_dim}, tables={self.table_count}"
@@ -218,7 +217,7 @@ class MultiTableEmbedding(Module):
         A snapshot of this name is replaced; one that is interrupted leaves it as it was. All
         processes write their rows, and return when all have.
         """
-        self.store.save(snapshot_name, self.step)
+        self.store.save(snapshot_name)
         if cluster.is_multiprocess():
             barrier()
 
@@ -232,7 +231,7 @@ class MultiTableEmbedding(Module):
             RuntimeError: it is damaged.
             ValueError: its rows do not fit.
         """
-        self.step = self.store.load(snapshot_name)
+        self.store.load(snapshot_name)
         self.lookup_records.clear()
 
     def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:

@@ -39,14 +39,12 @@ class UpdatedRows(Protocol):
         store: its rows.
         shadow: the parameter by which optimizers know it.
         lookup_records: what was read since the last update.
-        step: how many updates there were.
     """
 
     name: str
     store: TableStore
     shadow: Any
     lookup_records: list[LookupRecord]
-    step: int
 
 
 class SmartDecayAdam(Adam):
@@ -95,7 +93,7 @@ def update_rows(optimizer: Optimizer, embedding: UpdatedRows) -> None:
     Raises:
         RuntimeError: the store has no room for the states of the optimizer.
     """
-    embedding.step += 1
+    embedding.store.step += 1
     keys, gradients = _local_gradients(embedding)
     embedding.lookup_records.clear()
     if not len(keys):
@@ -105,11 +103,11 @@ def update_rows(optimizer: Optimizer, embedding: UpdatedRows) -> None:
     parts = rows.reshape(len(rows), -1, width)
     group = _group_of(optimizer, embedding)
     if isinstance(optimizer, SmartDecayAdam):
-        skipped = np.where(steps > 0, embedding.step - 1 - steps, 0)
+        skipped = np.where(steps > 0, embedding.store.step - 1 - steps, 0)
         if parts.shape[1] >= 3:
             _catch_up(group, parts, skipped)
     _step_rows(optimizer, group, embedding, parts, gradients, is_new=steps == 0)
-    embedding.store.update(keys, parts.reshape(len(keys), -1), embedding.step)
+    embedding.store.update(keys, parts.reshape(len(keys), -1))
 
 
 def _group_of(optimizer: Optimizer, embedding: UpdatedRows) -> dict[str, Any]:
@@ -144,7 +142,7 @@ def _step_rows(
     kind: Any = type(optimizer)
     row_optimizer = kind([options], lr=group["lr"])
     (state,) = row_optimizer.states_of_group(row_optimizer.param_groups[0])
-    state["step"] = embedding.step - 1
+    state["step"] = embedding.store.step - 1
     names = [name for name, value in state.items() if isinstance(value, Tensor)]
     if len(names) > embedding.store.state_count:
         raise RuntimeError(

@@ -26,6 +26,10 @@ class TableStore:
         widths: of the columns of an embedding.
         tables: first values of the columns of each table.
         seed: of first values.
+
+    Attributes:
+        step: how many updates there were. It is not the module's, in whose attributes graphs look
+            for what their program was made for.
     """
 
     def __init__(
@@ -38,6 +42,7 @@ class TableStore:
         self.path = _local_path(options.persistent_path)
         self.embedding_dim = sum(widths)
         self._options, self._widths, self._tables, self._seed = options, widths, tables, seed
+        self.step = 0
         self._clear()
 
     def _clear(self) -> None:
@@ -73,11 +78,11 @@ class TableStore:
         numbers = self._index.find(keys)
         return self._rows.read(numbers), self._steps[numbers]
 
-    def update(self, keys: np.ndarray, rows: np.ndarray, step: int) -> None:
-        """Replace rows."""
+    def update(self, keys: np.ndarray, rows: np.ndarray) -> None:
+        """Replace rows, which this step changes."""
         numbers = self._index.find(keys)
         self._rows.write(numbers, rows)
-        self._steps[numbers] = step
+        self._steps[numbers] = self.step
 
     def _first_rows(self, keys: np.ndarray, tables: np.ndarray) -> np.ndarray:
         rows = np.zeros((len(keys), self._rows.width), np.float32)
@@ -109,9 +114,9 @@ class TableStore:
 
     # --- snapshots
 
-    def save(self, name: str, step: int) -> None:
+    def save(self, name: str) -> None:
         """Write all rows as a snapshot; one of this name is replaced when all is written."""
-        details = {"step": step, "embedding_dim": self.embedding_dim}
+        details = {"step": self.step, "embedding_dim": self.embedding_dim}
         writer = SnapshotWriter(snapshot_folder(self.path, name), self._rows.width, details)
         try:
             keys = self._index.keys()
@@ -123,8 +128,8 @@ class TableStore:
             raise
         writer.close()
 
-    def load(self, name: str) -> int:
-        """Take the rows of a snapshot, whatever number of processes wrote it; return its step.
+    def load(self, name: str) -> None:
+        """Take the rows and the step of a snapshot, whatever number of processes wrote it.
 
         Raises:
             FileNotFoundError: there is none.
@@ -149,7 +154,7 @@ class TableStore:
                 padded = np.zeros((int(is_local.sum()), self._rows.width), np.float32)
                 padded[:, : rows.shape[1]] = rows[is_local]
                 self._add(keys[is_local], padded, steps[is_local])
-        return max(source.details.get("step", 0) for source in sources)
+        self.step = max(source.details.get("step", 0) for source in sources)
 
     def _written_by(self) -> list[Path]:
         """Return the folders of the processes that wrote the tables."""
