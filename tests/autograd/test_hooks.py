@@ -350,3 +350,41 @@ def test_a_node_is_called_with_the_gradients_of_its_outputs(count):
         return (x**3).grad_fn(*[lib.tensor([1.0, 10.0])] * count)
 
     agree(case, None if count == 1 else "arguments")
+
+
+@pytest.mark.parametrize("framework", [torch, flow], ids=["torch", "oneflow"])
+def test_hooks_of_one_tensor_see_one_gradient(framework):
+    x = framework.ones(2, requires_grad=True)
+    y, seen = x * 3, []
+    y.retain_grad()
+    y.register_hook(lambda grad: setattr(grad, "note", "first"))
+    y.register_hook(lambda grad: seen.append(grad.note))
+    y.register_hook(lambda grad: grad * 2)
+    y.register_hook(lambda grad: seen.append(getattr(grad, "note", None)))
+    y.sum().backward()
+    assert seen == ["first", None]
+
+
+@pytest.mark.parametrize("framework", [torch, flow], ids=["torch", "oneflow"])
+def test_hooks_write_into_gradients(framework):
+    def multiply(grad):
+        grad.mul_(5)
+
+    x = framework.ones(2, requires_grad=True)
+    y = x * 3
+    y.retain_grad()
+    for hook in (lambda grad: grad * 2, multiply):
+        y.register_hook(hook)
+    x.register_hook(multiply)
+    y.sum().backward()
+    assert (y.grad.tolist(), x.grad.tolist()) == ([10.0] * 2, [150.0] * 2)
+
+
+@pytest.mark.parametrize("framework", [torch, flow], ids=["torch", "oneflow"])
+def test_hooks_of_one_layer_see_one_gradient(framework):
+    layer, seen = framework.nn.Linear(2, 2), []
+    for _ in range(2):
+        layer.register_full_backward_hook(lambda module, inputs, grads: seen.append(grads[0]))
+    layer(framework.ones(2, requires_grad=True)).sum().backward()
+    assert len(seen) == 2
+    assert seen[0] is seen[1]

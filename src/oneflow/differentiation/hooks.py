@@ -148,65 +148,79 @@ class NodeHooks:
         self.after: list[Callable] = []
 
     def arrive(self, grads: list[Value | None]) -> None:
-        """Run the hooks on single outputs; replaces gradients in place."""
+        """Run the hooks on single outputs; replaces gradients in place.
+
+        The hooks of an output see one tensor, as long as none replaces it: what one sets on it,
+        or writes into it, the next ones find.
+        """
+        tensors: dict[int, Any] = {}
         tables: tuple[dict[int, Any], ...] = (self.outputs, self.retained)
         for table in tables:
             for index, hooks in table.items():
+                grad = grads[index]
+                if grad is None or not hooks:
+                    continue
+                tensor = tensors.get(index)
+                tensor = original = WRAP.value(grad) if tensor is None else tensor
                 for hook in list(hooks):
-                    grad = grads[index]
-                    if grad is not None:
-                        grads[index] = _replaced(grad, hook)
+                    tensor = _replaced(tensor, hook, type(original))
+                tensors[index] = tensor
+                grads[index] = UNWRAP.value(tensor)
 
     def enter(self, grads: list[Value | None]) -> list[Value | None]:
         """Run the hooks before the node."""
+        if not self.before:
+            return grads
+        tensors = _wrapped(grads)
         for hook in list(self.before):
-            replaced = hook(_wrapped(grads))
-            if replaced is not None:
-                grads = _unwrapped(replaced)
-        return grads
+            replaced = hook(tensors)
+            tensors = tensors if replaced is None else _in_tuple(replaced)
+        return _unwrapped(tensors)
 
     def leave(
         self, results: Sequence[Value | None], grads: Sequence[Value | None]
     ) -> Sequence[Any]:
         """Run the hooks after the node."""
+        if not self.after:
+            return results
+        tensors, incoming = _wrapped(results), _wrapped(grads)
         for hook in list(self.after):
-            replaced = hook(_wrapped(results), _wrapped(grads))
-            if replaced is not None:
-                results = _unwrapped(replaced)
-        return results
+            replaced = hook(tensors, incoming)
+            tensors = tensors if replaced is None else _in_tuple(replaced)
+        return _unwrapped(tensors)
 
 
-def _replaced(grad: Value, hook: Callable) -> Value:
+def _replaced(tensor: Any, hook: Callable, kind: type) -> Any:
     """The gradient after `hook` of a tensor has seen it.
 
     Raises:
         TypeError: the hook returned no tensor.
         RuntimeError: it returned one of another shape or dtype.
     """
-    tensor = WRAP.value(grad)
     replaced = hook(tensor)
     if replaced is None:
-        return grad
+        return tensor
     name = getattr(hook, "__name__", hook)
-    if not isinstance(replaced, type(tensor)):
+    if not isinstance(replaced, kind):
         raise TypeError(
             f"hook `{name}` of a tensor must return a gradient or None, got {replaced!r}"
         )
-    value = UNWRAP.value(replaced)
-    old, new = grad.spec, value.spec
+    old, new = UNWRAP.value(tensor).spec, UNWRAP.value(replaced).spec
     if new.shape != old.shape or new.dtype is not old.dtype:
         raise RuntimeError(
             f"hook `{name}` of a tensor must return a gradient as it got it, of {old.dtype!r} and "
             f"shape {list(old.shape)}, and returned {new.dtype!r} of shape {list(new.shape)}"
         )
-    return value
+    return replaced
 
 
 def _wrapped(grads: Sequence[Value | None]) -> tuple:
     return tuple(None if grad is None else WRAP.value(grad) for grad in grads)
 
 
-def _unwrapped(grads: Any) -> list[Value | None]:
-    if not isinstance(grads, tuple | list):
-        grads = (grads,)
+def _in_tuple(grads: Any) -> tuple:
+    return tuple(grads) if isinstance(grads, tuple | list) else (grads,)
+
+
+def _unwrapped(grads: Sequence[Any]) -> list[Value | None]:
     return [None if grad is None else UNWRAP.value(grad) for grad in grads]
