@@ -192,6 +192,19 @@ OPERATORS = [
         for name in ("floor_divide", "fmod", "remainder")
     ],
     Operator("gcd", cases=[case(tensor(2, 3, low=-9, high=9), tensor(3))], dtypes=INTEGERS),
+    # The smallest integer of a type has no positive counterpart.
+    Operator(
+        "gcd of smallest integers",
+        call=lambda lib, x, y: lib.gcd(x, y),
+        cases=[
+            case(
+                tensor(4, dtype=kind, values=[lowest, 3, lowest, 0]),
+                tensor(4, dtype=kind, values=[3, lowest, lowest, lowest]),
+            )
+            for kind, lowest in (("int8", -(2**7)), ("int64", -(2**63)))
+        ],
+        dtypes=("int64",),
+    ),
     Operator("lcm", cases=[case(tensor(2, 3, low=-5, high=5), tensor(3))], dtypes=INTEGERS),
     # Not of negative exponents, of which PyTorch's gradient is 0.
     Operator("ldexp", cases=[case(tensor(2, 3), tensor(3, dtype="int32", low=0))]),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import jax.numpy as jnp
+from jax import lax
 
 from oneflow.primitives.operators.elementwise import without_gradient
 
@@ -31,5 +32,29 @@ def _shift_right(x, y):
 
 shift_left = without_gradient("shift_left", _shift_left, "x y")
 shift_right = without_gradient("shift_right", _shift_right, "x y")
-gcd = without_gradient("gcd", jnp.gcd, "x y")
-lcm = without_gradient("lcm", jnp.lcm, "x y")
+
+
+def _gcd(x, y):
+    """Euclid's algorithm.
+
+    `jax.numpy.gcd` never ends where the smallest integer of a type is an operand: this has no
+    positive counterpart.
+    """
+
+    def step(pair):
+        x, y = pair
+        is_done = y == 0
+        return jnp.where(is_done, x, y), jnp.where(is_done, y, lax.rem(x, jnp.where(is_done, 1, y)))
+
+    pair = jnp.broadcast_arrays(jnp.abs(y), jnp.abs(x))
+    return lax.while_loop(lambda pair: jnp.any(pair[1] != 0), step, tuple(pair))[0]
+
+
+def _lcm(x, y):
+    x, y = jnp.broadcast_arrays(x, y)
+    divisor = _gcd(x, y)
+    return jnp.abs(lax.div(x, jnp.where(divisor == 0, 1, divisor)) * y)
+
+
+gcd = without_gradient("gcd", _gcd, "x y")
+lcm = without_gradient("lcm", _lcm, "x y")
