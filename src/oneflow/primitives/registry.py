@@ -56,6 +56,7 @@ class Primitive:
             `oneflow.primitives.sharding.linearity`.
         lowerings: implementation per platform name where the general one is slow.
         differentiated_lowerings: platforms whose lowering is what a derived gradient is of.
+        refusals: per platform name, what cannot be computed there, see `refuse`.
         elementwise: every element of the result depends on one element of each operand, broadcast.
         vjp_of: the primitive whose derived gradient this is, if it is one.
         traits: what else generic code needs to know, see `Traits`.
@@ -77,6 +78,7 @@ class Primitive:
         "materialize_grads",
         "name",
         "operands",
+        "refusals",
         "scalar",
         "traits",
         "variadic",
@@ -120,6 +122,7 @@ class Primitive:
         self.vjp_of = vjp_of
         self.lowerings: dict[str, Callable] = {}
         self.differentiated_lowerings: set[str] = set()
+        self.refusals: dict[str, Callable[[tuple], str | None]] = {}
         self._vjp: Primitive | None = None
 
     def __call__(self, *operands: Any, **attributes: Any) -> Any:
@@ -195,6 +198,27 @@ class Primitive:
             return impl
 
         return register
+
+    def refuse(self, platform: str, reason: Callable[[tuple], str | None]) -> Primitive:
+        """Declare what XLA cannot compute on a platform, so that the call raises an error.
+
+        Args:
+            platform: such as ``"tpu"``.
+            reason: of the specs of operands: why not, and what to do; None: it can be computed.
+        """
+        self.refusals[platform] = reason
+        return self
+
+    def raise_refusal(self, platform: str, in_specs: tuple) -> None:
+        """Raise an error if it cannot be computed on a platform.
+
+        Raises:
+            NotImplementedError: it cannot.
+        """
+        reason = self.refusals.get(platform)
+        text = reason(in_specs) if reason is not None else None
+        if text is not None:
+            raise NotImplementedError(f"`{self.name}` cannot be computed on `{platform}`: {text}")
 
     def checked(
         self, check: Callable, error: Callable[[int, Mapping, tuple], Exception]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jax import lax
 
+from oneflow.base.dtype import complex128, float64
 from oneflow.primitives.registry import primitive
 from oneflow.primitives.sharding.axes import free_dims, leading_axes
 from oneflow.primitives.traits import Precision
@@ -52,6 +53,21 @@ fourier_to_real = primitive(
     linear=("x",),
     precision=Precision.FULL,
 )
+
+_DOUBLE = (float64, complex128)
+
+
+def _in_double_precision(in_specs: tuple) -> str | None:
+    if in_specs[0].dtype not in _DOUBLE:
+        return None
+    return (
+        "XLA has no Fourier transforms of 64-bit numbers there; convert the tensor with "
+        "`.to(oneflow.float32)` or `.to(oneflow.complex64)`, or bring it to the CPU with `.cpu()`"
+    )
+
+
+for _transform in (fourier, fourier_of_real, fourier_to_real):
+    _transform.refuse("tpu", _in_double_precision)
 
 # The least number that the squares of overlapping windows must add up to.
 _MIN_WEIGHT = 1e-11
