@@ -37,6 +37,7 @@ class RecordedProgram:
     """The program that was recorded up to a flush.
 
     Attributes:
+        program: what was recorded; it returns nothing.
         instructions: in order.
         inputs: arrays and numbers that it starts from.
     """
@@ -47,6 +48,7 @@ class RecordedProgram:
             typed_scalar(number, spec.dtype.numpy)
             for number, spec in zip(recorder.scalars, program.scalars, strict=True)
         ]
+        self.program = program
         self.instructions = program.instructions
         self.inputs = [*map(np.asarray, recorder.arrays), *numbers]
         self._makers = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
 from oneflow.primitives.operators.elementwise import (
@@ -40,7 +41,9 @@ _angle_x = elementwise("angle_gradient", _angle_gradient, "g x", linear=("g",))
 angle.gradient(x=lambda g, x: _angle_x(g, x))
 angle_of_real = piecewise_constant(
     "angle_of_real",
-    lambda x: jnp.where(jnp.isnan(x), x, jnp.where(x < 0, jnp.pi, 0)).astype(x.dtype),
+    lambda x: jnp.where(
+        jnp.isnan(x), x, jnp.where(x < 0, np.asarray(np.pi, x.dtype), jnp.zeros((), x.dtype))
+    ),
 )
 polar = elementwise(
     "polar",

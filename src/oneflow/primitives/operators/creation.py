@@ -6,6 +6,7 @@ import jax.numpy as jnp
 
 from oneflow.base.dtype import DType
 from oneflow.primitives.operation import Operation
+from oneflow.primitives.operators.lax_functions import index_dtype
 from oneflow.primitives.operators.rounding import quotient
 from oneflow.primitives.registry import primitive
 from oneflow.primitives.shard_index import ShardIndex, global_index
@@ -22,7 +23,7 @@ def _ones(*, shape: tuple[int, ...], dtype: DType):
 
 
 def _full(value, *, shape: tuple[int, ...], dtype: DType):
-    return jnp.broadcast_to(value, shape).astype(dtype.numpy)
+    return jnp.broadcast_to(value.astype(dtype.numpy), shape)
 
 
 zeros = primitive("zeros", _zeros, axes=creation_axes, differentiable=False)
@@ -96,7 +97,9 @@ powers_of = primitive(
 
 
 def _eye(*, shape: tuple[int, int], dtype: DType, shard: ShardIndex | None = None):
-    rows, columns = (global_index(dim, shape, shard, jnp.int64) for dim in (0, 1))
+    sizes = shape if shard is None else shard.global_shape
+    counter = index_dtype(max(sizes))
+    rows, columns = (global_index(dim, shape, shard, counter) for dim in (0, 1))
     return (rows == columns).astype(dtype.numpy)
 
 

@@ -23,6 +23,7 @@ from oneflow.base.device import DEVICE_TYPES
 from oneflow.base.dtype import DType
 from oneflow.primitives.operators import complex_special_values as special_values, exponential
 from oneflow.primitives.operators.complex_special_values import Function, Parts, completed
+from oneflow.primitives.operators.lax_functions import is_true
 from oneflow.primitives.operators.rounding import quotient, round_once, truncated
 from oneflow.primitives.registry import COMPUTED, Primitive, primitive
 from oneflow.primitives.sharding.linearity import converted
@@ -268,10 +269,10 @@ isclose = primitive(
     differentiable=False,
     scalar={"absolute": "float64", "relative": "float64"},
 )
-logical_and = without_gradient("logical_and", lambda x, y: (x != 0) & (y != 0), "x y")
-logical_or = without_gradient("logical_or", lambda x, y: (x != 0) | (y != 0), "x y")
-logical_xor = without_gradient("logical_xor", lambda x, y: (x != 0) ^ (y != 0), "x y")
-logical_not = without_gradient("logical_not", lambda x: x == 0)
+logical_and = without_gradient("logical_and", lambda x, y: is_true(x) & is_true(y), "x y")
+logical_or = without_gradient("logical_or", lambda x, y: is_true(x) | is_true(y), "x y")
+logical_xor = without_gradient("logical_xor", lambda x, y: is_true(x) ^ is_true(y), "x y")
+logical_not = without_gradient("logical_not", lambda x: ~is_true(x))
 isnan = without_gradient("isnan", jnp.isnan)
 isinf = without_gradient("isinf", jnp.isinf)
 isfinite = without_gradient("isfinite", jnp.isfinite)

@@ -11,10 +11,12 @@ import itertools
 import math
 
 import jax.numpy as jnp
+import numpy as np
 
 from oneflow.base.dtype import DType
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.operators import kinks
+from oneflow.primitives.operators.lax_functions import index_dtype
 from oneflow.primitives.operators.rounding import quotient
 from oneflow.primitives.registry import primitive
 from oneflow.primitives.sharding.axes import Axes, leading_axes
@@ -85,12 +87,15 @@ def _interpolate(flat, sizes: list[int], along: list[list[tuple]]):
     `along` holds for each dimension the pairs of `_interpolation_points`, each ``[N, P]``; elements
     outside count as 0.
     """
-    terms = []
+    terms, dtype = [], index_dtype(*sizes)
+    # Farther out than any element.
+    far = min(np.iinfo(dtype).max // 2 + 1, float(jnp.finfo(along[0][0][0].dtype).max))
     for corner in itertools.product(*along):
-        index = jnp.zeros(corner[0][0].shape, jnp.int64)
+        index = jnp.zeros(corner[0][0].shape, dtype)
         weight = functools.reduce(jnp.multiply, [factor for _, factor in corner])
         for (position, _), size in zip(corner, sizes, strict=True):
-            element = jnp.nan_to_num(position, nan=-1.0).astype(jnp.int64)
+            position = jnp.clip(jnp.nan_to_num(position, nan=-1.0), -far, far)
+            element = position.astype(dtype)
             valid = (element >= 0) & (element < size)
             index = index * size + jnp.clip(element, 0, size - 1)
             weight = jnp.where(valid, weight, 0)
@@ -168,10 +173,11 @@ def _deform_patches(
     for dim, size in enumerate(sizes):
         kernel_shape, place_shape = [1, 1], [1, 1]
         kernel_shape[dim], place_shape[dim] = kernel[dim], places[dim]
-        within = (jnp.arange(kernel[dim]) * dilation[dim] - padding[dim]).reshape(kernel_shape)
-        place = (jnp.arange(places[dim]) * stride[dim]).reshape(place_shape)
-        base = jnp.broadcast_to(within, kernel).reshape(kernel_size, 1, 1) + place
-        positions = base.astype(wide) + offsets[:, :, dim]
+        within = jnp.arange(kernel[dim], dtype=wide) * dilation[dim] - padding[dim]
+        place = jnp.arange(places[dim], dtype=wide) * stride[dim]
+        within = jnp.broadcast_to(within.reshape(kernel_shape), kernel)
+        base = within.reshape(kernel_size, 1, 1) + place.reshape(place_shape)
+        positions = base + offsets[:, :, dim]
         positions = positions.reshape(batch * groups, kernel_size * places[0] * places[1])
         along.append(_interpolation_points(positions, size, "bilinear", "zeros", False))
     flat = x.reshape(batch * groups, channels // groups, math.prod(sizes))

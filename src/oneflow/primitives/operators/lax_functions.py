@@ -8,6 +8,7 @@ without dimensions.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -33,6 +34,21 @@ def _arithmetic(on_lax: Callable, on_numpy: Callable) -> Callable[[Any, Any], An
 
 add, sub = _arithmetic(lax.add, jnp.add), _arithmetic(lax.sub, jnp.subtract)
 mul, div = _arithmetic(lax.mul, jnp.multiply), _arithmetic(lax.div, jnp.divide)
+
+
+def index_dtype(*sizes: int) -> Any:
+    """The narrowest dtype of positions in an array of these sizes: TPUs have no 64-bit integers."""
+    return np.int32 if math.prod(sizes) < 2**31 else np.int64
+
+
+def is_true(x: Any) -> Any:
+    """Whether each element is true: not 0."""
+    return x if x.dtype == bool else x != 0
+
+
+def count_true(x: Any, dims: tuple[int, ...] | int | None, keepdim: bool) -> Any:
+    """The number of true elements of a boolean array, over `dims` or all dimensions."""
+    return jnp.sum(x, axis=dims, keepdims=keepdim, dtype=index_dtype(*x.shape))
 
 
 def kept_sum(x: Any, dims: tuple[int, ...]) -> Any:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
-
 import jax.numpy as jnp
 
+from oneflow.primitives.operators.lax_functions import index_dtype
 from oneflow.primitives.registry import primitive
 from oneflow.primitives.shard_index import ShardIndex, global_index
 from oneflow.primitives.sharding.axes import elementwise_axes, free_dims
@@ -36,7 +35,7 @@ def _roll_on_cpu(x, *shifts, dims: tuple[int, ...]):
         return _roll(x, *shifts, dims=dims)
     first, last = min(dims), max(dims)
     sizes = x.shape[first : last + 1]
-    dtype = jnp.int32 if math.prod(sizes) < 2**31 else jnp.int64
+    dtype = index_dtype(*sizes)
     sources = jnp.zeros((), dtype)
     for dim, size in enumerate(sizes, first):
         shift = sum(by for by, which in zip(shifts, dims, strict=True) if which == dim)
@@ -50,8 +49,10 @@ def _below(x, diagonal, shard: ShardIndex | None):
     """A mask over the last two dimensions: the column is at most the row plus `diagonal`."""
     if shard is not None:
         shard = ShardIndex(shard.global_shape[-2:], shard.offsets[-2:])
-    rows, columns = (global_index(dim, x.shape[-2:], shard, jnp.int64) for dim in (0, 1))
-    return columns - rows <= diagonal
+    sizes = x.shape[-2:] if shard is None else shard.global_shape
+    dtype = index_dtype(sum(sizes))
+    rows, columns = (global_index(dim, x.shape[-2:], shard, dtype) for dim in (0, 1))
+    return columns - rows <= jnp.clip(diagonal, -sizes[0], sizes[1]).astype(dtype)
 
 
 def _tril(x, diagonal, *, shard: ShardIndex | None = None):

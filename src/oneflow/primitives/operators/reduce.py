@@ -13,7 +13,7 @@ from oneflow.base.dtype import DType
 from oneflow.base.spec import TensorSpec
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.operators.elementwise import cast, div, eq, isnan, logical_not, ne
-from oneflow.primitives.operators.lax_functions import sum_in
+from oneflow.primitives.operators.lax_functions import count_true, index_dtype, is_true, sum_in
 from oneflow.primitives.operators.materialize import materialize_array
 from oneflow.primitives.operators.rounding import quotient
 from oneflow.primitives.operators.shape import broadcast_to, kept_shape, reshape
@@ -148,7 +148,7 @@ def _nansum(x, *, dims: tuple[int, ...], keepdim: bool = False):
 
 
 def _nanmean(x, *, dims: tuple[int, ...], keepdim: bool = False):
-    count = jnp.sum(~jnp.isnan(x), axis=dims, keepdims=keepdim)
+    count = count_true(~jnp.isnan(x), dims, keepdim)
     return quotient(_nansum(x, dims=dims, keepdim=keepdim), count.astype(x.dtype))
 
 
@@ -174,7 +174,7 @@ prod = primitive(
 )
 count_nonzero = primitive(
     "count_nonzero",
-    lambda x, *, dims, keepdim=False: jnp.sum(x != 0, axis=dims, keepdims=keepdim, dtype=jnp.int64),
+    lambda x, *, dims, keepdim=False: count_true(is_true(x), dims, keepdim).astype(jnp.int64),
     axes=reduced_axes(is_sum=True),
     differentiable=False,
 )
@@ -195,14 +195,14 @@ def _count_of(x, dims: tuple[int, ...] | None, keepdim: bool):
 
 all_true = primitive(
     "all",
-    lambda x, *, dims=None, keepdim=False: jnp.all(x != 0, axis=dims, keepdims=keepdim),
+    lambda x, *, dims=None, keepdim=False: jnp.all(is_true(x), axis=dims, keepdims=keepdim),
     axes=reduced_axes(is_sum=False),
     decomposition=Decomposition(_all_of_counts),
     differentiable=False,
 )
 any_true = primitive(
     "any",
-    lambda x, *, dims=None, keepdim=False: jnp.any(x != 0, axis=dims, keepdims=keepdim),
+    lambda x, *, dims=None, keepdim=False: jnp.any(is_true(x), axis=dims, keepdims=keepdim),
     axes=reduced_axes(is_sum=False),
     decomposition=Decomposition(_any_of_counts),
     differentiable=False,
@@ -215,7 +215,7 @@ def _extreme_gradient(g, x, out, *, dims: tuple[int, ...]):
     """All elements equal to the extreme share its gradient."""
     extreme = expanded(out, x.shape, dims)
     hits = (x == extreme) | (jnp.isnan(x) & jnp.isnan(extreme))
-    count = jnp.sum(hits, axis=dims, keepdims=True).astype(x.dtype)
+    count = count_true(hits, dims, keepdim=True).astype(x.dtype)
     share = quotient(g.reshape(kept_shape(x.shape, dims)), count)
     return jnp.where(hits, share, jnp.zeros((), x.dtype))
 
@@ -244,13 +244,16 @@ def _first_index(name: str, best: Callable) -> Primitive:
     def impl(x, *, dim: int | None, keepdim: bool = False):
         if not x.ndim:
             return jnp.zeros((), jnp.int64)
-        return best(x, axis=dim, keepdims=keepdim).astype(jnp.int64)
+        dims = range(x.ndim) if dim is None else (dim % x.ndim,)
+        flat, axis = (x.reshape(-1), 0) if dim is None else (x, dims[0])
+        index = best(flat, axis, index_dtype(flat.shape[axis])).astype(jnp.int64)
+        return index.reshape(kept_shape(x.shape, tuple(dims))) if keepdim else index
 
     return primitive(name, impl, axes=reduced_axes(is_sum=False), differentiable=False)
 
 
-argmax = _first_index("argmax", jnp.argmax)
-argmin = _first_index("argmin", jnp.argmin)
+argmax = _first_index("argmax", lax.argmax)
+argmin = _first_index("argmin", lax.argmin)
 
 
 # --- one element of each slice along a dimension, and back; `index` has that dimension with size 1
@@ -265,9 +268,7 @@ def _put_along(values, index, *, dim: int, size: int, shard: ShardIndex | None =
     if not values.ndim:
         return values
     shape = (*values.shape[:dim], size, *values.shape[dim + 1 :])
-    counter = (
-        jnp.int32 if (size if shard is None else shard.global_shape[dim]) < 2**31 else jnp.int64
-    )
+    counter = index_dtype(size if shard is None else shard.global_shape[dim])
     here = global_index(dim, shape, shard, counter) == index.astype(counter)
     return jnp.where(here, values, jnp.zeros((), values.dtype))
 
@@ -355,7 +356,7 @@ def _extreme_and_index(x, best: Callable, dim: int):
     if jnp.issubdtype(x.dtype, jnp.floating):
         hit |= jnp.isnan(x)
     size = x.shape[dim]
-    counter = jnp.int32 if size < 2**31 else jnp.int64
+    counter = index_dtype(size)
     position = jnp.where(hit, lax.broadcasted_iota(counter, x.shape, dim), counter(size))
     return extreme, jnp.min(position, axis=dim, keepdims=True).astype(jnp.int64)
 

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from oneflow.primitives.operators import loops
+from oneflow.primitives.operators.lax_functions import index_dtype
 from oneflow.primitives.operators.special import complex_logaddexp
 from oneflow.primitives.registry import Primitive, primitive
 from oneflow.primitives.sharding.axes import free_dims
@@ -74,11 +75,11 @@ def _cumulative_extreme(name: str, better: Callable) -> Primitive:
     def impl(x, *, dim: int):
         if not x.ndim:
             return x, jnp.zeros((), jnp.int64)
-        position = lax.broadcasted_iota(jnp.int64, x.shape, dim)
+        position = lax.broadcasted_iota(index_dtype(x.shape[dim]), x.shape, dim)
         if not x.shape[dim]:
-            return x, position
+            return x, position.astype(jnp.int64)
         _, index = lax.associative_scan(combine, (lax.stop_gradient(x), position), axis=dim)
-        return jnp.take_along_axis(x, index, axis=dim), index
+        return jnp.take_along_axis(x, index, axis=dim), index.astype(jnp.int64)
 
     return primitive(name, impl, axes=_free, real_only=True)
 

@@ -17,6 +17,7 @@ from oneflow.primitives.operators.elementwise import (
     zeros_like,
 )
 from oneflow.primitives.operators.indexing import out_of_range
+from oneflow.primitives.operators.lax_functions import count_true, index_dtype
 from oneflow.primitives.operators.shape import zeros_of
 from oneflow.primitives.registry import Primitive, primitive
 from oneflow.primitives.sharding.axes import Axes
@@ -143,7 +144,7 @@ scatter_multiply.gradient(_product_gradient)
 
 def _masked_scatter(x, mask, source):
     """`x` with the first elements of `source`, in order, where `mask` is true."""
-    order = jnp.cumsum(mask.reshape(-1).astype(jnp.int64)) - 1
+    order = jnp.cumsum(mask.reshape(-1), dtype=index_dtype(mask.size)) - 1
     taken = source.reshape(-1).at[jnp.maximum(order, 0)].get(mode="clip")
     return jnp.where(mask, taken.reshape(x.shape), x)
 
@@ -152,7 +153,7 @@ masked_scatter = primitive("masked_scatter", _masked_scatter, linear=("x source"
 
 
 def _has_missing(x, mask, source):
-    count = mask.astype(jnp.int64).sum()
+    count = count_true(mask, None, keepdim=False).astype(jnp.int64)
     return count > source.size, count
 
 

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from oneflow.primitives.operators.creation import zeros
+from oneflow.primitives.operators.lax_functions import index_dtype
 from oneflow.primitives.registry import primitive
 from oneflow.primitives.sharding.axes import (
     Axes,
@@ -174,9 +175,10 @@ def _slice_update(x, values, *starts, dims: tuple[int, ...], steps: tuple[int, .
         for dim, start in zip(dims, starts, strict=True):
             index[dim] = start
         return lax.dynamic_update_slice(x, values, index)
-    along = [jnp.arange(size) for size in x.shape]
+    dtype = index_dtype(max(x.shape))
+    along = [jnp.arange(size, dtype=dtype) for size in x.shape]
     for dim, start, step in zip(dims, starts, steps, strict=True):
-        along[dim] = start + step * jnp.arange(values.shape[dim])
+        along[dim] = start.astype(dtype) + step * jnp.arange(values.shape[dim], dtype=dtype)
     grid = jnp.meshgrid(*along, indexing="ij")
     return x.at[tuple(grid)].set(values, unique_indices=True)
 

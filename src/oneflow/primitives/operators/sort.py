@@ -10,6 +10,7 @@ from oneflow.base.dtype import DType
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.operators import loops, sort_cpu
 from oneflow.primitives.operators.indexing import out_of_range
+from oneflow.primitives.operators.lax_functions import index_dtype
 from oneflow.primitives.operators.rounding import quotient
 from oneflow.primitives.operators.scatter import scatter
 from oneflow.primitives.operators.shape import zeros_of
@@ -21,14 +22,14 @@ from oneflow.primitives.traits import Positional
 
 def _sort(x, *, dim: int, descending: bool):
     """Sorted values and their positions; equal ones keep their order, NaN counts as largest."""
-    positions = lax.broadcasted_iota(jnp.int64, x.shape, dim)
+    positions = lax.broadcasted_iota(index_dtype(x.shape[dim]), x.shape, dim)
     if descending:
         # Reversed before and after, so that equal elements keep their order.
         x, positions = lax.rev(x, (dim,)), lax.rev(positions, (dim,))
     values, order = lax.sort((x, positions), dimension=dim, is_stable=True, num_keys=1)
     if descending:
         values, order = lax.rev(values, (dim,)), lax.rev(order, (dim,))
-    return values, order
+    return values, order.astype(jnp.int64)
 
 
 def _topk(x, *, k: int, dim: int):
@@ -93,7 +94,7 @@ isin = primitive(
 def _histogram(x, low, high, *, bins: int):
     """Counts of the elements in equal intervals from `low` to `high`, the last one closed."""
     flat = x.reshape(-1)
-    bucket = jnp.floor(quotient((flat - low) * bins, high - low)).astype(jnp.int64)
+    bucket = jnp.floor(quotient((flat - low) * bins, high - low)).astype(index_dtype(bins))
     bucket = jnp.where(flat == high, bins - 1, bucket)
     inside = (flat >= low) & (flat <= high)
     return jnp.zeros(bins, x.dtype).at[jnp.where(inside, bucket, bins)].add(1, mode="drop")

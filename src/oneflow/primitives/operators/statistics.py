@@ -27,6 +27,7 @@ from oneflow.primitives.operators.elementwise import (
     sub,
     where,
 )
+from oneflow.primitives.operators.lax_functions import count_true, index_dtype
 from oneflow.primitives.operators.reduce import (
     count_of,
     expanded,
@@ -194,12 +195,14 @@ class Ranking(NamedTuple):
 
 
 def _argsort(x, dim: int):
-    return jnp.argsort(x, axis=dim, stable=True)
+    positions = lax.broadcasted_iota(index_dtype(x.shape[dim]), x.shape, dim)
+    return lax.sort((x, positions), dimension=dim, is_stable=True, num_keys=1)[1]
 
 
 def _index_at_rank(x, dim: int, rank):
-    rank = jnp.broadcast_to(jnp.asarray(rank, jnp.int64), kept_shape(x.shape, (dim,)))
-    return jnp.take_along_axis(_argsort(x, dim), rank, axis=dim)
+    order = _argsort(x, dim)
+    rank = jnp.broadcast_to(jnp.asarray(rank, order.dtype), kept_shape(x.shape, (dim,)))
+    return jnp.take_along_axis(order, rank, axis=dim)
 
 
 # Ranks that are found one by one rather than by sorting.
@@ -226,7 +229,7 @@ def _median_index(ranking: Ranking, x, dim: int):
 
 
 def _nanmedian_index(ranking: Ranking, x, dim: int):
-    count = jnp.sum(~jnp.isnan(x), axis=dim, keepdims=True)
+    count = count_true(~jnp.isnan(x), dim, keepdim=True)
     return ranking.index_at_rank(x, dim, jnp.maximum(count - 1, 0) // 2)
 
 
@@ -234,7 +237,7 @@ def _mode_index(ranking: Ranking, x, dim: int):
     """The last position of the smallest of the values that occur most often."""
     order = ranking.argsort(x, dim)
     values = jnp.take_along_axis(x, order, axis=dim)
-    position = lax.broadcasted_iota(jnp.int64, x.shape, dim)
+    position = lax.broadcasted_iota(index_dtype(x.shape[dim]), x.shape, dim)
     fresh = jnp.concatenate(
         [
             jnp.ones(kept_shape(x.shape, (dim,)), bool),
@@ -294,7 +297,7 @@ def _quantile(
 ):
     """The dimension of a vector `q` comes first in the result."""
     vectors = x.reshape(-1) if dim is None else jnp.moveaxis(x, dim, -1)
-    numbers = jnp.sum(~jnp.isnan(vectors), axis=-1)
+    numbers = count_true(~jnp.isnan(vectors), -1, keepdim=False)
     size = vectors.shape[-1]
     last = (jnp.maximum(numbers, 1) if skip_nan else jnp.full_like(numbers, size)) - 1
     rank = q.reshape(q.shape + (1,) * last.ndim) * last.astype(q.dtype)
@@ -317,7 +320,7 @@ def _at_places(ranking: Ranking, vectors, places):
     """
     dim = vectors.ndim - 1
     places = jnp.broadcast_to(places, (*places.shape[: places.ndim - dim], *vectors.shape[:-1]))
-    places = places.astype(jnp.int64)
+    places = places.astype(index_dtype(vectors.shape[-1]))
     if math.prod(places.shape[: places.ndim - dim]) <= _FEW_PLACES:
         numbers = [
             jnp.take_along_axis(vectors, ranking.index_at_rank(vectors, dim, place), axis=-1)

@@ -8,6 +8,7 @@ from jax import lax
 
 from oneflow.base.dtype import DType, real_dtype, uint8
 from oneflow.primitives.operation import Operation
+from oneflow.primitives.operators.lax_functions import index_dtype
 from oneflow.primitives.operators.shape import raise_overlap, zeros_of
 from oneflow.primitives.registry import primitive
 from oneflow.primitives.sharding.axes import Axes
@@ -18,14 +19,23 @@ from oneflow.primitives.traits import ViewRule
 
 
 def _diagonal(x, *, offset: int, dim1: int, dim2: int):
-    return jnp.diagonal(x, offset, dim1, dim2)
+    moved = jnp.moveaxis(x, (dim1, dim2), (-2, -1))
+    rows, columns = _on_diagonal(moved.shape[-2:], offset)
+    return moved.at[..., rows, columns].get(mode="promise_in_bounds", unique_indices=True)
+
+
+def _on_diagonal(sizes: tuple[int, ...], offset: int):
+    """The rows and columns of the elements on a diagonal."""
+    first_row, first_column = max(-offset, 0), max(offset, 0)
+    count = max(min(sizes[0] - first_row, sizes[1] - first_column), 0)
+    along = jnp.arange(count, dtype=index_dtype(max(sizes)))
+    return along + first_row, along + first_column
 
 
 def _diagonal_update(x, values, *, offset: int, dim1: int, dim2: int):
     """`x` with `values` written on the diagonal."""
     moved = jnp.moveaxis(x, (dim1, dim2), (-2, -1))
-    along = jnp.arange(values.shape[-1])
-    rows, columns = along + max(-offset, 0), along + max(offset, 0)
+    rows, columns = _on_diagonal(moved.shape[-2:], offset)
     moved = moved.at[..., rows, columns].set(values, unique_indices=True)
     return jnp.moveaxis(moved, (-2, -1), (dim1, dim2))
 
@@ -109,7 +119,7 @@ keep_last.gradient(x=lambda g, strides: keep_last(g, strides=strides))
 
 def _window_positions(length: int, size: int, step: int) -> np.ndarray:
     starts = np.arange(0, length - size + 1, step)
-    return starts[:, None] + np.arange(size)
+    return (starts[:, None] + np.arange(size)).astype(index_dtype(length))
 
 
 def _unfold(x, *, dim: int, size: int, step: int):
@@ -198,7 +208,7 @@ def _flat_positions(shape: tuple[int, ...], strides: tuple[int, ...], offset: in
     for dim, (size, stride) in enumerate(zip(shape, strides, strict=True)):
         along = np.arange(size) * stride
         positions += along.reshape((-1,) + (1,) * (len(shape) - dim - 1))
-    return positions
+    return positions.astype(index_dtype(int(positions.max(initial=0)) + 1))
 
 
 def _as_strided(x, *, shape: tuple[int, ...], strides: tuple[int, ...], offset: int):
