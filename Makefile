@@ -58,7 +58,7 @@ accelerator: $(STAMPS)-test  ## Test and measure this machine's GPU or TPU, besi
 	$(BIN)/python benchmarks/accelerator.py $(BENCH_ARGS)
 
 .PHONY: chips
-chips: $(STAMPS)-test  ## Compile for GPUs and TPUs that are not here, beside JAX (an hour; CHIPS_ARGS="gpt2": one)
+chips: $(STAMPS)-test  ## Compile for GPUs and TPUs that are not here, beside JAX (hours; CHIPS_ARGS="gpt2": one)
 	$(BIN)/python -m tools.chips $(CHIPS_ARGS)
 
 .PHONY: mutants

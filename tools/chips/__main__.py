@@ -4,21 +4,22 @@
 `make chips CHIPS_ARGS="gpt2"` does the same. Each is compiled in a process of its own, in an
 environment with XLA's compilers, which is made first. What has a result is not compiled again, so
 that a stopped run goes on; `--again` does ours anew, which JAX's need not. The table is in
-`docs/chips.md`.
+`docs/chips.md`. `rows` compiles every operator of `tests/samples` by itself.
 """
 
 from __future__ import annotations
 
 import argparse
-import itertools
 import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 from tools.cache_folder import cache_folder
 from tools.chips.environment import make_environment
+from tools.chips.rows import compile_all, problems_in
 from tools.chips.table import write_table
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -30,7 +31,9 @@ NAMES = (
 CHIPS = ("h100", "v5e")
 # XLA's compiler for GPUs finds no tiles for this one's products, neither for ours nor for JAX's.
 FAILING = (("vit", "h100"),)
-SHARED = (("gpt2", "h100:8"), ("resnet50", "h100:8"))
+SHARED: tuple[tuple[str, str], ...] = (("gpt2", "h100:8"), ("resnet50", "h100:8"))
+# The name of the operators, of which each is compiled by itself and compared with nothing.
+ROWS = "rows"
 
 
 def main() -> int:
@@ -46,21 +49,47 @@ def main() -> int:
         "--cache", type=Path, default=cache_folder("oneflow-chips"), help="the cache folder"
     )
     options = parser.parse_args()
-    if unknown := set(options.names) - set(NAMES):
-        parser.error(f"no program is called {', '.join(unknown)}; there are {', '.join(NAMES)}")
-    if options.chips:
-        wanted = list(itertools.product(options.names or NAMES, options.chips))
-    else:
-        wanted = [*itertools.product(NAMES, CHIPS), *SHARED]
-        wanted = [job for job in wanted if not options.names or job[0] in options.names]
-        wanted = [job for job in wanted if job not in FAILING]
+    if unknown := set(options.names) - {*NAMES, ROWS}:
+        parser.error(
+            f"no program is called {', '.join(unknown)}; there are {', '.join((*NAMES, ROWS))}"
+        )
     python = make_environment(options.cache / "environment")
+    wanted = list(_wanted(options))
     for name, chip in wanted:
         for which in ("ours", "jax"):
             _measure(python, options, name, chip, which)
     results = _results(options.cache)
     write_table(results)
-    return 0 if all((*job, "ours") in results for job in wanted) else 1
+    failed = not all((*job, "ours") in results for job in wanted)
+    if not options.names or ROWS in options.names:
+        for chip in options.chips or CHIPS:
+            failed |= _compile_rows(python, options, chip)
+    return int(failed)
+
+
+def _wanted(options: argparse.Namespace) -> Iterator[tuple[str, str]]:
+    """The programs to compare, each with a chip."""
+    names = [name for name in NAMES if not options.names or name in options.names]
+    if options.chips:
+        yield from ((name, chip) for name in names for chip in options.chips)
+        return
+    programs = ((name, chip) for name in names for chip in CHIPS)
+    yield from (job for job in programs if job not in FAILING)
+    yield from (job for job in SHARED if job[0] in names)
+
+
+def _compile_rows(python: Path, options: argparse.Namespace, chip: str) -> bool:
+    """Compile the operators for a chip; return whether some do not compile."""
+    file = options.cache / "results" / f"rows-{chip}.jsonl"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    if options.again:
+        file.unlink(missing_ok=True)
+    compile_all(python, chip, file, options.limit)
+    problems = {name: text for name, text in problems_in(file).items() if text is not None}
+    for name, text in problems.items():
+        print(f"{name} for {chip}: {text}", flush=True)
+    print(f"operators for {chip}: {len(problems)} do not compile", flush=True)
+    return bool(problems)
 
 
 def _measure(python: Path, options: argparse.Namespace, name: str, chip: str, which: str) -> None:
