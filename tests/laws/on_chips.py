@@ -34,7 +34,7 @@ def programs_of(row: Operator, type: str) -> list[Program]:
     arguments = FLOW.arguments(row.cases[0], dtype, "", with_grad=has_gradients)
 
     def call() -> None:
-        # What is refused has recorded what came before.
+        # A call that is refused has recorded what came before.
         with contextlib.suppress(Exception):
             if has_gradients:
                 differentiated(FLOW, row, arguments, "", 1)
@@ -43,7 +43,7 @@ def programs_of(row: Operator, type: str) -> list[Program]:
 
     recorded = record(call)
     with planning():
-        return [_on_device(each.program, Device(type, 0)) for each in recorded]
+        return [_on_device(recording.program, Device(type, 0)) for recording in recorded]
 
 
 def _on_device(program: Program, device: Device) -> Program:

@@ -20,7 +20,7 @@ from tests.laws.test_operators import ROWS
 from tests.samples.table import Operator
 
 _WIDE = ("int64", "uint64", "float64", "complex128")
-# What brings constants and results into their form; XLA does it ahead of time or in passing.
+# Steps that bring constants and results into their form; XLA does them ahead or in passing.
 _CONVERSIONS = ("broadcast_in_dim", "concatenate", "convert_element_type", "select_n")
 # Operators that compute in double precision, so that their last digits are right.
 _EXACT = (
@@ -39,24 +39,24 @@ def _equations(jaxpr: Any) -> Iterator[Any]:
     """The steps of a traced function, and of the functions that these call."""
     for equation in jaxpr.eqns:
         inner = list(jax.extend.core.jaxprs_in_params(equation.params))
-        for each in inner:
-            yield from _equations(each)
+        for called in inner:
+            yield from _equations(called)
         if not inner:
             yield equation
 
 
 @in_x64
 def _wide_steps(operation: Operation) -> list[str]:
-    """What an operation on 32-bit numbers computes with 64-bit elements."""
-    arguments = [jax.ShapeDtypeStruct(each.shape, each.dtype.numpy) for each in operation.in_specs]
+    """The steps with 64-bit elements of an operation on 32-bit numbers."""
+    arguments = [jax.ShapeDtypeStruct(spec.shape, spec.dtype.numpy) for spec in operation.in_specs]
     traced = jax.make_jaxpr(operation.evaluate)(*arguments)
-    if any(_is_wide(each) for each in (*arguments, *traced.out_avals)):
+    if any(_is_wide(array) for array in (*arguments, *traced.out_avals)):
         return []
     return [
         equation.primitive.name
         for equation in _equations(traced.jaxpr)
         if equation.primitive.name not in _CONVERSIONS
-        and any(_is_wide(each.aval) for each in equation.outvars)
+        and any(_is_wide(variable.aval) for variable in equation.outvars)
     ]
 
 

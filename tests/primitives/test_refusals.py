@@ -1,4 +1,4 @@
-"""What XLA cannot compute on a platform is an error of ours at the call."""
+"""Operators that XLA cannot compute on a platform raise an error of ours at the call."""
 
 import pytest
 

@@ -30,7 +30,7 @@ def named_rows() -> dict[str, Operator]:
 
 
 def problem_of(row: Operator, chip_name: str) -> str | None:
-    """What XLA says of a row that does not compile for a chip; None if it compiles.
+    """The error of XLA's for a row that does not compile for a chip; None if it compiles.
 
     Also None if the call raises an error of ours.
     """

@@ -42,7 +42,7 @@ def index_dtype(*sizes: int) -> Any:
 
 
 def is_true(x: Any) -> Any:
-    """Whether each element is true: not 0."""
+    """Booleans that say of each element whether it is true: not 0."""
     return x if x.dtype == bool else x != 0
 
 
