@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from oneflow.base.program_name import program_name
 from oneflow.tensor.tensor import Tensor
 
 
@@ -472,7 +473,7 @@ class triangular_solve(NamedTuple):
 
 def _as_text(self: Any) -> str:
     parts = ",\n".join(f"{name}={value!r}" for name, value in zip(self._fields, self, strict=True))
-    return f"oneflow.return_types.{type(self).__name__}(\n{parts})"
+    return f"{program_name()}.return_types.{type(self).__name__}(\n{parts})"
 
 
 for _kind in [named_tuple for named_tuple in vars().values() if hasattr(named_tuple, "_fields")]:
