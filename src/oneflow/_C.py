@@ -154,6 +154,7 @@ from oneflow.functional.elementwise.activation import (
     silu as silu,
     softplus as softplus,
     softsign as softsign,
+    square_relu as square_relu,
     tanh as tanh,
 )
 from oneflow.functional.elementwise.arithmetic import (
@@ -598,13 +599,13 @@ __all__ = [
     "slice_view_1d_contiguous", "smooth_l1_loss", "softmax", "softmax_cross_entropy",
     "softmax_cross_entropy_grad", "softplus", "softshrink", "softsign", "sort",
     "sparse_cross_entropy", "sparse_softmax_cross_entropy", "split", "split_like", "sqrt",
-    "sqrt_square_sum", "square", "squeeze", "squeeze_", "stack", "std", "stft", "sub", "swapaxes",
-    "swapdims", "t", "tan", "tanh", "tensor", "tensor_constant", "tensor_scatter_nd_update",
-    "tensor_setitem", "tensor_split", "tensor_to_tensor_buffer", "tensordot", "threshold", "tile",
-    "to", "to_consistent", "to_global", "to_local", "topk", "transpose", "tril", "tril_",
-    "triplet_margin_loss", "triu", "triu_", "trunc", "trunc_divide", "unbind", "unfold",
-    "unfold_tensor", "uniform_", "unique", "unsorted_segment_sum", "unsqueeze", "unsqueeze_",
-    "upsample", "upsample_bicubic_2d", "upsample_bilinear_2d", "upsample_linear_1d",
+    "sqrt_square_sum", "square", "square_relu", "squeeze", "squeeze_", "stack", "std", "stft",
+    "sub", "swapaxes", "swapdims", "t", "tan", "tanh", "tensor", "tensor_constant",
+    "tensor_scatter_nd_update", "tensor_setitem", "tensor_split", "tensor_to_tensor_buffer",
+    "tensordot", "threshold", "tile", "to", "to_consistent", "to_global", "to_local", "topk",
+    "transpose", "tril", "tril_", "triplet_margin_loss", "triu", "triu_", "trunc", "trunc_divide",
+    "unbind", "unfold", "unfold_tensor", "uniform_", "unique", "unsorted_segment_sum", "unsqueeze",
+    "unsqueeze_", "upsample", "upsample_bicubic_2d", "upsample_bilinear_2d", "upsample_linear_1d",
     "upsample_nearest_1d", "upsample_nearest_2d", "upsample_nearest_3d", "upsample_trilinear_3d",
     "var", "vector_norm", "view", "vsplit", "vstack", "where", "zeta",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import torch
 
@@ -25,6 +26,21 @@ def test_the_schedule(options):
     for optimizer, lib in zip(optimizers(), LIBRARIES, strict=True):
         traces.append(trace(optimizer, lib.optim.swa_utils.SWALR(optimizer, **options)))
     assert_close(*traces)
+
+
+@pytest.mark.parametrize("strategy", ["cos", "linear"])
+def test_the_schedule_goes_on_from_where_another_one_has_come(strategy):
+    traces = []
+    for optimizer, lib in zip(optimizers(), LIBRARIES, strict=True):
+        first = lib.optim.lr_scheduler.MultiplicativeLR(optimizer, lambda step: 0.8)
+        second = lib.optim.swa_utils.SWALR(optimizer, 0.05, 4, strategy)
+        rates = []
+        for step in range(10):
+            optimizer.step()
+            (first if step < 4 else second).step()
+            rates.append([group["lr"] for group in optimizer.param_groups])
+        traces.append(rates)
+    np.testing.assert_allclose(*traces, rtol=1e-9)
 
 
 def models():

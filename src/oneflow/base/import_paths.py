@@ -33,11 +33,12 @@ _MODULES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     (
         "oneflow.nn.optimizer",
         "adadelta adagrad adam adamw chained_scheduler constant_lr cosine_annealing_lr "
-        "cosine_annealing_warm_restarts cosine_decay_lr exponential_lr lamb lambda_lr linear_lr "
-        "multistep_lr polynomial_lr reduce_lr_on_plateau rmsprop sequential_lr sgd step_lr "
-        "warmup_lr",
+        "cosine_annealing_warm_restarts cosine_decay_lr exponential_lr lamb lambda_lr lbfgs "
+        "linear_lr multiplicative_lr multistep_lr polynomial_lr reduce_lr_on_plateau rmsprop "
+        "sequential_lr sgd step_lr warmup_lr",
         ("oneflow.optim", "oneflow.optim.lr_scheduler"),
     ),
+    ("oneflow.nn.optimizer", "swa_utils", ("oneflow.optim.swa_utils",)),
     ("oneflow.nn.utils", "clip_grad container", ("oneflow.nn.utils",)),
     ("oneflow.amp", "autocast_mode", ("oneflow.amp",)),
     (
@@ -59,6 +60,7 @@ _MODULES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("oneflow", "support", ()),
     ("oneflow", "support.env_var_util", (f"{_PRIVATE}.environment_flags",)),
     ("oneflow", "unittest framework.unittest", (f"{_PRIVATE}.test_cases",)),
+    ("oneflow", "unittest.env", (f"{_PRIVATE}.test_cases", "oneflow.legacy.session")),
     ("oneflow.framework", "args_tree", (f"{_PRIVATE}.argument_tree",)),
     ("oneflow.framework", "balanced_splitter", (f"{_PRIVATE}.sizes_of_parts",)),
     ("oneflow.framework", "check_point_v2", ("oneflow", f"{_PRIVATE}.objects")),

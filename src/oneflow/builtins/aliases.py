@@ -31,10 +31,10 @@ nonzero norm normal normal_ normalize not_equal one_hot pairwise_distance permut
 prelu quantile quick_gelu rand randint_like randn randn_like randperm real reciprocal relu repeat
 repeat_interleave rfft rfft2 rfftn roc_auc_score roi_align roll round round_ row_stack rrelu rrelu_
 rsqrt scaled_dot_product_attention scatter scatter_add searchsorted select selu sigmoid sign silu
-sin sin_ sinh smooth_l1_loss softplus softshrink softsign sort split sqrt square squeeze squeeze_
-stack std stft swapaxes swapdims t tan tanh tensor tensor_scatter_nd_update tensor_split threshold
-tile to to_consistent topk tril tril_ triplet_margin_loss triu triu_ trunc unbind unfold uniform_
-unique unsqueeze unsqueeze_ var vector_norm view vsplit vstack where
+sin sin_ sinh smooth_l1_loss softplus softshrink softsign sort split sqrt square square_relu squeeze
+squeeze_ stack std stft swapaxes swapdims t tan tanh tensor tensor_scatter_nd_update tensor_split
+threshold tile to to_consistent topk tril tril_ triplet_margin_loss triu triu_ trunc unbind unfold
+uniform_ unique unsqueeze unsqueeze_ var vector_norm view vsplit vstack where
 """
 _ALIASES = {
     "batch_matmul": "bmm",

@@ -10,7 +10,7 @@ from oneflow.optim.optimizer import Optimizer
 
 
 class SWALR(LRScheduler):
-    """Go from the learning rate of a parameter group to another one, and stay there.
+    """Go from the present learning rate of a parameter group to another one, and stay there.
 
     Args:
         optimizer: whose learning rates to set.
@@ -64,10 +64,12 @@ class SWALR(LRScheduler):
         return (1 - math.cos(math.pi * done)) / 2 if self.anneal_strategy == "cos" else done
 
     def lrs_at(self, base_lrs: list[float], step: int) -> list[float]:
-        """Return the rates of all groups after `step` steps from `base_lrs`."""
-        share = self._share(step)
-        groups = self.optimizer.param_groups
-        return [
-            base + (group["swa_lr"] - base) * share
-            for base, group in zip(base_lrs, groups, strict=False)
-        ]
+        """Return the rates of all groups after `step` steps, of which the last goes on from here.
+
+        Another schedule may have brought the groups to the rates from which this one begins.
+        """
+        left = 1.0 - self._share(step)
+        before = 1.0 - self._share(step - 1) if step else 1.0
+        part = left / before if before else 0.0
+        groups = self.optimizer.param_groups[: len(base_lrs)]
+        return [group["swa_lr"] + (group["lr"] - group["swa_lr"]) * part for group in groups]
