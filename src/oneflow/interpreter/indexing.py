@@ -149,6 +149,8 @@ def _fill_value(given: Any, dtype: np.dtype) -> Any:
     return np.asarray(True, dtype)
 
 
+# Elements from which on it is worth it to compute where each is in memory.
+_MANY = 1024
 _UFUNCS: dict[str | None, np.ufunc | None] = {
     None: None,
     "add": np.add,
@@ -194,10 +196,26 @@ def _scatter(equation: Any) -> Callable:
         if combine is None:
             result[positions] = updates
         else:
-            combine.at(result, positions, updates)
+            combine_at(combine, result, positions, updates)
         return result
 
     return scatter
+
+
+def combine_at(
+    combine: Any, result: np.ndarray, positions: tuple[np.ndarray, ...], updates: np.ndarray
+) -> None:
+    """Combine elements of `result` with `updates` by a `numpy.ufunc`, in the order of `updates`.
+
+    Many are found by their number in memory: NumPy's loop takes a fifth of the time then.
+    """
+    if updates.size < _MANY:
+        combine.at(result, positions, updates)
+        return
+    strides = (stride // result.itemsize for stride in result.strides)
+    numbers = sum(at * stride for at, stride in zip(positions, strides, strict=True))
+    numbers = np.broadcast_to(numbers, updates.shape).reshape(-1)
+    combine.at(result.reshape(-1), numbers, updates.reshape(-1))
 
 
 def _window_sizes(
