@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from oneflow.primitives.operation import default_rule
+from oneflow.primitives.operators.grid_sample import deform_patches, grid_sample
 from oneflow.primitives.operators.norm import normalize_gradient
 from oneflow.primitives.operators.rearrange import roll
 from oneflow.primitives.operators.resample import Resampling, resample
@@ -69,12 +70,33 @@ def _rows_and_moments(rng):
     return dy, x, mean, variance, np.float32([[[1, 2, 0, -1, 3]]]), np.float32(1e-5)
 
 
+def _images_and_grid(rng):
+    x = rng.standard_normal((2, 3, 5, 4)).astype("float32")
+    grid = rng.uniform(-1.5, 1.5, (2, 3, 6, 2)).astype("float32")
+    x[0, 1, 2, 3], grid[0, 0, 0], grid[1, 2, 3] = np.inf, np.nan, np.inf
+    return x, grid
+
+
+def _images_and_offsets(rng):
+    x = rng.standard_normal((2, 4, 5, 6)).astype("float32")
+    return x, rng.uniform(-2, 2, (2, 2 * 9 * 2, 5, 6)).astype("float32")
+
+
+_OF_KERNEL = {"kernel": (3, 3), "stride": (1, 1), "padding": (1, 1), "dilation": (1, 1)}
+_OF_GRID = {"mode": "bilinear", "padding_mode": "zeros", "align_corners": False}
 _OF_COLUMNS = {"dim": 0, "keepdim": False, "interpolation": "linear", "skip_nan": False}
 LOWERINGS = {
     "multinomial": Lowering(
         random_multinomial, _weights, {"count": 4, "replacement": False}, r"f32\[[^=]* = sort\["
     ),
     "logcumsumexp": Lowering(logcumsumexp, _image_of_infinities, {"dim": 1}, "cumlogsumexp"),
+    "grid_sample": Lowering(grid_sample, _images_and_grid, _OF_GRID, r"f32\[2,3,18\] = gather"),
+    "deform_patches": Lowering(
+        deform_patches,
+        _images_and_offsets,
+        {**_OF_KERNEL, "groups": 2},
+        r"f32\[4,2,270\] = gather",
+    ),
     "normalize": Lowering(
         normalize_gradient, _rows_and_moments, {"dims": (2,)}, r"f32\[3,40\] = reduce_sum"
     ),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+from collections.abc import Callable
 
 import jax.numpy as jnp
 import numpy as np
@@ -81,11 +82,26 @@ def _cubic_outer(x):
     return ((_CUBIC * x - 5 * _CUBIC) * x + 8 * _CUBIC) * x - 4 * _CUBIC
 
 
-def _interpolate(flat, sizes: list[int], along: list[list[tuple]]):
+def _at_positions(flat, index):
+    """The elements of images ``[N, C, S]`` at an index ``[N, P]``: ``[N, C, P]``."""
+    return jnp.take_along_axis(flat, index[:, None, :], axis=2)
+
+
+def _at_rows(flat, index):
+    """As `_at_positions`, with channels last, as all of a position are read and written together.
+
+    The gradient adds rows to rows then: 4.9 ms for 4 x 16 x 64 x 64, was 8.5.
+    """
+    rows = jnp.moveaxis(flat, 1, -1)
+    samples = jnp.arange(index.shape[0], dtype=index.dtype)[:, None]
+    return jnp.moveaxis(rows.at[samples, index].get(mode="promise_in_bounds"), -1, 1)
+
+
+def _interpolate(flat, sizes: list[int], along: list[list[tuple]], read: Callable):
     """The weighted sums of elements: ``[N, C, P]`` of images ``[N, C, product of sizes]``.
 
     `along` holds for each dimension the pairs of `_interpolation_points`, each ``[N, P]``; elements
-    outside count as 0.
+    outside count as 0. `read` is `_at_positions` or what does the same.
     """
     terms, dtype = [], index_dtype(*sizes)
     # Farther out than any element.
@@ -99,12 +115,12 @@ def _interpolate(flat, sizes: list[int], along: list[list[tuple]]):
             valid = (element >= 0) & (element < size)
             index = index * size + jnp.clip(element, 0, size - 1)
             weight = jnp.where(valid, weight, 0)
-        values = jnp.take_along_axis(flat, index[:, None, :], axis=2)
+        values = read(flat, index)
         terms.append(values * weight[:, None, :].astype(flat.dtype))
     return functools.reduce(jnp.add, terms)
 
 
-def _grid_sample(x, grid, *, mode: str, padding_mode: str, align_corners: bool):
+def _grid_sample(read: Callable, x, grid, *, mode: str, padding_mode: str, align_corners: bool):
     batch, channels, *sizes = x.shape
     flat = x.reshape(batch, channels, math.prod(sizes))
     along = [
@@ -117,7 +133,7 @@ def _grid_sample(x, grid, *, mode: str, padding_mode: str, align_corners: bool):
         )
         for dim, size in enumerate(sizes)
     ]
-    return _interpolate(flat, sizes, along).reshape(batch, channels, *grid.shape[1:-1])
+    return _interpolate(flat, sizes, along, read).reshape(batch, channels, *grid.shape[1:-1])
 
 
 def _axes(operation: Operation) -> Axes:
@@ -129,7 +145,9 @@ def _axes(operation: Operation) -> Axes:
     )
 
 
-grid_sample = primitive("grid_sample", _grid_sample, axes=_axes, linear=("x",))
+_sample_positions = functools.partial(_grid_sample, _at_positions)
+grid_sample = primitive("grid_sample", _sample_positions, axes=_axes, linear=("x",))
+grid_sample.lowering("cpu", differentiate=True)(functools.partial(_grid_sample, _at_rows))
 
 
 def _affine_grid(theta, *, size: tuple[int, ...], align_corners: bool, dtype: DType):
@@ -151,6 +169,7 @@ affine_grid = primitive("affine_grid", _affine_grid, axes=leading_axes(2), linea
 
 
 def _deform_patches(
+    read: Callable,
     x,
     offset,
     *,
@@ -181,7 +200,8 @@ def _deform_patches(
         positions = positions.reshape(batch * groups, kernel_size * places[0] * places[1])
         along.append(_interpolation_points(positions, size, "bilinear", "zeros", False))
     flat = x.reshape(batch * groups, channels // groups, math.prod(sizes))
-    return _interpolate(flat, sizes, along).reshape(batch, channels, kernel_size, *places)
+    patches = _interpolate(flat, sizes, along, read)
+    return patches.reshape(batch, channels, kernel_size, *places)
 
 
 def _patch_axes(operation: Operation) -> Axes:
@@ -193,4 +213,6 @@ def _patch_axes(operation: Operation) -> Axes:
     )
 
 
-deform_patches = primitive("deform_patches", _deform_patches, axes=_patch_axes, linear=("x",))
+_read_positions = functools.partial(_deform_patches, _at_positions)
+deform_patches = primitive("deform_patches", _read_positions, axes=_patch_axes, linear=("x",))
+deform_patches.lowering("cpu", differentiate=True)(functools.partial(_deform_patches, _at_rows))
