@@ -83,6 +83,8 @@ def measure(name: str, call: Call, clock: Callable[[], float]) -> Result:
         return Result(name, SKIPPED, "too large")
     try:
         ours, theirs = _Runs(flow, call), _Runs(torch, call)
+        if theirs.views():
+            return Result(name, SKIPPED, "a view")
         times = {"forward": _times(ours.forward, theirs.forward, clock)}
         if theirs.wanted:
             times["both"] = _times(ours.both, theirs.both, clock)
@@ -151,6 +153,12 @@ class _Runs:
         outputs = self._function(*self._call.args, **self._call.kwargs)
         outputs = outputs if isinstance(outputs, Sequence) else [outputs]
         return [output for output in outputs if getattr(output, "requires_grad", False)]
+
+    def views(self) -> bool:
+        """Return whether the results are views, whose copies here are not to be compared."""
+        results = self._function(*self._call.args, **self._call.kwargs)
+        tensors = results if isinstance(results, Sequence) else [results]
+        return any(x._is_view() for x in tensors if isinstance(x, torch.Tensor))
 
     def forward(self) -> Any:
         """Compute the results."""
