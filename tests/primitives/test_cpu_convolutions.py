@@ -1,5 +1,7 @@
 """Convolutions that are computed in parts on the CPU, beside XLA's own."""
 
+import functools
+
 import jax
 import numpy as np
 import pytest
@@ -27,6 +29,15 @@ CASES = {
     "few positions": ((6, 64, 1), ((4, 4), (3, 3), (2, 2), ((1, 1), (1, 1)), (1, 1))),
     "volume": ((4, 5, 1), ((5, 6, 7), (3, 2, 3), (2, 1, 2), ((1, 1), (0, 1), (1, 1)), (1, 2, 1))),
     "volume in groups": ((20, 20, 2), ((4, 4, 4), (3, 3, 3), (1, 1, 1), ((1, 1),) * 3, (1, 1, 1))),
+    "volume of several channels": (
+        (7, 5, 1),
+        ((5, 4, 5), (3, 3, 2), (1, 1, 1), ((1, 1), (1, 1), (0, 1)), (1, 1, 1)),
+    ),
+    "single plane": ((7, 5, 1), ((1, 4, 5), (3, 3, 3), (1, 1, 1), ((1, 1),) * 3, (1, 1, 1))),
+    "planes in the padding": (
+        (3, 5, 1),
+        ((2, 4, 5), (2, 3, 3), (3, 1, 1), ((4, 4), (1, 1), (1, 1)), (1, 1, 1)),
+    ),
     "depth that is cut off": (
         (3, 4, 1),
         ((6, 5, 5), (2, 3, 3), (1, 1, 1), ((-1, 2), (1, 1), (1, 1)), (2, 1, 1)),
@@ -88,6 +99,19 @@ def test_gradient_in_the_weight(case):
         kernel=kernel,
         **window._asdict(),
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "count"), [("volume", 1), ("volume of several channels", 3), ("single plane", 1)]
+)
+def test_planes_are_convolved_together_or_left_out(name, count):
+    """Those of few channels are one convolution; what reads padding only is none."""
+    (channels, out, groups), (size, kernel, *rest) = CASES[name]
+    window = Window(tuple(range(1, len(size) + 1)), *rest, groups)
+    x = np.ones((2, *size, channels), np.float32)
+    weight = np.ones((out, channels // groups, *kernel), np.float32)
+    plain = functools.partial(conv.lowerings["cpu"], **window._asdict())
+    assert str(jax.make_jaxpr(plain)(x, weight)).count("conv_general_dilated[") == count
 
 
 @pytest.mark.parametrize(("groups", "channels"), [(2, 6), (2, 20)])
