@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from oneflow.primitives.operation import default_rule
+from oneflow.primitives.operators.distance import euclidean_distances, euclidean_distances_x
 from oneflow.primitives.operators.grid_sample import deform_patches, grid_sample
 from oneflow.primitives.operators.norm import normalize_gradient
 from oneflow.primitives.operators.rearrange import roll
@@ -82,10 +83,25 @@ def _images_and_offsets(rng):
     return x, rng.uniform(-2, 2, (2, 2 * 9 * 2, 5, 6)).astype("float32")
 
 
+def _rows_with_infinities(rng):
+    x, y = rng.standard_normal((2, 130, 3)).astype("float32")
+    x[5, 1], y[7, 2], x[9] = np.inf, np.nan, y[11]
+    return x, y
+
+
+def _rows_and_distances(rng):
+    x, y = _rows_with_infinities(rng)
+    distances = np.asarray(euclidean_distances.impl(x, y))
+    return rng.standard_normal((130, 130)).astype("float32"), x, y, distances
+
+
 _OF_KERNEL = {"kernel": (3, 3), "stride": (1, 1), "padding": (1, 1), "dilation": (1, 1)}
 _OF_GRID = {"mode": "bilinear", "padding_mode": "zeros", "align_corners": False}
 _OF_COLUMNS = {"dim": 0, "keepdim": False, "interpolation": "linear", "skip_nan": False}
+_ALL_DIFFERENCES = r"f32\[130,130,3\]"
 LOWERINGS = {
+    "cdist": Lowering(euclidean_distances, _rows_with_infinities, {}, _ALL_DIFFERENCES),
+    "cdist_gradient": Lowering(euclidean_distances_x, _rows_and_distances, {}, _ALL_DIFFERENCES),
     "multinomial": Lowering(
         random_multinomial, _weights, {"count": 4, "replacement": False}, r"f32\[[^=]* = sort\["
     ),

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from oneflow.base.dtype import Category, DType, float32, real_dtype
-from oneflow.base.shape import is_several, wrap_dim, wrap_dims
+from oneflow.base.shape import broadcast_shapes, is_several, wrap_dim, wrap_dims
 from oneflow.functional.reduce.sums import reduced_dims
 from oneflow.functional.registry import function
 from oneflow.functional.shape.stack import triu_indices
 from oneflow.primitives.operators import linalg as p, reduce
-from oneflow.primitives.operators.distance import largest_size
+from oneflow.primitives.operators.distance import euclidean_distances, largest_size
 from oneflow.primitives.operators.elementwise import abs_, ne, sign, where
 from oneflow.primitives.operators.statistics import norm as any_norm, norm2
 from oneflow.tensor.call import call
@@ -316,6 +316,11 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | None = Non
         raise RuntimeError(f"cdist only supports non-negative p values, got {p}")
     if not x1.shape[-1]:
         return (x1.unsqueeze(-2) - x2.unsqueeze(-3)).sum(-1)
+    if p == 2:
+        if x1.shape[:-2] != x2.shape[:-2]:
+            batch = broadcast_shapes(tuple(x1.shape[:-2]), tuple(x2.shape[:-2]))
+            x1, x2 = (x.expand(*batch, *x.shape[-2:]) for x in (x1, x2))
+        return call(euclidean_distances, x1, x2)
     return _distances(x1.unsqueeze(-2) - x2.unsqueeze(-3), p)
 
 

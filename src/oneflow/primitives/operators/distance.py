@@ -9,9 +9,11 @@ from jax import lax
 
 from oneflow.base.spec import TensorSpec
 from oneflow.primitives.operation import Operation
-from oneflow.primitives.operators import kinks
+from oneflow.primitives.operators import kinks, loops
 from oneflow.primitives.operators.elementwise import direction_of
+from oneflow.primitives.operators.materialize import materialize_array
 from oneflow.primitives.operators.rounding import quotient
+from oneflow.primitives.operators.shape import transpose
 from oneflow.primitives.registry import primitive
 from oneflow.primitives.sharding.axes import (
     Axes,
@@ -20,6 +22,9 @@ from oneflow.primitives.sharding.axes import (
     free_dims,
 )
 from oneflow.primitives.traits import Precision
+
+# Pairs from which on their distances are computed feature by feature.
+_MANY_PAIRS = 2**14
 
 
 def safe_norm(x, p: float, dim: int, keepdim: bool):
@@ -88,6 +93,114 @@ _largest_size_x = primitive(
     "largest_size_gradient", _largest_size_gradient, axes="..., ... _, ... -> ... _", linear=("g",)
 )
 largest_size.gradient(x=lambda g, x, out: _largest_size_x(g, x, out))
+
+
+# --- distances of all pairs, of rows ``[..., m, k]`` and ``[..., n, k]``
+
+
+def _wide(x):
+    return x.astype(jnp.promote_types(x.dtype, jnp.float32))
+
+
+def _euclidean_distances(x, y):
+    differences = _wide(x)[..., :, None, :] - _wide(y)[..., None, :, :]
+    return jnp.sqrt(jnp.sum(differences * differences, -1)).astype(x.dtype)
+
+
+def _slopes(g, out):
+    """The gradients in the distances, divided by these: 0 where rows are equal."""
+    is_zero = out == 0
+    return jnp.where(is_zero, 0, _wide(g) / jnp.where(is_zero, 1, _wide(out)))
+
+
+def _euclidean_distances_gradient(g, x, y, out):
+    """The gradient in `x`; that in `y` is the same with its rows first."""
+    differences = _wide(x)[..., :, None, :] - _wide(y)[..., None, :, :]
+    return jnp.sum(_slopes(g, out)[..., None] * differences, -2).astype(x.dtype)
+
+
+euclidean_distances = primitive(
+    "euclidean_distances",
+    _euclidean_distances,
+    axes="... m _, ... n _ -> ... m n",
+    precision=Precision.FULL_OFF_CPU,
+)
+euclidean_distances_x = primitive(
+    "euclidean_distances_gradient",
+    _euclidean_distances_gradient,
+    axes="... m n, ... m _, ... n _, ... m n -> ... m _",
+    linear=("g",),
+)
+
+
+def _euclidean_distances_rule(g, x, y, out, wanted):
+    dx = euclidean_distances_x(g, x, y, out) if wanted[0] else None
+    dy = euclidean_distances_x(_transposed(g), y, x, _transposed(out)) if wanted[1] else None
+    return [dx, dy]
+
+
+def _transposed(value):
+    """A value with its last two dimensions exchanged."""
+    ndim = value.spec.ndim
+    return transpose(value, perm=(*range(ndim - 2), ndim - 1, ndim - 2))
+
+
+euclidean_distances.gradient(_euclidean_distances_rule)
+
+
+def _by_feature(x, y):
+    """A function of the number of a feature: its differences, ``[..., m, n]``."""
+    x, y = (materialize_array(jnp.moveaxis(_wide(rows), -1, 0)) for rows in (x, y))
+
+    def differences(number):
+        of_x, of_y = (lax.dynamic_index_in_dim(rows, number, 0, False) for rows in (x, y))
+        return of_x[..., :, None] - of_y[..., None, :]
+
+    return differences
+
+
+def _are_many(x, y) -> bool:
+    """Return whether one feature of all pairs is worth a step of a loop."""
+    return min(x.shape[-2:] + y.shape[-2:]) > 0 and x.shape[-2] * y.shape[-2] >= _MANY_PAIRS
+
+
+@euclidean_distances.lowering("cpu")
+def _euclidean_distances_on_cpu(x, y):
+    """One feature after the other, so that the pairs stay in the cache.
+
+    512 x 512 pairs of 64 features take 1.4 ms, and their gradient 5; all differences at once take
+    4.3 and 83.
+    """
+    if not _are_many(x, y):
+        return _euclidean_distances(x, y)
+
+    differences = _by_feature(x, y)
+
+    def add(number, total):
+        of_feature = differences(number)
+        return total + of_feature * of_feature
+
+    shape = (*x.shape[:-1], y.shape[-2])
+    zeros = jnp.zeros(shape, _wide(x).dtype)
+    return jnp.sqrt(loops.fori_loop(0, x.shape[-1], add, zeros)).astype(x.dtype)
+
+
+@euclidean_distances_x.lowering("cpu")
+def _euclidean_distances_gradient_on_cpu(g, x, y, out):
+    if not _are_many(x, y):
+        return _euclidean_distances_gradient(g, x, y, out)
+    slopes, differences = materialize_array(_slopes(g, out)), _by_feature(x, y)
+
+    def write(number, columns):
+        products = materialize_array(slopes * differences(number))
+        return lax.dynamic_update_index_in_dim(columns, jnp.sum(products, -1), number, 0)
+
+    zeros = jnp.zeros((x.shape[-1], *x.shape[:-1]), slopes.dtype)
+    columns = loops.fori_loop(0, x.shape[-1], write, zeros)
+    return jnp.moveaxis(columns, 0, -1).astype(x.dtype)
+
+
+# --- vectors of length 1
 
 
 def _unit_vectors(x, eps, *, p: float, dim: int):
