@@ -105,7 +105,7 @@ def test_gradient_in_the_weight(case):
     ("name", "count"), [("volume", 1), ("volume of several channels", 3), ("single plane", 1)]
 )
 def test_planes_are_convolved_together_or_left_out(name, count):
-    """Those of few channels are one convolution; what reads padding only is none."""
+    """Planes of few channels are one convolution; what reads padding only is none."""
     (channels, out, groups), (size, kernel, *rest) = CASES[name]
     window = Window(tuple(range(1, len(size) + 1)), *rest, groups)
     x = np.ones((2, *size, channels), np.float32)
