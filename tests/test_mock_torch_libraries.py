@@ -264,3 +264,19 @@ def test_subclasses_of_distributions_expand_themselves(framework):
     assert tuple(many.log_prob(zeros).shape) == (3,)
     with pytest.raises(NotImplementedError, match="Without"):
         Without(zeros)._get_checked_instance(distributions.Independent)
+
+
+@pytest.mark.parametrize("place", ["torch", "oneflow"])
+def test_users_say_how_their_samples_become_batches(place, monkeypatch):
+    data = torch.utils.data if place == "torch" else in_place_of("torch.utils.data")
+
+    class Sample:
+        def __init__(self, number):
+            self.number = number
+
+    functions = data._utils.collate.default_collate_fn_map
+    monkeypatch.setitem(
+        functions, Sample, lambda batch, *, collate_fn_map: sum(sample.number for sample in batch)
+    )
+    loader = data.DataLoader([{"x": Sample(n), "y": n} for n in range(4)], batch_size=2)
+    assert [(batch["x"], batch["y"].tolist()) for batch in loader] == [(1, [0, 1]), (5, [2, 3])]

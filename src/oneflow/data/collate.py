@@ -16,6 +16,9 @@ from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import import_array
 
 _NUMBER_KINDS = "biufcV"
+#: Functions that users have given for samples of a type, or of a tuple of types: each makes a batch
+#: of samples, and takes this dictionary as `collate_fn_map`.
+COLLATE_FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 
 
 class ArrayOfTensor:
@@ -54,6 +57,8 @@ def default_collate(batch: Sequence[Any]) -> Any:
 def collate_arrays(batch: Sequence[Any]) -> Any:
     """`default_collate`, with arrays that are still to become tensors."""
     first = batch[0]
+    if (given := _given_function(first)) is not None:
+        return given(batch, collate_fn_map=COLLATE_FUNCTIONS)
     if isinstance(first, Tensor):
         return stack(list(batch), 0)
     if isinstance(first, np.ndarray):
@@ -76,6 +81,12 @@ def collate_arrays(batch: Sequence[Any]) -> Any:
         "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; "
         f"found {type(first).__name__}. Give the loader a `collate_fn` of your own"
     )
+
+
+def _given_function(sample: Any) -> Callable[..., Any] | None:
+    """The function that users have given for the type of a sample."""
+    kinds = (kind for kind in COLLATE_FUNCTIONS if isinstance(sample, kind))
+    return COLLATE_FUNCTIONS.get(type(sample)) or next(map(COLLATE_FUNCTIONS.get, kinds), None)
 
 
 def _stacked(arrays: Sequence[np.ndarray]) -> np.ndarray:

@@ -2,7 +2,11 @@
 
 import re
 
-from oneflow.data.collate import default_collate, default_convert
+from oneflow.data.collate import (
+    COLLATE_FUNCTIONS as default_collate_fn_map,
+    default_collate,
+    default_convert,
+)
 
 # The type codes of NumPy's arrays of texts and of objects, which make no tensors.
 np_str_obj_array_pattern = re.compile(r"[SaUO]")
@@ -13,6 +17,7 @@ default_collate_err_msg_format = (
 __all__ = [
     "default_collate",
     "default_collate_err_msg_format",
+    "default_collate_fn_map",
     "default_convert",
     "np_str_obj_array_pattern",
 ]
