@@ -16,6 +16,7 @@ from torch.utils import _pytree as torch_pytree
 import oneflow as flow
 from oneflow import mock_torch
 from oneflow.mock_torch.pytorch.utils import _pytree
+from oneflow.tensor import subclasses
 from tests.flowvision.torchvision_operators import torchvision
 from tests.in_place import in_place_of
 
@@ -280,3 +281,15 @@ def test_users_say_how_their_samples_become_batches(place, monkeypatch):
     )
     loader = data.DataLoader([{"x": Sample(n), "y": n} for n in range(4)], batch_size=2)
     assert [(batch["x"], batch["y"].tolist()) for batch in loader] == [(1, [0, 1]), (5, [2, 3])]
+
+
+@pytest.mark.parametrize("place", ["torch", "oneflow"])
+def test_batches_of_subclasses_have_their_class(place, monkeypatch):
+    monkeypatch.setattr(subclasses, "ON_FIRST_SUBCLASS", [])
+    framework = torch if place == "torch" else in_place_of("torch")
+    kind = type("Described", (framework.Tensor,), {})
+    samples = [framework.ones(2).as_subclass(kind) for _ in range(2)]
+    collate = framework.utils.data._utils.collate
+    for batch in (collate.default_collate(samples), collate.collate_tensor_fn(samples)):
+        assert type(batch) is kind
+        assert batch.tolist() == [[1.0, 1.0], [1.0, 1.0]]

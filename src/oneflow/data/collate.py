@@ -12,10 +12,13 @@ from typing import Any
 import numpy as np
 
 from oneflow.functional.shape.concat import stack
+from oneflow.tensor.subclasses import asking
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import import_array
 
 _NUMBER_KINDS = "biufcV"
+# Subclasses say how they are stacked.
+_stack = asking(stack)
 #: Functions that users have given for samples of a type, or of a tuple of types: each makes a batch
 #: of samples, and takes this dictionary as `collate_fn_map`.
 COLLATE_FUNCTIONS: dict[Any, Callable[..., Any]] = {}
@@ -60,7 +63,7 @@ def collate_arrays(batch: Sequence[Any]) -> Any:
     if (given := _given_function(first)) is not None:
         return given(batch, collate_fn_map=COLLATE_FUNCTIONS)
     if isinstance(first, Tensor):
-        return stack(list(batch), 0)
+        return _stack(list(batch), 0)
     if isinstance(first, np.ndarray):
         return ArrayOfTensor(_stacked(batch))
     if isinstance(first, ArrayOfTensor):
@@ -113,6 +116,22 @@ def _of_numbers(array: np.ndarray) -> np.ndarray:
             f"default_collate: batch must contain numbers; found a NumPy array of {array.dtype}"
         )
     return array
+
+
+def collate_tensor_fn(batch: Sequence[Tensor], *, collate_fn_map: Any = None) -> Tensor:
+    """Tensors as a batch: stacked.
+
+    Args:
+        batch: the tensors.
+        collate_fn_map: has no meaning for tensors.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from oneflow.data.collate import collate_tensor_fn
+        >>> collate_tensor_fn([flow.ones(3), flow.zeros(3)]).shape
+        oneflow.Size([2, 3])
+    """
+    return _stack(list(batch), 0)
 
 
 def collate_in_worker(batch: Sequence[Any]) -> Any:

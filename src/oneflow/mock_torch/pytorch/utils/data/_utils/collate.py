@@ -4,6 +4,7 @@ import re
 
 from oneflow.data.collate import (
     COLLATE_FUNCTIONS as default_collate_fn_map,
+    collate_tensor_fn,
     default_collate,
     default_convert,
 )
@@ -15,6 +16,7 @@ default_collate_err_msg_format = (
 )
 
 __all__ = [
+    "collate_tensor_fn",
     "default_collate",
     "default_collate_err_msg_format",
     "default_collate_fn_map",
