@@ -144,6 +144,7 @@ def test_the_extension_module():
     assert internal.UniqueStr("a") != internal.UniqueStr("a")
     assert internal.GetCPUMemoryUsed() > 0
     assert internal.flags.with_cuda() == flow.sysconfig.with_cuda()
+    assert internal.flags.cuda_version() == flow.sysconfig.get_cuda_version()
     internal.eager.Sync()
     internal.profiler.RangePush("step")
     internal.profiler.RangePop()
