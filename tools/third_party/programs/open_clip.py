@@ -8,7 +8,6 @@ from typing import Any
 
 import open_clip
 import torch
-from open_clip.coca_model import CoCa, MultimodalCfg
 from open_clip.loss import ClipLoss, CoCaLoss, DistillClipLoss, SigLipLoss
 from open_clip.model import CLIP, CLIPTextCfg, CLIPVisionCfg, CustomTextCLIP
 from tools.third_party.measure import array, arrays, integers, numbers, step
@@ -50,28 +49,6 @@ def _model(name: str) -> dict[str, Any]:
     return step(model, call, training=True)
 
 
-def _caption() -> dict[str, Any]:
-    model = CoCa(
-        16,
-        MultimodalCfg(**{**_TEXT, "context_length": 7}),
-        CLIPTextCfg(**_TEXT, embed_cls=True, output_tokens=True),
-        CLIPVisionCfg(
-            **{**_VISION, "image_size": 32},
-            attentional_pool=True,
-            attn_pooler_heads=2,
-            attn_pooler_queries=5,
-            output_tokens=True,
-        ),
-    )
-    images, tokens = _images(32), integers(3, 8, below=40)
-
-    def call(module: Any) -> Any:
-        output = module(images, tokens)
-        return [member for member in output.values() if torch.is_tensor(member)]
-
-    return step(model, call)
-
-
 def _features() -> list[torch.Tensor]:
     return [
         torch.nn.functional.normalize(numbers(4, 6, seed=seed), dim=1).requires_grad_()
@@ -107,7 +84,6 @@ def _tokens() -> dict[str, Any]:
 
 CASES = {
     **{name: partial(_model, name) for name in _MODELS},
-    "CoCa": _caption,
     **{f"loss {name}": partial(_loss, name) for name in _LOSSES},
     "tokens": _tokens,
 }
