@@ -118,8 +118,8 @@ def test_operators_that_are_slow_or_fail_are_passed_over(tmp_path, monkeypatch):
 
 
 # Families that XLA compiles in seconds for TPUs: it takes minutes for factorizations, and for most
-# that is computed with 64-bit numbers.
-QUICK_FAMILIES = ("activations", "convolutions", "detection", "joining", "layers")
+# that is computed with 64-bit numbers. `affine_grid`, of "detection", does not compile for GPUs.
+QUICK_FAMILIES = ("activations", "convolutions", "joining", "layers")
 
 
 @pytest.mark.parametrize("chip", tool.CHIPS)

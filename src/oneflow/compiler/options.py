@@ -35,9 +35,6 @@ _OPERATION_OPTIONS = {
         # the first training step of a LeNet took 20 s with that, and 4 s with the kernel that is
         # its first choice. Whole programs, which run often, are compiled with it.
         "xla_gpu_autotune_level": "0",
-        # XLA knows the sizes of its own kernels of products from trying them. Without that it fails
-        # for some shapes; then those of the library.
-        "xla_gpu_enable_triton_gemm": "false",
     }
 }
 
