@@ -89,6 +89,15 @@ EXPRESSIONS = [
     "t.zeros(2, dtype=t.complex64).type()",
     't.ones(2).type("torch.DoubleTensor").dtype',
     "t.ones(2).type(t.ones(1).double().type()).type()",
+    *[
+        f"t.ones({sizes}, dtype=t.{name}, device={device!r})"
+        for sizes in ["()", "2", "0", "0, 3"]
+        for name in ["float32", "float64", "bfloat16", "int64", "int32", "bool", "complex64"]
+        for device in ["cpu", "meta"]
+    ],
+    "t.ones(2, requires_grad=True)",
+    "t.nn.Parameter(t.ones(2))",
+    "t.ones(2, 2).to_sparse()",
 ]
 
 

@@ -75,7 +75,7 @@ def test_meta_tensors_have_shapes_and_no_values():
     flow.optim.AdamW(layers.parameters()).step()
     assert layers[0].weight.grad.shape == (1 << 19, 1 << 20)
     x[1:] = 2
-    assert repr(x) == f"tensor(..., size=(3, {1 << 20}), device='meta', dtype=oneflow.float32)"
+    assert repr(x) == f"tensor(..., device='meta', size=(3, {1 << 20}), dtype=oneflow.float32)"
     with pytest.raises(RuntimeError, match="no values to read"):
         x.sum().item()
     with pytest.raises(NotImplementedError, match="no values to copy to `cpu:0`"):

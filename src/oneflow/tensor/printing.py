@@ -1,4 +1,4 @@
-"""Tensors as text, as PyTorch prints them; the dtype is always shown."""
+"""Tensors as text, as PyTorch prints them; but in its place the dtype is always shown."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from oneflow.base import dtype as dt
 from oneflow.base.device import META_TYPE
+from oneflow.base.dtype import DType, complex_dtype, get_default_dtype
+from oneflow.base.program_name import PYTORCH, program_name
 from oneflow.tensor.methods import attach
 from oneflow.tensor.reads import ignore_reads
 from oneflow.tensor.tensor import Tensor
@@ -174,6 +177,19 @@ def _contents(array: np.ndarray, indent: int) -> str:
     return _nested(array, indent, summarize, number)
 
 
+def _has_values(tensor: Tensor) -> bool:
+    """Return whether a tensor has values that can be read."""
+    return not (unwrap(tensor).is_symbolic or tensor.device.type == META_TYPE)
+
+
+def _is_evident(dtype: DType, without_numbers: bool) -> bool:
+    """Return whether PyTorch shows a dtype by the numbers alone."""
+    default = get_default_dtype()
+    if without_numbers:
+        return dtype is default
+    return dtype in (default, dt.int64, dt.bool_, complex_dtype(default))
+
+
 def _suffixes(tensor: Tensor) -> list[str]:
     suffixes = []
     spec = tensor._value.spec
@@ -181,9 +197,11 @@ def _suffixes(tensor: Tensor) -> list[str]:
         suffixes += [f"placement={spec.device!r}", f"sbp={spec.sbp!r}"]
     elif tensor.device.type != "cpu":
         suffixes.append(f"device='{tensor.device}'")
-    if tensor.numel() == 0 and tensor.ndim != 1:
+    is_hidden = not _has_values(tensor)
+    if is_hidden or (tensor.numel() == 0 and tensor.ndim != 1):
         suffixes.append(f"size={tuple(tensor.shape)}")
-    suffixes.append(f"dtype={tensor.dtype!r}")
+    if program_name() != PYTORCH or not _is_evident(tensor.dtype, is_hidden or not tensor.numel()):
+        suffixes.append(f"dtype={tensor.dtype!r}")
     if tensor.grad_fn is not None:
         suffixes.append(f"grad_fn={tensor.grad_fn!r}")
     elif tensor.requires_grad:
@@ -208,8 +226,8 @@ def format_values(self: Tensor, indent: int = 0) -> str:
 def format_tensor(self: Tensor) -> str:
     """The tensor as text; long ones are summarised. Reads the values, if there are any."""
     prefix = "tensor("
-    if unwrap(self).is_symbolic or self.device.type == META_TYPE:
-        return ", ".join([f"{prefix}...", f"size={tuple(self.shape)}", *_suffixes(self)]) + ")"
+    if not _has_values(self):
+        return ", ".join([f"{prefix}...", *_suffixes(self)]) + ")"
     text = prefix + format_values(self, len(prefix))
     # Counted as PyTorch counts, one more than the characters of the last line and the bracket.
     last_line = len(text) - text.rfind("\n") + 1
