@@ -102,6 +102,16 @@ def test_the_command_keeps_variables_of_the_environment(monkeypatch, capsys):
     assert written == [[], [f"{lazy}=1"], [f"{lazy}=0", f"{verbose}=1"]]
 
 
+@pytest.mark.parametrize(("setting", "package"), [("1", "torch"), ("0", "oneflow")])
+def test_the_environment_disables_it(monkeypatch, setting, package):
+    monkeypatch.setenv("ONEFLOW_DISABLE_MOCK_TORCH", setting)
+    json = importlib.import_module("json")
+    with mock_torch.enable(extra_dict={"json": "math"}):
+        assert importlib.import_module("torch").__package__ == package
+        assert (importlib.import_module("json") is json) is (package == "torch")
+    assert importlib.import_module("torch").__package__ == "torch"
+
+
 def test_options_of_the_command(tmp_path):
     script = tmp_path / "script.py"
     script.write_text("import torch; print(torch.no_such_name, torch.__package__)")

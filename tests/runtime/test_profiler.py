@@ -14,6 +14,8 @@ import torch
 import oneflow as flow
 from oneflow.profiler import (
     ProfilerAction,
+    nvtx_end,
+    nvtx_start,
     profile,
     profiler_start,
     profiler_stop,
@@ -124,6 +126,24 @@ def test_ranges_hold_what_is_recorded_inside() -> None:
     assert by_name["pushed"].start <= by_name["sum"].start <= by_name["pushed"].end
     with pytest.raises(RuntimeError, match="range_push"):
         range_pop()
+
+
+def test_ranges_between_tensors() -> None:
+    with profile() as made:
+        x = flow.ones(3) + 1
+        begun = nvtx_start(x, mark_prefix="outer")
+        product = nvtx_end(nvtx_start(begun, mark_prefix="inner") * 2, mark_prefix="inner")
+        with pytest.raises(RuntimeError, match="'outer', got 'inner'"):
+            nvtx_end(product, mark_prefix="inner")
+        ended = nvtx_end(product, mark_prefix="outer")
+    assert begun is x
+    assert ended is product
+    by_name = {record.name: record.event for record in made.events()}
+    outer, inner = by_name["outer"], by_name["inner"]
+    assert by_name["add"].end <= outer.start <= inner.start <= by_name["mul"].start
+    assert by_name["mul"].end <= inner.end <= outer.end
+    with pytest.raises(RuntimeError, match="nvtx_start"):
+        nvtx_end(x, mark_prefix="outer")
 
 
 def test_time_is_counted_once() -> None:

@@ -218,6 +218,11 @@ CHECK_GLOBAL_DATA = EnvironmentVariable(
     "`1`: processes compare the data from which each makes its part of a global tensor, and raise "
     "if they differ.",
 )
+MOCK_TORCH_DISABLED = EnvironmentVariable(
+    "ONEFLOW_DISABLE_MOCK_TORCH",
+    "0",
+    "`1`: `mock_torch.enable()` leaves PyTorch in its place.",
+)
 MOCK_TORCH_LAZY = EnvironmentVariable(
     "ONEFLOW_MOCK_TORCH_LAZY",
     "0",

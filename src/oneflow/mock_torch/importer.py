@@ -15,7 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from oneflow.base.environment import MOCK_TORCH_LAZY, MOCK_TORCH_VERBOSE
+from oneflow.base.environment import MOCK_TORCH_DISABLED, MOCK_TORCH_LAZY, MOCK_TORCH_VERBOSE
 from oneflow.base.process_settings import inherit
 from oneflow.base.program_name import ONEFLOW, PYTORCH, program_name, set_program_name
 from oneflow.mock_torch.modules import MODULE_IN_PLACE
@@ -406,7 +406,8 @@ class enable(_Switch):
     Global names of the caller that are modules of PyTorch, imported before, change with it, and
     back at the end of the block; what is imported in the block stays. Other modules keep theirs.
     A name or module that `oneflow` lacks raises AttributeError or ModuleNotFoundError, which say
-    "not implemented". Devices, dtypes and shapes print as PyTorch's.
+    "not implemented". Devices, dtypes and shapes print as PyTorch's. Where the environment variable
+    ``ONEFLOW_DISABLE_MOCK_TORCH`` is 1, ``import torch`` finds PyTorch all the same.
 
     Args:
         lazy: in place of these errors a `Placeholder` stands for a missing name that is read or
@@ -432,8 +433,6 @@ class enable(_Switch):
         (<placeholder for torch.no_such_name>, 1)
     """
 
-    _enabled = True
-
     def __init__(
         self,
         lazy: bool | None = None,
@@ -441,11 +440,12 @@ class enable(_Switch):
         extra_dict: Mapping[str, str] | None = None,
     ) -> None:
         self._options = _IMPORTER.lazy, _IMPORTER.verbose
+        self._enabled = not MOCK_TORCH_DISABLED.read_bool()
         _IMPORTER.choose(lazy, verbose)
         self._change(sys._getframe(1).f_globals)
         self._exchanged: dict[str, ModuleType | None] = {}
         try:
-            _exchange(extra_dict or {}, self._exchanged)
+            _exchange(extra_dict or {} if self._enabled else {}, self._exchanged)
         except BaseException:
             self.__exit__()
             raise

@@ -7,6 +7,8 @@ from oneflow.profiler.profile import (
     profile as profile,
 )
 from oneflow.profiler.ranges import (
+    nvtx_end as nvtx_end,
+    nvtx_start as nvtx_start,
     range_pop as range_pop,
     range_push as range_push,
     record_function as record_function,
@@ -27,6 +29,8 @@ __all__ = [
     "ProfilerAction",
     "ProfilerActivity",
     "kineto_available",
+    "nvtx_end",
+    "nvtx_start",
     "profile",
     "profiler_start",
     "profiler_stop",

@@ -10,6 +10,7 @@ from typing import Any, Self
 
 from oneflow.runtime.eager import flush_all
 from oneflow.runtime.events import SINK, EventKind, span
+from oneflow.tensor.tensor import Tensor
 
 
 class record_function(contextlib.ContextDecorator):
@@ -90,3 +91,54 @@ def range_pop() -> None:
     if not _OPEN.ranges:
         raise RuntimeError("range_pop: no range is open on this thread; call `range_push` first")
     _OPEN.ranges.pop().__exit__()
+
+
+def nvtx_start(x: Tensor, mark_prefix: str) -> Tensor:
+    """Open a range where `x` has been computed; `nvtx_end` closes it.
+
+    In a job function or graph, whose operators run as one program, the range is of its building.
+
+    Args:
+        x: what the operators in the range begin with.
+        mark_prefix: the name of the range.
+
+    Returns:
+        `x` itself.
+
+    Example:
+        >>> import oneflow as flow
+        >>> x = flow.profiler.nvtx_start(flow.ones(2), mark_prefix="layer")
+        >>> flow.profiler.nvtx_end(x * 2, mark_prefix="layer").tolist()
+        [2.0, 2.0]
+    """
+    range_push(mark_prefix)
+    return x
+
+
+def nvtx_end(x: Tensor, mark_prefix: str) -> Tensor:
+    """Close the range that was opened last, where `x` has been computed.
+
+    Args:
+        x: what the operators in the range end with.
+        mark_prefix: the name of the range.
+
+    Returns:
+        `x` itself.
+
+    Raises:
+        RuntimeError: the range that was opened last on this thread has another name.
+
+    Example:
+        >>> import oneflow as flow
+        >>> x = flow.profiler.nvtx_start(flow.ones(2), mark_prefix="layer")
+        >>> flow.profiler.nvtx_end(x * 2, mark_prefix="layer").tolist()
+        [2.0, 2.0]
+    """
+    name = _OPEN.ranges[-1].name if _OPEN.ranges else None
+    if name != mark_prefix:
+        raise RuntimeError(
+            f"nvtx_end: `mark_prefix` must name the range that was opened last, {name!r}, "
+            f"got {mark_prefix!r}; call `nvtx_start` with that name first"
+        )
+    range_pop()
+    return x
