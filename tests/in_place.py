@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from oneflow import mock_torch
+from oneflow.mock_torch import importer
+from oneflow.tensor import subclasses
 
 
 def in_place_of(name: str) -> Any:
@@ -25,3 +27,17 @@ def enabled() -> Iterator[None]:
     """Enable `mock_torch` in a block in which the caller's global names go on meaning PyTorch."""
     with mock_torch.enable():
         yield
+
+
+@contextlib.contextmanager
+def asking() -> Iterator[None]:
+    """Let functions in PyTorch's place ask subclasses in a block, and then not ask as before."""
+    modules = {member: dict(vars(member)) for member in importer._IMPORTER.modules()}
+    hooks = list(subclasses.ON_FIRST_SUBCLASS)
+    subclasses.begin_asking()
+    try:
+        yield
+    finally:
+        subclasses.ON_FIRST_SUBCLASS[:] = hooks
+        for member, names in modules.items():
+            vars(member).update(names)

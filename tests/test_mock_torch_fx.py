@@ -12,20 +12,14 @@ import torch
 from torch import fx as torch_fx
 
 import oneflow as flow
-from oneflow.mock_torch import importer
-from oneflow.tensor import subclasses
-from tests.in_place import enabled, in_place_of
+from tests.in_place import asking, enabled, in_place_of
 
 
 @pytest.fixture(autouse=True, scope="module")
-def asking():
+def symbolic_values():
     """Let functions ask symbolic values, and give other tests functions that do not."""
-    modules = {member: dict(vars(member)) for member in importer._IMPORTER.modules()}
-    hooks = list(subclasses.ON_FIRST_SUBCLASS)
-    yield
-    subclasses.ON_FIRST_SUBCLASS[:] = hooks
-    for member, names in modules.items():
-        vars(member).update(names)
+    with asking():
+        yield
 
 
 FRAMEWORKS = (torch, in_place_of("torch"))

@@ -20,6 +20,7 @@ from oneflow.base.process_settings import inherit
 from oneflow.base.program_name import ONEFLOW, PYTORCH, program_name, set_program_name
 from oneflow.mock_torch.modules import MODULE_IN_PLACE
 from oneflow.mock_torch.paths import HOMES
+from oneflow.mock_torch.pickle_paths import pickle_by_path
 from oneflow.mock_torch.placeholder import Placeholder, asks_by_name, placeholder_for
 from oneflow.mock_torch.positional_order import order_functions
 from oneflow.mock_torch.pytorch import version
@@ -67,8 +68,12 @@ class ModuleWrapper(ModuleType):
     def ask_subclasses(self) -> None:
         """Let functions of tensors ask subclasses, which exist, how they are computed."""
         for name, value in vars(self).items():
-            if inspect.isfunction(value) and value.__module__.startswith(_FUNCTIONS):
-                vars(self)[name] = asking(value)
+            if inspect.isfunction(value) and inspect.unwrap(value).__module__.startswith(
+                _FUNCTIONS
+            ):
+                vars(self)[name] = function = asking(value)
+                if self.__name__.startswith("torch"):
+                    pickle_by_path(function, self.__name__, name)
 
     def __getattr__(self, name: str) -> Any:
         for module in self._modules:

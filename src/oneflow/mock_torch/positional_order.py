@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import functools
 import inspect
 from collections.abc import Callable, Mapping
@@ -9,24 +10,26 @@ from types import MappingProxyType
 from typing import Any
 
 from oneflow.base.program_name import PYTORCH, program_name
+from oneflow.mock_torch.pickle_paths import pickle_by_path
 from oneflow.tensor.tensor import Tensor
 
 _OLD = "| size_average reduce reduction"
 _CLOSE = "input other | rtol atol equal_nan"
 _POOL = "input kernel_size stride padding dilation | ceil_mode return_indices"
 _POOLS = {f"max_pool{n}d{end}": _POOL for n in (1, 2, 3) for end in ("", "_with_indices")}
-_SOFTMAX = "input dim | -_stacklevel dtype"
+_SOFTMAX = "input dim | -_stacklevel=3 dtype"
 #: PyTorch's order by module and function. Before the bar it is OneFlow's, too; arguments after a
-#: minus have no meaning here.
+#: minus have no meaning here. Defaults are the function's where it has the argument and nothing
+#: else is written, and None for other arguments.
 ORDERS: Mapping[str, Mapping[str, str]] = MappingProxyType(
     {
         "torch": {
             "allclose": _CLOSE,
             "isclose": _CLOSE,
             **_POOLS,
-            "group_norm": "input num_groups weight bias eps | -cudnn_enabled",
-            "layer_norm": "input normalized_shape weight bias eps | -cudnn_enable",
-            "norm": "input p dim keepdim | out dtype",
+            "group_norm": "input num_groups weight bias eps | -cudnn_enabled=True",
+            "layer_norm": "input normalized_shape weight bias eps | -cudnn_enable=True",
+            "norm": "input p='fro' dim keepdim | out dtype",
             "rrelu": "input lower upper training | generator",
             "tensordot": "a b dims | out",
         },
@@ -35,7 +38,7 @@ ORDERS: Mapping[str, Mapping[str, str]] = MappingProxyType(
             "softmax": _SOFTMAX,
             "log_softmax": _SOFTMAX,
             "softmin": _SOFTMAX,
-            "gumbel_softmax": "logits tau | hard eps dim",
+            "gumbel_softmax": "logits tau | hard eps dim=-1",
             "normalize": "input p dim eps | out",
             "binary_cross_entropy": f"input target weight {_OLD}",
             "binary_cross_entropy_with_logits": f"input target weight {_OLD} pos_weight",
@@ -56,7 +59,7 @@ ORDERS: Mapping[str, Mapping[str, str]] = MappingProxyType(
             "soft_margin_loss": f"input target {_OLD}",
         },
         "torch.autograd": {
-            "grad": "outputs inputs grad_outputs retain_graph create_graph | only_inputs "
+            "grad": "outputs inputs grad_outputs retain_graph=None create_graph | only_inputs "
             "allow_unused is_grads_batched materialize_grads",
         },
         "torch.sparse": {"sum": "input dim | dtype"},
@@ -72,8 +75,8 @@ def in_order(
 
     Args:
         function: the function.
-        order: the names of its arguments; a bar ends those that keep their places, and names after
-            a minus are not passed on.
+        order: the names of its arguments, and defaults for the signature; a bar ends those that
+            keep their places, and names after a minus are not passed on.
         is_method: the order counts only in PyTorch's place.
 
     Raises:
@@ -87,8 +90,9 @@ def in_order(
         (0.5, None, 'half')
     """
     kept, rest = (part.split() for part in order.split("|"))
-    ignored = {name[1:] for name in rest if name.startswith("-")}
     count = len(kept)
+    ignored = {name[1:].partition("=")[0] for name in rest if name.startswith("-")}
+    moved = [name.lstrip("-").partition("=")[0] for name in rest]
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -96,28 +100,29 @@ def in_order(
             kwargs = {name: value for name, value in kwargs.items() if name not in ignored}
         if len(args) <= count or (is_method and program_name() != PYTORCH):
             return function(*args, **kwargs)
-        if len(args) > count + len(rest):
+        if len(args) > count + len(moved):
             raise TypeError(
-                f"{function.__name__}() takes at most {count + len(rest)} positional arguments "
+                f"{function.__name__}() takes at most {count + len(moved)} positional arguments "
                 f"but {len(args)} were given"
             )
-        moved = zip(rest, args[count:], strict=False)
-        named = {name: value for name, value in moved if name[1:] not in ignored}
+        pairs = zip(moved, args[count:], strict=False)
+        named = {name: value for name, value in pairs if name not in ignored}
         return function(*args[:count], **named, **kwargs)
 
     if not is_method:
-        vars(call)["__signature__"] = _signature(function, [*kept, *rest])
+        vars(call)["__signature__"] = _signature(function, kept, rest)
     return call
 
 
-def _signature(function: Callable[..., Any], names: list[str]) -> inspect.Signature:
+def _signature(function: Callable[..., Any], kept: list[str], rest: list[str]) -> inspect.Signature:
     """The signature of a function whose positional arguments are these."""
     given = inspect.signature(function).parameters
-    places = list(given.values())
+    by_place = dict(zip((name.partition("=")[0] for name in kept), given.values(), strict=False))
     parameters = []
-    for place, name in enumerate(name.lstrip("-") for name in names):
-        known = given.get(name) or (places[place] if place < len(places) else None)
-        default = None if known is None else known.default
+    for entry in [*kept, *rest]:
+        name, _, written = entry.lstrip("-").partition("=")
+        known = given.get(name) or by_place.get(name)
+        default = ast.literal_eval(written) if written else known.default if known else None
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
         parameters.append(inspect.Parameter(name, kind, default=default))
     return inspect.Signature(parameters)
@@ -128,7 +133,10 @@ def order_functions(module: str, names: dict[str, Any]) -> None:
     for name, order in ORDERS.get(module, {}).items():
         if name in names:
             names[name] = in_order(names[name], order)
+            pickle_by_path(names[name], module, name)
 
 
 for _name in ("allclose", "isclose"):
-    setattr(Tensor, _name, in_order(vars(Tensor)[_name], _CLOSE, is_method=True))
+    _method = in_order(vars(Tensor)[_name], _CLOSE, is_method=True)
+    _method.__module__, _method.__qualname__ = Tensor.__module__, f"Tensor.{_name}"
+    setattr(Tensor, _name, _method)
