@@ -5,13 +5,14 @@ from __future__ import annotations
 import copy
 import importlib
 import pickle
+from types import FunctionType
 
 import numpy as np
 import pytest
 
 import oneflow as flow
 from oneflow import nn
-from oneflow.base.import_paths import _NAMESPACES
+from oneflow.base.import_paths import _MOVED, _NAMESPACES
 from oneflow.base.old_modules import OLD_MODULES
 
 NAMES = [
@@ -96,6 +97,31 @@ def test_old_modules_have_the_names_of_their_rows(name):
         exec(f"from oneflow.{name} import nothing_of_this_name", {})
     with pytest.raises(ModuleNotFoundError):
         importlib.import_module(f"oneflow.{name}.nothing")
+
+
+@pytest.mark.parametrize(
+    ("path", "home"),
+    [(f"{old}.{name}", f"{new}.{name}") for old, names, new in _MOVED for name in names.split()],
+)
+def test_earlier_pickles_find_what_has_moved(path, home):
+    module = importlib.import_module(home)
+    defined = {
+        name: value
+        for name, value in vars(module).items()
+        if getattr(value, "__module__", None) == home and isinstance(value, type | FunctionType)
+    }
+    assert defined
+    for name, value in defined.items():
+        if "." not in value.__qualname__:
+            assert pickle.loads(f"c{path}\n{name}\n.".encode()) is value
+
+
+@pytest.mark.parametrize("kind", ["storage", "untyped_storage"])
+def test_storages_of_earlier_files_are_loaded(kind):
+    storage = getattr(flow.arange(3.0), kind)()
+    content = pickle.dumps(storage, 0).replace(b"functional.creation.", b"functional.shape.")
+    assert b"functional.shape.storages" in content
+    assert pickle.loads(content).tolist() == storage.tolist()
 
 
 def test_other_modules_are_not_found():

@@ -27,7 +27,9 @@ SUITES = ["1n1d", "1n2d", "1n4d", "2n1d", "2n2d", "2n4d"]
 def test_every_path_is_an_attribute_of_the_package_around_it():
     program = (
         "import functools, oneflow; from oneflow.base.import_paths import _NAMESPACES\n"
-        "for path in _NAMESPACES: functools.reduce(getattr, path.split('.')[1:], oneflow)"
+        "for path in _NAMESPACES:\n"
+        "    if not path.startswith('oneflow.functional.'):  # names in files, which import them\n"
+        "        functools.reduce(getattr, path.split('.')[1:], oneflow)"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
 

@@ -76,10 +76,34 @@ _MODULES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("oneflow.optim", "adamw", ("oneflow.optim",)),
     ("oneflow.utils", "dlpack", ("oneflow",)),
 )
+# A package, modules in it, and the package that has those modules: paths in earlier files.
+_MOVED: tuple[tuple[str, str, str], ...] = (
+    (
+        "oneflow.functional.builtins",
+        "aliases arrays attention bias boxes convolution creation losses normalization products "
+        "resize",
+        "oneflow.builtins",
+    ),
+    (
+        "oneflow.functional.legacy",
+        "arrays math nn random replaced top_level windows",
+        "oneflow.legacy_functions",
+    ),
+    ("oneflow.functional.shape", "file_storage storages", "oneflow.functional.creation"),
+)
 _NAMESPACES = {
-    f"{package}.{name}": namespaces
-    for package, names, namespaces in _MODULES
-    for name in names.split()
+    **{
+        f"{package}.{name}": namespaces
+        for package, names, namespaces in _MODULES
+        for name in names.split()
+    },
+    **{
+        f"{package}.{name}": (f"{home}.{name}",)
+        for package, names, home in _MOVED
+        for name in names.split()
+    },
+    "oneflow.functional.builtins": ("oneflow.builtins",),
+    "oneflow.functional.legacy": ("oneflow.legacy_functions",),
 }
 
 
