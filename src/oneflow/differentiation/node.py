@@ -8,6 +8,7 @@ from typing import Any
 from weakref import ref
 
 from oneflow.base.location import user_stack
+from oneflow.base.program_name import PYTORCH, program_name
 from oneflow.base.spec import TensorSpec
 from oneflow.differentiation.grad_mode import MODE
 from oneflow.differentiation.hooks import (
@@ -18,6 +19,7 @@ from oneflow.differentiation.hooks import (
     HookOwner,
     NodeHooks,
 )
+from oneflow.differentiation.node_names import operation_name, short_name, shown
 from oneflow.differentiation.saved import Packed, packed
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.operators.creation import zeros
@@ -90,13 +92,13 @@ class Node:
         """Give up what was kept for the backward pass."""
 
     def name(self) -> str:
-        """Name shown to users, such as ``mul_backward``."""
+        """Name shown to users, such as ``mul_backward``; ``MulBackward0`` in PyTorch's place."""
         raise NotImplementedError
 
     @property
     def next_functions(self) -> tuple[Any, ...]:
         """Per input, the node behind it and which of its outputs; ``(None, 0)`` without one."""
-        return self.edges
+        return tuple([(shown(node), index) for node, index in self.edges])
 
     def ensure_hooks(self) -> NodeHooks:
         """The hooks, for adding one."""
@@ -140,7 +142,8 @@ class Node:
         return results[0] if len(results) == 1 else tuple(results)
 
     def __repr__(self) -> str:
-        return f"<{self.name()}>"
+        name = short_name(self.name())
+        return f"<{name} object at {id(self):#x}>" if program_name() == PYTORCH else f"<{name}>"
 
 
 def with_zeros(node: Node, grads: list[Value | None]) -> list[Value | None]:
@@ -271,13 +274,13 @@ class OperationNode(Node):
             self._outputs = None
 
     def name(self) -> str:
-        """The primitive's name, followed by ``_backward``."""
-        return f"{self._rules.operation.primitive.name}_backward"
+        """The primitive's name, followed by ``_backward``; in PyTorch's place PyTorch's name."""
+        return operation_name(self._rules.operation)
 
     @property
     def next_functions(self) -> tuple[Any, ...]:
         """Per tensor operand, the node behind it and which of its outputs."""
-        node_edges = dict(zip(self._rules.positions, self.edges, strict=True))
+        node_edges = dict(zip(self._rules.positions, super().next_functions, strict=True))
         numbers = self._rules.operation.is_scalar
         return tuple(node_edges.get(p, _NO_EDGE) for p, number in enumerate(numbers) if not number)
 
@@ -345,4 +348,6 @@ class AccumulateGrad(Node):
 
     def name(self) -> str:
         """The same for all leaves."""
+        if program_name() == PYTORCH:
+            return "torch::autograd::AccumulateGrad"
         return "accumulate_grad"

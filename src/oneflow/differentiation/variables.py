@@ -71,7 +71,7 @@ def leads_to_leaf(root: Node, dead: set[Node]) -> bool:
     seen, stack = {root}, [root]
     while stack:
         node = stack.pop()
-        if node.open if type(node) is Variable else not node.edges:
+        if node.open if isinstance(node, Variable) else not node.edges:
             return True
         for parent, _ in node.edges:
             if parent not in seen and parent not in dead:

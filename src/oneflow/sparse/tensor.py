@@ -19,6 +19,7 @@ from oneflow.base.layout import Layout
 from oneflow.base.shape import Size
 from oneflow.base.sparse_operand import SparseOperandError
 from oneflow.differentiation.grad_mode import is_grad_enabled
+from oneflow.differentiation.node_names import short_name
 from oneflow.functional.creation.factory_functions import arange, zeros
 from oneflow.functional.index.coordinates import unravel_index
 from oneflow.functional.index.search import searchsorted, unique
@@ -143,7 +144,8 @@ class SparseTensor(Tensor):
             indent = "\n" + " " * (len("tensor(") + len(name) + 1)
             lines.append(f"{name}={part!r}".replace("\n", indent))
         end = f"size={tuple(parts.size)}, nnz={self._nnz()}, layout={parts.layout}"
-        end += f", grad_fn={self.grad_fn!r}" if self.grad_fn is not None else ""
+        if self.grad_fn is not None:
+            end += f", grad_fn=<{short_name(self.grad_fn.name())}>"
         end += ", requires_grad=True" if self.requires_grad and self.is_leaf else ""
         return "tensor(" + ",\n       ".join([*lines, end]) + ")"
 

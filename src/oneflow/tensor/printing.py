@@ -12,6 +12,7 @@ from oneflow.base import dtype as dt
 from oneflow.base.device import META_TYPE
 from oneflow.base.dtype import DType, complex_dtype, get_default_dtype
 from oneflow.base.program_name import PYTORCH, program_name
+from oneflow.differentiation.node_names import short_name
 from oneflow.tensor.methods import attach
 from oneflow.tensor.reads import ignore_reads
 from oneflow.tensor.tensor import Tensor
@@ -203,7 +204,7 @@ def _suffixes(tensor: Tensor) -> list[str]:
     if program_name() != PYTORCH or not _is_evident(tensor.dtype, is_hidden or not tensor.numel()):
         suffixes.append(f"dtype={tensor.dtype!r}")
     if tensor.grad_fn is not None:
-        suffixes.append(f"grad_fn={tensor.grad_fn!r}")
+        suffixes.append(f"grad_fn=<{short_name(tensor.grad_fn.name())}>")
     elif tensor.requires_grad:
         suffixes.append("requires_grad=True")
     return suffixes

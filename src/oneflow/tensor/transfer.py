@@ -17,6 +17,7 @@ from oneflow.base.dtype import (
     get_default_dtype,
 )
 from oneflow.base.placement import DeviceOrSharding, Placement, Sharding
+from oneflow.base.program_name import PYTORCH, program_name
 from oneflow.base.spec import TensorSpec, spec_of
 from oneflow.differentiation.grad_mode import MODE
 from oneflow.differentiation.node import Node
@@ -236,8 +237,8 @@ class TransferNode(Node):
         return [move(grads[0], self._home)]
 
     def name(self) -> str:
-        """As PyTorch calls it."""
-        return "to_backward"
+        """The same for all."""
+        return "ToCopyBackward0" if program_name() == PYTORCH else "to_backward"
 
 
 def move(value: Value, device: Any) -> Value:

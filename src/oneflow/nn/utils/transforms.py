@@ -109,7 +109,7 @@ def _finished(tensor: Tensor, recorded: bool, dead: set) -> Tensor:
         return tensor
     if not recorded or not leads_to_leaf(node, dead):
         return tensor.detach()
-    return tensor.view_as(tensor) if type(node) is Variable else tensor
+    return tensor.view_as(tensor) if isinstance(node, Variable) else tensor
 
 
 def grad_and_value(
