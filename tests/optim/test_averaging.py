@@ -43,6 +43,22 @@ def test_the_schedule_goes_on_from_where_another_one_has_come(strategy):
     np.testing.assert_allclose(*traces, rtol=1e-9)
 
 
+def test_the_schedule_takes_the_rates_of_those_before_it_in_a_chain():
+    optimizer, _ = optimizers()
+    base = [group["lr"] for group in optimizer.param_groups]
+    schedules = flow.optim.lr_scheduler
+    exponential = schedules.ExponentialLR(optimizer, 0.9)
+    chain = schedules.ChainedScheduler(
+        [exponential, flow.optim.swa_utils.SWALR(optimizer, 0.05, 4, "linear")]
+    )
+    for step in range(6):
+        share = min(step / 4, 1.0)
+        expected = [lr * 0.9**step * (1 - share) + 0.05 * share for lr in base]
+        np.testing.assert_allclose([group["lr"] for group in optimizer.param_groups], expected)
+        optimizer.step()
+        chain.step()
+
+
 def models():
     mine, theirs = (
         lib.nn.Sequential(lib.nn.Linear(2, 2), lib.nn.BatchNorm1d(2)).double() for lib in LIBRARIES

@@ -37,6 +37,21 @@ def assert_close(mine, theirs):
             assert pair == pytest.approx(expected, rel=1e-9, abs=1e-12)
 
 
+@pytest.mark.parametrize("is_first", [True, False])
+def test_functions_of_steps_multiply_the_rates_of_a_chain(is_first):
+    traces = []
+    for optimizer, lib in zip(optimizers(), (flow, torch), strict=True):
+        schedules = lib.optim.lr_scheduler
+        members = [
+            schedules.MultiplicativeLR(optimizer, lambda step: 1 - 0.1 / step),
+            schedules.ExponentialLR(optimizer, 0.9),
+        ]
+        chain = schedules.ChainedScheduler(members if is_first else members[::-1])
+        traces.append(trace(optimizer, chain))
+    assert_close(*traces)
+
+
+
 SAME = [
     ("StepLR", {"step_size": 3, "gamma": 0.5}),
     ("MultiStepLR", {"milestones": [2, 5, 5], "gamma": 0.3}),

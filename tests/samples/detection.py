@@ -119,6 +119,7 @@ OPERATORS = [
             ],
             *[case(_VOLUME, _POINTS, "bilinear", padding, False) for padding in _PADDINGS],
             case(tensor(1, 1, 1, 4), _BORDERS, "bilinear", "border", True),
+            case(tensor(0, 3, 4, 5), tensor(0, 3, 3, 2), align_corners=False),
         ],
         tolerance=20,
         second_grad=False,

@@ -64,7 +64,7 @@ class ComplexPart(Tensor):
         return self.view_as(self)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        """Copies and pickles are tensors."""
+        """Pickles are tensors."""
         return self().__reduce_ex__(protocol)
 
 

@@ -85,8 +85,20 @@ class MultiplicativeLR(_FunctionLR):
         [0.25]
     """
 
+    def _go_to(self, epoch: int | None) -> None:
+        """Multiply the present rates, which another schedule may have set."""
+        self._step_count += 1
+        self.last_step = self.last_step + 1 if epoch is None else epoch
+        present = [group["lr"] for group in self.optimizer.param_groups[: len(self.lr_lambdas)]]
+        self.update_lrs(self._multiplied(present, self.last_step))
+
     def lrs_at(self, base_lrs: list[float], step: int) -> list[float]:
-        current = [group["lr"] for group in self.optimizer.param_groups[: len(self.lr_lambdas)]]
+        for number in range(1, step + 1):
+            base_lrs = self._multiplied(base_lrs, number)
+        return base_lrs
+
+    def _multiplied(self, lrs: list[float], step: int) -> list[float]:
+        """The rates of a step from those of the step before."""
         if step == 0:
-            return current
-        return [lr * function(step) for lr, function in zip(current, self.lr_lambdas, strict=True)]
+            return lrs
+        return [lr * function(step) for lr, function in zip(lrs, self.lr_lambdas, strict=True)]

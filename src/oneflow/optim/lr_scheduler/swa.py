@@ -64,12 +64,23 @@ class SWALR(LRScheduler):
         return (1 - math.cos(math.pi * done)) / 2 if self.anneal_strategy == "cos" else done
 
     def lrs_at(self, base_lrs: list[float], step: int) -> list[float]:
-        """Return the rates of all groups after `step` steps, of which the last goes on from here.
+        """Return the rates of all groups after `step` steps from `base_lrs`."""
+        return self._between(base_lrs, 0, step)
 
-        Another schedule may have brought the groups to the rates from which this one begins.
-        """
-        left = 1.0 - self._share(step)
-        before = 1.0 - self._share(step - 1) if step else 1.0
-        part = left / before if before else 0.0
-        groups = self.optimizer.param_groups[: len(base_lrs)]
-        return [group["swa_lr"] + (group["lr"] - group["swa_lr"]) * part for group in groups]
+    def _go_to(self, epoch: int | None) -> None:
+        """Go on from the present rates, to which another schedule may have brought the groups."""
+        self._step_count += 1
+        first = max(self.last_step, 0)
+        self.last_step = self.last_step + 1 if epoch is None else epoch
+        present = [group["lr"] for group in self.optimizer.param_groups[: len(self.base_lrs)]]
+        self.update_lrs(self._between(present, first, self.last_step))
+
+    def _between(self, lrs: list[float], first: int, last: int) -> list[float]:
+        """The rates after `last` steps where those after `first` steps are `lrs`."""
+        left = 1.0 - self._share(first)
+        part = (1.0 - self._share(last)) / left if left else 0.0
+        groups = self.optimizer.param_groups
+        return [
+            group["swa_lr"] + (lr - group["swa_lr"]) * part
+            for lr, group in zip(lrs, groups, strict=False)
+        ]

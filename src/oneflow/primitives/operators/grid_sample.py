@@ -90,7 +90,8 @@ def _at_positions(flat, index):
 def _at_rows(flat, index):
     """As `_at_positions`, with channels last, as all of a position are read and written together.
 
-    The gradient adds rows to rows then: 4.9 ms for 4 x 16 x 64 x 64, was 8.5.
+    The gradient adds rows to rows then, and elements to elements otherwise: 4.9 and 8.5 ms for
+    4 x 16 x 64 x 64.
     """
     rows = jnp.moveaxis(flat, 1, -1)
     samples = jnp.arange(index.shape[0], dtype=index.dtype)[:, None]
@@ -103,9 +104,9 @@ def _interpolate(flat, sizes: list[int], along: list[list[tuple]], read: Callabl
     `along` holds for each dimension the pairs of `_interpolation_points`, each ``[N, P]``; elements
     outside count as 0. `read` is `_at_positions` or what does the same.
     """
-    terms, dtype = [], index_dtype(*sizes)
-    # Farther out than any element.
-    far = min(np.iinfo(dtype).max // 2 + 1, float(jnp.finfo(along[0][0][0].dtype).max))
+    terms, dtype = [], index_dtype(2 * math.prod(sizes))
+    # Farther out than any element of a dimension, and a number that each dtype of positions has.
+    far = min(2.0 ** (np.iinfo(dtype).bits - 2), float(jnp.finfo(along[0][0][0].dtype).max))
     for corner in itertools.product(*along):
         index = jnp.zeros(corner[0][0].shape, dtype)
         weight = functools.reduce(jnp.multiply, [factor for _, factor in corner])
@@ -123,9 +124,10 @@ def _interpolate(flat, sizes: list[int], along: list[list[tuple]], read: Callabl
 def _grid_sample(read: Callable, x, grid, *, mode: str, padding_mode: str, align_corners: bool):
     batch, channels, *sizes = x.shape
     flat = x.reshape(batch, channels, math.prod(sizes))
+    count = math.prod(grid.shape[1:-1])
     along = [
         _interpolation_points(
-            _positions(grid[..., len(sizes) - 1 - dim].reshape(batch, -1), size, align_corners),
+            _positions(grid[..., len(sizes) - 1 - dim].reshape(batch, count), size, align_corners),
             size,
             mode,
             padding_mode,
