@@ -21,6 +21,7 @@ from oneflow.primitives.operators.materialize import materialize, optimization_b
 from oneflow.primitives.operators.norm import attach_moments
 from oneflow.primitives.operators.strided import keep_last
 from oneflow.primitives.operators.update_unless_failed import update_unless_failed
+from oneflow.primitives.operators.without_derivative import without_derivative
 from oneflow.tensor import Tensor, call
 from oneflow.tensor.transfer import import_array
 from tests.optim.table import OWN_ROWS, ROWS, Row
@@ -169,6 +170,7 @@ def _others() -> Iterator[Callable[[], Any]]:
     yield lambda: call(keep_last, floats(4, 2, 3), strides=(None, 1, 1))
     yield lambda: call(optimization_barrier, floats(4, 6), floats(2))
     yield lambda: call(update_unless_failed, floats(4, 6), floats(4, 6), checks=1)
+    yield lambda: call(without_derivative, floats(4, 6), floats(2), function="f").detach()
 
 
 def _special() -> Iterator[Callable[[], Any]]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from oneflow.base.spec import TensorSpec
 from oneflow.program.ir import Program
 
 
@@ -79,9 +80,9 @@ def with_shared_draws(program: Program, numbers: Sequence[Any]) -> Program:
         numbers: its run-time numbers.
     """
     first = len(program.inputs)
-    places: dict[int, int] = {}
+    places: dict[tuple[int, TensorSpec], int] = {}
     shared = {
-        first + index: places.setdefault(id(number), first + index)
+        first + index: places.setdefault((id(number), program.scalars[index]), first + index)
         for index, number in enumerate(numbers)
         if type(number) is CapturedNumber
     }

@@ -456,19 +456,14 @@ def check_writable(tensor: Handle, old: Value) -> None:
         )
     if not MODE.enabled:
         return
-    if tensor._family is not None and tensor._family.refusal:
-        raise RuntimeError(tensor._family.refusal)
-    if old.node is not None or tensor._chain:
-        _check_leaf(tensor, old)
-
-
-def _check_leaf(tensor: Handle, old: Value) -> None:
-    # A view may have been made before the leaf asked for gradients.
-    root = share(tensor).current().node if tensor._chain else None
-    if old.node is not None and tensor.is_leaf:
-        what = "a leaf Variable"
-    elif root is not None and root.is_leaf_node:
-        what = "a view of a leaf Variable"
-    else:
-        return
-    raise RuntimeError(f"{what} that requires grad is being used in an in-place operation.")
+    what = "a leaf Variable" if old.node is not None and tensor.is_leaf else ""
+    family = tensor._family
+    if family is not None:
+        if family.refusal:
+            raise RuntimeError(family.refusal)
+        root = family.value.node if tensor._chain else None
+        # A view may have been made before the leaf asked for gradients.
+        if root is not None and root.is_leaf_node:
+            what = "a view of a leaf Variable"
+    if what:
+        raise RuntimeError(f"{what} that requires grad is being used in an in-place operation.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from multiprocessing.reduction import ForkingPickler
 from typing import Any
@@ -62,6 +63,14 @@ class ComplexPart(Tensor):
     def __call__(self) -> Tensor:
         """The part as a tensor."""
         return self.view_as(self)
+
+    def __copy__(self) -> Tensor:
+        """Another tensor on the same memory."""
+        return copy.copy(self())
+
+    def __deepcopy__(self, memo: dict[Any, Any]) -> Tensor:
+        """A tensor with a copy of the values."""
+        return copy.deepcopy(self(), memo)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         """Pickles are tensors."""
