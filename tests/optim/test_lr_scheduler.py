@@ -51,7 +51,6 @@ def test_functions_of_steps_multiply_the_rates_of_a_chain(is_first):
     assert_close(*traces)
 
 
-
 SAME = [
     ("StepLR", {"step_size": 3, "gamma": 0.5}),
     ("MultiStepLR", {"milestones": [2, 5, 5], "gamma": 0.3}),
