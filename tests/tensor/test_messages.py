@@ -47,6 +47,32 @@ CASES = {
         TypeError,
         r"split\(dim\), .broadcast, .partial_sum or a list of them, got 'split'",
     ),
+    "a fraction for a number of parts": (
+        lambda: flow.ones(4).tensor_split(flow.tensor(2.0)),
+        RuntimeError,
+        "must be a number, or a tensor of integers .* of oneflow.float32 with 0 dimensions",
+    ),
+    "fractions for positions": (
+        lambda: flow.ones(4).tensor_split(flow.tensor([1.0, 2.0])),
+        RuntimeError,
+        "oneflow.float32 with 1 dimensions",
+    ),
+    "a mask for positions": (
+        lambda: flow.ones(2).tensor_split(flow.tensor([True, False])),
+        RuntimeError,
+        "oneflow.bool with 1 dimensions",
+    ),
+    "a grid of positions": (
+        lambda: flow.ones(4).tensor_split(flow.tensor([[1, 2]])),
+        RuntimeError,
+        "oneflow.int64 with 2 dimensions",
+    ),
+    "a copy of a module": (lambda: LAYER.to(flow.float32, copy=True), RuntimeError, "deepcopy"),
+    "a copy of a module by position": (
+        lambda: LAYER.to("cpu", flow.float32, False, True),
+        RuntimeError,
+        "deepcopy",
+    ),
 }
 
 

@@ -64,6 +64,7 @@ class ConversionMixin:
 
         Raises:
             TypeError: the dtype is not a floating point or complex one.
+            RuntimeError: `copy` is given, which only a tensor's `to` takes.
         """
         device, dtype = parse_to(*args, **kwargs)
         if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
@@ -175,6 +176,10 @@ def parse_to(*args: Any, **kwargs: Any) -> tuple[Device | None, DType | None]:
     """The device and dtype meant by the arguments of `Module.to`."""
     for ignored in ("non_blocking", "memory_format"):
         kwargs.pop(ignored, None)
+    if "copy" in kwargs or sum(isinstance(argument, bool) for argument in args) > 1:
+        raise RuntimeError(
+            "to() of a module does not accept `copy`; copy the module with copy.deepcopy first"
+        )
     device, dtype = kwargs.pop("device", None), kwargs.pop("dtype", None)
     other = kwargs.pop("tensor", None)
     if kwargs:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any
 
+from oneflow.base.dtype import bool_
 from oneflow.base.shape import wrap_dim
 from oneflow.functional.registry import function
 from oneflow.primitives.operators import shape as p
@@ -254,7 +255,7 @@ def tensor_split(
     """Views of nearly equal parts, or of the parts between the given indices.
 
     Raises:
-        RuntimeError: no sections.
+        RuntimeError: no sections, or a tensor that is neither an integer nor a row of integers.
 
     Example:
         >>> import oneflow as flow
@@ -268,7 +269,7 @@ def tensor_split(
     at = wrap_dim(dim, input.ndim)
     total = input._value.spec.shape[at]
     if isinstance(indices_or_sections, Tensor):
-        indices_or_sections = indices_or_sections.tolist()
+        indices_or_sections = _integers(indices_or_sections)
     if isinstance(indices_or_sections, Sequence):
         edges = [0, *(slice(i).indices(total)[1] for i in indices_or_sections), total]
         parts = [(low, max(high - low, 0)) for low, high in pairwise(edges)]
@@ -284,6 +285,16 @@ def tensor_split(
 def slice_dim(input: Tensor, dim: int, start: int, length: int, step: int = 1) -> Tensor:
     """View of `length` elements from `start` along `dim`; all checked before."""
     return call_view(p.slice_, input, start, dims=(dim,), sizes=(length,), steps=(step,))
+
+
+def _integers(indices_or_sections: Tensor) -> Any:
+    dtype, ndim = indices_or_sections.dtype, indices_or_sections.ndim
+    if dtype.is_floating_point or dtype.is_complex or dtype is bool_ or ndim > 1:
+        raise RuntimeError(
+            "tensor_split: `indices_or_sections` must be a number, or a tensor of integers with at "
+            f"most one dimension, got a tensor of {dtype} with {ndim} dimensions"
+        )
+    return indices_or_sections.tolist()
 
 
 def _split_at(name: str, input: Tensor, indices_or_sections: Any, dim: int) -> tuple[Tensor, ...]:
